@@ -1,0 +1,57 @@
+# discreet: `make run` and `make test` are all a newcomer needs.
+
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+READY  := $(VENV)/.ready
+
+.DEFAULT_GOAL := help
+.PHONY: help setup run test check check-all docs bench lock parts clean
+
+help:  ## Show this list
+	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+setup: $(READY)  ## Prepare .venv: every dependency, by hash
+
+$(READY): requirements.lock requirements-uv.lock pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+		{ echo "discreet needs Python 3.11 or later; try: make PYTHON=python3.11 $(MAKECMDGOALS)"; exit 1; }
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-uv.lock
+	@$(BIN)/uv pip install --python $(BIN)/python --quiet --require-hashes -r requirements.lock
+	@$(BIN)/uv pip install --python $(BIN)/python --quiet --no-deps --no-build-isolation --editable .
+	@touch $@
+
+run: $(READY)  ## Show discreet at work on sample data
+	@$(BIN)/discreet demo
+
+parts: $(READY)
+	@sh tools/parts.sh
+
+test: parts  ## Every test, on DuckDB, PostgreSQL and Spark
+	@$(BIN)/python -m pytest -n 2 --dist loadgroup
+
+check: $(READY)  ## ruff, mypy, import-linter, docs without a warning, names documented
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/mkdocs build --strict --quiet
+	$(BIN)/python -m pytest -q tests/test_docs.py tests/test_public.py
+
+check-all: check test bench  ## check, test and bench, in full
+
+docs: $(READY)  ## Build the documentation into site/
+	$(BIN)/mkdocs build --strict
+
+bench: $(READY)  ## Run everything under bench/ (QUICK=1: under a minute each)
+	@$(BIN)/python -m bench $(if $(QUICK),--quick)
+
+lock: $(READY)  ## Resolve dependencies again
+	$(BIN)/uv pip compile pyproject.toml --all-extras --group dev --universal --generate-hashes \
+		--no-header --no-annotate --upgrade --quiet --output-file requirements.lock
+	echo uv | $(BIN)/uv pip compile - --universal --generate-hashes --no-header --no-annotate --upgrade --quiet \
+		--output-file requirements-uv.lock
+
+clean:  ## Remove .venv and everything made here
+	rm -rf $(VENV) site .mypy_cache .ruff_cache .pytest_cache .import_linter_cache build dist

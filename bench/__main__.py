@@ -1,0 +1,32 @@
+"""Run every benchmark: ``python -m bench [--quick] [NAME …]``."""
+
+import argparse
+import subprocess
+import sys
+from pathlib import Path
+
+from bench.harness import RESULT
+
+HELPERS = {"__init__", "__main__", "harness"}
+
+
+def main() -> int:
+    scripts = sorted(p.stem for p in Path(__file__).parent.glob("*.py") if p.stem not in HELPERS)
+    parser = argparse.ArgumentParser(prog="bench")
+    parser.add_argument("--quick", action="store_true", help="under a minute a script, on less data")
+    parser.add_argument("names", nargs="*", choices=[*scripts, []], help=f"which ones; default: {', '.join(scripts)}")
+    options = parser.parse_args()
+    missed = []
+    for name in options.names or scripts:
+        print(f"\n== {name}", flush=True)
+        command = [sys.executable, "-m", f"bench.{name}", *(["--quick"] if options.quick else [])]
+        run = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
+        print(run.stdout, end="", flush=True)
+        if run.returncode or RESULT not in run.stdout or '"met": false' in run.stdout.splitlines()[-1]:
+            missed.append(name)
+    print(f"\nGoals missed: {', '.join(missed)}" if missed else "\nEvery goal was met.")
+    return 1 if missed and not options.quick else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

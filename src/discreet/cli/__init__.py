@@ -1,0 +1,1 @@
+"""The commands. A module a verb or noun; heavy imports wait until a command runs."""

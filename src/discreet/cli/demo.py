@@ -1,0 +1,148 @@
+"""`discreet demo`: a made-up hospital, how recognisable its patients are, and what coarser values change."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from discreet.cli.output import Json, console, grid, percent, print_json, tracking, working
+from discreet.cli.show import print_table
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from discreet.core.describe import Description
+    from discreet.core.release import Release
+    from discreet.core.table import Table
+
+_KNOWN = ("zip", "sex", "birth_date")  # what a voter list and a hospital both have
+_COARSER = {"zip": 2, "birth_date": 3}  # 130**, the year alone
+
+
+def demo(
+    folder: Annotated[Path, typer.Argument(help="Where to put the sample data and the release.")] = Path("demo"),
+    rows: Annotated[int, typer.Option(min=100, help="How many patients.")] = 20_000,
+    seed: Annotated[int, typer.Option(help="The same seed makes the same hospital.")] = 1,
+    as_json: Json = False,
+) -> None:
+    """See discreet at work on sample data: a made-up hospital, and the public voter list of its town.
+
+    \b
+    Example:
+      discreet demo --rows 100000
+    """
+    from discreet.core.describe import describe
+    from discreet.core.release import Release
+
+    patients, voters = _make(folder, rows, seed)
+    with working("Counting"):
+        before = describe(patients)
+        named = _linked(patients, voters)
+        coarse = patients.generalize(_COARSER)
+        after = describe(coarse)
+        still = _linked(coarse, voters.generalize(_COARSER))
+        release = _release(coarse, before, after)
+    place = folder / "release"
+    if (place / "manifest.json").is_file():  # one of ours, from the last time
+        shutil.rmtree(place)
+    release.save(place)
+    Release.load(place)
+    if as_json:
+        print_json({"rows": before.rows, "named_before": named, "named_after": still, "release": str(place)})
+        return
+    out = console()
+    out.rule("A hospital, as it holds its data", align="left")
+    print_table(patients, before, out)
+    out.rule("What the public voter list does to it", align="left")
+    out.print(
+        f"Names are gone from the hospital's file, but not zip, sex and date of birth; the voter list has these too. "
+        f"Matching the two puts a name on [bold]{named:,} patients[/bold] ({percent(named, before.rows)}).\n"
+    )
+    out.rule("The same file with coarser values", align="left")
+    result = grid("", "#as held", "#coarser", title="zip cut to three digits, the year of birth alone")
+    for label, was, now in _compared(before, after, named, still):
+        result.add_row(label, was, now)
+    out.print(result)
+    out.print(
+        f"The coarser file is in [bold]{place}[/bold], with what it promises (nothing yet: coarser is not the same as "
+        f"anonymous), how it was made, and a report to open in a browser: [bold]{place / 'report.html'}[/bold]\n"
+    )
+    out.print("Go on from here:")
+    for command in (
+        f"discreet show {folder / 'visits.parquet'} --card {folder / 'hospital.toml'}",
+        f"discreet card draft {folder / 'voters.parquet'}",
+        f"discreet show {place}",
+    ):
+        out.print(f"  [bold]{command}[/bold]", soft_wrap=True)
+
+
+def _make(folder: Path, rows: int, seed: int) -> tuple[Table, Table]:
+    from discreet.engines.duckdb import DuckDB
+    from discreet.engines.read import read
+    from discreet.samples import hospital
+
+    with tracking("Making a hospital") as advance:
+        paths = hospital(rows, seed).write(folder, progress=advance)
+    engine = DuckDB()
+    card = folder / "hospital.toml"
+    patients, voters = (read(paths[name], card, table=name, engine=engine) for name in ("patients", "voters"))
+    return patients, voters
+
+
+def _linked(patients: Table, voters: Table) -> int:
+    """How many patients an outsider with the voter list can name: alone with their values in both files."""
+    from sqlglot import exp
+
+    from discreet.core import sql
+
+    def alone(table: Table) -> exp.Select:
+        keys = [sql.column(name) for name in _KNOWN]
+        name = sql.named(exp.Min(this=sql.column("name")), "name")
+        return table.query(*keys, name).group_by(*keys).having(exp.EQ(this=sql.count_rows(), expression=sql.literal(1)))
+
+    joined = exp.select(sql.named(sql.count_rows(), "n")).from_(alone(patients).subquery("p"))
+    joined = joined.join(alone(voters).subquery("v"), using=[*_KNOWN, "name"])
+    return int(patients.engine.fetch(joined).column(0)[0].as_py())
+
+
+def _release(table: Table, before: Description, after: Description) -> Release[pa.Table]:
+    from discreet.core.card import Role
+    from discreet.core.picture import bars
+    from discreet.core.recipe import Recipe, versions
+    from discreet.core.release import Release
+    from discreet.core.statement import Evidence, Statement
+
+    kept = [column.name for column in table.card.columns if column.role is not Role.IDENTIFIER]
+    unique = [100 * d.together.unique / d.rows for d in (before, after) if d.together]
+    picture = bars(
+        "Records that are unique",
+        ["as held", "coarser"],
+        unique,
+        caption="Share of records, in per cent, that nobody else shares the quasi-identifiers of.",
+    )
+    return Release(
+        table.select(*kept).fetch(),
+        Statement(unit="a patient", loss=None, models=(), secrecy=None, evidence=Evidence.CHECKED, assumes=()),
+        Recipe("generalise", {"levels": dict(_COARSER)}, versions=versions(table.engine)),
+        pictures=(picture,),
+        title="Patients, with coarser values",
+    )
+
+
+def _compared(before: Description, after: Description, named: int, still: int) -> list[tuple[str, str, str]]:
+    rows = []
+    if before.together and after.together:
+        was, now = (percent(d.together.unique, d.rows) for d in (before, after) if d.together)
+        rows.append(("records unique on the quasi-identifiers", was, now))
+        rows.append(
+            (
+                "a record hides among, on average",
+                f"{before.together.crowd:,.1f}",
+                f"{after.together.crowd:,.1f}",
+            )
+        )
+    rows.append(("patients named by the voter list", f"{named:,}", f"{still:,}"))
+    return rows

@@ -1,0 +1,1 @@
+"""The nouns everything else speaks in: card, hierarchy, table, loss, statement, release."""

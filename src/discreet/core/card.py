@@ -1,0 +1,175 @@
+"""The data card: what the curator knows about a table without looking at it.
+
+Everything a privacy guarantee leans on (bounds, categories, whose row it is, how many rows a person may
+have) is declared here by a person. Nothing in it is read off the data, unless it says so: a column whose
+``from_data`` names a field makes the whole card not private.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from decimal import Decimal
+from enum import Enum
+from math import isnan
+from typing import TypeAlias
+
+from discreet.core.hierarchy.protocol import Hierarchy
+from discreet.core.kind import Kind
+from discreet.errors import CardError, NotFound, Problem
+
+Scalar: TypeAlias = bool | int | float | Decimal | str | dt.date | dt.datetime
+
+_PYTHON: dict[Kind, tuple[type, ...]] = {
+    Kind.INTEGER: (int,),
+    Kind.REAL: (int, float),
+    Kind.DECIMAL: (int, Decimal),
+    Kind.TEXT: (str,),
+    Kind.BOOLEAN: (bool,),
+    Kind.DATE: (dt.date,),
+    Kind.TIMESTAMP: (dt.datetime,),
+}
+
+
+class Role(Enum):
+    """What a column can do to the person a row is about."""
+
+    IDENTIFIER = "identifier"
+    """Names the person outright: never leaves."""
+    QUASI = "quasi"
+    """Known to outsiders; several together single a person out."""
+    SENSITIVE = "sensitive"
+    """What an intruder wants to learn."""
+    OTHER = "other"
+    """None of these."""
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column: its kind, its role, and what may be assumed of its values."""
+
+    name: str
+    kind: Kind
+    role: Role = Role.OTHER
+    bounds: tuple[Scalar, Scalar] | None = None
+    """The smallest and largest value that counts; what lies outside is clamped or refused, never believed."""
+    categories: tuple[Scalar, ...] | None = None
+    """All values there can be, in their natural order if they have one."""
+    hierarchy: Hierarchy | None = None
+    from_data: tuple[str, ...] = ()
+    """The fields (``bounds``, ``categories``) that were read off the data: not private."""
+    note: str = ""
+
+    def problems(self) -> list[Problem]:
+        """Everything about this column that contradicts itself."""
+        found: list[tuple[str, str]] = []
+        if not self.name:
+            found.append(("", "a column needs a name"))
+        if self.bounds is not None:
+            found += [("bounds", what) for what in self._wrong_bounds(self.bounds)]
+        if self.categories is not None:
+            found += [("categories", what) for what in self._wrong_categories(self.categories)]
+        if self.hierarchy is not None:
+            if self.kind not in self.hierarchy.kinds:
+                allowed = " or ".join(kind.value for kind in Kind if kind in self.hierarchy.kinds)
+                found.append(("hierarchy", f"this hierarchy is for {allowed} columns; this one is {self.kind.value}"))
+            if self.role is Role.IDENTIFIER:
+                found.append(("hierarchy", "an identifier is removed, not generalised: drop the hierarchy"))
+        for name in self.from_data:
+            if name not in ("bounds", "categories"):
+                found.append(("from_data", f"{name!r} is not one of bounds, categories"))
+            elif getattr(self, name) is None:
+                found.append(("from_data", f"names {name}, which this column does not have"))
+        return [Problem(("columns", self.name, part) if part else ("columns", self.name), what) for part, what in found]
+
+    def _wrong_bounds(self, bounds: tuple[Scalar, Scalar]) -> Iterable[str]:
+        low, high = bounds
+        if self.kind in (Kind.TEXT, Kind.BOOLEAN):
+            yield f"a {self.kind.value} column has no bounds; declare categories instead"
+        elif not (fits(low, self.kind) and fits(high, self.kind)):
+            yield f"bounds must be two {self.kind.value} values, got {low!r} and {high!r}"
+        elif not low < high:  # type: ignore[operator]  # both fit the kind, so they compare
+            yield f"the lower bound {low} is not below the upper bound {high}"
+
+    def _wrong_categories(self, categories: tuple[Scalar, ...]) -> Iterable[str]:
+        if not categories:
+            yield "an empty list allows no value at all"
+        for value in categories:
+            if not fits(value, self.kind):
+                yield f"{value!r} is not a {self.kind.value} value"
+        seen = set()
+        for value in categories:
+            if value in seen:
+                yield f"{value!r} is listed twice"
+            seen.add(value)
+        if self.bounds is not None:
+            yield "declare bounds or categories, not both"
+
+
+@dataclass(frozen=True)
+class Card:
+    """What the curator knows about one table without looking at it."""
+
+    name: str
+    columns: tuple[Column, ...]
+    unit: str | None = None
+    """The column that says whose row it is. ``None``: a row is a person."""
+    rows_per_unit: int | None = None
+    """How many rows a person may have: a bound the curator enforces, not a hope."""
+    note: str = ""
+    _index: dict[str, Column] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_index", {column.name: column for column in self.columns})
+        if problems := self.problems():
+            raise CardError(f"The card of {self.name}", problems)
+
+    def problems(self) -> list[Problem]:
+        """Everything about this card that contradicts itself."""
+        found = [problem for column in self.columns for problem in column.problems()]
+        if not self.columns:
+            found.append(Problem(("columns",), "a table needs at least one column"))
+        folded: dict[str, str] = {}
+        for column in self.columns:
+            other = folded.get(column.name.casefold())
+            if other is not None:
+                found.append(Problem(("columns", column.name), f"same name as {other!r}; SQL does not tell case apart"))
+            folded[column.name.casefold()] = column.name
+        if self.unit is not None and self.unit not in self._index:
+            found.append(Problem(("unit",), f"no column is called {self.unit!r}"))
+        if self.rows_per_unit is not None and self.rows_per_unit < 1:
+            found.append(Problem(("rows_per_unit",), f"must be at least 1, got {self.rows_per_unit}"))
+        if self.unit is None and self.rows_per_unit not in (None, 1):
+            found.append(Problem(("rows_per_unit",), "without a unit every row is a person of its own"))
+        return found
+
+    def __getitem__(self, name: str) -> Column:
+        try:
+            return self._index[name]
+        except KeyError:
+            known = ", ".join(self._index)
+            raise NotFound(f"The card of {self.name} has no column {name!r}; it has {known}.") from None
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._index
+
+    @property
+    def private(self) -> bool:
+        """Whether nothing in this card was read off the data."""
+        return not any(column.from_data for column in self.columns)
+
+    def having(self, role: Role) -> tuple[Column, ...]:
+        """The columns that play ``role``."""
+        return tuple(column for column in self.columns if column.role is role)
+
+
+def fits(value: Scalar, kind: Kind) -> bool:
+    """Whether ``value`` is one a column of this kind can hold (a bool is no integer, a datetime no date)."""
+    if isinstance(value, bool):
+        return kind is Kind.BOOLEAN
+    if isinstance(value, dt.datetime):
+        return kind is Kind.TIMESTAMP
+    if isinstance(value, float | Decimal) and isnan(value):
+        return False
+    return isinstance(value, _PYTHON[kind])

@@ -1,0 +1,229 @@
+"""Cards in TOML: one file, one or several tables, every problem reported at once with its line.
+
+[tables.patients]
+unit = "patient_id"
+rows_per_unit = 1
+
+[tables.patients.columns.age]
+kind = "integer"
+role = "quasi"
+bounds = [0, 110]
+hierarchy = { type = "intervals", widths = [5, 10, 20] }
+
+[hierarchies.diagnosis]          # shared: a column says hierarchy = "diagnosis"
+type = "taxonomy"
+file = "diagnosis.csv"
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterable, Mapping, Sequence
+from decimal import Decimal
+from difflib import get_close_matches
+from enum import Enum
+from pathlib import Path
+from typing import Any, TypeAlias, TypeVar
+
+from discreet.core import toml
+from discreet.core.card import Card, Column, Role, Scalar
+from discreet.core.hierarchy.parse import from_fields, to_fields
+from discreet.core.hierarchy.protocol import Hierarchy
+from discreet.core.kind import Kind
+from discreet.errors import CardError, DataError, HierarchyError, NotFound, Problem
+
+FORMAT = 1
+_Fields: TypeAlias = Mapping[str, tuple[type, ...]]
+FILE_FIELDS: _Fields = {"discreet": (int,), "tables": (dict,), "hierarchies": (dict,)}
+TABLE_FIELDS: _Fields = {"unit": (str,), "rows_per_unit": (int,), "note": (str,), "columns": (dict,)}
+COLUMN_FIELDS: _Fields = {
+    "kind": (str,),
+    "role": (str,),
+    "bounds": (list,),
+    "categories": (list,),
+    "hierarchy": (str, dict),
+    "from_data": (list,),
+    "note": (str,),
+}
+_NAMES = {str: "text", int: "a whole number", list: "a list", dict: "a table"}
+_Choice = TypeVar("_Choice", bound=Enum)
+
+
+def load_card(path: str | Path, table: str | None = None) -> Card:
+    """The card of one table. A file with a single table needs no name; one with several does."""
+    cards = load_cards(path)
+    if table in cards:
+        return cards[table]
+    if len(cards) == 1:
+        return next(iter(cards.values()))
+    asked = f"has no table {table!r}; it describes" if table else "describes several tables:"
+    raise NotFound(f"{path} {asked} {', '.join(cards)}.", hint="Say which with table=… (--table on the command line).")
+
+
+def load_cards(path: str | Path) -> dict[str, Card]:
+    """The cards of all tables in a file, by name."""
+    path = Path(path)
+    try:
+        text = path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise NotFound(f"There is no card {path}.", hint=f"Draft one: discreet card draft DATA > {path.name}") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise DataError(f"The card {path} cannot be read: {error}.") from error
+    return parse_cards(text, source=str(path), folder=path.parent)
+
+
+def parse_cards(text: str, *, source: str = "The card", folder: Path | None = None) -> dict[str, Card]:
+    """The cards in a TOML text. ``folder`` is where taxonomy files are looked for; ``None`` allows none."""
+    try:
+        said = tomllib.loads(text, parse_float=Decimal)
+    except tomllib.TOMLDecodeError as error:
+        raise CardError(source, [Problem((), f"not valid TOML: {error}")]) from error
+    reader = _Reader(text, folder)
+    cards = reader.file(said)
+    if reader.problems:
+        raise CardError(source, reader.problems)
+    return cards
+
+
+def dump_cards(cards: Iterable[Card], comments: Mapping[toml.Path, Sequence[str]] | None = None) -> str:
+    """The cards as TOML; reading it back gives equal cards."""
+    tables = {card.name: _table_fields(card) for card in cards}
+    return toml.dump({"discreet": FORMAT, "tables": tables}, comments)
+
+
+def _table_fields(card: Card) -> dict[str, Any]:
+    return {
+        "unit": card.unit,
+        "rows_per_unit": card.rows_per_unit,
+        "note": card.note or None,
+        "columns": {column.name: _column_fields(column) for column in card.columns},
+    }
+
+
+def _column_fields(column: Column) -> dict[str, Any]:
+    return {
+        "kind": column.kind.value,
+        "role": column.role.value,
+        "bounds": column.bounds,
+        "categories": column.categories,
+        "from_data": column.from_data or None,
+        "note": column.note or None,
+        "hierarchy": to_fields(column.hierarchy) if column.hierarchy else None,
+    }
+
+
+class _Reader:
+    """Turns what TOML said into cards, collecting problems instead of stopping at the first."""
+
+    def __init__(self, text: str, folder: Path | None) -> None:
+        self._lines = toml.lines_of(text)
+        self._folder = folder
+        self._shared: dict[str, Hierarchy | None] = {}
+        self.problems: list[Problem] = []
+
+    def file(self, said: dict[str, Any]) -> dict[str, Card]:
+        said = self._fields(said, FILE_FIELDS, ())
+        if said.get("discreet", FORMAT) != FORMAT:
+            self._problem(("discreet",), f"this is format {said['discreet']}; format {FORMAT} is understood here")
+        if not said.get("tables"):
+            self._problem(("tables",), "no table is described; begin with [tables.NAME]")
+        for name, fields in said.get("hierarchies", {}).items():
+            self._shared[name] = self._hierarchy(fields, ("hierarchies", name))
+        cards = (self._table(name, fields) for name, fields in said.get("tables", {}).items())
+        return {card.name: card for card in cards if card is not None}
+
+    def _table(self, name: str, fields: Any) -> Card | None:
+        path = ("tables", name)
+        fields = self._fields(fields, TABLE_FIELDS, path)
+        columns = [
+            self._column(key, value, (*path, "columns", key)) for key, value in fields.get("columns", {}).items()
+        ]
+        good = tuple(column for column in columns if column is not None)
+        try:
+            return Card(name, good, fields.get("unit"), fields.get("rows_per_unit"), fields.get("note", ""))
+        except CardError as error:
+            broken = len(good) < len(columns)
+            for problem in error.problems:  # a unit that is missing only because its column is broken is no news
+                if not (broken and problem.path in (("unit",), ("columns",))):
+                    self._problem((*path, *problem.path), problem.what)
+        return None
+
+    def _column(self, name: str, fields: Any, path: toml.Path) -> Column | None:
+        fields = self._fields(fields, COLUMN_FIELDS, path)
+        kind = self._choice(Kind, fields.get("kind"), (*path, "kind"))
+        role = self._choice(Role, fields.get("role", "other"), (*path, "role"))
+        hierarchy = self._hierarchy_of(fields.get("hierarchy"), (*path, "hierarchy"))
+        if kind is None or role is None:
+            return None
+        bounds = fields.get("bounds")
+        if bounds is not None and len(bounds) != 2:
+            self._problem((*path, "bounds"), f"bounds are two values, the lower and the upper; got {len(bounds)}")
+            bounds = None
+        categories = fields.get("categories")
+        return Column(
+            name,
+            kind,
+            role,
+            bounds=(_as(kind, bounds[0]), _as(kind, bounds[1])) if bounds is not None else None,
+            categories=tuple(_as(kind, value) for value in categories) if categories is not None else None,
+            hierarchy=hierarchy,
+            from_data=tuple(map(str, fields.get("from_data", ()))),
+            note=fields.get("note", ""),
+        )
+
+    def _hierarchy_of(self, said: Any, path: toml.Path) -> Hierarchy | None:
+        if isinstance(said, str):
+            if said not in self._shared:
+                self._problem(path, f"there is no [hierarchies.{said}]")
+            return self._shared.get(said)
+        return self._hierarchy(said, path) if said is not None else None
+
+    def _hierarchy(self, fields: Any, path: toml.Path) -> Hierarchy | None:
+        try:
+            return from_fields(fields, folder=self._folder)
+        except (HierarchyError, NotFound, DataError) as error:
+            self._problem(path, str(error))
+        return None
+
+    def _fields(self, said: Any, allowed: _Fields, path: toml.Path) -> dict[str, Any]:
+        """The fields of a table that are known and of the right type; what is not is reported."""
+        if not isinstance(said, dict):
+            self._problem(path, f"must be a table, got {said!r}")
+            return {}
+        good = {}
+        for key, value in said.items():
+            if key not in allowed:
+                near = get_close_matches(key, allowed, 1)
+                meant = f"did you mean {near[0]!r}?" if near else f"known are {', '.join(allowed)}"
+                self._problem((*path, key), f"unknown field; {meant}")
+            elif not isinstance(value, allowed[key]) or isinstance(value, bool):
+                types = " or ".join(_NAMES[type_] for type_ in allowed[key])
+                self._problem((*path, key), f"must be {types}, got {value!r}")
+            else:
+                good[key] = value
+        return good
+
+    def _choice(self, choices: type[_Choice], said: Any, path: toml.Path) -> _Choice | None:
+        try:
+            return choices(said)
+        except ValueError:
+            known = ", ".join(str(choice.value) for choice in choices)
+            what = "is missing" if said is None else f"{said!r} is not known"
+            self._problem(path, f"{what}; it is one of {known}")
+        return None
+
+    def _problem(self, path: toml.Path, what: str) -> None:
+        line = next((self._lines[path[:n]] for n in range(len(path), 0, -1) if path[:n] in self._lines), None)
+        self.problems.append(Problem(path, what, line))
+
+
+def _as(kind: Kind, value: Any) -> Scalar:
+    """A TOML value as the Python value of its kind; what does not fit is left for the card to refuse."""
+    if kind is Kind.REAL and isinstance(value, int | Decimal) and not isinstance(value, bool):
+        return float(value)
+    if kind is Kind.DECIMAL and isinstance(value, int) and not isinstance(value, bool):
+        return Decimal(value)
+    if kind is Kind.INTEGER and isinstance(value, Decimal) and value == value.to_integral_value():
+        return int(value)
+    scalar: Scalar = value
+    return scalar

@@ -1,0 +1,203 @@
+"""Draft a card by looking at the data: kinds, suggested roles with the reason, suggested hierarchies.
+
+A draft is for the holder to read and correct. Bounds and categories are left open, because a guarantee must
+not lean on what the data happens to hold; asked to fill them all the same, it marks them ``from_data``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlglot import exp
+
+from discreet.core import sql
+from discreet.core.arrow import kind_of
+from discreet.core.card import Card, Column, Role, Scalar
+from discreet.core.cardfile import dump_cards
+from discreet.core.engine import Engine
+from discreet.core.hierarchy.dates import Dates
+from discreet.core.hierarchy.intervals import Intervals
+from discreet.core.hierarchy.mask import Mask
+from discreet.core.hierarchy.protocol import Hierarchy
+from discreet.core.kind import Kind
+from discreet.errors import DataError
+
+_MANY = 50  # more values than this are not categories a person would list
+_HINTS = {
+    Role.IDENTIFIER: "id identifier uuid guid ssn nhs nin passport name surname forename firstname lastname fullname "
+    "email mail phone telephone mobile fax address street iban account licence license username login ip mrn",
+    Role.QUASI: "age birth birthdate birthday dob born zip zipcode postcode postal plz sex gender race ethnicity "
+    "nationality citizenship country state county city town region district municipality marital education school "
+    "occupation profession job employer workclass household children religion language height lives studies",
+    Role.SENSITIVE: "disease diagnosis diagnoses condition illness symptom treatment drug medication therapy "
+    "outcome salary income wage wages pay debt credit balance cost charge turnover revenue conviction party vote "
+    "orientation hiv test result sick score",
+}
+_NUMBER = r"^[+-]?[0-9]+([.][0-9]+)?$"
+_CODE = r"^[0-9]+$"
+
+
+@dataclass(frozen=True)
+class Draft:
+    """A drafted card and, for each column, why it says what it says."""
+
+    card: Card
+    rows: int
+    reasons: Mapping[str, tuple[str, ...]]
+
+    def to_toml(self) -> str:
+        """The card as TOML, with the reasons as comments and the open questions where their answers belong."""
+        head = [
+            f"Drafted from {self.rows:,} rows. Read every line: this is a guess, and guarantees will rest on it.",
+            "Roles: identifier (never leaves), quasi (outsiders may know it), sensitive (intruders want it), other.",
+        ]
+        if not self.card.private:
+            head.append("NOT PRIVATE: bounds or categories below were read off the data (from_data).")
+        path = ("tables", self.card.name)
+        comments: dict[tuple[str, ...], Sequence[str]] = {("discreet",): head}
+        comments |= {(*path, "columns", name): why for name, why in self.reasons.items()}
+        return dump_cards([self.card], comments)
+
+
+@dataclass(frozen=True)
+class _Seen:
+    """What was counted in one column."""
+
+    name: str
+    kind: Kind
+    filled: int
+    distinct: int
+    shortest: int | None
+    longest: int | None
+    numbers: int
+    digits: int
+    low: Scalar | None
+    high: Scalar | None
+
+
+def draft_card(engine: Engine, relation: exp.Query, name: str, *, bounds_from_data: bool = False) -> Draft:
+    """Look at a relation and draft its card."""
+    rows, seen = _look(engine, relation, bounds_from_data)
+    roles = {column.name: _role(column, rows) for column in seen}
+    unit, unit_reason = _unit(seen, roles, rows)
+    columns, reasons = [], {}
+    for column in seen:
+        role, why = roles[column.name]
+        hierarchy, how = _hierarchy(column, role)
+        bounds, categories, left = _limits(engine, relation, column, role, bounds_from_data)
+        read_off = tuple(n for n, v in (("bounds", bounds), ("categories", categories)) if v is not None)
+        columns.append(Column(column.name, column.kind, role, bounds, categories, hierarchy, read_off))
+        counts = f"{column.distinct:,} distinct values" + (
+            f", {rows - column.filled:,} missing" if column.filled < rows else ""
+        )
+        extra = (*how, *left, *_oddities(column), *(unit_reason if column.name == unit else ()))
+        reasons[column.name] = (f"{counts}. {role.value}: {why}.", *extra)
+    return Draft(Card(name, tuple(columns), unit), rows, reasons)
+
+
+def _look(engine: Engine, relation: exp.Query, extremes: bool) -> tuple[int, list[_Seen]]:
+    """One pass over the data, one aggregate query."""
+    schema = engine.schema(relation)
+    kinds = {field.name: kind_of(field.type) for field in schema}
+    figures: list[exp.Expr] = [sql.count_rows()]
+    wanted = {name: kind for name, kind in kinds.items() if kind is not None}
+    if not wanted:
+        raise DataError("None of the columns is of a kind a card can describe.")
+    for name, kind in wanted.items():
+        value = sql.column(name)
+        figures += [exp.Count(this=value), exp.Count(this=exp.Distinct(expressions=[value]))]
+        if kind is Kind.TEXT:
+            figures += [exp.Min(this=exp.Length(this=value)), exp.Max(this=exp.Length(this=value))]
+            figures += [sql.count_if(exp.RegexpLike(this=value, expression=sql.literal(p))) for p in (_NUMBER, _CODE)]
+        elif extremes and kind is not Kind.BOOLEAN:
+            figures += [exp.Min(this=value), exp.Max(this=value)]
+    numbered = [sql.named(figure, f"c{i}") for i, figure in enumerate(figures)]
+    row = engine.fetch(exp.select(*numbered).from_(relation.subquery("t"))).to_pylist()[0]
+    answers = iter(row.values())
+    rows = next(answers)
+    return rows, [_seen(name, kind, answers, extremes) for name, kind in wanted.items()]
+
+
+def _seen(name: str, kind: Kind, answers: Iterator[Any], extremes: bool) -> _Seen:
+    filled, distinct = next(answers), next(answers)
+    shortest = longest = low = high = None
+    numbers = digits = 0
+    if kind is Kind.TEXT:
+        shortest, longest, numbers, digits = (next(answers) for _ in range(4))
+    elif extremes and kind is not Kind.BOOLEAN:
+        low, high = next(answers), next(answers)
+    return _Seen(name, kind, filled, distinct, shortest, longest, numbers, digits, low, high)
+
+
+def _role(column: _Seen, rows: int) -> tuple[Role, str]:
+    words = set(re.findall(r"[a-z]+", re.sub(r"(?<=[a-z])(?=[A-Z])", "_", column.name).lower()))
+    for role, hints in _HINTS.items():
+        if hit := sorted(words & set(hints.split())):
+            return role, f"its name says {hit[0]!r}"
+    if column.kind in (Kind.INTEGER, Kind.TEXT) and rows > 1 and column.distinct == rows:
+        return Role.IDENTIFIER, "every row has a value of its own"
+    if column.kind in (Kind.DATE, Kind.TIMESTAMP):
+        return Role.QUASI, "outsiders often know dates"
+    return Role.OTHER, "nothing in its name says otherwise; make it quasi if an outsider could know it"
+
+
+def _unit(seen: list[_Seen], roles: Mapping[str, tuple[Role, str]], rows: int) -> tuple[str | None, tuple[str, ...]]:
+    """A column of identifiers that repeat is probably whose row it is."""
+    for column in seen:
+        words = re.split(r"[^a-z]+", column.name.lower())
+        repeats = 1 < column.distinct < column.filled == rows
+        if roles[column.name][0] is Role.IDENTIFIER and repeats and {"id", "identifier"} & set(words):
+            why = f"{column.name} repeats, so it is taken for whose row it is (unit)"
+            return column.name, (f"{why}; declare rows_per_unit, how many rows a person may have.",)
+    return None, ()
+
+
+def _hierarchy(column: _Seen, role: Role) -> tuple[Hierarchy | None, tuple[str, ...]]:
+    if role is not Role.QUASI:
+        return None, ()
+    if column.kind is Kind.DATE:
+        return Dates(), ()
+    if column.kind is Kind.TIMESTAMP:
+        return Dates(("day", "month", "quarter", "year", "decade")), ()
+    if column.kind is Kind.TEXT and column.longest == column.shortest == 1:
+        return None, ()
+    if column.kind is Kind.TEXT and column.filled and column.digits == column.filled:
+        if column.longest is not None and column.longest == column.shortest:
+            return Mask(column.longest), ("All values are codes of one length: masked from the right; check.",)
+    elif column.kind is Kind.INTEGER:
+        return Intervals((5, 10, 20)), ("Suggested widths; choose the ones that make sense.",)
+    if column.kind is Kind.TEXT and column.distinct > 2:
+        return None, ('If its values form groups, declare a hierarchy of type "taxonomy".',)
+    return None, ()
+
+
+def _limits(
+    engine: Engine, relation: exp.Query, column: _Seen, role: Role, from_data: bool
+) -> tuple[tuple[Scalar, Scalar] | None, tuple[Scalar, ...] | None, tuple[str, ...]]:
+    """Bounds, categories and what is left for the person to declare."""
+    if role is Role.IDENTIFIER:
+        return None, None, ()
+    if column.kind in (Kind.TEXT, Kind.BOOLEAN):
+        if not column.distinct or column.distinct > _MANY:
+            return None, None, ()
+        if from_data:
+            value = sql.column(column.name)
+            values = exp.select(value).distinct().from_(relation.subquery("t")).where(value.is_(exp.null()).not_())
+            found: list[Any] = engine.fetch(values).column(0).to_pylist()
+            return None, tuple(sorted(found)), ()
+        return None, None, ("Declare: categories = [ … every value there can be … ]",)
+    if from_data and column.low is not None and column.high is not None:
+        bounds = (column.low, column.high)
+        if not Column(column.name, column.kind, bounds=bounds).problems():
+            return bounds, None, ()
+    return None, None, ("Declare: bounds = [ lowest, highest value that is to count ]",)
+
+
+def _oddities(column: _Seen) -> tuple[str, ...]:
+    if column.kind is Kind.TEXT and column.filled / 2 < column.numbers < column.filled:
+        odd = column.filled - column.numbers
+        return (f"Mixed: {column.numbers:,} values are numbers and {odd:,} are not; mend those to read it as numbers.",)
+    return ()

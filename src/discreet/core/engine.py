@@ -1,0 +1,43 @@
+"""The seam between discreet and the places where rows live."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from sqlglot import exp
+
+
+class Engine(Protocol):
+    """DuckDB, PostgreSQL or Spark: sqlglot trees in, Arrow out.
+
+    Every engine gives the same answer to the same tree, in the same Arrow types (see ``core/arrow.py``).
+    A query that aggregates casts its result, since engines disagree on the type of a sum.
+    """
+
+    @property
+    def dialect(self) -> str:
+        """The engine's SQL, by sqlglot's name."""
+
+    @property
+    def title(self) -> str:
+        """What the engine is called in a recipe, with its version; never an address or a password."""
+
+    def schema(self, query: exp.Query) -> pa.Schema:
+        """The columns ``query`` would give, without running it."""
+
+    def fetch(self, query: exp.Query) -> pa.Table:
+        """The rows of ``query``."""
+
+    def stream(self, query: exp.Query) -> pa.RecordBatchReader:
+        """The rows of ``query``, a batch at a time, never all in memory."""
+
+    def store(self, name: str, query: exp.Query) -> None:
+        """Make a table of ``query``'s rows: all of them or, on any failure, nothing. The name must be new."""
+
+    def load(self, name: str, data: pa.Table) -> None:
+        """Make a table of ``data``, under the same terms as ``store``."""
+
+    def close(self) -> None:
+        """Give back what the engine holds. Closing twice is fine."""

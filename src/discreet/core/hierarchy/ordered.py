@@ -1,0 +1,63 @@
+"""Categories that have an order, grouped with their neighbours."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+from sqlglot import exp
+
+from discreet.core.hierarchy.declared import listed, refuse, whole_numbers, wrong_multiples, wrong_other
+from discreet.core.hierarchy.grouping import Path, among, as_listed, lookup, spelled, wrong_paths
+from discreet.core.kind import Kind
+
+
+@dataclass(frozen=True)
+class Ordered:
+    """Values in their order, in runs of growing size: level 1 has runs of ``sizes[0]``, and so on.
+
+    Each size is a multiple of the one before, so that runs nest; the last run may be shorter. A run is
+    called by its ends, ``primary..secondary``, or by its only value.
+    """
+
+    order: Sequence[str | int]
+    sizes: Sequence[int]
+    other: str | None = None
+    _paths: tuple[Path, ...] = field(init=False, repr=False, compare=False)
+
+    type: ClassVar[str] = "ordered"
+    kinds: ClassVar[frozenset[Kind]] = frozenset({Kind.TEXT, Kind.INTEGER})
+
+    def __post_init__(self) -> None:
+        problems = wrong_other(self.other)
+        items = listed(self.order) or ()
+        order = [text for item in items if not isinstance(item, bool) and (text := spelled(item)) is not None]
+        if not items or len(order) < len(items):
+            problems.append(f"order must be a list of texts or whole numbers, got {self.order!r}")
+        sizes, wrong = whole_numbers(self.sizes, "sizes")
+        problems += wrong or wrong_multiples(sizes, "sizes")
+        refuse(self.type, problems)
+        paths = tuple((item, *(_run(order, place, size) for size in sizes)) for place, item in enumerate(order))
+        refuse(self.type, wrong_paths(paths, self.other))
+        object.__setattr__(self, "order", tuple(order))
+        object.__setattr__(self, "sizes", sizes)
+        object.__setattr__(self, "_paths", paths)
+
+    @property
+    def height(self) -> int:
+        return len(self.sizes) + 1
+
+    def label(self, value: exp.Expr, level: int, kind: Kind) -> exp.Expr:
+        return lookup(value, self._paths, level, kind)
+
+    def knows(self, value: exp.Expr, kind: Kind) -> exp.Expr:
+        return among(as_listed(value, kind), (path[0] for path in self._paths))
+
+    def fields(self) -> dict[str, Any]:
+        return {"order": list(self.order), "sizes": list(self.sizes)}
+
+
+def _run(order: Sequence[str], place: int, size: int) -> str:
+    run = order[place - place % size :][:size]
+    return run[0] if len(run) == 1 else f"{run[0]}..{run[-1]}"

@@ -1,0 +1,96 @@
+"""Hierarchies as tables of a card, and back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import MISSING, fields
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any
+
+from discreet.core.hierarchy.coding import Coding
+from discreet.core.hierarchy.dates import Dates
+from discreet.core.hierarchy.intervals import Intervals
+from discreet.core.hierarchy.mask import Mask
+from discreet.core.hierarchy.ordered import Ordered
+from discreet.core.hierarchy.protocol import Hierarchy
+from discreet.core.hierarchy.ranges import Ranges
+from discreet.core.hierarchy.taxonomy import Taxonomy
+from discreet.errors import HierarchyError, NotFound
+
+TYPES: dict[str, Any] = {
+    "intervals": Intervals,
+    "ranges": Ranges,
+    "coding": Coding,
+    "mask": Mask,
+    "taxonomy": Taxonomy,
+    "ordered": Ordered,
+    "dates": Dates,
+}
+
+
+def from_fields(table: Mapping[str, object], *, folder: Path | None) -> Hierarchy:
+    """The hierarchy a card's table declares. Files it names are looked for in ``folder``."""
+    name = table.get("type")
+    if not isinstance(name, str) or name not in TYPES:
+        given = "is missing" if name is None else f"{name!r} is not known"
+        raise HierarchyError(
+            f"The type of the hierarchy {given}{_meant(str(name), TYPES)}: it is one of {', '.join(TYPES)}."
+        )
+    given_fields = {field: value for field, value in table.items() if field != "type"}
+    required, optional = ((), ("tree", "file", "other")) if name == "taxonomy" else _names(TYPES[name])
+    allowed = (*required, *optional)
+    problems = [
+        f"{field!r} is no field of it{_meant(field, allowed)}" for field in given_fields if field not in allowed
+    ]
+    problems += [f"{field} is missing" for field in required if field not in given_fields]
+    known = {field: value for field, value in given_fields.items() if field in allowed}
+    hierarchy: Hierarchy | None = None
+    if all(field in known for field in required):
+        try:
+            hierarchy = _taxonomy(known, folder) if name == "taxonomy" else TYPES[name](**known)
+        except HierarchyError as error:
+            if not problems:
+                raise
+            problems.append(str(error).removeprefix(f"{name}: ").rstrip("."))
+    if problems or hierarchy is None:
+        raise HierarchyError(f"{name}: {'; '.join(problems)}.", hint=f"Its fields are {', '.join(allowed)}.")
+    return hierarchy
+
+
+def to_fields(hierarchy: Hierarchy) -> dict[str, Any]:
+    """What a card says of a hierarchy; ``from_fields`` reads it back."""
+    other = {} if hierarchy.other is None else {"other": hierarchy.other}
+    return {"type": hierarchy.type, **hierarchy.fields(), **other}
+
+
+def _taxonomy(known: Mapping[str, Any], folder: Path | None) -> Hierarchy:
+    other = known.get("other")
+    if ("tree" in known) == ("file" in known):
+        raise HierarchyError("taxonomy: declare its tree or its file, one of them.")
+    if "tree" in known:
+        return Taxonomy.from_tree(known["tree"], other)
+    file = known["file"]
+    if not isinstance(file, str) or not file:
+        raise HierarchyError(f"taxonomy: file must be the name of a file, got {file!r}.")
+    if folder is None:
+        raise HierarchyError(
+            f"taxonomy: file {file!r} cannot be looked for: this card lies in no folder.",
+            hint="Read the card from its file, or declare the tree in the card.",
+        )
+    try:
+        return Taxonomy.from_csv(folder / file, other)
+    except NotFound:
+        raise HierarchyError(f"taxonomy: there is no file {file!r} beside the card.") from None
+
+
+def _names(hierarchy: Any) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The fields that must and those that may be declared."""
+    declared = [field for field in fields(hierarchy) if field.init]
+    required = tuple(field.name for field in declared if field.default is MISSING)
+    return required, tuple(field.name for field in declared if field.default is not MISSING)
+
+
+def _meant(name: str, known: Mapping[str, object] | tuple[str, ...]) -> str:
+    near = get_close_matches(name, list(known), n=1)
+    return f" (did you mean {near[0]!r}?)" if near else ""

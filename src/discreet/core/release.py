@@ -1,0 +1,152 @@
+"""The release: the only thing that leaves."""
+
+from __future__ import annotations
+
+import datetime as dt
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Generic, TypeVar, cast
+
+import pyarrow as pa
+
+from discreet.core import loss as losses
+from discreet.core import report
+from discreet.core.document import fields
+from discreet.core.loss import Loss
+from discreet.core.picture import Picture
+from discreet.core.recipe import Recipe
+from discreet.core.statement import Statement
+from discreet.errors import BadInput, DataError, NoPromise
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Receipt:
+    """The ledger's line for a release: what was charged, to whom, when."""
+
+    account: str
+    key: str
+    """Charging twice under one key charges once."""
+    loss: Loss
+    line: int
+    digest: str
+    """The ledger's hash of this line and all before it."""
+    at: dt.datetime
+
+    def __post_init__(self) -> None:
+        if self.at.tzinfo is None:
+            raise BadInput("The time on a receipt needs its offset from UTC.")
+
+    def __str__(self) -> str:
+        at = self.at.isoformat(sep=" ", timespec="seconds")
+        return f"{self.loss} charged to {self.account} (line {self.line}, {at})"
+
+    def to_dict(self) -> dict[str, Any]:
+        """This as plain data, for JSON."""
+        written = {"loss": self.loss.to_dict(), "at": self.at.isoformat()}
+        return {name: written.get(name, getattr(self, name)) for name in self.__match_args__}
+
+    @classmethod
+    def from_dict(cls, data: object) -> Receipt:
+        """What ``to_dict`` gave, read back strictly."""
+        read = fields(data, "a receipt", account=str, key=str, loss=dict, line=int, digest=str, at=str)
+        try:
+            at = dt.datetime.fromisoformat(read["at"])
+        except ValueError:
+            raise BadInput(f"a receipt: {read['at']!r} is not a time.") from None
+        return cls(**(read | {"loss": losses.from_dict(read["loss"]), "at": at}))
+
+
+@dataclass(frozen=True)
+class Release(Generic[T]):
+    """A payload with what it promises, how it was made and what was charged for it.
+
+    A table in it is bare: dictionaries are decoded and metadata dropped, because both may still hold
+    values of rows that are not in the table. A release made with a seed carries no loss and no secrecy,
+    since these hang on randomness nobody can repeat; privacy models checked on the output may stay.
+    """
+
+    payload: T
+    """An Arrow table, or data that ``core/document.py`` can write exactly."""
+    statement: Statement
+    recipe: Recipe
+    receipt: Receipt | None = None
+    pictures: tuple[Picture, ...] = ()
+    title: str = ""
+
+    def __post_init__(self) -> None:
+        secret = self.statement.loss is not None or self.statement.secrecy is not None
+        if secret and self.recipe.seed is not None:
+            raise NoPromise(
+                "A release made with a seed cannot promise a privacy loss or secrecy: whoever knows the seed "
+                "can take the noise away.",
+                hint="Leave the seed out, or promise only what was checked on the output.",
+            )
+        object.__setattr__(self, "title", self.title or self.recipe.method)
+        if isinstance(self.payload, pa.Table):
+            object.__setattr__(self, "payload", _bare(self.payload))
+
+    @property
+    def private(self) -> bool:
+        """Whether this may be called private: something is promised, and no seed undoes it."""
+        return self.statement.private and self.recipe.seed is None
+
+    @property
+    def promise(self) -> str:
+        """The statement in plain words, and the seed if there is one."""
+        if self.recipe.seed is None:
+            return str(self.statement)
+        return (
+            f"{self.statement} Made with seed {self.recipe.seed}: every random choice can be repeated, so "
+            "this release is not private."
+        )
+
+    def save(self, folder: str | Path, *, csv: bool = False) -> Path:
+        """Write the release to a folder that is new or empty; see ``core/release_folder.py``."""
+        from discreet.core.release_folder import save
+
+        return save(cast("Release[object]", self), Path(folder), csv=csv)
+
+    @staticmethod
+    def load(folder: str | Path) -> Release[Any]:
+        """The release in ``folder``, every file checked against its hash."""
+        from discreet.core.release_folder import load
+
+        return load(Path(folder))
+
+    def __str__(self) -> str:
+        if isinstance(self.payload, pa.Table):
+            payload = f"a table of {self.payload.num_rows:,} rows and {self.payload.num_columns:,} columns"
+        else:
+            payload = report.shortened(str(self.payload), 200)
+        parts = [self.title, self.promise, f"payload: {payload}", str(self.recipe)]
+        if self.receipt is not None:
+            parts.append(f"receipt: {self.receipt}")
+        return "\n".join(parts)
+
+    def _repr_html_(self) -> str:
+        return report.fragment(cast("Release[object]", self))
+
+
+def _bare(table: pa.Table) -> pa.Table:
+    names = table.column_names
+    for name in names:
+        if names.count(name) > 1:
+            raise DataError(f"The table has two columns called {name!r}.", hint="Rename one of them.")
+    plain = []
+    for field in table.schema:
+        kind = field.type.value_type if isinstance(field.type, pa.DictionaryType) else field.type
+        if _holds_dictionary(kind):
+            raise DataError(
+                f"Column {field.name!r} holds dictionaries inside lists or structs.",
+                hint=f"Cast it from {field.type} to plain values.",
+            )
+        plain.append(pa.field(field.name, kind, nullable=field.nullable))
+    return table.cast(pa.schema(plain)).replace_schema_metadata(None)
+
+
+def _holds_dictionary(kind: pa.DataType) -> bool:
+    if isinstance(kind, pa.DictionaryType):
+        return True
+    return any(_holds_dictionary(kind.field(index).type) for index in range(kind.num_fields))

@@ -1,0 +1,184 @@
+"""A release as a folder that can be handed over, and back.
+
+    payload.parquet    the payload, if it is a table (and payload.csv beside it, for people, if asked for)
+    payload.json       the payload, if it is anything else
+    statement.json     what is promised
+    recipe.json        how it was made
+    receipt.json       the ledger's line, if there is one
+    presentation.json  title and pictures
+    report.html        all of it as one page that opens offline
+    manifest.json      the format's version; size and SHA-256 of every other file
+
+The hashes show accidents and careless tampering. They do not stop a forger, who can write a new manifest:
+whoever needs that compares the manifest, or the ledger's line, with one obtained another way.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, TypeVar
+
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet as pq
+
+from discreet.core import document, report
+from discreet.core.picture import Picture
+from discreet.core.recipe import Recipe
+from discreet.core.release import Receipt, Release
+from discreet.core.statement import Statement
+from discreet.errors import BadInput, Damaged, DataError, NotFound
+
+FORMAT = 1
+_T = TypeVar("_T")
+_MANIFEST = "manifest.json"
+_ALWAYS = frozenset({"statement.json", "recipe.json", "presentation.json", "report.html"})
+_PAYLOADS = (
+    frozenset({"payload.parquet"}),
+    frozenset({"payload.parquet", "payload.csv"}),
+    frozenset({"payload.json"}),
+)
+
+
+def save(release: Release[object], folder: Path, *, csv: bool = False) -> Path:
+    """Write a release to ``folder``, which must be new or empty: all of it or, on any failure, nothing."""
+    folder = folder.resolve()
+    if not folder.parent.is_dir():
+        raise NotFound(f"There is no folder {folder.parent} to put {folder.name} in.")
+    if folder.exists() and not (folder.is_dir() and not any(folder.iterdir())):
+        raise BadInput(f"{folder} exists and is not an empty folder.", hint="Save to a new folder.")
+    try:
+        with TemporaryDirectory(prefix=".discreet-", dir=folder.parent) as scratch:
+            inside = Path(scratch) / folder.name
+            inside.mkdir()
+            _write(release, inside, csv=csv)
+            inside.rename(folder)
+    except OSError as error:
+        raise BadInput(f"The release could not be written to {folder}: {error.strerror or error}.") from error
+    return folder
+
+
+def load(folder: Path) -> Release[Any]:
+    """The release in ``folder``, after every file was found to be what the manifest says."""
+    if not folder.is_dir():
+        raise NotFound(f"There is no folder {folder}.")
+    names = _verified(folder)
+    presentation = _read(
+        folder, "presentation.json", lambda data: document.fields(data, "it", title=str, pictures=list)
+    )
+    try:
+        return Release(
+            _payload(folder, names),
+            _read(folder, "statement.json", Statement.from_dict),
+            _read(folder, "recipe.json", Recipe.from_dict),
+            _read(folder, "receipt.json", Receipt.from_dict) if "receipt.json" in names else None,
+            tuple(Picture.from_dict(picture) for picture in presentation["pictures"]),
+            presentation["title"],
+        )
+    except BadInput as error:
+        raise Damaged(f"{folder} does not hold a release: {error}") from error
+
+
+def _write(release: Release[object], folder: Path, *, csv: bool) -> None:
+    presentation = {"title": release.title, "pictures": [picture.to_dict() for picture in release.pictures]}
+    parts: dict[str, object] = {
+        "statement.json": release.statement.to_dict(),
+        "recipe.json": release.recipe.to_dict(),
+        "presentation.json": presentation,
+    }
+    if release.receipt is not None:
+        parts["receipt.json"] = release.receipt.to_dict()
+    if isinstance(release.payload, pa.Table):
+        _write_table(release.payload, folder, csv=csv)
+    elif csv:
+        raise BadInput("Only a table can be saved as CSV.", hint="Leave csv out.")
+    else:
+        parts["payload.json"] = release.payload
+    for name, part in parts.items():
+        (folder / name).write_text(document.dumps(part), encoding="utf-8", newline="\n")
+    (folder / "report.html").write_text(report.render(release), encoding="utf-8", newline="\n")
+    files = {path.name: _fingerprint(path) for path in sorted(folder.iterdir())}
+    manifest = document.dumps({"format": FORMAT, "files": files})
+    (folder / _MANIFEST).write_text(manifest, encoding="utf-8", newline="\n")
+
+
+def _write_table(table: pa.Table, folder: Path, *, csv: bool) -> None:
+    path = folder / "payload.parquet"
+    try:
+        pq.write_table(table, path, compression="zstd")
+        if csv:
+            pa.csv.write_csv(table, folder / "payload.csv")
+    except pa.ArrowException as error:
+        raise DataError(f"The table cannot be saved: {error}.") from error
+    for field, saved in zip(table.schema, pq.read_schema(path), strict=True):
+        if field.type != saved.type:
+            raise DataError(
+                f"Column {field.name!r} is {field.type}, which Parquet keeps as {saved.type}.",
+                hint="Cast it first, so that nothing is lost unseen.",
+            )
+
+
+def _verified(folder: Path) -> frozenset[str]:
+    """The names of the files, each of which is there, whole, and expected."""
+    listed = _listed(folder)
+    names = frozenset(listed)
+    payload = frozenset(name for name in names if name.startswith("payload."))
+    if payload not in _PAYLOADS or names - payload - {"receipt.json"} != _ALWAYS:
+        raise Damaged(f"{_MANIFEST} in {folder} does not list the files of a release.")
+    found = {path.name for path in folder.iterdir()} - {_MANIFEST}
+    for name in sorted(found - names):
+        raise Damaged(f"{name} in {folder} is not part of the release.", hint="Take it away and try again.")
+    for name in sorted(names):
+        if name not in found:
+            raise Damaged(f"{name} is missing from {folder}.")
+        if not (folder / name).is_file() or _fingerprint(folder / name) != listed[name]:
+            raise Damaged(f"{name} in {folder} is not what was saved.", hint="Get the release again.")
+    return names
+
+
+def _listed(folder: Path) -> dict[str, Any]:
+    if not (folder / _MANIFEST).is_file():
+        raise Damaged(f"{_MANIFEST} is missing from {folder}.")
+    try:
+        manifest = json.loads((folder / _MANIFEST).read_text(encoding="utf-8"))
+    except (ValueError, RecursionError) as error:
+        raise Damaged(f"{_MANIFEST} in {folder} cannot be read: {error}.") from error
+    version = manifest.get("format") if isinstance(manifest, dict) else None
+    if type(version) is not int:
+        raise Damaged(f"{_MANIFEST} in {folder} is not the manifest of a release.")
+    if version > FORMAT:
+        raise BadInput(
+            f"{folder} has format {version}; this discreet reads formats up to {FORMAT}.",
+            hint="Install a later discreet.",
+        )
+    try:
+        return dict(document.fields(manifest, _MANIFEST, format=int, files=dict)["files"])
+    except BadInput as error:
+        raise Damaged(f"{folder} is damaged: {error}") from error
+
+
+def _read(folder: Path, name: str, build: Callable[[object], _T]) -> _T:
+    try:
+        return build(document.loads((folder / name).read_text(encoding="utf-8")))
+    except (BadInput, UnicodeDecodeError) as error:
+        raise Damaged(f"{name} in {folder} cannot be read: {error}") from error
+
+
+def _payload(folder: Path, names: frozenset[str]) -> object:
+    if "payload.json" in names:
+        return _read(folder, "payload.json", lambda value: value)
+    try:
+        with pq.ParquetFile(folder / "payload.parquet") as file:  # read_table would add columns for a=b in the path
+            return file.read()
+    except pa.ArrowException as error:
+        raise Damaged(f"payload.parquet in {folder} cannot be read: {error}") from error
+
+
+def _fingerprint(path: Path) -> dict[str, object]:
+    with path.open("rb") as file:
+        digest = hashlib.file_digest(file, "sha256").hexdigest()
+    return {"sha256": digest, "bytes": path.stat().st_size}

@@ -1,0 +1,61 @@
+"""Small SQL trees everybody needs: exact names, typed literals, counts. Portable to every engine."""
+
+from __future__ import annotations
+
+import datetime as dt
+from decimal import Decimal
+from typing import TYPE_CHECKING
+
+from sqlglot import exp
+
+if TYPE_CHECKING:
+    from discreet.core.card import Scalar
+
+
+def column(name: str) -> exp.Column:
+    """A column by its exact name, whatever characters it has."""
+    return exp.column(name, quoted=True)
+
+
+def named(value: exp.Expr, name: str) -> exp.Expr:
+    """``value`` under an exact name."""
+    return exp.alias_(value, name, quoted=True)
+
+
+def table(name: str) -> exp.Table:
+    """A table by its exact name; dots are part of it."""
+    return exp.Table(this=exp.to_identifier(name, quoted=True))
+
+
+def literal(value: Scalar) -> exp.Expr:
+    """A value as SQL, with its type, so that no engine has to guess."""
+    if isinstance(value, bool):
+        return exp.Boolean(this=value)
+    if isinstance(value, str):
+        return exp.Literal.string(value)
+    if isinstance(value, dt.datetime):
+        kind = exp.DType.TIMESTAMPTZ if value.tzinfo else exp.DType.TIMESTAMPNTZ
+        return exp.cast(exp.Literal.string(value.isoformat(sep=" ")), kind)
+    if isinstance(value, dt.date):
+        return exp.cast(exp.Literal.string(value.isoformat()), exp.DType.DATE)
+    if isinstance(value, float):
+        return exp.cast(exp.Literal.string(repr(value)), exp.DType.DOUBLE)
+    if isinstance(value, Decimal):
+        return exp.cast(exp.Literal.string(f"{value:f}"), f"DECIMAL(38, {scale_of(value)})")
+    return exp.Literal.number(value)
+
+
+def scale_of(value: Decimal) -> int:
+    """How many digits ``value`` has after the point."""
+    exponent = value.as_tuple().exponent
+    return max(0, -exponent) if isinstance(exponent, int) else 0
+
+
+def count_rows() -> exp.Expr:
+    """``COUNT(*)``."""
+    return exp.Count(this=exp.Star())
+
+
+def count_if(condition: exp.Expr) -> exp.Expr:
+    """How many rows a condition holds for (NULL counts as no)."""
+    return exp.Count(this=exp.Case().when(condition, exp.Literal.number(1)))

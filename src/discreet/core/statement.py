@@ -1,0 +1,315 @@
+"""What a release promises, to whom, and on what evidence."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from enum import Enum
+from fractions import Fraction
+from typing import Any, TypeAlias, TypeVar
+
+from discreet.core import loss as losses
+from discreet.core.document import fields, texts
+from discreet.core.exact import exp_upper, rounded
+from discreet.core.loss import Approximate, Concentrated, Loss, Pure, Renyi
+from discreet.errors import BadInput, NoPromise
+
+_T = TypeVar("_T")
+Parameter: TypeAlias = bool | int | float | str | tuple["Parameter", ...] | None
+
+
+class Evidence(Enum):
+    """Why a promise may be believed, the strongest first."""
+
+    PROVED = "proved"
+    """It follows from a theorem about the method, whatever the data."""
+    CHECKED = "checked"
+    """It was tested on what is released, before it left."""
+    ARGUED = "argued"
+    """There is a reason, and neither a proof nor a test."""
+
+
+_STRONGEST_FIRST = tuple(Evidence)
+
+
+@dataclass(frozen=True, init=False)
+class Claim:
+    """A privacy model as data: its name, its parameters, and what it says, such as "5-anonymous on zip"."""
+
+    name: str
+    parameters: tuple[tuple[str, Parameter], ...]
+    """By name."""
+    text: str
+
+    def __init__(self, name: str, text: str, parameters: Mapping[str, Any] | None = None) -> None:
+        object.__setattr__(self, "name", name)
+        object.__setattr__(self, "text", text)
+        pairs = sorted((parameters or {}).items(), key=lambda pair: pair[0])
+        object.__setattr__(self, "parameters", tuple((key, _parameter(key, value)) for key, value in pairs))
+
+    def __str__(self) -> str:
+        return self.text
+
+    def to_dict(self) -> dict[str, Any]:
+        """This as plain data, for JSON."""
+        parameters = {key: _as_lists(value) for key, value in self.parameters}
+        return {"name": self.name, "parameters": parameters, "text": self.text}
+
+    @classmethod
+    def from_dict(cls, data: object) -> Claim:
+        """What ``to_dict`` gave, read back strictly."""
+        read = fields(data, "a claim", name=str, parameters=dict, text=str)
+        return cls(read["name"], read["text"], read["parameters"])
+
+
+@dataclass(frozen=True)
+class Secrecy:
+    """What several parties keep from each other while they compute together."""
+
+    parties: tuple[str, ...]
+    withstands: tuple[tuple[str, ...], ...]
+    """Coalitions that, putting together all they saw, learn no more than their own inputs and the result."""
+
+    def __post_init__(self) -> None:
+        known = set(self.parties)
+        if len(known) < 2 or len(known) < len(self.parties):
+            raise BadInput("Secrecy is between two or more different parties.")
+        for coalition in self.withstands:
+            if not coalition or not set(coalition) < known:
+                named = _listed(coalition) if coalition else "nobody"
+                raise BadInput(f"A coalition is some of {_listed(self.parties)}, not all; got {named}.")
+
+    def __str__(self) -> str:
+        if not self.withstands:
+            return f"{_listed(self.parties)} keep nothing from each other."
+        coalitions = "; ".join(
+            f"{_listed(coalition)} {'together' if len(coalition) > 1 else 'alone'}" for coalition in self.withstands
+        )
+        return f"Of {_listed(self.parties)}, these learn no more than their own inputs and the result: {coalitions}."
+
+    def to_dict(self) -> dict[str, Any]:
+        """This as plain data, for JSON."""
+        return {"parties": list(self.parties), "withstands": [list(some) for some in self.withstands]}
+
+    @classmethod
+    def from_dict(cls, data: object) -> Secrecy:
+        """What ``to_dict`` gave, read back strictly."""
+        read = fields(data, "secrecy", parties=list, withstands=list)
+        if not all(isinstance(some, list) for some in read["withstands"]):
+            raise BadInput("secrecy: withstands must be a list of lists.")
+        return cls(texts(read["parties"], "parties"), tuple(texts(some, "withstands") for some in read["withstands"]))
+
+
+@dataclass(frozen=True)
+class Statement:
+    """What a release promises to each ``unit``; nothing, when it has no loss, no model and no secrecy."""
+
+    unit: str
+    """Who is protected: a person, a patient, a household."""
+    loss: Loss | None = None
+    models: tuple[Claim, ...] = ()
+    secrecy: Secrecy | None = None
+    evidence: Evidence = Evidence.ARGUED
+    assumes: tuple[str, ...] = ()
+    """What must be true for the promise to hold, as full sentences."""
+    caveats: tuple[str, ...] = ()
+    """What was given up on the way here, as full sentences."""
+
+    @property
+    def private(self) -> bool:
+        """Whether anything is promised."""
+        return self.loss is not None or bool(self.models) or self.secrecy is not None
+
+    def for_group(self, k: int) -> Statement:
+        """What is promised to any ``k`` units together. Privacy models speak of one unit, and are dropped."""
+        if self.loss is None:
+            losses.for_group(Pure(0), k)  # a bad k is an error whatever is promised
+        if k == 1:
+            return self
+        return replace(
+            self,
+            unit=f"group of {k} × {self.unit}",
+            loss=None if self.loss is None else losses.for_group(self.loss, k),
+            models=(),
+            caveats=self.caveats + _dropped(self.models, "protects one unit at a time, not groups"),
+        )
+
+    def __str__(self) -> str:
+        said = []
+        if self.loss is not None:
+            said.append(f"For each {self.unit}: {self.loss}. {_meaning(self.loss, self.unit)}")
+        if self.models:
+            said.append(
+                f"For each {self.unit}, the release is {_listed([claim.text for claim in self.models])}. "
+                "This holds for this release alone: together with another release about the same people "
+                "it may not."
+            )
+        if self.secrecy is not None:
+            said.append(str(self.secrecy))
+        if said:
+            said.append(_EVIDENCE[self.evidence])
+        else:
+            said.append("This release makes no privacy promise.")
+        said += [f"Assumed: {sentence}" for sentence in self.assumes]
+        said += [f"Note: {sentence}" for sentence in self.caveats]
+        return " ".join(said)
+
+    def to_dict(self) -> dict[str, Any]:
+        """This as plain data, for JSON."""
+        return {
+            "unit": self.unit,
+            "loss": None if self.loss is None else self.loss.to_dict(),
+            "models": [claim.to_dict() for claim in self.models],
+            "secrecy": None if self.secrecy is None else self.secrecy.to_dict(),
+            "evidence": self.evidence.value,
+            "assumes": list(self.assumes),
+            "caveats": list(self.caveats),
+        }
+
+    @classmethod
+    def from_dict(cls, data: object) -> Statement:
+        """What ``to_dict`` gave, read back strictly."""
+        read = fields(
+            data,
+            "a statement",
+            unit=str,
+            loss=dict | None,
+            models=list,
+            secrecy=dict | None,
+            evidence=str,
+            assumes=list,
+            caveats=list,
+        )
+        if read["evidence"] not in {evidence.value for evidence in Evidence}:
+            raise BadInput(f"Evidence is proved, checked or argued, not {read['evidence']!r}.")
+        return cls(
+            read["unit"],
+            None if read["loss"] is None else losses.from_dict(read["loss"]),
+            tuple(Claim.from_dict(claim) for claim in read["models"]),
+            None if read["secrecy"] is None else Secrecy.from_dict(read["secrecy"]),
+            Evidence(read["evidence"]),
+            texts(read["assumes"], "assumes"),
+            texts(read["caveats"], "caveats"),
+        )
+
+
+def sequential(*statements: Statement) -> Statement:
+    """What is promised to each unit by several releases about the same data, taken together.
+
+    Losses add up. Privacy models do not compose: two tables, each 2-anonymous, can single out a person
+    between them; so all models are dropped, and the statement says so.
+    """
+    if len(statements) == 1:
+        return statements[0]
+    models = _once(claim for statement in statements for claim in statement.models)
+    why = "does not outlive a second release about the same people"
+    return _composed(statements, losses.sequential, (), (), _dropped(models, why))
+
+
+def parallel(*statements: Statement) -> Statement:
+    """What is promised to each unit by several releases, each about a part of the data, with no unit in two.
+
+    The largest loss counts. A privacy model that every part has holds for each unit still, because nothing
+    else is published about it; others are dropped, and the statement says so.
+    """
+    if len(statements) == 1:
+        return statements[0]
+    models = _once(claim for statement in statements for claim in statement.models)
+    shared = tuple(claim for claim in models if all(claim in statement.models for statement in statements))
+    missing = _dropped([claim for claim in models if claim not in shared], "does not hold in every part")
+    disjoint = tuple(f"No {statement.unit} is in two of the parts." for statement in statements[:1])
+    return _composed(statements, losses.parallel, shared, disjoint, missing)
+
+
+_EVIDENCE = {
+    Evidence.PROVED: "This is proved: it follows from the method, whatever the data.",
+    Evidence.CHECKED: "This was checked on what is released.",
+    Evidence.ARGUED: "This is argued, and neither proved nor checked.",
+}
+
+
+def _composed(
+    statements: tuple[Statement, ...],
+    compose: Callable[[Iterable[Loss]], Loss],
+    models: tuple[Claim, ...],
+    assumes: tuple[str, ...],
+    caveats: tuple[str, ...],
+) -> Statement:
+    if not statements:
+        raise BadInput("There is no statement to compose.")
+    units = _once(statement.unit for statement in statements)
+    if len(units) > 1:
+        raise NoPromise(
+            f"Statements about different units ({_listed(units)}) do not compose.",
+            hint="Restate them for the same unit, for example with for_group.",
+        )
+    known = [statement.loss for statement in statements if statement.loss is not None]
+    bounded = len(known) == len(statements)
+    if known and not bounded:
+        caveats += ("Part of what is released has no bound on its loss, so there is none for the whole.",)
+    secrecies = {statement.secrecy for statement in statements}
+    if len(secrecies) > 1:
+        caveats += ("The parts do not keep the same secrets between parties, so none is promised.",)
+    return Statement(
+        units[0],
+        compose(known) if bounded else None,
+        models,
+        secrecies.pop() if len(secrecies) == 1 else None,
+        max((statement.evidence for statement in statements), key=_STRONGEST_FIRST.index),
+        _once(sentence for statement in statements for sentence in statement.assumes) + assumes,
+        _once(sentence for statement in statements for sentence in statement.caveats) + caveats,
+    )
+
+
+def _dropped(claims: Iterable[Claim], why: str) -> tuple[str, ...]:
+    return tuple(f"“{claim.text}” is no longer promised: {claim.name} {why}." for claim in claims)
+
+
+def _meaning(loss: Loss, unit: str) -> str:
+    """What a loss means to somebody who has to decide."""
+    compared = f"With or without the data of any one {unit},"
+    match loss:
+        case Pure(epsilon=epsilon) | Approximate(epsilon=epsilon) if epsilon > 100:
+            return f"{compared} an outcome may be likelier by a factor too large to protect anybody."
+        case Pure(epsilon=epsilon):
+            return f"{compared} no outcome is more than {_factor(epsilon)} times as likely."
+        case Approximate(epsilon=epsilon, delta=delta):
+            return (
+                f"{compared} no outcome is more than {_factor(epsilon)} times as likely, "
+                f"plus a chance of {rounded(delta)}."
+            )
+        case Concentrated():
+            return (
+                f"{compared} the odds of an outcome shift no more than under Gaussian noise of that strength "
+                "(zero-concentrated differential privacy)."
+            )
+        case Renyi():
+            return f"{compared} outcomes differ by no more than this Rényi divergence, order by order."
+
+
+def _factor(epsilon: Fraction) -> str:
+    return rounded(exp_upper(epsilon), 3)
+
+
+def _listed(words: Iterable[str]) -> str:
+    *most, last = words
+    return f"{', '.join(most)} and {last}" if most else last
+
+
+def _once(items: Iterable[_T]) -> tuple[_T, ...]:
+    return tuple(dict.fromkeys(items))
+
+
+def _parameter(key: str, value: object) -> Parameter:
+    if isinstance(value, list | tuple):
+        return tuple(_parameter(key, item) for item in value)
+    if value is None or isinstance(value, bool | int | str):
+        return value
+    if isinstance(value, float) and math.isfinite(value):
+        return value
+    raise BadInput(f"The parameter {key} of a claim must be plain data, got {value!r}.")
+
+
+def _as_lists(value: Parameter) -> object:
+    return [_as_lists(item) for item in value] if isinstance(value, tuple) else value

@@ -1,0 +1,109 @@
+"""DuckDB, in this process: the default engine, and the one that opens files."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+import weakref
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+from sqlglot import exp
+
+from discreet.core.arrow import recast, recast_table
+from discreet.core.sql import table
+from discreet.errors import EngineError
+
+_SETTINGS = {
+    "autoinstall_known_extensions": "false",
+    "autoload_known_extensions": "false",
+}
+
+
+class DuckDB:
+    """An embedded DuckDB, in memory unless given a file; what does not fit in memory spills to disk."""
+
+    dialect = "duckdb"
+
+    def __init__(self, database: str = ":memory:", *, settings: dict[str, str] | None = None) -> None:
+        spill = tempfile.mkdtemp(prefix="discreet-")
+        config: dict[str, Any] = {**_SETTINGS, "temp_directory": spill, **(settings or {})}
+        try:
+            self._connection = duckdb.connect(database, config=config)
+            self._connection.execute("SET GLOBAL TimeZone = 'UTC'")
+        except duckdb.Error as error:
+            shutil.rmtree(spill, ignore_errors=True)
+            raise EngineError(f"DuckDB could not open {database}: {_first_line(error)}") from error
+        self._shown: dict[str, pa.Table] = {}
+        self._finalizer = weakref.finalize(self, _release, self._connection, spill)
+
+    @property
+    def title(self) -> str:
+        """DuckDB and its version."""
+        return f"DuckDB {duckdb.__version__}"
+
+    def schema(self, query: exp.Query) -> pa.Schema:
+        """The columns ``query`` would give."""
+        empty = exp.select("*").from_(query.subquery("q")).limit(0)
+        return self.fetch(empty).schema
+
+    def fetch(self, query: exp.Query) -> pa.Table:
+        """The rows of ``query``."""
+        with _Translated():
+            return recast_table(self._cursor().sql(query.sql(self.dialect)).to_arrow_table())
+
+    def stream(self, query: exp.Query) -> pa.RecordBatchReader:
+        """The rows of ``query``, a batch at a time."""
+        with _Translated():
+            return recast(self._cursor().sql(query.sql(self.dialect)).to_arrow_reader())
+
+    def store(self, name: str, query: exp.Query) -> None:
+        """Make a table of ``query``'s rows."""
+        self.run(f"CREATE TABLE {table(name).sql(self.dialect)} AS {query.sql(self.dialect)}")
+
+    def load(self, name: str, data: pa.Table) -> None:
+        """Make a table of ``data``: a copy, DuckDB's own."""
+        cursor = self._cursor()
+        with _Translated():
+            cursor.register("discreet_loading", data)
+            cursor.execute(f"CREATE TABLE {table(name).sql(self.dialect)} AS FROM discreet_loading")
+
+    def show(self, name: str, data: pa.Table) -> None:
+        """Let queries see ``data`` under ``name`` where it lies, without a copy."""
+        self._shown[name] = data
+
+    def run(self, statement: str, parameters: list[Any] | None = None) -> list[tuple[Any, ...]]:
+        """Run DuckDB's own SQL: for what opens files, never for what somebody else wrote."""
+        with _Translated():
+            return self._cursor().execute(statement, parameters).fetchall()
+
+    def close(self) -> None:
+        """Close the connection and remove what was spilled."""
+        self._finalizer()
+
+    def _cursor(self) -> duckdb.DuckDBPyConnection:
+        """A connection of its own for every query, so that a stream under way is not cut off by the next one."""
+        cursor = self._connection.cursor()
+        for name, data in self._shown.items():
+            cursor.register(name, data)
+        return cursor
+
+
+class _Translated:
+    """Turns DuckDB's errors into ours."""
+
+    def __enter__(self) -> None: ...
+
+    def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
+        if isinstance(error, duckdb.Error):
+            raise EngineError(f"DuckDB could not do this: {_first_line(error)}") from error
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).strip().splitlines()[0]
+
+
+def _release(connection: duckdb.DuckDBPyConnection, spill: str) -> None:
+    connection.close()
+    shutil.rmtree(spill, ignore_errors=True)

@@ -1,0 +1,325 @@
+"""PostgreSQL, by psycopg. Rows travel both ways as COPY's CSV, which Arrow reads and writes by the column.
+
+Every call has a connection of its own, so threads never share one and an abandoned stream holds nobody up.
+What has no kind in a card (an enum, a UUID, JSON) comes out as the text PostgreSQL prints for it. A NUMERIC
+without precision comes out with 18 digits after the point; a value that would lose digits is an error.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+from pyarrow import csv
+from sqlglot import exp
+
+from discreet.core.arrow import arrow_type, kind_of, recast_table
+from discreet.core.kind import Kind
+from discreet.core.sql import table
+from discreet.errors import (
+    BadInput,
+    DataError,
+    DiscreetError,
+    EngineError,
+    LoginFailed,
+    MissingPart,
+    NotFound,
+    Unreachable,
+)
+
+if TYPE_CHECKING:
+    import psycopg
+
+_SETTINGS = """
+    SET TimeZone = 'UTC'; SET DateStyle = 'ISO, YMD'; SET IntervalStyle = 'postgres';
+    SET extra_float_digits = 1; SET standard_conforming_strings = on
+"""
+_KINDS = {
+    "bool": Kind.BOOLEAN,
+    "int2": Kind.INTEGER,
+    "int4": Kind.INTEGER,
+    "int8": Kind.INTEGER,
+    "float4": Kind.REAL,
+    "float8": Kind.REAL,
+    "numeric": Kind.DECIMAL,
+    "date": Kind.DATE,
+    "timestamp": Kind.TIMESTAMP,
+    "timestamptz": Kind.TIMESTAMP,
+}
+_SQL_TYPES = {
+    Kind.INTEGER: "bigint",
+    Kind.REAL: "double precision",
+    Kind.TEXT: "text",
+    Kind.BOOLEAN: "boolean",
+    Kind.DATE: "date",
+}
+_DIGITS = 38
+_FREE_SCALE = 18
+_LONGEST_NAME = 63
+_CHUNK = 4 << 20
+_MISSING = ("3D000", "3F000", "42P01", "42703")  # no such database, schema, table, column
+
+
+class Postgres:
+    """A PostgreSQL database, given by its address: ``postgresql://user:password@host:port/database``."""
+
+    dialect = "postgres"
+
+    def __init__(self, address: str) -> None:
+        self._settings = _parsed(address)
+        self._version: int | None = None
+
+    @property
+    def title(self) -> str:
+        """PostgreSQL and the server's version."""
+        if self._version is None:
+            self._connect().close()
+        major, minor = divmod(self._version or 0, 10_000)
+        return f"PostgreSQL {major}.{minor}"
+
+    def schema(self, query: exp.Query) -> pa.Schema:
+        """The columns ``query`` would give."""
+        with self._transaction(writes=False) as connection:
+            return _schema(_described(connection, _sql(query)))
+
+    def fetch(self, query: exp.Query) -> pa.Table:
+        """The rows of ``query``."""
+        with self._transaction(writes=False) as connection:
+            text = _sql(query)
+            columns = _described(connection, text)
+            return pa.Table.from_batches(list(_copied(connection, text, columns)), _schema(columns))
+
+    def stream(self, query: exp.Query) -> pa.RecordBatchReader:
+        """The rows of ``query``, a few megabytes at a time."""
+        return pa.RecordBatchReader.from_batches(self.schema(query), self._streamed(_sql(query)))
+
+    def store(self, name: str, query: exp.Query) -> None:
+        """Make a table of ``query``'s rows."""
+        with self._transaction(writes=True) as connection:
+            connection.execute(f"CREATE TABLE {_sql(table(name))} AS {_sql(query)}")
+
+    def load(self, name: str, data: pa.Table) -> None:
+        """Make a table of ``data``."""
+        rows = recast_table(data)
+        target = _sql(table(name))
+        columns = ", ".join(f"{_sql(_identifier(field.name))} {_sql_type(field)}" for field in rows.schema)
+        options = csv.WriteOptions(include_header=False, quoting_style="needed")
+        with self._transaction(writes=True) as connection:
+            connection.execute(f"CREATE TABLE {target} ({columns})")
+            with connection.cursor().copy(f"COPY {target} FROM STDIN (FORMAT csv)") as copy:
+                for batch in rows.to_batches(max_chunksize=10_000):
+                    sink = pa.BufferOutputStream()
+                    csv.write_csv(batch, sink, options)
+                    copy.write(memoryview(sink.getvalue()))
+
+    def close(self) -> None:
+        """Nothing is held between calls."""
+
+    def __repr__(self) -> str:
+        return f"Postgres({self._place()!r})"
+
+    def _streamed(self, text: str) -> Iterator[pa.RecordBatch]:
+        with self._transaction(writes=False) as connection:
+            yield from _copied(connection, text, _described(connection, text))
+
+    @contextmanager
+    def _transaction(self, *, writes: bool) -> Iterator[psycopg.Connection[Any]]:
+        """A connection whose work is committed at the end, or undone if there was an error."""
+        import psycopg
+
+        connection = self._connect()
+        try:
+            with connection:
+                connection.read_only = not writes
+                connection.execute(_SETTINGS)
+                yield connection
+        except psycopg.Error as error:
+            raise self._failure(error) from None
+
+    def _connect(self) -> psycopg.Connection[Any]:
+        import psycopg
+
+        try:
+            connection = psycopg.connect(**self._settings, client_encoding="utf8")
+        except psycopg.Error as error:
+            problem = self._rejection(str(error))
+        else:
+            self._version = connection.info.server_version
+            return connection
+        raise problem  # out here, so that it does not carry psycopg's error, which knows the password
+
+    def _rejection(self, message: str) -> DiscreetError:
+        """Why there is no connection. A server says it after ``FATAL:``, or that in its own language."""
+        reasons = [line.strip() for line in message.splitlines() if line.strip()]
+        reason = reasons[0].rpartition("failed: ")[2] if reasons else "no reason given"
+        answered = re.match(r"\w+:  ", reason)
+        if not answered and "password" not in reason:
+            hint = "Is the database running, and the address right?"
+            return Unreachable(f"Nobody answers at {self._place()}: {reason}.", hint=hint)
+        reason = reason[answered.end() :] if answered else reason
+        if re.fullmatch(r'database ".*" does not exist', reason):
+            return NotFound(f"PostgreSQL at {self._place()}: {reason}.")
+        return LoginFailed(
+            f"PostgreSQL at {self._place()} turned us away: {reason}.",
+            hint="Check the user and the password.",
+        )
+
+    def _failure(self, error: psycopg.Error) -> DiscreetError:
+        """What a statement's error means; the first line says it, the rest quotes the statement."""
+        reason = (error.diag.message_primary or str(error).strip().partition("\n")[0]).rstrip(".")
+        if error.sqlstate in _MISSING:
+            return NotFound(f"PostgreSQL at {self._place()}: {reason}.")
+        if (error.sqlstate or "57P").startswith("57P"):  # the connection broke, or the server is going down
+            return Unreachable(f"The connection to {self._place()} was lost: {reason}.")
+        return EngineError(f"PostgreSQL could not do this: {reason}.")
+
+    def _place(self) -> str:
+        """Where it is, for people; never who asks nor how they prove it."""
+        host = self._settings.get("host") or "localhost"
+        return f"{host}:{self._settings.get('port') or 5432}/{self._settings.get('dbname') or ''}"
+
+
+@dataclass(frozen=True)
+class _Column:
+    """A result column: its name, its Arrow type, and the SQL that has it printed so that Arrow reads it."""
+
+    name: str
+    type: pa.DataType
+    shown: str
+
+
+def _parsed(address: str) -> dict[str, Any]:
+    """The parts of an address. A problem is described without quoting it: any part may be half a password."""
+    try:
+        from psycopg import ProgrammingError, conninfo
+    except ImportError:
+        raise MissingPart("psycopg", "postgres") from None
+    try:
+        settings: dict[str, Any] = {"connect_timeout": 10, **conninfo.conninfo_to_dict(address)}
+    except ProgrammingError:
+        settings = {"port": "?"}
+    ports = str(settings.get("port") or "5432").split(",")
+    right = all(port.isdecimal() and 0 < int(port) < 65_536 for port in ports)
+    if not right or "@" in str(settings.get("host") or ""):
+        raise BadInput(
+            "This is not the address of a PostgreSQL database (it is not shown, as it may hold a password).",
+            hint="Expected postgresql://user:password@host:port/database, and in the password : / ? # @ % as "
+            "%3A %2F %3F %23 %40 %25.",
+        )
+    return settings
+
+
+def _sql(tree: exp.Expr) -> str:
+    """A tree as PostgreSQL's SQL. Longer names than it keeps would be cut off without a word."""
+    for identifier in tree.find_all(exp.Identifier):
+        if len(identifier.name.encode()) > _LONGEST_NAME:
+            raise DataError(
+                f"PostgreSQL has no room for the name {identifier.name!r}: it keeps {_LONGEST_NAME} bytes.",
+                hint="Give the table or column a shorter name.",
+            )
+    return tree.sql("postgres")
+
+
+def _identifier(name: str) -> exp.Identifier:
+    return exp.to_identifier(name, quoted=True)
+
+
+def _described(connection: psycopg.Connection[Any], text: str) -> list[_Column]:
+    """The columns of a query, which is planned and not run."""
+    described = connection.execute(f"SELECT * FROM ({text}) AS q LIMIT 0").description or ()  # noqa: S608
+    return [_column(connection, place, column) for place, column in enumerate(described)]
+
+
+def _column(connection: psycopg.Connection[Any], place: int, found: psycopg.Column) -> _Column:
+    info = connection.adapters.types.get(found.type_code)
+    scalar = info.name if info and info.oid == found.type_code else ""  # an array has its element's info
+    kind = _KINDS.get(scalar, Kind.TEXT)
+    value = f"c{place}"
+    if kind is Kind.DECIMAL:
+        return _decimal(found, value)
+    if kind in (Kind.TEXT, Kind.REAL):
+        value = f"{value}::{_SQL_TYPES[kind]}"
+    return _Column(found.name, arrow_type(kind, zoned=scalar == "timestamptz"), value)
+
+
+def _decimal(found: psycopg.Column, value: str) -> _Column:
+    """A NUMERIC. Arrow wraps round at 38 digits and says nothing, so what may be longer is measured first."""
+    scale = _FREE_SCALE if found.scale is None else min(max(found.scale, 0), _DIGITS)
+    if found.precision is None or found.scale != scale or found.precision > _DIGITS:
+        room = f"CASE WHEN abs({value}) < 1e{_DIGITS - scale}"
+        value = f"{room} THEN trim_scale({value})::text ELSE 'too long: ' || {value} END"
+    return _Column(found.name, arrow_type(Kind.DECIMAL, scale=scale), value)
+
+
+def _schema(columns: Sequence[_Column]) -> pa.Schema:
+    return pa.schema([(column.name, column.type) for column in columns])
+
+
+def _copied(connection: psycopg.Connection[Any], text: str, columns: Sequence[_Column]) -> Iterator[pa.RecordBatch]:
+    """The rows of a query, as many at a time as fill a few megabytes. libpq hands COPY's rows out whole."""
+    names = ", ".join(f"c{place}" for place in range(len(columns)))
+    shown = ", ".join(column.shown for column in columns)
+    statement = f"COPY (SELECT {shown} FROM ({text}) AS q({names})) TO STDOUT (FORMAT csv)"  # noqa: S608
+    rows: list[bytes] = []
+    size = 0
+    with connection.cursor().copy(statement) as copy:
+        for row in copy:
+            rows.append(bytes(row))
+            size += len(row)
+            if size >= _CHUNK:
+                yield from _read(b"".join(rows), columns)
+                rows, size = [], 0
+    if rows:
+        yield from _read(b"".join(rows), columns)
+
+
+def _read(data: bytes, columns: Sequence[_Column]) -> Iterator[pa.RecordBatch]:
+    """COPY's CSV as Arrow: nothing at all is NULL, two quotes are an empty text."""
+    names = [str(place) for place in range(len(columns))]
+    try:
+        parsed = csv.read_csv(
+            pa.BufferReader(data),  # type: ignore[arg-type]
+            csv.ReadOptions(column_names=names, block_size=len(data) + 1),
+            csv.ParseOptions(newlines_in_values=True, ignore_empty_lines=False),
+            csv.ConvertOptions(
+                column_types={name: column.type for name, column in zip(names, columns, strict=True)},
+                null_values=[""],
+                true_values=["t"],
+                false_values=["f"],
+                strings_can_be_null=True,
+                quoted_strings_can_be_null=False,
+            ),
+        )
+    except pa.ArrowInvalid as error:
+        raise _unreadable(str(error), columns) from None
+    yield from parsed.rename_columns([column.name for column in columns]).to_batches()
+
+
+def _unreadable(message: str, columns: Sequence[_Column]) -> DataError:
+    """Which column holds what no Arrow value can be: an infinite date, a year before 1 or after 9999, NaN."""
+    found = re.search(r"CSV column #(\d+): (?:Row #\d+: )?(.*)", message, re.DOTALL)
+    if not found:
+        return DataError(f"PostgreSQL gave rows that cannot be read: {message}.")
+    column = columns[int(found[1])]
+    return DataError(
+        f"Column {column.name!r} holds a value that does not fit {column.type}: {found[2]}.",
+        hint="Leave such rows out, or cast the column.",
+    )
+
+
+def _sql_type(field: pa.Field[Any]) -> str:
+    kind = kind_of(field.type)
+    if kind is Kind.DECIMAL:
+        return f"numeric({_DIGITS}, {field.type.scale})"
+    if kind is Kind.TIMESTAMP:
+        return "timestamptz" if field.type.tz else "timestamp"
+    if kind is None:
+        raise DataError(
+            f"Column {field.name!r} is {field.type}, which no column of a card can be.",
+            hint="Leave the column out, or convert it to text.",
+        )
+    return _SQL_TYPES[kind]

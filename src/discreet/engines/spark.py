@@ -1,0 +1,369 @@
+"""Spark: in this process, on a standalone cluster, or behind a Spark Connect address.
+
+Queries run in a copy of the session, so that the settings they need (UTC, ANSI, …) are nobody else's. The
+copy sees the temporary views the session had when it was made. Tables are Parquet, in the session's catalog.
+"""
+
+from __future__ import annotations
+
+import gzip
+import itertools
+import os
+import re
+import shutil
+import socket
+import sys
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+import pyarrow as pa
+from sqlglot import exp
+
+from discreet.core import sql
+from discreet.core.arrow import canonical, recast_table
+from discreet.core.kind import Kind
+from discreet.engines.csvfile import layout_of
+from discreet.engines.headers import require_plain
+from discreet.errors import (
+    BadInput,
+    DataError,
+    DiscreetError,
+    EngineError,
+    LoginFailed,
+    MissingPart,
+    NotFound,
+    Unreachable,
+)
+
+if TYPE_CHECKING:
+    from pyspark.errors import PySparkException
+    from pyspark.sql import DataFrame, SparkSession
+
+_SETTINGS = {
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.ansi.enabled": "true",
+    "spark.sql.variable.substitute": "false",  # a text may hold ${…}
+    "spark.sql.parser.escapedStringLiterals": "false",
+}
+_PORTS = {"sc": 15002, "spark": 7077}
+_TYPES = {
+    Kind.INTEGER: "BIGINT",
+    Kind.REAL: "DOUBLE",
+    Kind.DECIMAL: "DECIMAL(38, 9)",
+    Kind.TEXT: "STRING",
+    Kind.BOOLEAN: "BOOLEAN",
+    Kind.DATE: "DATE",
+    Kind.TIMESTAMP: "TIMESTAMP_NTZ",
+}
+_MISSING = ("42P01", "42703", "42704", "42K03")  # no such table, column, schema, path
+_number = itertools.count(1)
+
+
+class Spark:
+    """A Spark session, classic or Connect. What the session is set to stays as it is."""
+
+    dialect = "spark"
+
+    def __init__(self, session: SparkSession) -> None:
+        self._given = session
+        self._copies: list[SparkSession] = []
+        self._views: list[str] = []
+        self._stale = True
+        self._lock = threading.Lock()
+        self._owned = False
+
+    @classmethod
+    def at(cls, address: str) -> Spark:
+        """Spark at ``sc://host:port`` (Connect), ``spark://host:port`` (standalone) or ``local[2]``."""
+        try:
+            import pyspark  # noqa: F401
+        except ImportError:
+            raise MissingPart("pyspark", "spark") from None
+        scheme = address.partition("://")[0]
+        if scheme in _PORTS:
+            _require_listener(address)
+        with _translated():
+            session, new = _connected(address) if scheme == "sc" else _started(address)
+        engine = cls(session)
+        engine._owned = new
+        return engine
+
+    @property
+    def title(self) -> str:
+        """Spark and its version."""
+        with _translated():
+            return f"Spark {self._given.version}"
+
+    def schema(self, query: exp.Query) -> pa.Schema:
+        """The columns ``query`` would give."""
+        with _translated():
+            return canonical(self._frame(query).limit(0).toArrow().schema)
+
+    def fetch(self, query: exp.Query) -> pa.Table:
+        """The rows of ``query``."""
+        with _translated():
+            return recast_table(self._frame(query).toArrow())
+
+    def stream(self, query: exp.Query) -> pa.RecordBatchReader:
+        """The rows of ``query``; a partition at a time is in memory here.
+
+        The workers pack the batches, which takes Python and pyarrow there, as any Python function on Spark.
+        """
+        schema = self.schema(query)
+        with _translated():
+            plain = self._frame(query).toDF(*(f"c{place}" for place in range(len(schema))))
+            packed = plain.mapInArrow(_packer(), "batch binary")
+        return pa.RecordBatchReader.from_batches(schema, _unpacked(packed, schema.names))
+
+    def store(self, name: str, query: exp.Query) -> None:
+        """Make a table of ``query``'s rows."""
+        with _translated():
+            self._create(name, self._frame(query))
+
+    def load(self, name: str, data: pa.Table) -> None:
+        """Make a table of ``data``."""
+        rows = recast_table(data)
+        with _translated():
+            from pyspark.sql.pandas.types import from_arrow_schema
+
+            schema = from_arrow_schema(rows.schema, prefer_timestamp_ntz=True)
+            self._create(name, self._session().createDataFrame(rows, schema))
+
+    def view_of(self, dataframe: DataFrame) -> exp.Select:
+        """The query that shows a data frame of this session."""
+        name = f"discreet_view_{next(_number)}"
+        with _translated():
+            dataframe.createOrReplaceTempView(name)
+        with self._lock:
+            self._views.append(name)
+            self._stale = True
+        return exp.select("*").from_(sql.table(name))
+
+    def open_file(self, path: Path, kinds: Mapping[str, Kind] | None) -> exp.Query:
+        """The query that shows a file, which Spark's workers must be able to reach under the same path."""
+        endings = [suffix.lower() for suffix in path.suffixes]
+        try:
+            with _translated():
+                if path.is_dir() or endings[-1] in (".parquet", ".pq"):
+                    return self._shown(self._given.read.parquet(_place(path)), path)
+                if ".csv" in endings or ".tsv" in endings:
+                    return self._open_csv(path, kinds)
+                return self._open_json(path, kinds)
+        except EngineError as error:
+            raise DataError(
+                f"{path.name} could not be read: {error.message.partition(': ')[2]}",
+                hint="The file is damaged or not what its name says; export it again.",
+            ) from error
+
+    def close(self) -> None:
+        """Drop the views and the session's copy, and stop the session if it was started here."""
+        with self._lock:
+            for copy in self._copies:
+                _release(copy)
+            for name in self._views:
+                self._given.catalog.dropTempView(name)
+            self._copies, self._views, self._stale = [], [], True
+            if self._owned:
+                self._given.stop()
+                self._owned = False
+
+    def _session(self) -> SparkSession:
+        """The copy that queries run in: a new one whenever there are views it has not seen."""
+        with self._lock:
+            if self._stale:
+                self._copies.append(_copy(self._given))
+                self._stale = False
+            return self._copies[-1]
+
+    def _frame(self, query: exp.Query) -> DataFrame:
+        return self._session().sql(query.sql(self.dialect))
+
+    def _create(self, name: str, rows: DataFrame) -> None:
+        """Make the table, then fill it. CREATE TABLE AS would leave its files behind if it fails."""
+        if not re.fullmatch(r"\w+", name, re.ASCII):
+            raise EngineError(f"Spark cannot call a table {name!r}.", hint="Use letters, digits and _ only.")
+        session = self._session()
+        session.catalog.createTable(name, source="parquet", schema=rows.schema)
+        try:
+            rows.write.insertInto(name)
+        except BaseException:
+            session.sql(f"DROP TABLE {sql.table(name).sql(self.dialect)}")
+            raise
+
+    def _open_csv(self, path: Path, kinds: Mapping[str, Kind] | None) -> exp.Query:
+        """Every field is read as text and cast under ANSI's rules, where what does not fit is an error."""
+        if kinds is None:
+            raise BadInput(
+                "Spark reads a CSV file by its card only.",
+                hint="Draft the card without Spark: leave engine out.",
+            )
+        layout = layout_of(path)
+        options = {"header": True, "enforceSchema": False, "multiLine": True, "columnPruning": False}
+        reader = self._given.read.options(**options, mode="FAILFAST", sep=layout.delimiter, quote='"', escape='"')
+        frame = reader.schema(_ddl(dict.fromkeys(layout.header, Kind.TEXT))).csv(_place(path))
+        typed = (
+            sql.named(exp.cast(sql.column(name), _TYPES[kinds.get(name, Kind.TEXT)], dialect="spark"), name)
+            for name in layout.header
+        )
+        return exp.select(*typed).from_(self._shown(frame, path).subquery("file"))
+
+    def _open_json(self, path: Path, kinds: Mapping[str, Kind] | None) -> exp.Query:
+        with (gzip.open if path.suffix.lower() == ".gz" else open)(path, "rb") as file:
+            listed = file.read(64).lstrip().startswith(b"[")
+        reader = self._given.read.options(multiLine=listed, mode="FAILFAST")
+        return self._shown((reader.schema(_ddl(kinds)) if kinds else reader).json(_place(path)), path)
+
+    def _shown(self, frame: DataFrame, path: Path) -> exp.Select:
+        require_plain(frame.columns, path.name)
+        return self.view_of(frame)
+
+
+def _require_listener(address: str) -> None:
+    """Find out at once whether anybody listens; Spark would try again for minutes."""
+    try:
+        parts = urlsplit(address)
+        host, port = parts.hostname or "", parts.port or _PORTS[parts.scheme]
+    except ValueError:
+        host = ""
+    if not host:
+        raise BadInput(
+            "This is not the address of a Spark server.", hint="Expected sc://host:port or spark://host:port."
+        )
+    try:
+        socket.create_connection((host, port), timeout=5).close()
+    except OSError as error:
+        raise Unreachable(
+            f"Nobody answers at {parts.scheme}://{host}:{port}: {error.strerror or error}.",
+            hint="Is Spark running there, and the address right?",
+        ) from None
+
+
+def _connected(address: str) -> tuple[Any, bool]:
+    """A Connect session of its own. The first question is not asked for ten minutes, as PySpark would."""
+    from pyspark.sql.connect.client.retries import DefaultPolicy
+    from pyspark.sql.connect.session import SparkSession as Connect
+
+    session = Connect.builder.remote(address).create()
+    patient = session.client.get_retry_policies()
+    session.client.set_retry_policies([DefaultPolicy(max_retries=2)])
+    try:
+        session.version  # noqa: B018
+    except BaseException:
+        session.client.close()
+        raise
+    session.client.set_retry_policies(patient)
+    return session, True
+
+
+def _started(address: str) -> tuple[SparkSession, bool]:
+    """This process's session, and whether it was started just now. There can be one only."""
+    from pyspark import SparkContext
+    from pyspark.sql import SparkSession
+
+    if not (os.environ.get("JAVA_HOME") or shutil.which("java")):
+        raise EngineError("Spark needs Java, and there is none here.", hint="Install Java 17 or later.")
+    new = SparkContext._active_spark_context is None
+    builder = SparkSession.builder.appName("discreet")
+    if new:
+        builder = builder.master(address).config("spark.ui.showConsoleProgress", "false")
+        if address.startswith("local"):
+            builder = builder.config("spark.pyspark.python", sys.executable)
+    session = builder.getOrCreate()
+    if session.sparkContext.master != address:
+        raise EngineError(
+            f"Spark is running in this process already, at {session.sparkContext.master}.",
+            hint="Use that session (Spark(session)), or stop it first.",
+        )
+    return session, new
+
+
+def _copy(session: Any) -> Any:
+    """A session with the same views, functions and tables, and the settings we need."""
+    if _is_connect(session):
+        session.version  # noqa: B018  (a Connect server knows a session from its first request on)
+        copy = session.cloneSession()
+    else:
+        copy = type(session)(session.sparkContext, session._jsparkSession.cloneSession())
+    for key, value in _SETTINGS.items():
+        copy.conf.set(key, value)
+    return copy
+
+
+def _release(copy: SparkSession) -> None:
+    """Let a Connect server forget a copy. (``stop`` would also stop a server started for the original.)"""
+    if _is_connect(copy):
+        copy.client.release_session()
+        copy.client.close()
+
+
+def _is_connect(session: SparkSession) -> bool:
+    return type(session).__module__.startswith("pyspark.sql.connect.")
+
+
+def _packer() -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+    """Batches into rows of bytes. A function inside a function, so that workers need not have discreet."""
+
+    def pack(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        import pyarrow as pa
+
+        for batch in batches:
+            sink = pa.BufferOutputStream()
+            with pa.ipc.new_stream(sink, batch.schema) as writer:
+                writer.write_batch(batch)
+            yield pa.record_batch({"batch": pa.array([sink.getvalue().to_pybytes()], pa.binary())})
+
+    return pack
+
+
+def _unpacked(packed: DataFrame, names: list[str]) -> Iterator[pa.RecordBatch]:
+    with _translated():
+        for row in packed.toLocalIterator():
+            rows = pa.ipc.open_stream(row.batch).read_all().rename_columns(names)
+            yield from recast_table(rows).to_batches()
+
+
+def _place(path: Path) -> str:
+    """A local path as Spark reads it, with what it would take for a pattern escaped."""
+    return "file://" + re.sub(r"([\\*?\[\]{}])", r"\\\1", str(path))
+
+
+def _ddl(kinds: Mapping[str, Kind]) -> str:
+    """A schema in Spark's words."""
+    return ", ".join(f"{sql.column(name).sql('spark')} {_TYPES[kind]}" for name, kind in kinds.items())
+
+
+@contextmanager
+def _translated() -> Iterator[None]:
+    """Turns Spark's errors into ours."""
+    from py4j.protocol import Py4JError  # type: ignore[import-untyped]
+    from pyspark.errors import PySparkException
+
+    try:
+        yield
+    except PySparkException as error:
+        raise _failure(error) from error
+    except Py4JError as error:
+        raise EngineError(f"Spark could not do this: {_first_line(error)}") from error
+
+
+def _failure(error: PySparkException) -> DiscreetError:
+    reason = _first_line(error)
+    if error.getSqlState() in _MISSING:
+        return NotFound(f"Spark: {reason}")
+    if call := re.search(r'StatusCode\.(\w+)\s+details = "(.*)"', str(error)):  # from Connect, not from Spark
+        reason = call[2].rstrip(".") + "."
+        if call[1] == "UNAUTHENTICATED":
+            return LoginFailed(f"Spark turned us away: {reason}", hint="Check the token in the address.")
+        if call[1] == "UNAVAILABLE":
+            return Unreachable(f"Spark does not answer: {reason}", hint="Is it Spark Connect that runs there?")
+    return EngineError(f"Spark could not do this: {reason}")
+
+
+def _first_line(error: Exception) -> str:
+    """What happened, without the error's code, its place in the statement and the query plan."""
+    line = (str(error).strip() or type(error).__name__).splitlines()[0]
+    return re.sub(r"^\[[A-Z0-9_.]+\] ?| ?SQLSTATE: .*$", "", line)

@@ -1,0 +1,114 @@
+"""Every error discreet raises on purpose.
+
+    DiscreetError
+    ├── BadInput            what was given cannot be used as it is
+    │   ├── CardError       a data card has problems (all of them, each with its line)
+    │   ├── HierarchyError  a hierarchy cannot be built, or does not know a value
+    │   ├── DataError       a file or table is not what it, or its card, says
+    │   └── NotFound        no such file, table, column or folder
+    ├── Refused             privacy says no
+    │   ├── NotDeclared     something must be declared that discreet will not read off the data
+    │   └── NoPromise       nothing true can be promised (an unsound composition, a group too large)
+    ├── Damaged             a saved release is not what was saved
+    ├── EngineError         an engine cannot be reached or could not do its work
+    │   ├── Unreachable     nobody answers at that address
+    │   └── LoginFailed     somebody answers and turns us away
+    └── MissingPart         an optional part is not installed
+
+A message says what happened and what was expected; ``hint`` says what to do. The CLI prints both as one
+paragraph. ``BadInput`` and ``EngineError`` are for the holder of the data and may quote it; a ``Refused``
+may be shown to anybody, and never does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+
+class DiscreetError(Exception):
+    """The root of the tree."""
+
+    def __init__(self, message: str, *, hint: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+
+    def __str__(self) -> str:
+        return f"{self.message} {self.hint}".strip()
+
+
+class BadInput(DiscreetError):
+    """What was given cannot be used as it is."""
+
+
+@dataclass(frozen=True)
+class Problem:
+    """One thing wrong with a data card: where (the keys that lead there), and what."""
+
+    path: tuple[str, ...]
+    what: str
+    line: int | None = None
+
+    def __str__(self) -> str:
+        place = [f"line {self.line}"] if self.line else []
+        place += [".".join(self.path)] if self.path else []
+        return f"{', '.join(place)}: {self.what}" if place else self.what
+
+
+class CardError(BadInput):
+    """A data card has problems. All of them are in ``problems``, in the order of their lines."""
+
+    def __init__(self, source: str, problems: Sequence[Problem], *, hint: str = "") -> None:
+        self.source = source
+        self.problems = tuple(sorted(problems, key=lambda p: (p.line is None, p.line or 0)))
+        count = "1 problem" if len(self.problems) == 1 else f"{len(self.problems)} problems"
+        lines = "".join(f"\n  {problem}" for problem in self.problems)
+        super().__init__(f"{source} has {count}:{lines}", hint=f"\n{hint}" if hint else "")
+
+
+class HierarchyError(BadInput):
+    """A hierarchy cannot be built, or does not know a value."""
+
+
+class DataError(BadInput):
+    """A file or table is not what it, or its card, says."""
+
+
+class NotFound(BadInput):
+    """No such file, table, column or folder."""
+
+
+class Refused(DiscreetError):
+    """Privacy says no. The message never reveals the data."""
+
+
+class NotDeclared(Refused):
+    """Something must be declared that discreet will not read off the data."""
+
+
+class NoPromise(Refused):
+    """Nothing true can be promised: an unsound composition, or a group too large for the guarantee."""
+
+
+class Damaged(DiscreetError):
+    """A saved release is not what was saved."""
+
+
+class EngineError(DiscreetError):
+    """An engine cannot be reached or could not do its work."""
+
+
+class Unreachable(EngineError):
+    """Nobody answers at that address."""
+
+
+class LoginFailed(EngineError):
+    """Somebody answers at that address and turns us away."""
+
+
+class MissingPart(DiscreetError):
+    """An optional part is not installed."""
+
+    def __init__(self, part: str, extra: str) -> None:
+        super().__init__(f"{part} is not installed.", hint=f"Run: pip install 'discreet[{extra}]'")

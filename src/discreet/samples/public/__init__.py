@@ -1,0 +1,1 @@
+"""Real public data sets, read from files of installed packages (``discreet[data]``). A file a data set."""

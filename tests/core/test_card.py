@@ -1,0 +1,88 @@
+import datetime as dt
+from decimal import Decimal
+
+import pytest
+
+from discreet.core.card import Card, Column, Role, fits
+from discreet.core.hierarchy.intervals import Intervals
+from discreet.core.kind import Kind
+from discreet.errors import CardError, NotFound
+
+AGE = Column("age", Kind.INTEGER, Role.QUASI, bounds=(0, 110))
+
+
+def what(column):
+    return [problem.what for problem in column.problems()]
+
+
+@pytest.mark.parametrize(
+    ("column", "says"),
+    [
+        (Column("a", Kind.INTEGER, bounds=(110, 0)), "not below"),
+        (Column("a", Kind.INTEGER, bounds=(1, 1)), "not below"),
+        (Column("a", Kind.INTEGER, bounds=(0.5, 2)), "two integer values"),
+        (Column("a", Kind.REAL, bounds=(float("nan"), 2.0)), "two real values"),
+        (Column("a", Kind.TEXT, bounds=("a", "b")), "categories instead"),
+        (Column("a", Kind.DATE, bounds=(dt.datetime(2020, 1, 1), dt.date(2021, 1, 1))), "two date values"),
+        (Column("a", Kind.TEXT, categories=()), "no value at all"),
+        (Column("a", Kind.TEXT, categories=("x", "x")), "listed twice"),
+        (Column("a", Kind.INTEGER, categories=(1, True)), "not a integer value"),
+        (Column("a", Kind.INTEGER, categories=(1, 2), bounds=(1, 2)), "not both"),
+        (Column("a", Kind.TEXT, hierarchy=Intervals((5,))), "this one is text"),
+        (Column("a", Kind.INTEGER, Role.IDENTIFIER, hierarchy=Intervals((5,))), "removed, not generalised"),
+        (Column("a", Kind.INTEGER, from_data=("bounds",)), "does not have"),
+        (Column("a", Kind.INTEGER, from_data=("mood",)), "not one of"),
+    ],
+)
+def test_a_column_that_contradicts_itself_says_how(column, says):
+    assert any(says in text for text in what(column)), what(column)
+
+
+def test_a_sound_column_has_no_problems():
+    assert what(AGE) == []
+    assert what(Column("d", Kind.DECIMAL, bounds=(0, Decimal("1.5")))) == []
+
+
+def test_a_card_reports_all_problems_at_once():
+    with pytest.raises(CardError) as caught:
+        Card(
+            "t",
+            (AGE, Column("AGE", Kind.TEXT), Column("x", Kind.REAL, bounds=(2.0, 1.0))),
+            unit="who",
+            rows_per_unit=0,
+        )
+    assert {problem.path for problem in caught.value.problems} == {
+        ("columns", "AGE"),
+        ("columns", "x", "bounds"),
+        ("unit",),
+        ("rows_per_unit",),
+    }
+
+
+def test_two_columns_of_exactly_the_same_name_are_refused():
+    with pytest.raises(CardError, match="same name"):
+        Card("t", (AGE, Column("age", Kind.TEXT)))
+
+
+def test_rows_per_unit_needs_a_unit():
+    with pytest.raises(CardError, match="person of its own"):
+        Card("t", (AGE,), rows_per_unit=3)
+
+
+def test_columns_are_found_by_name_and_role():
+    card = Card("t", (AGE, Column("name", Kind.TEXT, Role.IDENTIFIER)))
+    assert card["age"] is AGE
+    assert card.having(Role.QUASI) == (AGE,)
+    with pytest.raises(NotFound, match="it has age, name"):
+        card["agee"]
+
+
+def test_a_card_with_anything_read_off_the_data_is_not_private():
+    assert Card("t", (AGE,)).private
+    assert not Card("t", (Column("a", Kind.INTEGER, bounds=(0, 1), from_data=("bounds",)),)).private
+
+
+def test_a_bool_is_no_integer_and_a_datetime_no_date():
+    assert not fits(True, Kind.INTEGER)
+    assert not fits(dt.datetime(2020, 1, 1), Kind.DATE)
+    assert fits(1, Kind.REAL)

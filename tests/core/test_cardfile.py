@@ -1,0 +1,204 @@
+import datetime as dt
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+from discreet.core.hierarchy.parse import from_fields
+from hypothesis import given
+from hypothesis import strategies as st
+
+from discreet.core.card import Card, Column, Role
+from discreet.core.cardfile import dump_cards, load_card, parse_cards
+from discreet.core.hierarchy.dates import Dates
+from discreet.core.hierarchy.intervals import Intervals
+from discreet.core.hierarchy.mask import Mask
+from discreet.core.kind import Kind
+from discreet.errors import CardError, NotFound
+
+GOOD = """
+[tables.visits]
+unit = "patient"
+rows_per_unit = 4
+note = "one row a visit"
+
+[tables.visits.columns.patient]
+kind = "text"
+role = "identifier"
+
+[tables.visits.columns.age]
+kind = "integer"
+role = "quasi"
+bounds = [0, 110]
+hierarchy = { type = "intervals", widths = [5, 10, 20] }
+
+[tables.visits.columns.cost]
+kind = "decimal"
+role = "sensitive"
+bounds = [0, 99999.99]
+
+[tables.visits.columns.admitted]
+kind = "date"
+bounds = [2020-01-01, 2026-12-31]
+hierarchy = "calendar"
+
+[hierarchies.calendar]
+type = "dates"
+levels = ["month", "year"]
+"""
+
+
+def test_a_card_reads_as_it_says():
+    card = parse_cards(GOOD)["visits"]
+    assert card.unit == "patient"
+    assert card.rows_per_unit == 4
+    assert card["age"].hierarchy == Intervals((5, 10, 20))
+    assert card["cost"].bounds == (Decimal(0), Decimal("99999.99"))
+    assert card["admitted"].hierarchy == Dates(("month", "year"))
+    assert card["admitted"].bounds == (dt.date(2020, 1, 1), dt.date(2026, 12, 31))
+
+
+BAD = """
+discreet = 1
+[tables.t]
+unti = "id"
+unit = "who"
+
+[tables.t.columns.age]
+kind = "integre"
+
+[tables.t.columns.zip]
+kind = "text"
+role = "qausi"
+hierarchy = "nowhere"
+
+[tables.t.columns.x]
+kind = "real"
+bounds = [3, 1]
+
+[tables.t.columns.y]
+kind = "integer"
+bounds = [1]
+categories = 3
+
+[tables.t.columns.z]
+kind = "integer"
+hierarchy = { type = "intervalls", widths = [5] }
+"""
+
+
+def test_every_problem_is_reported_at_once_with_its_line():
+    with pytest.raises(CardError) as caught:
+        parse_cards(BAD, source="bad.toml")
+    lines = {problem.line: problem.what for problem in caught.value.problems}
+    assert "did you mean 'unit'" in lines[4]
+    assert "'integre' is not known" in lines[8]
+    assert "'qausi' is not known" in lines[12]
+    assert "no [hierarchies.nowhere]" in lines[13]
+    assert "not below" in lines[17]
+    assert "two values" in lines[21]
+    assert "must be a list" in lines[22]
+    assert "intervals" in lines[26]
+    assert str(caught.value).startswith("bad.toml has ")
+    assert "line 4, tables.t.unti" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("[tables", "not valid TOML"),
+        ("", "no table"),
+        ("discreet = 2\n[tables.t.columns.a]\nkind='text'", "format 2"),
+        ("tables = 3", "must be a table"),
+        ("[tables]\nt = 3", "must be a table"),
+        ("[tables.t]\n", "at least one column"),
+        ("[tables.t.columns.a]\nkind='text'\nnote=true", "must be text, got True"),
+    ],
+)
+def test_a_card_that_is_no_card_says_why(text, says):
+    with pytest.raises(CardError, match=says.replace("[", r"\[")):
+        parse_cards(text)
+
+
+def test_one_file_holds_several_tables(tmp_path):
+    path = tmp_path / "world.toml"
+    path.write_text('[tables.a.columns.x]\nkind = "text"\n[tables.b.columns.y]\nkind = "real"\n')
+    assert load_card(path, "b").columns[0].name == "y"
+    with pytest.raises(NotFound, match="a, b"):
+        load_card(path)
+    with pytest.raises(NotFound, match="no table 'c'"):
+        load_card(path, "c")
+
+
+def test_a_missing_card_says_how_to_draft_one(tmp_path):
+    with pytest.raises(NotFound, match="card draft"):
+        load_card(tmp_path / "no.toml")
+
+
+def test_a_taxonomy_file_lies_beside_its_card(tmp_path):
+    (tmp_path / "city.csv").write_text("Reus;Tarragona;*\nSitges;Barcelona;*\n")
+    path = tmp_path / "card.toml"
+    path.write_text('[tables.t.columns.c]\nkind = "text"\nhierarchy = { type = "taxonomy", file = "city.csv" }\n')
+    taxonomy = load_card(path)["c"].hierarchy
+    assert taxonomy is not None
+    assert taxonomy.height == 2
+    path.write_text('[tables.t.columns.c]\nkind = "text"\nhierarchy = { type = "taxonomy", file = "no.csv" }\n')
+    with pytest.raises(CardError, match=r"no\.csv"):
+        load_card(path)
+
+
+_names = st.text(st.characters(exclude_categories=["Cs", "Cc"]), min_size=1, max_size=8).filter(str.strip)
+
+
+@st.composite
+def columns(draw, name):
+    kind = draw(st.sampled_from(Kind))
+    values = {
+        Kind.INTEGER: st.integers(-(2**53), 2**53),
+        Kind.REAL: st.floats(allow_nan=False, allow_infinity=False),
+        Kind.DECIMAL: st.decimals(-1000, 1000, places=3),
+        Kind.TEXT: st.text(st.characters(exclude_categories=["Cs"]), max_size=5),
+        Kind.BOOLEAN: st.booleans(),
+        Kind.DATE: st.dates(),
+        Kind.TIMESTAMP: st.datetimes(),
+    }[kind]
+    some = sorted(draw(st.lists(values, min_size=2, max_size=2 if kind is Kind.BOOLEAN else 5, unique=True)))
+    bounded = kind not in (Kind.TEXT, Kind.BOOLEAN) and draw(st.booleans())
+    hierarchies = {
+        Kind.INTEGER: Intervals((5, 10), bottom=10, top=80),
+        Kind.TEXT: Mask(5, other="?"),
+        Kind.DATE: Dates(),
+    }
+    role = draw(st.sampled_from(Role))
+    hierarchy = None if role is Role.IDENTIFIER else draw(st.sampled_from([None, hierarchies.get(kind)]))
+    field = "bounds" if bounded else "categories"
+    return Column(
+        name,
+        kind,
+        role,
+        bounds=(some[0], some[-1]) if bounded else None,
+        categories=None if bounded else tuple(some),
+        hierarchy=hierarchy,
+        from_data=draw(st.sampled_from([(), (field,)])),
+        note=draw(st.text(st.characters(exclude_categories=["Cs"]), max_size=5)),
+    )
+
+
+@st.composite
+def cards(draw):
+    names = draw(st.lists(_names, min_size=1, max_size=4, unique_by=str.casefold))
+    unit = draw(st.sampled_from([None, names[0]]))
+    rows = draw(st.integers(1, 9)) if unit else None
+    return Card(draw(_names), tuple(draw(columns(name)) for name in names), unit, rows, draw(_names))
+
+
+@given(cards())
+def test_cards_survive_a_round_trip_through_toml(card):
+    assert parse_cards(dump_cards([card])) == {card.name: card}
+
+
+def test_taxonomies_survive_a_round_trip_through_toml():
+    tree = from_fields(
+        {"type": "taxonomy", "tree": {"America": {"North": ["US", "Canada"]}, "Asia": ["Japan"]}}, folder=None
+    )
+    card = Card("t", (Column("country", Kind.TEXT, Role.QUASI, hierarchy=tree),))
+    assert parse_cards(dump_cards([card]), folder=Path()) == {"t": card}

@@ -1,0 +1,46 @@
+"""The rules of docs/architecture.md that a tool for imports and types cannot see."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+SOURCE = Path(__file__).parent.parent / "src" / "discreet"
+MODULES = sorted(SOURCE.rglob("*.py"))
+RANDOM = {"random", "secrets", "numpy.random"}
+MAY_DRAW = {"noise", "samples"}
+UNSAFE = {"pickle", "marshal", "shelve", "dill", "cloudpickle"}
+
+
+def imported(tree):
+    """Every module a file imports, and every attribute chain such as ``np.random``."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            yield node.module
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+        elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+            yield f"{node.value.id}.{node.attr}".replace("np.", "numpy.")
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(SOURCE)))
+def test_a_module_keeps_the_rules(path):
+    text = path.read_text()
+    tree = ast.parse(text)
+    names = set(imported(tree))
+    room = path.relative_to(SOURCE).parts[0]
+    if room not in MAY_DRAW:
+        assert not names & RANDOM, "only noise (and samples, plainly not private) may draw"
+    assert not names & UNSAFE, "data never names code"
+    calls = {n.func.id for n in ast.walk(tree) if isinstance(n, ast.Call) and isinstance(n.func, ast.Name)}
+    assert not calls & {"eval", "exec", "__import__"}, "data never names code"
+    if path.name != "__init__.py":  # the lazy public names
+        assert "discreet" not in names, "nothing inside imports the package root"
+        assert "import_module" not in calls, "data never names code"
+    assert len(text.splitlines()) <= 600, "is this one subject?"
+
+
+def test_the_rules_would_notice():
+    bad = ast.parse("import numpy as np\nfrom secrets import token_hex\nx = np.random.default_rng()\nimport discreet")
+    assert {"secrets", "numpy.random", "discreet"} <= set(imported(bad))

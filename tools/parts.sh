@@ -1,0 +1,25 @@
+#!/bin/sh
+# What the tests need beyond Python: Java, for Spark. Installed by the system's package manager where we may;
+# where we may not, the tests that need it are skipped with a line that says so (under CI they fail instead).
+set -u
+
+have() { command -v "$1" >/dev/null 2>&1; }
+
+as_root() {
+    if [ "$(id -u)" = 0 ]; then "$@"
+    elif have sudo && sudo -n true 2>/dev/null; then sudo -n "$@"
+    else return 1
+    fi
+}
+
+install_java() {
+    if have apt-get; then
+        as_root env DEBIAN_FRONTEND=noninteractive sh -c \
+            'apt-get -qq update && apt-get -qq install -y --no-install-recommends default-jre-headless' >/dev/null
+    elif have dnf; then as_root dnf -q -y install java-17-openjdk-headless
+    elif have apk; then as_root apk add -q openjdk17-jre-headless
+    else return 1
+    fi
+}
+
+have java || install_java || echo "Java is not installed and could not be: the Spark tests need a headless JRE (17 or later)."
