@@ -36,13 +36,13 @@ check: $(READY)  ## ruff, mypy, import-linter, docs without a warning, names doc
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/mkdocs build --strict --quiet
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 	$(BIN)/python -m pytest -q tests/test_docs.py tests/test_public.py
 
 check-all: check test bench  ## check, test and bench, in full
 
 docs: $(READY)  ## Build the documentation into site/
-	$(BIN)/mkdocs build --strict
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 bench: $(READY)  ## Run everything under bench/ (QUICK=1: under a minute each)
 	@$(BIN)/python -m bench $(if $(QUICK),--quick)

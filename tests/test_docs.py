@@ -2,6 +2,7 @@
 
 import inspect
 import re
+import runpy
 import shlex
 import subprocess
 import sys
@@ -51,6 +52,13 @@ def command(line):
     run = subprocess.run(line, shell=True, capture_output=True, text=True, check=False)  # noqa: S602
     expected = 1 if line.endswith("# an error") else 0
     assert run.returncode == expected, f"{line}\n{run.stdout}{run.stderr}"
+
+
+def test_the_pictures_are_what_their_script_draws():
+    pictures = runpy.run_path(str(DOCS / "pictures" / "make.py"))["PICTURES"]
+    assert {path.name for path in (DOCS / "pictures").glob("*.svg")} == set(pictures)
+    for name, draw in pictures.items():
+        assert (DOCS / "pictures" / name).read_text() == draw()
 
 
 def test_every_page_is_in_the_navigation():

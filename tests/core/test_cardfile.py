@@ -3,7 +3,6 @@ from decimal import Decimal
 from pathlib import Path
 
 import pytest
-from discreet.core.hierarchy.parse import from_fields
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -12,6 +11,7 @@ from discreet.core.cardfile import dump_cards, load_card, parse_cards
 from discreet.core.hierarchy.dates import Dates
 from discreet.core.hierarchy.intervals import Intervals
 from discreet.core.hierarchy.mask import Mask
+from discreet.core.hierarchy.parse import from_fields
 from discreet.core.kind import Kind
 from discreet.errors import CardError, NotFound
 

@@ -25,7 +25,7 @@ def write(folder, name, content):
 
 def test_a_csv_is_read_as_its_values_say(tmp_path):
     text = (
-        "zip,age,height,born,seen,ok,name,nothing\n"
+        "code,age,height,born,seen,ok,name,nothing\n"
         "01305,28,1.5,1990-05-01,2020-01-01 10:00:00,true,Ana,\n"
         "13068,,2,,,false,,\n"
     )
@@ -40,9 +40,14 @@ def test_a_csv_is_read_as_its_values_say(tmp_path):
         "string",
         "string",
     ]
-    assert found.column("zip").to_pylist() == ["01305", "13068"]
+    assert found.column("code").to_pylist() == ["01305", "13068"]
     assert found.column("age").to_pylist() == [28, None]
     assert found.column("name").to_pylist() == ["Ana", None]
+
+
+def test_codes_are_text_though_they_look_like_numbers(tmp_path):
+    found = rows(write(tmp_path, "p.csv", "Zip Code,phone,zipper\n13053,5551234,1\n"))
+    assert [str(t) for t in found.schema.types] == ["string", "string", "int64"]
 
 
 def test_a_csv_is_read_as_its_card_says(tmp_path):

@@ -1,7 +1,7 @@
 """The JSON schema of cards, for editors that complete and check TOML while it is typed.
 
-It says which fields there are and what they look like. What contradicts what (bounds the wrong way round, a unit that is no
-column) is for `parse_cards` to say.
+It says which fields there are and what they look like. What contradicts what (bounds the wrong way round,
+a unit that is no column) is for `parse_cards` to say.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def _column() -> dict[str, Any]:
 
 def _hierarchy(name: str, what: str, required: list[str], properties: dict[str, Any]) -> dict[str, Any]:
     other = _said(_TEXT, "The label of values the hierarchy does not know.")
-    fields = {"type": {"const": name}, **properties} | ({} if name == "dates" else {"other": other})
+    fields = {"type": {"const": name}, **properties, "other": other}
     return _said(_object(fields, required=["type", *required]), what)
 
 
@@ -105,7 +105,7 @@ _HIERARCHIES: tuple[tuple[str, str, list[str], dict[str, Any]], ...] = (
         "taxonomy",
         "A tree of groups, here or in a file beside the card.",
         [],
-        {"tree": {"type": "object"}, "file": _TEXT},
+        {"tree": {"type": ["object", "array"]}, "file": _TEXT},
     ),
     (
         "ordered",

@@ -49,10 +49,11 @@ def describe(table: Table) -> Description:
     names = tuple(column.name for column in table.card.having(Role.QUASI))
     if not names or not rows:
         return Description(rows, None, (), ())
-    together, *alone = _measure(table, names, [names, *((name,) for name in names)], rows)
-    alone.sort(key=_rank)
-    suspects = [name for found in alone[:_PAIRED] for name in found.columns]
-    pairs = _measure(table, names, list(combinations(suspects, 2)), rows) if len(suspects) > 1 else []
+    sets = dict.fromkeys([names, *((name,) for name in names)])  # one column alone is all of them together
+    together, *rest = _measure(table, names, list(sets), rows)
+    alone = sorted(rest or [together], key=_rank)
+    suspects = tuple(name for found in alone[:_PAIRED] for name in found.columns)
+    pairs = _measure(table, suspects, list(combinations(suspects, 2)), rows) if len(suspects) > 1 else []
     return Description(rows, together, tuple(alone), tuple(sorted(pairs, key=_rank)))
 
 

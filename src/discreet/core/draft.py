@@ -6,7 +6,6 @@ not lean on what the data happens to hold; asked to fill them all the same, it m
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -23,6 +22,7 @@ from discreet.core.hierarchy.intervals import Intervals
 from discreet.core.hierarchy.mask import Mask
 from discreet.core.hierarchy.protocol import Hierarchy
 from discreet.core.kind import Kind
+from discreet.core.names import CODES, words
 from discreet.errors import DataError
 
 _MANY = 50  # more values than this are not categories a person would list
@@ -133,9 +133,9 @@ def _seen(name: str, kind: Kind, answers: Iterator[Any], extremes: bool) -> _See
 
 
 def _role(column: _Seen, rows: int) -> tuple[Role, str]:
-    words = set(re.findall(r"[a-z]+", re.sub(r"(?<=[a-z])(?=[A-Z])", "_", column.name).lower()))
+    said = words(column.name)
     for role, hints in _HINTS.items():
-        if hit := sorted(words & set(hints.split())):
+        if hit := sorted(said & set(hints.split())):
             return role, f"its name says {hit[0]!r}"
     if column.kind in (Kind.INTEGER, Kind.TEXT) and rows > 1 and column.distinct == rows:
         return Role.IDENTIFIER, "every row has a value of its own"
@@ -147,9 +147,8 @@ def _role(column: _Seen, rows: int) -> tuple[Role, str]:
 def _unit(seen: list[_Seen], roles: Mapping[str, tuple[Role, str]], rows: int) -> tuple[str | None, tuple[str, ...]]:
     """A column of identifiers that repeat is probably whose row it is."""
     for column in seen:
-        words = re.split(r"[^a-z]+", column.name.lower())
         repeats = 1 < column.distinct < column.filled == rows
-        if roles[column.name][0] is Role.IDENTIFIER and repeats and {"id", "identifier"} & set(words):
+        if roles[column.name][0] is Role.IDENTIFIER and repeats and words(column.name) & {"id", "identifier"}:
             why = f"{column.name} repeats, so it is taken for whose row it is (unit)"
             return column.name, (f"{why}; declare rows_per_unit, how many rows a person may have.",)
     return None, ()
@@ -167,6 +166,8 @@ def _hierarchy(column: _Seen, role: Role) -> tuple[Hierarchy | None, tuple[str, 
     if column.kind is Kind.TEXT and column.filled and column.digits == column.filled:
         if column.longest is not None and column.longest == column.shortest:
             return Mask(column.longest), ("All values are codes of one length: masked from the right; check.",)
+    elif column.kind is Kind.INTEGER and words(column.name) & CODES:
+        return None, ("A code kept as a number; convert the column to text to mask it digit by digit.",)
     elif column.kind is Kind.INTEGER:
         return Intervals((5, 10, 20)), ("Suggested widths; choose the ones that make sense.",)
     if column.kind is Kind.TEXT and column.distinct > 2:

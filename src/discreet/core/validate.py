@@ -19,17 +19,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Violation:
-    """A column, what its rows do that the card says they do not, how many, and a few of the values."""
+    """A column, how many of its rows (or units) break the card and in what way, and a few of the values."""
 
     column: str
+    count: int
     what: str
-    rows: int
     examples: tuple[str, ...] = ()
 
     def __str__(self) -> str:
-        rows = "1 row is" if self.rows == 1 else f"{self.rows:,} rows are"
         shown = f" (such as {', '.join(self.examples)})" if self.examples else ""
-        return f"{self.column}: {rows} {self.what}{shown}"
+        return f"{self.column}: {self.what}{shown}"
 
 
 @dataclass(frozen=True)
@@ -92,9 +91,9 @@ def _run(table: Table, tests: list[_Test]) -> tuple[Violation, ...]:
     counts = [sql.named(sql.count_if(test.broken), f"c{i}") for i, test in enumerate(tests)]
     counted = table.engine.fetch(table.query(*counts))
     return tuple(
-        Violation(test.column, test.what, counted.column(i)[0].as_py(), _examples(table, test))
-        for i, test in enumerate(tests)
-        if counted.column(i)[0].as_py()
+        Violation(test.column, rows, f"{_number(rows, 'row is', 'rows are')} {test.what}", _examples(table, test))
+        for test, rows in zip(tests, counted.to_pylist()[0].values(), strict=True)
+        if rows
     )
 
 
@@ -113,7 +112,11 @@ def _crowded(table: Table) -> Iterable[Violation]:
     over = exp.select(sql.named(sql.count_rows(), "units")).from_(rows.subquery("u")).where(sql.column("n") > most)
     units = table.engine.fetch(over).column(0)[0].as_py()
     if units:
-        yield Violation(unit, f"units with more than the declared {most} rows each", units)
+        yield Violation(unit, units, f"{_number(units, 'unit has', 'units have')} more than the declared {most} rows")
+
+
+def _number(count: int, one: str, many: str) -> str:
+    return f"1 {one}" if count == 1 else f"{count:,} {many}"
 
 
 def _listed(found: Iterable[Violation]) -> str:

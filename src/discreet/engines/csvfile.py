@@ -2,7 +2,7 @@
 
 The delimiter is read off the header; every row must have as many fields as the header; every column is read
 as what the card says. Without a card a column is an integer, a real, a date, … only if every value is, and
-text otherwise (a number with a leading zero, such as a zip code, is text). An empty field is NULL.
+text otherwise (a number with a leading zero is text, and so is a column called zip or phone). An empty field is NULL.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from sqlglot import exp
 
 from discreet.core import sql
 from discreet.core.kind import Kind
+from discreet.core.names import CODES, words
 from discreet.engines.duckdb import DuckDB
 from discreet.engines.headers import require_plain
 from discreet.errors import DataError, EngineError
@@ -123,7 +124,7 @@ def _infer(layout: Layout, engine: DuckDB) -> dict[str, Kind]:
     kinds = {}
     for column in layout.header:
         holds = [kind for kind in _PATTERNS if next(found)]
-        kinds[column] = holds[0] if holds else Kind.TEXT
+        kinds[column] = holds[0] if holds and not words(column) & CODES else Kind.TEXT
     return kinds
 
 

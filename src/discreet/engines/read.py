@@ -111,9 +111,9 @@ def open_source(
 def _open_memory(source: Any, name: str, engine: Engine | None) -> Source:
     try:
         data = source if isinstance(source, pa.Table) else pa.table(source)
-    except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
+    except (ValueError, TypeError) as error:  # Arrow's own errors are kinds of these
         raise DataError(
-            f"The {type(source).__name__} cannot be read as a table of typed columns: {error}.",
+            f"The {type(source).__name__} cannot be read as a table of typed columns: {str(error).rstrip('.')}.",
             hint="Give every column values of one type.",
         ) from error
     require_plain(data.column_names, f"The {type(source).__name__}")

@@ -14,6 +14,7 @@ import shutil
 import socket
 import sys
 import threading
+import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -226,10 +227,10 @@ def _require_listener(address: str) -> None:
     """Find out at once whether anybody listens; Spark would try again for minutes."""
     try:
         parts = urlsplit(address)
-        host, port = parts.hostname or "", parts.port or _PORTS[parts.scheme]
+        host, port = parts.hostname, parts.port or _PORTS[parts.scheme]
     except ValueError:
-        host = ""
-    if not host:
+        host = None
+    if host is None or parts.username is not None:
         raise BadInput(
             "This is not the address of a Spark server.", hint="Expected sc://host:port or spark://host:port."
         )
@@ -251,7 +252,9 @@ def _connected(address: str) -> tuple[Any, bool]:
     patient = session.client.get_retry_policies()
     session.client.set_retry_policies([DefaultPolicy(max_retries=2)])
     try:
-        session.version  # noqa: B018
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", r"\[RETRIES_EXCEEDED\]")
+            session.version  # noqa: B018
     except BaseException:
         session.client.close()
         raise
@@ -289,7 +292,8 @@ def _copy(session: Any) -> Any:
     else:
         copy = type(session)(session.sparkContext, session._jsparkSession.cloneSession())
     for key, value in _SETTINGS.items():
-        copy.conf.set(key, value)
+        if copy.conf.get(key) != value:
+            copy.conf.set(key, value)
     return copy
 
 

@@ -17,7 +17,7 @@ from discreet.core.kind import Kind
 
 Path = tuple[str, ...]
 
-PLAIN = 8
+PLAIN = 16
 """Up to this many labels a CASE with an IN for each is about as fast as anything, and reads better."""
 
 
@@ -44,7 +44,8 @@ def wrong_paths(paths: Sequence[Path], other: str | None, lines: Sequence[int] |
     problems: list[str] = []
     first: dict[str, int] = {}
     for number, path in enumerate(paths):
-        if (before := first.setdefault(path[0], number)) != number:
+        before = first.setdefault(path[0], number)
+        if before != number and paths[before][:2] == path[:2]:
             problems.append(f"{path[0]!r} is listed twice{at(before, number)}")
     above: dict[tuple[int, str], int] = {}
     for number, path in enumerate(paths):
@@ -62,8 +63,9 @@ def wrong_paths(paths: Sequence[Path], other: str | None, lines: Sequence[int] |
     meanings = _meanings(paths)
     for label, groups in meanings.items():
         if len(set(groups.values())) > 1:
-            shown = " and ".join(f"level {level}" for level in groups)
-            problems.append(f"{label!r} stands for different things on {shown}")
+            shown = " and ".join(f"level {level}" for level in sorted(groups))
+            where = at(*(first[min(values, key=first.__getitem__)] for values in groups.values()))
+            problems.append(f"{label!r} stands for different things on {shown}{where}")
     if other in meanings:
         problems.append(f"other {other!r} is a label already")
     return problems

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
@@ -37,9 +38,10 @@ class Ordered:
             problems.append(f"order must be a list of texts or whole numbers, got {self.order!r}")
         sizes, wrong = whole_numbers(self.sizes, "sizes")
         problems += wrong or wrong_multiples(sizes, "sizes")
+        problems += [f"{item!r} is listed twice" for item in _repeated(order)]
         refuse(self.type, problems)
         paths = tuple((item, *(_run(order, place, size) for size in sizes)) for place, item in enumerate(order))
-        refuse(self.type, wrong_paths(paths, self.other))
+        refuse(self.type, wrong_paths(paths, self.other) + _ambiguous(order, sizes))
         object.__setattr__(self, "order", tuple(order))
         object.__setattr__(self, "sizes", sizes)
         object.__setattr__(self, "_paths", paths)
@@ -61,3 +63,13 @@ class Ordered:
 def _run(order: Sequence[str], place: int, size: int) -> str:
     run = order[place - place % size :][:size]
     return run[0] if len(run) == 1 else f"{run[0]}..{run[-1]}"
+
+
+def _ambiguous(order: Sequence[str], sizes: Sequence[int]) -> list[str]:
+    """Runs of a level that have the same name, since their values have dots in them."""
+    levels = [[_run(order, start, size) for start in range(0, len(order), size)] for size in sizes]
+    return [f"two runs are called {label!r}" for labels in levels for label in _repeated(labels)]
+
+
+def _repeated(items: Sequence[str]) -> list[str]:
+    return [item for item, count in Counter(items).items() if count > 1]

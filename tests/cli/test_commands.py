@@ -1,0 +1,122 @@
+"""The commands as a person meets them: in a process of their own, in an empty folder."""
+
+import json
+import os
+import subprocess
+import sys
+import tomllib
+
+import pytest
+
+CSV = "zip,age,nationality,condition\n13053,28,Russian,Heart\n13068,29,American,Heart\n13068,21,Japanese,Viral\n"
+CARD = """
+[tables.patients.columns.zip]
+kind = "text"
+role = "quasi"
+hierarchy = { type = "mask", length = 5 }
+
+[tables.patients.columns.age]
+kind = "integer"
+role = "quasi"
+bounds = [0, 25]
+
+[tables.patients.columns.nationality]
+kind = "text"
+role = "quasi"
+"""
+
+
+@pytest.fixture
+def run(tmp_path):
+    (tmp_path / "patients.csv").write_text(CSV)
+    (tmp_path / "patients.toml").write_text(CARD)
+
+    def run(*words, code=0):
+        found = subprocess.run(
+            [sys.executable, "-m", "discreet.cli", *words],
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            check=False,
+            env={**os.environ, "COLUMNS": "140"},
+        )
+        assert found.returncode == code, found.stdout + found.stderr
+        assert "Traceback" not in found.stderr
+        return found.stdout if code == 0 else found.stderr
+
+    return run
+
+
+def test_a_draft_is_toml_on_standard_output_and_nothing_else(run, tmp_path):
+    (tmp_path / "drafted.toml").write_text(run("card", "draft", "patients.csv"))
+    said = tomllib.loads((tmp_path / "drafted.toml").read_text())
+    assert said["tables"]["patients"]["columns"]["zip"]["kind"] == "text"
+    assert said["tables"]["patients"]["columns"]["condition"]["role"] == "sensitive"
+    run("card", "check", "drafted.toml", "--data", "patients.csv")
+
+
+def test_show_says_how_recognisable_people_are(run):
+    shown = run("show", "patients.csv", "--card", "patients.toml")
+    assert "100.0 % of the records (3) are unique on zip, age, nationality" in shown
+    assert "age: 2 rows are outside the declared bounds" in shown
+    figures = json.loads(run("show", "patients.csv", "--card", "patients.toml", "--json"))
+    assert figures["together"]["unique"] == 3
+    assert figures["violations"][0]["count"] == 2
+
+
+def test_a_card_is_checked_alone_and_with_its_data(run):
+    assert "The card is sound." in run("card", "check", "patients.toml")
+    assert json.loads(run("card", "check", "patients.toml", "--json")) == {"patients": {"columns": 3, "private": True}}
+    assert "age: 2 rows" in run("card", "check", "patients.toml", "--data", "patients.csv", code=1)
+
+
+def test_the_schema_is_json(run):
+    assert json.loads(run("card", "schema"))["title"] == "discreet data card"
+
+
+def test_the_demo_runs_twice_and_leaves_a_release_that_can_be_shown(run, tmp_path):
+    run("demo", "--rows", "300")
+    figures = json.loads(run("demo", "--rows", "300", "--json"))
+    assert figures["named_before"] > figures["named_after"]
+    assert "no privacy promise" in run("show", "demo/release")
+    assert json.loads(run("show", "demo/release", "--json"))["recipe"]["method"] == "generalise"
+    (tmp_path / "demo/release/recipe.json").write_text("{}")
+    assert "recipe.json" in run("show", "demo/release", code=1)
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "says"),
+    [
+        (["show", "patients.csv"], 1, "add --card"),
+        (["show", "no.csv", "--card", "patients.toml"], 1, "There is no file"),
+        (["show", "patients.csv", "--card", "no.toml"], 1, "discreet card draft DATA > no.toml"),
+        (["show", "patients.csv", "--card", "patients.csv"], 1, "not valid TOML"),
+        (["card", "draft", "patients.toml"], 1, "does not say what it is"),
+        (["show", "postgresql://u:hunter2@127.0.0.1:1/db#t", "--card", "patients.toml"], 1, "Nobody answers"),
+        (["show", "sc://127.0.0.1:1#t", "--card", "patients.toml"], 1, "Nobody answers"),
+        (["frobnicate"], 2, "No such command"),
+        (["demo", "--rows", "1"], 2, "--rows"),
+    ],
+)
+def test_a_mistake_gets_one_clear_paragraph_and_never_a_password(run, words, code, says):
+    said = run(*words, code=code)
+    assert says in said
+    assert "hunter2" not in said
+    assert len(said.splitlines()) <= 6
+
+
+def test_debug_shows_the_traceback(tmp_path):
+    command = [sys.executable, "-m", "discreet.cli", "--debug", "show", "no.csv", "--card", "no.toml"]
+    found = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert found.returncode == 1
+    assert "Traceback" in found.stderr
+
+
+def test_help_and_version_load_nothing_heavy():
+    code = (
+        "import sys; sys.argv = ['discreet', '--help']\nfrom discreet.cli.main import run\n"
+        "try: run()\nexcept SystemExit: pass\n"
+        "print(sorted({'numpy', 'pyarrow', 'duckdb', 'sqlglot', 'rich'} & set(sys.modules)))"
+    )
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert found.stdout.endswith("[]\n")

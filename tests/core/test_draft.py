@@ -1,0 +1,97 @@
+import datetime as dt
+
+import pyarrow as pa
+import pytest
+
+from discreet import samples
+from discreet.core.card import Role
+from discreet.core.cardfile import parse_cards
+from discreet.core.hierarchy import Dates, Intervals, Mask
+from discreet.core.kind import Kind
+from discreet.engines.read import draft, read
+from discreet.errors import DataError
+
+DATA = pa.table(
+    {
+        "visit": list(range(30)),
+        "patientId": [f"p{i // 3}" for i in range(30)],
+        "Birth Date": [dt.date(1990, 1, 1 + i % 28) for i in range(30)],
+        "zip": [f"{13050 + i % 7:05}" for i in range(30)],
+        "age": [20 + i for i in range(30)],
+        "Diagnosis": ["flu", "cold", "burn"] * 10,
+        "answer": ["1", "2", "many"] * 10,
+        "mood": ["good", None, "bad"] * 10,
+    }
+)
+
+
+def test_roles_and_hierarchies_are_suggested_with_their_reason():
+    drafted = draft(DATA, name="visits")
+    card = drafted.card
+    roles = {column.name: column.role.value for column in card.columns}
+    assert roles == {
+        "visit": "identifier",
+        "patientId": "identifier",
+        "Birth Date": "quasi",
+        "zip": "quasi",
+        "age": "quasi",
+        "Diagnosis": "sensitive",
+        "answer": "other",
+        "mood": "other",
+    }
+    assert card["Birth Date"].hierarchy == Dates()
+    assert card["zip"].hierarchy == Mask(5)
+    assert card["age"].hierarchy == Intervals((5, 10, 20))
+    assert card.unit == "patientId"
+    assert "every row has a value of its own" in drafted.reasons["visit"][0]
+    assert "its name says 'birth'" in drafted.reasons["Birth Date"][0]
+    assert "10 missing" in drafted.reasons["mood"][0]
+    assert any("Mixed: 20 values are numbers and 10 are not" in why for why in drafted.reasons["answer"])
+
+
+def test_bounds_and_categories_are_left_for_a_person_to_declare():
+    drafted = draft(DATA)
+    assert drafted.card.private
+    assert all(column.bounds is None and column.categories is None for column in drafted.card.columns)
+    assert "# Declare: bounds" in drafted.to_toml()
+    assert "49" not in drafted.to_toml(), "the largest age is not to be read off the draft"
+
+
+def test_bounds_from_the_data_are_marked_as_not_private():
+    drafted = draft(DATA, bounds_from_data=True)
+    assert not drafted.card.private
+    assert drafted.card["age"].bounds == (20, 49)
+    assert drafted.card["age"].from_data == ("bounds",)
+    assert drafted.card["mood"].categories == ("bad", "good")
+    assert "NOT PRIVATE" in drafted.to_toml()
+
+
+@pytest.mark.parametrize("from_data", [False, True])
+@pytest.mark.parametrize("make", [samples.inpatient, samples.got, samples.bits, samples.drug_trial])
+def test_a_draft_is_a_sound_card_for_the_data_it_was_drafted_from(make, from_data):
+    data = make().fetch()
+    drafted = draft(data, name="t", bounds_from_data=from_data)
+    assert parse_cards(drafted.to_toml()) == {"t": drafted.card}
+    assert read(data, drafted.card).count() == data.num_rows
+
+
+def test_columns_no_card_can_describe_are_left_out():
+    data = pa.table({"a": [1, 1], "b": [[1], [2]]})
+    assert [column.name for column in draft(data).card.columns] == ["a"]
+    with pytest.raises(DataError, match="None of the columns"):
+        draft(data.select(["b"]))
+
+
+def test_a_code_kept_as_a_number_is_not_cut_into_intervals():
+    drafted = draft(pa.table({"zip": [13053, 13068, 13068]}))
+    assert drafted.card["zip"].hierarchy is None
+    assert any("convert the column to text" in why for why in drafted.reasons["zip"])
+
+
+def test_an_empty_table_and_numbers_that_are_no_numbers_can_be_drafted():
+    nothing = pa.table({"a": pa.array([], pa.int64()), "b": pa.array([], pa.string())})
+    assert draft(nothing, bounds_from_data=True).rows == 0
+    odd = draft(pa.table({"x": [1.0, float("nan")]}), bounds_from_data=True)
+    assert odd.card["x"].bounds is None
+    assert odd.card["x"].kind is Kind.REAL
+    assert odd.card["x"].role is Role.OTHER

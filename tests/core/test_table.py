@@ -1,0 +1,118 @@
+import pyarrow as pa
+import pytest
+
+from discreet import samples
+from discreet.core import sql
+from discreet.core.card import Card, Column, Role
+from discreet.core.hierarchy import Intervals, Mask
+from discreet.core.kind import Kind
+from discreet.core.table import count_name
+from discreet.engines.read import read
+from discreet.errors import EngineError, HierarchyError, NotFound
+
+CARD = Card(
+    "t",
+    (
+        Column("id", Kind.INTEGER, Role.IDENTIFIER),
+        Column("zip", Kind.TEXT, Role.QUASI, hierarchy=Mask(5)),
+        Column("age", Kind.INTEGER, Role.QUASI, hierarchy=Intervals((10, 20))),
+        Column("note", Kind.TEXT),
+    ),
+    unit="id",
+    rows_per_unit=1,
+)
+DATA = pa.table(
+    {
+        "id": [1, 2, 3, 4],
+        "zip": ["13053", "13068", None, "13053"],
+        "age": [28, 29, 31, 28],
+        "note": ["a", "b", "c", "d"],
+        "undeclared": ["secret"] * 4,
+    }
+)
+
+
+@pytest.fixture
+def table():
+    return read(DATA, CARD)
+
+
+def test_what_nobody_declared_is_not_there(table):
+    assert table.fetch().column_names == ["id", "zip", "age", "note"]
+    assert table.schema.names == ["id", "zip", "age", "note"]
+
+
+def test_counting_and_looking(table):
+    assert table.count() == 4
+    assert table.head(2).num_rows == 2
+    assert sum(batch.num_rows for batch in table.stream()) == 4
+
+
+def test_the_histogram_counts_each_combination_and_null_is_one(table):
+    rows = {tuple(row.values()) for row in table.histogram().to_pylist()}
+    assert rows == {("13053", 28, 2), ("13068", 29, 1), (None, 31, 1)}
+    coarse = {tuple(row.values()) for row in table.histogram(levels={"zip": 2, "age": 1}).to_pylist()}
+    assert coarse == {("130**", "20-29", 3), (None, "30-39", 1)}
+    assert table.histogram("note", levels={"note": 1}).to_pylist() == [{"note": "*", "n": 4}]
+
+
+def test_the_count_never_hides_a_column():
+    assert count_name(["a"]) == "n"
+    assert count_name(["N", "n_"]) == "n__"
+
+
+def test_generalised_columns_are_text_and_keep_their_role(table):
+    coarse = table.generalize({"zip": 5, "age": 2, "note": 1})
+    assert coarse.card["age"] == Column("age", Kind.TEXT, Role.QUASI)
+    assert coarse.card["id"] is CARD["id"]
+    assert coarse.fetch().select(["zip", "age", "note"]).to_pylist()[2] == {"zip": "*", "age": "20-39", "note": "*"}
+
+
+def test_a_value_without_a_place_is_an_error_not_a_null(table):
+    odd = read(DATA.set_column(1, "zip", [["13053", "1", "22", None]]), CARD)
+    with pytest.raises(HierarchyError, match=r"zip: 2 rows are unknown to the hierarchy \(such as '1', '22'\)"):
+        odd.generalize({"zip": 1})
+    assert odd.generalize({"zip": 5}).count() == 4
+
+
+def test_levels_that_are_not_there_are_refused(table):
+    with pytest.raises(HierarchyError, match="levels go from 0 to 5"):
+        table.generalize({"zip": 6})
+    with pytest.raises(HierarchyError, match=r"kept \(0\) or suppressed \(1\)"):
+        table.generalize({"note": 2})
+    with pytest.raises(NotFound, match="no column 'zipp'"):
+        table.generalize({"zipp": 1})
+
+
+def test_selecting_drops_the_unit_with_its_column(table):
+    assert table.select("id", "age").card.unit == "id"
+    without = table.select("age")
+    assert without.card.unit is None
+    assert without.card.rows_per_unit is None
+    assert without.fetch().column_names == ["age"]
+
+
+def test_where_keeps_the_rows_it_says(table):
+    assert table.where(sql.column("age") > 28).count() == 2
+
+
+def test_a_stored_table_has_the_same_rows_and_its_name_is_taken(table):
+    stored = table.generalize({"age": 1}).store("coarse")
+    assert stored.fetch().column("age").to_pylist() == ["20-29", "20-29", "30-39", "20-29"]
+    with pytest.raises(EngineError, match="already exists"):
+        table.store("coarse")
+
+
+def test_without_quasi_identifiers_there_is_no_default_histogram():
+    table = read(DATA, Card("t", (Column("note", Kind.TEXT),)))
+    with pytest.raises(NotFound, match="no quasi-identifier"):
+        table.histogram()
+
+
+def test_a_table_shows_its_columns_and_no_rows(table):
+    assert "zip" in str(table)
+    assert "quasi" in str(table)
+    assert "13053" not in str(table) + table._repr_html_()
+    odd = samples.inpatient().generalize({})
+    assert "<script>" not in read(DATA, Card("<script>", (Column("note", Kind.TEXT),)))._repr_html_()
+    assert odd.count() == 12
