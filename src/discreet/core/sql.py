@@ -41,7 +41,9 @@ def literal(value: Scalar) -> exp.Expr:
     if isinstance(value, float):
         return exp.cast(exp.Literal.string(repr(value)), exp.DType.DOUBLE)
     if isinstance(value, Decimal):
-        return exp.cast(exp.Literal.string(f"{value:f}"), f"DECIMAL(38, {scale_of(value)})")
+        text, scale = f"{value:f}", scale_of(value)
+        digits = max(len(value.as_tuple().digits), scale + 1, value.adjusted() + 1 + scale)
+        return exp.cast(exp.Literal.string(text), f"DECIMAL({digits}, {scale})")  # no wider: Spark would drop digits
     return exp.Literal.number(value)
 
 

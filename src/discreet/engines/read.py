@@ -24,7 +24,7 @@ from discreet.engines.headers import require_plain
 from discreet.errors import BadInput, DataError, NotFound
 
 _WIDER = {(Kind.INTEGER, Kind.REAL), (Kind.INTEGER, Kind.DECIMAL), (Kind.DECIMAL, Kind.REAL)}
-_SQL_TYPE = {Kind.REAL: "DOUBLE", Kind.DECIMAL: "DECIMAL(38, 0)"}
+_SQL_TYPE = {Kind.REAL: "DOUBLE", Kind.DECIMAL: "DECIMAL(19, 0)"}
 
 
 @dataclass(frozen=True)

@@ -49,6 +49,7 @@ _SETTINGS = {
     "spark.sql.ansi.enabled": "true",
     "spark.sql.variable.substitute": "false",  # a text may hold ${…}
     "spark.sql.parser.escapedStringLiterals": "false",
+    "spark.sql.legacy.decimal.retainFractionDigitsOnTruncate": "true",  # or 38 digits are compared rounded
 }
 _PORTS = {"sc": 15002, "spark": 7077}
 _TYPES = {
