@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import itertools
 import os
+import re
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from tests.engines.parts import java, require_part
@@ -21,14 +22,6 @@ from discreet.engines.spark import Spark
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-_WORKERS = {
-    "postgres": "postgres",
-    "postgres_address": "postgres",
-    "spark": "spark",
-    "spark_session": "spark",
-    "connect": "spark",
-    "connect_address": "spark",
-}
 _NOT_OURS = (
     "ignore:PySpark does not yet fully support pandas:FutureWarning",
     "ignore:XDG_RUNTIME_DIR is not set:UserWarning",
@@ -41,14 +34,20 @@ def pytest_configure(config: pytest.Config) -> None:
         config.addinivalue_line("filterwarnings", line)
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """All tests of one server go to one worker, so that it is started once."""
-    for item in items:
-        callspec = getattr(item, "callspec", None)
-        used = {*getattr(item, "fixturenames", ()), *(map(str, callspec.params.values()) if callspec else ())}
-        for worker in sorted({_WORKERS[name] for name in used & _WORKERS.keys()}):
-            item.add_marker(pytest.mark.xdist_group(worker))
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """All tests of one server go to one worker, so that it is started once; a test's id says which it needs.
+
+    The ``xdist_group`` mark would say it better, but xdist 3.8 overlooks it under pytest 9.2.
+    """
+    from xdist.scheduler import LoadScopeScheduling
+
+    class ByServer(LoadScopeScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            found = re.search("postgres|spark|connect", nodeid)
+            return {"connect": "spark"}.get(found[0], found[0]) if found else nodeid
+
+    return ByServer(config, log) if config.getvalue("dist") == "loadgroup" else None
 
 
 @pytest.fixture(scope="session")

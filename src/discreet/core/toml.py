@@ -55,7 +55,7 @@ def dump(data: Mapping[str, Any], comments: Mapping[Path, Sequence[str]] | None 
 def _emit(data: Mapping[str, Any], path: Path, comments: Mapping[Path, Sequence[str]]) -> Iterator[str]:
     given = [(key, value) for key, value in data.items() if value is not None]
     last = max((place for place, (_, value) in enumerate(given) if not isinstance(value, Mapping)), default=-1)
-    plain, tables = dict(given[: last + 1]), dict(given[last + 1 :])  # to keep the order, tables among values are inline
+    plain, tables = dict(given[: last + 1]), dict(given[last + 1 :])  # tables among values go inline, in order
     if path and (plain or not tables or path in comments):
         yield ""
         yield from (f"# {comment}" for comment in comments.get(path, ()))

@@ -13,7 +13,7 @@ from sqlglot import exp
 
 from discreet.core.arrow import recast, recast_table
 from discreet.core.sql import table
-from discreet.errors import EngineError
+from discreet.errors import EngineError, NotFound
 
 _SETTINGS = {
     "autoinstall_known_extensions": "false",
@@ -96,6 +96,9 @@ class _Translated:
     def __enter__(self) -> None: ...
 
     def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
+        missing = "does not exist" in str(error) or "not found in FROM" in str(error)
+        if isinstance(error, duckdb.CatalogException | duckdb.BinderException) and missing:
+            raise NotFound(f"DuckDB: {_first_line(error)}") from error
         if isinstance(error, duckdb.Error):
             raise EngineError(f"DuckDB could not do this: {_first_line(error)}") from error
 
