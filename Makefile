@@ -39,7 +39,8 @@ check: $(READY)  ## ruff, mypy, import-linter, docs without a warning, names doc
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 	$(BIN)/python -m pytest -q tests/test_docs.py tests/test_public.py
 
-check-all: check test bench  ## check, test and bench, in full
+check-all: check test bench  ## check, test and bench in full, and the slow tests
+	@$(BIN)/python -m pytest -m slow
 
 docs: $(READY)  ## Build the documentation into site/
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
