@@ -14,8 +14,10 @@ def main() -> int:
     scripts = sorted(p.stem for p in Path(__file__).parent.glob("*.py") if p.stem not in HELPERS)
     parser = argparse.ArgumentParser(prog="bench")
     parser.add_argument("--quick", action="store_true", help="under a minute a script, on less data")
-    parser.add_argument("names", nargs="*", choices=[*scripts, []], help=f"which ones; default: {', '.join(scripts)}")
+    parser.add_argument("names", nargs="*", help=f"which ones; default: {', '.join(scripts)}")
     options = parser.parse_args()
+    if unknown := set(options.names) - set(scripts):
+        parser.error(f"no benchmark is called {', '.join(unknown)}")
     missed = []
     for name in options.names or scripts:
         print(f"\n== {name}", flush=True)

@@ -22,4 +22,9 @@ install_java() {
     fi
 }
 
-have java || install_java || echo "Java is not installed and could not be: the Spark tests need a headless JRE (17 or later)."
+recent_java() {  # Spark needs 17; "1.8" and "11" are too old
+    java="${JAVA_HOME:+$JAVA_HOME/bin/}java"
+    version=$("$java" -version 2>&1 | sed -n 's/.* version "\([0-9]*\).*/\1/p') && [ "${version:-0}" -ge 17 ]
+}
+
+recent_java || install_java || echo "Java is not installed and could not be: the Spark tests need a headless JRE (17 or later)."

@@ -64,10 +64,41 @@ def test_show_says_how_recognisable_people_are(run):
     assert figures["violations"][0]["count"] == 2
 
 
-def test_a_card_is_checked_alone_and_with_its_data(run):
+def test_a_card_is_checked_alone_and_with_its_data(run, tmp_path):
     assert "The card is sound." in run("card", "check", "patients.toml")
-    assert json.loads(run("card", "check", "patients.toml", "--json")) == {"patients": {"columns": 3, "private": True}}
+    checked = json.loads(run("card", "check", "patients.toml", "--json"))
+    assert checked["tables"]["patients"]["columns"]["zip"] == "quasi"
+    assert "a sensitive column: none is declared" in checked["tables"]["patients"]["open"]
     assert "age: 2 rows" in run("card", "check", "patients.toml", "--data", "patients.csv", code=1)
+    (tmp_path / "patients.toml").write_text(CARD.replace("[0, 25]", "[0, 120]"))
+    assert "not on the card, so nobody will see them: condition" in run(
+        "card", "check", "patients.toml", "--data", "patients.csv"
+    )
+
+
+def test_a_draft_never_overwrites_a_card(run, tmp_path):
+    run("card", "draft", "patients.csv", "-o", "new.toml")
+    assert "patients" in tomllib.loads((tmp_path / "new.toml").read_text())["tables"]
+    assert "already" in run("card", "draft", "patients.csv", "-o", "new.toml", code=1)
+    drafted = json.loads(run("card", "draft", "patients.csv", "--json"))
+    assert drafted["tables"]["patients"]["columns"]["zip"]["role"] == "quasi"
+
+
+def test_names_that_look_like_markup_are_printed_as_they_are(run, tmp_path):
+    (tmp_path / "odd.csv").write_text("a[/b],c\n1,2\n")
+    run("card", "draft", "odd.csv", "-o", "odd.toml")
+    assert "a[/b]" in run("show", "odd.csv", "--card", "odd.toml")
+
+
+def test_a_terminal_that_cannot_show_a_character_does_not_stop_anything(tmp_path):
+    (tmp_path / "p.csv").write_text("größe,plz\n1,2\n")
+    env = {**os.environ, "PYTHONIOENCODING": "ascii"}
+    command = [sys.executable, "-m", "discreet.cli", "card", "draft", "p.csv"]
+    drafted = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, check=True).stdout.decode()
+    (tmp_path / "p.toml").write_text(drafted)
+    assert "größe" in tomllib.loads(drafted)["tables"]["p"]["columns"]
+    command[3:] = ["show", "p.csv", "--card", "p.toml"]
+    subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, check=True)
 
 
 def test_the_schema_is_json(run):
@@ -77,11 +108,23 @@ def test_the_schema_is_json(run):
 def test_the_demo_runs_twice_and_leaves_a_release_that_can_be_shown(run, tmp_path):
     run("demo", "--rows", "300")
     figures = json.loads(run("demo", "--rows", "300", "--json"))
-    assert figures["named_before"] > figures["named_after"]
+    assert figures["named"][0] > figures["named"][1]
     assert "no privacy promise" in run("show", "demo/release")
     assert json.loads(run("show", "demo/release", "--json"))["recipe"]["method"] == "generalise"
     (tmp_path / "demo/release/recipe.json").write_text("{}")
     assert "recipe.json" in run("show", "demo/release", code=1)
+
+
+def test_the_demo_touches_nobody_elses_files(run, tmp_path):
+    assert "is not empty" in run("demo", ".", code=1)
+    assert (tmp_path / "patients.csv").read_text() == CSV
+    assert "cannot be used" in run("demo", "patients.csv", code=1)
+
+
+def test_with_json_an_error_is_json_too(tmp_path):
+    command = [sys.executable, "-m", "discreet.cli", "show", "no.csv", "--card", "no.toml", "--json"]
+    found = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert json.loads(found.stdout)["error"] == "NotFound"
 
 
 @pytest.mark.parametrize(
@@ -89,7 +132,11 @@ def test_the_demo_runs_twice_and_leaves_a_release_that_can_be_shown(run, tmp_pat
     [
         (["show", "patients.csv"], 1, "add --card"),
         (["show", "no.csv", "--card", "patients.toml"], 1, "There is no file"),
-        (["show", "patients.csv", "--card", "no.toml"], 1, "discreet card draft DATA > no.toml"),
+        (["show", "patients.csv", "--card", "no.toml"], 1, "discreet card draft DATA -o no.toml"),
+        (["show", "patients.csv", "--card", "patients.toml", "--table", "no"], 1, "no table 'no'"),
+        (["show", "postgresql:/u:hunter2@h/db#t", "--card", "patients.toml"], 1, "lacks its slashes"),
+        (["show", "postgresql://h/db?user=u&password=hunter2#t"], 1, "postgresql://h/db#t"),
+        (["show", "postgresql://u:hun#ter2:hunter2@h/db#t", "--card", "patients.toml"], 1, ""),
         (["show", "patients.csv", "--card", "patients.csv"], 1, "not valid TOML"),
         (["card", "draft", "patients.toml"], 1, "does not say what it is"),
         (["show", "postgresql://u:hunter2@127.0.0.1:1/db#t", "--card", "patients.toml"], 1, "Nobody answers"),

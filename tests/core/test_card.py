@@ -6,7 +6,7 @@ import pytest
 from discreet.core.card import Card, Column, Role, fits
 from discreet.core.hierarchy.intervals import Intervals
 from discreet.core.kind import Kind
-from discreet.errors import CardError, NotFound
+from discreet.errors import BadInput, CardError, NotFound
 
 AGE = Column("age", Kind.INTEGER, Role.QUASI, bounds=(0, 110))
 
@@ -36,6 +36,23 @@ def what(column):
 )
 def test_a_column_that_contradicts_itself_says_how(column, says):
     assert any(says in text for text in what(column)), what(column)
+
+
+def test_names_of_kinds_and_roles_are_taken_as_what_they_mean_and_others_refused():
+    assert Column("a", "integer", "quasi", bounds=[0, 3]) == Column("a", Kind.INTEGER, Role.QUASI, bounds=(0, 3))
+    for wrong in ({"kind": "integre"}, {"role": "qausi"}, {"categories": "abc"}, {"bounds": 3}):
+        with pytest.raises(BadInput, match="Column 'a'"):
+            Column(**{"name": "a", "kind": "text", **wrong})
+
+
+def test_what_is_left_open_is_listed():
+    card = Card("t", (Column("who", Kind.TEXT), AGE, Column("x", Kind.REAL)), unit="who")
+    assert card.open_questions() == (
+        "rows_per_unit: how many rows may a person have?",
+        "categories of who",
+        "bounds of x",
+        "a sensitive column: none is declared",
+    )
 
 
 def test_a_sound_column_has_no_problems():

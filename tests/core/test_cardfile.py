@@ -1,11 +1,13 @@
 import datetime as dt
+from contextlib import suppress
 from decimal import Decimal
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from discreet.core import toml
 from discreet.core.card import Card, Column, Role
 from discreet.core.cardfile import dump_cards, load_card, parse_cards
 from discreet.core.hierarchy.dates import Dates
@@ -57,6 +59,10 @@ def test_a_card_reads_as_it_says():
     assert card["admitted"].bounds == (dt.date(2020, 1, 1), dt.date(2026, 12, 31))
 
 
+_words = st.sampled_from(
+    ["columns", "kind", "role", "bounds", "categories", "hierarchy", "type", "mask", "taxonomy", "tree", "length", "a"]
+)
+
 BAD = """
 discreet = 1
 [tables.t]
@@ -65,7 +71,7 @@ unit = "who"
 
 [tables.t.columns.age]
 kind = "integre"
-
+bounds = [110, 0]
 [tables.t.columns.zip]
 kind = "text"
 role = "qausi"
@@ -91,6 +97,7 @@ def test_every_problem_is_reported_at_once_with_its_line():
         parse_cards(BAD, source="bad.toml")
     lines = {problem.line: problem.what for problem in caught.value.problems}
     assert "did you mean 'unit'" in lines[4]
+    assert "not below" in next(p.what for p in caught.value.problems if p.path[-2:] == ("age", "bounds"))
     assert "'integre' is not known" in lines[8]
     assert "'qausi' is not known" in lines[12]
     assert "no [hierarchies.nowhere]" in lines[13]
@@ -105,6 +112,11 @@ def test_every_problem_is_reported_at_once_with_its_line():
 @pytest.mark.parametrize(
     ("text", "says"),
     [
+        ("[tables.t.columns.a]\nkind='text'\ncategories=[['a']]", "is not a text value"),
+        ("[tables.t.columns.a]\nkind='integer'\nbounds=[0, inf]", "two integer values"),
+        ("[tables.t.columns.a]\nkind='real'\nbounds=[-inf, inf]", "two real values"),
+        ("[tables.t.columns.a]\nkind='timestamp'\nbounds=[2020-01-01T00:00:00Z, 2021-01-01T00:00:00]", "time zone"),
+        ("[hierarchies]\nx = 3\n[tables.t.columns.a]\nkind='text'", "must be a table, got 3"),
         ("[tables", "not valid TOML"),
         ("", "no table"),
         ("discreet = 2\n[tables.t.columns.a]\nkind='text'", "format 2"),
@@ -117,6 +129,20 @@ def test_every_problem_is_reported_at_once_with_its_line():
 def test_a_card_that_is_no_card_says_why(text, says):
     with pytest.raises(CardError, match=says.replace("[", r"\[")):
         parse_cards(text)
+
+
+_toml = st.recursive(
+    st.booleans() | st.integers() | st.floats() | st.text(st.characters(exclude_categories=["Cs"])) | st.dates(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(_words, inner, max_size=4),
+    max_leaves=10,
+)
+
+
+@settings(max_examples=200)
+@given(st.fixed_dictionaries({"tables": st.dictionaries(_words, st.dictionaries(_words, _toml), max_size=2) | _toml}))
+def test_any_toml_gives_cards_or_a_card_error(data):
+    with suppress(CardError):
+        parse_cards(toml.dump(data))
 
 
 def test_one_file_holds_several_tables(tmp_path):

@@ -121,7 +121,7 @@ def test_three_marginals_cost_three_epsilon() -> None:
 def test_disjoint_parts_cost_the_largest_and_the_disjointness_is_assumed() -> None:
     together = parallel(spent(Pure(1)), spent(Approximate("0.5", "1e-6")))
     assert together.loss == Approximate(1, "1e-6")
-    assert together.assumes == ("No person is in two of the parts.",)
+    assert together.assumes == ("Which one part a person is in depends on that person alone.",)
 
 
 def test_two_2_anonymous_answers_single_out_don() -> None:

@@ -8,7 +8,7 @@ from discreet.core.hierarchy import Intervals, Mask
 from discreet.core.kind import Kind
 from discreet.core.table import count_name
 from discreet.engines.read import read
-from discreet.errors import EngineError, HierarchyError, NotFound
+from discreet.errors import BadInput, EngineError, HierarchyError, NotFound
 
 CARD = Card(
     "t",
@@ -84,12 +84,30 @@ def test_levels_that_are_not_there_are_refused(table):
         table.generalize({"zipp": 1})
 
 
-def test_selecting_drops_the_unit_with_its_column(table):
-    assert table.select("id", "age").card.unit == "id"
-    without = table.select("age")
-    assert without.card.unit is None
-    assert without.card.rows_per_unit is None
-    assert without.fetch().column_names == ["age"]
+def test_the_unit_stays_or_a_row_would_become_a_person(table):
+    chosen = table.select("id", "age")
+    assert chosen.card.unit == "id"
+    assert chosen.card.rows_per_unit == 1
+    with pytest.raises(BadInput, match="The unit 'id' must stay"):
+        table.select("age")
+    with pytest.raises(BadInput, match="is not generalised"):
+        table.generalize({"id": 1})
+
+
+def test_a_payload_has_no_identifier_and_no_unit(table):
+    assert table.payload().column_names == ["zip", "age", "note"]
+    with pytest.raises(BadInput, match="nothing to release"):
+        table.select("id").payload()
+
+
+def test_a_histogram_never_turns_unknown_values_into_null_and_knows_its_columns():
+    odd = read(DATA.set_column(1, "zip", [["13053", "1", "22", None]]), CARD)
+    with pytest.raises(HierarchyError, match="zip: 2 rows"):
+        odd.histogram("zip", levels={"zip": 1})
+    with pytest.raises(NotFound, match="no level to be had for 'zpi'"):
+        odd.histogram("zip", levels={"zpi": 1})
+    with pytest.raises(BadInput, match="whole number"):
+        odd.generalize({"zip": "1"})
 
 
 def test_where_keeps_the_rows_it_says(table):

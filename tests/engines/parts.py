@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
+import subprocess
+from pathlib import Path
 
 import pytest
 
@@ -18,6 +21,12 @@ def require_part(present: object, part: str, how: str) -> None:
     pytest.skip(message)
 
 
-def java() -> str | None:
-    """Where Java is, if anywhere."""
-    return os.environ.get("JAVA_HOME") or shutil.which("java")
+def java() -> bool:
+    """Whether there is a Java that Spark can use: 17 or later."""
+    home = os.environ.get("JAVA_HOME")
+    found = Path(home, "bin", "java") if home else shutil.which("java")
+    if not found:
+        return False
+    said = subprocess.run([found, "-version"], capture_output=True, text=True, check=False).stderr
+    version = re.search(r'version "(\d+)', said)
+    return version is not None and int(version[1]) >= 17

@@ -95,9 +95,11 @@ def test_parquet_and_json_and_folders_of_parquet_are_read(tmp_path):
         ("p.csv", "a,,c\n1,2,3\n", "without a name: number 2"),
         ("p.csv", "1,2\n3,4\n", "looks like data"),
         ("p.csv", "", "is empty"),
+        ("p.csv", "\na,b\n1,2\n", "first line of p.csv is empty"),
+        ("p.csv", '"a,b\n' + "1,2\n" * 100_000, "no header"),
         ("p.csv", "a,b\n1,\xe9\n".encode("latin-1"), "not UTF-8"),
         ("p.csv", b"a,b\n" + b"1,2\n" * 400_000 + "1,\xe9\n".encode("latin-1"), "not UTF-8"),
-        ("p.csv", "a,b\n1,2\n".encode("utf-16"), "UTF-"),
+        ("p.csv", "a,b\n1,2\n".encode("utf-16"), "iconv -f UTF-16"),
         ("p.csv", 'a,b\n1,"x\n2,y\n', "does not end"),
         ("p.csv", b"PAR1xxxxxxxxxxxx", "those of Parquet"),
         ("p.csv", b"PK\x03\x04 and so on", "Excel"),
@@ -119,8 +121,60 @@ def test_values_that_are_not_what_the_card_says_are_counted_and_the_first_is_sho
     path = write(tmp_path, "p.csv", "age,born\n28,1990-01-01\nold,1991-01-01\nyoung,soon\n")
     with pytest.raises(DataError) as caught:
         rows(path, {"age": Kind.INTEGER, "born": Kind.DATE})
-    assert "age: 2 values are not integer, the first on line 3: 'old'" in str(caught.value)
-    assert "born: 1 value is not date, the first on line 4: 'soon'" in str(caught.value)
+    assert "age: 2 values are not integer, such as 'old' (row 2)" in str(caught.value)
+    assert "born: 1 value is not date, such as 'soon' (row 3)" in str(caught.value)
+
+
+STRICT = [
+    (Kind.INTEGER, ["0", "-5", "+7", "007"], ["1.7", "0x1F", "1_000", "1e3", "9223372036854775808", " 1 x"]),
+    (Kind.REAL, ["1", "-.5", "1e3", "NaN", "-inf", "2."], ["1e400", "1,5", "0x1p3", "--1"]),
+    (Kind.DECIMAL, ["1", "-0.25", ".5", "12."], ["0.1234567891234567891", "1e3", "nan"]),
+    (Kind.BOOLEAN, ["true", "F", "Yes", "0"], ["2", "ja", "on"]),
+    (Kind.DATE, ["2020-02-29"], ["2021-02-29", "2020-1-1", "2020-01-01 10:00:00", "infinity", "01.02.2020"]),
+    (
+        Kind.TIMESTAMP,
+        ["2020-01-01", "2020-01-01T10:00", "2020-01-01 10:00:00.123456"],
+        ["2020-01-01 10:00:00+02", "2020-01-01 10:00:00.123456789", "2020-01-01 25:00:00"],
+    ),
+]
+
+
+@pytest.mark.parametrize(("kind", "good", "bad"), STRICT, ids=lambda value: getattr(value, "value", ""))
+def test_a_value_is_of_its_kind_or_an_error_never_rounded_or_cut(tmp_path, kind, good, bad):
+    for ending, quote in ((".csv", "{}"), (".jsonl", '{{"a": "{}"}}')):
+        header = "a\n" if ending == ".csv" else ""
+        path = write(tmp_path, f"good{ending}", header + "".join(quote.format(text) + "\n" for text in good))
+        assert rows(path, {"a": kind}).num_rows == len(good)
+        for number, text in enumerate(bad):
+            path = write(tmp_path, f"bad{number}{ending}", header + quote.format(text.replace(",", "c")) + "\n")
+            with pytest.raises(DataError, match=f"a: 1 value is not {kind.value}"):
+                rows(path, {"a": kind})
+
+
+def test_decimals_have_the_digits_that_are_there(tmp_path):
+    found = rows(write(tmp_path, "p.csv", "a\n1.5\n2.25\n"), {"a": Kind.DECIMAL})
+    assert [str(value) for value in found.column("a").to_pylist()] == ["1.50", "2.25"]
+
+
+def test_json_is_read_as_its_card_says_and_nothing_is_guessed(tmp_path):
+    path = write(tmp_path, "p.json", '[{"day": "2020-01-01", "time": "10:00:00", "n": 1.25, "m": null, "x": [1]}]')
+    kinds = {"day": Kind.TEXT, "time": Kind.TEXT, "n": Kind.DECIMAL, "m": Kind.INTEGER, "x": Kind.TEXT}
+    assert [str(value) for value in rows(path, kinds).to_pylist()[0].values()] == [
+        "2020-01-01",
+        "10:00:00",
+        "1.25",
+        "None",
+        "[1]",
+    ]
+
+
+def test_two_files_of_one_name_and_one_file_twice_are_opened_on_one_engine(tmp_path):
+    engine = DuckDB()
+    for folder in ("one", "two"):
+        (tmp_path / folder).mkdir()
+        write(tmp_path / folder, "p.csv", f"a\n{folder}\n")
+    opened = [open_file(tmp_path / folder / "p.csv", None, engine)[1] for folder in ("one", "two", "one")]
+    assert [engine.fetch(relation).to_pylist()[0]["a"] for relation in opened] == ["one", "two", "one"]
 
 
 def test_nothing_is_left_of_a_failed_load(tmp_path):
@@ -134,8 +188,10 @@ def test_nothing_is_left_of_a_failed_load(tmp_path):
 def test_missing_and_nameless_files_say_what_to_do(tmp_path):
     with pytest.raises(NotFound, match="no file"):
         rows(tmp_path / "no.csv")
-    with pytest.raises(BadInput, match="should end in"):
-        rows(write(tmp_path, "notes.docx", "x"))
+    with pytest.raises(BadInput, match="does not say what it is"):
+        rows(write(tmp_path, "notes", "x"))
+    with pytest.raises(BadInput, match="it is a zip archive or an Excel workbook"):
+        rows(write(tmp_path, "book.xlsx", b"PK\x03\x04 and so on"))
     (tmp_path / "folder").mkdir()
     with pytest.raises(DataError, match="no Parquet"):
         rows(tmp_path / "folder")

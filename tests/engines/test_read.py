@@ -43,6 +43,19 @@ def test_numbers_widen_to_what_the_card_says_and_nothing_else_is_converted():
     assert "t: the card says integer, the data holds text" in str(caught.value)
 
 
+def test_a_table_that_is_asked_for_by_name_must_be_on_the_card(tmp_path):
+    (tmp_path / "one.toml").write_text('[tables.t.columns.a]\nkind = "integer"\n')
+    assert read(pa.table(COLUMNS), tmp_path / "one.toml").card.name == "t"
+    with pytest.raises(NotFound, match="no table 'u'"):
+        read(pa.table(COLUMNS), tmp_path / "one.toml", table="u")
+    with pytest.raises(NotFound, match="not of u"):
+        read(pa.table(COLUMNS), CARD, table="u")
+
+
+def test_columns_that_are_not_on_the_card_are_named():
+    assert read(pa.table({**COLUMNS, "c": [1, 2]}), CARD).unseen == ("c",)
+
+
 def test_a_card_that_names_missing_columns_names_them_all():
     card = Card("t", (Column("a", Kind.INTEGER), Column("c", Kind.TEXT), Column("d", Kind.TEXT)))
     with pytest.raises(NotFound, match=r"not in the data: c, d\. The data has: a, b"):
@@ -92,8 +105,8 @@ def test_one_engine_can_hold_several_tables(tmp_path):
     (tmp_path / "two.csv").write_text("a,b\n2,y\n")
     one, two = (read(tmp_path / name, CARD, engine=engine) for name in ("one.csv", "two.csv"))
     assert one.fetch().to_pylist() + two.fetch().to_pylist() == [{"a": 1, "b": "x"}, {"a": 2, "b": "y"}]
-    loaded = read(pa.table(COLUMNS), CARD, engine=engine)
-    assert loaded.count() == 2
+    shown = [read(pa.table({"a": [n], "b": [""]}), CARD, engine=engine) for n in (1, 2)]
+    assert [table.fetch()["a"].to_pylist() for table in shown] == [[1], [2]]
 
 
 def test_an_engine_that_is_closed_says_so_and_closing_twice_is_fine():

@@ -21,7 +21,9 @@ from tests.engines.values import assert_same
 
 from discreet.core import sql
 from discreet.core.arrow import recast_table
+from discreet.core.card import Card, Column
 from discreet.core.kind import Kind
+from discreet.engines.read import read
 from discreet.engines.spark import Spark
 from discreet.errors import BadInput, DataError, EngineError, LoginFailed, MissingPart, NotFound, Unreachable
 
@@ -200,7 +202,7 @@ def test_a_csv_file_is_read_as_its_card_says(spark: Spark, tmp_path: Path) -> No
         "zip;age;paid;born;seen;well;size",
         "00123;1;1.5;2000-01-31;2024-01-31 23:30:00;true;0.1",
         "a,b;2;;;;;",
-        '"";;1e-9;0001-01-01;1999-01-01T00:00:00.000005;false;-1e-7',
+        '"";;0.000000001;0001-01-01;1999-01-01T00:00:00.000005;false;-1e-7',
         '"say ""hi""\nyou";4;-3;9999-12-31;0001-01-01 00:00;true;1e300',
     ]
     path.write_bytes(gzip.compress("\n".join(lines).encode()))
@@ -218,9 +220,8 @@ def test_a_csv_file_needs_its_card(spark: Spark, tmp_path: Path) -> None:
 def test_a_csv_line_that_does_not_fit_is_an_error(spark: Spark, tmp_path: Path, line: str) -> None:
     path = tmp_path / "people.csv"
     path.write_text(f"age,zip\n1,2\n{line}\n")
-    opened = spark.open_file(path, {"age": Kind.INTEGER, "zip": Kind.TEXT})
-    with pytest.raises(EngineError):
-        spark.fetch(opened)
+    with pytest.raises(DataError):
+        spark.open_file(path, {"age": Kind.INTEGER, "zip": Kind.TEXT})
 
 
 @pytest.mark.parametrize("ending", ["json", "jsonl", "json.gz"])
@@ -230,7 +231,23 @@ def test_json_is_read_as_its_card_says(spark: Spark, tmp_path: Path, ending: str
     text = "\n".join(lines) if ending == "jsonl" else f"[{', '.join(lines)}]"
     path.write_bytes(gzip.compress(text.encode()) if ending.endswith("gz") else text.encode())
     kinds = {name: kind for name, kind in KINDS.items() if name != "paid"}
-    assert_same(spark.fetch(spark.open_file(path, kinds)), recast_table(PEOPLE.drop_columns("paid")))
+    found = spark.fetch(spark.open_file(path, kinds)).select(list(kinds))
+    assert_same(found, recast_table(PEOPLE.select(list(kinds))))
+
+
+def test_a_value_is_of_its_kind_or_an_error_on_spark_too(spark: Spark, tmp_path: Path) -> None:
+    for kind, text in ((Kind.INTEGER, "1.7"), (Kind.DATE, "2020"), (Kind.REAL, "1e400"), (Kind.BOOLEAN, "ja")):
+        path = tmp_path / f"{kind.value}.csv"
+        path.write_text(f"a,b\n{text},x\n")
+        with pytest.raises(DataError, match=f"a: 1 value is not {kind.value}"):
+            spark.open_file(path, {"a": kind, "b": Kind.TEXT})
+
+
+def test_a_json_file_without_a_declared_column_says_so(spark: Spark, tmp_path: Path) -> None:
+    (tmp_path / "people.json").write_text('{"n": 1}\n')
+    card = Card("people", (Column("n", Kind.INTEGER), Column("gone", Kind.TEXT)))
+    with pytest.raises(NotFound, match="not in the data: gone"):
+        read(tmp_path / "people.json", card, engine=spark)
 
 
 def test_json_without_a_card_is_read_as_it_looks(spark: Spark, tmp_path: Path) -> None:

@@ -2,21 +2,36 @@
 
 from __future__ import annotations
 
+import sys
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from discreet.cli.output import CardTable, Json, Source, console, grid, print_json, working
+from discreet.errors import BadInput
 
 app = typer.Typer(
-    no_args_is_help=True, rich_markup_mode=None, help="Data cards: what is known about a table without looking at it."
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    help="""Data cards: what is known about a table without looking at it.
+
+    \b
+    Example:
+      discreet card draft patients.csv -o patients.toml
+    """,
 )
 
 
 @app.command("draft")
 def draft(
     source: Source,
-    name: Annotated[str | None, typer.Option(help="What to call the table; default: the file's name.")] = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Write the card here, if there is no such file.")
+    ] = None,
+    name: Annotated[
+        str | None, typer.Option("--name", help="What to call the table; default: the file's name.")
+    ] = None,
     bounds_from_data: Annotated[
         bool,
         typer.Option(
@@ -24,21 +39,32 @@ def draft(
             help="Fill in bounds and categories from the data. Not private: the card says so.",
         ),
     ] = False,
+    as_json: Json = False,
 ) -> None:
     """Look at a table and draft its card.
 
     \b
-    Example:
-      discreet card draft patients.csv > patients.toml
+    Examples:
+      discreet card draft patients.csv
+      discreet card draft patients.csv -o patients.toml
 
     Kinds, counts and suggested roles come with their reasons, as comments. Bounds and categories are left
     for you to declare.
     """
+    from discreet.core.cardfile import card_fields
+    from discreet.engines.address import shown
     from discreet.engines.read import draft as make
 
-    with working(f"Looking at {source.rpartition('@')[2]}"):
+    if output is not None and output.exists():
+        raise BadInput(f"There is a file {output} already.", hint="Name another, or move it away.")
+    with working(f"Looking at {shown(source)}"):
         drafted = make(source, name=name, bounds_from_data=bounds_from_data)
-    typer.echo(drafted.to_toml(), nl=False)
+    if output is not None:
+        output.write_text(drafted.to_toml(), encoding="utf-8")
+    if as_json:
+        print_json({**card_fields([drafted.card]), "rows": drafted.rows, "reasons": dict(drafted.reasons)})
+    elif output is None:
+        sys.stdout.buffer.write(drafted.to_toml().encode())  # TOML is UTF-8, whatever the terminal is
 
 
 @app.command("check")
@@ -56,31 +82,51 @@ def check(
     Example:
       discreet card check patients.toml --data patients.csv
     """
-    from discreet.core.cardfile import load_cards
+    from discreet.core.cardfile import load_card, load_cards
 
     cards = load_cards(card)
+    if table is not None:
+        load_card(card, table)
+    unseen: tuple[str, ...] = ()
     if data is not None:
         from discreet.core.validate import require_valid
+        from discreet.engines.address import shown
         from discreet.engines.read import read
 
-        with working(f"Checking {data.rpartition('@')[2]}"):
-            require_valid(read(data, card, table=table))
+        with working(f"Checking {shown(data)}"):
+            opened = read(data, card, table=table)
+            unseen = opened.unseen
+            require_valid(opened)
     if as_json:
-        print_json({name: {"columns": len(c.columns), "private": c.private} for name, c in cards.items()})
+        about = {
+            name: {
+                "columns": {column.name: column.role.value for column in c.columns},
+                "unit": c.unit,
+                "read_off_the_data": c.from_data,
+                "open": c.open_questions(),
+            }
+            for name, c in cards.items()
+        }
+        print_json({"tables": about, "data_checked": data is not None, "not_on_the_card": unseen})
         return
-    out = grid("table", "#columns", "#quasi", "#sensitive", "unit", "read off the data")
+    out = console()
+    listing = grid("table", "#columns", "#quasi", "#sensitive", "unit", "read off the data")
     for name, c in cards.items():
         roles = [column.role.value for column in c.columns]
-        read_off = ", ".join(column.name for column in c.columns if column.from_data)
         counts = str(len(roles)), str(roles.count("quasi")), str(roles.count("sensitive"))
-        out.add_row(name, *counts, c.unit or "a row is a person", read_off or "nothing")
-    console().print(out)
-    console().print("The card is sound." + (" The data keeps to it." if data is not None else ""))
+        listing.add_row(name, *counts, c.unit or "a row is a person", ", ".join(c.from_data) or "nothing")
+    out.print(listing)
+    out.print("The card is sound." + (" The data keeps to it." if data is not None else ""))
+    if unseen:
+        out.print(f"In the data and not on the card, so nobody will see them: {', '.join(unseen)}.")
+    for name, c in cards.items():
+        if questions := c.open_questions():
+            out.print(f"Still open in {name}, for what may need it:", *questions, sep="\n  ")
 
 
 @app.command("schema")
 def schema() -> None:
-    """Print the JSON schema of cards, for editors that complete and check TOML.
+    """Print the JSON schema of cards, for editors.
 
     \b
     Example:

@@ -10,6 +10,7 @@ import typer
 
 from discreet.cli.output import Json, console, grid, percent, print_json, tracking, working
 from discreet.cli.show import print_table
+from discreet.errors import BadInput
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -19,24 +20,27 @@ if TYPE_CHECKING:
     from discreet.core.table import Table
 
 _KNOWN = ("zip", "sex", "birth_date")  # what a voter list and a hospital both have
+_MARK = "MADE-BY-DEMO.txt"
 _COARSER = {"zip": 2, "birth_date": 3}  # 130**, the year alone
 
 
 def demo(
     folder: Annotated[Path, typer.Argument(help="Where to put the sample data and the release.")] = Path("demo"),
-    rows: Annotated[int, typer.Option(min=100, help="How many patients.")] = 20_000,
-    seed: Annotated[int, typer.Option(help="The same seed makes the same hospital.")] = 1,
+    rows: Annotated[int, typer.Option("--rows", min=100, help="How many patients.")] = 20_000,
+    seed: Annotated[int, typer.Option("--seed", help="The same seed makes the same hospital.")] = 1,
     as_json: Json = False,
 ) -> None:
-    """See discreet at work on sample data: a made-up hospital, and the public voter list of its town.
+    """See discreet at work on sample data.
 
     \b
     Example:
       discreet demo --rows 100000
+
+    A made-up hospital, what the public voter list of its town does to it, and what coarser values change.
     """
     from discreet.core.describe import describe
-    from discreet.core.release import Release
 
+    _require_ours(folder)
     patients, voters = _make(folder, rows, seed)
     with working("Counting"):
         before = describe(patients)
@@ -44,22 +48,19 @@ def demo(
         coarse = patients.generalize(_COARSER)
         after = describe(coarse)
         still = _linked(coarse, voters.generalize(_COARSER))
-        release = _release(coarse, before, after)
-    place = folder / "release"
-    if (place / "manifest.json").is_file():  # one of ours, from the last time
-        shutil.rmtree(place)
-    release.save(place)
-    Release.load(place)
+        place = _release(coarse, before, after).save(folder / "release")
     if as_json:
-        print_json({"rows": before.rows, "named_before": named, "named_after": still, "release": str(place)})
+        unique = [d.together.unique for d in (before, after) if d.together]
+        figures = {"rows": before.rows, "unique": unique, "named": [named, still]}
+        print_json({**figures, "release": str(place)})
         return
     out = console()
     out.rule("A hospital, as it holds its data", align="left")
     print_table(patients, before, out)
     out.rule("What the public voter list does to it", align="left")
     out.print(
-        f"Names are gone from the hospital's file, but not zip, sex and date of birth; the voter list has these too. "
-        f"Matching the two puts a name on [bold]{named:,} patients[/bold] ({percent(named, before.rows)}).\n"
+        "Names are gone from the hospital's file, but not zip, sex and date of birth; the voter list has these too. "
+        f"Matching the two puts a name on {named:,} patients ({percent(named, before.rows)}).\n"
     )
     out.rule("The same file with coarser values", align="left")
     result = grid("", "#as held", "#coarser", title="zip cut to three digits, the year of birth alone")
@@ -67,16 +68,29 @@ def demo(
         result.add_row(label, was, now)
     out.print(result)
     out.print(
-        f"The coarser file is in [bold]{place}[/bold], with what it promises (nothing yet: coarser is not the same as "
-        f"anonymous), how it was made, and a report to open in a browser: [bold]{place / 'report.html'}[/bold]\n"
+        f"The coarser file is in {folder / 'release'}, with what it promises (nothing yet: coarser is not the same as "
+        f"anonymous), how it was made, and a report to open in a browser: {folder / 'release' / 'report.html'}\n"
     )
     out.print("Go on from here:")
     for command in (
         f"discreet show {folder / 'visits.parquet'} --card {folder / 'hospital.toml'}",
         f"discreet card draft {folder / 'voters.parquet'}",
-        f"discreet show {place}",
+        f"discreet show {folder / 'release'}",
     ):
-        out.print(f"  [bold]{command}[/bold]", soft_wrap=True)
+        out.print(f"  {command}", style="bold", soft_wrap=True)
+
+
+def _require_ours(folder: Path) -> None:
+    """An empty folder, marked as a demo's: nothing of anybody else's is overwritten."""
+    try:
+        if folder.is_dir() and any(folder.iterdir()):
+            if not (folder / _MARK).is_file():
+                raise BadInput(f"{folder} is not empty.", hint="Name a new folder: discreet demo FOLDER")
+            shutil.rmtree(folder)
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / _MARK).write_text("This folder was made by `discreet demo`, which will replace it when run again.\n")
+    except OSError as error:
+        raise BadInput(f"{folder} cannot be used: {error.strerror}.", hint="Name a new folder.") from error
 
 
 def _make(folder: Path, rows: int, seed: int) -> tuple[Table, Table]:
@@ -109,13 +123,11 @@ def _linked(patients: Table, voters: Table) -> int:
 
 
 def _release(table: Table, before: Description, after: Description) -> Release[pa.Table]:
-    from discreet.core.card import Role
     from discreet.core.picture import bars
     from discreet.core.recipe import Recipe, versions
     from discreet.core.release import Release
-    from discreet.core.statement import Evidence, Statement
+    from discreet.core.statement import Statement
 
-    kept = [column.name for column in table.card.columns if column.role is not Role.IDENTIFIER]
     unique = [100 * d.together.unique / d.rows for d in (before, after) if d.together]
     picture = bars(
         "Records that are unique",
@@ -124,8 +136,8 @@ def _release(table: Table, before: Description, after: Description) -> Release[p
         caption="Share of records, in per cent, that nobody else shares the quasi-identifiers of.",
     )
     return Release(
-        table.select(*kept).fetch(),
-        Statement(unit="a patient", loss=None, models=(), secrecy=None, evidence=Evidence.CHECKED, assumes=()),
+        table.payload(),
+        Statement(unit="patient"),
         Recipe("generalise", {"levels": dict(_COARSER)}, versions=versions(table.engine)),
         pictures=(picture,),
         title="Patients, with coarser values",

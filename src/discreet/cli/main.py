@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import io
 import sys
+from dataclasses import dataclass
 from typing import Annotated
 
 import typer
 
 from discreet._version import __version__
 from discreet.cli import card, demo, show
+from discreet.cli.output import print_json
 from discreet.errors import DiscreetError, Refused
 
 app = typer.Typer(
@@ -40,42 +43,54 @@ def discreet(
 
     \b
     Begin with a data card:
-      discreet card draft patients.csv > patients.toml
+      discreet card draft patients.csv -o patients.toml
     """
+    del version
+    _asked.debug = debug
+
+
+@dataclass
+class _Asked:
+    """What was asked of all commands."""
+
+    debug: bool = False
+
+
+_asked = _Asked()
 
 
 def run() -> None:
     """Run the command line: one clear paragraph for an error that is somebody's to mend, never a traceback."""
-    debug = "--debug" in sys.argv
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")  # a terminal that cannot show a character shows a question mark
     try:
         app()
-    except DiscreetError as error:
-        if debug:
-            raise
-        _say(f"{_kind(error)}: {error.message}", error.hint)
-        raise SystemExit(3 if isinstance(error, Refused) else 1) from None
-    except KeyboardInterrupt:
-        _say("Interrupted. Nothing half-written is left behind.")
-        raise SystemExit(130) from None
-    except BrokenPipeError:
-        sys.stderr.close()
-        raise SystemExit(0) from None
     except Exception as error:
-        if debug:
+        if _asked.debug:
             raise
-        _say(
-            f"discreet stumbled over something it should have caught: {type(error).__name__}.",
-            "Run it again as `discreet --debug …` and report what it prints.",
-        )
-        raise SystemExit(70) from None
+        raise SystemExit(_report(error)) from None
 
 
-def _kind(error: DiscreetError) -> str:
-    return "Refused" if isinstance(error, Refused) else "Error"
-
-
-def _say(message: str, hint: str = "") -> None:
+def _report(error: Exception) -> int:
+    """Say what happened, and the exit status it is worth."""
+    match error:
+        case BrokenPipeError():
+            sys.stderr.close()
+            return 0
+        case DiscreetError():
+            kind = "Refused" if isinstance(error, Refused) else "Error"
+            if "--json" in sys.argv:
+                print_json({"error": type(error).__name__, "message": error.message, "hint": error.hint.strip()})
+            gap = "" if error.hint.startswith("\n") or not error.hint else " "
+            typer.echo(f"{kind}: {error.message}{gap}{error.hint}", err=True)
+            return 3 if isinstance(error, Refused) else 1
+        case OSError():
+            typer.echo(f"Error: {error.strerror or error}{f': {error.filename}' if error.filename else ''}.", err=True)
+            return 1
     typer.echo(
-        f"{message} {hint.lstrip()}".strip() if "\n" not in hint + message else f"{message}\n{hint.strip()}".strip(),
+        f"discreet stumbled over something it should have caught: {type(error).__name__}. "
+        "Run it again as `discreet --debug …` and report what it prints.",
         err=True,
     )
+    return 70

@@ -1,4 +1,4 @@
-"""What commands print: tables and pictures for people, JSON for machines, a spinner while something takes long."""
+"""What commands print: tables and pictures for people, JSON for machines, a bar while something takes long."""
 
 from __future__ import annotations
 
@@ -11,14 +11,16 @@ import typer
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.progress import Progress, ProgressColumn
     from rich.table import Table
+    from rich.text import Text
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON, for machines.")]
-CardFile = Annotated[str, typer.Option("--card", "-c", help="The data card (TOML).", metavar="CARD")]
 CardTable = Annotated[
     str | None,
     typer.Option("--table", "-t", help="Which table of the card, if it has several.", metavar="NAME"),
 ]
+CardFile = Annotated[str | None, typer.Option("--card", "-c", help="The data card (TOML).", metavar="CARD")]
 Source = Annotated[
     str,
     typer.Argument(
@@ -30,10 +32,17 @@ Source = Annotated[
 
 
 def console(*, stderr: bool = False) -> Console:
-    """Where people read."""
+    """Where people read. What is printed is text, never markup: names and values come from data."""
     from rich.console import Console
 
-    return Console(stderr=stderr, highlight=False)
+    return Console(stderr=stderr, highlight=False, markup=False)
+
+
+def bold(text: str) -> Text:
+    """``text``, to be seen first."""
+    from rich.text import Text
+
+    return Text(text, style="bold")
 
 
 def print_json(data: Any) -> None:
@@ -43,8 +52,11 @@ def print_json(data: Any) -> None:
 
 @contextmanager
 def working(what: str) -> Iterator[None]:
-    """A spinner on standard error while the block runs; nothing at all if nobody watches."""
-    with console(stderr=True).status(what):
+    """A bar that moves on standard error while the block runs; nothing at all if nobody watches."""
+    from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
+
+    with _progress(TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn()) as progress:
+        progress.add_task(what, total=None)
         yield
 
 
@@ -67,9 +79,15 @@ def percent(part: float, whole: float) -> str:
 @contextmanager
 def tracking(what: str) -> Iterator[Callable[[str, float], None]]:
     """A progress bar on standard error; the block says what it is at, and the share of it that is done."""
-    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
+    from rich.progress import BarColumn, TaskProgressColumn, TextColumn
 
-    columns = TextColumn("{task.description}"), BarColumn(), TaskProgressColumn()
-    with Progress(*columns, console=console(stderr=True), transient=True) as progress:
+    with _progress(TextColumn("{task.description}"), BarColumn(), TaskProgressColumn()) as progress:
         task = progress.add_task(what, total=1)
         yield lambda at, share: progress.update(task, description=f"{what}: {at}", completed=share)
+
+
+def _progress(*columns: ProgressColumn) -> Progress:
+    from rich.progress import Progress
+
+    watched = console(stderr=True)
+    return Progress(*columns, console=watched, transient=True, disable=not watched.is_terminal)

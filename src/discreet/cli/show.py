@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-import typer
-
-from discreet.cli.output import CardTable, Json, Source, console, grid, percent, print_json, working
-from discreet.errors import BadInput
+from discreet.cli.output import CardFile, CardTable, Json, Source, bold, console, grid, percent, print_json, working
+from discreet.errors import BadInput, NotFound
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -18,33 +16,36 @@ if TYPE_CHECKING:
     from discreet.core.table import Table
     from discreet.core.validate import Violation
 
+_PAIRS = 10
 
-def show(
-    source: Source,
-    card: Annotated[str | None, typer.Option("--card", "-c", help="The data card (TOML).", metavar="CARD")] = None,
-    table: CardTable = None,
-    as_json: Json = False,
-) -> None:
-    """Describe a table: its columns and how recognisable the people in it are. Or a release: what it promises.
+
+def show(source: Source, card: CardFile = None, table: CardTable = None, as_json: Json = False) -> None:
+    """Describe a table and how recognisable people in it are; or a release.
 
     \b
     Examples:
       discreet show patients.csv --card patients.toml
       discreet show release/
     """
-    if (Path(source) / "manifest.json").is_file():
-        _show_release(Path(source), as_json)
+    folder = Path(source)
+    if (folder / "manifest.json").is_file():
+        _show_release(folder, as_json)
         return
+    if folder.is_dir() and not any(folder.glob("**/*.parquet")):
+        raise NotFound(f"{source} is neither a release (it has no manifest.json) nor a folder of Parquet files.")
+    from discreet.engines.address import shown
+
     if card is None:
         raise BadInput(
             "A table is shown with its card: add --card CARD.",
-            hint=f"No card yet? Draft one: discreet card draft {source.rpartition('@')[2]} > card.toml",
+            hint=f"No card yet? Draft one: discreet card draft {shown(source)} -o card.toml",
         )
+    from discreet.core.cardfile import card_fields
     from discreet.core.describe import describe
     from discreet.core.validate import violations
     from discreet.engines.read import read
 
-    with working(f"Counting {source.rpartition('@')[2]}"):
+    with working(f"Counting {shown(source)}"):
         opened = read(source, card, table=table)
         description = describe(opened)
         broken = violations(opened)
@@ -53,67 +54,51 @@ def show(
             {
                 "table": opened.card.name,
                 "engine": opened.engine.title,
+                "card": card_fields([opened.card])["tables"][opened.card.name],
                 **asdict(description),
                 "violations": [asdict(violation) for violation in broken],
+                "not_on_the_card": opened.unseen,
             }
         )
         return
-    print_table(opened, description, console())
-    _print_violations(broken, console())
+    print_table(opened, description, console(), broken)
 
 
-def print_table(table: Table, description: Description, out: Console) -> None:
-    """The columns of a table and what makes its records recognisable."""
+def print_table(table: Table, description: Description, out: Console, broken: tuple[Violation, ...] = ()) -> None:
+    """The columns of a table, how it breaks its card, and what makes its records recognisable."""
+    out.print(bold(table.card.name), f"{description.rows:,} rows on {table.engine.title}")
     columns = grid("column", "kind", "role", "declared")
     for column in table.card.columns:
-        declared = "–"
-        if column.bounds is not None:
-            declared = f"{column.bounds[0]} to {column.bounds[1]}"
-        elif column.categories is not None:
-            declared = f"{len(column.categories)} categories"
-        levels = f", {column.hierarchy.height} levels" if column.hierarchy else ""
-        read_off = " (read off the data)" if column.from_data else ""
-        columns.add_row(
-            column.name,
-            column.kind.value,
-            column.role.value,
-            (declared + levels + read_off).strip("–, ") or "–",
-        )
-    out.print(f"[bold]{table.card.name}[/bold]: {description.rows:,} rows on {table.engine.title}")
+        columns.add_row(column.name, column.kind.value, column.role.value, column.declared)
     out.print(columns)
+    if table.unseen:
+        out.print(f"In the data and not on the card: {', '.join(table.unseen)}.\n")
+    if broken:
+        out.print(bold("The data does not keep to its card:"), *map(str, broken), "", sep="\n  ")
     if description.together is None:
-        out.print("No quasi-identifier is declared or there are no rows, so there is nothing to count.")
+        none = "There are no rows" if not description.rows else "No quasi-identifier is declared"
+        out.print(f"{none}, so there is nothing to count.")
         return
     together = description.together
     out.print(
-        f"[bold]{percent(together.unique, description.rows)}[/bold] of the records ({together.unique:,}) are unique on "
-        f"{', '.join(together.columns)} together; a record hides among {together.crowd:,.1f} on average.\n"
+        f"{percent(together.unique, description.rows)} of the records ({together.unique:,}) are unique on "
+        f"{', '.join(together.columns)}; a record hides among {together.crowd:,.1f} on average.\n",
+        style="bold",
     )
     out.print(_identifying("Most identifying columns", description.alone, description.rows))
     if len(together.columns) > 2:
-        out.print(_identifying("Most identifying pairs", description.pairs[:10], description.rows))
+        title = "Most identifying pairs"
+        if len(description.pairs) > _PAIRS:
+            title += f" ({_PAIRS} of {len(description.pairs)})"
+        out.print(_identifying(title, description.pairs[:_PAIRS], description.rows))
 
 
 def _identifying(title: str, found: tuple[Identifying, ...], rows: int) -> object:
     out = grid("columns", "#values", "#unique", "#share", "#hides among", "", title=title)
     for one in found:
-        bar = "█" * round(12 * one.unique / rows)
-        out.add_row(
-            " × ".join(one.columns),
-            f"{one.classes:,}",
-            f"{one.unique:,}",
-            percent(one.unique, rows),
-            f"{one.crowd:,.1f}",
-            bar,
-        )
+        figures = f"{one.classes:,}", f"{one.unique:,}", percent(one.unique, rows), f"{one.crowd:,.1f}"
+        out.add_row(" × ".join(one.columns), *figures, "█" * round(12 * one.unique / rows))
     return out
-
-
-def _print_violations(broken: tuple[Violation, ...], out: Console) -> None:
-    if broken:
-        out.print("[bold]The data does not keep to its card:[/bold]")
-    for violation in broken:
-        out.print(f"  {violation}", markup=False)
 
 
 def _show_release(folder: Path, as_json: bool) -> None:
@@ -121,6 +106,7 @@ def _show_release(folder: Path, as_json: bool) -> None:
 
     release = Release.load(folder)
     if as_json:
-        print_json({"statement": release.statement.to_dict(), "recipe": release.recipe.to_dict()})
+        said = {"statement": release.statement.to_dict(), "recipe": release.recipe.to_dict()}
+        print_json({"title": release.title, "private": release.private, **said})
         return
-    console().print(str(release), markup=False)
+    console().print(str(release))

@@ -8,16 +8,17 @@ have) is declared here by a person. Nothing in it is read off the data, unless i
 from __future__ import annotations
 
 import datetime as dt
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from decimal import Decimal
 from enum import Enum
-from math import isnan
+from math import isfinite
 from typing import TypeAlias
 
 from discreet.core.hierarchy.protocol import Hierarchy
 from discreet.core.kind import Kind
-from discreet.errors import CardError, NotFound, Problem
+from discreet.errors import BadInput, CardError, NotFound, Problem
 
 Scalar: TypeAlias = bool | int | float | Decimal | str | dt.date | dt.datetime
 
@@ -61,6 +62,21 @@ class Column:
     """The fields (``bounds``, ``categories``) that were read off the data: not private."""
     note: str = ""
 
+    def __post_init__(self) -> None:
+        """Names of kinds and roles and lists of values are taken as what they mean; anything else is refused."""
+        for field_, type_ in (("kind", Kind), ("role", Role)):
+            try:
+                object.__setattr__(self, field_, type_(getattr(self, field_)))
+            except ValueError:
+                known = ", ".join(one.value for one in type_)
+                said = getattr(self, field_)
+                raise BadInput(f"Column {self.name!r}: {said!r} is no {field_}; known are {known}.") from None
+        for field_ in ("bounds", "categories", "from_data"):
+            said = getattr(self, field_)
+            if said is not None and not isinstance(said, list | tuple):
+                raise BadInput(f"Column {self.name!r}: {field_} is a list of values, not {said!r}.")
+            object.__setattr__(self, field_, said if said is None else tuple(said))
+
     def problems(self) -> list[Problem]:
         """Everything about this column that contradicts itself."""
         found: list[tuple[str, str]] = []
@@ -83,12 +99,31 @@ class Column:
                 found.append(("from_data", f"names {name}, which this column does not have"))
         return [Problem(("columns", self.name, part) if part else ("columns", self.name), what) for part, what in found]
 
-    def _wrong_bounds(self, bounds: tuple[Scalar, Scalar]) -> Iterable[str]:
+    @property
+    def declared(self) -> str:
+        """What is declared of the values, in a few words."""
+        said = []
+        if self.bounds is not None:
+            said.append(f"{self.bounds[0]} to {self.bounds[1]}")
+        if self.categories is not None:
+            said.append(f"{len(self.categories)} categories")
+        if self.hierarchy is not None:
+            said.append(f"levels 0 to {self.hierarchy.height}")
+        if self.from_data:
+            said.append("read off the data")
+        return ", ".join(said)
+
+    def _wrong_bounds(self, bounds: tuple[Scalar, ...]) -> Iterable[str]:
+        if len(bounds) != 2:
+            yield f"bounds are two values, the lower and the upper; got {len(bounds)}"
+            return
         low, high = bounds
         if self.kind in (Kind.TEXT, Kind.BOOLEAN):
             yield f"a {self.kind.value} column has no bounds; declare categories instead"
         elif not (fits(low, self.kind) and fits(high, self.kind)):
             yield f"bounds must be two {self.kind.value} values, got {low!r} and {high!r}"
+        elif isinstance(low, dt.datetime) and isinstance(high, dt.datetime) and bool(low.tzinfo) != bool(high.tzinfo):
+            yield "one bound has a time zone and the other has none"
         elif not low < high:  # type: ignore[operator]  # both fit the kind, so they compare
             yield f"the lower bound {low} is not below the upper bound {high}"
 
@@ -98,11 +133,8 @@ class Column:
         for value in categories:
             if not fits(value, self.kind):
                 yield f"{value!r} is not a {self.kind.value} value"
-        seen = set()
-        for value in categories:
-            if value in seen:
-                yield f"{value!r} is listed twice"
-            seen.add(value)
+        counts = Counter(value for value in categories if fits(value, self.kind))
+        yield from (f"{value!r} is listed twice" for value, count in counts.items() if count > 1)
         if self.bounds is not None:
             yield "declare bounds or categories, not both"
 
@@ -157,7 +189,28 @@ class Card:
     @property
     def private(self) -> bool:
         """Whether nothing in this card was read off the data."""
-        return not any(column.from_data for column in self.columns)
+        return not self.from_data
+
+    @property
+    def from_data(self) -> tuple[str, ...]:
+        """What was read off the data, such as "bounds of age": for the recipe of whatever is made with this card."""
+        return tuple(f"{field_} of {column.name}" for column in self.columns for field_ in column.from_data)
+
+    def open_questions(self) -> tuple[str, ...]:
+        """What a guarantee may need and this card does not declare, for the person to decide."""
+        said = []
+        if self.unit is not None and self.rows_per_unit is None:
+            said.append("rows_per_unit: how many rows may a person have?")
+        for column in self.columns:
+            if column.role is Role.IDENTIFIER or column.bounds or column.categories or column.hierarchy:
+                continue
+            field_ = "categories" if column.kind in (Kind.TEXT, Kind.BOOLEAN) else "bounds"
+            said.append(f"{field_} of {column.name}")
+        if not self.having(Role.SENSITIVE):
+            said.append("a sensitive column: none is declared")
+        if not self.having(Role.QUASI):
+            said.append("a quasi-identifier: none is declared")
+        return tuple(said)
 
     def having(self, role: Role) -> tuple[Column, ...]:
         """The columns that play ``role``."""
@@ -165,11 +218,14 @@ class Card:
 
 
 def fits(value: Scalar, kind: Kind) -> bool:
-    """Whether ``value`` is one a column of this kind can hold (a bool is no integer, a datetime no date)."""
+    """Whether ``value`` is one a column of this kind can hold (a bool is no integer, a datetime no date).
+
+    Numbers are finite: an infinite bound would be an infinite sensitivity.
+    """
     if isinstance(value, bool):
         return kind is Kind.BOOLEAN
     if isinstance(value, dt.datetime):
         return kind is Kind.TIMESTAMP
-    if isinstance(value, float | Decimal) and isnan(value):
+    if isinstance(value, float | Decimal) and not isfinite(value):
         return False
     return isinstance(value, _PYTHON[kind])

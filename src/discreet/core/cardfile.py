@@ -22,11 +22,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
 from difflib import get_close_matches
 from enum import Enum
+from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeAlias, TypeVar
 
 from discreet.core import toml
-from discreet.core.card import Card, Column, Role, Scalar
+from discreet.core.card import Card, Column, Role, Scalar, fits
 from discreet.core.hierarchy.parse import from_fields, to_fields
 from discreet.core.hierarchy.protocol import Hierarchy
 from discreet.core.kind import Kind
@@ -49,13 +50,13 @@ _NAMES = {str: "text", int: "a whole number", list: "a list", dict: "a table"}
 _Choice = TypeVar("_Choice", bound=Enum)
 
 
-def load_card(path: str | Path, table: str | None = None) -> Card:
-    """The card of one table. A file with a single table needs no name; one with several does."""
+def load_card(path: str | Path, table: str | None = None, *, default: str | None = None) -> Card:
+    """The card of one table. A file with a single table needs no name; with several, ``default`` is tried."""
     cards = load_cards(path)
-    if table in cards:
-        return cards[table]
-    if len(cards) == 1:
+    if table is None and len(cards) == 1:
         return next(iter(cards.values()))
+    if (table or default) in cards:
+        return cards[table or default or ""]
     asked = f"has no table {table!r}; it describes" if table else "describes several tables:"
     raise NotFound(f"{path} {asked} {', '.join(cards)}.", hint="Say which with table=… (--table on the command line).")
 
@@ -66,7 +67,7 @@ def load_cards(path: str | Path) -> dict[str, Card]:
     try:
         text = path.read_text(encoding="utf-8")
     except FileNotFoundError:
-        raise NotFound(f"There is no card {path}.", hint=f"Draft one: discreet card draft DATA > {path.name}") from None
+        raise NotFound(f"There is no card {path}.", hint=f"Draft it: discreet card draft DATA -o {path.name}") from None
     except (OSError, UnicodeDecodeError) as error:
         raise DataError(f"The card {path} cannot be read: {error}.") from error
     return parse_cards(text, source=str(path), folder=path.parent)
@@ -87,8 +88,12 @@ def parse_cards(text: str, *, source: str = "The card", folder: Path | None = No
 
 def dump_cards(cards: Iterable[Card], comments: Mapping[toml.Path, Sequence[str]] | None = None) -> str:
     """The cards as TOML; reading it back gives equal cards."""
-    tables = {card.name: _table_fields(card) for card in cards}
-    return toml.dump({"discreet": FORMAT, "tables": tables}, comments)
+    return toml.dump(card_fields(cards), comments)
+
+
+def card_fields(cards: Iterable[Card]) -> dict[str, Any]:
+    """The cards as plain data, as their file has it."""
+    return {"discreet": FORMAT, "tables": {card.name: _table_fields(card) for card in cards}}
 
 
 def _table_fields(card: Card) -> dict[str, Any]:
@@ -116,7 +121,7 @@ class _Reader:
     """Turns what TOML said into cards, collecting problems instead of stopping at the first."""
 
     def __init__(self, text: str, folder: Path | None) -> None:
-        self._lines = toml.lines_of(text)
+        self._text = text
         self._folder = folder
         self._shared: dict[str, Hierarchy | None] = {}
         self.problems: list[Problem] = []
@@ -152,24 +157,22 @@ class _Reader:
         fields = self._fields(fields, COLUMN_FIELDS, path)
         kind = self._choice(Kind, fields.get("kind"), (*path, "kind"))
         role = self._choice(Role, fields.get("role", "other"), (*path, "role"))
-        hierarchy = self._hierarchy_of(fields.get("hierarchy"), (*path, "hierarchy"))
-        if kind is None or role is None:
-            return None
-        bounds = fields.get("bounds")
-        if bounds is not None and len(bounds) != 2:
-            self._problem((*path, "bounds"), f"bounds are two values, the lower and the upper; got {len(bounds)}")
-            bounds = None
-        categories = fields.get("categories")
-        return Column(
+        column = Column(
             name,
-            kind,
-            role,
-            bounds=(_as(kind, bounds[0]), _as(kind, bounds[1])) if bounds is not None else None,
-            categories=tuple(_as(kind, value) for value in categories) if categories is not None else None,
-            hierarchy=hierarchy,
+            kind or _guess(fields),
+            role or Role.OTHER,
+            bounds=_values(kind, fields.get("bounds")),
+            categories=_values(kind, fields.get("categories")),
+            hierarchy=self._hierarchy_of(fields.get("hierarchy"), (*path, "hierarchy")),
             from_data=tuple(map(str, fields.get("from_data", ()))),
             note=fields.get("note", ""),
         )
+        if kind is not None and role is not None:
+            return column
+        for problem in column.problems():  # as far as they can be told without kind or role
+            if problem.path[-1] == "bounds":
+                self._problem((*path, "bounds"), problem.what)
+        return None
 
     def _hierarchy_of(self, said: Any, path: toml.Path) -> Hierarchy | None:
         if isinstance(said, str):
@@ -180,7 +183,9 @@ class _Reader:
 
     def _hierarchy(self, fields: Any, path: toml.Path) -> Hierarchy | None:
         try:
-            return from_fields(fields, folder=self._folder)
+            if isinstance(fields, dict):
+                return from_fields(fields, folder=self._folder)
+            self._problem(path, f"must be a table, got {fields!r}")
         except (HierarchyError, NotFound, DataError) as error:
             self._problem(path, str(error))
         return None
@@ -207,23 +212,38 @@ class _Reader:
         try:
             return choices(said)
         except ValueError:
-            known = ", ".join(str(choice.value) for choice in choices)
+            known = [str(choice.value) for choice in choices]
+            near = get_close_matches(str(said), known, 1)
             what = "is missing" if said is None else f"{said!r} is not known"
-            self._problem(path, f"{what}; it is one of {known}")
+            meant = f" (did you mean {near[0]!r}?)" if near else ""
+            self._problem(path, f"{what}{meant}; it is one of {', '.join(known)}")
         return None
 
     def _problem(self, path: toml.Path, what: str) -> None:
-        line = next((self._lines[path[:n]] for n in range(len(path), 0, -1) if path[:n] in self._lines), None)
+        lines = self._lines
+        line = next((lines[path[:n]] for n in range(len(path), 0, -1) if path[:n] in lines), None)
         self.problems.append(Problem(path, what, line))
 
+    @cached_property
+    def _lines(self) -> dict[toml.Path, int]:
+        return toml.lines_of(self._text)
 
-def _as(kind: Kind, value: Any) -> Scalar:
+
+def _guess(fields: Mapping[str, Any]) -> Kind:
+    """The kind the bounds are of, for a column that does not say (or not rightly) what it is."""
+    return next((kind for kind in Kind if all(fits(v, kind) for v in fields.get("bounds", ()))), Kind.TEXT)
+
+
+def _values(kind: Kind | None, values: list[Any] | None) -> Any:
+    """A list of TOML values as Python values of a kind."""
+    return None if values is None else tuple(_as(kind, value) for value in values)
+
+
+def _as(kind: Kind | None, value: Any) -> Scalar:
     """A TOML value as the Python value of its kind; what does not fit is left for the card to refuse."""
     if kind is Kind.REAL and isinstance(value, int | Decimal) and not isinstance(value, bool):
         return float(value)
     if kind is Kind.DECIMAL and isinstance(value, int) and not isinstance(value, bool):
         return Decimal(value)
-    if kind is Kind.INTEGER and isinstance(value, Decimal) and value == value.to_integral_value():
-        return int(value)
     scalar: Scalar = value
     return scalar

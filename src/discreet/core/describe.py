@@ -12,6 +12,7 @@ from discreet.core.card import Role
 from discreet.core.table import Table, count_name
 
 _PAIRED = 12
+_AT_ONCE = 32
 
 
 @dataclass(frozen=True)
@@ -49,9 +50,13 @@ def describe(table: Table) -> Description:
     names = tuple(column.name for column in table.card.having(Role.QUASI))
     if not names or not rows:
         return Description(rows, None, (), ())
-    sets = dict.fromkeys([names, *((name,) for name in names)])  # one column alone is all of them together
-    together, *rest = _measure(table, names, list(sets), rows)
-    alone = sorted(rest or [together], key=_rank)
+    (together,) = _measure(table, names, [names], rows)
+    alone = [
+        found
+        for some in (names[at : at + _AT_ONCE] for at in range(0, len(names), _AT_ONCE))
+        for found in _measure(table, some, [(name,) for name in some], rows)
+    ]
+    alone.sort(key=_rank)
     suspects = tuple(name for found in alone[:_PAIRED] for name in found.columns)
     pairs = _measure(table, suspects, list(combinations(suspects, 2)), rows) if len(suspects) > 1 else []
     return Description(rows, together, tuple(alone), tuple(sorted(pairs, key=_rank)))
@@ -67,7 +72,8 @@ def _measure(table: Table, names: tuple[str, ...], sets: list[tuple[str, ...]], 
     histogram = table.histogram_query(*names)
     size = exp.cast(exp.Sum(this=sql.column(count)), exp.DType.BIGINT)
     mask: exp.Expr = exp.Literal.number(0)
-    for position, name in enumerate(names):
+    varying = tuple(name for name in names if not all(name in chosen for chosen in sets))
+    for position, name in enumerate(varying):
         left_out = exp.cast(exp.Anonymous(this="GROUPING", expressions=[sql.column(name)]), exp.DType.BIGINT)
         mask = mask + left_out * (1 << position)
     grouping = exp.GroupingSets(
@@ -90,7 +96,7 @@ def _measure(table: Table, names: tuple[str, ...], sets: list[tuple[str, ...]], 
     return [
         Identifying(chosen, row["classes"], row["uniques"], row["squares"] / rows)
         for chosen in sets
-        for row in [by_mask[_mask(names, chosen)]]
+        for row in [by_mask[_mask(varying, chosen)]]
     ]
 
 

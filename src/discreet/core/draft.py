@@ -22,22 +22,35 @@ from discreet.core.hierarchy.intervals import Intervals
 from discreet.core.hierarchy.mask import Mask
 from discreet.core.hierarchy.protocol import Hierarchy
 from discreet.core.kind import Kind
-from discreet.core.names import CODES, words
-from discreet.errors import DataError
+from discreet.core.words import CODES, number, words
 
 _MANY = 50  # more values than this are not categories a person would list
-_HINTS = {
-    Role.IDENTIFIER: "id identifier uuid guid ssn nhs nin passport name surname forename firstname lastname fullname "
-    "email mail phone telephone mobile fax address street iban account licence license username login ip mrn",
-    Role.QUASI: "age birth birthdate birthday dob born zip zipcode postcode postal plz sex gender race ethnicity "
-    "nationality citizenship country state county city town region district municipality marital education school "
-    "occupation profession job employer workclass household children religion language height lives studies",
-    Role.SENSITIVE: "disease diagnosis diagnoses condition illness symptom treatment drug medication therapy "
-    "outcome salary income wage wages pay debt credit balance cost charge turnover revenue conviction party vote "
-    "orientation hiv test result sick score",
+_HINTS = {  # English, and what German, French and Spanish stewards call their columns
+    Role.IDENTIFIER: """
+        id identifier uuid guid ssn nhs nin passport name surname forename firstname lastname fullname email mail phone
+        telephone mobile fax address street iban account licence license username login ip mrn vorname nachname
+        familienname strasse anschrift adresse telefon nummer nr nom prenom rue nombre apellido apellidos calle dni
+        """,
+    Role.QUASI: """
+        age birth birthdate birthday dob born zip zipcode postcode postal plz sex gender race ethnicity nationality
+        citizenship country state county city town region district municipality marital education school occupation
+        profession job employer workclass household children religion language height lives studies smoker alter
+        geburt geburtsdatum geburtstag geschlecht ort wohnort stadt land kreis staat nationalitat beruf familienstand
+        kinder bildung groesse grosse naissance sexe ville pays metier edad nacimiento sexo genero ciudad pais municipio
+        provincia profesion estudios aufnahme entlassung admission discharge
+        """,
+    Role.SENSITIVE: """
+        disease diagnosis diagnoses condition illness symptom treatment drug medication therapy outcome salary income
+        wage wages pay debt credit balance cost charge turnover revenue conviction party vote orientation hiv test
+        result sick score icd diagnose krankheit befund medikament gehalt einkommen lohn kosten maladie diagnostic
+        salaire revenu enfermedad diagnostico salario sueldo renta ingresos
+        """,
 }
 _NUMBER = r"^[+-]?[0-9]+([.][0-9]+)?$"
 _CODE = r"^[0-9]+$"
+_OTHER_DATE = r"^[0-9]{1,2}[./-][0-9]{1,2}[./-]([0-9]{2}|[0-9]{4})$"
+_COMMA = r"^[+-]?[0-9]+,[0-9]+$"
+_PATTERNS = (_NUMBER, _CODE, _OTHER_DATE, _COMMA)
 
 
 @dataclass(frozen=True)
@@ -47,13 +60,20 @@ class Draft:
     card: Card
     rows: int
     reasons: Mapping[str, tuple[str, ...]]
+    left_out: tuple[str, ...] = ()
+    """Columns of kinds no card can describe: lists, records, blobs."""
+
+    def __str__(self) -> str:
+        return self.to_toml()
 
     def to_toml(self) -> str:
         """The card as TOML, with the reasons as comments and the open questions where their answers belong."""
         head = [
-            f"Drafted from {self.rows:,} rows. Read every line: this is a guess, and guarantees will rest on it.",
+            f"Drafted from {number(self.rows, 'row')}. Read every line: it is a guess, and guarantees will rest on it.",
             "Roles: identifier (never leaves), quasi (outsiders may know it), sensitive (intruders want it), other.",
         ]
+        if self.left_out:
+            head.append(f"Left out, because no card can describe what they hold: {', '.join(self.left_out)}.")
         if not self.card.private:
             head.append("NOT PRIVATE: bounds or categories below were read off the data (from_data).")
         path = ("tables", self.card.name)
@@ -74,11 +94,15 @@ class _Seen:
     longest: int | None
     numbers: int
     digits: int
+    other_dates: int
+    commas: int
     low: Scalar | None
     high: Scalar | None
 
 
-def draft_card(engine: Engine, relation: exp.Query, name: str, *, bounds_from_data: bool = False) -> Draft:
+def draft_card(
+    engine: Engine, relation: exp.Query, name: str, *, left_out: tuple[str, ...] = (), bounds_from_data: bool = False
+) -> Draft:
     """Look at a relation and draft its card."""
     rows, seen = _look(engine, relation, bounds_from_data)
     roles = {column.name: _role(column, rows) for column in seen}
@@ -90,28 +114,23 @@ def draft_card(engine: Engine, relation: exp.Query, name: str, *, bounds_from_da
         bounds, categories, left = _limits(engine, relation, column, role, bounds_from_data)
         read_off = tuple(n for n, v in (("bounds", bounds), ("categories", categories)) if v is not None)
         columns.append(Column(column.name, column.kind, role, bounds, categories, hierarchy, read_off))
-        counts = f"{column.distinct:,} distinct values" + (
-            f", {rows - column.filled:,} missing" if column.filled < rows else ""
-        )
+        counts = number(column.distinct, "distinct value")
+        counts += f", {rows - column.filled:,} missing" if column.filled < rows else ""
         extra = (*how, *left, *_oddities(column), *(unit_reason if column.name == unit else ()))
         reasons[column.name] = (f"{counts}. {role.value}: {why}.", *extra)
-    return Draft(Card(name, tuple(columns), unit), rows, reasons)
+    return Draft(Card(name, tuple(columns), unit), rows, reasons, left_out)
 
 
 def _look(engine: Engine, relation: exp.Query, extremes: bool) -> tuple[int, list[_Seen]]:
     """One pass over the data, one aggregate query."""
-    schema = engine.schema(relation)
-    kinds = {field.name: kind_of(field.type) for field in schema}
     figures: list[exp.Expr] = [sql.count_rows()]
-    wanted = {name: kind for name, kind in kinds.items() if kind is not None}
-    if not wanted:
-        raise DataError("None of the columns is of a kind a card can describe.")
+    wanted = {field.name: kind for field in engine.schema(relation) if (kind := kind_of(field.type))}
     for name, kind in wanted.items():
         value = sql.column(name)
         figures += [exp.Count(this=value), exp.Count(this=exp.Distinct(expressions=[value]))]
         if kind is Kind.TEXT:
             figures += [exp.Min(this=exp.Length(this=value)), exp.Max(this=exp.Length(this=value))]
-            figures += [sql.count_if(exp.RegexpLike(this=value, expression=sql.literal(p))) for p in (_NUMBER, _CODE)]
+            figures += [sql.count_if(exp.RegexpLike(this=value, expression=sql.literal(p))) for p in _PATTERNS]
         elif extremes and kind is not Kind.BOOLEAN:
             figures += [exp.Min(this=value), exp.Max(this=value)]
     numbered = [sql.named(figure, f"c{i}") for i, figure in enumerate(figures)]
@@ -124,12 +143,12 @@ def _look(engine: Engine, relation: exp.Query, extremes: bool) -> tuple[int, lis
 def _seen(name: str, kind: Kind, answers: Iterator[Any], extremes: bool) -> _Seen:
     filled, distinct = next(answers), next(answers)
     shortest = longest = low = high = None
-    numbers = digits = 0
+    numbers = digits = other_dates = commas = 0
     if kind is Kind.TEXT:
-        shortest, longest, numbers, digits = (next(answers) for _ in range(4))
+        shortest, longest, numbers, digits, other_dates, commas = (next(answers) for _ in range(6))
     elif extremes and kind is not Kind.BOOLEAN:
         low, high = next(answers), next(answers)
-    return _Seen(name, kind, filled, distinct, shortest, longest, numbers, digits, low, high)
+    return _Seen(name, kind, filled, distinct, shortest, longest, numbers, digits, other_dates, commas, low, high)
 
 
 def _role(column: _Seen, rows: int) -> tuple[Role, str]:
@@ -139,7 +158,7 @@ def _role(column: _Seen, rows: int) -> tuple[Role, str]:
             return role, f"its name says {hit[0]!r}"
     if column.kind in (Kind.INTEGER, Kind.TEXT) and rows > 1 and column.distinct == rows:
         return Role.IDENTIFIER, "every row has a value of its own"
-    if column.kind in (Kind.DATE, Kind.TIMESTAMP):
+    if column.kind in (Kind.DATE, Kind.TIMESTAMP) or column.filled == column.other_dates > 0:
         return Role.QUASI, "outsiders often know dates"
     return Role.OTHER, "nothing in its name says otherwise; make it quasi if an outsider could know it"
 
@@ -161,7 +180,7 @@ def _hierarchy(column: _Seen, role: Role) -> tuple[Hierarchy | None, tuple[str, 
         return Dates(), ()
     if column.kind is Kind.TIMESTAMP:
         return Dates(("day", "month", "quarter", "year", "decade")), ()
-    if column.kind is Kind.TEXT and column.longest == column.shortest == 1:
+    if column.kind is Kind.TEXT and (column.longest == column.shortest == 1 or column.other_dates):
         return None, ()
     if column.kind is Kind.TEXT and column.filled and column.digits == column.filled:
         if column.longest is not None and column.longest == column.shortest:
@@ -198,7 +217,12 @@ def _limits(
 
 
 def _oddities(column: _Seen) -> tuple[str, ...]:
+    if column.filled == column.other_dates > 0:
+        return ("These look like dates; write them as 2001-12-31 to read them as dates.",)
+    if column.filled == column.commas > 0:
+        return ("These look like numbers with a decimal comma; write a point to read them as numbers.",)
     if column.kind is Kind.TEXT and column.filled / 2 < column.numbers < column.filled:
-        odd = column.filled - column.numbers
-        return (f"Mixed: {column.numbers:,} values are numbers and {odd:,} are not; mend those to read it as numbers.",)
+        odd = number(column.filled - column.numbers, "is not", "are not")
+        are = number(column.numbers, "value is a number", "values are numbers")
+        return (f"Mixed: {are} and {odd}; mend those to read it as numbers.",)
     return ()

@@ -83,7 +83,11 @@ class Renyi:
     """(order, epsilon), by order; every order is above 1."""
 
     def __init__(self, curve: Iterable[tuple[Number, Number]]) -> None:
-        points = sorted((exact(order, "order"), exact(epsilon, "epsilon")) for order, epsilon in curve)
+        try:
+            pairs = [(order, epsilon) for order, epsilon in curve]
+        except (TypeError, ValueError):
+            raise BadInput("A Rényi curve is a list of pairs of an order and an epsilon.") from None
+        points = sorted((exact(order, "order"), exact(epsilon, "epsilon")) for order, epsilon in pairs)
         orders = [order for order, _ in points]
         if not orders or orders[0] <= 1 or len(set(orders)) < len(orders):
             raise BadInput("A Rényi curve needs one or more different orders, all above 1.")
@@ -100,6 +104,7 @@ class Renyi:
         return {"kind": "renyi", "curve": [[str(order), str(epsilon)] for order, epsilon in self.curve]}
 
 
+_MOST_BITS = 1024
 Loss: TypeAlias = Pure | Approximate | Concentrated | Renyi
 
 
@@ -112,7 +117,7 @@ def sequential(losses: Iterable[Loss]) -> Loss:
     them (Bun and Steinke 2016, Lemma 1.7). Later queries may depend on earlier answers; the losses
     themselves must be fixed beforehand.
     """
-    return _folded(list(losses), sum)
+    return _folded(list(losses), _summed)
 
 
 def parallel(losses: Iterable[Loss]) -> Loss:
@@ -120,7 +125,9 @@ def parallel(losses: Iterable[Loss]) -> Loss:
 
     Why this is right: the parts are disjoint and a unit lies in one of them, so adding or removing it
     changes the input of one mechanism alone; the others' outputs are distributed as before (McSherry 2009,
-    Theorem 4). Where neighbours *replace* a unit, it may leave one part for another, and this does not hold.
+    Theorem 4). The parts must be fixed without looking at other units: a split at the median moves others
+    when one comes, and then this does not hold; nor where neighbours *replace* a unit, which may leave one
+    part for another.
     """
     return _folded(list(losses), max)
 
@@ -202,6 +209,16 @@ def _folded(losses: list[Loss], fold: Callable[[Iterable[Fraction]], Fraction | 
             hint="Compose fewer, or give each a smaller delta.",
         )
     return Approximate(epsilon, delta)
+
+
+def _summed(numbers: Iterable[Fraction]) -> Fraction:
+    """The sum, rounded up a little when many different denominators would make it endless."""
+    total = Fraction(0)
+    for one in numbers:
+        total += one
+        if total.denominator.bit_length() > _MOST_BITS:
+            total = round_up(total, _MOST_BITS)
+    return total
 
 
 def _without_delta(loss: Loss) -> Loss:

@@ -32,6 +32,8 @@ class Recipe:
     seed: int | None = None
     """For plainly non-private masking research: whoever knows it can repeat every random choice."""
     versions: Mapping[str, str] = field(default_factory=versions)
+    from_data: tuple[str, ...] = ()
+    """What was read off the data although a person should have declared it, such as "bounds of age"."""
 
     def __post_init__(self) -> None:
         if self.seed is not None and type(self.seed) is not int:
@@ -45,6 +47,8 @@ class Recipe:
         lines += [f"step {number}: {step}" for number, step in enumerate(self.steps, 1)]
         if self.seed is not None:
             lines.append(f"seed: {self.seed} (every random choice can be repeated)")
+        if self.from_data:
+            lines.append(f"read off the data: {', '.join(self.from_data)}")
         lines.append("with " + ", ".join(f"{name} {value}" for name, value in self.versions.items()))
         return "\n".join(lines)
 
@@ -56,11 +60,14 @@ class Recipe:
             "steps": list(self.steps),
             "seed": self.seed,
             "versions": dict(self.versions),
+            "from_data": list(self.from_data),
         }
 
     @classmethod
     def from_dict(cls, data: object) -> Recipe:
         """What ``to_dict`` gave, read back strictly."""
-        read = fields(data, "a recipe", method=str, parameters=dict, steps=list, seed=int | None, versions=dict)
+        read = fields(
+            data, "a recipe", method=str, parameters=dict, steps=list, seed=int | None, versions=dict, from_data=list
+        )
         texts(list(read["versions"].values()), "versions")
-        return cls(**(read | {"steps": texts(read["steps"], "steps")}))
+        return cls(**(read | {name: texts(read[name], name) for name in ("steps", "from_data")}))

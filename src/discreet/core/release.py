@@ -58,7 +58,7 @@ class Receipt:
         return cls(**(read | {"loss": losses.from_dict(read["loss"]), "at": at}))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Release(Generic[T]):
     """A payload with what it promises, how it was made and what was charged for it.
 
@@ -83,6 +83,19 @@ class Release(Generic[T]):
                 "can take the noise away.",
                 hint="Leave the seed out, or promise only what was checked on the output.",
             )
+        if self.statement.loss is not None and self.recipe.from_data:
+            raise NoPromise(
+                f"A release cannot promise a privacy loss on what was read off the data: "
+                f"{', '.join(self.recipe.from_data)}.",
+                hint="Declare it on the card.",
+            )
+        if type(self.payload).__name__ in ("DataFrame", "LazyFrame", "Table") and not isinstance(
+            self.payload, pa.Table
+        ):
+            raise BadInput(
+                f"A {type(self.payload).__name__} cannot be released as it is.",
+                hint="Give an Arrow table: payload() of a discreet table, pyarrow.table(frame) of a data frame.",
+            )
         object.__setattr__(self, "title", self.title or self.recipe.method)
         if isinstance(self.payload, pa.Table):
             object.__setattr__(self, "payload", _bare(self.payload))
@@ -90,17 +103,17 @@ class Release(Generic[T]):
     @property
     def private(self) -> bool:
         """Whether this may be called private: something is promised, and no seed undoes it."""
-        return self.statement.private and self.recipe.seed is None
+        return self.statement.private and self.recipe.seed is None and not self.recipe.from_data
 
     @property
     def promise(self) -> str:
         """The statement in plain words, and the seed if there is one."""
-        if self.recipe.seed is None:
-            return str(self.statement)
-        return (
-            f"{self.statement} Made with seed {self.recipe.seed}: every random choice can be repeated, so "
-            "this release is not private."
-        )
+        said = str(self.statement)
+        if self.recipe.seed is not None:
+            said += f" Made with seed {self.recipe.seed}: every random choice can be repeated."
+        if self.recipe.from_data:
+            said += f" Read off the data: {', '.join(self.recipe.from_data)}."
+        return said if self.private or not self.statement.private else f"{said} So this release is not private."
 
     def save(self, folder: str | Path, *, csv: bool = False) -> Path:
         """Write the release to a folder that is new or empty; see ``core/release_folder.py``."""

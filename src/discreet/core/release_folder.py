@@ -148,7 +148,7 @@ def _listed(folder: Path) -> dict[str, Any]:
     except (ValueError, RecursionError) as error:
         raise Damaged(f"{_MANIFEST} in {folder} cannot be read: {error}.") from error
     version = manifest.get("format") if isinstance(manifest, dict) else None
-    if type(version) is not int:
+    if type(version) is not int or version < 1:
         raise Damaged(f"{_MANIFEST} in {folder} is not the manifest of a release.")
     if version > FORMAT:
         raise BadInput(
@@ -174,7 +174,7 @@ def _payload(folder: Path, names: frozenset[str]) -> object:
     try:
         with pq.ParquetFile(folder / "payload.parquet") as file:  # read_table would add columns for a=b in the path
             return file.read()
-    except pa.ArrowException as error:
+    except (pa.ArrowException, OSError) as error:
         raise Damaged(f"payload.parquet in {folder} cannot be read: {error}") from error
 
 

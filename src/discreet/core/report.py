@@ -65,7 +65,7 @@ def shortened(text: str, most: int) -> str:
 
 
 def _badge(release: Release[object]) -> tuple[str, str]:
-    if release.recipe.seed is not None:
+    if release.recipe.seed is not None or release.recipe.from_data:
         return "Not private", "bad"
     return ("Privacy promised", "good") if release.private else ("No promise", "none")
 

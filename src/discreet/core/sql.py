@@ -8,8 +8,19 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
+from discreet.core.kind import Kind
+
 if TYPE_CHECKING:
     from discreet.core.card import Scalar
+
+_TYPES = {
+    Kind.INTEGER: exp.DType.BIGINT,
+    Kind.REAL: exp.DType.DOUBLE,
+    Kind.TEXT: exp.DType.TEXT,
+    Kind.BOOLEAN: exp.DType.BOOLEAN,
+    Kind.DATE: exp.DType.DATE,
+    Kind.TIMESTAMP: exp.DType.TIMESTAMPNTZ,
+}
 
 
 def column(name: str) -> exp.Column:
@@ -25,6 +36,20 @@ def named(value: exp.Expr, name: str) -> exp.Expr:
 def table(name: str) -> exp.Table:
     """A table by its exact name; dots are part of it."""
     return exp.Table(this=exp.to_identifier(name, quoted=True))
+
+
+def text(value: str, dialect: str) -> str:
+    """A text as SQL source, quoted."""
+    return exp.Literal.string(value).sql(dialect)
+
+
+def sql_type(kind: Kind, *, scale: int = 0, zoned: bool = False) -> exp.DataType:
+    """The type that holds a kind on every engine."""
+    if kind is Kind.DECIMAL:
+        return exp.DataType.build(f"DECIMAL(38, {scale})")
+    if kind is Kind.TIMESTAMP and zoned:
+        return exp.DataType(this=exp.DType.TIMESTAMPTZ)
+    return exp.DataType(this=_TYPES[kind])
 
 
 def literal(value: Scalar) -> exp.Expr:

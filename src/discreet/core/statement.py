@@ -116,6 +116,21 @@ class Statement:
     caveats: tuple[str, ...] = ()
     """What was given up on the way here, as full sentences."""
 
+    def __post_init__(self) -> None:
+        wrong = [
+            name
+            for name, fits in {
+                "unit": isinstance(self.unit, str) and bool(self.unit.strip()),
+                "loss": self.loss is None or isinstance(self.loss, Loss),
+                "models": all(isinstance(claim, Claim) for claim in self.models),
+                "secrecy": self.secrecy is None or isinstance(self.secrecy, Secrecy),
+                "evidence": isinstance(self.evidence, Evidence),
+            }.items()
+            if not fits
+        ]
+        if wrong:
+            raise BadInput(f"A statement's {_listed(wrong)} {'is' if len(wrong) == 1 else 'are'} not what is expected.")
+
     @property
     def private(self) -> bool:
         """Whether anything is promised."""
@@ -208,7 +223,9 @@ def sequential(*statements: Statement) -> Statement:
 
 
 def parallel(*statements: Statement) -> Statement:
-    """What is promised to each unit by several releases, each about a part of the data, with no unit in two.
+    """What is promised to each unit by several releases, each about a part of the data.
+
+    Every unit is in one part only, and in which depends on nobody else: a split at the median is none.
 
     The largest loss counts. A privacy model that every part has holds for each unit still, because nothing
     else is published about it; others are dropped, and the statement says so.
@@ -218,7 +235,10 @@ def parallel(*statements: Statement) -> Statement:
     models = _once(claim for statement in statements for claim in statement.models)
     shared = tuple(claim for claim in models if all(claim in statement.models for statement in statements))
     missing = _dropped([claim for claim in models if claim not in shared], "does not hold in every part")
-    disjoint = tuple(f"No {statement.unit} is in two of the parts." for statement in statements[:1])
+    disjoint = tuple(
+        f"Which one part a {statement.unit} is in depends on that {statement.unit} alone."
+        for statement in statements[:1]
+    )
     return _composed(statements, losses.parallel, shared, disjoint, missing)
 
 
@@ -242,7 +262,7 @@ def _composed(
     if len(units) > 1:
         raise NoPromise(
             f"Statements about different units ({_listed(units)}) do not compose.",
-            hint="Restate them for the same unit, for example with for_group.",
+            hint="Restate them for the same unit first.",
         )
     known = [statement.loss for statement in statements if statement.loss is not None]
     bounded = len(known) == len(statements)

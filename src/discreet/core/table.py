@@ -16,23 +16,25 @@ from discreet.core.hierarchy.expression import apply
 from discreet.core.hierarchy.protocol import TOP
 from discreet.core.kind import Kind
 from discreet.core.validate import require_known
-from discreet.errors import HierarchyError, NotFound
+from discreet.errors import BadInput, HierarchyError, NotFound
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Table:
     """Records about people, where they lie, and the card that says what they are.
 
     Nothing runs until rows or figures are asked for. The relation shows the card's columns and no others:
-    what nobody has declared is not there.
+    what nobody has declared is not there. A row stays its unit's, whatever is done to it.
     """
 
     card: Card
     engine: Engine
     relation: exp.Query
+    unseen: tuple[str, ...] = ()
+    """Columns of the source that the card does not declare."""
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -45,8 +47,15 @@ class Table:
         return self.engine.schema(self.relation)
 
     def fetch(self) -> pa.Table:
-        """All rows."""
+        """All rows, identifiers included: for the holder's eyes."""
         return self.engine.fetch(self.relation)
+
+    def payload(self) -> pa.Table:
+        """All rows without identifiers and unit: what a release may hold."""
+        kept = [c.name for c in self.card.columns if c.role is not Role.IDENTIFIER and c.name != self.card.unit]
+        if not kept:
+            raise BadInput(f"Every column of {self.card.name} is an identifier: there is nothing to release.")
+        return self.engine.fetch(self.query(*map(sql.column, kept)))
 
     def stream(self) -> pa.RecordBatchReader:
         """All rows, a batch at a time."""
@@ -66,16 +75,15 @@ class Table:
         return exp.select(*what).from_(self.relation.subquery("t", copy=True))
 
     def select(self, *names: str) -> Table:
-        """The same rows with these columns only."""
+        """The same rows with these columns only; the unit must be among them, or a row would become a person."""
         columns = tuple(self.card[name] for name in names)
-        unit = self.card.unit if self.card.unit in names else None
-        card = replace(
-            self.card,
-            columns=columns,
-            unit=unit,
-            rows_per_unit=self.card.rows_per_unit if unit else None,
-        )
-        return Table(card, self.engine, self.query(*map(sql.column, names)))
+        if self.card.unit is not None and self.card.unit not in names:
+            raise BadInput(
+                f"The unit {self.card.unit!r} must stay, or nobody could tell whose rows these are.",
+                hint="Select it too; payload() leaves it out of what is released.",
+            )
+        card = replace(self.card, columns=columns)
+        return replace(self, card=card, relation=self.query(*map(sql.column, names)))
 
     def where(self, condition: exp.Expr) -> Table:
         """The rows for which ``condition`` holds."""
@@ -87,35 +95,37 @@ class Table:
         The count is the last column, ``n`` (``n_``, if a column has that name). With ``levels`` the values
         are generalised first. This is all that searches and checks see of the rows.
         """
-        return self.engine.fetch(self.histogram_query(*names, levels=levels))
-
-    def histogram_query(self, *names: str, levels: Mapping[str, int] | None = None) -> exp.Select:
-        """The query behind ``histogram``, to build larger ones on."""
         names = names or self.quasi()
-        levels = levels or {}
-        keys = [self._at_level(self.card[name], levels.get(name, 0)) for name in names]
+        for name in levels or ():
+            if name not in names:
+                raise NotFound(f"There is no level to be had for {name!r}: the histogram is of {', '.join(names)}.")
+        table = self.generalize(levels) if levels else self
+        return self.engine.fetch(table.histogram_query(*names))
+
+    def histogram_query(self, *names: str) -> exp.Select:
+        """The query behind ``histogram``, to build larger ones on."""
+        keys = [sql.column(self.card[name].name) for name in names]
         counted = sql.named(sql.count_rows(), count_name(names))
-        grouped = [exp.Literal.number(position) for position in range(1, len(keys) + 1)]
-        return self.query(*keys, counted).group_by(*grouped)
+        return self.query(*keys, counted).group_by(*(key.copy() for key in keys))
 
     def generalize(self, levels: Mapping[str, int]) -> Table:
         """The same rows with each named column at its level of its hierarchy.
 
         A value that a hierarchy does not know is an error here, and not a NULL in the result.
         """
+        shown: dict[str, exp.Expr] = {name: sql.column(name) for name in self.columns}
+        shown |= {name: self._at_level(self.card[name], level) for name, level in levels.items()}
         require_known(self, [name for name, level in levels.items() if 0 < level < self._height(name)])
-        shown = [self._at_level(column, levels.get(column.name, 0)) for column in self.card.columns]
         columns = (
-            Column(column.name, Kind.TEXT, column.role, note=column.note) if levels.get(column.name, 0) > 0 else column
+            Column(column.name, Kind.TEXT, column.role, note=column.note) if levels.get(column.name, 0) else column
             for column in self.card.columns
         )
-        return Table(replace(self.card, columns=tuple(columns)), self.engine, self.query(*shown))
+        return replace(self, card=replace(self.card, columns=tuple(columns)), relation=self.query(*shown.values()))
 
     def store(self, name: str) -> Table:
         """The same rows as a table of the engine's own, so that later questions do not compute them again."""
         self.engine.store(name, self.relation)
-        stored = exp.select(*map(sql.column, self.columns)).from_(sql.table(name))
-        return replace(self, relation=stored)
+        return replace(self, relation=exp.select(*map(sql.column, self.columns)).from_(sql.table(name)))
 
     def quasi(self) -> tuple[str, ...]:
         """The names of the quasi-identifiers; an error if the card declares none."""
@@ -133,8 +143,12 @@ class Table:
 
     def _at_level(self, column: Column, level: int) -> exp.Expr:
         value = sql.column(column.name)
+        if isinstance(level, bool) or not isinstance(level, int):
+            raise BadInput(f"The level of {column.name!r} is a whole number, not {level!r}.")
         if level == 0:
             return value
+        if column.name == self.card.unit:
+            raise BadInput(f"The unit {column.name!r} says whose rows these are, and is not generalised.")
         if column.hierarchy is None:
             if level != 1:
                 raise HierarchyError(f"Column {column.name!r} has no hierarchy: it can be kept (0) or suppressed (1).")
@@ -145,17 +159,19 @@ class Table:
         lines = [f"{self.card.name} on {self.engine.title}"]
         width = max(map(len, self.columns))
         for column in self.card.columns:
-            lines.append(f"  {column.name:<{width}}  {column.kind.value:<9}  {column.role.value}")
+            line = f"  {column.name:<{width}}  {column.kind.value:<9}  {column.role.value:<10}  {column.declared}"
+            lines.append(line.rstrip())
         return "\n".join(lines)
 
+    __repr__ = __str__
+
     def _repr_html_(self) -> str:
-        rows = "".join(
-            f"<tr><td>{escape(column.name)}</td><td>{column.kind.value}</td><td>{column.role.value}</td></tr>"
-            for column in self.card.columns
-        )
+        cells = ((c.name, c.kind.value, c.role.value, c.declared) for c in self.card.columns)
+        rows = "".join(f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in row)}</tr>" for row in cells)
         return (
             f"<table><caption>{escape(self.card.name)} on {escape(self.engine.title)}</caption>"
-            f"<thead><tr><th>column</th><th>kind</th><th>role</th></tr></thead><tbody>{rows}</tbody></table>"
+            "<thead><tr><th>column</th><th>kind</th><th>role</th><th>declared</th></tr></thead>"
+            f"<tbody>{rows}</tbody></table>"
         )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import json
+import re
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal
@@ -11,6 +12,7 @@ from typing import Any, TypeAlias
 
 Path: TypeAlias = tuple[str, ...]
 _WIDE = 100
+_CLOSES = re.compile(r"""["'\]}]\s*(#.*)?$""")  # how the last line of a statement of several lines ends
 
 
 def lines_of(text: str) -> dict[Path, int]:
@@ -22,8 +24,10 @@ def lines_of(text: str) -> dict[Path, int]:
     found: dict[Path, int] = {}
     within: Path = ()
     pending, start = "", 0
-    for number, line in enumerate(text.splitlines(), 1):
+    for number, line in enumerate(text.split("\n"), 1):
         pending, start = (f"{pending}\n{line}", start) if pending else (line, number)
+        if start < number and not _CLOSES.search(line):
+            continue
         try:
             said = tomllib.loads(pending)
         except tomllib.TOMLDecodeError:
@@ -58,13 +62,18 @@ def _emit(data: Mapping[str, Any], path: Path, comments: Mapping[Path, Sequence[
     plain, tables = dict(given[: last + 1]), dict(given[last + 1 :])  # tables among values go inline, in order
     if path and (plain or not tables or path in comments):
         yield ""
-        yield from (f"# {comment}" for comment in comments.get(path, ()))
+        yield from _comments(comments.get(path, ()))
         yield f"[{'.'.join(map(_key, path))}]"
     for key, value in plain.items():
-        yield from (f"# {comment}" for comment in comments.get((*path, key), ()))
+        yield from _comments(comments.get((*path, key), ()))
         yield f"{_key(key)} = {_value(value)}"
     for key, value in tables.items():
         yield from _emit(value, (*path, key), comments)
+
+
+def _comments(said: Sequence[str]) -> Iterator[str]:
+    """Comment lines; what a comment quotes cannot end it."""
+    return (f"# {''.join(c if c.isprintable() else '�' for c in comment)}" for comment in said)
 
 
 def _key(key: str) -> str:

@@ -11,6 +11,7 @@ from sqlglot import exp
 from discreet.core import sql
 from discreet.core.card import Column
 from discreet.core.hierarchy.expression import unknown
+from discreet.core.words import number
 from discreet.errors import DataError, HierarchyError
 
 if TYPE_CHECKING:
@@ -91,7 +92,7 @@ def _run(table: Table, tests: list[_Test]) -> tuple[Violation, ...]:
     counts = [sql.named(sql.count_if(test.broken), f"c{i}") for i, test in enumerate(tests)]
     counted = table.engine.fetch(table.query(*counts))
     return tuple(
-        Violation(test.column, rows, f"{_number(rows, 'row is', 'rows are')} {test.what}", _examples(table, test))
+        Violation(test.column, rows, f"{number(rows, 'row is', 'rows are')} {test.what}", _examples(table, test))
         for test, rows in zip(tests, counted.to_pylist()[0].values(), strict=True)
         if rows
     )
@@ -112,11 +113,7 @@ def _crowded(table: Table) -> Iterable[Violation]:
     over = exp.select(sql.named(sql.count_rows(), "units")).from_(rows.subquery("u")).where(sql.column("n") > most)
     units = table.engine.fetch(over).column(0)[0].as_py()
     if units:
-        yield Violation(unit, units, f"{_number(units, 'unit has', 'units have')} more than the declared {most} rows")
-
-
-def _number(count: int, one: str, many: str) -> str:
-    return f"1 {one}" if count == 1 else f"{count:,} {many}"
+        yield Violation(unit, units, f"{number(units, 'unit has', 'units have')} more than the declared {most} rows")
 
 
 def _listed(found: Iterable[Violation]) -> str:

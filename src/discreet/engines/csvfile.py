@@ -1,48 +1,31 @@
 """CSV into DuckDB, with nothing guessed that can go wrong silently.
 
-The delimiter is read off the header; every row must have as many fields as the header; every column is read
-as what the card says. Without a card a column is an integer, a real, a date, … only if every value is, and
-text otherwise (a number with a leading zero is text, and so is a column called zip or phone). An empty field is NULL.
+The delimiter is read off the header; every row must have as many fields as the header; an empty field is NULL.
+All values are read as text first, and then given their kinds (see ``typed.py``).
 """
 
 from __future__ import annotations
 
 import csv
 import gzip
+import io
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TextIO
+from typing import TextIO
 
 from sqlglot import exp
 
 from discreet.core import sql
 from discreet.core.kind import Kind
-from discreet.core.names import CODES, words
 from discreet.engines.duckdb import DuckDB
 from discreet.engines.headers import require_plain
+from discreet.engines.typed import ROW, guessed, typed
 from discreet.errors import DataError, EngineError
 
 _DELIMITERS = ",;\t|"
-_TYPES = {
-    Kind.INTEGER: "BIGINT",
-    Kind.REAL: "DOUBLE",
-    Kind.DECIMAL: "DECIMAL(38, 9)",
-    Kind.TEXT: "VARCHAR",
-    Kind.BOOLEAN: "BOOLEAN",
-    Kind.DATE: "DATE",
-    Kind.TIMESTAMP: "TIMESTAMP",
-}
-_NUMBER = r"[+-]?((0|[1-9]\d*)(\.\d*)?|\.\d+)([eE][+-]?\d+)?"
-_PATTERNS = {  # in order of preference; a value must match and convert
-    Kind.BOOLEAN: r"(?i)(true|false)",
-    Kind.INTEGER: r"[+-]?(0|[1-9]\d*)",
-    Kind.REAL: rf"(?i)({_NUMBER}|nan|[+-]?inf(inity)?)",
-    Kind.DATE: r"\d{4}-\d{2}-\d{2}",
-    Kind.TIMESTAMP: r"\d{4}-\d{2}-\d{2}[ T]\d{2}:\d{2}(:\d{2}(\.\d+)?)?",
-}
+_NUMBER = r"[+-]?(\d+[.,]?\d*|[.,]\d+)([eE][+-]?\d+)?"
 
 
 @dataclass(frozen=True)
@@ -57,13 +40,16 @@ class Layout:
 def load_csv(path: Path, kinds: Mapping[str, Kind] | None, engine: DuckDB, name: str) -> None:
     """Make a table ``name`` of a CSV file's rows."""
     layout = layout_of(path)
-    if kinds is None:
-        kinds = _infer(layout, engine)
-    types = {column: _TYPES[kinds.get(column, Kind.TEXT)] for column in layout.header}
+    raw = f"{name} as text"
     try:
-        _load(engine, name, layout, types)
-    except EngineError as error:
-        raise _explained(error, layout, kinds, engine) from error
+        _load_text(layout, engine, raw)
+        row = sql.named(sql.column("rowid") + 1, ROW)
+        text = exp.select(exp.Star(), row).from_(sql.table(raw))
+        kinds = guessed(engine, text, layout.header) if kinds is None else kinds
+        wanted = {column: kinds.get(column, Kind.TEXT) for column in layout.header}
+        engine.store(name, typed(engine, text, wanted, path.name, numbered=True))
+    finally:
+        engine.run(f"DROP TABLE IF EXISTS {sql.table(raw).sql('duckdb')}")
 
 
 def layout_of(path: Path) -> Layout:
@@ -76,12 +62,14 @@ def layout_of(path: Path) -> Layout:
     except (OSError, EOFError) as error:
         raise DataError(f"{path.name} could not be read: {error}.") from error
     if "\0" in start:
-        raise DataError(
-            f"{path.name} is not a text file: it has zero bytes.",
-            hint="If it is UTF-16, convert it: iconv -f UTF-16 -t UTF-8",
-        )
-    rows = [next(csv.reader(start.splitlines(keepends=True), delimiter=d), []) for d in _DELIMITERS]
+        raise DataError(f"{path.name} is not a text file: it has zero bytes.")
+    try:
+        rows = [next(csv.reader(io.StringIO(start, newline=""), delimiter=d), []) for d in _DELIMITERS]
+    except csv.Error as error:
+        raise DataError(f"The first line of {path.name} is no header: {error}.") from error
     header = max(rows, key=len)
+    if not any(header):
+        raise DataError(f"The first line of {path.name} is empty.", hint="Begin with the names of the columns.")
     if all(re.fullmatch(_NUMBER, cell) for cell in header):
         raise DataError(
             f"The first line of {path.name} looks like data, not like column names.",
@@ -97,44 +85,20 @@ def _open(path: Path) -> TextIO:
     return path.open(encoding="utf-8-sig", newline="")
 
 
-def _load(engine: DuckDB, name: str, layout: Layout, types: Mapping[str, str]) -> None:
-    columns = ", ".join(f"{_text(column)}: {_text(type_)}" for column, type_ in types.items())
-    engine.run(
-        f"CREATE TABLE {sql.table(name).sql('duckdb')} AS FROM read_csv({_text(str(layout.path))}, "
-        f"auto_detect = false, header = true, delim = {_text(layout.delimiter)}, quote = '\"', escape = '\"', "
-        f"null_padding = false, strict_mode = true, max_line_size = 16000000, columns = {{{columns}}})"
-    )
-
-
-@contextmanager
-def _as_text(layout: Layout, engine: DuckDB) -> Iterator[Callable[[Iterable[str]], tuple[Any, ...]]]:
-    """The file as a table of text, and a way to ask for aggregates of it."""
-    _load(engine, "discreet_text", layout, dict.fromkeys(layout.header, "VARCHAR"))
-    yield lambda figures: engine.run(f"SELECT {', '.join(figures)} FROM discreet_text")[0]  # noqa: S608
-    engine.run("DROP TABLE discreet_text")
-
-
-def _infer(layout: Layout, engine: DuckDB) -> dict[str, Kind]:
-    """The narrowest kind that every value of a column is."""
+def _load_text(layout: Layout, engine: DuckDB, name: str) -> None:
+    columns = ", ".join(f"{sql.text(column, 'duckdb')}: 'VARCHAR'" for column in layout.header)
+    path, delimiter = (sql.text(value, "duckdb") for value in (str(layout.path), layout.delimiter))
     try:
-        with _as_text(layout, engine) as ask:
-            found = iter(ask(f"bool_and({_is(kind, column)})" for column in layout.header for kind in _PATTERNS))
+        engine.run(
+            f"CREATE TABLE {sql.table(name).sql('duckdb')} AS FROM read_csv({path}, auto_detect = false, "
+            f"header = true, delim = {delimiter}, quote = '\"', escape = '\"', null_padding = false, "
+            f"strict_mode = true, max_line_size = 16000000, columns = {{{columns}}})"
+        )
     except EngineError as error:
-        raise _explained(error, layout, {}, engine) from error
-    kinds = {}
-    for column in layout.header:
-        holds = [kind for kind in _PATTERNS if next(found)]
-        kinds[column] = holds[0] if holds and not words(column) & CODES else Kind.TEXT
-    return kinds
+        raise _explained(error, layout) from error
 
 
-def _is(kind: Kind, column: str) -> str:
-    value = sql.column(column).sql("duckdb")
-    matches = f"regexp_full_match({value}, {_text(_PATTERNS[kind])})"
-    return f"CASE WHEN {value} IS NOT NULL THEN {matches} AND TRY_CAST({value} AS {_TYPES[kind]}) IS NOT NULL END"
-
-
-def _explained(error: EngineError, layout: Layout, kinds: Mapping[str, Kind], engine: DuckDB) -> DataError:
+def _explained(error: EngineError, layout: Layout) -> DataError:
     """Why the file could not be read, as its holder would say it."""
     text = str(error.__cause__)
     line = re.search(r"Line: (\d+)", text)
@@ -147,38 +111,16 @@ def _explained(error: EngineError, layout: Layout, kinds: Mapping[str, Kind], en
             f"{place}: {fields[2]} fields where the header has {fields[1]}.",
             hint="Every line needs the same number of fields; a text with the delimiter in it needs quotes.",
         )
-    if re.search(r"quote", text, re.IGNORECASE) and "convert" not in text.lower():
+    if re.search(r"quote", text, re.IGNORECASE):
         return DataError(f"{place}: a quoted text does not end.", hint="Close the quotes, or double those inside.")
-    wrong = _misfits(layout, kinds, engine)
-    if wrong:
-        return DataError(
-            f"{layout.path.name} does not hold what its card says:{''.join(wrong)}",
-            hint="\nMend the values, or change the kind on the card.",
-        )
     return DataError(f"{place}: {text.strip().splitlines()[0]}")
 
 
-def _misfits(layout: Layout, kinds: Mapping[str, Kind], engine: DuckDB) -> list[str]:
-    """For each column, how many values are not of its kind, and the first of them."""
-    typed = {column: kinds[column] for column in layout.header if kinds.get(column, Kind.TEXT) is not Kind.TEXT}
-    wrong = []
-    with _as_text(layout, engine) as ask:
-        for column, kind in typed.items():
-            value = sql.column(column).sql("duckdb")
-            bad = f"FILTER ({value} IS NOT NULL AND TRY_CAST({value} AS {_TYPES[kind]}) IS NULL)"
-            count, row, first = ask([f"count(*) {bad}", f"min(rowid) {bad}", f"arg_min({value}, rowid) {bad}"])
-            if count:
-                values = "1 value is" if count == 1 else f"{count:,} values are"
-                wrong.append(f"\n  {column}: {values} not {kind.value}, the first on line {row + 2}: {first!r}")
-    return wrong
-
-
 def _not_utf8(path: Path, place: str | None = None) -> DataError:
+    with path.open("rb") as file:
+        wide = file.read(2) in (b"\xff\xfe", b"\xfe\xff")
+    is_what, encoding = ("It is UTF-16", "UTF-16") if wide else ("If it is Western Windows text", "WINDOWS-1252")
     return DataError(
         f"{place or path.name} is not UTF-8 text.",
-        hint=f"If it is Latin-1 (Western Windows), convert it: iconv -f WINDOWS-1252 -t UTF-8 {path.name}",
+        hint=f"{is_what}; convert it: iconv -f {encoding} -t UTF-8 {path.name} > new-{path.name}",
     )
-
-
-def _text(value: str) -> str:
-    return exp.Literal.string(value).sql("duckdb")

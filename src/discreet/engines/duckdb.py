@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import shutil
 import tempfile
 import weakref
@@ -36,6 +37,7 @@ class DuckDB:
             shutil.rmtree(spill, ignore_errors=True)
             raise EngineError(f"DuckDB could not open {database}: {_first_line(error)}") from error
         self._shown: dict[str, pa.Table] = {}
+        self._number = itertools.count(1)
         self._finalizer = weakref.finalize(self, _release, self._connection, spill)
 
     @property
@@ -73,6 +75,10 @@ class DuckDB:
         """Let queries see ``data`` under ``name`` where it lies, without a copy."""
         self._shown[name] = data
 
+    def new_name(self, like: str) -> str:
+        """A name nothing here has yet, for what is opened."""
+        return f"{like} #{next(self._number)}"
+
     def run(self, statement: str, parameters: list[Any] | None = None) -> list[tuple[Any, ...]]:
         """Run DuckDB's own SQL: for what opens files, never for what somebody else wrote."""
         with _Translated():
@@ -96,6 +102,8 @@ class _Translated:
     def __enter__(self) -> None: ...
 
     def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
+        if isinstance(error, RuntimeError | duckdb.InterruptException) and "interrupted" in str(error).lower():
+            raise KeyboardInterrupt from error
         missing = "does not exist" in str(error) or "not found in FROM" in str(error)
         if isinstance(error, duckdb.CatalogException | duckdb.BinderException) and missing:
             raise NotFound(f"DuckDB: {_first_line(error)}") from error

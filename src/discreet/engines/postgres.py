@@ -19,7 +19,7 @@ from sqlglot import exp
 
 from discreet.core.arrow import arrow_type, kind_of, recast_table
 from discreet.core.kind import Kind
-from discreet.core.sql import table
+from discreet.core.sql import sql_type, table
 from discreet.errors import (
     BadInput,
     DataError,
@@ -49,13 +49,6 @@ _KINDS = {
     "date": Kind.DATE,
     "timestamp": Kind.TIMESTAMP,
     "timestamptz": Kind.TIMESTAMP,
-}
-_SQL_TYPES = {
-    Kind.INTEGER: "bigint",
-    Kind.REAL: "double precision",
-    Kind.TEXT: "text",
-    Kind.BOOLEAN: "boolean",
-    Kind.DATE: "date",
 }
 _DIGITS = 38
 _FREE_SCALE = 18
@@ -242,7 +235,7 @@ def _column(connection: psycopg.Connection[Any], place: int, found: psycopg.Colu
     if kind is Kind.DECIMAL:
         return _decimal(found, value)
     if kind in (Kind.TEXT, Kind.REAL):
-        value = f"{value}::{_SQL_TYPES[kind]}"
+        value = f"{value}::{sql_type(kind).sql('postgres')}"
     return _Column(found.name, arrow_type(kind, zoned=scalar == "timestamptz"), value)
 
 
@@ -313,13 +306,11 @@ def _unreadable(message: str, columns: Sequence[_Column]) -> DataError:
 
 def _sql_type(field: pa.Field[Any]) -> str:
     kind = kind_of(field.type)
-    if kind is Kind.DECIMAL:
-        return f"numeric({_DIGITS}, {field.type.scale})"
-    if kind is Kind.TIMESTAMP:
-        return "timestamptz" if field.type.tz else "timestamp"
     if kind is None:
         raise DataError(
             f"Column {field.name!r} is {field.type}, which no column of a card can be.",
             hint="Leave the column out, or convert it to text.",
         )
-    return _SQL_TYPES[kind]
+    scale = field.type.scale if kind is Kind.DECIMAL else 0
+    zoned = kind is Kind.TIMESTAMP and field.type.tz is not None
+    return sql_type(kind, scale=scale, zoned=zoned).sql("postgres")

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from difflib import get_close_matches
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 from sqlglot import exp
@@ -18,13 +19,16 @@ from discreet.core.draft import Draft, draft_card
 from discreet.core.engine import Engine
 from discreet.core.kind import Kind
 from discreet.core.table import Table
+from discreet.engines.address import Address, parse_address, shown
 from discreet.engines.duckdb import DuckDB
 from discreet.engines.files import open_file
 from discreet.engines.headers import require_plain
 from discreet.errors import BadInput, DataError, NotFound
 
+if TYPE_CHECKING:
+    from discreet.engines.spark import Spark
+
 _WIDER = {(Kind.INTEGER, Kind.REAL), (Kind.INTEGER, Kind.DECIMAL), (Kind.DECIMAL, Kind.REAL)}
-_SQL_TYPE = {Kind.REAL: "DOUBLE", Kind.DECIMAL: "DECIMAL(19, 0)"}
 
 
 @dataclass(frozen=True)
@@ -36,21 +40,25 @@ class Source:
     relation: exp.Query
 
 
-def read(source: Any, card: Card | str | Path, *, table: str | None = None, engine: Engine | None = None) -> Table:
+def read(
+    source: Any, card: Card | str | Path, *, table: str | None = None, engine: DuckDB | Spark | None = None
+) -> Table:
     """Open ``source`` as the table that ``card`` describes.
 
     ``source`` is a CSV, Parquet or JSON file (or a folder of Parquet files), an Arrow, pandas or polars
     table, a Spark data frame, or the address of a table: ``postgresql://user@host/database#schema.table``,
     ``sc://host:port#table`` (Spark Connect), ``spark://host:port#table``. ``card`` is a card or the file it
     is in; where that file describes several tables, ``table`` says which (default: the source's own name).
-    ``engine`` opens files on another engine than DuckDB.
+    ``engine`` is the one to open a file on, if not a new DuckDB.
 
     The columns are checked against the card here; the values when they are used, or by ``require_valid``.
     """
     if isinstance(card, str | Path):
-        card = load_card(card, table or _name_of(source))
+        card = load_card(card, table, default=_name_of(source))
+    elif table is not None and table != card.name:
+        raise NotFound(f"The card given is of {card.name}, not of {table}.")
     opened = open_source(source, kinds={c.name: c.kind for c in card.columns}, name=card.name, engine=engine)
-    return Table(card, opened.engine, _declared(card, opened))
+    return _declared(card, opened)
 
 
 def draft(source: Any, *, name: str | None = None, bounds_from_data: bool = False) -> Draft:
@@ -60,7 +68,13 @@ def draft(source: Any, *, name: str | None = None, bounds_from_data: bool = Fals
     off the data and the card is marked as not private.
     """
     opened = open_source(source, name=name)
-    return draft_card(opened.engine, opened.relation, opened.name, bounds_from_data=bounds_from_data)
+    kinds = {field.name: kind_of(field.type) for field in opened.engine.schema(opened.relation)}
+    known = {name: (kind, kind) for name, kind in kinds.items() if kind is not None}
+    if not known:
+        raise DataError("None of the columns is of a kind a card can describe.")
+    left_out = tuple(name for name in kinds if name not in known)
+    plain = _plain(opened.relation, known)
+    return draft_card(opened.engine, plain, opened.name, left_out=left_out, bounds_from_data=bounds_from_data)
 
 
 def open_source(
@@ -68,47 +82,45 @@ def open_source(
     *,
     kinds: Mapping[str, Kind] | None = None,
     name: str | None = None,
-    engine: Engine | None = None,
+    engine: DuckDB | Spark | None = None,
 ) -> Source:
     """Open ``source`` without a card. ``kinds`` says what a text file's columns are to be read as."""
+    if isinstance(source, str | Path):
+        address = parse_address(str(source))
+        if address is None:
+            return Source(name or _name_of(source), *open_file(Path(source), kinds, engine))
+    if engine is not None and not isinstance(engine, DuckDB):
+        raise BadInput("Only files are opened on an engine you give.", hint="Leave engine out.")
     if type(source).__module__.startswith("pyspark.sql."):
         from discreet.engines.spark import Spark
 
         spark = Spark(source.sparkSession)
         return Source(name or "table", spark, spark.view_of(source))
     if hasattr(source, "__arrow_c_stream__"):
-        return _open_memory(source, name or "table", engine)
-    if not isinstance(source, str | Path):
+        return _open_memory(source, name or "table", engine or DuckDB())
+    if not isinstance(source, str | Path) or address is None:
+        lazy = " Collect it first." if hasattr(source, "collect") else ""
         raise BadInput(
             f"Cannot read a {type(source).__name__}.",
-            hint="Give a file, an Arrow, pandas, polars or Spark table, or a database address.",
+            hint=f"Give a file, an Arrow, pandas, polars or Spark table, or a database address.{lazy}",
         )
-    text = str(source)
-    scheme, found, _ = text.partition("://")
-    if not found:
-        opened = open_file(Path(text), kinds, engine)
-        return Source(name or _name_of(source), *opened)
-    address, _, place = text.partition("#")
-    place = place or name or ""
+    place = address.place or name or ""
     if not place:
-        raise BadInput(f"{scheme}://… names a database but no table.", hint="Add it after a #: …#schema.table")
-    if scheme in ("postgresql", "postgres"):
+        raise BadInput(f"{shown(str(source))} names no table.", hint="Add it after a #: …#schema.table")
+    return Source(place.rpartition(".")[2], _database(address), _everything(place))
+
+
+def _database(address: Address) -> Engine:
+    if address.scheme.startswith("postgres"):
         from discreet.engines.postgres import Postgres
 
-        database: Engine = Postgres(address)
-    elif scheme in ("sc", "spark"):
-        from discreet.engines.spark import Spark
+        return Postgres(address.database)
+    from discreet.engines.spark import Spark
 
-        database = Spark.at(address)
-    else:
-        raise BadInput(
-            f"No engine is known for {scheme}:// addresses.",
-            hint="Known are postgresql://, sc:// and spark://.",
-        )
-    return Source(place.rpartition(".")[2], database, _everything(place))
+    return Spark.at(address.database)
 
 
-def _open_memory(source: Any, name: str, engine: Engine | None) -> Source:
+def _open_memory(source: Any, name: str, engine: DuckDB) -> Source:
     try:
         data = source if isinstance(source, pa.Table) else pa.table(source)
     except (ValueError, TypeError) as error:  # Arrow's own errors are kinds of these
@@ -117,12 +129,9 @@ def _open_memory(source: Any, name: str, engine: Engine | None) -> Source:
             hint="Give every column values of one type.",
         ) from error
     require_plain(data.column_names, f"The {type(source).__name__}")
-    if engine is not None:
-        engine.load(name, data)
-        return Source(name, engine, _everything(name))
-    embedded = DuckDB()
-    embedded.show(name, data)
-    return Source(name, embedded, exp.select("*").from_(sql.table(name)))
+    shown_as = engine.new_name(name)
+    engine.show(shown_as, data)
+    return Source(name, engine, exp.select("*").from_(sql.table(shown_as)))
 
 
 def _everything(place: str) -> exp.Select:
@@ -132,38 +141,50 @@ def _everything(place: str) -> exp.Select:
     return exp.select("*").from_(exp.Table(**dict(zip(keys, reversed(parts), strict=False))))
 
 
-def _declared(card: Card, opened: Source) -> exp.Query:
+def _declared(card: Card, opened: Source) -> Table:
     """The card's columns of what was opened, each of the kind the card says; all mismatches at once."""
     schema = opened.engine.schema(opened.relation)
     there = {field.name: kind_of(field.type) for field in schema}
     missing = [column.name for column in card.columns if column.name not in there]
     if missing:
+        near = {name: get_close_matches(name, there, 1) for name in missing}
+        meant = [f"{name} (did you mean {found[0]}?)" if found else name for name, found in near.items()]
         raise NotFound(
-            f"The card of {card.name} names columns that are not in the data: {', '.join(missing)}.",
+            f"The card of {card.name} names columns that are not in the data: {', '.join(meant)}.",
             hint=f"The data has: {', '.join(there)}.",
         )
-    shown: list[exp.Expr] = []
     wrong = []
     for column in card.columns:
-        kind, value = there[column.name], sql.column(column.name)
-        if kind is column.kind:
-            shown.append(value)
-        elif (kind, column.kind) in _WIDER:
-            shown.append(sql.named(exp.cast(value, _SQL_TYPE[column.kind]), column.name))
-        else:
+        kind = there[column.name]
+        if kind is not column.kind and (kind, column.kind) not in _WIDER:
             holds = kind.value if kind else str(schema.field(column.name).type)
             wrong.append(f"\n  {column.name}: the card says {column.kind.value}, the data holds {holds}")
     if wrong:
         raise DataError(
             f"The columns of {card.name} are not of the kinds its card declares:{''.join(wrong)}",
-            hint="\nChange the kind on the card, or convert the column.",
+            hint="\nChange the kind on the card, or convert the column (pandas turns integers with gaps into reals, "
+            "and dates into timestamps).",
         )
-    return exp.select(*shown).from_(opened.relation.subquery("source"))
+    kinds = {column.name: (there[column.name], column.kind) for column in card.columns}
+    unseen = tuple(name for name in there if name not in kinds)
+    return Table(card, opened.engine, _plain(opened.relation, kinds), unseen)
+
+
+def _plain(relation: exp.Query, kinds: Mapping[str, tuple[Kind | None, Kind]]) -> exp.Select:
+    """The named columns, each in its own kind: numbers widened, and what only reads like text made text."""
+    selected: list[exp.Expr] = []
+    for name, (has, wanted) in kinds.items():
+        value: exp.Expr = sql.column(name)
+        if wanted is Kind.TEXT:
+            value = sql.named(exp.cast(value, exp.DType.TEXT), name)
+        elif has is not wanted:
+            value = sql.named(exp.cast(value, "DECIMAL(19, 0)" if wanted is Kind.DECIMAL else "DOUBLE"), name)
+        selected.append(value)
+    return exp.select(*selected).from_(relation.subquery("source"))
 
 
 def _name_of(source: Any) -> str:
-    if isinstance(source, str) and "://" in source:
-        return source.partition("#")[2].rpartition(".")[2]
-    if isinstance(source, str | Path):
-        return Path(source).name.partition(".")[0]
-    return ""
+    if not isinstance(source, str | Path):
+        return ""
+    address = parse_address(str(source))
+    return address.place.rpartition(".")[2] if address else Path(source).name.partition(".")[0]

@@ -15,7 +15,7 @@ import socket
 import sys
 import threading
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -29,6 +29,7 @@ from discreet.core.arrow import canonical, recast_table
 from discreet.core.kind import Kind
 from discreet.engines.csvfile import layout_of
 from discreet.engines.headers import require_plain
+from discreet.engines.typed import typed
 from discreet.errors import (
     BadInput,
     DataError,
@@ -52,15 +53,6 @@ _SETTINGS = {
     "spark.sql.legacy.decimal.retainFractionDigitsOnTruncate": "true",  # or 38 digits are compared rounded
 }
 _PORTS = {"sc": 15002, "spark": 7077}
-_TYPES = {
-    Kind.INTEGER: "BIGINT",
-    Kind.REAL: "DOUBLE",
-    Kind.DECIMAL: "DECIMAL(38, 9)",
-    Kind.TEXT: "STRING",
-    Kind.BOOLEAN: "BOOLEAN",
-    Kind.DATE: "DATE",
-    Kind.TIMESTAMP: "TIMESTAMP_NTZ",
-}
 _MISSING = ("42P01", "42703", "42704", "42K03")  # no such table, column, schema, path
 _number = itertools.count(1)
 
@@ -197,7 +189,6 @@ class Spark:
             raise
 
     def _open_csv(self, path: Path, kinds: Mapping[str, Kind] | None) -> exp.Query:
-        """Every field is read as text and cast under ANSI's rules, where what does not fit is an error."""
         if kinds is None:
             raise BadInput(
                 "Spark reads a CSV file by its card only.",
@@ -206,18 +197,23 @@ class Spark:
         layout = layout_of(path)
         options = {"header": True, "enforceSchema": False, "multiLine": True, "columnPruning": False}
         reader = self._given.read.options(**options, mode="FAILFAST", sep=layout.delimiter, quote='"', escape='"')
-        frame = reader.schema(_ddl(dict.fromkeys(layout.header, Kind.TEXT))).csv(_place(path))
-        typed = (
-            sql.named(exp.cast(sql.column(name), _TYPES[kinds.get(name, Kind.TEXT)], dialect="spark"), name)
-            for name in layout.header
-        )
-        return exp.select(*typed).from_(self._shown(frame, path).subquery("file"))
+        return self._typed(reader.schema(_texts(layout.header)).csv(_place(path)), kinds, path)
 
     def _open_json(self, path: Path, kinds: Mapping[str, Kind] | None) -> exp.Query:
         with (gzip.open if path.suffix.lower() == ".gz" else open)(path, "rb") as file:
             listed = file.read(64).lstrip().startswith(b"[")
         reader = self._given.read.options(multiLine=listed, mode="FAILFAST")
-        return self._shown((reader.schema(_ddl(kinds)) if kinds else reader).json(_place(path)), path)
+        found = reader.json(_place(path))
+        return (
+            self._shown(found, path)
+            if kinds is None
+            else self._typed(reader.schema(_texts(found.columns)).json(_place(path)), kinds, path)
+        )
+
+    def _typed(self, text: DataFrame, kinds: Mapping[str, Kind], path: Path) -> exp.Query:
+        """A data frame of text, with the kinds its card declares."""
+        wanted = {name: kinds.get(name, Kind.TEXT) for name in text.columns}
+        return typed(self, self._shown(text, path), wanted, path.name, numbered=False)
 
     def _shown(self, frame: DataFrame, path: Path) -> exp.Select:
         require_plain(frame.columns, path.name)
@@ -336,9 +332,9 @@ def _place(path: Path) -> str:
     return "file://" + re.sub(r"([\\*?\[\]{}])", r"\\\1", str(path))
 
 
-def _ddl(kinds: Mapping[str, Kind]) -> str:
-    """A schema in Spark's words."""
-    return ", ".join(f"{sql.column(name).sql('spark')} {_TYPES[kind]}" for name, kind in kinds.items())
+def _texts(names: Iterable[str]) -> str:
+    """A schema of text columns, in Spark's words."""
+    return ", ".join(f"{sql.column(name).sql('spark')} STRING" for name in names)
 
 
 @contextmanager
