@@ -15,8 +15,3 @@ class Kind(Enum):
     BOOLEAN = "boolean"
     DATE = "date"
     TIMESTAMP = "timestamp"
-
-    @property
-    def numeric(self) -> bool:
-        """Whether values of this kind can be added."""
-        return self in (Kind.INTEGER, Kind.REAL, Kind.DECIMAL)

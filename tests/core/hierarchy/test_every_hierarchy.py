@@ -9,6 +9,7 @@ from tests.core.hierarchy.examples import EXAMPLES, Example
 from tests.core.hierarchy.labelled import labelled
 
 from discreet.core import sql
+from discreet.core.hierarchy import Coding, Dates, Intervals, Mask
 from discreet.core.hierarchy.codes import codes
 from discreet.core.hierarchy.expression import apply, unknown
 from discreet.core.hierarchy.parse import TYPES, from_fields, to_fields
@@ -97,3 +98,17 @@ def test_codes_say_the_same_as_labels(example: Example) -> None:
 
 def test_every_type_has_an_example() -> None:
     assert {example.hierarchy.type for example in EXAMPLES} == set(TYPES)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: Mask(5, other="1305*"),
+        lambda: Intervals((5,), other="20-24"),
+        lambda: Coding(top=4, other="3"),
+        lambda: Dates(other="2001"),
+    ],
+)
+def test_unknown_values_never_share_a_label_with_known_ones(make):
+    with pytest.raises(HierarchyError, match="other must not look like"):
+        make()

@@ -31,7 +31,7 @@ class Coding:
     height: ClassVar[int] = 2
 
     def __post_init__(self) -> None:
-        problems = wrong_other(self.other)
+        problems = wrong_other(self.other, r"[<>]|-?\d")
         ends = {"bottom": self.bottom, "top": self.top}
         given = {name: end for name, end in ends.items() if end is not None}
         if not given:

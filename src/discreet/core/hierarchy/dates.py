@@ -31,7 +31,7 @@ class Dates:
     type: ClassVar[str] = "dates"
 
     def __post_init__(self) -> None:
-        problems = wrong_other(self.other)
+        problems = wrong_other(self.other, r"\d")
         levels = listed(self.levels)
         if not levels or not all(level in LEVELS for level in levels):
             problems.append(f"levels must be a list of some of {', '.join(LEVELS)}, got {self.levels!r}")

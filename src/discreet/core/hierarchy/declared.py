@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from decimal import Decimal
 from fractions import Fraction
@@ -25,7 +26,7 @@ def refuse(hierarchy: str, problems: Iterable[str]) -> None:
     raise HierarchyError(f"{hierarchy}: {'; '.join(distinct[:SHOWN] + rest)}.")
 
 
-def exact(value: object) -> Decimal | None:
+def as_decimal(value: object) -> Decimal | None:
     """The number as written (0.1 is a tenth); ``None`` if it is no finite number."""
     if isinstance(value, bool) or not isinstance(value, int | float | Decimal):
         return None
@@ -60,9 +61,14 @@ def wrong_label(label: object, what: str) -> list[str]:
     return []
 
 
-def wrong_other(other: object) -> list[str]:
-    """What keeps ``other`` from being the label of unknown values."""
-    return [] if other is None else wrong_label(other, "other")
+def wrong_other(other: object, labels: str = "(?!)") -> list[str]:
+    """What keeps ``other`` from being the label of unknown values; ``labels`` is the pattern of the known ones'."""
+    if other is None:
+        return []
+    problems = wrong_label(other, "other")
+    if isinstance(other, str) and re.match(labels, other):
+        problems.append(f"other must not look like a label, got {other!r}")
+    return problems
 
 
 def whole_numbers(value: object, what: str) -> tuple[tuple[int, ...], list[str]]:

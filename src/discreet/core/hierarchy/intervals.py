@@ -14,8 +14,8 @@ from sqlglot import exp
 from discreet.core.hierarchy import terms
 from discreet.core.hierarchy.declared import (
     Number,
+    as_decimal,
     decimals_of,
-    exact,
     listed,
     plain,
     refuse,
@@ -51,8 +51,8 @@ class Intervals:
     kinds: ClassVar[frozenset[Kind]] = frozenset({Kind.INTEGER, Kind.REAL, Kind.DECIMAL})
 
     def __post_init__(self) -> None:
-        problems = wrong_other(self.other)
-        widths = [exact(width) for width in listed(self.widths) or ()]
+        problems = wrong_other(self.other, r"[<>\[]|-?\d")
+        widths = [as_decimal(width) for width in listed(self.widths) or ()]
         usable = [width for width in widths if width is not None and width > 0]
         if not widths or len(usable) < len(widths):
             problems.append(f"widths must be a list of positive numbers, got {self.widths!r}")
@@ -61,7 +61,7 @@ class Intervals:
         else:
             problems += wrong_multiples(usable, "widths")
         points = {
-            name: exact(value)
+            name: as_decimal(value)
             for name, value in (("anchor", self.anchor), ("bottom", self.bottom), ("top", self.top))
             if value is not None or name == "anchor"
         }

@@ -45,6 +45,8 @@ class Mask:
                 problems.append(
                     f"steps must leave a character of {self.length}, got {steps[-1]}; hiding all is the top level"
                 )
+        if self.other is not None and len(self.other) == self.length and self.character in self.other:
+            problems.append(f"other must not look like a masked value, got {self.other!r}")
         refuse(self.type, problems)
         object.__setattr__(self, "steps", steps if self.steps is not None else self._one_by_one)
 

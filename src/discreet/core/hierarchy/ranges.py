@@ -15,8 +15,8 @@ from discreet.core import sql
 from discreet.core.hierarchy import terms
 from discreet.core.hierarchy.declared import (
     Number,
+    as_decimal,
     decimals_of,
-    exact,
     listed,
     plain,
     refuse,
@@ -166,7 +166,7 @@ def _range(item: object, problems: list[str]) -> Range:
 def _point(value: object) -> Point | None:
     if isinstance(value, dt.datetime):
         return value.astimezone(dt.UTC).replace(tzinfo=None) if value.tzinfo else value
-    return value if isinstance(value, dt.date) else exact(value)
+    return value if isinstance(value, dt.date) else as_decimal(value)
 
 
 def _points(level: Sequence[Range]) -> list[Point]:
