@@ -5,11 +5,14 @@
     │   ├── CardError       a data card has problems (all of them, each with its line)
     │   ├── HierarchyError  a hierarchy cannot be built, or does not know a value
     │   ├── DataError       a file or table is not what it, or its card, says
-    │   └── NotFound        no such file, table, column or folder
+    │   ├── NotFound        no such file, table, column or folder
+    │   └── BadQuery        a question that cannot be asked
     ├── Refused             privacy says no
     │   ├── NotDeclared     something must be declared that discreet will not read off the data
-    │   └── NoPromise       nothing true can be promised (an unsound composition, a group too large)
+    │   ├── NoPromise       nothing true can be promised (an unsound composition, a group too large)
+    │   └── BudgetExceeded  the budget does not cover this
     ├── Damaged             a saved release is not what was saved
+    ├── LedgerError         a ledger cannot be used, or could not write a charge down
     ├── EngineError         an engine cannot be reached or could not do its work
     │   ├── Unreachable     nobody answers at that address
     │   └── LoginFailed     somebody answers and turns us away
@@ -62,7 +65,7 @@ class CardError(BadInput):
     def __init__(self, source: str, problems: Sequence[Problem], *, hint: str = "") -> None:
         self.source = source
         self.problems = tuple(sorted(problems, key=lambda p: (p.line is None, p.line or 0)))
-        count = "1 problem" if len(self.problems) == 1 else f"{len(self.problems)} problems"
+        count = f"{len(self.problems)} problem{'s' * (len(self.problems) != 1)}"
         lines = "".join(f"\n  {problem}" for problem in self.problems)
         super().__init__(f"{source} has {count}:{lines}", hint=f"\n{hint}" if hint else "")
 
@@ -79,6 +82,10 @@ class NotFound(BadInput):
     """No such file, table, column or folder."""
 
 
+class BadQuery(BadInput):
+    """A question that cannot be asked. The message quotes the question, never the data."""
+
+
 class Refused(DiscreetError):
     """Privacy says no. The message never reveals the data."""
 
@@ -91,8 +98,21 @@ class NoPromise(Refused):
     """Nothing true can be promised: an unsound composition, or a group too large for the guarantee."""
 
 
+class BudgetExceeded(Refused):
+    """The budget does not cover this. ``asked`` and ``left`` are privacy losses; nothing was charged."""
+
+    def __init__(self, message: str, *, asked: object, left: object, hint: str = "") -> None:
+        super().__init__(message, hint=hint)
+        self.asked = asked
+        self.left = left
+
+
 class Damaged(DiscreetError):
     """A saved release is not what was saved."""
+
+
+class LedgerError(DiscreetError):
+    """A ledger cannot be used, or could not write a charge down."""
 
 
 class EngineError(DiscreetError):

@@ -1,0 +1,258 @@
+"""Budgets: what has been spent is folded into a few numbers, and a loss is admitted while they stay in bounds.
+
+Why this is private: an analyst chooses the next question, and how much to lose on it, after seeing the
+answers so far. Ordinary composition theorems fix the losses beforehand; a *filter* is a rule that stops in
+time, so that what was answered keeps the limit even so. "Stop before the sum exceeds the limit" is such a
+rule
+
+* for ε, and for (ε, δ) coordinate by coordinate (Rogers, Roth, Ullman, Vadhan 2016, basic composition);
+* for ρ, also beside a δ that is summed on its own (Feldman and Zrnic 2021; Whitehouse, Ramdas, Rogers, Wu
+  2023, approximate zCDP);
+* for the Rényi divergence of every order fixed beforehand (Feldman and Zrnic 2021; Lécuyer 2021).
+
+So a ceiling is fixed when a budget is made, one number a coordinate, and never traded against another.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, TypeAlias
+
+from discreet.budget.bounds import sqrt_lower
+from discreet.budget.convert import largest_concentrated, to_approximate
+from discreet.core.document import fields
+from discreet.core.exact import Number, equation, exact
+from discreet.core.loss import Approximate, Concentrated, Loss, Pure, Renyi, from_dict, parallel, sequential
+from discreet.errors import BadInput, NoPromise
+
+Core: TypeAlias = Pure | Concentrated | Renyi
+
+_LONGEST = 256
+_GRID = 10**60
+
+
+@dataclass(frozen=True)
+class Spent:
+    """What has been spent: the sum of the losses, and apart from it the sum of their δ."""
+
+    core: Core
+    delta: Fraction
+
+    def __str__(self) -> str:
+        return f"{self.core}, {equation('δ', self.delta)}" if self.delta else str(self.core)
+
+    def to_dict(self) -> dict[str, Any]:
+        """This as plain data, for JSON."""
+        return {"core": self.core.to_dict(), "delta": str(self.delta)}
+
+    @classmethod
+    def from_dict(cls, data: object) -> Spent:
+        """What ``to_dict`` gave, read back strictly."""
+        read = fields(data, "what was spent", core=dict, delta=str)
+        core = from_dict(read["core"])
+        if isinstance(core, Approximate):
+            raise BadInput("What was spent keeps its δ apart from the rest.")
+        return cls(core, exact(read["delta"], "delta"))
+
+
+@dataclass(frozen=True, init=False)
+class Budget:
+    """A limit on everything that will ever be lost.
+
+    The sum is kept in the limit's own kind. An (ε, δ) limit may be kept as ρ instead (``concentrated``),
+    which admits many more small losses: the ceiling is the largest ρ that the limit can stand. The δ in
+    ``reserve`` is set aside for losses that have a δ themselves; the rest goes into the ceiling.
+    """
+
+    limit: Loss
+    concentrated: bool = False
+    reserve: Fraction = Fraction(0)
+
+    def __init__(self, limit: Loss, *, concentrated: bool = False, reserve: Number = 0) -> None:
+        object.__setattr__(self, "limit", limit)
+        object.__setattr__(self, "concentrated", concentrated)
+        object.__setattr__(self, "reserve", exact(reserve, "reserve"))
+        if concentrated and not (isinstance(limit, Approximate) and self.reserve < limit.delta):
+            raise BadInput(
+                "A budget can be kept as ρ if its limit is (ε, δ) and less than that δ is held in reserve.",
+                hint="Give the limit a δ such as 1e-6, and reserve none or half of it.",
+            )
+        if self.reserve and not concentrated:
+            raise BadInput("Only a budget that is kept as ρ has a reserve of δ.")
+
+    def __str__(self) -> str:
+        return f"{self.limit} (kept as {self.ceiling})" if self.concentrated else str(self.limit)
+
+    @cached_property
+    def ceiling(self) -> Spent:
+        """What may be spent, coordinate by coordinate."""
+        match self.limit:
+            case Approximate(epsilon=epsilon, delta=delta) if self.concentrated:
+                return Spent(largest_concentrated(Approximate(epsilon, delta - self.reserve)), self.reserve)
+            case Approximate(epsilon=epsilon, delta=delta):
+                return Spent(Pure(epsilon), delta)
+            case limit:
+                return Spent(limit, Fraction(0))
+
+    @property
+    def nothing(self) -> Spent:
+        """Where an account begins."""
+        match self.ceiling.core:
+            case Pure():
+                return Spent(Pure(0), Fraction(0))
+            case Concentrated():
+                return Spent(Concentrated(0), Fraction(0))
+            case Renyi(curve=curve):
+                return Spent(Renyi((order, 0) for order, _ in curve), Fraction(0))
+
+    def add(self, spent: Spent, loss: Loss) -> Spent:
+        """``spent`` and ``loss`` together. Numbers that grow too long are rounded up."""
+        if isinstance(loss, Approximate):
+            return self.join(spent, Spent(Pure(loss.epsilon), loss.delta))
+        return self.join(spent, Spent(loss, Fraction(0)))
+
+    def join(self, one: Spent, other: Spent) -> Spent:
+        """What was spent on the same people, added up."""
+        return Spent(self._as_kept(sequential([_short(one.core), _short(other.core)])), _cut(one.delta + other.delta))
+
+    def peak(self, one: Spent, other: Spent) -> Spent:
+        """What was spent on different people at most, coordinate by coordinate."""
+        return Spent(self._as_kept(parallel([one.core, other.core])), max(one.delta, other.delta))
+
+    def covers(self, spent: Spent) -> bool:
+        """Whether this much keeps the limit; decided exactly."""
+        return spent.delta <= self.ceiling.delta and _within(spent.core, self.ceiling.core)
+
+    def admits(self, spent: Spent, loss: Loss) -> bool:
+        """Whether ``loss`` may still be had after ``spent``."""
+        return self.covers(self.add(spent, loss))
+
+    def left(self, spent: Spent) -> Loss:
+        """What may still be spent, in the kind the sum is kept in (without the reserve of δ)."""
+        core = _minus(self.ceiling.core, spent.core)
+        if isinstance(core, Pure) and isinstance(self.limit, Approximate):
+            return Approximate(core.epsilon, self._delta_left(spent))
+        return core
+
+    def room(self, spent: Spent, asked: Loss) -> Loss:
+        """The largest loss of the kind that was ``asked`` for that would still be admitted, rounded down.
+
+        A Rényi curve is answered with the orders of the ceiling.
+        """
+        left = _minus(self.ceiling.core, spent.core)
+        match asked:
+            case Pure():
+                return Pure(_pure_within(left))
+            case Approximate():
+                return Approximate(_pure_within(left), self._delta_left(spent))
+            case Concentrated() if isinstance(left, Renyi):
+                return Concentrated(min(epsilon / order for order, epsilon in left.curve))
+            case _:
+                return left
+
+    def restated(self, spent: Spent) -> Loss:
+        """``spent`` in the terms of the limit."""
+        if not isinstance(self.limit, Approximate):
+            return spent.core
+        if isinstance(spent.core, Pure) or spent.core == Concentrated(0):
+            return Approximate(spent.core.epsilon if isinstance(spent.core, Pure) else 0, spent.delta)
+        found = to_approximate(spent.core, self.limit.delta - self.reserve)
+        return Approximate(found.epsilon, found.delta + spent.delta)
+
+    def to_dict(self) -> dict[str, Any]:
+        """This as plain data, for JSON."""
+        return {
+            "limit": self.limit.to_dict(),
+            "concentrated": self.concentrated,
+            "reserve": str(self.reserve),
+        }
+
+    @classmethod
+    def from_dict(cls, data: object) -> Budget:
+        """What ``to_dict`` gave, read back strictly."""
+        read = fields(data, "a budget", limit=dict, concentrated=bool, reserve=str)
+        return cls(from_dict(read["limit"]), concentrated=read["concentrated"], reserve=read["reserve"])
+
+    def _delta_left(self, spent: Spent) -> Fraction:
+        return max(self.ceiling.delta - spent.delta, Fraction(0))
+
+    def _as_kept(self, core: Loss) -> Core:
+        """A sum in the coordinates of the ceiling, or a refusal if it says nothing about one of them."""
+        kept = self.ceiling.core
+        if isinstance(core, Renyi) and isinstance(kept, Renyi):
+            known = dict(core.curve)
+            if missing := [order for order, _ in kept.curve if order not in known]:
+                raise NoPromise(
+                    f"This Rényi curve says nothing about the order {missing[0]}, which the budget limits.",
+                    hint="Account for the mechanism at that order or a higher one.",
+                )
+            core = Renyi((order, known[order]) for order, _ in kept.curve)
+        if type(core) is not type(kept) or isinstance(core, Approximate):
+            raise NoPromise(
+                f"A {_kind(core)} loss cannot be charged to a budget that is kept as {_kind(kept)}.",
+                hint="Restate the loss with to_approximate at a δ of your choice, or open an account whose "
+                "budget is kept in the loss's own kind.",
+            )
+        return _short(core)
+
+
+def _within(core: Core, ceiling: Core) -> bool:
+    match core, ceiling:
+        case Pure(), Pure():
+            return core.epsilon <= ceiling.epsilon
+        case Concentrated(), Concentrated():
+            return core.rho <= ceiling.rho
+        case Renyi(), Renyi():
+            return all(spent <= most for (_, spent), (_, most) in zip(core.curve, ceiling.curve, strict=True))
+    return False
+
+
+def _minus(ceiling: Core, core: Core) -> Core:
+    """What is left below the ceiling, and nothing where a limit was lowered since."""
+    match ceiling, core:
+        case Pure(), Pure():
+            return Pure(max(ceiling.epsilon - core.epsilon, Fraction(0)))
+        case Concentrated(), Concentrated():
+            return Concentrated(max(ceiling.rho - core.rho, Fraction(0)))
+        case Renyi(), Renyi():
+            pairs = zip(ceiling.curve, core.curve, strict=True)
+            return Renyi((order, max(most - spent, Fraction(0))) for (order, most), (_, spent) in pairs)
+    raise BadInput(f"A budget that is kept as {_kind(ceiling)} cannot have spent {core}.")
+
+
+def _pure_within(left: Core) -> Fraction:
+    """The largest ε whose own ρ = ε²/2, or divergence min(ε, αε²/2) at every order α, is within ``left``."""
+    match left:
+        case Pure(epsilon=epsilon):
+            return epsilon
+        case Concentrated(rho=rho):
+            return sqrt_lower(2 * rho)
+        case Renyi(curve=curve):
+            return min(max(epsilon, sqrt_lower(2 * epsilon / order)) for order, epsilon in curve)
+
+
+def _short(core: Core) -> Core:
+    """``core`` with its numbers cut."""
+    match core:
+        case Pure(epsilon=epsilon):
+            return core if _cut(epsilon) is epsilon else Pure(_cut(epsilon))
+        case Concentrated(rho=rho):
+            return core if _cut(rho) is rho else Concentrated(_cut(rho))
+        case Renyi(curve=curve):
+            return Renyi((order, _cut(epsilon)) for order, epsilon in curve)
+
+
+def _cut(value: Fraction) -> Fraction:
+    """``value``, or the next multiple of 10^-60 above it once its denominator has grown long.
+
+    Sums of thirds and tenths stay exact; sums of arbitrary fractions would take ever longer to add.
+    """
+    if value.denominator.bit_length() <= _LONGEST:
+        return value
+    return Fraction(-(-value.numerator * _GRID // value.denominator), _GRID)
+
+
+def _kind(loss: Loss) -> str:
+    return {Pure: "pure", Approximate: "(ε, δ)", Concentrated: "concentrated", Renyi: "Rényi"}[type(loss)]

@@ -1,0 +1,303 @@
+"""A ledger in an SQLite file: WAL, synchronous=FULL, so a commit is on the disk when it returns.
+
+Processes take turns to write by a lock file beside the ledger. SQLite has locks of its own, but its waiters
+sleep longer and longer instead of queueing; and up to 3.51.2 a checkpoint and a write at the same instant
+can lose pages (the WAL-reset bug), which cannot happen to those who take turns. A process that dies lets
+go of the lock, and the next one finds the ledger as of the last commit.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import sqlite3
+import tempfile
+import threading
+import time
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing, contextmanager, suppress
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from discreet.budget.ledger import SqlLedger, begin
+from discreet.budget.lines import FORMAT
+from discreet.budget.store import SCHEMA, Session
+from discreet.errors import LedgerError, NotFound
+
+_APPLICATION = 0x64634C67  # "dcLg": how a ledger's file is told from other SQLite files
+_APPEND_ONLY = tuple(
+    f"CREATE TRIGGER no_{verb} BEFORE {verb} ON lines BEGIN SELECT RAISE(ABORT, 'a ledger is append-only'); END"
+    for verb in ("update", "delete")
+)
+_NETWORK = {"9p", "afs", "ceph", "cifs", "fuse.sshfs", "glusterfs", "lustre", "nfs", "nfs4", "smb2", "smb3", "smbfs"}
+_PATIENCE = 30.0
+_HELD: Counter[tuple[int, Path]] = Counter()
+"""How often which process has which ledger open: what a forked child finds here of its parent warns it."""
+
+
+def create_sqlite(path: str | Path) -> SqlLedger:
+    """A new ledger at ``path``, where there must be nothing yet.
+
+    It is made under another name and then given this one, so that it is there as a whole or not at all.
+    """
+    path = _local(Path(path))
+    try:
+        handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+        os.close(handle)
+        draft = Path(name)
+        try:
+            with _errors(path), closing(_connect(draft)) as connection:
+                _keep_log(connection, path)
+                connection.execute(f"PRAGMA application_id = {_APPLICATION}")
+                connection.execute(f"PRAGMA user_version = {FORMAT}")
+                connection.execute("BEGIN IMMEDIATE")
+                for statement in (*SCHEMA, *_APPEND_ONLY):
+                    connection.execute(statement)
+                begin(_Session(connection))
+                connection.execute("COMMIT")
+            os.link(draft, path)
+        finally:
+            draft.unlink()
+        _sync_folder(path.parent)
+    except FileExistsError:
+        raise LedgerError(f"There is something at {path} already.", hint="Open it, or choose another place.") from None
+    except OSError as error:
+        raise LedgerError(f"No ledger can be made at {path}: {error.strerror}.") from None
+    return open_sqlite(path)
+
+
+def open_sqlite(path: str | Path) -> SqlLedger:
+    """The ledger at ``path``. A missing one is an error: an empty one in its place would forget everything."""
+    path = _local(Path(path))
+    if not path.is_file():
+        raise NotFound(f"There is no ledger at {path}.", hint="Create one, or restore the one that was there.")
+    return SqlLedger(SqliteStore(path))
+
+
+class SqliteStore:
+    """See ``discreet.budget.store.Store``."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path.resolve()  # two names for one file would be two logs for one ledger
+        _require_unforked(self._path)
+        self._turn = _Turn(self._path)
+        try:
+            with self._turn, _errors(self._path):
+                self._connection = _connect(self._path)
+                try:
+                    _require_ledger(self._connection, self._path)
+                    _keep_log(self._connection, self._path)
+                except BaseException:
+                    self._connection.close()
+                    raise
+        except BaseException:
+            self._turn.abandon()
+            raise
+        self._holder = (os.getpid(), self._path)
+        self._closed = False
+        _HELD[self._holder] += 1
+
+    @property
+    def place(self) -> str:
+        """Its path."""
+        return str(self._path)
+
+    @contextmanager
+    def writing(self) -> Iterator[Session]:
+        """A transaction that is on the disk when the block ends."""
+        with self._turn, _errors(self._path):
+            self._connection.execute("BEGIN IMMEDIATE")
+            try:
+                yield _Session(self._connection)
+                self._connection.execute("COMMIT")
+            except BaseException:
+                with suppress(sqlite3.Error):  # some errors have rolled back already
+                    self._connection.execute("ROLLBACK")
+                raise
+
+    @contextmanager
+    def reading(self) -> Iterator[Session]:
+        """A snapshot, on a connection of its own."""
+        _require_unforked(self._path)
+        if self._closed:
+            raise LedgerError("This ledger has been closed.", hint="Open it again.")
+        with _errors(self._path), closing(_connect(self._path)) as connection:
+            connection.execute("PRAGMA query_only = ON")
+            connection.execute("BEGIN")
+            yield _Session(connection)
+
+    def problems(self, session: Session) -> list[str]:
+        """What SQLite finds wrong with its file."""
+        [(found,)] = session.rows("PRAGMA integrity_check(1)")
+        return [] if found == "ok" else [str(found)]
+
+    def close(self) -> None:
+        """Close the file, which moves the log into it if nobody else has it open."""
+        self._closed = True
+        with self._turn, _errors(self._path):
+            self._connection.close()
+        _HELD[self._holder] -= 1
+        self._turn.close()
+
+
+class _Session:
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+
+    def rows(self, sql: str, parameters: Sequence[object] = ()) -> list[tuple[Any, ...]]:
+        return self._connection.execute(sql, tuple(parameters)).fetchall()
+
+    def run(self, sql: str, rows: Iterable[Sequence[object]]) -> None:
+        for row in rows:
+            self._connection.execute(sql, tuple(row))
+
+
+class _Turn:
+    """One process at a time, and one thread of it. Not held by a process that has died."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._thread = threading.Lock()
+        self._lock = Path(f"{path}-lock")
+        self._new = not self._lock.exists()
+        try:
+            self._file = os.open(self._lock, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
+        except OSError as error:
+            raise _read_only(path, error.strerror or "") from None
+
+    def __enter__(self) -> None:
+        deadline = time.monotonic() + _PATIENCE
+        self._thread.acquire()
+        while True:
+            try:
+                fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                if time.monotonic() > deadline:
+                    self._thread.release()
+                    raise LedgerError(
+                        f"Another process has kept the ledger {self._path} for {_PATIENCE:.0f} seconds.",
+                        hint="Is one of them stopped? Nothing was charged; try again under the same key.",
+                    ) from None
+                time.sleep(0.001)
+            else:
+                return
+
+    def __exit__(self, *_: object) -> None:
+        fcntl.flock(self._file, fcntl.LOCK_UN)
+        self._thread.release()
+
+    def close(self) -> None:
+        os.close(self._file)
+
+    def abandon(self) -> None:
+        """Leave nothing beside a file that turned out to be no ledger."""
+        self.close()
+        if self._new:
+            self._lock.unlink(missing_ok=True)
+
+
+def _connect(path: Path) -> sqlite3.Connection:
+    """A connection that waits for others, makes no file, and takes no commit for done before the disk does."""
+    uri = f"file:{quote(str(path))}?mode=rw"
+    connection = sqlite3.connect(uri, uri=True, timeout=_PATIENCE, isolation_level=None, check_same_thread=False)
+    try:
+        connection.text_factory = lambda raw: raw.decode(errors="replace")  # broken text is for verify to find
+        connection.execute("PRAGMA synchronous = FULL")
+        connection.execute("PRAGMA fullfsync = ON")  # macOS: through the disk's own cache
+        connection.execute("PRAGMA trusted_schema = OFF")
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def _keep_log(connection: sqlite3.Connection, path: Path) -> None:
+    [(mode,)] = connection.execute("PRAGMA journal_mode = WAL").fetchall()
+    if mode != "wal":
+        raise LedgerError(f"SQLite cannot keep a write-ahead log beside {path}.", hint=_ELSEWHERE)
+
+
+_ELSEWHERE = "Keep it on a local disk, or use PostgreSQL, which several machines can share."
+
+
+def _require_ledger(connection: sqlite3.Connection, path: Path) -> None:
+    [(application,)] = connection.execute("PRAGMA application_id").fetchall()
+    [(version,)] = connection.execute("PRAGMA user_version").fetchall()
+    if application != _APPLICATION:
+        raise LedgerError(f"{path} is no ledger, but some other SQLite file.")
+    if version > FORMAT:
+        raise LedgerError(
+            f"The ledger {path} has format {version}; this version of discreet knows {FORMAT}.",
+            hint="Use a newer version of discreet.",
+        )
+    connection.execute("BEGIN IMMEDIATE")  # fails now, rather than at the first charge, if it is read-only
+    connection.execute("ROLLBACK")
+
+
+def _require_unforked(path: Path) -> None:
+    """SQLite's locks do not outlive a fork, but what it remembers of them does."""
+    if any(count and held == path and process != os.getpid() for (process, held), count in _HELD.items()):
+        raise LedgerError(
+            f"The ledger {path} was open when this process was forked.",
+            hint="Fork first and open the ledger afterwards, or start the process afresh (spawn).",
+        )
+
+
+@contextmanager
+def _errors(path: Path) -> Iterator[None]:
+    """What SQLite's errors mean."""
+    try:
+        yield
+    except sqlite3.Error as error:
+        code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+        if code == sqlite3.SQLITE_NOTADB:
+            raise LedgerError(f"{path} is no ledger: it is not an SQLite file.") from None
+        if code in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM):
+            raise _read_only(path, str(error)) from None
+        if code == sqlite3.SQLITE_CORRUPT:
+            raise LedgerError(
+                f"The file of the ledger {path} is damaged.",
+                hint="Restore a copy, without the old -wal and -shm beside it, and verify it against the receipts.",
+            ) from None
+        raise LedgerError(
+            f"The ledger {path} could not be read or written: {error}.",
+            hint="Once that is mended, try again under the same key: it is charged once.",
+        ) from None
+
+
+def _read_only(path: Path, reason: str) -> LedgerError:
+    return LedgerError(
+        f"The ledger {path} cannot be written: {reason}.",
+        hint="A charge has to be written down first, so the file and its folder must be writable.",
+    )
+
+
+def _local(path: Path) -> Path:
+    """``path``, unless it lies on a network file system, where WAL's shared memory and locks do not hold."""
+    with suppress(OSError):  # no such list outside Linux
+        kind = file_system(path.resolve().parent, Path("/proc/self/mountinfo").read_text())
+        if kind in _NETWORK:
+            raise LedgerError(f"{path} lies on a network file system ({kind}).", hint=_ELSEWHERE)
+    return path
+
+
+def file_system(folder: Path, mounts: str) -> str:
+    """The kind of file system ``folder`` lies on, by the kernel's list of mounts: the longest that holds it."""
+    found = ("", "")
+    for line in mounts.splitlines():
+        fields, _, rest = line.partition(" - ")
+        place = fields.split()[4].replace("\\040", " ")
+        if folder.is_relative_to(place) and len(place) >= len(found[0]):
+            found = (place, rest.split()[0])
+    return found[1]
+
+
+def _sync_folder(folder: Path) -> None:
+    """Make the name of a new file as durable as what is in it."""
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

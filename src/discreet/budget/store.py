@@ -1,0 +1,164 @@
+"""Where a ledger is kept: three tables, in any SQL database that can promise durability."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager
+from functools import lru_cache
+from typing import Any, Protocol
+
+from discreet.budget.book import Account, Book
+from discreet.budget.filter import Budget, Spent
+from discreet.budget.lines import START, Began, Charged, Entry, Line, path, read
+from discreet.errors import BadInput, LedgerError
+
+SCHEMA = (
+    "CREATE TABLE lines (number integer PRIMARY KEY, key text UNIQUE, content text NOT NULL, digest text NOT NULL)",
+    "CREATE TABLE accounts (name text PRIMARY KEY, budget text NOT NULL, partition text, "
+    "whole text NOT NULL, peak text NOT NULL)",
+    "CREATE TABLE parts (account text, part text, spent text NOT NULL, PRIMARY KEY (account, part))",
+)
+"""``lines`` is the ledger. The others hold what its lines add up to, so that a charge costs the same after
+ten as after ten million; ``verify`` adds up again and compares."""
+DAMAGED = "The ledger was changed from outside. Restore a copy, and verify it against the receipts that were given out."
+_PAGE = 5000
+
+
+class Session(Protocol):
+    """A transaction. Parameters are written as ``?``."""
+
+    def rows(self, sql: str, parameters: Sequence[object] = ()) -> list[tuple[Any, ...]]:
+        """What a query gives."""
+
+    def run(self, sql: str, rows: Iterable[Sequence[object]]) -> None:
+        """A statement, once for every row of parameters."""
+
+
+class Store(Protocol):
+    """A database that holds one ledger."""
+
+    @property
+    def place(self) -> str:
+        """Where it is, for people; without passwords."""
+
+    def writing(self) -> AbstractContextManager[Session]:
+        """A transaction nobody else writes beside, durable when the block ends. One thread at a time."""
+
+    def reading(self) -> AbstractContextManager[Session]:
+        """A transaction that sees one state of the ledger throughout. Any thread."""
+
+    def problems(self, session: Session) -> list[str]:
+        """What the database itself finds wrong with its files."""
+
+    def close(self) -> None:
+        """Let go of everything."""
+
+
+def load(session: Session, entries: Sequence[Entry]) -> Book:
+    """What has to be known to write ``entries``: the last line, the accounts, the parts, the keys."""
+    [last] = session.rows("SELECT number, digest FROM lines ORDER BY number DESC LIMIT 1") or [(0, START)]
+    book = Book(*last)
+    for row in _among(session, "SELECT * FROM accounts WHERE name", {(name,) for name in _names(entries)}):
+        book.accounts[row[0]] = account_of(row)
+    for row in _among(session, "SELECT * FROM parts WHERE (account, part)", _parts(entries)):
+        book.parts[row[0], row[1]] = spent_of(row[2])
+    keys = {(entry.key,) for entry in entries if isinstance(entry, Charged)}
+    for row in _among(session, "SELECT number, content, digest FROM lines WHERE key", keys):
+        line = line_of(*row)
+        if isinstance(line.entry, Charged):
+            book.charged[line.entry.key] = line
+    return book
+
+
+def save(session: Session, book: Book) -> None:
+    """Write down what ``book`` was given since it was loaded."""
+    entries = [line.entry for line, _ in book.written]
+    lines = [(line.number, _key(line.entry), content, line.digest) for line, content in book.written]
+    session.run("INSERT INTO lines (number, key, content, digest) VALUES (?, ?, ?, ?)", lines)
+    session.run(
+        "INSERT INTO accounts (name, budget, partition, whole, peak) VALUES (?, ?, ?, ?, ?) ON CONFLICT (name) "
+        "DO UPDATE SET budget = excluded.budget, whole = excluded.whole, peak = excluded.peak",
+        [_row(book.accounts[name]) for name in sorted(_names(entries))],
+    )
+    session.run(
+        "INSERT INTO parts (account, part, spent) VALUES (?, ?, ?) ON CONFLICT (account, part) "
+        "DO UPDATE SET spent = excluded.spent",
+        [(*part, _text(book.parts[part])) for part in sorted(_parts(entries))],
+    )
+
+
+def pages(session: Session, after: int = 0) -> Iterator[list[tuple[int, str | None, str, str]]]:
+    """All lines (number, key, content, digest) after one, some thousand at a time."""
+    sql = "SELECT number, key, content, digest FROM lines WHERE number > ? ORDER BY number LIMIT ?"
+    while page := session.rows(sql, (after, _PAGE)):
+        yield page
+        after = page[-1][0]
+
+
+def account_of(row: tuple[Any, ...]) -> Account:
+    """A row of ``accounts``."""
+    name, budget, partition, whole, peak = row
+    return Account(name, _budget_of(budget), partition, spent_of(whole), spent_of(peak))
+
+
+def spent_of(text: str) -> Spent:
+    """What a row says was spent."""
+    return Spent.from_dict(_loaded(text))
+
+
+@lru_cache(maxsize=1024)
+def _budget_of(text: str) -> Budget:
+    """A budget; remembered, because its ceiling takes a while to work out."""
+    return Budget.from_dict(_loaded(text))
+
+
+def _loaded(text: str) -> object:
+    try:
+        return json.loads(text)
+    except (ValueError, TypeError, RecursionError):
+        raise BadInput("An account cannot be read.", hint=DAMAGED) from None
+
+
+def line_of(number: int, content: str, digest: str) -> Line:
+    """A row of ``lines``."""
+    try:
+        said, at, entry = read(content)
+    except BadInput as error:
+        raise LedgerError(f"Line {number} of the ledger cannot be read: {error}.", hint=DAMAGED) from None
+    if said != number:
+        raise LedgerError(f"Line {number} of the ledger says that it is line {said}.", hint=DAMAGED)
+    return Line(number, at, entry, digest)
+
+
+def _among(session: Session, sql: str, wanted: set[Any]) -> list[tuple[Any, ...]]:
+    """The rows where what ``sql`` ends with is one of the tuples ``wanted``."""
+    if not wanted:
+        return []
+    tuples = sorted(wanted)
+    one = f"({', '.join('?' * len(tuples[0]))})"
+    return session.rows(
+        f"{sql} IN (VALUES {', '.join([one] * len(tuples))})", [value for each in tuples for value in each]
+    )
+
+
+def _names(entries: Iterable[Entry]) -> set[str]:
+    return {name for entry in entries if not isinstance(entry, Began) for name in path(entry.account)}
+
+
+def _parts(entries: Iterable[Entry]) -> set[tuple[str, str]]:
+    charges = (entry for entry in entries if isinstance(entry, Charged))
+    return {(name, entry.part) for entry in charges if entry.part is not None for name in path(entry.account)}
+
+
+def _key(entry: Entry) -> str | None:
+    return entry.key if isinstance(entry, Charged) else None
+
+
+def _row(account: Account) -> tuple[object, ...]:
+    texts = [_text(said) for said in (account.budget, account.whole, account.peak)]
+    return (account.name, texts[0], account.partition, *texts[1:])
+
+
+def _text(said: Budget | Spent) -> str:
+    return json.dumps(said.to_dict(), sort_keys=True, separators=(",", ":"))

@@ -1,0 +1,257 @@
+"""What can go wrong with a ledger in a file: each has its own words, and none loses a charge."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import pytest
+from tests.budget.homes import nursery
+
+from discreet.budget.opening import create_ledger, open_ledger
+from discreet.budget.sqlite import create_sqlite, file_system, open_sqlite
+from discreet.core.loss import Pure
+from discreet.errors import LedgerError, NotFound
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    """A ledger with one account."""
+    made = tmp_path / "a ledger?#%.db"
+    with create_sqlite(made) as ledger:
+        ledger.open_account("t", Pure(10))
+    return made
+
+
+def test_a_path_is_a_file(tmp_path: Path) -> None:
+    with create_ledger(tmp_path / "x") as ledger:
+        assert str(tmp_path / "x") in repr(ledger)
+        assert ledger.verify().sound
+    with open_ledger(str(tmp_path / "x")) as ledger:
+        assert len(list(ledger.lines())) == 1
+
+
+def test_a_ledger_is_readable_by_its_owner_only_and_leaves_nothing_beside_it(path: Path) -> None:
+    assert path.stat().st_mode & 0o077 == 0
+    assert path.stat().st_nlink == 1
+    assert sorted(p.name for p in path.parent.iterdir()) == [path.name, f"{path.name}-lock"]
+
+
+def test_commits_wait_for_the_disk(path: Path) -> None:
+    with open_sqlite(path) as ledger, ledger._store.writing() as session:
+        assert session.rows("PRAGMA synchronous") == [(2,)]
+        assert session.rows("PRAGMA journal_mode") == [("wal",)]
+
+
+def test_an_older_sqlite_mode_is_set_right_again(path: Path) -> None:
+    with sqlite3.connect(path) as connection:
+        connection.execute("PRAGMA journal_mode = DELETE")
+    connection.close()
+    with open_sqlite(path) as ledger, ledger._store.writing() as session:
+        assert session.rows("PRAGMA journal_mode") == [("wal",)]
+
+
+def test_files_that_are_no_ledger_are_left_as_they_are(tmp_path: Path) -> None:
+    text, empty, other = tmp_path / "text", tmp_path / "empty", tmp_path / "other"
+    text.write_text("name,age\nann,30\n" * 100)
+    empty.touch()
+    with sqlite3.connect(other) as connection:
+        connection.execute("CREATE TABLE t (x)")
+    connection.close()
+    for file in (text, empty, other):
+        before = file.read_bytes()
+        with pytest.raises(LedgerError, match="is no ledger"):
+            open_sqlite(file)
+        assert file.read_bytes() == before
+    assert len(list(tmp_path.iterdir())) == 3
+    with pytest.raises(NotFound):
+        open_sqlite(tmp_path)
+
+
+def test_a_newer_format_is_not_guessed_at(path: Path) -> None:
+    with sqlite3.connect(path) as connection:
+        connection.execute("PRAGMA user_version = 2")
+    connection.close()
+    with pytest.raises(LedgerError, match="format 2; this version of discreet knows 1"):
+        open_sqlite(path)
+
+
+def test_a_damaged_file_is_reported(path: Path) -> None:
+    content = bytearray(path.read_bytes())
+    content[4096:] = b"\xff" * (len(content) - 4096)
+    path.write_bytes(content)
+    with pytest.raises(LedgerError, match="damaged"), open_sqlite(path) as ledger:
+        ledger.verify()
+
+
+def test_a_place_that_cannot_be_written_is_reported() -> None:
+    """In a folder of its own, as whoever drops root's rights must be able to reach it."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        create_sqlite(folder / "old").close()
+        for file in folder.iterdir():
+            file.chmod(0o444)
+        folder.chmod(0o555)
+        code = f"""
+import os, sys
+sys.path[:] = {sys.path!r}
+from discreet.budget.sqlite import create_sqlite, open_sqlite
+from discreet.errors import LedgerError
+if os.getuid() == 0:
+    os.setgroups([]); os.setgid(65534); os.setuid(65534)
+for attempt in (lambda: open_sqlite({str(folder / "old")!r}), lambda: create_sqlite({str(folder / "new")!r})):
+    try:
+        attempt()
+    except LedgerError as error:
+        print(error.message)
+"""
+        run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+        folder.chmod(0o755)
+    opened, created = run.stdout.splitlines()
+    assert "cannot be written" in opened
+    assert "No ledger can be made" in created
+
+
+def test_a_full_disk_is_reported_and_what_was_promised_stays(path: Path) -> None:
+    """A limit on the size of files stands in for the disk."""
+    code = f"""
+import resource, sys
+sys.path[:] = {sys.path!r}
+from discreet.budget.sqlite import open_sqlite
+from discreet.core.loss import Pure
+from discreet.errors import LedgerError
+with open_sqlite({str(path)!r}) as ledger:
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))
+    n = 0
+    try:
+        while True:
+            ledger.charge("t", Pure("0.001"), key=str(n), what="x" * 500)
+            n += 1
+    except LedgerError as error:
+        print(n, error)
+"""
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    charged, _, message = run.stdout.partition(" ")
+    assert int(charged) > 0
+    assert "could not be read or written" in message
+    with open_sqlite(path) as ledger:
+        assert ledger.verify().sound
+        assert [ledger.find(str(n)) is not None for n in range(int(charged))] == [True] * int(charged)
+        ledger.charge("t", Pure("0.001"), key=charged, what="x" * 500)
+
+
+def test_a_ledger_killed_with_its_log_unwritten_opens_with_every_line(path: Path, tmp_path: Path) -> None:
+    with nursery() as workers:
+        order = {"do": "charge", "where": str(path), "schema": None, "loss": "0", "threads": 1}
+        with open_sqlite(path) as ledger:
+            ledger.open_account("t/a", Pure(1))
+        child = workers.start(**order, said=str(tmp_path / "said"), name="w", charges=None)
+        said = tmp_path / "said"
+        while not said.exists() or said.stat().st_size < 2000:
+            pass
+        os.kill(child, signal.SIGKILL)
+        workers.wait(child)
+    assert Path(f"{path}-wal").stat().st_size > 0
+    with open_sqlite(path) as ledger:
+        assert ledger.verify().lines > 3
+        assert ledger.verify().sound
+
+
+def test_a_ledger_is_made_as_a_whole_or_not_at_all(tmp_path: Path) -> None:
+    with nursery() as workers:
+        for n in range(30):
+            folder = tmp_path / str(n)
+            folder.mkdir()
+            child = workers.start(do="create", where=str(folder))
+            time.sleep(n / 1000)  # the instant of the kill; nothing is awaited
+            os.kill(child, signal.SIGKILL)
+            workers.wait(child)
+    made = list(tmp_path.rglob("*.ledger"))
+    assert made
+    for path in made:
+        if not path.name.startswith("."):
+            with open_sqlite(path) as ledger:
+                assert ledger.verify().sound
+
+
+def test_a_forked_process_must_open_the_ledger_itself_and_before(path: Path) -> None:
+    def in_child(attempt: object) -> int:
+        child = os.fork()
+        if child == 0:
+            try:
+                attempt()  # type: ignore[operator]
+            except LedgerError as error:
+                os._exit(7 if "forked" in error.message or "another process" in error.message else 1)
+            os._exit(0)
+        return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+
+    with open_sqlite(path) as ledger:
+        assert in_child(lambda: ledger.charge("t", Pure(1), key="k", what="")) == 7
+        assert in_child(lambda: ledger.account("t")) == 7
+        assert in_child(lambda: open_sqlite(path)) == 7
+        assert in_child(ledger.close) == 0
+        ledger.charge("t", Pure(1), key="k", what="")
+    assert in_child(lambda: open_sqlite(path).close()) == 0
+
+
+def test_two_ledgers_of_one_process_on_one_file_take_turns(path: Path) -> None:
+    with open_sqlite(path) as one, open_sqlite(path) as other:
+        for n in range(20):
+            (one, other)[n % 2].charge("t", Pure("0.1"), key=str(n), what="")
+        assert one.account("t") == other.account("t")
+        assert one.verify().sound
+        other.close()
+        one.charge("t", Pure("0.1"), key="after", what="")
+
+
+def test_a_second_name_is_the_same_ledger(path: Path, tmp_path: Path) -> None:
+    link = tmp_path / "link"
+    link.symlink_to(path)
+    with open_sqlite(path) as one, open_sqlite(link) as other:
+        one.charge("t", Pure(1), key="k", what="")
+        assert other.account("t").spent == Pure(1)
+        assert not list(tmp_path.glob("link-*"))
+
+
+def test_an_old_copy_put_back_is_shown_by_a_receipt(path: Path, tmp_path: Path) -> None:
+    shutil.copy(path, tmp_path / "copy")
+    with open_sqlite(path) as ledger:
+        receipt = ledger.charge("t", Pure(1), key="k", what="")
+    shutil.copy(tmp_path / "copy", path)
+    with open_sqlite(path) as ledger:
+        assert ledger.verify().sound
+        assert ledger.verify([receipt]).line == receipt.line
+
+
+@pytest.mark.parametrize("byte", [b"8", b"\xff", b"\0"])
+def test_a_byte_changed_in_the_file_itself_is_found(path: Path, byte: bytes) -> None:
+    with open_sqlite(path) as ledger:
+        ledger.charge("t", Pure("0.25"), key="k", what="the number of cases")
+    content = path.read_bytes()
+    place = content.index(b"number of cases")
+    path.write_bytes(content[:place] + byte + content[place + 1 :])
+    with open_sqlite(path) as ledger:
+        assert ledger.verify().line == 3
+
+
+MOUNTS = """\
+22 1 254:0 / / rw,relatime shared:1 - ext4 /dev/vda rw
+30 22 0:40 / /home rw shared:2 - nfs4 server:/home rw
+31 30 0:41 / /home/my\\040disk rw - xfs /dev/sdb rw
+32 22 0:42 / /homework rw - cifs //server/share rw
+"""
+
+
+@pytest.mark.parametrize(
+    ("folder", "kind"),
+    [("/", "ext4"), ("/srv", "ext4"), ("/home/ann", "nfs4"), ("/home/my disk/x", "xfs"), ("/homework", "cifs")],
+)
+def test_network_file_systems_are_told_from_others(folder: str, kind: str) -> None:
+    assert file_system(Path(folder), MOUNTS) == kind
