@@ -18,15 +18,20 @@ def main() -> int:
     options = parser.parse_args()
     if unknown := set(options.names) - set(scripts):
         parser.error(f"no benchmark is called {', '.join(unknown)}")
-    missed = []
+    missed, unmeasured = [], []
     for name in options.names or scripts:
         print(f"\n== {name}", flush=True)
         command = [sys.executable, "-m", f"bench.{name}", *(["--quick"] if options.quick else [])]
         run = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
         print(run.stdout, end="", flush=True)
-        if run.returncode or RESULT not in run.stdout or '"met": false' in run.stdout.splitlines()[-1]:
+        last = run.stdout.splitlines()[-1] if run.stdout else ""
+        if run.returncode or RESULT not in last or '"met": false' in last:
             missed.append(name)
-    print(f"\nGoals missed: {', '.join(missed)}" if missed else "\nEvery goal was met.")
+        elif '"met": null' in last:
+            unmeasured.append(name)
+    print(f"\nGoals missed: {', '.join(missed)}" if missed else "\nNo goal was missed.")
+    if unmeasured:
+        print(f"Not all of {', '.join(unmeasured)} was measured: a peer is not installed.")
     return 1 if missed and not options.quick else 0
 
 

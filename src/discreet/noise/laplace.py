@@ -1,0 +1,72 @@
+"""The discrete Laplace mechanism, also known as the two-sided geometric mechanism: for counts and sums."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+
+from discreet.core.exact import Number
+from discreet.core.loss import Pure
+from discreet.noise.additive import Additive
+from discreet.noise.entropy import SYSTEM, Entropy, Integers
+from discreet.noise.geometric import geometric, geometrics
+from discreet.noise.inversion import Law, table
+from discreet.noise.parameters import positive
+from discreet.noise.powers import exp_minus_between
+
+
+@dataclass(frozen=True, init=False)
+class DiscreteLaplace(Additive):
+    """Noise x with probability in proportion to e**-(|x| / scale), on the integers.
+
+    Why this is private: moving integers by Δ in all (the sum of the absolute changes) changes the probability
+    of any outcome by a factor of at most e**(Δ / scale), by the triangle inequality: Pure(Δ / scale) (Dwork,
+    McSherry, Nissim, Smith 2006; on the integers Ghosh, Roughgarden, Sundararajan 2009, who show that no other
+    noise serves a count better). Draws are exact: no probability is rounded, so none is zero that should not
+    be.
+    """
+
+    scale: Fraction
+
+    def __init__(self, scale: Number) -> None:
+        object.__setattr__(self, "scale", positive(scale, "scale"))
+
+    @classmethod
+    def for_loss(cls, loss: Pure, sensitivity: Number = 1) -> DiscreteLaplace:
+        """The least noise that loses ``loss`` and no more."""
+        return cls(positive(sensitivity, "sensitivity") / positive(loss.epsilon, "epsilon"))
+
+    def loss(self, sensitivity: Number = 1) -> Pure:
+        """What is lost when one unit changes the values by ``sensitivity``, summed over all of them."""
+        return Pure(positive(sensitivity, "sensitivity") / self.scale)
+
+    def draw(self, entropy: Entropy = SYSTEM) -> int:
+        """One draw, of any size."""
+        return two_sided(self.scale, entropy)
+
+    @property
+    def variance(self) -> float:
+        """2q / (1 - q)² with q = e**-(1 / scale)."""
+        half = float(1 / (2 * self.scale))
+        return 0.5 / math.sinh(half) ** 2 if half < 300 else 0.0
+
+    def tail(self, t: int) -> Fraction:
+        """P(|noise| > t) = 2 q**(t+1) / (1 + q), rounded up."""
+        return 2 * exp_minus_between((t + 1) / self.scale)[1] / (1 + exp_minus_between(1 / self.scale)[0])
+
+    def _batch(self, count: int, entropy: Entropy) -> Integers:
+        """A geometric draw g and a side: g or -1 - g, the second with probability q / (1 + q).
+
+        Then P(x) = (1 - q) q**|x| / (1 + q) on both sides, and nothing is drawn again.
+        """
+        side = table(Law(1 / self.scale, size=2)).draws(count, entropy)
+        return geometrics(self.scale, count, entropy) ^ -side
+
+
+def two_sided(scale: Fraction, entropy: Entropy) -> int:
+    """A geometric draw with a sign; minus zero is drawn again, or zero would come up twice as often."""
+    while True:
+        size, negative = geometric(scale, entropy), entropy.bits(1)
+        if size or not negative:
+            return -size if negative else size
