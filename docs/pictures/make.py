@@ -1,9 +1,12 @@
 """Draw the pictures of the documentation: ``python docs/pictures/make.py``. A test draws them again and compares."""
 
+import math
 from pathlib import Path
 
 import discreet as dc
+from discreet.core.loss import Pure
 from discreet.core.picture import bars
+from discreet.noise.laplace import DiscreteLaplace
 
 HERE = Path(__file__).parent
 
@@ -25,7 +28,25 @@ def unique() -> str:
     return bars("Share of people who are unique on zip, sex and …, in per cent", list(known), shares).svg
 
 
-PICTURES = {"unique.svg": unique}
+EPSILONS = ("0.05", "0.1", "0.5", "1", "2")
+
+
+def error() -> str:
+    """How far off the count of people is, for several epsilons: larger is less private and more exact."""
+    errors = [DiscreteLaplace.for_loss(Pure(epsilon)).error("0.05") for epsilon in EPSILONS]
+    labels = [f"ε = {epsilon}" for epsilon in EPSILONS]
+    return bars("A count of people is within this, 95 times in 100", labels, errors).svg
+
+
+def belief() -> str:
+    """What an adversary who gave one chance in ten to a secret may believe after an answer, at most."""
+    prior = 0.1
+    beliefs = [100 * prior * math.exp(float(e)) / (1 - prior + prior * math.exp(float(e))) for e in EPSILONS]
+    labels = ["before", *(f"ε = {epsilon}" for epsilon in EPSILONS)]
+    return bars("What an adversary may believe at most, in per cent", labels, [100 * prior, *beliefs]).svg
+
+
+PICTURES = {"belief.svg": belief, "error.svg": error, "unique.svg": unique}
 
 if __name__ == "__main__":
     for name, draw in PICTURES.items():

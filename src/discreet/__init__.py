@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from discreet.core.statement import Claim, Evidence, Secrecy, Statement, parallel, sequential
     from discreet.core.table import Table
     from discreet.core.validate import Violation, require_valid, violations
+    from discreet.curator.curator import Curator
     from discreet.engines.duckdb import DuckDB
     from discreet.engines.postgres import Postgres
     from discreet.engines.read import draft, read
@@ -47,6 +48,7 @@ _HOMES = {
     "core.statement": ("Claim", "Evidence", "Secrecy", "Statement", "parallel", "sequential"),
     "core.table": ("Table",),
     "core.validate": ("Violation", "require_valid", "violations"),
+    "curator.curator": ("Curator",),
     "engines.duckdb": ("DuckDB",),
     "engines.postgres": ("Postgres",),
     "engines.read": ("draft", "read"),
@@ -61,6 +63,7 @@ __all__ = [
     "Claim",
     "Column",
     "Concentrated",
+    "Curator",
     "Description",
     "Draft",
     "DuckDB",

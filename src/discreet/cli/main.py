@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from discreet._version import __version__
-from discreet.cli import card, demo, show
+from discreet.cli import ask, budget, card, demo, show, workspace
 from discreet.cli.output import print_json
 from discreet.errors import DiscreetError, Refused
 
@@ -23,6 +23,9 @@ app = typer.Typer(
 )
 app.add_typer(card.app, name="card")
 app.command("show")(show.show)
+app.add_typer(workspace.app, name="workspace")
+app.command("ask")(ask.ask)
+app.add_typer(budget.app, name="budget")
 app.command("demo")(demo.demo)
 
 

@@ -1,0 +1,250 @@
+"""From SQL text to a plan of known shape: rows, keys, measures, and what is computed from the noisy figures.
+
+Everything that touches rows is in ``rows``, ``keys`` and ``measures``. The rest of the question (HAVING, ORDER BY,
+LIMIT, arithmetic) works on figures that are private already.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import sqlglot
+from sqlglot import exp
+
+from discreet.ask.aggregate import Aggregates, is_aggregate
+from discreet.ask.figure import Figure
+from discreet.ask.measure import Measure, counted
+from discreet.ask.quantile import Quantile
+from discreet.ask.rows import Rows, rows_of
+from discreet.ask.scalar import scalar
+from discreet.ask.value import Value
+from discreet.core import sql
+from discreet.core.table import Table
+from discreet.errors import BadQuery
+
+NOISY = "discreet_noisy"
+ERROR = "_error"
+UNITS = "units"
+_LONGEST = 20_000
+_DEEPEST = 64
+_MOST_ROWS = 10**9
+_MOST_KEYS = 100_000
+_CLAUSES = {"expressions", "from_", "where", "group", "having", "order", "limit", "with_", "kind", "hint"}
+_AFTER = (
+    exp.Add, exp.Sub, exp.Mul, exp.Div, exp.Neg, exp.Paren, exp.Literal, exp.Column, exp.Identifier, exp.EQ, exp.NEQ,
+    exp.LT, exp.LTE, exp.GT, exp.GTE, exp.And, exp.Or, exp.Not, exp.Case, exp.If, exp.Coalesce, exp.Nullif, exp.Null,
+    exp.Round, exp.Abs, exp.Floor, exp.Ceil, exp.Sqrt, exp.Ln, exp.Least, exp.Greatest, exp.Boolean, exp.Is, exp.In,
+    exp.Between, exp.Ordered, exp.Cast, exp.DataType, exp.DataTypeParam,
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What will be measured, and what is made of it."""
+
+    rows: Rows
+    keys: Mapping[str, Value]
+    measures: Mapping[str, Measure]
+    quantiles: Mapping[str, Quantile]
+    figures: Mapping[str, Figure]
+    """What is worked out of the noisy measures, group by group."""
+    after: exp.Select
+    """The rest of the question, over a table of keys, figures and their errors."""
+
+    @property
+    def declared(self) -> bool:
+        """Whether all groups are known beforehand: every key has declared values."""
+        return all(value.domain is not None for value in self.keys.values())
+
+    @property
+    def query(self) -> exp.Select:
+        """What the engine is asked."""
+        shown = [sql.named(value.sql.copy(), name) for name, value in self.keys.items()]
+        shown += [sql.named(measure.sql.copy(), name) for name, measure in self.measures.items()]
+        query = exp.select(*shown).from_(self.rows.query.subquery("r"))
+        return query.group_by(*(value.sql.copy() for value in self.keys.values())) if self.keys else query
+
+
+def plan(text: str, tables: Mapping[str, Table]) -> Plan:
+    """The plan for a question; what cannot be asked is refused with the nearest thing that can."""
+    return _Planner(_parsed(text), tables).plan()
+
+
+def _parsed(text: str) -> exp.Select:
+    if len(text) > _LONGEST:
+        raise BadQuery(f"The question is longer than {_LONGEST:,} characters.")
+    try:
+        statements = sqlglot.parse(text, dialect="duckdb")
+    except (sqlglot.errors.SqlglotError, RecursionError) as error:
+        first = str(error).splitlines()[0] if str(error) else "it is nested too deeply"
+        raise BadQuery(f"This is not SQL that can be read: {first}") from None
+    except ValueError:  # its tokenizer turns numbers into Python's before it looks at them
+        raise BadQuery("This is not SQL that can be read.") from None
+    if len(statements) != 1 or not isinstance(statements[0], exp.Select):
+        raise BadQuery("A question is one SELECT.", hint="UNION, INSERT and the like cannot be asked.")
+    select = statements[0]
+    if _depth(select) > _DEEPEST:
+        raise BadQuery("The question is nested too deeply.", hint="A long chain of conditions can often be an IN.")
+    extra = [key for key, value in select.args.items() if value and key not in _CLAUSES]
+    if extra:
+        name = extra[0].rstrip("_").upper()
+        raise BadQuery(f"{name} cannot be asked.", hint="WHERE, GROUP BY, HAVING, ORDER BY and LIMIT can.")
+    return select
+
+
+@dataclass
+class _Planner:
+    select: exp.Select
+    tables: Mapping[str, Table]
+    rows: Rows = field(init=False)
+    aggregates: Aggregates = field(init=False)
+    keys: dict[str, Value] = field(default_factory=dict)
+    _key_texts: dict[str, str] = field(default_factory=dict)
+
+    def plan(self) -> Plan:
+        self.rows = rows_of(self.select, self.tables)
+        self._group()
+        self.aggregates = Aggregates(self.rows, grouped=bool(self.keys), units=self._units())
+        columns: dict[str, exp.Expr] = {}
+        for place, node in enumerate(self.select.expressions):
+            name, column = self._column(place, node)
+            columns[self._own_name(name, column, columns)] = column
+        if not self.aggregates.figures:
+            raise BadQuery(
+                "A question asks for figures about many, not for rows.",
+                hint="Use COUNT, SUM, AVG, MEDIAN and the like, with GROUP BY for several groups.",
+            )
+        after = exp.select(*(sql.named(column.copy(), name) for name, column in columns.items()))
+        for name, column in columns.items():
+            if self._has_error(column):
+                after = after.select(sql.named(_noisy(f"{column.name}{ERROR}"), f"{name}{ERROR}"))
+        after = self._rest(after.from_(sql.table(NOISY)), columns)
+        if not all(value.domain is not None for value in self.keys.values()):
+            self.aggregates.measures[UNITS] = counted(self.rows.units, self.rows.most)
+        made = Plan(
+            self.rows,
+            self.keys,
+            self.aggregates.measures,
+            self.aggregates.quantiles,
+            self.aggregates.figures,
+            after,
+        )
+        self._require_few_keys(made)
+        return made
+
+    def _own_name(self, name: str, column: exp.Expr, others: Mapping[str, exp.Expr]) -> str:
+        """``name``, if no column of the answer has it, nor an error bar."""
+        taken = [other for known, one in others.items() for other in self._names(known, one)]
+        for one in self._names(name, column):
+            if one.lower() in {other.lower() for other in taken}:
+                raise BadQuery(f"Two columns of the answer are called {one!r}.", hint="Name them with AS.")
+        return name
+
+    def _names(self, name: str, column: exp.Expr) -> list[str]:
+        return [name, f"{name}{ERROR}"] if self._has_error(column) else [name]
+
+    def _has_error(self, column: exp.Expr) -> bool:
+        return isinstance(column, exp.Column) and column.name in self.aggregates.figures
+
+    def _group(self) -> None:
+        group = self.select.args.get("group")
+        if group is None:
+            return
+        if any(value for key, value in group.args.items() if key != "expressions"):
+            raise BadQuery("GROUP BY takes columns and expressions only: no ROLLUP, CUBE or GROUPING SETS.")
+        aliases = {one.alias: one.this for one in self.select.expressions if isinstance(one, exp.Alias)}
+        for place, given in enumerate(group.expressions):
+            node = given
+            if isinstance(node, exp.Literal) and not node.is_string:
+                chosen = int(node.name) - 1 if node.name.isdigit() else -1
+                if not 0 <= chosen < len(self.select.expressions):
+                    raise BadQuery(f"GROUP BY {node.name}: there is no such column in the answer.")
+                node = self.select.expressions[chosen].unalias()
+            elif isinstance(node, exp.Column) and node.name in aliases and node.name not in self.rows.columns:
+                node = aliases[node.name]
+            value = scalar(node, self.rows.columns)
+            name = f"k{place}"
+            self.keys[name] = value
+            self._key_texts[_text(node)] = name
+
+    def _units(self) -> frozenset[str]:
+        cards = (table.card for table in self.tables.values() if table.card.name in self.rows.sources)
+        return frozenset(card.unit for card in cards if card.unit is not None)
+
+    def _require_few_keys(self, made: Plan) -> None:
+        groups = 1
+        for value in made.keys.values():
+            groups *= len(value.domain or ())
+        if made.declared and groups > _MOST_KEYS:
+            raise BadQuery(f"GROUP BY makes {groups:,} groups; at most {_MOST_KEYS:,} can be asked at once.")
+
+    # -- the answer's columns
+
+    def _column(self, place: int, node: exp.Expr) -> tuple[str, exp.Expr]:
+        inner = node.unalias()
+        if isinstance(inner, exp.Star):
+            raise BadQuery("SELECT * asks for rows; a question asks for figures about many.")
+        name = node.alias or (inner.name if isinstance(inner, exp.Column) else "") or f"column{place + 1}"
+        return name, self._computed(inner)
+
+    def _computed(self, node: exp.Expr, named: Mapping[str, exp.Expr] | None = None) -> exp.Expr:
+        """An expression over keys, aggregates and columns of the answer, over the noisy table."""
+        key = self._key_texts.get(_text(node))
+        if key is not None:
+            return _noisy(key)
+        if isinstance(node, exp.Column) and named and node.name.lower() in named:
+            return named[node.name.lower()].copy()
+        if is_aggregate(node):
+            return _noisy(self.aggregates.figure(node))
+        if isinstance(node, exp.Column):
+            raise BadQuery(f"{node.sql()} must be in GROUP BY, or inside COUNT, SUM, AVG and the like.")
+        if not isinstance(node, _AFTER):
+            raise BadQuery(f"{node.sql()} cannot be computed from the answer's figures.")
+        copy = node.copy()
+        for child in list(copy.iter_expressions()):
+            if not isinstance(child, exp.DataType | exp.Identifier):
+                child.replace(self._computed(child, named))
+        return copy
+
+    def _rest(self, after: exp.Select, columns: Mapping[str, exp.Expr]) -> exp.Select:
+        by_name = {name.lower(): column for name, column in columns.items()}
+        having, order, limit = (self.select.args.get(key) for key in ("having", "order", "limit"))
+        if having is not None:
+            after = after.where(self._computed(having.this, by_name))
+        for one in order.expressions if order is not None else ():
+            if isinstance(one.this, exp.Literal) and not one.this.is_string:
+                position = int(one.this.name) - 1 if one.this.name.isdigit() else -1
+                if not 0 <= position < len(columns):
+                    raise BadQuery(f"ORDER BY {one.this.name}: there is no such column in the answer.")
+                key = list(columns.values())[position].copy()
+            else:
+                key = self._computed(one.this, by_name)
+            after = after.order_by(exp.Ordered(this=key, desc=one.args.get("desc"), nulls_first=False))
+        if limit is not None:
+            said = limit.expression
+            if not (isinstance(said, exp.Literal) and said.name.isdigit() and int(said.name) <= _MOST_ROWS):
+                raise BadQuery(f"LIMIT takes a number up to {_MOST_ROWS:,}.")
+            after = after.limit(int(said.name))
+        return after
+
+
+def _noisy(name: str) -> exp.Column:
+    """A column of the noisy table, whatever the answer's columns are called."""
+    return exp.column(name, table=NOISY, quoted=True)
+
+
+def _depth(tree: exp.Expr) -> int:
+    depth, level = 0, [tree]
+    while level:
+        depth, level = depth + 1, [child for node in level for child in node.iter_expressions()]
+    return depth
+
+
+def _text(node: exp.Expr) -> str:
+    """A key's text, however its table is named and its letters are written."""
+    plain = node.copy()
+    for column in plain.find_all(exp.Column):
+        column.set("table", None)
+        column.this.set("quoted", True)
+    return plain.sql(normalize=True, comments=False)

@@ -1,0 +1,169 @@
+"""`discreet budget`: what is left, who spent what on what, whether the book is sound, and what an epsilon means."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+from discreet.cli.output import Json, console, grid, print_json
+from discreet.cli.workspace import Folder
+from discreet.errors import BadInput, LedgerError
+
+
+class _ShowByDefault(TyperGroup):
+    """``discreet budget clinic`` is ``discreet budget show clinic``."""
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        if args and args[0] not in self.commands and not args[0].startswith("-"):
+            args = ["show", *args]
+        return super().resolve_command(ctx, args)
+
+
+app = typer.Typer(
+    cls=_ShowByDefault,
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    help="""Budgets: what is left, and who spent what on what.
+
+    \b
+    Examples:
+      discreet budget clinic
+      discreet budget advise --epsilon 1
+    """,
+)
+
+
+@app.command("show")
+def show(folder: Folder, as_json: Json = False) -> None:
+    """Show what is left, and who spent what on what.
+
+    \b
+    Example:
+      discreet budget show clinic
+    """
+    from discreet.budget.lines import Charged
+    from discreet.curator.curator import Curator
+    from discreet.curator.store import SEAL
+
+    with Curator(folder) as curator:
+        accounts = curator.ledger.accounts()
+        lines = [
+            (line.number, line.at, line.entry)
+            for line in curator.ledger.lines()
+            if isinstance(line.entry, Charged) and not line.entry.key.startswith(SEAL)
+        ]
+    if as_json:
+        print_json(
+            {
+                "accounts": {
+                    a.name: {"budget": str(a.budget), "spent": a.spent.to_dict(), "left": a.left.to_dict()}
+                    for a in accounts
+                },
+                "charges": [
+                    {
+                        "line": number,
+                        "at": at.isoformat(),
+                        "account": entry.account,
+                        "loss": entry.loss.to_dict(),
+                        "questions": _questions(entry.purpose),
+                    }
+                    for number, at, entry in lines
+                ],
+            }
+        )
+        return
+    out = console()
+    listing = grid("account", "budget", "spent", "left")
+    for account in accounts:
+        listing.add_row(account.name, str(account.budget), str(account.spent), str(account.left))
+    out.print(listing)
+    if not lines:
+        out.print("Nothing has been asked yet.")
+        return
+    spent = grid("#line", "when (UTC)", "account", "loss", "on")
+    for number, at, entry in lines:
+        when = at.strftime("%Y-%m-%d %H:%M")
+        spent.add_row(str(number), when, entry.account, str(entry.loss), "\n".join(_questions(entry.purpose)))
+    out.print(spent)
+
+
+@app.command("verify")
+def verify(folder: Folder, as_json: Json = False) -> None:
+    """Check the ledger line by line, and against every answer that was given.
+
+    \b
+    Example:
+      discreet budget verify clinic
+    """
+    from discreet.curator.curator import Curator
+
+    with Curator(folder) as curator:
+        verdict = curator.verify()
+    if not verdict.sound:
+        raise LedgerError(f"The ledger is not sound: {verdict}", hint="Stop answering, and compare it with a copy.")
+    if as_json:
+        print_json({"lines": verdict.lines, "sound": True})
+        return
+    console().print(str(verdict))
+
+
+@app.command("advise")
+def advise(
+    *,
+    epsilon: Annotated[str | None, typer.Option("--epsilon", "-e", help="The epsilon to explain.")] = None,
+    among: Annotated[
+        int | None, typer.Option("--among", min=2, help="Choose one: an adversary picks somebody out of so many,")
+    ] = None,
+    risk: Annotated[str | None, typer.Option("--risk", help="… and is right with at most this probability.")] = None,
+    sensitivity: Annotated[
+        str, typer.Option("--sensitivity", help="With --among: what one person can change the figure by.")
+    ] = "1",
+    spread: Annotated[
+        str, typer.Option("--spread", help="With --among: by how much the figure differs between the candidates.")
+    ] = "1",
+    as_json: Json = False,
+) -> None:
+    """Explain an epsilon by what an adversary can learn; or choose one by that.
+
+    \b
+    Examples:
+      discreet budget advise --epsilon 1
+      discreet budget advise --among 4 --risk 1/3 --sensitivity 17/6 --spread 3
+    """
+    from discreet.curator.advice import beliefs, count_error, lee_clifton
+
+    if (among is None) != (risk is None):
+        raise BadInput("--among and --risk belong together.")
+    if epsilon is None and among is None:
+        raise BadInput("Give an --epsilon to explain, or --among and --risk to choose one.")
+    chosen: Any = epsilon
+    if among is not None and risk is not None:
+        largest = lee_clifton(among, risk, sensitivity=sensitivity, spread=spread)
+        chosen = chosen or f"{largest:.4f}"
+    moved, off = beliefs(chosen), count_error(chosen)
+    if as_json:
+        said = {} if among is None else {"largest_epsilon": largest}
+        print_json({"epsilon": chosen, **said, "beliefs": [vars(one) for one in moved], "count_error": off})
+        return
+    out = console()
+    if among is not None:
+        out.print(
+            f"To pick one person out of {among} with a probability of at most {risk}, epsilon must not be above "
+            f"{largest:.4f} (Lee and Clifton 2011)."
+        )
+    listing = grid("#believed before", "#at least after", "#at most after", title=f"At epsilon = {chosen}")
+    for one in moved:
+        listing.add_row(f"{one.prior:.1%}", f"{one.least:.1%}", f"{one.most:.1%}")
+    out.print(listing)
+    out.print(
+        "However much an adversary knows about everybody else, all that is answered for this epsilon moves what they "
+        "believe of one person no further than that.\n"
+        f"A count of people that gets all of it is off by {off:,.1f} at most, with 95 % confidence."
+    )
+
+
+def _questions(purpose: str) -> list[str]:
+    """The questions of a charge, without the fingerprint behind them."""
+    return purpose.rpartition("\n")[0].split("\n")

@@ -1,0 +1,165 @@
+"""`discreet workspace`: the folder in which a curator keeps tables, budgets and answers."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from discreet.cli.output import Json, console, grid, print_json, working
+from discreet.errors import BadInput
+
+if TYPE_CHECKING:
+    from discreet.core.loss import Loss
+    from discreet.curator.curator import Curator
+
+Folder = Annotated[Path, typer.Argument(help="The workspace's folder.", metavar="WORKSPACE")]
+BudgetText = Annotated[
+    str, typer.Option("--budget", help='What may be lost: "epsilon=3", "epsilon=3, delta=1e-6" or "rho=0.1".')
+]
+app = typer.Typer(
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    help="""Workspaces: tables that can be asked, under a budget.
+
+    \b
+    Example:
+      discreet workspace init clinic --table visits=visits.parquet --card visits.toml --budget "epsilon=3, delta=1e-6"
+    """,
+)
+
+
+@app.command("init")
+def init(
+    folder: Annotated[Path, typer.Argument(help="A new folder.", metavar="WORKSPACE")],
+    *,
+    table: Annotated[
+        list[str], typer.Option("--table", "-t", help="A table: its name, = and where it is.", metavar="NAME=DATA")
+    ],
+    card: Annotated[
+        list[str],
+        typer.Option("--card", "-c", help="The data card: one for all tables, or one for each.", metavar="CARD"),
+    ],
+    budget: BudgetText,
+    analyst: Annotated[str, typer.Option("--analyst", help="Who may ask at first; '' for nobody.")] = "analyst",
+    ledger: Annotated[
+        str | None,
+        typer.Option("--ledger", help="Keep the ledger in this PostgreSQL database, for several curators."),
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Register tables, so that they can be asked.
+
+    \b
+    Example:
+      discreet workspace init clinic --table visits=visits.parquet --card visits.toml --budget "epsilon=3, delta=1e-6"
+
+    Each table gets the budget. Of every person at most as many rows count as the card allows, and values outside
+    their bounds are moved to them: a copy that keeps to the card is made once, here, and asked from then on.
+    """
+    from discreet.curator.curator import Curator
+
+    pairs = [one.partition("=") for one in table]
+    if any(not (name and source) for name, _, source in pairs):
+        raise BadInput("A table is given as NAME=DATA.", hint="Such as --table visits=visits.parquet")
+    if len(card) not in (1, len(pairs)):
+        raise BadInput(
+            f"There are {len(pairs)} tables and {len(card)} cards.", hint="Give one for all, or one for each."
+        )
+    cards = card * len(pairs) if len(card) == 1 else card
+    tables = {name: (source, one) for (name, _, source), one in zip(pairs, cards, strict=True)}
+    if len(tables) < len(pairs):
+        raise BadInput("Two tables have the same name.")
+    with (
+        working("Registering"),
+        Curator.create(folder, tables, loss_of(budget), ledger=ledger, analyst=analyst or None) as curator,
+    ):
+        _show(curator, as_json)
+
+
+@app.command("show")
+def show(folder: Folder, as_json: Json = False) -> None:
+    """Show the tables of a workspace, and who may ask them.
+
+    \b
+    Example:
+      discreet workspace show clinic
+    """
+    from discreet.curator.curator import Curator
+
+    with Curator(folder) as curator:
+        _show(curator, as_json)
+
+
+@app.command("add-analyst")
+def add_analyst(
+    folder: Folder,
+    name: Annotated[str, typer.Argument(help="Who may ask.", metavar="NAME")],
+    budget: BudgetText,
+    table: Annotated[
+        list[str] | None, typer.Option("--table", "-t", help="What they may ask; default: every table.", metavar="NAME")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Let somebody ask, within a budget of their own below the table's.
+
+    \b
+    Example:
+      discreet workspace add-analyst clinic ann --table visits --budget "epsilon=1, delta=1e-7"
+    """
+    from discreet.curator.curator import Curator
+
+    with Curator(folder) as curator:
+        curator.add_analyst(name, loss_of(budget), table or None)
+        _show(curator, as_json)
+
+
+def loss_of(text: str) -> Loss:
+    """A budget as people write it."""
+    from discreet.core.loss import Approximate, Concentrated, Pure
+
+    said = dict(re.findall(r"(\w+)\s*=\s*([^,\s]+)", text))
+    rest = re.sub(r"\w+\s*=\s*[^,\s]+", "", text).strip(" ,")
+    match sorted(said):
+        case ["epsilon"] if not rest:
+            return Pure(said["epsilon"])
+        case ["delta", "epsilon"] if not rest:
+            return Approximate(said["epsilon"], said["delta"])
+        case ["rho"] if not rest:
+            return Concentrated(said["rho"])
+    raise BadInput(f"{text!r} is no budget.", hint='Write "epsilon=3", "epsilon=3, delta=1e-6" or "rho=0.1".')
+
+
+def _show(curator: Curator, as_json: bool) -> None:
+    accounts = curator.ledger.accounts()
+    tables = curator.workspace.tables
+    may = {name: [a.name.partition("/")[2] for a in accounts if a.name.startswith(f"{name}/")] for name in tables}
+    left = {a.name: str(a.left) for a in accounts}
+    cards = {name: curator.workspace.card(name) for name in tables}
+    if as_json:
+        print_json(
+            {
+                name: {
+                    "source": one.source,
+                    "unit": cards[name].unit,
+                    "rows_per_unit": cards[name].rows_per_unit or 1,
+                    "columns": [column.name for column in cards[name].columns],
+                    "analysts": may[name],
+                    "left": left[name],
+                }
+                for name, one in tables.items()
+            }
+        )
+        return
+    out = console()
+    for name, one in tables.items():
+        card = cards[name]
+        rows = f"at most {card.rows_per_unit} rows of each {card.unit}" if card.unit else "a row is a person"
+        out.print(f"{name}, from {one.source}: {rows}", style="bold")
+        out.print(f"May ask: {', '.join(may[name]) or 'nobody yet'}. Left: {left[name]}.")
+        columns = grid("column", "kind", "declared")
+        for column in card.columns:
+            columns.add_row(column.name, column.kind.value, column.declared)
+        out.print(columns)

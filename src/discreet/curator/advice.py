@@ -1,0 +1,68 @@
+"""What an epsilon means: how much an adversary can learn, and how to choose it by that.
+
+All numbers here explain; none protects anybody, so they are floats.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from discreet.core.exact import Number, exact
+from discreet.errors import BadInput
+
+PRIORS = (0.001, 0.01, 0.1, 0.25, 0.5, 0.75, 0.9)
+
+
+@dataclass(frozen=True)
+class Belief:
+    """What an adversary believed, and what at least and at most after seeing everything that epsilon covers."""
+
+    prior: float
+    least: float
+    most: float
+
+
+def beliefs(epsilon: Number) -> list[Belief]:
+    """How far any answer can move an adversary's belief in anything about one unit, who knows all about the others.
+
+    Why this is right: epsilon-privacy bounds the likelihood ratio of what came out by e^ε either way, and Bayes' rule
+    does the rest: a prior p becomes at most p e^ε / (1 - p + p e^ε), and at least that with -ε.
+    """
+    odds = float(exact(epsilon, "epsilon"))
+    return [Belief(prior, _posterior(prior, -odds), _posterior(prior, odds)) for prior in PRIORS]
+
+
+def lee_clifton(candidates: int, risk: Number, *, sensitivity: Number = 1, spread: Number = 1) -> float:
+    """The largest epsilon at which nobody is picked out of ``candidates`` with a probability above ``risk``.
+
+    The adversary knows all ``candidates``, one of whom is not in the data, and holds each possible absentee equally
+    likely; noise of scale ``sensitivity`` / ε is on a figure that differs by at most ``spread`` between two of these
+    possible worlds (Lee and Clifton 2011, "How Much Is Enough? Choosing ε for Differential Privacy"):
+    ε = (sensitivity / spread) ln((n - 1) ρ / (1 - ρ)).
+
+    Why this is right: with the noise centred on the true world, the likelihood of another is less by a factor of
+    e^(-ε spread / sensitivity) at most; so the posterior of the true one is at most 1 / (1 + (n - 1) e^(-ε spread /
+    sensitivity)), which is ρ at that ε.
+    """
+    rho, reach, width = float(exact(risk, "risk")), exact(sensitivity, "sensitivity"), exact(spread, "spread")
+    if candidates < 2 or not 1 / candidates < rho < 1:
+        raise BadInput(
+            f"A risk lies above a blind guess among {candidates} candidates and below 1, got {risk}.",
+            hint="Guessing blindly is right with probability 1 / candidates; no epsilon can make it less.",
+        )
+    if not reach or not width:
+        raise BadInput("The sensitivity and the spread of a figure are above 0.")
+    return float(reach / width) * math.log((candidates - 1) * rho / (1 - rho))
+
+
+def count_error(epsilon: Number, confidence: float = 0.95) -> float:
+    """How far a count of people is off at most, with that confidence: ln(1/(1 - confidence)) / ε."""
+    value = float(exact(epsilon, "epsilon"))
+    if value == 0:
+        raise BadInput("Nothing can be told at an epsilon of 0.")
+    return math.log(1 / (1 - confidence)) / value
+
+
+def _posterior(prior: float, epsilon: float) -> float:
+    return 1 / (1 + (1 / prior - 1) * math.exp(-min(max(epsilon, -700.0), 700.0)))

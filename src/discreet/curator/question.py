@@ -1,0 +1,199 @@
+"""A question with its price: everything about an answer that is known before any row is looked at."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+import sqlglot
+from sqlglot import exp
+
+from discreet.ask.answer import Price, price
+from discreet.ask.figure import Mean
+from discreet.ask.plan import ERROR, Plan, plan
+from discreet.core.exact import Number, exact
+from discreet.core.loss import Loss
+from discreet.core.table import Table
+from discreet.errors import BadInput, BadQuery
+
+_RELATIVE = re.compile(r"(?P<share>[0-9.]+) *%( +at +95 *%)?")
+_LONGEST = 20_000
+_DIGITS = range(100, 1000)
+_POWERS = range(-8, 2)
+
+
+@dataclass(frozen=True)
+class Question:
+    """A question as it will be answered."""
+
+    text: str
+    """In one spelling, without comments."""
+    table: str
+    plan: Plan
+    price: Price
+    twin: str
+    """Which twin it is asked of."""
+
+    @property
+    def identity(self) -> str:
+        """The same for the same question about the same twin at the same loss, and for no other."""
+        said = [self.table, self.twin, self.text, self.price.loss.to_dict()]
+        return hashlib.sha256(json.dumps(said).encode()).hexdigest()
+
+
+@dataclass(frozen=True)
+class Quote:
+    """What an answer would cost, how far its figures would be off, and what would be left."""
+
+    loss: Loss
+    errors: Mapping[str, float | None]
+    """By column of the answer, with 95 % confidence; ``None``: it shows only in the answer (for an average give the
+    number of rows you expect)."""
+    left: Loss
+    """What the analyst may spend, before this."""
+    answered: bool
+    """Whether this was answered before: then it is free."""
+
+    def __str__(self) -> str:
+        lines = [
+            "Answered before: it is free." if self.answered else f"This would cost {self.loss}; {self.left} is left."
+        ]
+        for name, error in self.errors.items():
+            lines.append(f"  {name}: " + ("±" + _short(error) if error is not None else "the answer will say"))
+        return "\n".join(lines)
+
+
+def questions_in(text: str) -> list[str]:
+    """The questions of a file, divided by semicolons."""
+    try:
+        parsed = sqlglot.parse(text, dialect="duckdb")
+        found = [one.sql("duckdb", comments=False) for one in parsed if not isinstance(one, exp.Semicolon | None)]
+    except (sqlglot.errors.SqlglotError, RecursionError) as error:
+        raise BadQuery(f"This is not SQL that can be read: {str(error).partition(chr(10))[0]}") from None
+    if not found:
+        raise BadQuery("There is no question in this file.", hint="Write SELECTs, with a semicolon between two.")
+    return found
+
+
+def pose(text: str, tables: Mapping[str, Table], twins: Mapping[str, str], epsilon: Number, delta: Number) -> Question:
+    """Plan and price a question."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise BadQuery("The question has half a character in it, which could not be kept.") from None
+    spelled = normal(text)
+    planned = plan(spelled, tables)
+    table = the_table(planned)
+    return Question(spelled, table, planned, price(planned, epsilon, delta), twins[table])
+
+
+def normal(text: str) -> str:
+    """A question in one spelling: spaces, comments and the case of keywords do not matter.
+
+    What cannot be read is left as it is, for ``plan`` to say why.
+    """
+    if len(text) > _LONGEST:
+        return text
+    try:
+        statements = sqlglot.parse(text, dialect="duckdb")
+        first = statements[0] if len(statements) == 1 else None
+        return text if first is None else first.sql("duckdb", comments=False)
+    except (sqlglot.errors.SqlglotError, RecursionError):
+        return text
+
+
+def the_table(planned: Plan) -> str:
+    """The one table a question is about: what is charged."""
+    if len(planned.rows.sources) != 1:
+        raise BadQuery("A question is about one table.")
+    return next(iter(planned.rows.sources))
+
+
+def expected_errors(planned: Plan, priced: Price, rows: int | None) -> dict[str, float | None]:
+    """How far each column with an error bar will be off. An average's needs the number of rows behind it.
+
+    Its values are taken to be as far from the middle of their bounds as they can be: it will be less.
+    """
+    most = Fraction(rows or 1, planned.rows.most)
+    noisy = {name: np.array([int(most * measure.most)], dtype=np.int64) for name, measure in planned.measures.items()}
+    errors: dict[str, float | None] = {}
+    for name, figure in _barred(planned):
+        bars = (
+            None
+            if isinstance(planned.figures[figure], Mean) and rows is None
+            else planned.figures[figure].error(noisy, priced.errors())
+        )
+        errors[name] = None if bars is None else float(bars[0])
+    return errors
+
+
+def smallest_epsilon(planned: Plan, delta: Number, error: Number, expect: Number | None, rows: int | None) -> Fraction:
+    """The smallest epsilon, of three digits, for which every error bar is at most ``error``.
+
+    ``error`` is in the figure's own unit, or a share of the figure that is expected ("5%", with ``expect``).
+    """
+    wanted = _wanted(error, expect)
+
+    def enough(epsilon: Fraction) -> bool:
+        errors = expected_errors(planned, price(planned, epsilon, delta), rows)
+        open_ = [name for name, one in errors.items() if one is None]
+        if open_ or not errors:
+            which = f"{', '.join(open_)} has" if open_ else "This question has"
+            raise BadInput(
+                f"{which} no error that is known beforehand.",
+                hint="For an average, say how many rows you expect (rows=…, --rows).",
+            )
+        return all(one is not None and one <= wanted for one in errors.values())
+
+    return _first(enough)
+
+
+def _wanted(error: Number, expect: Number | None) -> Fraction:
+    found = _RELATIVE.fullmatch(error.strip()) if isinstance(error, str) else None
+    if found is None:
+        wanted = exact(error, "error")
+    elif expect is None:
+        raise BadInput(
+            "An error in per cent is a share of the figure, and discreet will not look at the figure to find it.",
+            hint="Say how large you expect it to be (expect=…, --expect), or give the error in the figure's own unit.",
+        )
+    else:
+        wanted = exact(found["share"], "error") / 100 * exact(expect, "expect")
+    if wanted == 0:
+        raise BadInput("No epsilon gives an error of 0.", hint="Say how large it may be.")
+    return wanted
+
+
+def _first(enough: Callable[[Fraction], bool]) -> Fraction:
+    """The first of 1.00e-6, 1.01e-6, … 999 that is enough, where all after one that is enough are too."""
+    low, high = 0, len(_POWERS) * len(_DIGITS)
+    while low < high:
+        middle = (low + high) // 2
+        low, high = (low, middle) if enough(_epsilon(middle)) else (middle + 1, high)
+    if low == len(_POWERS) * len(_DIGITS):
+        raise BadInput("No epsilon that protects anybody gives so small an error.", hint="Allow a larger one.")
+    return _epsilon(low)
+
+
+def _epsilon(place: int) -> Fraction:
+    power, digits = divmod(place, len(_DIGITS))
+    return _DIGITS[digits] * Fraction(10) ** _POWERS[power]
+
+
+def _barred(planned: Plan) -> Iterator[tuple[str, str]]:
+    """The answer's columns that have an error bar, each with the figure it is."""
+    for one in planned.after.expressions:
+        inner = one.unalias()
+        if isinstance(inner, exp.Column) and inner.name.endswith(ERROR) and one.alias.endswith(ERROR):
+            figure = inner.name.removesuffix(ERROR)
+            if figure in planned.figures:
+                yield one.alias.removesuffix(ERROR), figure
+
+
+def _short(number: float) -> str:
+    return f"{number:,.4g}" if abs(number) < 10_000 else f"{number:,.0f}"

@@ -1,0 +1,88 @@
+"""The releases of a workspace: every answer is kept before it is given, and never made twice.
+
+Why this is private: a charge pays for one answer. Whoever could get a second answer to the same question for the
+same charge would average the noise away, so of all answers that crashes, retries and rivals may compute under a
+charge at most one is ever given:
+
+* an answer is on the disk, under the question's own name, before it is given; a folder has one such name, and
+  whoever comes second throws its own answer away and gives the one that is there;
+* its fingerprint is in the ledger (a line that costs nothing, the *seal*) before it is given. A line is written
+  once, so a copy of the folder with the same ledger cannot give another answer; and an answer that is sealed
+  and gone (somebody tidied up) is an error, not a reason to answer again.
+
+An answer that was computed and lost before its seal was given to nobody: computing another under the same charge
+shows the world one answer, which is what was paid for.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pyarrow as pa
+
+from discreet.budget.ledger import SqlLedger
+from discreet.core.loss import Pure
+from discreet.core.release import Receipt, Release
+from discreet.curator.durable import flush_name, settle
+from discreet.errors import BadInput, Damaged, EngineError, LedgerError
+
+SEAL = "seal: "
+"""How the keys of seals begin."""
+
+
+class Store:
+    """The answers of a workspace, each under the identity of its question."""
+
+    def __init__(self, folder: Path, ledger: SqlLedger) -> None:
+        self._folder = folder
+        self._ledger = ledger
+
+    def find(self, identity: str, account: str) -> Release[pa.Table] | None:
+        """The answer to a question, if it was answered."""
+        place = self._folder / identity
+        if not place.is_dir():
+            if self._ledger.find(SEAL + identity) is not None:
+                raise Damaged(
+                    f"This question was answered, and the answer is no longer in {self._folder}.",
+                    hint="Restore it from a copy: another answer would have to be charged as another question.",
+                )
+            return None
+        flush_name(place)
+        release = Release.load(place)
+        try:
+            print_ = hashlib.sha256((place / "manifest.json").read_bytes()).hexdigest()
+            self._ledger.charge(account, Pure(0), key=SEAL + identity, what=print_)
+        except LedgerError as error:
+            if self._ledger.find(SEAL + identity) is None:
+                raise
+            raise Damaged(
+                f"The answer in {place} is not the one that was given, by the ledger's seal.",
+                hint="Restore the workspace from a copy.",
+            ) from error
+        return release
+
+    def keep(self, identity: str, release: Release[pa.Table]) -> None:
+        """Keep an answer, unless somebody was faster: then theirs stays."""
+        place = self._folder / identity
+        try:
+            with TemporaryDirectory(prefix=".discreet-", dir=self._folder) as scratch:
+                settle(release.save(Path(scratch) / identity), place)
+        except (OSError, BadInput) as error:
+            if not place.is_dir():
+                raise EngineError(
+                    f"The answer could not be kept in {self._folder}, and so it is not given: {error}.",
+                    hint="Make room there, and ask again: it is charged once.",
+                ) from error
+
+    def place(self, identity: str) -> Path:
+        """Where an answer is."""
+        return self._folder / identity
+
+    def receipts(self) -> Iterator[Receipt]:
+        """The receipts of all answers that were given."""
+        for place in sorted(self._folder.iterdir()):
+            if not place.name.startswith(".") and (receipt := Release.load(place).receipt) is not None:
+                yield receipt

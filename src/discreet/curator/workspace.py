@@ -1,0 +1,230 @@
+"""A workspace: the folder in which a curator keeps what it needs to answer, made all at once or not at all.
+
+    workspace.toml              the tables, and where the ledger is
+    tables/visits/card.toml     the card a table was registered with, as far as questions need it
+    tables/visits/twin.parquet  its bounded twin (that of a database's table is in the database)
+    ledger.db                   what was spent, by whom, on what; unless it is in PostgreSQL
+    releases/                   every answer that was given
+
+Who may ask what is not in these files but in the ledger: an account ``visits/ann`` lets ann ask visits.
+``workspace.toml`` is written once, and holds no password.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import time
+import tomllib
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, TypeAlias
+
+from discreet.core import toml
+from discreet.core.card import Card
+from discreet.core.cardfile import dump_cards, load_card, load_cards
+from discreet.core.document import fields
+from discreet.core.table import Table
+from discreet.curator.durable import settle
+from discreet.curator.twin import bounded, write_parquet
+from discreet.engines.address import parse_address, shown
+from discreet.engines.duckdb import DuckDB
+from discreet.engines.read import read
+from discreet.errors import BadInput, Damaged, NotFound
+
+FORMAT = 1
+LEDGER = "ledger.db"
+Given: TypeAlias = tuple[Any, Card | str | Path]
+"""A source, as ``read`` takes it, and its card."""
+_FILE = "workspace.toml"
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,39}")
+_SECRET = re.compile(r"://[^/?@]*:[^@]+@|[?&;/](password|sslpassword|token)=", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class Registered:
+    """A table of a workspace, as ``workspace.toml`` has it."""
+
+    source: str
+    """Where the rows came from, for people."""
+    twin: str
+    """Where the bounded twin is: a file in the workspace, or the address of a table."""
+    id: str
+    """This twin's, and no other's: answers are kept under it."""
+    card: str
+    """The SHA-256 of the card it was cut by."""
+    rows: str
+    """The SHA-256 of the twin's file; empty if it is in a database."""
+
+
+@dataclass(frozen=True)
+class Workspace:
+    """What ``workspace.toml`` says, and where it is."""
+
+    folder: Path
+    ledger: str
+    """``ledger.db`` in the folder, or an address."""
+    tables: Mapping[str, Registered]
+
+    @property
+    def releases(self) -> Path:
+        """Where answers are kept."""
+        return self.folder / "releases"
+
+    @property
+    def ledger_place(self) -> str:
+        """Where the ledger is, to open it."""
+        return self.ledger if parse_address(self.ledger) else str(self.folder / self.ledger)
+
+    def card(self, name: str) -> Card:
+        """The card a table was registered with; an error if it is not the same any more."""
+        path = self.folder / "tables" / name / "card.toml"
+        if not path.is_file() or _digest(path.read_bytes()) != self.tables[name].card:
+            raise Damaged(
+                f"The card of {name} in {self.folder} is not the one its twin was cut by.",
+                hint="Put it back as it was. To ask under another card, make a new workspace.",
+            )
+        return load_card(path, name)
+
+    def open(self, name: str) -> Table:
+        """The bounded twin of a table."""
+        card, twin = self.card(name), self.tables[name].twin
+        if parse_address(twin) is None:
+            twin = str(self.folder / twin)
+            if not Path(twin).is_file():
+                raise Damaged(f"The twin of {name} is missing: {twin}.", hint="Restore it from a copy.")
+        return read(twin, card)
+
+    def require_twins(self) -> None:
+        """An error if a twin in the folder is not the one that was cut."""
+        for name, one in self.tables.items():
+            if one.rows and _file_digest(self.folder / one.twin) != one.rows:
+                raise Damaged(f"The twin of {name} is not the one that was cut.", hint="Restore it from a copy.")
+
+
+@contextmanager
+def new_workspace(folder: Path, tables: Mapping[str, Given], ledger: str | None) -> Iterator[Workspace]:
+    """Register tables in a folder that gets its name when the block ends well; else nothing is left of it."""
+    folder = folder.absolute()
+    _require_free(folder)
+    _require_names(tables)
+    if ledger is not None:
+        _require_no_secret(ledger)
+    with TemporaryDirectory(prefix=".discreet-", dir=folder.parent) as scratch:
+        made = Path(scratch) / folder.name
+        (made / "releases").mkdir(parents=True)
+        found = {name: _register(name, source, card, made) for name, (source, card) in tables.items()}
+        workspace = Workspace(made, ledger or LEDGER, found)
+        said = {"format": FORMAT, "ledger": workspace.ledger, "tables": {n: asdict(one) for n, one in found.items()}}
+        (made / _FILE).write_text(toml.dump(said), encoding="utf-8", newline="\n")
+        yield workspace
+        try:
+            settle(made, folder)
+        except OSError as error:
+            raise BadInput(f"The workspace could not be put at {folder}: {error.strerror}.") from error
+
+
+def open_workspace(folder: Path) -> Workspace:
+    """The workspace in ``folder``."""
+    folder = folder.absolute()
+    file = folder / _FILE
+    if not file.is_file():
+        raise NotFound(f"There is no workspace in {folder}.", hint=f"Make one: discreet workspace init {folder} …")
+    try:
+        said = tomllib.loads(file.read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise Damaged(f"{file} cannot be read: {error}.") from error
+    version = said.get("format")
+    if type(version) is int and version > FORMAT:
+        raise BadInput(
+            f"{folder} has format {version}; this discreet reads formats up to {FORMAT}.",
+            hint="Install a later discreet.",
+        )
+    try:
+        whole = fields(said, _FILE, format=int, ledger=str, tables=dict)
+        kinds: dict[str, type] = dict.fromkeys(("source", "twin", "id", "card", "rows"), str)
+        tables = {name: Registered(**fields(one, name, **kinds)) for name, one in whole["tables"].items()}
+    except BadInput as error:
+        raise Damaged(f"{file} is not as it was written: {error}", hint="Restore it from a copy.") from error
+    workspace = Workspace(folder, whole["ledger"], tables)
+    if not tables or not workspace.releases.is_dir():
+        raise Damaged(f"{folder} is not whole: tables or releases are missing.", hint="Restore it from a copy.")
+    return workspace
+
+
+def _register(name: str, source: Any, card: Card | str | Path, folder: Path) -> Registered:
+    """Cut the twin of a table, and keep it with its card."""
+    if isinstance(source, str):
+        _require_no_secret(source)
+    table = read(source, _card(name, source, card))
+    twin = bounded(table)
+    where = shown(str(source)) if isinstance(source, str | Path) else f"{type(source).__name__} in memory"
+    text = dump_cards([twin.card])
+    identity = _digest(f"{name}\n{where}\n{text}\n{time.time_ns()}".encode())[:16]
+    place = folder / "tables" / name
+    place.mkdir(parents=True)
+    (place / "card.toml").write_text(text, encoding="utf-8", newline="\n")
+    kept, print_ = f"tables/{name}/twin.parquet", ""
+    if isinstance(table.engine, DuckDB):
+        write_parquet(twin, folder / kept)
+        print_ = _file_digest(folder / kept)
+        table.engine.close()
+    else:
+        address = parse_address(source) if isinstance(source, str) else None
+        if address is None:
+            raise BadInput(
+                f"{name} is a Spark data frame, which nobody could open again tomorrow.",
+                hint="Save it as a table and give its address, or as Parquet and give the file.",
+            )
+        stored = f"discreet_{name}_{identity}".lower()
+        table.engine.store(stored, twin.relation)
+        kept = f"{address.database}#{stored}"
+    return Registered(where, kept, identity, _digest(text.encode()), print_)
+
+
+def _card(name: str, source: Any, given: Card | str | Path) -> Card:
+    """The card for a table: of several in a file the one that has the table's name, or its source's."""
+    if isinstance(given, str | Path):
+        file = "" if not isinstance(source, str | Path) else Path(str(source)).name.partition(".")[0]
+        given = load_card(given, name if name in load_cards(given) else None, default=file)
+    return replace(given, name=name)
+
+
+def _require_free(folder: Path) -> None:
+    if folder.exists() and not (folder.is_dir() and not any(folder.iterdir())):
+        raise BadInput(f"{folder} exists and is not an empty folder.", hint="Name a new folder for the workspace.")
+    if not folder.parent.is_dir():
+        raise NotFound(f"There is no folder {folder.parent} to put {folder.name} in.")
+
+
+def _require_names(tables: Mapping[str, Given]) -> None:
+    if not tables:
+        raise BadInput("A workspace needs a table to ask about.")
+    for name in tables:
+        if not _NAME.fullmatch(name):
+            raise BadInput(
+                f"{name!r} cannot be a table's name.",
+                hint="Use up to 40 letters, digits and underscores, no digit first.",
+            )
+    if len({name.lower() for name in tables}) < len(tables):
+        raise BadInput("Two tables have the same name; SQL does not tell case apart.")
+
+
+def _require_no_secret(address: str) -> None:
+    if parse_address(address) is not None and _SECRET.search(address):
+        raise BadInput(
+            f"The address {shown(address)} holds a password or a token, which would be written to {_FILE}.",
+            hint="Leave it out; for PostgreSQL set PGPASSWORD, or put it into a .pgpass file.",
+        )
+
+
+def _file_digest(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _digest(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()

@@ -1,0 +1,67 @@
+"""The worked cases that concern asking: sensitivities, prices, and what a question costs."""
+
+from fractions import Fraction
+
+import pytest
+
+from discreet import samples
+from discreet.ask.answer import answer, price
+from discreet.ask.plan import plan
+from discreet.core.loss import Pure, sequential
+from discreet.noise.grid import GridLaplace
+from discreet.noise.laplace import DiscreteLaplace
+
+
+def measured(text, table):
+    """What one unit can change each measure by, in the figure's own unit."""
+    made = plan(text, {table.card.name: table})
+    return [measure.most * measure.step for measure in made.measures.values()]
+
+
+def test_a_count_has_sensitivity_1_and_the_sum_of_drug_x_has_4():
+    trial = samples.drug_trial()
+    assert measured("SELECT COUNT(*) FROM drug_trial", trial) == [1]
+    (drug,) = measured("SELECT SUM(drug_x) FROM drug_trial", trial)
+    assert drug == pytest.approx(4, rel=1e-6)
+    assert drug >= 4
+
+
+@pytest.mark.parametrize(("records", "scale"), [(5, 19_800), (10**6, Fraction(99, 1000))])
+def test_the_mean_of_salaries_needs_noise_by_how_many_there_are(records, scale):
+    sensitivity = Fraction(100_000 - 1_000, records)
+    assert sensitivity == scale
+    grid = Fraction(1, 1000)
+    noise = GridLaplace.for_loss(Pure(1), sensitivity, grid)
+    assert noise.noise.scale * grid == pytest.approx(float(scale), rel=0.02)
+
+
+def test_laplace_noise_is_rarely_beyond_sensitivity_over_epsilon_times_ln_1_over_beta():
+    noise = DiscreteLaplace.for_loss(Pure("0.1"), 1)
+    assert noise.error("0.05") == pytest.approx(10 * 2.9957, abs=1)
+
+
+def test_eight_prefix_questions_cost_eight_epsilon_and_one_grouped_question_one():
+    bits = samples.bits()
+    prefixes = [f"SELECT COUNT(*) FROM bits WHERE 4 * D1 + 2 * D2 + D3 <= {top}" for top in range(8)]
+    tables = {"bits": bits}
+    epsilon = Fraction(1, 2)
+    prices = [price(plan(text, tables), epsilon) for text in prefixes]
+    assert sequential(one.loss for one in prices) == Pure(8 * epsilon)
+    histogram = plan("SELECT D1, D2, D3, COUNT(*) AS n FROM bits GROUP BY D1, D2, D3", tables)
+    once = price(histogram, epsilon)
+    assert once.loss == Pure(epsilon)
+    found = answer(histogram, once, bits)
+    assert found.num_rows == 8, "every declared group is there, those without rows too"
+
+
+def test_an_average_gives_ms_rich_away_without_noise_and_not_with():
+    poor, rich = samples.psychiatric(), samples.psychiatric(rich=True)
+    text = f"SELECT AVG({poor.columns[-1]}) AS mean FROM {poor.card.name}"
+    made = plan(text, {poor.card.name: poor})
+    paid = price(made, 1)
+    low, high = (float(end) for end in next(iter(made.figures.values())).within)
+    for table in (poor, rich):
+        (mean,) = answer(made, paid, table)["mean"].to_pylist()
+        assert low <= mean <= high
+    noise = max(measure.most * measure.step for measure in made.measures.values())
+    assert noise >= (high - low) / 2, "one person can move the sum by half the bounds, and the noise hides that"

@@ -1,0 +1,144 @@
+"""Asking as a person does it: in a process of its own, in an empty folder."""
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+CSV = "patient,city,income\n" + "".join(f"{n % 400},{('Rome', 'Milan')[n % 2]},{n % 90}\n" for n in range(1000))
+CARD = """
+[tables.visits]
+unit = "patient"
+rows_per_unit = 2
+
+[tables.visits.columns.patient]
+kind = "integer"
+role = "identifier"
+
+[tables.visits.columns.city]
+kind = "text"
+role = "quasi"
+categories = ["Rome", "Milan", "Turin"]
+
+[tables.visits.columns.income]
+kind = "integer"
+role = "sensitive"
+bounds = [0, 100]
+"""
+COUNT = "SELECT COUNT(*) AS n FROM visits"
+
+
+@pytest.fixture
+def run(tmp_path):
+    (tmp_path / "visits.csv").write_text(CSV)
+    (tmp_path / "visits.toml").write_text(CARD)
+
+    def run(*words, code=0):
+        found = subprocess.run(
+            [sys.executable, "-m", "discreet.cli", *words],
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            check=False,
+            env={**os.environ, "COLUMNS": "140"},
+        )
+        assert found.returncode == code, found.stdout + found.stderr
+        assert "Traceback" not in found.stderr
+        return found.stdout if code == 0 else found.stderr
+
+    return run
+
+
+@pytest.fixture
+def clinic(run):
+    made = ("--table", "visits=visits.csv", "--card", "visits.toml", "--budget", "epsilon=3, delta=1e-6")
+    run("workspace", "init", "clinic", *made)
+    return run
+
+
+def test_a_clinic_is_made_asked_and_accounted_for(clinic):
+    shown = json.loads(clinic("workspace", "show", "clinic", "--json"))
+    assert shown["visits"]["columns"] == ["patient", "city", "income"]
+    assert shown["visits"]["analysts"] == ["analyst"]
+    asked = ("ask", "clinic", "SELECT city, COUNT(*) AS n FROM visits GROUP BY city", "--epsilon", "0.5")
+    assert "This would cost ε = 0.5" in clinic(*asked, "--dry-run")
+    said = clinic(*asked)
+    assert "Turin" in said
+    assert "±" in said
+    assert "It cost ε = 0.5. Left: ε = 2.5" in said
+    again = json.loads(clinic(*asked, "--json"))
+    assert again["free"]
+    assert again["loss"] == {"kind": "pure", "epsilon": "1/2"}
+    assert len(again["rows"]) == 3
+    spent = clinic("budget", "clinic")
+    assert "SELECT city" in spent
+    assert "seal" not in spent
+    assert spent == clinic("budget", "show", "clinic")
+    figures = json.loads(clinic("budget", "clinic", "--json"))
+    assert [one["questions"] for one in figures["charges"]] == [[asked[2]]]
+    assert "all sound" in clinic("budget", "verify", "clinic")
+
+
+def test_too_much_is_refused_with_what_is_left(clinic):
+    said = clinic("ask", "clinic", COUNT, "--epsilon", "4", code=3)
+    assert "ε = 4 was asked, ε = 3 is left" in said
+    clinic("ask", "clinic", COUNT, "--epsilon", "3")
+
+
+def test_an_error_finds_its_epsilon(clinic):
+    found = json.loads(clinic("ask", "clinic", COUNT, "--error", "50", "--json"))
+    assert found["rows"][0]["n_error"] <= 50
+    assert "per cent" in clinic("ask", "clinic", COUNT, "--error", "5% at 95%", code=1)
+    shown = json.loads(
+        clinic("ask", "clinic", COUNT, "--error", "5% at 95%", "--expect", "1000", "--dry-run", "--json")
+    )
+    assert shown["answered"]
+
+
+def test_a_batch_is_asked_at_once(clinic, tmp_path):
+    (tmp_path / "questions.sql").write_text(f"{COUNT}; -- one\nSELECT SUM(income) AS s FROM visits;\n")
+    quotes = json.loads(clinic("ask", "clinic", "--batch", "questions.sql", "--epsilon", "1", "--dry-run", "--json"))
+    assert [one["loss"]["epsilon"] for one in quotes] == ["1/2", "1/2"]
+    clinic("ask", "clinic", "--batch", "questions.sql", "--epsilon", "1")
+    assert len(json.loads(clinic("budget", "clinic", "--json"))["charges"]) == 1
+
+
+def test_an_analyst_has_a_budget(clinic):
+    clinic("workspace", "add-analyst", "clinic", "ann", "--budget", "epsilon=1")
+    assert "visits/ann" in clinic("ask", "clinic", COUNT, "--epsilon", "2", "--analyst", "ann", code=3)
+    assert "bob may ask about nothing" in clinic("ask", "clinic", COUNT, "--epsilon", "1", "--analyst", "bob", code=3)
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("ask", "clinic", "--epsilon", "1"), "Give a question"),
+        (("ask", "clinic", COUNT), "--epsilon"),
+        (("ask", "clinic", COUNT, "--epsilon", "1", "--error", "5"), "--epsilon"),
+        (("ask", "clinic", "SELECT * FROM visits", "--epsilon", "1"), "asks for rows"),
+        (("ask", "clinic", "--batch", "none.sql", "--epsilon", "1"), "no file"),
+        (("ask", "nowhere", COUNT, "--epsilon", "1"), "no workspace"),
+        (("workspace", "add-analyst", "clinic", "ann", "--budget", "3"), "no budget"),
+        (("budget", "advise"), "Give an --epsilon"),
+        (("budget", "advise", "--among", "4"), "belong together"),
+    ],
+)
+def test_wrong_use_says_what_is_right(clinic, words, said):
+    assert said in clinic(*words, code=1)
+
+
+def test_advice_explains_and_chooses(run):
+    assert "73.1%" in run("budget", "advise", "--epsilon", "1")
+    chosen = run(
+        "budget", "advise", "--among", "4", "--risk", "1/3", "--sensitivity", "17/6", "--spread", "3", "--json"
+    )
+    assert round(json.loads(chosen)["largest_epsilon"], 4) == 0.3829
+
+
+def test_tables_and_cards_must_match(run):
+    given = ("workspace", "init", "clinic", "--budget", "epsilon=1", "--card", "visits.toml")
+    assert "NAME=DATA" in run(*given, "--table", "visits.csv", code=1)
+    assert "cards" in run(*given, *["--table", "a=visits.csv"] * 3, "--card", "visits.toml", code=1)
+    assert "same name" in run(*given, *["--table", "a=visits.csv"] * 2, code=1)

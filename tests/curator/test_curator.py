@@ -1,0 +1,315 @@
+"""The one door: what is charged, what is given, and what a crash leaves."""
+
+import shutil
+import signal
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+from tests.curator.clinics import BUDGET, CARD, CITIES, COUNT, clinic, visits
+
+from discreet.budget.lines import Charged
+from discreet.core.card import Card, Column
+from discreet.core.kind import Kind
+from discreet.core.loss import Approximate, Pure
+from discreet.core.release import Release
+from discreet.core.statement import Evidence
+from discreet.curator.curator import Curator
+from discreet.engines.duckdb import DuckDB
+from discreet.errors import BadInput, BadQuery, BudgetExceeded, Damaged, EngineError, LedgerError, Refused
+
+ROOT = Path(__file__).parents[2]
+
+
+class Failing(DuckDB):
+    def fetch(self, query):
+        raise EngineError("somebody's secret")
+
+
+class Overflowing(DuckDB):
+    def fetch(self, query):
+        raise OverflowError("somebody's secret")
+
+
+def charges(curator):
+    return [one.entry for one in curator.ledger.lines() if isinstance(one.entry, Charged) and one.entry.loss != Pure(0)]
+
+
+def worker(folder, *words):
+    return subprocess.Popen(
+        [sys.executable, "-m", "tests.curator.worker", str(folder), *words],
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def with_engine(curator, engine):
+    curator.price(COUNT, epsilon=1)
+    curator._opened["visits"] = replace(curator._opened["visits"], engine=engine)
+
+
+def test_a_question_is_answered_charged_and_kept(tmp_path):
+    with clinic(tmp_path / "clinic") as curator:
+        answer = curator.ask(CITIES, epsilon="0.5")
+        assert answer.table.column_names == ["city", "n", "income", "n_error", "income_error"]
+        assert answer.table["city"].to_pylist() == ["Rome", "Milan", "Turin"]
+        assert answer.price == Pure("0.5")
+        assert answer.left.analyst == answer.left.table == Approximate("2.5", "1e-6")
+        assert not answer.free
+        assert answer.statement.unit == "patient"
+        assert answer.statement.evidence is Evidence.PROVED
+        assert answer.release.receipt.account == "visits/analyst"
+        assert answer.release.private
+        assert answer.release.recipe.parameters["question"] == CITIES
+        assert "It cost ε = 0.5" in str(answer)
+        assert "It cost ε = 0.5" in answer._repr_html_()
+        (kept,) = (tmp_path / "clinic" / "releases").iterdir()
+        assert Release.load(kept).payload.equals(answer.table)
+        assert curator.verify().sound
+
+
+def test_figures_are_near_the_truth(tmp_path):
+    with clinic(tmp_path / "clinic", budget=Pure(2000)) as curator:
+        answer = curator.ask(CITIES, epsilon=1000).table.to_pylist()
+    assert [row["n"] for row in answer] == [334, 334, 332], "two visits of everybody; an epsilon that hides nothing"
+
+
+def test_the_same_question_again_is_free_and_identical_for_everybody_who_may_ask(tmp_path):
+    with clinic(tmp_path / "clinic") as curator:
+        curator.add_analyst("ann", Pure(1), ["visits"])
+        first = curator.ask(CITIES, epsilon="0.5")
+        for text in (CITIES, CITIES.replace("SELECT", "select  "), f"{CITIES} -- again\n;"):
+            again = curator.ask(text, epsilon=0.5, analyst="ann")
+            assert again.free
+            assert again.table.equals(first.table)
+        assert again.left.analyst == Pure(1)
+        assert len(charges(curator)) == 1
+        assert not curator.ask(CITIES, epsilon="0.25").free, "another epsilon is another answer"
+    with Curator(tmp_path / "clinic") as curator:
+        assert curator.ask(CITIES, epsilon="0.5").table.equals(first.table)
+
+
+def test_what_exceeds_the_budget_is_refused_and_the_workspace_stays_usable(tmp_path):
+    with clinic(tmp_path / "clinic") as curator:
+        curator.ask(COUNT, epsilon=2)
+        with pytest.raises(BudgetExceeded) as refusal:
+            curator.ask(CITIES, epsilon="1.5")
+        assert refusal.value.asked == Pure("1.5")
+        assert refusal.value.left == Pure(1)
+        assert not curator.ask(CITIES, epsilon=1).free
+
+
+def test_an_analysts_own_budget_lies_below_the_tables(tmp_path):
+    with clinic(tmp_path / "clinic", analyst=None) as curator:
+        with pytest.raises(Refused, match="analyst may ask about nothing here"):
+            curator.ask(COUNT, epsilon=1)
+        curator.add_analyst("ann", Pure(1))
+        with pytest.raises(BudgetExceeded, match="visits/ann"):
+            curator.ask(COUNT, epsilon=2, analyst="ann")
+        left = curator.ask(COUNT, epsilon=1, analyst="ann").left
+        assert (left.analyst, left.table) == (Pure(0), Approximate(2, "1e-6"))
+        with pytest.raises(BadInput, match="no slash"):
+            curator.ask(COUNT, epsilon=1, analyst="ann/eve")
+
+
+@pytest.mark.parametrize("engine", [Failing, Overflowing])
+def test_a_failure_is_charged_first_and_tells_nothing(tmp_path, engine):
+    with clinic(tmp_path / "clinic") as curator:
+        with_engine(curator, engine())
+        with pytest.raises(Refused, match="could not be answered; it was charged") as refusal:
+            curator.ask(COUNT, epsilon="0.5")
+        assert "secret" not in str(refusal.value)
+        assert refusal.value.__suppress_context__
+        assert [one.loss for one in charges(curator)] == [Pure("0.5")]
+        assert not list((tmp_path / "clinic" / "releases").iterdir())
+
+
+@pytest.mark.parametrize("where", ["charge", "save"])
+def test_killed_after_the_charge_a_retry_is_charged_once(tmp_path, where):
+    clinic(tmp_path / "clinic").close()
+    dead = worker(tmp_path / "clinic", "die", where)
+    assert dead.wait() == -signal.SIGKILL, dead.stderr.read()
+    dead.communicate()
+    with Curator(tmp_path / "clinic") as curator:
+        assert [one.loss for one in charges(curator)] == [Pure("0.5")]
+        answer = curator.ask(COUNT, epsilon="0.5")
+        assert len(charges(curator)) == 1
+        assert curator.ask(COUNT, epsilon="0.5").table.equals(answer.table)
+        assert curator.verify().sound
+
+
+def test_a_key_stands_for_one_question(tmp_path):
+    with clinic(tmp_path / "clinic") as curator:
+        with_engine(curator, Failing())
+        with pytest.raises(Refused, match="charged"):
+            curator.ask(COUNT, epsilon=1, key="monday")
+        del curator._opened["visits"]
+        with pytest.raises(LedgerError, match="used for another charge"):
+            curator.ask(CITIES, epsilon=1, key="monday")
+        curator.ask(COUNT, epsilon=1, key="monday")
+        assert len(charges(curator)) == 1
+
+
+def test_two_processes_never_spend_more_than_there_is(tmp_path):
+    clinic(tmp_path / "clinic", budget=Pure(2)).close()
+    both = [worker(tmp_path / "clinic", "ask", which) for which in ("a", "b")]
+    said = [one.communicate()[0].split() for one in both]
+    assert [one.returncode for one in both] == [0, 0]
+    assert sum(words.count("answered") for words in said) == 20
+    with Curator(tmp_path / "clinic") as curator:
+        assert curator.left("visits").table == Pure(0)
+        assert curator.verify().sound
+
+
+def test_rivals_get_one_answer_between_them(tmp_path):
+    with clinic(tmp_path / "clinic") as curator, ThreadPoolExecutor(8) as pool:
+        answers = list(pool.map(lambda _: curator.ask(CITIES, epsilon="0.5").table, range(8)))
+        assert all(one.equals(answers[0]) for one in answers)
+        assert len(charges(curator)) == 1
+
+
+def test_an_answer_that_is_gone_is_not_answered_again(tmp_path):
+    with clinic(tmp_path / "clinic") as curator:
+        curator.ask(COUNT, epsilon=1)
+        (kept,) = (tmp_path / "clinic" / "releases").iterdir()
+        shutil.rmtree(kept)
+        with pytest.raises(Damaged, match="was answered, and the answer is no longer"):
+            curator.ask(COUNT, epsilon=1)
+
+
+def test_a_copy_with_the_same_ledger_gives_no_second_answer(tmp_path):
+    """At an epsilon at which two answers are hardly ever the same."""
+    clinic(tmp_path / "clinic").close()
+    shutil.copytree(tmp_path / "clinic", tmp_path / "copy")
+    for name in ("ledger.db", "ledger.db-wal", "ledger.db-shm"):
+        (tmp_path / "copy" / name).unlink(missing_ok=True)
+    (tmp_path / "copy" / "ledger.db").symlink_to(tmp_path / "clinic" / "ledger.db")
+    with Curator(tmp_path / "clinic") as one, Curator(tmp_path / "copy") as other:
+        question = other._pose(COUNT, "1e-6", 0, "analyst")
+        receipt = other._charge("visits/analyst", f"ask analyst: {question.identity}", [question])
+        made = other._made(question, receipt)  # computed at the same time, and not given yet
+        one.ask(COUNT, epsilon="1e-6")
+        other._store.keep(question.identity, made)
+        with pytest.raises(Damaged, match="not the one that was given"):
+            other.ask(COUNT, epsilon="1e-6")
+
+
+def test_a_batch_is_one_charge_for_what_is_new(tmp_path):
+    with clinic(tmp_path / "clinic") as curator:
+        count, cities, again = curator.ask_all([COUNT, CITIES, COUNT], epsilon="1.5")
+        assert [one.loss for one in charges(curator)] == [Pure(1)], "two different questions at a third each of 1.5"
+        assert count.table.equals(again.table)
+        assert cities.price == Pure("0.5")
+        assert cities.release.receipt.loss == Pure(1)
+        assert curator.ask(CITIES, epsilon="0.5").free
+        with pytest.raises(BudgetExceeded):
+            curator.ask_all([COUNT, "SELECT SUM(income) AS s FROM visits"], epsilon=9)
+        assert len(charges(curator)) == 1
+        with pytest.raises(BadInput, match="no question"):
+            curator.ask_all([], epsilon=1)
+
+
+def test_a_batch_that_died_half_way_is_charged_once(tmp_path):
+    asked = [COUNT, CITIES]
+    with clinic(tmp_path / "clinic") as curator:
+        made = curator._made
+        curator._made = lambda question, receipt: (
+            (with_engine(curator, Failing()) if question.text == CITIES else None) or made(question, receipt)
+        )
+        with pytest.raises(Refused, match="charged"):
+            curator.ask_all(asked, epsilon=1)
+    with Curator(tmp_path / "clinic") as curator:
+        first, second = curator.ask_all(asked, epsilon=1)
+        assert (first.free, second.free) == (True, False)
+        assert [one.loss for one in charges(curator)] == [Pure(1)]
+
+
+def test_a_key_cannot_be_made_to_pay_for_a_batch(tmp_path):
+    """The key of a batch is known to whoever asks it; a cheap question under that key must not pay for it."""
+    with clinic(tmp_path / "clinic") as curator:
+        batch = [COUNT, CITIES]
+        curator.ask_all(batch, epsilon=1)
+        (paid,) = charges(curator)
+    with clinic(tmp_path / "other") as curator:
+        for key in (paid.key, paid.key.removeprefix("batch analyst: "), f"batch analyst: {paid.key}"):
+            curator.ask(f"SELECT COUNT(*) AS c{len(key)} FROM visits", epsilon="0.01", key=key)
+        curator.ask_all(batch, epsilon=1)
+        assert charges(curator)[-1].loss == Pure(1)
+
+
+def test_a_dry_run_says_price_and_errors_and_touches_nothing(tmp_path):
+    with clinic(tmp_path / "clinic") as curator:
+        with_engine(curator, Failing())
+        quote = curator.price(CITIES, epsilon="0.5")
+        assert quote.loss == Pure("0.5")
+        assert quote.errors["n"] > 0
+        assert quote.errors["income"] is None
+        assert 0 < curator.price(CITIES, epsilon="0.5", rows=1000).errors["income"] < 1000
+        assert not quote.answered
+        assert "This would cost ε = 0.5" in str(quote)
+        assert not charges(curator)
+
+
+def test_the_errors_of_a_dry_run_are_those_of_the_answer(tmp_path):
+    with clinic(tmp_path / "clinic") as curator:
+        said = curator.price(CITIES, epsilon=2).errors["n"]
+        assert set(curator.ask(CITIES, epsilon=2).table["n_error"].to_pylist()) == {said}
+        assert curator.price(CITIES, epsilon=2).answered
+
+
+def test_the_smallest_epsilon_for_an_error(tmp_path):
+    with clinic(tmp_path / "clinic") as curator:
+        found = curator.epsilon_for(COUNT, 50)
+        assert curator.price(COUNT, epsilon=found).errors["n"] <= 50
+        assert curator.price(COUNT, epsilon=found - Fraction(1, 1000)).errors["n"] > 50
+        assert curator.epsilon_for(COUNT, "5% at 95%", expect=1000) == found
+        assert curator.epsilon_for(CITIES, 100, rows=300) > found
+        with pytest.raises(BadInput, match="per cent"):
+            curator.epsilon_for(COUNT, "5%")
+        with pytest.raises(BadInput, match="income has no error"):
+            curator.epsilon_for(CITIES, 100)
+        with pytest.raises(BadInput, match="No epsilon"):
+            curator.epsilon_for("SELECT SUM(income) AS s FROM visits", "0.000001")
+
+
+def test_groups_that_are_not_declared_take_a_delta(tmp_path):
+    with clinic(tmp_path / "clinic") as curator:
+        streets = "SELECT street, COUNT(*) AS n FROM visits GROUP BY street"
+        with pytest.raises(BadInput, match="delta"):
+            curator.ask(streets, epsilon=1)
+        assert curator.ask(streets, epsilon=1, delta="1e-7").price == Approximate(1, "1e-7")
+
+
+def test_only_tables_one_may_ask_can_be_asked(tmp_path):
+    tables = {"visits": (visits(), CARD), "staff": (visits(), CARD)}
+    with Curator.create(tmp_path / "clinic", tables, BUDGET, analyst=None) as curator:
+        curator.add_analyst("ann", Pure(1), ["visits"])
+        curator.ask(COUNT, epsilon="0.1", analyst="ann")
+        with pytest.raises(BadQuery, match="no table 'staff'"):
+            curator.ask("SELECT COUNT(*) AS n FROM staff", epsilon="0.1", analyst="ann")
+        curator.add_analyst("bob", Pure(1))
+        with pytest.raises(BadQuery, match="one table"):
+            curator.ask_all([COUNT, "SELECT COUNT(*) AS n FROM staff"], epsilon="0.1", analyst="bob")
+
+
+@pytest.mark.parametrize(
+    "text", ["SELECT COUNT(*) AS n FROM visits WHERE city = '\ud800'", "SELECT", "", "DROP TABLE visits"]
+)
+def test_what_is_no_question_is_refused_and_not_charged(tmp_path, text):
+    with clinic(tmp_path / "clinic") as curator:
+        with pytest.raises(BadQuery):
+            curator.ask(text, epsilon=1)
+        assert not charges(curator)
+
+
+def test_a_card_read_off_the_data_is_refused(tmp_path):
+    guessed = Column("income", Kind.REAL, bounds=(0.0, 9.0), from_data=("bounds",))
+    with pytest.raises(Refused, match="read off the data"):
+        Curator.create(tmp_path / "clinic", {"visits": (visits(), Card("visits", (guessed,)))}, BUDGET)
+    assert not list(tmp_path.iterdir()), "all or nothing"

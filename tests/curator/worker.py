@@ -1,0 +1,42 @@
+"""A process that asks: `worker.py FOLDER ask N` asks N questions of its own; `… die WHERE` is killed on the way."""
+
+import os
+import signal
+import sys
+from dataclasses import replace
+
+from tests.curator.clinics import COUNT
+
+from discreet.curator import store
+from discreet.curator.curator import Curator
+from discreet.engines.duckdb import DuckDB
+from discreet.errors import BudgetExceeded
+
+
+class Deadly(DuckDB):
+    """An engine on which the data is never reached."""
+
+    def fetch(self, query):
+        os.kill(os.getpid(), signal.SIGKILL)
+
+
+def main(folder, what, which):
+    with Curator(folder) as curator:
+        if what == "ask":
+            for number in range(20):
+                try:
+                    curator.ask(f"SELECT COUNT(*) AS c{which}_{number} FROM visits", epsilon="0.1")
+                except BudgetExceeded:
+                    print("refused")
+                else:
+                    print("answered")
+            return
+        if which == "charge":
+            curator.price(COUNT, epsilon="0.5")
+            curator._opened["visits"] = replace(curator._opened["visits"], engine=Deadly())
+        else:
+            store.settle = lambda made, place: (made.rename(place), os.kill(os.getpid(), signal.SIGKILL))
+        curator.ask(COUNT, epsilon="0.5")
+
+
+main(*sys.argv[1:])
