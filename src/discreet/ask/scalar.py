@@ -48,7 +48,9 @@ class _Scalar:
     def __init__(self, columns: Mapping[str, Value]) -> None:
         self._columns = columns
 
-    def of(self, node: exp.Expr) -> Value:
+    def of(self, node: exp.Expr | None) -> Value:
+        if node is None:
+            raise BadQuery("A part of the question is missing.")
         if any(value and key not in _READ for key, value in node.args.items()):
             return self._unknown(node)
         if isinstance(node, _COMPARE):
@@ -195,9 +197,10 @@ class _Scalar:
     def bucket(self, node: exp.WidthBucket) -> Value:
         """Which of ``n`` equal buckets a number is in: 1 to n, 0 below and n + 1 from the end on."""
         value = self._number(node.this)
-        ends = [self.literal(node.args[key]) for key in ("min_value", "max_value", "num_buckets")]
-        (low, _), (high, _), (count, _) = (self._within(end) for end in ends)
-        if not (low < high and count.denominator == 1 and 1 <= count <= _MANY):
+        given = [self._number(node.args.get(key)) for key in ("min_value", "max_value", "num_buckets")]
+        ends = [self._within(end) for end in given]
+        low, high, count = (end[0] for end in ends)
+        if not (all(a == b for a, b in ends) and low < high and count.denominator == 1 and 1 <= count <= _MANY):
             raise BadQuery(f"{_said(node)}: buckets go from a lower to a higher number, and there are 1 to {_MANY:,}.")
         width = (high - low) / count
         place = exp.Floor(this=exp.paren(value.as_double + sql.literal(float(width - low))) / sql.literal(float(width)))
@@ -250,9 +253,9 @@ class _Scalar:
             raise BadQuery(f"{value.name or 'A factor'} is too large or too small to compute with.")
         return value.snapped
 
-    def _number(self, node: exp.Expr) -> Value:
+    def _number(self, node: exp.Expr | None) -> Value:
         value = self.of(node)
-        if not value.number:
+        if node is not None and not value.number:
             raise BadQuery(f"{_said(node)} is {value.kind.value}, not a number.")
         return value
 

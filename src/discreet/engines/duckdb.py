@@ -6,6 +6,7 @@ import itertools
 import shutil
 import tempfile
 import weakref
+from collections.abc import Mapping
 from typing import Any
 
 import duckdb
@@ -50,10 +51,13 @@ class DuckDB:
         empty = exp.select("*").from_(query.subquery("q")).limit(0)
         return self.fetch(empty).schema
 
-    def fetch(self, query: exp.Query) -> pa.Table:
-        """The rows of ``query``."""
+    def fetch(self, query: exp.Query, given: Mapping[str, pa.Table] | None = None) -> pa.Table:
+        """The rows of ``query``, which sees the tables ``given`` for it alone too."""
         with _Translated():
-            return recast_table(self._cursor().sql(query.sql(self.dialect)).to_arrow_table())
+            cursor = self._cursor()
+            for name, data in (given or {}).items():
+                cursor.register(name, data)
+            return recast_table(cursor.sql(query.sql(self.dialect)).to_arrow_table())
 
     def stream(self, query: exp.Query) -> pa.RecordBatchReader:
         """The rows of ``query``, a batch at a time."""

@@ -1,0 +1,166 @@
+"""Counting a stream: exact without noise, within the declared change, with the error known beforehand."""
+
+from __future__ import annotations
+
+import os
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from tests.ask.recording import RecordingGaussian, RecordingLaplace, apart, apart_squared
+from tests.noise.bits import Repeatable
+
+from discreet.ask import continual as module
+from discreet.ask.continual import SquareRootCounter, TreeCounter
+from discreet.core.loss import Concentrated, Pure
+from discreet.errors import BadInput, NoPromise
+from discreet.noise.gaussian import DiscreteGaussian
+from discreet.noise.laplace import DiscreteLaplace
+
+EVENTS = [1, 0, 0, 3, 1, 1, 0, 2, 5, 0, 0, 1, 1, 0, 7, -2, 1]
+STEPS = [1, 2, 3, 7, 8, 17]
+SILENT = [
+    TreeCounter(17, DiscreteLaplace("1/1000")),
+    TreeCounter(17, DiscreteGaussian("1/1000")),
+    SquareRootCounter(17, DiscreteGaussian("1/1000")),
+]
+
+
+@pytest.mark.parametrize("counter", SILENT, ids=str)
+def test_without_noise_the_counts_are_right(counter: TreeCounter | SquareRootCounter) -> None:
+    stream = counter.start()
+    told = [stream.add(x) for x in EVENTS]
+    assert told == pytest.approx(np.cumsum(EVENTS), abs=1e-9)
+    assert stream.step == 17
+
+
+@pytest.mark.parametrize("steps", STEPS)
+def test_an_event_changes_the_trees_counts_by_its_levels_at_most(steps: int) -> None:
+    def record(events: list[int]) -> list[int]:
+        noise = RecordingLaplace(3)
+        stream = TreeCounter(steps, noise).start(Repeatable(1))
+        for x in events:
+            stream.add(x)
+        return noise.seen
+
+    without = EVENTS[:steps]
+    changes = [
+        apart(record(without), record([x + (i == j) for j, x in enumerate(without)])) for i in range(len(without))
+    ]
+    assert max(changes) == TreeCounter(steps, DiscreteLaplace(1)).levels
+
+
+@pytest.mark.parametrize("steps", STEPS)
+def test_an_event_changes_the_weighted_sums_by_the_declared_distance_at_most(steps: int) -> None:
+    def record(events: list[int]) -> list[int]:
+        noise = RecordingGaussian(9)
+        stream = SquareRootCounter(steps, noise).start(Repeatable(1))
+        for x in events:
+            stream.add(x)
+        return noise.seen
+
+    without = EVENTS[:steps]
+    claim = 2 * SquareRootCounter(steps, DiscreteGaussian(1)).loss().rho
+    changes = [
+        apart_squared(record(without), record([x + (i == j) for j, x in enumerate(without)]))
+        for i in range(len(without))
+    ]
+    assert max(changes) == changes[0] == claim
+    twice = [x + (i in (0, 1)) for i, x in enumerate(without)]
+    assert apart_squared(record(without), record(twice)) <= 4 * claim
+
+
+def test_the_loss_is_known_beforehand() -> None:
+    assert TreeCounter.for_loss(Pure(1), 1000).loss() == Pure(1)
+    assert TreeCounter.for_loss(Pure(1), 1000, 3).loss(3) == Pure(1)
+    assert TreeCounter.for_loss(Pure(1), 1000).noise == DiscreteLaplace(10)
+    assert TreeCounter.for_loss(Concentrated("1/2"), 1000, 3).loss(3) == Concentrated("1/2")
+    assert SquareRootCounter.for_loss(Concentrated("1/2"), 1000, 3).loss(3) == Concentrated("1/2")
+    assert SquareRootCounter.for_loss(Concentrated("1/2"), 1000).loss(2) == Concentrated(2)
+
+
+def test_the_weights_square_to_prefix_sums() -> None:
+    weights = module._weights(200) / 2**20
+    assert np.convolve(weights, weights)[:200] == pytest.approx(np.ones(200), rel=1e-3)
+    assert weights[:4] == pytest.approx([1, 1 / 2, 3 / 8, 5 / 16])
+
+
+@pytest.mark.parametrize("step", [1, 2, 3, 50, 63, 64])
+def test_the_variance_is_that_of_the_linear_map_from_noise_to_counts(step: int) -> None:
+    square = SquareRootCounter.for_loss(Concentrated(1), 64)
+    weights = module._weights(64).astype(float)
+    g = np.array([[weights[i - j] if i >= j else 0.0 for j in range(64)] for i in range(64)])
+    to_counts = np.tril(np.ones((64, 64))) @ np.linalg.inv(g)
+    assert square.variance(step) == pytest.approx((to_counts[step - 1] ** 2).sum() * square.noise.variance, rel=1e-3)
+    tree = TreeCounter.for_loss(Pure(1), 64)
+    assert tree.variance(step) == pytest.approx(bin(step).count("1") * tree.noise.variance)
+
+
+@pytest.mark.parametrize("steps", [16, 1000, 20_000])
+def test_the_square_root_has_less_noise_than_the_tree(steps: int) -> None:
+    square = SquareRootCounter.for_loss(Concentrated("1/2"), steps)
+    tree = TreeCounter.for_loss(Concentrated("1/2"), steps)
+    most = 2 ** (steps.bit_length() - 1) - 1
+    assert square.variance(steps) < tree.variance(most) / 2
+    assert square.error("1/20", steps) < tree.error("1/20", most) / 1.4
+
+
+def test_the_error_holds_where_the_law_is_known() -> None:
+    tree = TreeCounter.for_loss(Pure(1), 7)
+    assert tree.noise.tail(int(tree.error("1/100", 4))) <= Fraction(1, 100)
+    square = SquareRootCounter.for_loss(Concentrated(1), 7)
+    assert square.noise.tail(int(square.error("1/100", 1) * 2**20)) <= Fraction(1, 100)
+
+
+def test_a_step_too_large_for_the_sums_is_cut() -> None:
+    stream = SquareRootCounter(4, DiscreteGaussian("1/1000")).start()
+    assert [stream.add(10**30) for _ in range(4)] == pytest.approx(np.arange(1, 5) * (2**62 // (2**20 * 35 // 16)))
+
+
+def test_the_tree_remembers_little() -> None:
+    stream = TreeCounter.for_loss(Pure(1), 5000).start(Repeatable(1))
+    for _ in range(4095):
+        stream.add(1)
+    assert isinstance(stream, module._TreeStream)
+    assert len(stream._stretches) == 12
+
+
+@pytest.mark.parametrize("counter", SILENT, ids=str)
+def test_a_stream_ends_when_it_was_declared_to(counter: TreeCounter | SquareRootCounter) -> None:
+    stream = counter.start()
+    for x in EVENTS:
+        stream.add(x)
+    with pytest.raises(NoPromise, match="declared to have 17 steps"):
+        stream.add(1)
+    with pytest.raises(BadInput, match="no step 18"):
+        counter.variance(18)
+
+
+@pytest.mark.parametrize("counter", SILENT, ids=str)
+def test_a_stream_copied_to_another_process_tells_nothing(counter: TreeCounter | SquareRootCounter) -> None:
+    stream = counter.start()
+    reading, writing = os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            stream.add(1)
+        except NoPromise:
+            os.write(writing, b"refused")
+        os._exit(0)
+    os.waitpid(child, 0)
+    os.close(writing)
+    assert os.read(reading, 100) == b"refused"
+    os.close(reading)
+    stream.add(1)
+
+
+def test_what_makes_no_sense_is_refused() -> None:
+    with pytest.raises(BadInput, match="whole number of events"):
+        SILENT[0].start().add(0.5)  # type: ignore[arg-type]
+    with pytest.raises(BadInput, match="more than 1,048,576"):
+        SquareRootCounter(2**21, DiscreteGaussian(1))
+    for steps in (0, -1, 1.5):
+        with pytest.raises(BadInput):
+            TreeCounter.for_loss(Pure(1), steps)  # type: ignore[arg-type]
+    with pytest.raises(BadInput):
+        TreeCounter.for_loss(Pure(1), 5, 0)
