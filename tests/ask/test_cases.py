@@ -57,11 +57,10 @@ def test_eight_prefix_questions_cost_eight_epsilon_and_one_grouped_question_one(
 def test_an_average_gives_ms_rich_away_without_noise_and_not_with():
     poor, rich = samples.psychiatric(), samples.psychiatric(rich=True)
     text = f"SELECT AVG({poor.columns[-1]}) AS mean FROM {poor.card.name}"
-    made = plan(text, {poor.card.name: poor})
-    paid = price(made, 1)
-    low, high = (float(end) for end in next(iter(made.figures.values())).within)
     for table in (poor, rich):
-        (mean,) = answer(made, paid, table)["mean"].to_pylist()
+        made = plan(text, {poor.card.name: table})
+        low, high = (float(end) for end in next(iter(made.figures.values())).within)
+        (mean,) = answer(made, price(made, 1), table)["mean"].to_pylist()
         assert low <= mean <= high
     noise = max(measure.most * measure.step for measure in made.measures.values())
     assert noise >= (high - low) / 2, "one person can move the sum by half the bounds, and the noise hides that"

@@ -1,0 +1,403 @@
+"""What can be asked and what cannot: hostile questions give a plan or an error of ours, and never touch data."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+
+import pytest
+import sqlglot
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from sqlglot import exp
+from tests.ask.neighbours import questions
+from tests.ask.visits import CARD, ROWS, Silent, loaded
+
+from discreet.ask.answer import answer, price
+from discreet.ask.plan import Plan, plan
+from discreet.core.card import Card, Column
+from discreet.core.kind import Kind
+from discreet.core.table import Table
+from discreet.engines.duckdb import DuckDB
+from discreet.errors import BadInput, BadQuery, DiscreetError, NotDeclared
+
+
+class Untouched:
+    """An engine that must not be asked anything: a plan is made without the data."""
+
+    dialect = "duckdb"
+    title = "nothing"
+
+
+def table(card: Card) -> Table:
+    return Table(card, Untouched(), exp.select("*").from_("nowhere"))  # type: ignore[arg-type]
+
+
+VISITS = {"visits": table(CARD)}
+
+
+def planned(text: str, tables: dict[str, Table] | None = None) -> Plan:
+    return plan(text, tables or VISITS)
+
+
+REFUSED = {
+    "SELECT * FROM visits": "asks for rows",
+    "FROM visits": "asks for rows",
+    "TABLE visits": "asks for rows",
+    "SELECT age FROM visits": "must be in GROUP BY",
+    "SELECT city, COUNT(*) FROM visits": "must be in GROUP BY",
+    "SELECT city FROM visits GROUP BY city": "figures about many",
+    "SELECT 1 FROM visits": "figures about many",
+    "SELECT COUNT(*)": "needs a table",
+    "": "one SELECT",
+    "DROP TABLE visits": "one SELECT",
+    "INSERT INTO visits VALUES (1)": "one SELECT",
+    "COPY visits TO 'file.csv'": "one SELECT",
+    "ATTACH 'file.db'": "one SELECT",
+    "PRAGMA database_list": "one SELECT",
+    "SELECT COUNT(*) FROM visits; DROP TABLE visits": "one SELECT",
+    "SELECT COUNT(*) FROM visits UNION ALL SELECT COUNT(*) FROM visits": "one SELECT",
+    "VALUES (1)": "one SELECT",
+    "SELECT COUNT(*) FROM (VALUES (1)) AS v": "FROM takes",
+    "SELECT COUNT(*) FROM elsewhere": "no table 'elsewhere'",
+    "SELECT COUNT(*) FROM main.visits": "FROM takes",
+    "SELECT COUNT(*) FROM information_schema.tables": "FROM takes",
+    "SELECT COUNT(*) FROM pg_class": "no table",
+    "SELECT COUNT(*) FROM sqlite_master": "no table",
+    "SELECT COUNT(*) FROM duckdb_tables()": "FROM takes",
+    "SELECT COUNT(*) FROM read_csv('/etc/passwd')": "FROM takes",
+    "SELECT COUNT(*) FROM '/etc/passwd'": "no table",
+    "SELECT COUNT(*) FROM visits, visits": "JOINS cannot be asked",
+    "SELECT COUNT(*) FROM visits AS a JOIN visits AS b ON TRUE": "JOINS cannot be asked",
+    "SELECT COUNT(*) FROM visits, LATERAL (SELECT 1)": "JOINS cannot be asked",
+    "SELECT COUNT(*) FROM visits TABLESAMPLE (10 PERCENT)": "as it is",
+    "SELECT COUNT(*) FROM (SELECT age FROM visits) TABLESAMPLE (10 PERCENT)": "as it is",
+    "SELECT COUNT(*) FROM visits USING SAMPLE 10": "cannot be asked",
+    "SELECT COUNT(*) FROM (SELECT age FROM visits) PIVOT (SUM(age) FOR age IN (1, 2))": "as it is",
+    "SELECT SUM(age) FROM visits AS v(income, age)": "as it is",
+    "WITH v(income, age) AS (SELECT age, income FROM visits) SELECT SUM(age) FROM v": "as it is",
+    "SELECT SUM(age) FROM (SELECT * EXCLUDE (age) FROM visits)": "Name the columns",
+    "SELECT SUM(age) FROM (SELECT * REPLACE (1 AS age) FROM visits)": "Name the columns",
+    'SELECT SUM("X") FROM (SELECT income AS "x", age AS "X" FROM visits)': "Two columns are called",
+    "SELECT COUNT(*) FROM (SELECT age FROM visits LIMIT 1)": "row by row",
+    "SELECT COUNT(*) FROM (SELECT DISTINCT age FROM visits)": "row by row",
+    "SELECT COUNT(*) FROM (SELECT age FROM visits ORDER BY age)": "row by row",
+    "SELECT SUM(n) FROM (SELECT COUNT(*) AS n FROM visits GROUP BY person)": "row by row",
+    "SELECT SUM(n) FROM (SELECT ROW_NUMBER() OVER () AS n FROM visits)": "row by row",
+    "SELECT COUNT(*) FROM (SELECT 1 FROM visits UNION SELECT 2)": "plain SELECT",
+    "SELECT COUNT(*) FROM (WITH a AS (SELECT 1) SELECT age FROM visits)": "at the beginning",
+    "WITH RECURSIVE a AS (SELECT age FROM a) SELECT SUM(age) FROM a": "no table 'a'",
+    "SELECT DISTINCT COUNT(*) FROM visits": "DISTINCT cannot be asked",
+    "SELECT COUNT(*) FROM visits OFFSET 1": "OFFSET cannot be asked",
+    "SELECT COUNT(*) FROM visits LIMIT 1, 2": "OFFSET cannot be asked",
+    "SELECT COUNT(*) FROM visits LIMIT (SELECT 1)": "LIMIT takes a number",
+    "SELECT COUNT(*) FROM visits LIMIT 99999999999999999999": "LIMIT takes a number",
+    "SELECT COUNT(*) FROM visits QUALIFY ROW_NUMBER() OVER () = 1": "QUALIFY cannot be asked",
+    "SELECT COUNT(*) FROM visits WINDOW w AS (PARTITION BY city)": "WINDOWS cannot be asked",
+    "SELECT COUNT(*) OVER () FROM visits": "cannot be computed",
+    "SELECT COUNT(*) INTO elsewhere FROM visits": "INTO cannot be asked",
+    "SELECT COUNT(*) FROM visits FOR UPDATE": "LOCKS cannot be asked",
+    "SELECT COUNT(*) FROM visits GROUP BY ALL": "GROUP BY takes",
+    "SELECT COUNT(*) FROM visits GROUP BY ROLLUP (city)": "cannot be used on rows|GROUP BY takes",
+    "SELECT COUNT(*) FROM visits GROUP BY 7": "no such column",
+    "SELECT COUNT(*) FROM visits GROUP BY COUNT(*)": "cannot be used on rows",
+    "SELECT COUNT(*) FROM visits ORDER BY age": "must be in GROUP BY",
+    "SELECT COUNT(*) FROM visits ORDER BY 2": "no such column",
+    "SELECT COUNT(*) FROM visits ORDER BY RANDOM()": "cannot be computed",
+    "SELECT COUNT(*) FROM visits HAVING age > 3": "must be in GROUP BY",
+    "SELECT COUNT(*) FROM visits HAVING EXISTS (SELECT 1)": "cannot be computed",
+    "SELECT COUNT(*) + (SELECT 1) FROM visits": "cannot be computed",
+    "SELECT COUNT(*), GETENV('HOME') FROM visits": "cannot be computed",
+    "SELECT COUNT(*), CURRENT_TIMESTAMP FROM visits": "cannot be computed",
+    "SELECT SUM(COUNT(*)) FROM visits": "cannot be used on rows",
+    "SELECT COUNT(*) FROM visits WHERE COUNT(*) > 1": "cannot be used on rows",
+    "SELECT COUNT(*) FROM visits WHERE age = (SELECT MAX(age) FROM visits)": "cannot be used on rows",
+    "SELECT COUNT(*) FROM visits WHERE EXISTS (SELECT 1 FROM visits AS v WHERE v.age = age)": "cannot be used on rows",
+    "SELECT COUNT(*) FROM visits WHERE age IN (SELECT age FROM visits)": "list of values",
+    "SELECT COUNT(*) FROM visits WHERE age IN ()": "list of values",
+    "SELECT COUNT(*) FROM visits WHERE (age, 1) IN ((1, 1))": "cannot be used on rows",
+    "SELECT COUNT(*) FROM visits WHERE nextval('s') > 0": "cannot be used on rows",
+    "SELECT COUNT(*) FROM visits WHERE pg_sleep(10) IS NULL": "cannot be used on rows",
+    "SELECT COUNT(*) FROM visits WHERE RANDOM() < 0.5": "cannot be used on rows",
+    "SELECT COUNT(*) FROM visits WHERE GETENV('HOME') = ''": "cannot be used on rows",
+    "SELECT COUNT(*) FROM visits WHERE ? = 1": "cannot be used on rows",
+    "SELECT COUNT(*) FROM visits WHERE note": "condition",
+    "SELECT COUNT(*) FROM visits WHERE age": "condition",
+    "SELECT COUNT(*) FILTER (WHERE note) FROM visits": "condition",
+    "SELECT SUM(age) FILTER (WHERE age) FROM visits": "condition",
+    "SELECT COUNT(*) FROM visits WHERE note = 1": "compares text with integer",
+    "SELECT COUNT(*) FROM visits WHERE note LIKE 'a!%' ESCAPE '!'": "cannot be used on rows",
+    "SELECT COUNT(*) FROM visits WHERE note LIKE 'a\\%'": "backslash",
+    "SELECT COUNT(*) FROM visits WHERE note LIKE city": "LIKE takes",
+    "SELECT COUNT(*) FROM visits WHERE note SIMILAR TO 'a'": "cannot be used on rows",
+    "SELECT COUNT(*) FROM visits WHERE age BETWEEN SYMMETRIC 9 AND 1": "cannot be used on rows",
+    "SELECT COUNT(*) FROM visits WHERE TRIM(BOTH 'x' FROM note) = ''": "cannot be used on rows",
+    "SELECT COUNT(*) FROM visits WHERE SUBSTRING(note, 1.5, 2) = ''": "SUBSTRING takes",
+    "SELECT COUNT(*) FROM visits WHERE age IS TRUE": "IS NULL",
+    "SELECT COUNT(*) FROM visits WHERE born > DATE '2001-02-30'": "no date",
+    "SELECT COUNT(*) FROM visits WHERE seen > TIMESTAMP '2001-01-01 00:00:00+02:00'": "time zone",
+    "SELECT COUNT(*) FROM visits WHERE nobody = 1": "no column 'nobody'",
+    "SELECT COUNT(*) FROM visits WHERE a.b.age = 1": "cannot be used on rows",
+    "SELECT SUM(CAST(note AS INTEGER)) FROM visits": "could fail",
+    "SELECT SUM(TRY_CAST(note AS INTEGER)) FROM visits": "cannot be used on rows",
+    "SELECT AVG('NaN'::DOUBLE) FROM visits": "could fail",
+    "SELECT SUM(1 / age) FROM visits": "could be zero",
+    "SELECT SUM(age / 0) FROM visits": "could be zero",
+    "SELECT SUM(1 / (age - 120.0)) FROM visits": "could be zero",
+    "SELECT SUM(age % 0) FROM visits": "remainder",
+    "SELECT SUM(age % grade) FROM visits": "remainder",
+    "SELECT SUM(age * 1e400) FROM visits": "too large",
+    "SELECT SUM(age * 1e999999999) FROM visits": "too large",
+    "SELECT SUM(age * 1e-999999999) FROM visits": "too small",
+    "SELECT SUM(income * 1e-40 * 1e-40) FROM visits": "too small",
+    "SELECT SUM(age * 9007199254740993) FROM visits": "too large",
+    "SELECT SUM(age * 1e15 * 1e15) FROM visits": "too large",
+    "SELECT SUM(note) FROM visits": "text cannot be added",
+    "SELECT SUM(DISTINCT age) FROM visits": "DISTINCT cannot be asked",
+    "SELECT AVG(NULL) FROM visits": "NULL can only",
+    "SELECT COUNT() FROM visits": "cannot be asked",
+    "SELECT COUNT(age, income) FROM visits": "cannot be asked",
+    "SELECT COUNT(DISTINCT age) FROM visits": "counts people",
+    "SELECT COUNT(DISTINCT person, age) FROM visits": "counts people",
+    "SELECT COUNT(DISTINCT person) FROM (SELECT age AS person FROM visits)": "counts people",
+    "SELECT LIST(age) FROM visits": "cannot be asked",
+    "SELECT STRING_AGG(note, ',') FROM visits": "cannot be asked",
+    "SELECT QUANTILE_CONT(age, 1e-99999999) FROM visits": "between 0 and 1",
+    "SELECT QUANTILE_CONT(age, 2) FROM visits": "between 0 and 1",
+    "SELECT COUNT(*) AS n, SUM(age) AS N FROM visits": "are called",
+    "SELECT COUNT(*) AS n, SUM(age) AS n_error FROM visits": "are called",
+    "SELECT COUNT(*) FROM visits WHERE 'unfinished": "can be read",
+    "SELECT COUNT(*) FROM visits WHERE /* unfinished": "can be read",
+    "SELECT COUNT(*) FROM visits WHERE " + "(" * 300 + "member" + ")" * 300: "can be read",
+    "SELECT COUNT(*) FROM visits WHERE " + " AND ".join(["member"] * 500): "nested too deeply",
+    "SELECT SUM(" + "+".join(["age"] * 900) + ") FROM visits": "nested too deeply",
+    "SELECT SUM(" + "GREATEST(" * 30 + "age" + ", 1)" * 30 + ") FROM visits": "too long|can be read",
+    "SELECT COUNT(*) FROM visits WHERE age IN (" + ",".join(map(str, range(4500))) + ")": "longer than",
+    "SELECT COUNT(*) FROM visits WHERE age IN (" + ",".join("1" * 9000) + ")": "too long",
+}
+
+
+@pytest.mark.parametrize("text", REFUSED, ids=lambda text: text[:80])
+def test_what_cannot_be_asked_is_refused_with_a_reason(text: str) -> None:
+    with pytest.raises(BadQuery, match=REFUSED[text]) as caught:
+        planned(text)
+    assert "c0" not in str(caught.value), "names of our own say nothing to whoever asks"
+
+
+@pytest.mark.parametrize("text", ["SELECT SUM(person) FROM visits", "SELECT AVG(LENGTH(note)) FROM visits"])
+def test_bounds_are_declared_or_there_is_no_sum(text: str) -> None:
+    with pytest.raises(NotDeclared, match="bounds"):
+        planned(text)
+
+
+def test_a_row_bound_is_declared_or_there_is_no_answer() -> None:
+    with pytest.raises(NotDeclared, match="how many rows"):
+        planned("SELECT COUNT(*) FROM visits", {"visits": table(replace(CARD, rows_per_unit=None))})
+
+
+def test_comments_and_strings_hide_nothing() -> None:
+    for text in (
+        "SELECT COUNT(*) -- */ FROM secrets; DROP TABLE visits /*\n AS n FROM visits",
+        "SELECT COUNT(*) /* -- */ AS n FROM visits -- ; SELECT 1",
+        "SELECT COUNT(*) AS n FROM visits WHERE note = '''; DROP TABLE visits; --'",
+        "SELECT COUNT(*) + 1 /* '; SELECT 1 */ AS n FROM visits WHERE note = '/*' OR note = '*/'",
+    ):
+        made = planned(text)
+        for query in (made.query, made.after):
+            (again,) = sqlglot.parse(query.sql("duckdb"), dialect="duckdb")
+            assert isinstance(again, exp.Select)
+            assert {one.name for one in again.find_all(exp.Table)} <= {"nowhere", "discreet_noisy"}
+
+
+def test_names_cannot_reach_the_engine() -> None:
+    """Whatever a question calls things, the engine is asked with names of our own, but for the source's columns."""
+    made = planned('SELECT x AS "k0; --", COUNT(*) AS "m0" FROM (SELECT city AS x, age AS "c1" FROM visits) GROUP BY x')
+    named = {alias.alias for alias in made.query.find_all(exp.Alias)}
+    assert all(name == "discreet_unit" or (name[0] in "ckm" and name[1:].isdigit()) for name in named)
+
+
+STRANGE = (
+    "discreet_unit",
+    "discreet_noisy",
+    "k0",
+    "m0",
+    "f0",
+    "c1",
+    "c0",
+    "units",
+    "r",
+    "t",
+    "größe",
+    'a "b',
+    "naïve\u0301",
+)
+
+
+@pytest.mark.parametrize("name", STRANGE)
+def test_columns_may_have_any_name(duckdb: DuckDB, name: str) -> None:
+    card = Card(
+        "odd",
+        (
+            Column("c", Kind.TEXT, categories=("x", "y")),
+            Column(name, Kind.INTEGER, bounds=(0, 9)),
+            Column("u", Kind.INTEGER),
+        ),
+        unit="u",
+        rows_per_unit=2,
+    )
+    odd = loaded(duckdb, card, [("x", 3, 1), ("x", 4, 1), ("y", 5, 2)], f"odd {name}")
+    quoted = exp.to_identifier(name, quoted=True).sql("duckdb")
+    text = f"SELECT c AS {quoted}, SUM({quoted}) AS s, COUNT(DISTINCT u) AS n FROM odd GROUP BY c ORDER BY 1"
+    made = plan(text, {"odd": odd})
+    found = answer(made, price(made, 10**6), odd, Silent())
+    assert found.select([name, "s", "n"]).to_pylist() == [{name: "x", "s": 7, "n": 1}, {name: "y", "s": 5, "n": 1}]
+    text = f"SELECT SUM({quoted}) AS s FROM (SELECT u, {quoted} FROM odd) WHERE {quoted} > 3"
+    made = plan(text, {"odd": odd})
+    assert answer(made, price(made, 10**6), odd, Silent())["s"].to_pylist() == [9]
+
+
+def test_tables_may_be_known_by_another_name_than_their_cards(duckdb: DuckDB) -> None:
+    made = planned("SELECT COUNT(DISTINCT person) AS n FROM v", {"v": table(CARD)})
+    assert [measure.most for measure in made.measures.values()] == [1]
+    with pytest.raises(BadQuery, match="no table 'visits'"):
+        planned("SELECT COUNT(*) FROM visits", {"v": table(CARD)})
+
+
+@pytest.mark.parametrize(
+    ("text", "most"),
+    [
+        ("COUNT(*)", 3),
+        ("COUNT(age)", 3),
+        ("COUNT(DISTINCT person)", 1),
+        ("SUM(age)", 3 * 120),
+        ("SUM(change)", 3 * 51),
+        ("SUM(age - change)", 3 * 171),
+        ("SUM(-age)", 3 * 120),
+        ("SUM(CASE WHEN age > 3 THEN 7 END)", 3 * 7),
+        ("SUM(age % 7)", 3 * 6),
+        ("SUM(0)", 3),
+    ],
+)
+def test_what_one_unit_can_change(text: str, most: int) -> None:
+    (measure,) = planned(f"SELECT {text} FROM visits").measures.values()
+    assert (measure.most, measure.step) == (most, 1)
+
+
+def test_a_centred_sum_takes_half_the_bounds_and_half_steps_where_it_must() -> None:
+    made = planned("SELECT AVG(age), AVG(change), AVG(income) FROM visits")
+    found = [(measure.most * measure.step / 3, measure.step) for measure in made.measures.values()]
+    assert (Fraction(60), 1) in found
+    assert (Fraction(101, 2), Fraction(1, 2)) in found
+    (income,) = [(far, step) for far, step in found if step < Fraction(1, 2)]
+    assert 500 < income[0] <= 500 + 2 * income[1]
+
+
+def test_people_in_groups_may_count_in_every_one_of_them() -> None:
+    made = planned("SELECT city, COUNT(DISTINCT person) FROM visits GROUP BY city")
+    assert [measure.most for measure in made.measures.values()] == [3]
+
+
+def test_large_numbers_are_summed_in_steps_that_cannot_overflow() -> None:
+    card = Card("big", (Column("x", Kind.INTEGER, bounds=(-(2**62), 2**62)),))
+    for text in ("SELECT SUM(x) FROM big", "SELECT AVG(x) FROM big", "SELECT VARIANCE(x) FROM big"):
+        for measure in planned(text, {"big": table(card)}).measures.values():
+            assert measure.most <= 2**31
+
+
+@pytest.mark.parametrize("bounds", [(0.0, 5e-324), (-1e308, 1.7e308), (0.0, 1e-320)])
+def test_bounds_at_the_end_of_what_doubles_can_be_are_refused(bounds: tuple[float, float]) -> None:
+    tables = {"t": table(Card("t", (Column("x", Kind.REAL, bounds=bounds),)))}
+    for text in ("SUM(x)", "AVG(x)", "VARIANCE(x)", "SUM(x * x)", "SUM(1 / (x + 1))"):
+        try:
+            planned(f"SELECT {text} FROM t", tables)
+        except DiscreetError:
+            continue
+
+
+def test_noise_too_large_for_an_array_is_refused_before_the_data_is_seen() -> None:
+    made = planned("SELECT note, SUM(income) FROM visits GROUP BY note")
+    with pytest.raises(BadInput, match="does not fit"):
+        price(made, "1e-12", "1e-6")
+
+
+def test_undeclared_groups_need_a_delta() -> None:
+    made = planned("SELECT note, COUNT(*) FROM visits GROUP BY note")
+    with pytest.raises(BadInput, match=r"note.*delta"):
+        price(made, 1)
+    with pytest.raises(BadInput, match="epsilon above 0"):
+        price(made, 0, "1e-6")
+
+
+def test_too_many_declared_groups_are_refused() -> None:
+    keys = ", ".join(f"EXTRACT({part} FROM seen)" for part in ("MONTH", "DAY", "HOUR", "MINUTE"))
+    with pytest.raises(BadQuery, match="groups"):
+        planned(f"SELECT COUNT(*) FROM visits GROUP BY {keys}")
+
+
+def test_differencing_and_averaging_get_fresh_noise(duckdb: DuckDB) -> None:
+    visits = loaded(duckdb, CARD, ROWS, "plan_visits")
+    made = plan("SELECT COUNT(*) AS n FROM visits WHERE person <> 3", {"visits": visits})
+    paid = price(made, "0.01")
+    found = {answer(made, paid, visits)["n"][0].as_py() for _ in range(20)}
+    assert len(found) > 10
+
+
+_WORDS = """
+SELECT FROM visits WHERE GROUP BY HAVING ORDER LIMIT WITH AS ( ) , * . ; -- /* */ 'a' "age" age income
+city note person born seen member COUNT SUM AVG MEDIAN VARIANCE QUANTILE_CONT DISTINCT FILTER OVER CASE
+WHEN THEN ELSE END IF CAST DATE NULL TRUE NOT AND OR IN LIKE BETWEEN IS + - / % || = <> < :: 0 1 -1 0.5
+1e9 1e-300 ² ٣ $1 ? @ [ ] { } GREATEST LEAST COALESCE ABS ROUND FLOOR LENGTH LOWER TRIM SUBSTRING EXTRACT
+YEAR ALL ANY EXISTS UNION JOIN LATERAL VALUES UNNEST INTERVAL ARRAY STRUCT WIDTH_BUCKET DESC NULLS FIRST
+USING SAMPLE QUALIFY WINDOW PIVOT
+"""
+WORDS = st.sampled_from(_WORDS.split())
+
+
+def only_ours(text: str) -> None:
+    try:
+        made = planned(text)
+    except DiscreetError:
+        return
+    assert isinstance(made, Plan)
+    assert made.query.sql("duckdb") and made.after.sql("duckdb")
+    assert all(measure.most >= 1 for measure in made.measures.values())
+
+
+_CALM = settings(max_examples=300, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+
+
+@_CALM
+@given(words=st.lists(WORDS, max_size=12))
+def test_a_soup_of_words_gives_a_plan_or_an_error_of_ours(words: list[str]) -> None:
+    only_ours(" ".join(words))
+    only_ours(f"SELECT COUNT(*) FROM visits WHERE {' '.join(words)}")
+    only_ours(f"SELECT {' '.join(words)}, SUM(age) AS s FROM visits GROUP BY 1")
+
+
+@_CALM
+@given(text=st.text(max_size=40))
+def test_any_text_gives_a_plan_or_an_error_of_ours(text: str) -> None:
+    only_ours(text)
+    only_ours(f"SELECT COUNT(*) AS n FROM visits WHERE {text}")
+
+
+FUNCTIONS = sorted(
+    (one for one in vars(exp).values() if isinstance(one, type) and issubclass(one, exp.Expr) and one.arg_types),
+    key=lambda one: one.__name__,
+)
+
+
+@_CALM
+@given(data=st.data(), text=questions())
+def test_any_tree_gives_a_plan_or_an_error_of_ours(data: st.DataObject, text: str) -> None:
+    """A node of a good question is replaced by any other that sqlglot knows, with the same parts."""
+    tree = sqlglot.parse_one(text.replace("FROM t", "FROM visits").replace("u, i AS x", "age AS x"), dialect="duckdb")
+    nodes = [node for node in tree.walk() if node.parent is not None]
+    node = data.draw(st.sampled_from(nodes))
+    kind = data.draw(st.sampled_from(FUNCTIONS))
+    try:
+        node.replace(kind(**{key: value for key, value in node.args.items() if key in kind.arg_types}))
+        said = tree.sql("duckdb")
+    except Exception:  # noqa: BLE001  # a tree that no text could have given
+        return
+    only_ours(said)

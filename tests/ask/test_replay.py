@@ -1,0 +1,202 @@
+"""The replay audit: the same question with the same noise on neighbouring tables (after Re:cord-play, PETS 2026).
+
+What is compared is what noise is added to. A unit may change each measure by what the plan declares and no more;
+whether there is an answer at all, and which declared groups are in it, may not hang on anybody.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import replace
+from decimal import Decimal
+from random import Random
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, Phase, find, given, settings
+from tests.ask.neighbours import CITIES, Pair, pairs
+from tests.ask.visits import Silent, loaded
+
+from discreet.ask.answer import answer, price
+from discreet.ask.plan import Plan, plan
+from discreet.ask.quantile import Quantile, counts_by_group, slice_query
+from discreet.core.card import Card, Column
+from discreet.core.engine import Engine
+from discreet.core.kind import Kind
+from discreet.core.table import Table
+from discreet.engines.duckdb import DuckDB
+from discreet.errors import BadInput, DiscreetError
+
+_numbers = itertools.count()
+
+
+def tables(pair: Pair, engine: Engine) -> tuple[Table, Table]:
+    """Both neighbours on an engine."""
+    number = next(_numbers)
+    with_, without = (
+        loaded(engine, pair.card, rows, f"replay_{number}_{len(rows)}") for rows in (pair.rows, pair.neighbour)
+    )
+    return with_, without
+
+
+def planned(text: str, both: tuple[Table, Table]) -> tuple[Plan, Plan] | None:
+    """The plans for both neighbours, which differ in where the rows are and in nothing else; or neither has one."""
+    made = []
+    for table in both:
+        try:
+            made.append(plan(text, {"t": table}))
+        except DiscreetError as error:
+            made.append(str(error))
+    one, other = made
+    if not (isinstance(one, Plan) and isinstance(other, Plan)):
+        assert one == other
+        return None
+    assert replace(one, rows=other.rows) == other
+    assert replace(one.rows, query=other.rows.query) == other.rows
+    return one, other
+
+
+def measured(made: Plan, engine: Engine) -> Mapping[tuple[object, ...], Mapping[str, int]]:
+    """What noise would be added to, for each group."""
+    found = engine.fetch(made.query).to_pylist()
+    return {tuple(map(repr, (row[key] for key in made.keys))): row for row in found}
+
+
+def changes(plans: tuple[Plan, Plan], engine: Engine) -> Mapping[str, int]:
+    """By how much each measure changes, added up over all groups of both neighbours."""
+    a, b = (measured(made, engine) for made in plans)
+    nothing: Mapping[str, int] = defaultdict(int)
+    return {
+        name: sum(abs(a.get(group, nothing)[name] - b.get(group, nothing)[name]) for group in a.keys() | b.keys())
+        for name in plans[0].measures
+    }
+
+
+def audit(pair: Pair, engine: Engine) -> None:
+    both = tables(pair, engine)
+    plans = planned(pair.text, both)
+    if plans is None:
+        return
+    made = plans[0]
+    for name, change in changes(plans, engine).items():
+        assert change <= made.measures[name].most, f"{pair.text}: {made.query.sql()}"
+    try:
+        paid = price(made, 1, "1e-6")
+    except BadInput:
+        return
+    found, again = (answer(one, paid, table, Silent()) for one, table in zip(plans, both, strict=True))
+    assert found.schema == again.schema
+    if made.declared:
+        groups = list(range(len(made.keys)))
+        assert found.select(groups) == again.select(groups)
+
+
+_FEW = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much]
+
+
+@settings(max_examples=60, deadline=None, derandomize=True, suppress_health_check=_FEW)
+@given(pair=pairs())
+def test_nobody_changes_a_measure_by_more_than_declared(duckdb: DuckDB, pair: Pair) -> None:
+    audit(pair, duckdb)
+
+
+@settings(max_examples=50, deadline=None, derandomize=True, suppress_health_check=_FEW, phases=[Phase.generate])
+@given(pair=pairs())
+def test_nobody_changes_a_measure_by_more_than_declared_on_postgres(postgres: Engine, pair: Pair) -> None:
+    audit(pair, postgres)
+
+
+@settings(max_examples=4, deadline=None, derandomize=True, suppress_health_check=_FEW, phases=[Phase.generate])
+@given(pair=pairs())
+def test_nobody_changes_a_measure_by_more_than_declared_on_spark(spark: Engine, pair: Pair) -> None:
+    audit(pair, spark)
+
+
+@pytest.mark.parametrize("figure", ["COUNT(*)", "COUNT(DISTINCT u)", "SUM(i)", "SUM(x)", "AVG(d)", "VARIANCE(x)"])
+def test_a_measure_with_half_its_sensitivity_would_be_caught(duckdb: DuckDB, figure: str) -> None:
+    """The same search finds a pair that breaks half of what is declared, for every kind of measure."""
+
+    def breaks(pair: Pair) -> bool:
+        plans = planned(f"SELECT c, {figure} AS a FROM t GROUP BY c", tables(pair, duckdb))
+        if plans is None:
+            return False
+        found = changes(plans, duckdb)
+        return all(found[name] > measure.most / 2 for name, measure in plans[0].measures.items())
+
+    quick = settings(max_examples=1000, deadline=None, phases=[Phase.generate], database=None)
+    assert find(pairs(), breaks, settings=quick, random=Random(1))  # noqa: S311
+
+
+@settings(max_examples=25, deadline=None, derandomize=True, suppress_health_check=_FEW)
+@given(pair=pairs())
+def test_a_quantiles_scores_change_by_no_more_than_declared(duckdb: DuckDB, pair: Pair) -> None:
+    both = tables(pair, duckdb)
+    for figure in ("MEDIAN(i)", "QUANTILE_CONT(x, 0.9)", "MAX(d)"):
+        plans = planned(f"SELECT c, {figure} AS a FROM t GROUP BY c", both)
+        assert plans is not None
+        for quantile in plans[0].quantiles.values():
+            queries = [slice_query(quantile, made.keys, made.rows.query) for made in plans]
+            a, b = (
+                counts_by_group(quantile, duckdb.fetch(query).to_pylist(), list(plans[0].keys)) for query in queries
+            )
+            nobody = np.zeros(quantile.slices, dtype=np.int64)
+            moved = 0
+            for group in a.keys() | b.keys():
+                before, after = (scores(quantile, counts.get(group, nobody)) for counts in (a, b))
+                moved += max(abs(x - y) for x, y in zip(before, after, strict=True))
+            assert moved <= quantile.sensitivity
+
+
+def scores(quantile: Quantile, counts: np.ndarray) -> list[int]:
+    """What the exponential mechanism is given, worked out by the definition."""
+    a, d = quantile.share.numerator, quantile.share.denominator
+    return [-abs(int(counts[:s].sum()) * (d - a) - int(counts[s + 1 :].sum()) * a) for s in range(len(counts))]
+
+
+ATTACKS = {
+    "a name that differs by case": 'SELECT SUM("X") AS a FROM (SELECT x AS "x", g AS "X" FROM t)',
+    "a name like the unit's": 'SELECT COUNT(DISTINCT u) AS a FROM (SELECT i AS "Discreet_Unit", u FROM t)',
+    "a difference that rounds to zero": "SELECT SUM(1 / (x - 0.99999999999999984)) AS a FROM t",
+    "a remainder by a column": "SELECT SUM(i % g) AS a FROM t",
+    "a sum of large numbers": "SELECT SUM(i) AS a FROM t",
+    "an underflow": "SELECT SUM(x * x * x * x) AS a FROM t",
+    "an underflow in a spread": "SELECT VARIANCE(x) AS a FROM t",
+    "a text for a condition": "SELECT COUNT(*) FILTER (WHERE s) AS a FROM t",
+    "texts compared with conditions": "SELECT COUNT(*) AS a FROM t WHERE (s = 'a') = (c = 'Oslo')",
+    "a rounded number": "SELECT SUM(CEIL(x * 0.1 * 10)) AS a, SUM(ROUND(d / 3 * 3)) AS b FROM t",
+    "decimals as keys": "SELECT d AS k, COUNT(*) AS a FROM t GROUP BY k",
+}
+
+
+@pytest.mark.parametrize("text", ATTACKS.values(), ids=ATTACKS)
+@pytest.mark.parametrize("engine", ["duckdb", "postgres"], indirect=True)
+def test_known_attacks_fail(engine: Engine, text: str) -> None:
+    """Each of these once made an error, or a change too large, hang on one unit's rows."""
+    card = Card(
+        "t",
+        (
+            Column("u", Kind.INTEGER),
+            Column("i", Kind.INTEGER, bounds=(-(2**62), 2**62)),
+            Column("x", Kind.REAL, bounds=(1.0, 3.0)),
+            Column("d", Kind.DECIMAL, bounds=(Decimal("999999999999999.98"), Decimal("1000000000000000"))),
+            Column("c", Kind.TEXT, categories=CITIES),
+            Column("g", Kind.INTEGER, categories=(1, 0, 50)),
+            Column("s", Kind.TEXT),
+        ),
+        unit="u",
+        rows_per_unit=3,
+    )
+    large = Decimal("1000000000000000.00")
+    person = [
+        (0, 2**62, 1.0, large, "Oslo", 0, "a"),
+        (0, 2**62, 3.0, large, "it's", 50, "x"),
+        (0, 2**62 - 49, 1.0 + 2**-52, large - Decimal("0.01"), None, 50, ""),
+    ]
+    others = [(1, 2**62, 2.0, large, "Rome", 50, "true"), (2, -(2**62), 1.5, None, None, 1, None)]
+    audit(Pair(card, (*person, *others), text), engine)
+    audit(Pair(card, (*[(0, 2**62, 1.0, large, "Oslo", 50, "a")] * 3, *others), text), engine)
+    tiny = replace(card, columns=tuple(replace(c, bounds=(-1.0, 1.0)) if c.name == "x" else c for c in card.columns))
+    small = [(0, 1, x, large, "Oslo", 1, "a") for x in (5e-324, 1e-200, 2**-30)]
+    audit(Pair(tiny, (*small, (1, 1, 1.0, large, "Oslo", 1, "b")), text), engine)
