@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any
 from discreet.budget.ledger import SqlLedger, begin
 from discreet.budget.lines import FORMAT
 from discreet.budget.store import SCHEMA, Session
-from discreet.errors import BadInput, DiscreetError, LedgerError, LoginFailed, MissingPart, NotFound, Unreachable
+from discreet.core.postgres import connection_settings
+from discreet.errors import BadInput, DiscreetError, LedgerError, LoginFailed, NotFound, Unreachable
 
 if TYPE_CHECKING:
     import psycopg
@@ -60,7 +61,7 @@ class PostgresStore:
     def __init__(self, address: str, schema: str) -> None:
         if not re.fullmatch("[a-z_][a-z0-9_]{0,62}", schema):
             raise BadInput("A schema's name has up to 63 small letters, digits and underscores.")
-        self._settings = _parsed(address)
+        self._settings = connection_settings(address)
         self._schema = schema
         self._writer: psycopg.Connection[Any] | None = None
 
@@ -184,21 +185,3 @@ class _Session:
 
 def _placed(sql: str) -> str:
     return sql.replace("?", "%s")
-
-
-def _parsed(address: str) -> dict[str, Any]:
-    """The parts of an address. A problem is described without quoting it: any part may be half a password."""
-    try:
-        from psycopg import ProgrammingError, conninfo
-    except ImportError:
-        raise MissingPart("psycopg", "postgres") from None
-    try:
-        settings: dict[str, Any] = {"connect_timeout": 10, **conninfo.conninfo_to_dict(address)}
-    except ProgrammingError:
-        settings = {"host": "@"}
-    if "@" in str(settings.get("host") or ""):
-        raise BadInput(
-            "This is not the address of a PostgreSQL database (it is not shown, as it may hold a password).",
-            hint="Expected postgresql://user:password@host:port/database.",
-        )
-    return settings

@@ -19,14 +19,13 @@ from sqlglot import exp
 
 from discreet.core.arrow import arrow_type, kind_of, recast_table
 from discreet.core.kind import Kind
+from discreet.core.postgres import connection_settings
 from discreet.core.sql import sql_type, table
 from discreet.errors import (
-    BadInput,
     DataError,
     DiscreetError,
     EngineError,
     LoginFailed,
-    MissingPart,
     NotFound,
     Unreachable,
 )
@@ -63,7 +62,7 @@ class Postgres:
     dialect = "postgres"
 
     def __init__(self, address: str) -> None:
-        self._settings = _parsed(address)
+        self._settings = connection_settings(address)
         self._version: int | None = None
 
     @property
@@ -183,27 +182,6 @@ class _Column:
     name: str
     type: pa.DataType
     shown: str
-
-
-def _parsed(address: str) -> dict[str, Any]:
-    """The parts of an address. A problem is described without quoting it: any part may be half a password."""
-    try:
-        from psycopg import ProgrammingError, conninfo
-    except ImportError:
-        raise MissingPart("psycopg", "postgres") from None
-    try:
-        settings: dict[str, Any] = {"connect_timeout": 10, **conninfo.conninfo_to_dict(address)}
-    except ProgrammingError:
-        settings = {"port": "?"}
-    ports = str(settings.get("port") or "5432").split(",")
-    right = all(port.isdecimal() and 0 < int(port) < 65_536 for port in ports)
-    if not right or "@" in str(settings.get("host") or ""):
-        raise BadInput(
-            "This is not the address of a PostgreSQL database (it is not shown, as it may hold a password).",
-            hint="Expected postgresql://user:password@host:port/database, and in the password : / ? # @ % as "
-            "%3A %2F %3F %23 %40 %25.",
-        )
-    return settings
 
 
 def _sql(tree: exp.Expr) -> str:
