@@ -1,9 +1,6 @@
 """Asking as a person does it: in a process of its own, in an empty folder."""
 
 import json
-import os
-import subprocess
-import sys
 
 import pytest
 
@@ -31,24 +28,10 @@ COUNT = "SELECT COUNT(*) AS n FROM visits"
 
 
 @pytest.fixture
-def run(tmp_path):
+def run(command, tmp_path):
     (tmp_path / "visits.csv").write_text(CSV)
     (tmp_path / "visits.toml").write_text(CARD)
-
-    def run(*words, code=0):
-        found = subprocess.run(
-            [sys.executable, "-m", "discreet.cli", *words],
-            cwd=tmp_path,
-            capture_output=True,
-            text=True,
-            check=False,
-            env={**os.environ, "COLUMNS": "140"},
-        )
-        assert found.returncode == code, found.stdout + found.stderr
-        assert "Traceback" not in found.stderr
-        return found.stdout if code == 0 else found.stderr
-
-    return run
+    return command
 
 
 @pytest.fixture

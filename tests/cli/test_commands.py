@@ -27,24 +27,10 @@ role = "quasi"
 
 
 @pytest.fixture
-def run(tmp_path):
+def run(command, tmp_path):
     (tmp_path / "patients.csv").write_text(CSV)
     (tmp_path / "patients.toml").write_text(CARD)
-
-    def run(*words, code=0):
-        found = subprocess.run(
-            [sys.executable, "-m", "discreet.cli", *words],
-            cwd=tmp_path,
-            capture_output=True,
-            text=True,
-            check=False,
-            env={**os.environ, "COLUMNS": "140"},
-        )
-        assert found.returncode == code, found.stdout + found.stderr
-        assert "Traceback" not in found.stderr
-        return found.stdout if code == 0 else found.stderr
-
-    return run
+    return command
 
 
 def test_a_draft_is_toml_on_standard_output_and_nothing_else(run, tmp_path):
