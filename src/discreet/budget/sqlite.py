@@ -24,6 +24,7 @@ from urllib.parse import quote
 from discreet.budget.ledger import SqlLedger, begin
 from discreet.budget.lines import FORMAT
 from discreet.budget.store import SCHEMA, Session
+from discreet.core.durable import flush_name
 from discreet.errors import LedgerError, NotFound
 
 _APPLICATION = 0x64634C67  # "dcLg": how a ledger's file is told from other SQLite files
@@ -60,7 +61,7 @@ def create_sqlite(path: str | Path) -> SqlLedger:
             os.link(draft, path)
         finally:
             draft.unlink()
-        _sync_folder(path.parent)
+        flush_name(path)
     except FileExistsError:
         raise LedgerError(f"There is something at {path} already.", hint="Open it, or choose another place.") from None
     except OSError as error:
@@ -292,12 +293,3 @@ def file_system(folder: Path, mounts: str) -> str:
         if folder.is_relative_to(place) and len(place) >= len(found[0]):
             found = (place, rest.split()[0])
     return found[1]
-
-
-def _sync_folder(folder: Path) -> None:
-    """Make the name of a new file as durable as what is in it."""
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

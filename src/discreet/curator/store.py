@@ -24,9 +24,9 @@ from tempfile import TemporaryDirectory
 import pyarrow as pa
 
 from discreet.budget.ledger import SqlLedger
+from discreet.core.durable import flush_name, settle
 from discreet.core.loss import Pure
 from discreet.core.release import Receipt, Release
-from discreet.curator.durable import flush_name, settle
 from discreet.errors import BadInput, Damaged, EngineError, LedgerError
 
 SEAL = "seal: "

@@ -27,8 +27,8 @@ from discreet.core import toml
 from discreet.core.card import Card
 from discreet.core.cardfile import dump_cards, load_card, load_cards
 from discreet.core.document import fields
+from discreet.core.durable import settle
 from discreet.core.table import Table
-from discreet.curator.durable import settle
 from discreet.curator.twin import bounded, write_parquet
 from discreet.engines.address import parse_address, shown
 from discreet.engines.duckdb import DuckDB
