@@ -8,7 +8,7 @@ from fractions import Fraction
 
 import numpy as np
 import pyarrow as pa
-from scipy.stats import beta
+from scipy.special import betaincinv
 from sqlglot import exp
 
 from discreet.core import sql
@@ -42,12 +42,12 @@ def grouped(
 
 def at_least(happened: int, runs: int) -> float:
     """A lower bound on a probability, after Clopper and Pearson."""
-    return float(beta.ppf(FALSE_ALARM / 2, happened, runs - happened + 1)) if happened else 0.0
+    return float(betaincinv(happened, runs - happened + 1, FALSE_ALARM / 2)) if happened else 0.0
 
 
 def at_most(happened: int, runs: int) -> float:
     """An upper bound on a probability, after Clopper and Pearson."""
-    return float(beta.ppf(1 - FALSE_ALARM / 2, happened + 1, runs - happened)) if happened < runs else 1.0
+    return float(betaincinv(happened + 1, runs - happened, 1 - FALSE_ALARM / 2)) if happened < runs else 1.0
 
 
 WRONG = Fraction(5, 4)

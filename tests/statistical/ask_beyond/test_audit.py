@@ -15,7 +15,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from scipy.stats import beta
+from scipy.special import betaincinv
 from tests.noise.bits import Repeatable
 
 from discreet.ask.continual import TreeCounter
@@ -65,8 +65,8 @@ def loss_at_least(case: Case, part: Fraction) -> float:
     """A lower bound on the loss, from runs on both neighbours, the likelier one first."""
     entropy = Repeatable(1)
     few, many = sorted(sum(case.happens(part, x, entropy) for _ in range(RUNS)) for x in (0, 1))
-    least = beta.ppf(FALSE_ALARM / 2, many, RUNS - many + 1)
-    most = beta.ppf(1 - FALSE_ALARM / 2, few + 1, RUNS - few)
+    least = betaincinv(many, RUNS - many + 1, FALSE_ALARM / 2)
+    most = betaincinv(few + 1, RUNS - few, 1 - FALSE_ALARM / 2)
     return math.log(least / most)
 
 
@@ -144,4 +144,4 @@ def test_the_promise_of_the_bounds_is_kept() -> None:
         low, high = (search.ends.index(end) for end in found)
         kept = counts[high + 1 :].sum() <= search.outside and counts[: low + 1].sum() <= search.outside
         broken += not (kept and counts[high:].sum() and counts[: low + 2].sum())
-    assert beta.ppf(FALSE_ALARM, broken, runs - broken + 1) <= search.beta if broken else True
+    assert betaincinv(broken, runs - broken + 1, FALSE_ALARM) <= search.beta if broken else True

@@ -13,7 +13,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from scipy.stats import beta
+from scipy.special import betaincinv
 from tests.noise.bits import Repeatable
 
 from discreet.core.loss import Pure
@@ -83,8 +83,8 @@ def loss_at_least(case: Case, part: Fraction) -> float:
     """A lower bound on the loss, from runs on both neighbours, the likelier one first."""
     entropy = Repeatable(1)
     few, many = sorted(sum(case.happens(part, x, entropy) for _ in range(case.runs)) for x in (0, 1))
-    least = beta.ppf(FALSE_ALARM / 2, many, case.runs - many + 1)
-    most = beta.ppf(1 - FALSE_ALARM / 2, few + 1, case.runs - few)
+    least = betaincinv(many, case.runs - many + 1, FALSE_ALARM / 2)
+    most = betaincinv(few + 1, case.runs - few, 1 - FALSE_ALARM / 2)
     return math.log(least / most)
 
 
@@ -114,8 +114,8 @@ def divergence_at_least(noise: DiscreteGaussian, shift: int) -> float:
     total = 0.0
     for i in range(bins):
         a, b = (int((np.searchsorted(edges, side) == i).sum()) for side in (zero, one))
-        least = beta.ppf(alarm, a, runs - a + 1)
-        most_a, most_b = (beta.ppf(1 - alarm, count + 1, runs - count) for count in (a, b))
+        least = betaincinv(a, runs - a + 1, alarm)
+        most_a, most_b = (betaincinv(count + 1, runs - count, 1 - alarm) for count in (a, b))
         ratio = math.log(least / most_b)
         total += least * ratio if ratio > 0 else most_a * ratio
     return total
