@@ -4,6 +4,7 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
+PEERS  := $(VENV)/peers
 
 .DEFAULT_GOAL := help
 .PHONY: help setup run test check check-all docs bench lock parts clean
@@ -39,8 +40,13 @@ check: $(READY)  ## ruff, mypy, import-linter, docs without a warning, names doc
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 	$(BIN)/python -m pytest -q tests/test_docs.py tests/test_public.py
 
-check-all: check test bench  ## check, test and bench in full, and the slow tests
+check-all: check test bench $(PEERS)/.ready  ## check, test and bench in full, and the slow tests
 	@$(BIN)/python -m pytest -m slow
+
+$(PEERS)/.ready: requirements-peers.lock $(READY)
+	@test -x $(PEERS)/bin/python || $(PYTHON) -m venv --without-pip $(PEERS)
+	@$(BIN)/uv pip install --python $(PEERS)/bin/python --quiet --require-hashes -r requirements-peers.lock
+	@touch $@
 
 docs: $(READY)  ## Build the documentation into site/
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
@@ -51,8 +57,10 @@ bench: $(READY)  ## Run everything under bench/ (QUICK=1: under a minute each)
 lock: $(READY)  ## Resolve dependencies again
 	$(BIN)/uv pip compile pyproject.toml --all-extras --group dev --universal --generate-hashes \
 		--no-header --no-annotate --upgrade --quiet --output-file requirements.lock
-	echo uv | $(BIN)/uv pip compile - --universal --generate-hashes --no-header --no-annotate --upgrade --quiet \
-		--output-file requirements-uv.lock
+	for part in uv:uv peers:opendp; do \
+		echo $${part#*:} | $(BIN)/uv pip compile - --universal --generate-hashes --no-header --no-annotate --upgrade --quiet \
+			--output-file requirements-$${part%:*}.lock || exit 1; \
+	done
 
 clean:  ## Remove .venv and everything made here
 	rm -rf $(VENV) site .mypy_cache .ruff_cache .pytest_cache .import_linter_cache build dist

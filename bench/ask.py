@@ -9,7 +9,8 @@ hand-written queries that cut rows.
 
 Peers are asked if ``--peer-python`` names an interpreter that has them (again for another one): ``opendp[polars]``,
 and ``smartnoise-sql`` with ``duckdb<2`` (later ones refuse its ORDER BY RANDOM()). Each is given the parameters that
-make its whole answer cost the same epsilon.
+make its whole answer cost the same epsilon. Incomes are declared as required, so that COUNT(*) serves for their mean;
+OpenDP is asked so that it does there too.
 """
 
 from __future__ import annotations
@@ -176,21 +177,29 @@ def _card() -> Any:
     columns = (
         Column("person", Kind.INTEGER, Role.IDENTIFIER),
         Column("city", Kind.TEXT, categories=tuple(CITIES)),
-        Column("income", Kind.REAL, bounds=(0.0, MOST_INCOME)),
+        Column("income", Kind.REAL, bounds=(0.0, MOST_INCOME), required=True),
     )
     return Card("visits", columns, unit="person", rows_per_unit=ROWS_EACH)
 
 
 def _ours(path: str, _: int | None = None) -> Callable[[], Answer]:
-    from discreet.ask.answer import answer, price
-    from discreet.ask.plan import plan
-    from discreet.engines.read import read
+    from sqlglot import exp
 
-    table = read(path, _card())
+    from discreet.ask.answer import answer
+    from discreet.ask.plan import plan
+    from discreet.ask.price import price
+    from discreet.core import sql
+    from discreet.core.table import Table
+    from discreet.engines.duckdb import DuckDB
+
+    card = _card()
+    file = exp.Table(this=exp.Anonymous(this="read_parquet", expressions=[sql.literal(path)]))
+    rows = exp.select(*(sql.column(column.name) for column in card.columns)).from_(file)
+    table = Table(card, DuckDB(), rows)  # as a workspace opens its twins
 
     def ask() -> Answer:
         planned = plan(QUESTION, {"visits": table})
-        said = answer(planned, price(planned, EPSILON), table).to_pydict()
+        said = answer(planned, price(planned, EPSILON)).to_pydict()
         return dict(zip(said["city"], zip(said["n"], said["income"], strict=True), strict=True))
 
     return ask

@@ -4,8 +4,10 @@ import math
 from pathlib import Path
 
 import discreet as dc
-from discreet.core.loss import Pure
-from discreet.core.picture import bars
+from discreet.budget.convert import to_approximate, to_concentrated
+from discreet.core.loss import Concentrated, Pure
+from discreet.core.picture import Axis, bars, curves
+from discreet.curator.advice import drawn_beliefs, lee_clifton
 from discreet.noise.laplace import DiscreteLaplace
 
 HERE = Path(__file__).parent
@@ -46,7 +48,100 @@ def belief() -> str:
     return bars("What an adversary may believe at most, in per cent", labels, [100 * prior, *beliefs]).svg
 
 
-PICTURES = {"belief.svg": belief, "error.svg": error, "unique.svg": unique}
+def with_and_without() -> str:
+    """How likely each answer to a count is, with somebody in the data and without, at half an epsilon."""
+    q = math.exp(-0.5)
+
+    def chance(noise: int) -> float:
+        return (1 - q) / (1 + q) * q ** abs(noise)
+
+    answers = range(92, 110)
+    return curves(
+        "What a count may say, at ε = 0.5",
+        Axis("the answer", range(92, 111, 2)),
+        Axis("its probability", (0.0, 0.05, 0.1, 0.15, 0.2, 0.25)),
+        {
+            "100 people": [(answer, chance(answer - 100)) for answer in answers],
+            "you too: 101": [(answer, chance(answer - 101)) for answer in answers],
+        },
+    ).svg
+
+
+def posterior() -> str:
+    """What an adversary can believe after all that an epsilon of one pays for."""
+    return drawn_beliefs(1).svg
+
+
+def composition() -> str:
+    """What it costs to learn how three bits are distributed, in three ways, each count at the same epsilon."""
+    ways = ["eight running counts", "three single bits", "one histogram"]
+    return bars("In units of one question's epsilon", ways, [8, 3, 1]).svg
+
+
+def many() -> str:
+    """What many questions at a tenth cost together: summed, and kept as rho."""
+    counts = [1, 2, 5, *range(10, 201, 10)]
+    each = to_concentrated(Pure("0.1")).rho
+    kept = [(count, float(to_approximate(Concentrated(count * each), "1e-6").epsilon)) for count in counts]
+    return curves(
+        "What many questions at ε = 0.1 cost together",
+        Axis("questions", range(0, 201, 25)),
+        Axis("ε", range(0, 21, 5)),
+        {
+            "summed": [(count, count / 10) for count in counts],
+            "kept as ρ, δ = 1e-6": kept,
+        },
+    ).svg
+
+
+def averaging() -> str:
+    """How near the mean of many answers to one question would come, if each had fresh noise."""
+    spread = math.sqrt(DiscreteLaplace(10).variance)
+    counts = [1, 10, 100, 1000, 10_000]
+    return curves(
+        "How far the mean of all answers is off, at ε = 0.1 each",
+        Axis("times asked", counts, log=True),
+        Axis("typically off by", (0.1, 1, 10, 100), log=True),
+        {
+            "fresh noise": [(count, spread / math.sqrt(count)) for count in counts],
+            "the stored answer": [(count, spread) for count in counts],
+        },
+    ).svg
+
+
+def candidates() -> str:
+    """How surely an adversary picks the one of four who is missing, by epsilon (Lee and Clifton's example)."""
+    chosen = lee_clifton(4, "1/3", sensitivity="17/6", spread=3)
+    epsilons = [step / 20 for step in range(41)]
+    risk = [(one, 1 / (1 + 3 * math.exp(-one * 3 / (17 / 6)))) for one in epsilons]
+    return curves(
+        "Picking one out of four",
+        Axis("ε", (0.0, 0.5, 1.0, 1.5, 2.0)),
+        Axis("right with probability, at most", (0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8)),
+        {"at most": risk, "accepted: 1/3": [(0.0, 1 / 3), (2.0, 1 / 3)]},
+        dots={f"ε = {chosen:.4f}": (chosen, 1 / 3)},
+    ).svg
+
+
+def published() -> str:
+    """What publishing with 5-anonymity does to the risk of people in a made-up town."""
+    patients = dc.samples.hospital(rows=20_000, seed=1).table("patients")
+    release = dc.publish(patients, dc.Generalize(suppress="0.05"), dc.KAnonymity(5))
+    return next(picture.svg for picture in release.pictures if picture.title.startswith("Risk"))
+
+
+PICTURES = {
+    "averaging.svg": averaging,
+    "belief.svg": belief,
+    "candidates.svg": candidates,
+    "composition.svg": composition,
+    "error.svg": error,
+    "many.svg": many,
+    "posterior.svg": posterior,
+    "published.svg": published,
+    "unique.svg": unique,
+    "with-and-without.svg": with_and_without,
+}
 
 if __name__ == "__main__":
     for name, draw in PICTURES.items():

@@ -5,8 +5,9 @@ from fractions import Fraction
 import pytest
 
 from discreet import samples
-from discreet.ask.answer import answer, price
+from discreet.ask.answer import answer
 from discreet.ask.plan import plan
+from discreet.ask.price import price
 from discreet.core.loss import Pure, sequential
 from discreet.noise.grid import GridLaplace
 from discreet.noise.laplace import DiscreteLaplace
@@ -50,7 +51,7 @@ def test_eight_prefix_questions_cost_eight_epsilon_and_one_grouped_question_one(
     histogram = plan("SELECT D1, D2, D3, COUNT(*) AS n FROM bits GROUP BY D1, D2, D3", tables)
     once = price(histogram, epsilon)
     assert once.loss == Pure(epsilon)
-    found = answer(histogram, once, bits)
+    found = answer(histogram, once)
     assert found.num_rows == 8, "every declared group is there, those without rows too"
 
 
@@ -60,7 +61,7 @@ def test_an_average_gives_ms_rich_away_without_noise_and_not_with():
     for table in (poor, rich):
         made = plan(text, {poor.card.name: table})
         low, high = (float(end) for end in next(iter(made.figures.values())).within)
-        (mean,) = answer(made, price(made, 1), table)["mean"].to_pylist()
+        (mean,) = answer(made, price(made, 1))["mean"].to_pylist()
         assert low <= mean <= high
     noise = max(measure.most * measure.step for measure in made.measures.values())
     assert noise >= (high - low) / 2, "one person can move the sum by half the bounds, and the noise hides that"

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import pytest
-from tests.ask.visits import CARD, ROWS, Silent, columns, loaded
+from tests.ask.visits import CARD, PEOPLE, ROWS, TABLES, Silent, columns, loaded
 
-from discreet.ask.answer import answer, price
+from discreet.ask.answer import answer
 from discreet.ask.plan import plan
+from discreet.ask.price import price
 from discreet.core.engine import Engine
 from discreet.core.table import Table
 from discreet.engines.duckdb import DuckDB
@@ -68,8 +70,57 @@ FIGURES = [
     "WITH a AS (SELECT age, member FROM visits), b AS (SELECT age + 1 AS e FROM a) SELECT SUM(e) AS s FROM b",
     "WITH a AS (SELECT change AS age, age AS change FROM visits) SELECT SUM(age) AS s FROM (SELECT * FROM a)",
     "SELECT COUNT(*) AS n FROM visits WHERE age > 1000",
+    "SELECT SUM(age ** 2) AS s, SUM(POWER(change, 3)) AS p, SUM(SIGN(paid)) AS g FROM visits",
+    "SELECT SUM(SQRT(income)) AS r, SUM(LN(income + 1)) AS l, SUM(EXP(paid / 50)) AS e FROM visits",
+    "SELECT SUM(income / NULLIF(age, 0)) AS s, COUNT(NULLIF(grade, 2)) AS n FROM visits",
+    "SELECT SUM(CAST(member AS INTEGER)) AS m, AVG(CAST(age > 60 AS INTEGER)) AS a FROM visits",
+    "SELECT SUM(CAST(income AS INTEGER)) AS s, SUM(IF(member, age, NULL)) AS i FROM visits",
+    "SELECT SUM(COALESCE(NULL, age, change, NULL)) AS s, SUM(LENGTH(city)) AS l FROM visits",
+    "SELECT AVG(LEAST(LENGTH(COALESCE(note, '')), 4)) AS m FROM visits",
+    "SELECT COUNT(*) AS n FROM visits WHERE CONCAT(note, city) = 'Oslo' OR LEFT(note, 2) = 'co'",
+    "SELECT COUNT(*) AS n FROM visits WHERE STARTS_WITH(note, 'c') OR STRPOS(note, 'v') = 4 OR SUBSTR(note, 2) = 'lu'",
+    "SELECT COUNT(*) AS n FROM visits WHERE note LIKE 'a!_b' ESCAPE '!' OR note LIKE '%\\%' ESCAPE '!'",
+    "SELECT COUNT(*) AS n FROM visits WHERE note ILIKE 'F%' AND note NOT ILIKE '%\\_%' ESCAPE '\\'",
+    "SELECT COUNT(*) AS n FROM visits WHERE age IN (7, 14, NULL) OR (member IS NOT TRUE AND change NOT IN (1, NULL))",
+    "SELECT COUNT(*) AS n FROM visits WHERE age IS DISTINCT FROM change AND note IS NOT DISTINCT FROM NULL",
+    "SELECT COUNT(*) AS n FROM visits WHERE born > '1960-01-01' AND seen BETWEEN '2024-03-01' AND '2024-03-05 12:00'",
+    "SELECT COUNT(*) AS n FROM visits WHERE born + INTERVAL 18 YEAR > DATE '1980-02-29' AND born - 31 < '1990-01-31'",
+    "SELECT COUNT(*) AS n FROM visits WHERE seen + INTERVAL 1 MONTH < '2024-04-01' AND seen::DATE > '2024-02-29'",
+    "SELECT SUM(DATE_DIFF('day', born, DATE '2024-01-01')) AS d, SUM(DATE '2024-01-01' - born) AS e FROM visits",
+    "SELECT SUM(DATE_DIFF('month', born, seen)) AS m, SUM(DATE_DIFF('year', seen, born)) AS y FROM visits",
+    "SELECT AVG(EXTRACT(YEAR FROM AGE(DATE '2024-02-28', born))) AS age, SUM(EXTRACT(DOW FROM seen)) AS w FROM visits",
+    "SELECT COUNT(*) AS n FROM visits WHERE DATE_TRUNC('quarter', born) < '1960-07-01' OR EXTRACT(DOW FROM born) = 0",
     'SELECT COUNT(*) AS "FROM", SUM("age") AS "a ""b" FROM "visits" AS v WHERE v.age > 3 -- no more',
     "SELECT COUNT(*) AS n FROM visits HAVING COUNT(*) < 3",
+    "SELECT COUNT(*) AS n FROM VISITS WHERE AGE > 3 AND Visits.City = 'Oslo'",
+    "SELECT COUNT(*) AS n, SUM(size) AS s FROM visits JOIN towns ON city = town",
+    "SELECT COUNT(*) AS n, COUNT(t.land) AS l, SUM(t.size + v.age) AS s FROM visits AS v LEFT JOIN towns AS t "
+    "ON v.city = t.town",
+    "SELECT SUM(far) AS s FROM towns JOIN visits ON UPPER(town) = UPPER(city) WHERE member",
+    "SELECT COUNT(*) AS n, AVG(height) AS m FROM visits JOIN people USING (person)",
+    "SELECT COUNT(*) AS n, COUNT(p.person) AS c, SUM(p.height) AS s FROM visits AS v LEFT JOIN people AS p "
+    "ON p.person = v.person AND p.home = v.city",
+    "SELECT COUNT(*) AS n, SUM(a.age - b.age) AS s, COUNT(DISTINCT a.person) AS p FROM visits AS a JOIN visits AS b "
+    "ON a.person = b.person WHERE a.age > b.age",
+    "SELECT COUNT(*) AS n, SUM(size * age) AS s FROM visits JOIN people USING (person) JOIN towns ON home = town",
+    "SELECT COUNT(*) AS n, SUM(x) AS s, SUM(y) AS y FROM (SELECT age AS x, paid AS y FROM visits UNION ALL "
+    "SELECT change, paid FROM visits WHERE member)",
+    "SELECT COUNT(DISTINCT person) AS n, SUM(h) AS s FROM (SELECT person, income AS h FROM visits UNION ALL "
+    "(SELECT person, height FROM people))",
+    "SELECT AVG(n) AS m, SUM(s) AS s, SUM(i) AS i FROM (SELECT person, COUNT(*) AS n, SUM(age) AS s, SUM(income) AS i "
+    "FROM visits GROUP BY person)",
+    "SELECT AVG(a) AS m, SUM(p) AS p FROM (SELECT AVG(income) AS a, AVG(paid) AS p FROM visits GROUP BY person "
+    "HAVING COUNT(*) > 2 AND MIN(age) < 50)",
+    "SELECT SUM(old - young) AS s, COUNT(*) AS n FROM (SELECT MAX(age) AS old, MIN(age) AS young, MAX(born) AS b, "
+    "MIN(paid) AS p FROM visits GROUP BY person) WHERE b > DATE '1960-01-01' AND p < 0",
+    "SELECT COUNT(*) AS n FROM (SELECT DISTINCT person, city FROM visits)",
+    "SELECT SUM(c) AS s FROM (SELECT COUNT(DISTINCT city) AS c, COUNT(*) FILTER (WHERE member) AS m FROM visits "
+    "GROUP BY person) WHERE m > 0",
+    "SELECT SUM(n) AS s FROM (SELECT city, COUNT(*) AS n FROM visits GROUP BY person, city HAVING COUNT(*) > 1 "
+    "OR city = 'Oslo')",
+    "WITH p AS (SELECT person, MAX(age) AS old FROM visits GROUP BY person) SELECT SUM(old - age) AS s FROM visits "
+    "JOIN p USING (person)",
+    "SELECT SUM(s / n) AS s FROM (SELECT SUM(age) / 2 AS s, COUNT(*) AS n FROM visits GROUP BY person)",
 ]
 GROUPS = [
     "SELECT city, COUNT(*) AS n FROM visits GROUP BY city",
@@ -81,31 +132,50 @@ GROUPS = [
     "SELECT EXTRACT(MONTH FROM born) AS month, COUNT(*) AS n, AVG(paid) AS m FROM visits GROUP BY month",
     "SELECT change % 3 AS rest, COUNT(*) AS n FROM visits GROUP BY rest",
     "SELECT COALESCE(city, 'none') AS c, COUNT(*) AS n FROM visits WHERE grade <> 2 GROUP BY COALESCE(city, 'none')",
+    "SELECT EXTRACT(ISODOW FROM seen) AS w, COUNT(*) AS n FROM visits GROUP BY w",
+    "SELECT SIGN(change) AS g, LENGTH(city) AS l, COUNT(*) AS n FROM visits GROUP BY g, l",
     "SELECT g, SUM(x) AS s FROM (SELECT grade AS g, income AS x FROM visits WHERE member) GROUP BY g",
+    "SELECT v.City AS c, SUM(v.age) AS s FROM visits AS v GROUP BY CITY",
+    "SELECT land, COUNT(*) AS n, SUM(age) AS s FROM visits JOIN towns ON city = town GROUP BY land",
+    "SELECT t.land AS l, home, COUNT(*) AS n FROM people LEFT JOIN towns AS t ON home = town GROUP BY t.land, home",
+    "SELECT times, COUNT(*) AS n FROM (SELECT COUNT(*) AS times FROM visits WHERE age > 40 GROUP BY person) "
+    "GROUP BY times",
+    "SELECT what, COUNT(*) AS n FROM (SELECT 'visit' AS what FROM visits UNION ALL SELECT 'person' FROM people) "
+    "GROUP BY what",
 ]
 SELECTED = [
     "SELECT note, COUNT(*) AS n FROM visits GROUP BY note",
     "SELECT paid > 0 AS plus, LOWER(TRIM(note)) AS note, SUM(age) AS s FROM visits GROUP BY 1, 2",
+    "SELECT CAST(DATE_TRUNC('month', seen) AS DATE) AS m, COUNT(*) AS n FROM visits GROUP BY m",
+    "SELECT CONCAT(city, LEFT(note, 1)) AS c, SUM(age) AS s FROM visits GROUP BY c",
     "SELECT YEAR(seen) AS y, LENGTH(note) AS l, AVG(income) AS m FROM visits GROUP BY y, l",
+    "SELECT since AS d, COUNT(*) AS n FROM visits JOIN towns ON city = town GROUP BY d",
+    "SELECT best, COUNT(*) AS n FROM (SELECT person, MAX(note) AS best FROM visits GROUP BY person) GROUP BY best",
 ]
 
 
 @pytest.fixture(scope="session")
-def visits(engine: Engine) -> Table:
-    return loaded(engine, CARD, ROWS, "ask_visits")
+def tables(engine: Engine) -> dict[str, Table]:
+    return {name: loaded(engine, card, rows, f"ask_{name}") for name, (card, rows) in TABLES.items()}
+
+
+@pytest.fixture(scope="session")
+def visits(tables: dict[str, Table]) -> Table:
+    return tables["visits"]
 
 
 @pytest.fixture(scope="session")
 def plain() -> DuckDB:
     engine = DuckDB()
-    engine.load("visits", columns(CARD, ROWS))
+    for name, (card, rows) in TABLES.items():
+        engine.load(name, columns(card, rows))
     return engine
 
 
-def exact(text: str, table: Table, *, epsilon: int = 10**6) -> tuple[list[dict[str, Any]], float]:
+def exact(text: str, tables: dict[str, Table], *, epsilon: int = 10**6) -> tuple[list[dict[str, Any]], float]:
     """The answer without noise, and how far a sum may be off because rows are rounded to steps."""
-    made = plan(text, {"visits": table})
-    found = answer(made, price(made, epsilon, "1e-3"), table, Silent())
+    made = plan(text, tables)
+    found = answer(made, price(made, epsilon, "1e-3"), Silent())
     off = len(ROWS) * max(float(measure.step) for measure in made.measures.values())
     kept = [name for name in found.column_names if not name.endswith("_error")]
     return found.select(kept).to_pylist(), off
@@ -125,8 +195,8 @@ def same(found: Any, said: Any, off: float) -> bool:
 
 
 @pytest.mark.parametrize("text", FIGURES)
-def test_figures_are_those_of_plain_sql(visits: Table, plain: DuckDB, text: str) -> None:
-    found, off = exact(text, visits)
+def test_figures_are_those_of_plain_sql(tables: dict[str, Table], plain: DuckDB, text: str) -> None:
+    found, off = exact(text, tables)
     said = expected(text, plain)
     assert len(found) == len(said)
     for one, other in zip(found, said, strict=True):
@@ -135,9 +205,9 @@ def test_figures_are_those_of_plain_sql(visits: Table, plain: DuckDB, text: str)
 
 
 @pytest.mark.parametrize("text", GROUPS)
-def test_every_declared_group_is_there_with_its_figures(visits: Table, plain: DuckDB, text: str) -> None:
-    made = plan(text, {"visits": visits})
-    found, off = exact(text, visits)
+def test_every_declared_group_is_there_with_its_figures(tables: dict[str, Table], plain: DuckDB, text: str) -> None:
+    made = plan(text, tables)
+    found, off = exact(text, tables)
     keys = list(found[0])[: len(made.keys)]
     by_key = {tuple(row[key] for key in keys): row for row in found}
     domains = [value.domain or () for value in made.keys.values()]
@@ -153,10 +223,12 @@ def test_every_declared_group_is_there_with_its_figures(visits: Table, plain: Du
 
 
 @pytest.mark.parametrize("text", SELECTED)
-def test_of_undeclared_groups_those_with_several_people_are_there(visits: Table, plain: DuckDB, text: str) -> None:
-    made = plan(text, {"visits": visits})
+def test_of_undeclared_groups_those_with_several_people_are_there(
+    tables: dict[str, Table], plain: DuckDB, text: str
+) -> None:
+    made = plan(text, tables)
     paid = price(made, 10**6, "1e-3")
-    found, off = exact(text, visits)
+    found, off = exact(text, tables)
     keys = list(found[0])[: len(made.keys)]
     counted = text.replace(" FROM", ", COUNT(DISTINCT person) AS people_ FROM", 1)
     said = [row for row in expected(counted, plain) if row.pop("people_") > (paid.threshold or 0)]
@@ -179,7 +251,7 @@ def test_of_undeclared_groups_those_with_several_people_are_there(visits: Table,
 )
 def test_a_quantile_has_its_share_of_rows_below(visits: Table, plain: DuckDB, share: float, text: str) -> None:
     made = plan(f"SELECT {text} AS q FROM visits", {"visits": visits})
-    (found,) = answer(made, price(made, 1), visits, Silent()).column("q").to_pylist()
+    (found,) = answer(made, price(made, 1), Silent()).column("q").to_pylist()
     column = text.split("(")[1].rstrip(")").split(",")[0]
     wide = 0 if column != "income" else 1000 / 1024
     ((below, up_to, rows),) = plain.run(
@@ -189,14 +261,38 @@ def test_a_quantile_has_its_share_of_rows_below(visits: Table, plain: DuckDB, sh
     assert below <= share * rows + 0.5 and up_to >= share * rows - 0.5
 
 
-def test_order_and_limit_come_after_the_noise(visits: Table) -> None:
+def test_order_and_limit_come_after_the_noise(tables: dict[str, Table]) -> None:
     text = "SELECT city AS f0, COUNT(*) AS k0 FROM visits GROUP BY city HAVING k0 > 0 ORDER BY k0 DESC, f0 LIMIT 2"
-    found, _ = exact(text, visits)
+    found, _ = exact(text, tables)
     counts = [row["k0"] for row in found]
     assert len(found) == 2 and counts == sorted(counts, reverse=True)
-    backwards, _ = exact("SELECT city AS f0, COUNT(*) AS k0 FROM visits GROUP BY city ORDER BY 1 DESC", visits)
+    backwards, _ = exact("SELECT city AS f0, COUNT(*) AS k0 FROM visits GROUP BY city ORDER BY 1 DESC", tables)
     cities = [row["f0"] for row in backwards]
     assert cities == sorted(cities, reverse=True)
+
+
+def test_the_largest_groups_can_be_ordered_by_what_is_not_shown(tables: dict[str, Table], plain: DuckDB) -> None:
+    text = "SELECT city, COUNT(*) AS n FROM visits WHERE city <> 'Nowhere' GROUP BY city ORDER BY SUM(age) DESC LIMIT 2"
+    assert exact(text, tables)[0] == expected(text, plain)
+
+
+def test_what_grows_too_large_after_the_noise_is_null(tables: dict[str, Table]) -> None:
+    text = (
+        "SELECT COUNT(*) * 9223372036854775807 AS n, CAST(SUM(age) * 1e30 AS INTEGER) AS s, COUNT(*) AS c FROM visits"
+    )
+    assert exact(text, tables)[0] == [{"n": None, "s": None, "c": len(ROWS)}]
+
+
+@pytest.mark.parametrize("groups", [1, 2])
+def test_of_undeclared_groups_so_many_of_a_unit_count(visits: Table, groups: int) -> None:
+    few = replace(visits, card=replace(CARD, groups_per_unit=groups))
+    made = plan("SELECT born, COUNT(*) AS n FROM visits GROUP BY born", {"visits": few})
+    days = [{row[8] for row in ROWS if row[0] == person} for person in range(PEOPLE)]
+    assert max(map(len, days)) == 3, "there is something to cut"
+    found = visits.engine.fetch(made.query).to_pylist()
+    assert sum(row["units"] for row in found) == sum(min(groups, len(one)) for one in days)
+    again = plan("SELECT born, note, COUNT(*) AS n FROM visits GROUP BY note, born", {"visits": few})
+    assert sum(row["units"] for row in visits.engine.fetch(again.query).to_pylist()) <= groups * PEOPLE
 
 
 def test_there_are_sixty_questions() -> None:

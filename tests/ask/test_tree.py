@@ -16,11 +16,12 @@ from tests.noise.laws import distribution
 
 from discreet.ask import tree as module
 from discreet.ask.quantile import counts_by_group, quantile, slice_query
-from discreet.ask.rows import rows_of
 from discreet.ask.scalar import scalar
+from discreet.ask.source import rows_of
 from discreet.ask.tree import Ranges, Tree
-from discreet.core.loss import Pure, sequential
+from discreet.core.loss import Concentrated, Pure, sequential
 from discreet.errors import BadInput
+from discreet.noise.gaussian import DiscreteGaussian
 from discreet.noise.laplace import DiscreteLaplace
 from discreet.samples import cases
 
@@ -103,6 +104,26 @@ def test_a_unit_changes_what_gets_noise_by_no_more_than_is_declared(
         records.append(noise.seen)
     assert apart(*records) == tree.levels * len(rows)
     assert tree.loss(len(rows)) == Pure(Fraction(tree.levels * len(rows), 7))
+
+
+@given(st.sampled_from(SHAPES), st.lists(st.integers(0, 29), min_size=1, max_size=4))
+def test_a_unit_moves_what_gets_gaussian_noise_by_no_more_than_is_declared(
+    shape: tuple[int, int], rows: list[int]
+) -> None:
+    """In Euclidean distance; furthest if all its rows are in one slice."""
+    slices, branching = shape
+    levels = [
+        matrix(slices, branching) @ np.bincount([row % slices for row in places], minlength=slices)
+        for places in (rows, [rows[0]] * len(rows))
+    ]
+    tree = Tree(slices, branching, DiscreteGaussian(7))
+    claim = 2 * 7 * tree.loss(len(rows)).rho  # type: ignore[union-attr]
+    assert (levels[0] ** 2).sum() <= (levels[1] ** 2).sum() == claim
+
+
+@pytest.mark.parametrize("slices", [1, 8, 64, 200])
+def test_gaussian_noise_loses_what_was_asked_for(slices: int) -> None:
+    assert Tree.for_loss(Concentrated("1/8"), slices, 3).loss(3) == Concentrated("1/8")
 
 
 @pytest.mark.parametrize("slices", [8, 64, 200, 512])

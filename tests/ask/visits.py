@@ -36,7 +36,39 @@ CARD = Card(
     unit="person",
     rows_per_unit=3,
 )
+PEOPLE_CARD = Card(
+    "people",
+    (
+        Column("person", Kind.INTEGER),
+        Column("home", Kind.TEXT, categories=("Oslo", "it's", "Ümeå")),
+        Column("height", Kind.REAL, bounds=(0.5, 2.5)),
+    ),
+    unit="person",
+    rows_per_unit=1,
+)
+TOWNS_CARD = Card(
+    "towns",
+    (
+        Column("town", Kind.TEXT, categories=("Oslo", "it's", "Rome")),
+        Column("land", Kind.TEXT, categories=("north", "south", "nowhere")),
+        Column("size", Kind.INTEGER, bounds=(0, 9)),
+        Column("far", Kind.REAL, bounds=(-1.0, 7.0)),
+        Column("since", Kind.DATE),
+    ),
+    public=True,
+)
+TOWNS = [
+    ("Oslo", "north", 5, 0.1, dt.date(1048, 1, 1)),
+    ("it's", "south", 3, None, dt.date(1900, 2, 28)),
+    ("it's", "north", None, 6.7, dt.date(1048, 1, 1)),
+    ("Rome", "south", 9, 3.3, None),
+    (None, "nowhere", 1, 1.0, None),
+]
 PEOPLE = 14
+MORE = [
+    (i + 2, None if i % 5 == 4 else ("Oslo", "it's", "Ümeå")[i % 3], None if i == 3 else 1.5 + 0.07 * i)
+    for i in range(PEOPLE)
+]
 ROWS = [
     (
         i % PEOPLE,
@@ -53,6 +85,9 @@ ROWS = [
     )
     for i in range(3 * PEOPLE)
 ]
+
+
+TABLES = {"visits": (CARD, ROWS), "people": (PEOPLE_CARD, MORE), "towns": (TOWNS_CARD, TOWNS)}
 
 
 def columns(card: Card, rows: Iterable[tuple[object, ...]]) -> pa.Table:

@@ -88,6 +88,89 @@ def test_a_batch_is_asked_at_once(clinic, tmp_path):
     assert len(json.loads(clinic("budget", "clinic", "--json"))["charges"]) == 1
 
 
+def test_a_distribution_is_priced_released_and_free_the_second_time(clinic):
+    asked = ("ask", "clinic", "--distribution", "visits.income", "--bins", "10", "--epsilon", "0.5")
+    quote = json.loads(clinic(*asked, "--dry-run", "--json"))
+    assert quote["loss"] == {"kind": "pure", "epsilon": "1/2"}
+    assert set(quote["errors"]) == {"n", "n_up_to"}
+    assert not quote["answered"]
+    said = clinic(*asked)
+    assert "±" in said
+    assert "It cost ε = 0.5. Left: ε = 2.5" in said
+    again = json.loads(clinic(*asked, "--json"))
+    assert again["free"]
+    assert len(again["rows"]) == 10
+    assert again["rows"][0]["low"] == 0
+    assert max(row["n_error"] for row in again["rows"]) == quote["errors"]["n"]
+    assert "distribution of visits: column = income, bins = 10" in clinic("budget", "clinic")
+    assert "Answered before" in clinic(*asked, "--dry-run")
+    assert "marginal" in clinic("ask", "clinic", "--distribution", "visits.city", "--epsilon", "1", code=1)
+    assert "no table 'staff'" in clinic("ask", "clinic", "--distribution", "staff.income", "--epsilon", "1", code=1)
+
+
+def test_marginals_and_bounds_are_released(clinic):
+    found = json.loads(clinic("ask", "clinic", "--marginals", "visits.city", "--ways", "1", "--epsilon", "1", "--json"))
+    assert [row["city"] for row in found["rows"]] == ["Rome", "Milan", "Turin"]
+    assert found["statement"]["unit"] == "patient"
+    found = json.loads(clinic("ask", "clinic", "--bounds", "visits.income", "--epsilon", "1", "--json"))
+    assert set(found["rows"][0]) == {"low", "high", "outside"}
+    said = clinic("ask", "clinic", "--bounds", "visits.income", "--epsilon", "1")
+    assert "LEAST(GREATEST(income, " in said or "too few rows" in said
+    assert "cannot be charged" in clinic("ask", "clinic", COUNT, "--rho", "1", code=3)
+    assert "all sound" in clinic("budget", "verify", "clinic")
+
+
+def test_a_budget_in_rho_is_spent_in_rho(run):
+    run("workspace", "init", "clinic", "--table", "visits=visits.csv", "--card", "visits.toml", "--budget", "rho=0.5")
+    asked = ("ask", "clinic", COUNT, "--rho", "0.1")
+    assert "This would cost ρ = 0.1; ρ = 0.5 is left" in run(*asked, "--dry-run")
+    assert json.loads(run(*asked, "--json"))["loss"] == {"kind": "concentrated", "rho": "1/10"}
+    assert "Left: ρ = 0.3" in run("ask", "clinic", "--marginals", "visits.city", "--ways", "1", "--rho", "0.1")
+    assert "Left: ρ = 0.295" in run("ask", "clinic", "--distribution", "visits.income", "--epsilon", "0.1")
+
+
+def test_tables_are_joined_and_each_is_charged(run, tmp_path):
+    (tmp_path / "regions.csv").write_text("town,region\nRome,south\nMilan,north\nTurin,north\n")
+    both = (
+        "--table",
+        "visits=visits.csv",
+        "--table",
+        "more=visits.csv",
+        "--card",
+        "visits.toml",
+        "--card",
+        "more.toml",
+    )
+    (tmp_path / "more.toml").write_text(CARD.replace("tables.visits", "tables.more"))
+    run("workspace", "init", "clinic", *both, "--budget", "epsilon=3", "--public", "regions=regions.csv")
+    shown = run("workspace", "show", "clinic")
+    assert "regions, from regions.csv: public" in shown
+    figures = json.loads(run("workspace", "show", "clinic", "--json"))
+    assert figures["regions"]["public"]
+    assert figures["regions"]["left"] is None
+    north = "SELECT region, COUNT(*) AS n FROM visits JOIN regions ON city = town GROUP BY region"
+    assert {row["region"] for row in json.loads(run("ask", "clinic", north, "--epsilon", "1", "--json"))["rows"]} == {
+        "north",
+        "south",
+    }
+    joined = "SELECT COUNT(*) AS n FROM visits JOIN more USING (patient)"
+    said = json.loads(run("ask", "clinic", joined, "--epsilon", "0.5", "--json"))
+    assert {name: left["table"]["epsilon"] for name, left in said["left_on"].items()} == {
+        "more": "5/2",
+        "visits": "3/2",
+    }
+    assert "(more); " in run("ask", "clinic", joined, "--epsilon", "0.5")
+    charged = json.loads(run("budget", "clinic", "--json"))["charges"]
+    assert [one["account"] for one in charged] == ["visits/analyst", "more/analyst", "visits/analyst"]
+    assert "all sound" in run("budget", "verify", "clinic")
+    assert "same name" in run(
+        "workspace", "init", "other", *both, "--budget", "epsilon=3", "--public", "more=regions.csv", code=1
+    )
+    assert "no table about people called 'regions'" in run(
+        "ask", "clinic", "--bounds", "regions.town", "--epsilon", "1", code=1
+    )
+
+
 def test_an_analyst_has_a_budget(clinic):
     clinic("workspace", "add-analyst", "clinic", "ann", "--budget", "epsilon=1")
     assert "visits/ann" in clinic("ask", "clinic", COUNT, "--epsilon", "2", "--analyst", "ann", code=3)
@@ -110,6 +193,21 @@ def test_an_analyst_has_a_budget(clinic):
 )
 def test_wrong_use_says_what_is_right(clinic, words, said):
     assert said in clinic(*words, code=1)
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ((COUNT, "--epsilon", "1", "--rho", "1"), "--epsilon or --rho"),
+        ((COUNT, "--bounds", "visits.income", "--epsilon", "1"), "Give a question"),
+        (("--bounds", "visits.income", "--marginals", "visits.city", "--epsilon", "1"), "Give a question"),
+        (("--bounds", "income", "--epsilon", "1"), "visits.age"),
+        (("--bounds", "visits.income", "--rho", "1"), "--epsilon"),
+        (("--bounds", "visits.income", "--error", "5"), "--epsilon"),
+    ],
+)
+def test_what_cannot_be_meant_is_said_before_anything_is_opened(command, words, said):
+    assert said in command("ask", "nowhere", *words, code=1)
 
 
 def test_advice_explains_and_chooses(run):

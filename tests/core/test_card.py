@@ -86,6 +86,20 @@ def test_rows_per_unit_needs_a_unit():
         Card("t", (AGE,), rows_per_unit=3)
 
 
+@pytest.mark.parametrize("groups", [0, 4])
+def test_a_person_counts_in_no_more_groups_than_rows(groups):
+    with pytest.raises(CardError, match="groups_per_unit"):
+        Card("t", (AGE,), unit="age", rows_per_unit=3, groups_per_unit=groups)
+    with pytest.raises(CardError, match="groups_per_unit"):
+        Card("t", (AGE,), groups_per_unit=1)
+    assert Card("t", (AGE,), unit="age", rows_per_unit=3, groups_per_unit=3).groups_per_unit == 3
+
+
+def test_what_is_public_is_about_nobody():
+    with pytest.raises(CardError, match="about people"):
+        Card("t", (AGE,), unit="age", rows_per_unit=1, public=True)
+
+
 def test_columns_are_found_by_name_and_role():
     card = Card("t", (AGE, Column("name", Kind.TEXT, Role.IDENTIFIER)))
     assert card["age"] is AGE

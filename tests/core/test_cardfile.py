@@ -37,6 +37,7 @@ hierarchy = { type = "intervals", widths = [5, 10, 20] }
 kind = "decimal"
 role = "sensitive"
 bounds = [0, 99999.99]
+required = true
 
 [tables.visits.columns.admitted]
 kind = "date"
@@ -55,6 +56,8 @@ def test_a_card_reads_as_it_says():
     assert card.rows_per_unit == 4
     assert card["age"].hierarchy == Intervals((5, 10, 20))
     assert card["cost"].bounds == (Decimal(0), Decimal("99999.99"))
+    assert card["cost"].required and not card["age"].required
+    assert parse_cards(dump_cards([card]))["visits"]["cost"].required
     assert card["admitted"].hierarchy == Dates(("month", "year"))
     assert card["admitted"].bounds == (dt.date(2020, 1, 1), dt.date(2026, 12, 31))
 
@@ -228,3 +231,14 @@ def test_taxonomies_survive_a_round_trip_through_toml():
     )
     card = Card("t", (Column("country", Kind.TEXT, Role.QUASI, hierarchy=tree),))
     assert parse_cards(dump_cards([card]), folder=Path()) == {"t": card}
+
+
+def test_public_and_groups_per_unit_are_written_and_read():
+    column = Column("a", Kind.INTEGER)
+    cards = [
+        Card("p", (column,), public=True),
+        Card("t", (column,), unit="a", rows_per_unit=3, groups_per_unit=2),
+    ]
+    assert list(parse_cards(dump_cards(cards)).values()) == cards
+    with pytest.raises(CardError, match="public: must be true or false"):
+        parse_cards(dump_cards(cards).replace("public = true", "public = 1"))

@@ -54,6 +54,8 @@ def test_bounds_and_categories_are_left_for_a_person_to_declare():
     assert drafted.card.private
     assert all(column.bounds is None and column.categories is None for column in drafted.card.columns)
     assert "# Declare: bounds" in drafted.to_toml()
+    assert any("required = true" in why for why in drafted.reasons["age"]), "whether that is by chance is asked"
+    assert not any(column.required for column in drafted.card.columns)
     assert "49" not in drafted.to_toml(), "the largest age is not to be read off the draft"
 
 

@@ -15,6 +15,7 @@ import pyarrow.csv
 import pyarrow.parquet as pq
 import pytest
 
+from discreet.core import durable
 from discreet.core.loss import Approximate, Pure
 from discreet.core.picture import bars
 from discreet.core.recipe import Recipe, versions
@@ -63,6 +64,23 @@ def test_a_release_comes_back_as_it_was_saved(release: Release[pa.Table], saved:
 
 def test_the_folder_holds_what_it_should(saved: Path) -> None:
     assert {path.name for path in saved.iterdir()} == {*PARTS, "manifest.json"}
+
+
+def test_every_file_is_on_the_disk_before_the_folder_has_its_name(
+    release: Release[pa.Table], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    flushed: list[tuple[str, bool]] = []
+    flush = durable._flush
+
+    def recorded(path: Path) -> None:
+        flush(path)
+        flushed.append((path.name, (tmp_path / "out").exists()))
+
+    monkeypatch.setattr(durable, "_flush", recorded)
+    saved = release.save(tmp_path / "out")
+    before = [name for name, named in flushed if not named]
+    assert sorted(before) == sorted(["out", *(path.name for path in saved.iterdir())])
+    assert flushed[-1] == (tmp_path.name, True), "and then the name"
 
 
 @pytest.mark.parametrize(

@@ -60,6 +60,14 @@ def test_every_way_to_break_a_card_is_counted_and_shown(columns, says):
     assert [str(found) for found in violations(visits(**columns))] == [says]
 
 
+def test_a_required_value_that_is_missing_is_a_violation():
+    column = Column("x", Kind.REAL, required=True)
+    table = read(pa.table({"x": [1.0, None, float("nan")]}), Card("t", (column,)))
+    assert [str(found) for found in violations(table)] == [
+        "x: 2 rows are without a value that is required (such as None, nan)"
+    ]
+
+
 def test_all_violations_are_in_one_error():
     with pytest.raises(DataError) as caught:
         require_valid(visits(sex=["x"] * 4, age=[200] * 4))

@@ -1,10 +1,11 @@
 """What an epsilon means."""
 
 import math
+from xml.etree import ElementTree
 
 import pytest
 
-from discreet.curator.advice import beliefs, count_error, lee_clifton
+from discreet.curator.advice import beliefs, count_error, drawn, lee_clifton
 from discreet.errors import BadInput
 
 
@@ -47,3 +48,28 @@ def test_the_error_of_a_count():
     assert count_error(1) == pytest.approx(math.log(20))
     with pytest.raises(BadInput):
         count_error(0)
+
+
+def test_the_figures_of_the_budget_page():
+    """What may be believed of what was as likely as not, at the epsilons that docs/budget.md names."""
+    after = {
+        epsilon: next(one.most for one in beliefs(epsilon) if one.prior == 0.5) for epsilon in ("0.1", "0.5", "1", "3")
+    }
+    assert {epsilon: f"{most:.1%}" for epsilon, most in after.items()} == {
+        "0.1": "52.5%",
+        "0.5": "62.2%",
+        "1": "73.1%",
+        "3": "95.3%",
+    }
+    assert f"{count_error('0.1'):.0f}" == "30"
+
+
+@pytest.mark.parametrize("epsilon", ["0.0001", "0.3829", 1, 30, 5000])
+def test_any_epsilon_can_be_drawn(epsilon):
+    picture = drawn(epsilon)
+    assert f"epsilon = {epsilon}" in picture.title
+    root = ElementTree.fromstring(picture.svg)  # noqa: S314
+    inside = root.findall("{http://www.w3.org/2000/svg}svg")
+    assert len(inside) == 2, "what can be believed, and how far a count is off"
+    tops = [int(one.get("y")) for one in inside]
+    assert int(root.get("height")) >= tops[1] + int(inside[1].get("height")) > tops[1] >= int(inside[0].get("height"))

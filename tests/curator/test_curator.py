@@ -15,12 +15,13 @@ from tests.curator.clinics import BUDGET, CARD, CITIES, COUNT, clinic, visits
 from discreet.budget.lines import Charged
 from discreet.core.card import Card, Column
 from discreet.core.kind import Kind
-from discreet.core.loss import Approximate, Pure
+from discreet.core.loss import Approximate, Concentrated, Pure
 from discreet.core.release import Release
 from discreet.core.statement import Evidence
+from discreet.curator import door
 from discreet.curator.curator import Curator
 from discreet.engines.duckdb import DuckDB
-from discreet.errors import BadInput, BadQuery, BudgetExceeded, Damaged, EngineError, LedgerError, Refused
+from discreet.errors import BadInput, BadQuery, BudgetExceeded, Damaged, EngineError, LedgerError, NoPromise, Refused
 
 ROOT = Path(__file__).parents[2]
 
@@ -191,11 +192,13 @@ def test_a_copy_with_the_same_ledger_gives_no_second_answer(tmp_path):
         (tmp_path / "copy" / name).unlink(missing_ok=True)
     (tmp_path / "copy" / "ledger.db").symlink_to(tmp_path / "clinic" / "ledger.db")
     with Curator(tmp_path / "clinic") as one, Curator(tmp_path / "copy") as other:
-        question = other._pose(COUNT, "1e-6", 0, "analyst")
-        receipt = other._charge("visits/analyst", f"ask analyst: {question.identity}", [question])
-        made = other._made(question, receipt)  # computed at the same time, and not given yet
+        asked = other._asked(COUNT, "analyst", "1e-6", 0, None)
+        keys = {"visits": f"ask analyst: {asked.identity}"}
+        receipts = other._door._charged([asked], "analyst", keys, batch=False)
+        made = door._made(asked, list(receipts.values()))  # computed at the same time, and not given yet
         one.ask(COUNT, epsilon="1e-6")
-        other._store.keep(question.identity, made)
+        with pytest.raises(Damaged, match="not the one that was given"):
+            other._store.keep(asked.identity, "visits", made)
         with pytest.raises(Damaged, match="not the one that was given"):
             other.ask(COUNT, epsilon="1e-6")
 
@@ -215,13 +218,25 @@ def test_a_batch_is_one_charge_for_what_is_new(tmp_path):
             curator.ask_all([], epsilon=1)
 
 
+class Once(DuckDB):
+    """An engine that answers once."""
+
+    def __init__(self, other):
+        super().__init__()
+        self.other, self.asked = other, 0
+
+    def fetch(self, query):
+        self.asked += 1
+        if self.asked > 1:
+            raise EngineError("somebody's secret")
+        return self.other.fetch(query)
+
+
 def test_a_batch_that_died_half_way_is_charged_once(tmp_path):
     asked = [COUNT, CITIES]
     with clinic(tmp_path / "clinic") as curator:
-        made = curator._made
-        curator._made = lambda question, receipt: (
-            (with_engine(curator, Failing()) if question.text == CITIES else None) or made(question, receipt)
-        )
+        curator.price(COUNT, epsilon=1)
+        with_engine(curator, Once(curator._opened["visits"].engine))
         with pytest.raises(Refused, match="charged"):
             curator.ask_all(asked, epsilon=1)
     with Curator(tmp_path / "clinic") as curator:
@@ -278,6 +293,24 @@ def test_the_smallest_epsilon_for_an_error(tmp_path):
             curator.epsilon_for("SELECT SUM(income) AS s FROM visits", "0.000001")
 
 
+def test_a_budget_kept_as_rho_pays_in_rho_and_in_epsilon(tmp_path):
+    with clinic(tmp_path / "clinic", budget=Concentrated("1/2")) as curator:
+        said = curator.price(CITIES, rho="0.1", rows=100)
+        assert said.loss == Concentrated("0.1")
+        answer = curator.ask(CITIES, rho="0.1")
+        assert answer.price == Concentrated("0.1")
+        assert set(answer.table["n_error"].to_pylist()) == {said.errors["n"]}
+        assert curator.ask(COUNT, epsilon="0.2").left.table == Concentrated("0.38"), "ε is worth ρ = ε²/2"
+        one, other = curator.ask_all([COUNT, "SELECT SUM(income) AS s FROM visits"], rho="0.2")
+        assert (one.price, other.price) == (Concentrated("0.1"), Concentrated("0.1"))
+        assert other.left.table == Concentrated("0.18")
+        for spent in ({}, {"epsilon": 1, "rho": 1}):
+            with pytest.raises(BadInput, match="an epsilon or a rho"):
+                curator.ask(COUNT, **spent)
+    with clinic(tmp_path / "pure") as curator, pytest.raises(NoPromise, match="cannot be charged"):
+        curator.ask(COUNT, rho="0.1")
+
+
 def test_groups_that_are_not_declared_take_a_delta(tmp_path):
     with clinic(tmp_path / "clinic") as curator:
         streets = "SELECT street, COUNT(*) AS n FROM visits GROUP BY street"
@@ -294,8 +327,9 @@ def test_only_tables_one_may_ask_can_be_asked(tmp_path):
         with pytest.raises(BadQuery, match="no table 'staff'"):
             curator.ask("SELECT COUNT(*) AS n FROM staff", epsilon="0.1", analyst="ann")
         curator.add_analyst("bob", Pure(1))
-        with pytest.raises(BadQuery, match="one table"):
-            curator.ask_all([COUNT, "SELECT COUNT(*) AS n FROM staff"], epsilon="0.1", analyst="bob")
+        both = [COUNT, "SELECT COUNT(*) AS n FROM staff"]
+        curator.ask_all(both, epsilon="0.1", analyst="bob")
+        assert [curator.left(name, "bob").analyst for name in ("visits", "staff")] == [Pure("0.95")] * 2
 
 
 @pytest.mark.parametrize(

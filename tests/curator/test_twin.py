@@ -2,6 +2,7 @@
 
 import datetime as dt
 import math
+from dataclasses import replace
 from decimal import Decimal
 
 import psycopg
@@ -15,6 +16,7 @@ from discreet.core import sql
 from discreet.core.card import Card, Column, Role
 from discreet.core.kind import Kind
 from discreet.core.table import Table
+from discreet.curator.fewest import Cut
 from discreet.curator.twin import bounded, bounded_card, write_parquet
 from discreet.engines.duckdb import DuckDB
 from discreet.engines.read import read
@@ -57,6 +59,8 @@ ROWS = [
 ]
 
 
+CITIES = ("Rome", "Milan", "Paris", None)
+NUMBERS = (None, math.nan, 0.5, math.inf)
 DECIMALS = "(1, 'NaN'::numeric), (2, 'infinity'), (3, '-infinity'), (4, 1.5)"
 
 
@@ -91,6 +95,29 @@ def test_the_twin_keeps_to_the_card_on_every_engine(engine, fresh):
     ]
     assert kept[3] == [("Milan", None, -1.0, None, None)]
     assert {who: len(mine) for who, mine in kept.items()} == {1: 1, 2: 2, 3: 1, 4: 2, 5: 2}
+
+
+def test_rows_without_a_required_value_are_dropped_before_others_are_chosen(engine, fresh):
+    name = fresh()
+    engine.load(name, table_of([(1, *GOOD), *[(2, "b", city, 1, x, x, None) for city in CITIES for x in NUMBERS]]))
+    needed = ("city", "x")
+    card = replace(CARD, columns=tuple(replace(c, required=c.name in needed) for c in CARD.columns))
+    columns = [sql.column(column) for column in TYPES.names]
+    twin = bounded(Table(card, engine, exp.select(*columns).from_(sql.table(name))))
+    assert twin.card["x"].required
+    kept = by_unit(twin.fetch().to_pylist())
+    assert len(kept[1]) == 1 and len(kept[2]) == 2
+    assert {(city, x) for city, _, x, *_ in kept[2]} <= {("Rome", 0.5), ("Rome", 1.0), ("Milan", 0.5), ("Milan", 1.0)}
+
+
+def test_narrow_numbers_become_wide():
+    """A sum of two numbers of eight bits can fail on somebody's row."""
+    narrow = pa.table({"who": pa.array([1, 1], pa.int8()), "age": pa.array([120, 7], pa.uint8()), "x": [0.5, 0.1]})
+    narrow = narrow.set_column(2, "x", pa.array([0.5, 0.1], pa.float32()))
+    card = Card("t", tuple(c for c in CARD.columns if c.name in narrow.column_names), "who", 2)
+    engine = DuckDB()
+    twin = bounded(read(narrow, card, engine=engine)).relation.sql("duckdb")
+    assert [row[1] for row in engine.run(f"DESCRIBE {twin}")] == ["BIGINT", "BIGINT", "DOUBLE"]
 
 
 def test_decimals_of_postgres_that_are_no_number_or_infinite(postgres, postgres_address, fresh):
@@ -136,6 +163,32 @@ def test_adding_a_unit_changes_no_other_and_the_order_of_rows_does_not_matter(un
     order.shuffle(rows)
     assert by_unit(cut(rows)) == whole
     assert all(len(kept) <= 2 for kept in whole.values())
+
+
+few_values = st.lists(
+    st.tuples(st.integers(0, 3), st.sampled_from(["a", "b", None]), st.sampled_from([0.5, 1.5, None])), max_size=40
+)
+
+
+@settings(max_examples=40, deadline=None)
+@given(few_values, st.integers(1, 4), st.sampled_from([1, 2, 7, 2**60]))
+def test_the_fast_way_keeps_the_rows_that_come_first(rows, most, kinds):
+    """Also where rows are the same, and where many hashes collide: here there are only so many kinds of them."""
+    engine = DuckDB()
+    engine.load("t", pa.table([pa.array(list(one)) for one in zip(*rows, strict=True)] or [[], [], []], list("uvw")))
+    cut = Cut(exp.select("u", "v", "w").from_("t"), ["u", "v", "w"], "u", most)
+    hashed = exp.Mod(this=exp.Anonymous(this="hash", expressions=cut._columns), expression=sql.literal(kinds))
+    half = exp.paren(exp.IntDiv(this=exp.paren(hashed), expression=sql.literal(2)))
+    fast, ordered = (
+        sorted(map(repr, engine.fetch(query).to_pylist()))
+        for query in (cut._found(exp.paren(hashed), engine), cut._ordered(cut.rows, half))
+    )
+    assert fast == ordered
+
+
+def test_so_many_rows_that_their_hashes_would_not_fit_are_put_in_order():
+    rows = [(1, "d", "Rome", age, 0.0, 1.0, None) for age in range(60)] * 2
+    assert len(cut(rows, replace(CARD, rows_per_unit=50))) == 50
 
 
 def test_units_that_cannot_be_are_dropped_and_never_made_one():

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from tests.curator.clinics import COUNT
 
-from discreet.curator import store
+from discreet.core import release_folder
 from discreet.curator.curator import Curator
 from discreet.engines.duckdb import DuckDB
 from discreet.errors import BudgetExceeded
@@ -35,7 +35,7 @@ def main(folder, what, which):
             curator.price(COUNT, epsilon="0.5")
             curator._opened["visits"] = replace(curator._opened["visits"], engine=Deadly())
         else:
-            store.settle = lambda made, place: (made.rename(place), os.kill(os.getpid(), signal.SIGKILL))
+            release_folder.settle = lambda made, place: (made.rename(place), os.kill(os.getpid(), signal.SIGKILL))
         curator.ask(COUNT, epsilon="0.5")
 
 

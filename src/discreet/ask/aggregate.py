@@ -10,7 +10,7 @@ from sqlglot import exp
 from discreet.ask.figure import Association, Chosen, Count, Figure, Mean, Spread, Total
 from discreet.ask.measure import Measure, counted, middle, summed
 from discreet.ask.quantile import Quantile, quantile
-from discreet.ask.rows import Rows
+from discreet.ask.rows import Rows, is_unit
 from discreet.ask.scalar import scalar
 from discreet.ask.value import Interval, Value, largest, multiply
 from discreet.core import sql
@@ -42,10 +42,9 @@ def is_aggregate(node: exp.Expr) -> bool:
 class Aggregates:
     """Collects what a question's aggregates need; the same thing is measured once, however often it is asked for."""
 
-    def __init__(self, rows: Rows, *, grouped: bool, units: frozenset[str]) -> None:
+    def __init__(self, rows: Rows, *, grouped: bool) -> None:
         self._rows = rows
         self._grouped = grouped
-        self._units = units
         self.measures: dict[str, Measure] = {}
         self.quantiles: dict[str, Quantile] = {}
         self.figures: dict[str, Figure] = {}
@@ -61,43 +60,48 @@ class Aggregates:
             raise BadQuery(f"{node.sql()} cannot be asked.")
         if isinstance(inner, exp.Count):
             return Count(self._count(inner, only))
+        if isinstance(inner, exp.CountIf):
+            both = inner.this if only is None else exp.and_(only, inner.this)
+            return Count(self._measured(counted(self._present(None, both), self._rows.most)))
         if isinstance(inner, exp.Sum):
-            value, within = self._argument(inner, inner.this, only)
-            measure = summed(value, within, self._rows.most)
+            value, within = self._argument(inner, inner.this)
+            measure = summed(self._conditional(value, only), within, self._rows.most)
             return Total(self._measured(measure), measure.step)
         if isinstance(inner, exp.Avg):
-            return self._mean(*self._argument(inner, inner.this, only))
+            return self._average(inner, only)
         if type(inner) in _SPREADS:
-            mean = self._mean(*self._argument(inner, inner.this, only))
+            mean = self._average(inner, only)
             return Spread(mean, self._product(mean, mean), *_SPREADS[type(inner)])
         if type(inner) in _PAIRS:
             return self._association(inner, only)
         share = _share(inner)
         if share is not None:
-            value, within = self._argument(inner, inner.this, only)
-            return Chosen(_known(self.quantiles, quantile(value, within, share, self._rows.most), "q"))
+            value, within = self._argument(inner, inner.this)
+            chosen = quantile(self._conditional(value, only), within, share, self._rows.most)
+            return Chosen(_known(self.quantiles, chosen, "q"))
         raise BadQuery(
             f"{inner.sql()} cannot be asked.",
-            hint="COUNT, COUNT(DISTINCT unit), SUM, AVG, VARIANCE, STDDEV, COVAR_POP, CORR, MEDIAN, QUANTILE_CONT, "
-            "MIN and MAX can.",
+            hint="COUNT, COUNT(DISTINCT unit), COUNT_IF, SUM, AVG, VARIANCE, STDDEV, COVAR_POP, CORR, MEDIAN, "
+            "QUANTILE_CONT, MIN and MAX can.",
         )
 
     def _count(self, node: exp.Count, only: exp.Expr | None) -> str:
-        most = self._rows.most
         if isinstance(node.this, exp.Distinct):
             wanted = node.this.expressions
-            known = self._rows.columns.get(wanted[0].name) if isinstance(wanted[0], exp.Column) else None
-            if len(wanted) != 1 or known is None or known.name not in self._units or only is not None:
-                unit = next(iter(self._units), "unit")
+            if len(wanted) != 1 or not is_unit(scalar(wanted[0], self._rows.columns)) or only is not None:
+                unit = self._rows.unit.name if self._rows.unit else "unit"
                 raise BadQuery(f"{node.sql()} cannot be asked.", hint=f"COUNT(DISTINCT {unit}) can: it counts people.")
-            return self._measured(counted(self._rows.units, most if self._grouped else 1))
-        if isinstance(node.this, exp.Star):
-            what = sql.count_rows() if only is None else sql.count_if(self._condition(only))
-            return self._measured(counted(what, most))
-        value = self._conditional(scalar(node.this, self._rows.columns), only)
-        return self._measured(counted(exp.Count(this=value.sql.copy()), most))
+            return self._measured(units_of(self._rows) if self._grouped else counted(self._rows.units, 1))
+        value = None if isinstance(node.this, exp.Star) else scalar(node.this, self._rows.columns)
+        return self._measured(counted(self._present(value, only), self._rows.most))
 
-    def _argument(self, node: exp.Expr, argument: exp.Expr, only: exp.Expr | None) -> tuple[Value, Interval]:
+    def _present(self, value: Value | None, only: exp.Expr | None) -> exp.Expr:
+        """How many rows have a value: all, if it is required."""
+        if value is None or value.required or isinstance(value.sql, exp.Literal):
+            return sql.count_rows() if only is None else sql.count_if(self._condition(only))
+        return exp.Count(this=self._conditional(value, only).sql.copy())
+
+    def _argument(self, node: exp.Expr, argument: exp.Expr) -> tuple[Value, Interval]:
         if isinstance(argument, exp.Distinct):
             raise BadQuery(f"{node.sql()}: DISTINCT cannot be asked here.")
         value = scalar(argument, self._rows.columns)
@@ -108,7 +112,7 @@ class Aggregates:
                 f"{node.sql()} needs the bounds of {value.name or argument.sql()}, and the card declares none.",
                 hint="Declare bounds on the card; discreet does not read them off the data.",
             )
-        return self._conditional(value, only), value.within
+        return value, value.within
 
     def _conditional(self, value: Value, only: exp.Expr | None) -> Value:
         if only is None:
@@ -122,12 +126,16 @@ class Aggregates:
             raise BadQuery(f"FILTER takes a condition; {only.sql()} is {condition.kind.value}.")
         return condition.sql.copy()
 
-    def _mean(self, value: Value, within: Interval) -> Mean:
-        centre = middle(within, value.kind)
+    def _average(self, node: exp.Expr, only: exp.Expr | None) -> Mean:
+        value, within = self._argument(node, node.this)
+        return self._mean(self._conditional(value, only), within, self._present(value, only))
+
+    def _mean(self, value: Value, within: Interval, present: exp.Expr) -> Mean:
+        centre = middle(within, value.kind, self._rows.most)
         total = summed(value, within, self._rows.most, centre)
-        count = self._measured(counted(exp.Count(this=value.sql.copy()), self._rows.most))
+        count = self._measured(counted(present, self._rows.most))
         distance = exp.paren(value.snapped - sql.literal(float(centre)))
-        return Mean(self._measured(total), total.step, count, centre, within, distance)
+        return Mean(self._measured(total), total.step, count, centre, within, distance, total.rounded)
 
     def _product(self, one: Mean, other: Mean) -> Total:
         """The sum of the products of two distances from their centres, less the middle of where a product can lie."""
@@ -135,24 +143,33 @@ class Aggregates:
         if not 1 / _EXTREME <= largest(within) <= _EXTREME:
             raise BadQuery("Numbers that may be so large, or are so small, have no spread that can be asked.")
         value = Value(exp.paren(one.distance.copy() * other.distance.copy()), Kind.REAL, within)
-        centre = middle(within, Kind.REAL)
+        centre = middle(within, Kind.REAL, self._rows.most)
         measure = summed(value, within, self._rows.most, centre)
         return Total(self._measured(measure), measure.step, centre)
 
     def _association(self, node: exp.Expr, only: exp.Expr | None) -> Association:
         """Rows in which one of the two is missing count for neither."""
-        (x, x_within), (y, y_within) = (self._argument(node, one, only) for one in (node.this, node.expression))
-        both = exp.and_(x.sql.copy().is_(exp.null()).not_(), y.sql.copy().is_(exp.null()).not_())
-        means = [
-            self._mean(Value(exp.case().when(both.copy(), v.sql.copy()), v.kind, within), within)
-            for v, within in ((x, x_within), (y, y_within))
-        ]
+        pair = [self._argument(node, one) for one in (node.this, node.expression)]
+        needed: list[exp.Expr] = [value.sql.copy().is_(exp.null()).not_() for value, _ in pair if not value.required]
+        needed += [] if only is None else [self._condition(only)]
+        both = exp.and_(*needed) if needed else None
+        present = sql.count_rows() if both is None else sql.count_if(both)
+        means = []
+        for value, within in pair:
+            chosen = None if both is None else exp.case().when(both.copy(), value.sql.copy())
+            one = value if chosen is None else Value(chosen, value.kind, within)
+            means.append(self._mean(one, within, present.copy()))
         sample, divided = _PAIRS[type(node)]
         own = tuple(self._product(mean, mean) for mean in means) if divided else ()
         return Association(means[0], means[1], self._product(*means), own, sample)
 
     def _measured(self, measure: Measure) -> str:
         return _known(self.measures, measure, "m")
+
+
+def units_of(rows: Rows) -> Measure:
+    """How many units a group has, for all groups."""
+    return counted(rows.units, rows.groups, rows.alone)
 
 
 def _known(known: dict[str, _T], wanted: _T, letter: str) -> str:

@@ -1,122 +1,81 @@
-"""Price a plan, run it, and answer: noise first, then whatever the question makes of the noisy figures.
+"""Run a plan and answer: noise first, then whatever the question makes of the noisy figures.
 
-Why an answer is private. One unit has at most ``rows.most`` rows, and changes every measure, added up over all
-groups, by at most ``measure.most``. Each measure gets discrete Laplace noise that loses its share of epsilon for
-that change (a quantile its share of the exponential mechanism), and the shares add up to epsilon (Dwork and others
-2006). The groups that are shown are either declared
-beforehand, or those whose noisy number of units passes a threshold that a group of one unit passes with
-probability at most delta / rows.most; a unit is in at most rows.most groups, so all groups that exist only because
-of it stay hidden but for delta (Korolova and others 2009). Everything after the noise is post-processing, and sees
-no row.
+Why this is private: the noise is what ``price.py`` argues for, and is added to whole numbers before anything else is
+done with them. Which groups there are is declared, or told by noisy numbers of units alone. Everything after the noise
+is post-processing, and sees no row. Nothing here may fail on somebody's value: keys are never turned into what Python
+could not hold.
 """
 
 from __future__ import annotations
 
-import os
+import datetime as dt
 from collections.abc import Mapping
-from dataclasses import dataclass
-from fractions import Fraction
-from functools import lru_cache
+from decimal import Decimal
 from itertools import product
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
+from discreet.ask.after import ERROR, work_out
 from discreet.ask.fetch import fetch
-from discreet.ask.plan import ERROR, NOISY, UNITS, Plan
+from discreet.ask.plan import UNITS, Plan
+from discreet.ask.price import Price
 from discreet.ask.quantile import counts_by_group, slice_query
+from discreet.ask.value import Value
 from discreet.core.arrow import arrow_type
-from discreet.core.exact import Number, exact
-from discreet.core.loss import Approximate, Loss, Pure
-from discreet.core.table import Table
-from discreet.engines.duckdb import DuckDB
-from discreet.errors import BadInput
+from discreet.core.sql import scale_of
 from discreet.noise.entropy import SYSTEM, Entropy
-from discreet.noise.exponential import Exponential
-from discreet.noise.geometric import require_array_scale
-from discreet.noise.laplace import DiscreteLaplace
 
-CONFIDENCE = Fraction(95, 100)
+_Group = tuple[Any, ...]
+_Numbers = np.ndarray[Any, Any]
 
 
-@dataclass(frozen=True)
-class Price:
-    """What an answer costs, and the noise each measure gets for it."""
-
-    loss: Loss
-    noise: Mapping[str, DiscreteLaplace]
-    choices: Mapping[str, Exponential]
-    threshold: int | None
-    """A group is shown if its noisy number of units is above this; ``None``: all groups are declared."""
-
-    def errors(self) -> dict[str, int]:
-        """How far each measure may be off, in its own steps, with 97.5 % confidence: a figure has two at most."""
-        return {name: noise.error((1 - CONFIDENCE) / 2) for name, noise in self.noise.items()}
-
-
-def price(plan: Plan, epsilon: Number, delta: Number = 0) -> Price:
-    """Share epsilon equally among the measures. Undeclared groups need a delta."""
-    whole, chance = exact(epsilon, "epsilon"), exact(delta, "delta")
-    if whole == 0:
-        raise BadInput("An answer needs an epsilon above 0.")
-    share = Pure(whole / (len(plan.measures) + len(plan.quantiles)))
-    noise = {name: DiscreteLaplace.for_loss(share, measure.most) for name, measure in plan.measures.items()}
-    for one in noise.values():
-        require_array_scale(one.scale)  # here, and not once there are many groups, which would tell
-    choices = {name: Exponential.for_loss(share, one.sensitivity) for name, one in plan.quantiles.items()}
-    if plan.declared:
-        return Price(Pure(whole), noise, choices, None)
-    if not 0 < chance < 1:
-        missing = [value.name or "what is made of a column" for value in plan.keys.values() if value.domain is None]
-        raise BadInput(
-            f"Which values {', '.join(missing)} has is not declared, so groups are shown only with a delta above 0.",
-            hint="Give a delta such as 1e-6, or declare categories on the card.",
-        )
-    return Price(Approximate(whole, chance), noise, choices, _threshold(noise[UNITS], chance / plan.rows.most))
-
-
-def _threshold(noise: DiscreteLaplace, chance: Fraction) -> int:
-    """The smallest t for which a group of one unit passes with at most this chance: P(1 + noise > t) <= chance."""
-    return 1 + noise.error(min(2 * chance, Fraction(1, 2)))
-
-
-def answer(plan: Plan, price: Price, table: Table, entropy: Entropy = SYSTEM) -> pa.Table:
-    """Measure on the engine of ``table``, add noise, and work out the answer."""
-    measured = fetch(table.engine, plan.query) if plan.measures else None
+def answer(plan: Plan, price: Price, entropy: Entropy = SYSTEM) -> pa.Table:
+    """Measure where the rows are, add noise, and work out the answer."""
+    engine, keys = plan.rows.engine, list(plan.keys)
+    measured = _measured(plan) if plan.measures else None
     sliced = {
-        name: fetch(table.engine, slice_query(one, plan.keys, plan.rows.query)).to_pylist()
+        name: counts_by_group(one, _plain(fetch(engine, slice_query(one, plan.keys, plan.rows.query))), keys)
         for name, one in plan.quantiles.items()
     }
-    return _after(plan, _noisy(plan, price, measured, sliced, entropy))
+    return work_out(plan.after, _noisy(plan, price, measured, sliced, entropy))
+
+
+def _measured(plan: Plan) -> pa.Table:
+    """The measures of all groups. Which of the two ways is gone may take longer, and makes no other difference."""
+    found = fetch(plan.rows.engine, plan.query)
+    if any(found.column(name).null_count for name in plan.measures):
+        return fetch(plan.rows.engine, plan.query_of_large)
+    return found
 
 
 def _noisy(
     plan: Plan,
     price: Price,
     measured: pa.Table | None,
-    sliced: Mapping[str, list[dict[str, Any]]],
+    sliced: Mapping[str, Mapping[_Group, _Numbers]],
     entropy: Entropy,
 ) -> pa.Table:
-    groups: list[tuple[Any, ...]] = [()]
-    figures: dict[str, np.ndarray[Any, Any]] = {}
+    """The keys of all groups that are shown, and their figures with their error bars."""
+    figures: dict[str, _Numbers] = {}
+    keys = pa.table({})
     if measured is not None:
-        keys = [measured.column(name).to_pylist() for name in plan.keys]
-        groups = list(zip(*keys, strict=True)) if keys else [()]
+        keys = measured.select(list(plan.keys))
         figures = {name: np.asarray(measured.column(name).to_numpy(), dtype=np.int64) for name in plan.measures}
+    groups = _groups(keys)
     if plan.declared:
-        groups, figures = _declared_groups(plan, groups, figures)
+        there, keys = groups, _declared(plan.keys)
+        groups = _groups(keys)
+        figures = {name: _filled(values, there, groups) for name, values in figures.items()}
     noisy = {name: price.noise[name].add_all(figures[name], entropy) for name in plan.measures}
     for name, one in plan.quantiles.items():
-        counts = counts_by_group(one, sliced[name], list(plan.keys))
         nobody = np.zeros(one.slices, dtype=np.int64)
-        chosen = [one.choose(counts.get(group, nobody), price.choices[name], entropy) for group in groups]
+        chosen = [one.choose(sliced[name].get(group, nobody), price.choices[name], entropy) for group in groups]
         noisy[name] = np.array(chosen, dtype=np.float64)
-    columns: dict[str, pa.Array[Any]] = {}
-    for place, (name, value) in enumerate(plan.keys.items()):
-        type_ = arrow_type(value.kind) if measured is None else measured.schema.field(name).type
-        columns[name] = pa.array([group[place] for group in groups], type_)
     errors = price.errors()
+    columns: dict[str, Any] = dict(zip(keys.column_names, keys.columns, strict=True))
     for name, figure in plan.figures.items():
         bars = figure.error(noisy, errors)
         columns[name] = pa.array(figure.worth(noisy))
@@ -128,25 +87,36 @@ def _noisy(
     return shown.sort_by([(name, "ascending") for name in plan.keys])  # the engine's order could tell something
 
 
-def _declared_groups(
-    plan: Plan, groups: list[tuple[Any, ...]], figures: Mapping[str, np.ndarray[Any, Any]]
-) -> tuple[list[tuple[Any, ...]], dict[str, np.ndarray[Any, Any]]]:
-    """Every declared group, those without rows too; rows of no declared group are in none."""
-    place = {group: at for at, group in enumerate(groups)}
-    wanted = list(product(*(value.domain or () for value in plan.keys.values())))
-    at = np.array([place.get(group, -1) for group in wanted], dtype=np.int64)
-    filled = {
-        name: np.where(at >= 0, values[np.maximum(at, 0)] if len(values) else 0, 0) for name, values in figures.items()
-    }
-    return wanted, filled
+def _declared(keys: Mapping[str, Value]) -> pa.Table:
+    """The keys of every declared group, those without rows too; rows of no declared group are in none."""
+    groups = list(product(*(value.domain or () for value in keys.values())))
+    types = []
+    for value in keys.values():
+        scale = max((scale_of(one) for one in value.domain or () if isinstance(one, Decimal)), default=0)
+        zoned = any(isinstance(one, dt.datetime) and one.tzinfo is not None for one in value.domain or ())
+        types.append(arrow_type(value.kind, scale=scale, zoned=zoned))
+    columns = [pa.array([group[place] for group in groups], type_) for place, type_ in enumerate(types)]
+    return pa.table(columns, names=list(keys))
 
 
-def _after(plan: Plan, noisy: pa.Table) -> pa.Table:
-    """The rest of the question, by a DuckDB that holds nothing and sees nothing but these noisy figures."""
-    return _empty_engine(os.getpid()).fetch(plan.after, {NOISY: noisy})
+def _filled(values: _Numbers, there: list[_Group], wanted: list[_Group]) -> _Numbers:
+    """The values of the wanted groups; 0 for those that are not there."""
+    found = dict(zip(there, values.tolist(), strict=True))
+    return np.array([found.get(group, 0) for group in wanted], dtype=np.int64)
 
 
-@lru_cache(maxsize=1)
-def _empty_engine(_process: int) -> DuckDB:
-    """One for each process, since connecting costs more than asking."""
-    return DuckDB()
+def _groups(keys: pa.Table) -> list[_Group]:
+    """The groups that a table of keys has; without keys there is one."""
+    plain = [_whole(column).to_pylist() for column in keys.columns]
+    return list(zip(*plain, strict=True)) if plain else [()]
+
+
+def _plain(found: pa.Table) -> list[dict[str, Any]]:
+    return pa.table([_whole(column) for column in found.columns], names=found.column_names).to_pylist()
+
+
+def _whole(column: Any) -> Any:
+    """Days and moments as whole numbers: an engine knows some after the year 9999, and Python does not."""
+    if pa.types.is_date32(column.type):
+        return pc.cast(column, pa.int32())
+    return pc.cast(column, pa.int64()) if pa.types.is_timestamp(column.type) else column

@@ -14,7 +14,7 @@ from discreet.noise.laplace import DiscreteLaplace
 from discreet.noise.parameters import probability
 
 Noise: TypeAlias = DiscreteLaplace | DiscreteGaussian
-_TRIES = 64
+_TRIES = 24
 
 
 def sum_error(noise: Noise, weights: ArrayLike, beta: Number) -> float:
@@ -37,6 +37,22 @@ def sum_error(noise: Noise, weights: ArrayLike, beta: Number) -> float:
     furthest = math.acosh(1 + 1 / noise.variance) / float(sizes.max())
     tries = (furthest * k / (_TRIES + 1) for k in range(1, _TRIES + 1))
     return min((needed + _log_moment(noise.variance, t * sizes)) / t for t in tries)
+
+
+def spread_error(noise: Noise, weight: float, beta: Number) -> float:
+    """A bound on a sum of noises, of variance at most that of ``noise``, that holds with probability 1 - beta.
+
+    Their scales may differ, but none weighs more than ``weight``: see ``MarginalCounts.errors`` for why this is right.
+    """
+    if noise.variance == 0:
+        return 0.0
+    needed = math.log(2 / probability(beta, "beta"))
+    if isinstance(noise, DiscreteGaussian):
+        return math.sqrt(2 * needed * noise.variance)
+    each = noise.variance / weight**2
+    furthest = math.acosh(1 + 1 / each) / weight
+    tries = (furthest * k / (_TRIES + 1) for k in range(1, _TRIES + 1))
+    return min((needed + _log_moment(each, np.array([weight * t]))) / t for t in tries)
 
 
 def _log_moment(variance: float, u: np.ndarray[Any, Any]) -> float:

@@ -2,6 +2,11 @@
 
 All of this is post-processing: it sees noisy whole numbers only. An error bar holds with 95 % confidence: each
 measure it is made of is within its own error with 97.5 %, and there are at most two.
+
+Rows are rounded to steps, each by less than one. An average allows for that. A sum would have to know how many rows
+there are; but it is made of one measure, and its noise is within less than that with 95 %: less by ln 2 · 2**28 / ε
+steps for Laplace noise, whose scale is 2**28 / ε steps or more, and by 0.28 · 2**28 / √(2ρ) for Gaussian. That is room
+for the rounding of 10**8 / ε rows, or 7 · 10**7 / √(2ρ), in a group, where ε and ρ are the sum's own share.
 """
 
 from __future__ import annotations
@@ -22,6 +27,10 @@ Numbers = np.ndarray[Any, Any]
 class Figure(Protocol):
     """A figure that is worked out from measures, group by group."""
 
+    @property
+    def made_of(self) -> frozenset[str]:
+        """The names of what it is worked out from."""
+
     def worth(self, noisy: Mapping[str, Numbers]) -> Numbers:
         """The figure."""
 
@@ -34,6 +43,11 @@ class Count:
     """A count is its measure."""
 
     measure: str
+
+    @property
+    def made_of(self) -> frozenset[str]:
+        """The count."""
+        return frozenset({self.measure})
 
     def worth(self, noisy: Mapping[str, Numbers]) -> Numbers:
         """The noisy count, which may be negative: cutting it off would bias sums of counts."""
@@ -49,6 +63,11 @@ class Chosen:
     """A quantile is what was chosen."""
 
     quantile: str
+
+    @property
+    def made_of(self) -> frozenset[str]:
+        """The choice."""
+        return frozenset({self.quantile})
 
     def worth(self, noisy: Mapping[str, Numbers]) -> Numbers:
         """The chosen value."""
@@ -67,12 +86,17 @@ class Total:
     step: Fraction
     centre: Fraction = Fraction(0)
 
+    @property
+    def made_of(self) -> frozenset[str]:
+        """The sum."""
+        return frozenset({self.measure})
+
     def worth(self, noisy: Mapping[str, Numbers]) -> Numbers:
         """The noisy sum."""
         return noisy[self.measure] * float(self.step)
 
     def error(self, noisy: Mapping[str, Numbers], errors: Mapping[str, int]) -> Numbers:
-        """The noise's own error; rounding rows to steps is finer than noise can be."""
+        """The noise's own error, which has room for rounding."""
         return np.full(noisy[self.measure].shape, errors[self.measure] * float(self.step))
 
     def mean(self, noisy: Mapping[str, Numbers], people: Numbers) -> Numbers:
@@ -91,6 +115,13 @@ class Mean:
     within: Interval
     distance: exp.Expr
     """How far a row is from the centre, as SQL: for what else is measured of it."""
+    rounded: bool
+    """Whether rows were rounded to steps."""
+
+    @property
+    def made_of(self) -> frozenset[str]:
+        """The sum and the count."""
+        return frozenset({self.total, self.count})
 
     @property
     def reach(self) -> Interval:
@@ -111,12 +142,16 @@ class Mean:
         return np.clip(float(self.centre) + distance, float(self.within[0]), float(self.within[1]))
 
     def error(self, noisy: Mapping[str, Numbers], errors: Mapping[str, int]) -> Numbers:
-        """|t/n - t'/n'| <= (|t - t'| + |t'/n'| |n - n'|) / n, with n at least what the noisy count allows."""
+        """|t/n - t'/n'| <= (|t - t'| + |t'/n'| |n - n'|) / n, with n at least what the noisy count allows.
+
+        Rounding moves each row, and so the mean, by less than a step.
+        """
         people = noisy[self.count] - errors[self.count]
         mean = noisy[self.total] * float(self.step) / np.maximum(noisy[self.count], 1)
         off = errors[self.total] * float(self.step) + np.abs(mean) * errors[self.count]
         width = float(self.within[1] - self.within[0])
-        return np.where(people >= 1, np.minimum(off / np.maximum(people, 1), width), width)
+        rounding = float(self.step) if self.rounded else 0.0
+        return np.where(people >= 1, np.minimum(off / np.maximum(people, 1) + rounding, width), width)
 
 
 @dataclass(frozen=True)
@@ -127,6 +162,11 @@ class Spread:
     squares: Total
     sample: bool
     root: bool
+
+    @property
+    def made_of(self) -> frozenset[str]:
+        """The mean and the sum of squares."""
+        return self.mean.made_of | self.squares.made_of
 
     def worth(self, noisy: Mapping[str, Numbers]) -> Numbers:
         """The noisy variance, or its root."""
@@ -151,6 +191,12 @@ class Association:
     squares: tuple[Total, ...]
     """The squares of x and of y, for a correlation; none for a covariance."""
     sample: bool
+
+    @property
+    def made_of(self) -> frozenset[str]:
+        """Both means, the sum of products and those of squares."""
+        parts: list[Figure] = [self.x, self.y, self.products, *self.squares]
+        return frozenset(name for part in parts for name in part.made_of)
 
     def worth(self, noisy: Mapping[str, Numbers]) -> Numbers:
         """The noisy covariance, or the noisy correlation, which is never outside -1 and 1."""

@@ -6,10 +6,10 @@ columns asked for are in none of the marginals, so that all marginals are of the
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import product
 from math import prod
 from typing import Any
 
@@ -17,18 +17,16 @@ import numpy as np
 import pyarrow as pa
 from sqlglot import exp
 
-from discreet.ask.deviation import Noise
+from discreet.ask.deviation import Noise, spread_error
 from discreet.ask.fetch import fetch
-from discreet.ask.rows import Rows
-from discreet.ask.value import Value
+from discreet.ask.promise import rows_per_unit
 from discreet.core import sql
-from discreet.core.arrow import arrow_type
-from discreet.core.card import Scalar
-from discreet.core.engine import Engine
+from discreet.core.card import Card, Scalar
 from discreet.core.exact import Number
 from discreet.core.kind import Kind
 from discreet.core.loss import Concentrated, Loss, Pure, sequential
-from discreet.errors import BadInput, NotDeclared, NotFound
+from discreet.core.table import Table
+from discreet.errors import BadInput, NotDeclared
 from discreet.noise.entropy import SYSTEM, Entropy
 from discreet.noise.gaussian import DiscreteGaussian
 from discreet.noise.laplace import DiscreteLaplace
@@ -36,6 +34,7 @@ from discreet.noise.laplace import DiscreteLaplace
 MOST_CELLS = 1_000_000
 _WIDEST = 1000
 _COUNT = "discreet_count"
+_SMALLEST = 1e-100  # a variance to divide by
 _Numbers = np.ndarray[Any, Any]
 
 
@@ -47,18 +46,9 @@ class Marginal:
     values: tuple[tuple[Scalar, ...], ...]
     counts: _Numbers
 
-    def to_arrow(self, kinds: Sequence[Kind]) -> pa.Table:
-        """One row a cell: its values, given the kinds of the columns, and its count as ``n``."""
-        cells = list(product(*self.values))
-        shown = {
-            name: pa.array([cell[place] for cell in cells], arrow_type(kind))
-            for place, (name, kind) in enumerate(zip(self.columns, kinds, strict=True))
-        }
-        return pa.table({**shown, "n": pa.array(self.counts.ravel())})
-
 
 @dataclass(frozen=True)
-class Marginals:
+class MarginalCounts:
     """What will be counted, and the noise each marginal gets.
 
     Why this is private: a row is in one cell of a marginal. So a unit changes the counts of a marginal by at most
@@ -68,13 +58,14 @@ class Marginals:
     price is split, follows from declarations alone. Making marginals agree is done to noisy counts.
     """
 
-    rows: Rows
+    values: Mapping[str, tuple[Scalar, ...]]
+    """The declared values of every column that is in a marginal."""
     sets: tuple[tuple[str, ...], ...]
     noises: tuple[Noise, ...]
 
     @classmethod
-    def for_loss(cls, loss: Pure | Concentrated, rows: Rows, sets: Sequence[Sequence[str]]) -> Marginals:
-        """The marginals over these sets of columns, that lose ``loss`` together.
+    def for_loss(cls, loss: Pure | Concentrated, card: Card, sets: Sequence[Sequence[str]]) -> MarginalCounts:
+        """The marginals over these sets of columns of a bounded table, that lose ``loss`` together.
 
         Why the split is best: m cells with noise of scale 1/ε have the squared error 2m/ε², and of the sums
         2 Σ mᵢ/εᵢ² with a given Σ εᵢ the least has εᵢ in proportion to the cube root of mᵢ; with Gaussian noise it is Σ
@@ -85,45 +76,56 @@ class Marginals:
             raise BadInput("Marginals are over one or more different sets of columns.")
         if any(len(set(columns)) < len(columns) for columns in wanted):
             raise BadInput("A marginal has a column once.")
-        cells = [prod(len(domain(rows, name)) for name in columns) for columns in wanted]
+        values = {name: declared_values(card, name) for columns in wanted for name in columns}
+        cells = [prod(len(values[name]) for name in columns) for columns in wanted]
         if sum(cells) > MOST_CELLS:
             raise BadInput(f"These marginals have {sum(cells):,} cells; at most {MOST_CELLS:,} are counted.")
         noises: list[Noise] = []
+        most = rows_per_unit(card)
         for share in _shares(cells, 1 / 3 if isinstance(loss, Pure) else 1 / 2):
             if isinstance(loss, Pure):
-                noises.append(DiscreteLaplace.for_loss(Pure(loss.epsilon * share), rows.most))
+                noises.append(DiscreteLaplace.for_loss(Pure(loss.epsilon * share), most))
             else:
-                noises.append(DiscreteGaussian.for_loss(Concentrated(loss.rho * share), rows.most))
-        return cls(rows, wanted, tuple(noises))
+                noises.append(DiscreteGaussian.for_loss(Concentrated(loss.rho * share), most))
+        return cls(values, wanted, tuple(noises))
 
-    def loss(self) -> Loss:
-        """What all marginals lose together."""
-        return sequential(noise.loss(self.rows.most) for noise in self.noises)
+    def loss(self, rows_per_unit: int = 1) -> Loss:
+        """What all marginals lose together when a unit has at most so many rows."""
+        return sequential(noise.loss(rows_per_unit) for noise in self.noises)
 
     def variances(self) -> tuple[float, ...]:
         """The variance of a cell's count, for each marginal. Making them agree makes none larger."""
         return tuple(noise.variance for noise in self.noises)
 
-    def errors(self, beta: Number) -> tuple[int, ...]:
-        """How far one cell's count may be off, for each marginal, with probability 1 - beta, before they agree."""
-        return tuple(noise.error(beta) for noise in self.noises)
+    def errors(self, beta: Number) -> tuple[float, ...]:
+        """How far one cell's count may be off once the marginals agree, for each of them, with probability 1 - beta.
 
-    def query(self, columns: Sequence[str]) -> exp.Select:
+        Why this is right: alone, a marginal is told as it was measured. Several are projected: with deviations as
+        units, a cell's weights are a row of a symmetric projection, so none is above 1 and its variance V is not
+        above that of its own noise. In counts, the weight of a cell whose noise has a smaller deviation is at most
+        the ratio r of both, and sinh(w x) <= (w / r) sinh(r x) for w <= r. So the logarithms of the moments of all
+        noises in it, which add up to less than the logarithm of the sum would (-ln(1 - a) - ln(1 - b) <=
+        -ln(1 - a - b)), are at most those of r times one noise of variance V / r²; Chernoff's bound does the rest.
+        """
+        if len(self.noises) == 1:
+            return (float(self.noises[0].error(beta)),)
+        least = max(min(self.variances()), _SMALLEST)
+        return tuple(spread_error(one, math.sqrt(max(one.variance / least, 1.0)), beta) for one in self.noises)
+
+    def query(self, table: Table, columns: Sequence[str]) -> exp.Select:
         """How many rows are in each cell of a marginal that has any."""
-        keys = [self.rows.columns[name].sql for name in columns]
-        shown = [sql.named(key.copy(), name) for key, name in zip(keys, columns, strict=True)]
-        query = exp.select(*shown, sql.named(sql.count_rows(), _COUNT)).from_(self.rows.query.subquery("r"))
-        for name in dict.fromkeys(name for each in self.sets for name in each):
-            known = [sql.literal(value) for value in domain(self.rows, name)]
-            query = query.where(exp.In(this=self.rows.columns[name].sql.copy(), expressions=known))
-        return query.group_by(*(key.copy() for key in keys))
+        keys = [sql.column(name) for name in columns]
+        query = table.query(*(key.copy() for key in keys), sql.named(sql.count_rows(), _COUNT))
+        for name, values in self.values.items():
+            query = query.where(exp.In(this=sql.column(name), expressions=[sql.literal(value) for value in values]))
+        return query.group_by(*keys)
 
-    def measure(self, engine: Engine, entropy: Entropy = SYSTEM) -> tuple[Marginal, ...]:
+    def measure(self, table: Table, entropy: Entropy = SYSTEM) -> tuple[Marginal, ...]:
         """The noisy marginals, as they are."""
         found = []
         for columns, noise in zip(self.sets, self.noises, strict=True):
-            true = self._counted(columns, fetch(engine, self.query(columns)))
-            values = tuple(domain(self.rows, name) for name in columns)
+            true = self._counted(columns, fetch(table.engine, self.query(table, columns)))
+            values = tuple(self.values[name] for name in columns)
             found.append(Marginal(columns, values, noise.add_all(true, entropy)))
         return tuple(found)
 
@@ -144,7 +146,7 @@ class Marginals:
             spread = {i: prod(counts[i].shape[axis] for axis in drops[i]) for i in over}
             order = [name for name in self.sets[over[0]] if name in shared]
             tables = {i: _ordered(counts[i].sum(axis=drops[i]), self.sets[i], order) for i in over}
-            weights = {i: 1 / (spread[i] * max(self.noises[i].variance, 1e-100)) for i in over}
+            weights = {i: 1 / (spread[i] * max(self.noises[i].variance, _SMALLEST)) for i in over}
             mean = sum(weights[i] * tables[i] for i in over) / sum(weights.values())
             for i in over:
                 back = [name for name in self.sets[i] if name in shared]
@@ -153,7 +155,7 @@ class Marginals:
         return tuple(Marginal(m.columns, m.values, table) for m, table in zip(noisy, counts, strict=True))
 
     def _counted(self, columns: Sequence[str], found: pa.Table) -> _Numbers:
-        places = [{value: i for i, value in enumerate(domain(self.rows, name))} for name in columns]
+        places = [{value: i for i, value in enumerate(self.values[name])} for name in columns]
         counts = np.zeros([len(place) for place in places], dtype=np.int64)
         keys = [found.column(name).to_pylist() for name in columns]
         for *cell, n in zip(*keys, found.column(_COUNT).to_pylist(), strict=True):
@@ -163,28 +165,21 @@ class Marginals:
         return counts
 
 
-def domain(rows: Rows, name: str) -> tuple[Scalar, ...]:
+def declared_values(card: Card, name: str) -> tuple[Scalar, ...]:
     """The declared values of a column: its categories, both truths, or the whole numbers between its bounds."""
-    value = rows.columns.get(name)
-    if value is None:
-        raise NotFound(f"There is no column {name!r}.", hint=f"There are: {', '.join(rows.columns)}.")
-    declared = _declared(value)
-    if declared is None:
-        raise NotDeclared(
-            f"A marginal over {name!r} needs its values, and the card declares none.",
-            hint=f"Declare categories, or bounds of a whole number with {_WIDEST:,} values at most.",
-        )
-    return declared
-
-
-def _declared(value: Value) -> tuple[Scalar, ...] | None:
-    if value.domain is not None:
-        return value.domain
-    if value.kind is Kind.BOOLEAN:
+    column = card[name]
+    if column.categories is not None:
+        return column.categories
+    if column.kind is Kind.BOOLEAN:
         return False, True
-    if value.kind is Kind.INTEGER and value.within is not None and value.within[1] - value.within[0] < _WIDEST:
-        return tuple(range(int(value.within[0]), int(value.within[1]) + 1))
-    return None
+    if column.kind is Kind.INTEGER and column.bounds is not None:
+        low, high = (int(end) for end in column.bounds)  # type: ignore[arg-type]  # the card saw to it
+        if high - low < _WIDEST:
+            return tuple(range(low, high + 1))
+    raise NotDeclared(
+        f"A marginal over {name!r} needs its values, and the card declares none.",
+        hint=f"Declare categories, or bounds of a whole number with {_WIDEST:,} values at most.",
+    )
 
 
 def _shares(cells: Sequence[int], power: float) -> list[Fraction]:

@@ -9,28 +9,33 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+import numpy as np
 import sqlglot
 from sqlglot import exp
 
-from discreet.ask.aggregate import Aggregates, is_aggregate
+from discreet.ask.after import ERROR, NOISY, attempt, require_works
+from discreet.ask.aggregate import Aggregates, is_aggregate, units_of
 from discreet.ask.figure import Figure
-from discreet.ask.measure import Measure, counted
+from discreet.ask.groups import few_groups
+from discreet.ask.keys import keys_of, position
+from discreet.ask.measure import Measure
 from discreet.ask.quantile import Quantile
-from discreet.ask.rows import Rows, rows_of
-from discreet.ask.scalar import scalar
+from discreet.ask.rows import Rows
+from discreet.ask.source import rows_of
 from discreet.ask.value import Value
 from discreet.core import sql
+from discreet.core.kind import Kind
 from discreet.core.table import Table
 from discreet.errors import BadQuery
 
-NOISY = "discreet_noisy"
-ERROR = "_error"
 UNITS = "units"
 _LONGEST = 20_000
 _DEEPEST = 64
+_DEEPEST_QUERY = 220  # writing it as text takes some calls a level, and Python allows a thousand
 _MOST_ROWS = 10**9
 _MOST_KEYS = 100_000
-_CLAUSES = {"expressions", "from_", "where", "group", "having", "order", "limit", "with_", "kind", "hint"}
+_CLAUSES = {"expressions", "from_", "joins", "where", "group", "having", "order", "limit", "with_", "kind", "hint"}
+_CASTS = ("tinyint", "smallint", "int", "bigint", "float", "double", "decimal", "text", "varchar", "boolean")
 _AFTER = (
     exp.Add, exp.Sub, exp.Mul, exp.Div, exp.Neg, exp.Paren, exp.Literal, exp.Column, exp.Identifier, exp.EQ, exp.NEQ,
     exp.LT, exp.LTE, exp.GT, exp.GTE, exp.And, exp.Or, exp.Not, exp.Case, exp.If, exp.Coalesce, exp.Nullif, exp.Null,
@@ -60,8 +65,16 @@ class Plan:
     @property
     def query(self) -> exp.Select:
         """What the engine is asked."""
+        return self._query({name: measure.sql for name, measure in self.measures.items()})
+
+    @property
+    def query_of_large(self) -> exp.Select:
+        """The same, for groups that are too large for the quick way to measure."""
+        return self._query({name: measure.large or measure.sql for name, measure in self.measures.items()})
+
+    def _query(self, measured: Mapping[str, exp.Expr]) -> exp.Select:
         shown = [sql.named(value.sql.copy(), name) for name, value in self.keys.items()]
-        shown += [sql.named(measure.sql.copy(), name) for name, measure in self.measures.items()]
+        shown += [sql.named(one.copy(), name) for name, one in measured.items()]
         query = exp.select(*shown).from_(self.rows.query.subquery("r"))
         return query.group_by(*(value.sql.copy() for value in self.keys.values())) if self.keys else query
 
@@ -82,7 +95,9 @@ def _parsed(text: str) -> exp.Select:
     except ValueError:  # its tokenizer turns numbers into Python's before it looks at them
         raise BadQuery("This is not SQL that can be read.") from None
     if len(statements) != 1 or not isinstance(statements[0], exp.Select):
-        raise BadQuery("A question is one SELECT.", hint="UNION, INSERT and the like cannot be asked.")
+        several = len(statements) > 1 or isinstance(statements[0], exp.SetOperation)
+        hint = "Ask several in one batch, or put UNION ALL into FROM." if several else "Nothing else can be asked."
+        raise BadQuery("A question is one SELECT.", hint=hint)
     select = statements[0]
     if _depth(select) > _DEEPEST:
         raise BadQuery("The question is nested too deeply.", hint="A long chain of conditions can often be an IN.")
@@ -104,24 +119,29 @@ class _Planner:
 
     def plan(self) -> Plan:
         self.rows = rows_of(self.select, self.tables)
+        if not self.rows.sources:
+            raise BadQuery(
+                "These tables are public: they may be looked at as they are.",
+                hint="Ask a table about people, which may be joined with them.",
+            )
         self._group()
-        self.aggregates = Aggregates(self.rows, grouped=bool(self.keys), units=self._units())
+        self.aggregates = Aggregates(self.rows, grouped=bool(self.keys))
+        if not self._declared:
+            self.aggregates.measures[UNITS] = units_of(self.rows)  # first, so that a question for it shares it
         columns: dict[str, exp.Expr] = {}
         for place, node in enumerate(self.select.expressions):
             name, column = self._column(place, node)
             columns[self._own_name(name, column, columns)] = column
+        after = exp.select(*(sql.named(attempt(column.copy()), name) for name, column in columns.items()))
+        for name, column in columns.items():
+            if self._has_error(column):
+                after = after.select(sql.named(_noisy(f"{column.name}{ERROR}"), f"{name}{ERROR}"))
+        after = self._rest(after.from_(sql.table(NOISY)), columns)
         if not self.aggregates.figures:
             raise BadQuery(
                 "A question asks for figures about many, not for rows.",
                 hint="Use COUNT, SUM, AVG, MEDIAN and the like, with GROUP BY for several groups.",
             )
-        after = exp.select(*(sql.named(column.copy(), name) for name, column in columns.items()))
-        for name, column in columns.items():
-            if self._has_error(column):
-                after = after.select(sql.named(_noisy(f"{column.name}{ERROR}"), f"{name}{ERROR}"))
-        after = self._rest(after.from_(sql.table(NOISY)), columns)
-        if not all(value.domain is not None for value in self.keys.values()):
-            self.aggregates.measures[UNITS] = counted(self.rows.units, self.rows.most)
         made = Plan(
             self.rows,
             self.keys,
@@ -131,6 +151,10 @@ class _Planner:
             after,
         )
         self._require_few_keys(made)
+        if _depth(made.query) > _DEEPEST_QUERY:
+            raise BadQuery("The question is nested too deeply.", hint="Put fewer SELECTs inside one another.")
+        whole = dict.fromkeys(made.measures, np.int64) | dict.fromkeys(made.quantiles, np.float64)
+        require_works(after, made.keys, made.figures, whole)
         return made
 
     def _own_name(self, name: str, column: exp.Expr, others: Mapping[str, exp.Expr]) -> str:
@@ -148,29 +172,16 @@ class _Planner:
         return isinstance(column, exp.Column) and column.name in self.aggregates.figures
 
     def _group(self) -> None:
-        group = self.select.args.get("group")
-        if group is None:
-            return
-        if any(value for key, value in group.args.items() if key != "expressions"):
-            raise BadQuery("GROUP BY takes columns and expressions only: no ROLLUP, CUBE or GROUPING SETS.")
-        aliases = {one.alias: one.this for one in self.select.expressions if isinstance(one, exp.Alias)}
-        for place, given in enumerate(group.expressions):
-            node = given
-            if isinstance(node, exp.Literal) and not node.is_string:
-                chosen = int(node.name) - 1 if node.name.isdigit() else -1
-                if not 0 <= chosen < len(self.select.expressions):
-                    raise BadQuery(f"GROUP BY {node.name}: there is no such column in the answer.")
-                node = self.select.expressions[chosen].unalias()
-            elif isinstance(node, exp.Column) and node.name in aliases and node.name not in self.rows.columns:
-                node = aliases[node.name]
-            value = scalar(node, self.rows.columns)
+        for place, (node, value) in enumerate(keys_of(self.select, self.rows.columns)):
             name = f"k{place}"
             self.keys[name] = value
-            self._key_texts[_text(node)] = name
+            self._key_texts[self.rows.columns.text(node)] = name
+        if not self._declared:
+            self.rows = few_groups(self.rows, self.keys.values())
 
-    def _units(self) -> frozenset[str]:
-        cards = (table.card for table in self.tables.values() if table.card.name in self.rows.sources)
-        return frozenset(card.unit for card in cards if card.unit is not None)
+    @property
+    def _declared(self) -> bool:
+        return all(value.domain is not None for value in self.keys.values())
 
     def _require_few_keys(self, made: Plan) -> None:
         groups = 1
@@ -190,7 +201,7 @@ class _Planner:
 
     def _computed(self, node: exp.Expr, named: Mapping[str, exp.Expr] | None = None) -> exp.Expr:
         """An expression over keys, aggregates and columns of the answer, over the noisy table."""
-        key = self._key_texts.get(_text(node))
+        key = self._key_texts.get(self.rows.columns.text(node))
         if key is not None:
             return _noisy(key)
         if isinstance(node, exp.Column) and named and node.name.lower() in named:
@@ -198,29 +209,36 @@ class _Planner:
         if is_aggregate(node):
             return _noisy(self.aggregates.figure(node))
         if isinstance(node, exp.Column):
+            self.rows.columns.find(node)
             raise BadQuery(f"{node.sql()} must be in GROUP BY, or inside COUNT, SUM, AVG and the like.")
         if not isinstance(node, _AFTER):
             raise BadQuery(f"{node.sql()} cannot be computed from the answer's figures.")
+        if isinstance(node, exp.Cast) and not node.to.is_type(*_CASTS):
+            raise BadQuery(f"{node.sql()} cannot be computed from the answer's figures.", hint="CAST to DOUBLE can.")
         copy = node.copy()
         for child in list(copy.iter_expressions()):
             if not isinstance(child, exp.DataType | exp.Identifier):
-                child.replace(self._computed(child, named))
+                child.replace(self._part(child, named))
         return copy
+
+    def _part(self, node: exp.Expr, named: Mapping[str, exp.Expr] | None) -> exp.Expr:
+        """A part of an expression. Decimals are computed with as doubles: how many digits they have is not known."""
+        part = self._computed(node, named)
+        key = self.keys.get(part.name) if isinstance(part, exp.Column) else None
+        return exp.cast(part, exp.DType.DOUBLE) if key is not None and key.kind is Kind.DECIMAL else part
 
     def _rest(self, after: exp.Select, columns: Mapping[str, exp.Expr]) -> exp.Select:
         by_name = {name.lower(): column for name, column in columns.items()}
         having, order, limit = (self.select.args.get(key) for key in ("having", "order", "limit"))
         if having is not None:
-            after = after.where(self._computed(having.this, by_name))
+            condition = exp.cast(self._part(having.this, by_name), exp.DType.BOOLEAN)
+            after = after.where(attempt(condition))
         for one in order.expressions if order is not None else ():
             if isinstance(one.this, exp.Literal) and not one.this.is_string:
-                position = int(one.this.name) - 1 if one.this.name.isdigit() else -1
-                if not 0 <= position < len(columns):
-                    raise BadQuery(f"ORDER BY {one.this.name}: there is no such column in the answer.")
-                key = list(columns.values())[position].copy()
+                key = list(columns.values())[position(one.this, len(columns), "ORDER BY")].copy()
             else:
                 key = self._computed(one.this, by_name)
-            after = after.order_by(exp.Ordered(this=key, desc=one.args.get("desc"), nulls_first=False))
+            after = after.order_by(exp.Ordered(this=attempt(key), desc=one.args.get("desc"), nulls_first=False))
         if limit is not None:
             said = limit.expression
             if not (isinstance(said, exp.Literal) and said.name.isdigit() and int(said.name) <= _MOST_ROWS):
@@ -239,12 +257,3 @@ def _depth(tree: exp.Expr) -> int:
     while level:
         depth, level = depth + 1, [child for node in level for child in node.iter_expressions()]
     return depth
-
-
-def _text(node: exp.Expr) -> str:
-    """A key's text, however its table is named and its letters are written."""
-    plain = node.copy()
-    for column in plain.find_all(exp.Column):
-        column.set("table", None)
-        column.this.set("quoted", True)
-    return plain.sql(normalize=True, comments=False)

@@ -1,4 +1,4 @@
-"""The rows a query is about: a bounded table, or a row-wise SELECT of one. Every row stays its unit's.
+"""The rows a query is about, and what is known of them without looking. Every row stays its unit's.
 
 Inside, columns are called ``c0``, ``c1`` and so on, whatever the card and the question call them: a name of the
 question's choosing, ``AGE`` beside ``age`` or one like the unit's, could make an engine take one column for another,
@@ -7,23 +7,32 @@ and then the bounds of the one would be believed of the other.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from sqlglot import exp
 
+from discreet.ask.columns import Columns, Known
 from discreet.ask.scalar import scalar
-from discreet.ask.value import NUMBERS, Value
+from discreet.ask.value import NUMBERS, Interval, Value
 from discreet.core import sql
-from discreet.core.card import Column
+from discreet.core.card import Column, Scalar
+from discreet.core.engine import Engine
 from discreet.core.kind import Kind
 from discreet.core.table import Table
 from discreet.errors import BadQuery, NotDeclared
 
 UNIT = "discreet_unit"
 _FEW = 1000  # fewer whole numbers between bounds than this are categories
-_ROWWISE = {"expressions", "from_", "where", "with_", "kind", "hint"}
+
+
+@dataclass(frozen=True)
+class Unit:
+    """Whose rows they are. Tables whose units have the same name and kind are about the same people."""
+
+    name: str
+    kind: Kind
 
 
 @dataclass(frozen=True)
@@ -31,68 +40,139 @@ class Rows:
     """A query for rows, what is known of its columns, and how many rows one unit may have in it."""
 
     query: exp.Query
-    columns: Mapping[str, Value]
+    columns: Columns
     most: int
     """The most rows of one unit: the promise that the bounded table keeps."""
-    has_unit: bool
-    """Whether the query has a column `UNIT` that says whose row it is; without, every row is a person's."""
+    unit: Unit | None
+    """If there is one, the query has a column `UNIT` that says whose row it is."""
     sources: frozenset[str]
-    """The tables the rows come from."""
+    """The private tables the rows come from; none: they are public."""
+    engine: Engine
+    public: frozenset[str] = frozenset()
+    """The public tables the rows come from."""
+    groups_per_unit: int | None = None
+    """In how many groups a unit is to count, by the cards."""
+    cut: int | None = None
+    """In how many groups of the question a unit's rows are, if they were cut down to so many."""
+    reads: int = 1
+    """How many tables are read for them, each as often as it is read."""
+
+    @property
+    def groups(self) -> int:
+        """The most groups that a unit can have rows in."""
+        return self.most if self.cut is None else min(self.cut, self.most)
 
     @property
     def units(self) -> exp.Expr:
-        """How many units there are among rows."""
-        return exp.Count(this=exp.Distinct(expressions=[sql.column(UNIT)])) if self.has_unit else sql.count_rows()
+        """How many units there are among rows; without a unit all rows are counted, those of the same person too."""
+        if self.unit is None:
+            return sql.count_rows()
+        return exp.Count(this=exp.Distinct(expressions=[sql.column(UNIT)]))
+
+    @property
+    def alone(self) -> int:
+        """The most that ``units`` can count in a group of one unit's rows."""
+        return self.most if self.unit is None else 1
+
+    def filtered(self, condition: exp.Expr, clause: str) -> Rows:
+        """The rows for which a condition of the question holds."""
+        value = scalar(condition, self.columns)
+        if value.kind is not Kind.BOOLEAN:
+            raise BadQuery(f"{clause} takes a condition; {condition.sql()} is {value.kind.value}.")
+        return replace(self, query=exp.select("*").from_(self.query.subquery("r")).where(value.sql.copy()))
+
+    def showing(self, shown: Iterable[tuple[str, Value]]) -> Rows:
+        """The same rows with these columns; the unit stays, named or not."""
+        projected: list[exp.Expr] = []
+        columns: list[Known] = []
+        for name, value in shown:
+            if name.casefold() in {one.name.casefold() for one in columns}:
+                raise BadQuery(f"Two columns are called {name!r}.")
+            kept = value
+            if not is_unit(value):
+                projected.append(sql.named(value.sql.copy(), inside(len(projected))))
+                kept = at(value, inside(len(projected) - 1))
+            columns.append(Known(name, kept))
+        if self.unit is not None:
+            projected.append(sql.column(UNIT))
+        query = exp.select(*projected).from_(self.query.subquery("r"))
+        return replace(self, query=query, columns=Columns(columns))
 
 
-def rows_of(select: exp.Select, tables: Mapping[str, Table]) -> Rows:
-    """The rows in the FROM and WHERE of ``select``; names of WITH are resolved first."""
-    known: dict[str, Rows] = {}
-    for cte in (select.args.get("with_") or exp.With(expressions=[])).expressions:
-        _require_plain(cte)
-        known[cte.alias.lower()] = _rowwise(cte.this, tables, known)
-    return _chosen(select, tables, known)
-
-
-def _chosen(select: exp.Select, tables: Mapping[str, Table], known: Mapping[str, Rows]) -> Rows:
-    source = select.args.get("from_")
-    if source is None:
-        raise BadQuery("A question needs a table to ask: SELECT … FROM table.")
-    if select.args.get("joins"):
-        raise BadQuery("Joins cannot be asked yet.", hint="Ask each table on its own.")
-    return _filtered(_source(source.this, tables, known), select.args.get("where"))
-
-
-def _source(node: exp.Expr, tables: Mapping[str, Table], known: Mapping[str, Rows]) -> Rows:
-    if isinstance(node, exp.Subquery):
-        _require_plain(node)
-        return _rowwise(node.this, tables, known)
-    if not isinstance(node, exp.Table) or not isinstance(node.this, exp.Identifier) or node.args.get("db"):
-        raise BadQuery("FROM takes the name of a table, or a SELECT in parentheses.", hint=_there_are(tables))
-    _require_plain(node)
-    name = node.name.lower()
-    if name in known:
-        return known[name]
-    found = next((table for key, table in tables.items() if key.lower() == name), None)
-    if found is None:
-        raise BadQuery(f"There is no table {node.name!r}.", hint=_there_are(tables))
-    return _table(found)
-
-
-def _table(table: Table) -> Rows:
+def table_rows(table: Table, name: str = "") -> Rows:
+    """The rows of a table that keeps to its card; ``name`` is what a question calls it."""
     card = table.card
     if card.unit is not None and card.rows_per_unit is None:
         raise NotDeclared(
             f"The card of {card.name} does not say how many rows a unit may have.", hint="Declare rows_per_unit."
         )
-    shown = [sql.named(sql.column(column.name), _inside(place)) for place, column in enumerate(card.columns)]
-    if card.unit is not None:
-        shown.append(sql.named(sql.column(card.unit), UNIT))
-    columns = {column.name: _declared(column, _inside(place)) for place, column in enumerate(card.columns)}
-    return Rows(table.query(*shown), columns, card.rows_per_unit or 1, card.unit is not None, frozenset({card.name}))
+    shown: list[exp.Expr] = []
+    columns: list[Known] = []
+    for place, column in enumerate(card.columns):
+        called = UNIT if column.name == card.unit else inside(place)
+        shown.append(sql.named(sql.column(column.name), called))
+        columns.append(Known(column.name, _declared(column, called), name or card.name))
+    source = frozenset({card.name})
+    return Rows(
+        table.query(*shown),
+        Columns(columns),
+        card.rows_per_unit or 1,
+        None if card.unit is None else Unit(card.unit.casefold(), card[card.unit].kind),
+        frozenset() if card.public else source,
+        table.engine,
+        source if card.public else frozenset(),
+        card.groups_per_unit,
+    )
 
 
-def _declared(column: Column, inside: str) -> Value:
+def together(one: Rows, other: Rows, query: exp.Query, columns: Iterable[Known], most: int) -> Rows:
+    """Rows made of the rows of both, by a query on the place where both are."""
+    owner = one if one.sources else other
+    declared = [rows.groups_per_unit for rows in (one, other) if rows.groups_per_unit is not None]
+    return Rows(
+        query,
+        Columns(columns),
+        most,
+        owner.unit,
+        one.sources | other.sources,
+        one.engine,
+        one.public | other.public,
+        min(declared, default=None),
+        reads=one.reads + other.reads,
+    )
+
+
+def require_same_place(one: Rows, other: Rows) -> None:
+    """An error if no engine has both."""
+    if one.engine is not other.engine:
+        names = sorted(one.sources | other.sources | one.public | other.public)
+        raise BadQuery(
+            f"{' and '.join(names)} lie in different places, and no query can see both.",
+            hint="Register them all from files, or all from one database.",
+        )
+
+
+def is_unit(value: Value) -> bool:
+    """Whether a value is the unit itself, and not only a column of that name."""
+    return bool(value.sql == sql.column(UNIT))
+
+
+def at(value: Value, name: str) -> Value:
+    """What is known of a value, of the column it was put into."""
+    return replace(value, sql=sql.column(name))
+
+
+def inside(place: int) -> str:
+    """What a column is called inside."""
+    return f"c{place}"
+
+
+def whole_domain(within: Interval) -> tuple[Scalar, ...] | None:
+    """All whole numbers between two, if they are few."""
+    return tuple(range(int(within[0]), int(within[1]) + 1)) if within[1] - within[0] < _FEW else None
+
+
+def _declared(column: Column, called: str) -> Value:
     within = None
     declared = column.bounds or column.categories
     if declared is not None and column.kind in NUMBERS:
@@ -101,73 +181,6 @@ def _declared(column: Column, inside: str) -> Value:
     domain = column.categories
     if domain is None and column.kind is Kind.BOOLEAN:
         domain = (False, True)
-    if domain is None and within is not None and column.kind is Kind.INTEGER and within[1] - within[0] < _FEW:
-        domain = tuple(range(int(within[0]), int(within[1]) + 1))
-    return Value(sql.column(inside), column.kind, within, domain, column.name)
-
-
-def _rowwise(node: exp.Expr, tables: Mapping[str, Table], known: Mapping[str, Rows]) -> Rows:
-    """A SELECT inside another: it may choose rows and compute columns, and no more."""
-    if not isinstance(node, exp.Select):
-        raise BadQuery("Only a plain SELECT can stand inside another.")
-    extra = [key for key, value in node.args.items() if value and key not in _ROWWISE]
-    if extra or any(expression.find(exp.AggFunc, exp.Window) for expression in node.expressions):
-        what = extra[0].rstrip("_").upper().replace("_", " ") if extra else "an aggregate"
-        raise BadQuery(
-            f"A SELECT inside another works row by row; it has {what}.", hint="Put that into the outer SELECT."
-        )
-    if node.args.get("with_"):
-        raise BadQuery("WITH can only stand at the beginning of a question.")
-    inner = _chosen(node, tables, known)
-    shown: list[exp.Expr] = []
-    columns: dict[str, Value] = {}
-    for expression in node.expressions:
-        for name, value in _named(expression, inner):
-            if name.lower() in {other.lower() for other in columns}:
-                raise BadQuery(f"Two columns are called {name!r}.")
-            inside = _inside(len(shown))
-            shown.append(sql.named(value.sql.copy(), inside))
-            columns[name] = Value(sql.column(inside), value.kind, value.within, value.domain, value.name)
-    if inner.has_unit:
-        shown.append(sql.column(UNIT))
-    query = exp.select(*shown).from_(inner.query.subquery("r"))
-    return Rows(query, columns, inner.most, inner.has_unit, inner.sources)
-
-
-def _named(expression: exp.Expr, inner: Rows) -> list[tuple[str, Value]]:
-    if isinstance(expression, exp.Star):
-        if any(expression.args.values()):
-            raise BadQuery(f"{expression.sql()} cannot be asked.", hint="Name the columns.")
-        return list(inner.columns.items())
-    value = scalar(expression.unalias(), inner.columns)
-    name = expression.alias_or_name
-    if not name:
-        raise BadQuery(f"{expression.sql()} needs a name: … AS name.")
-    return [(name, value)]
-
-
-def _filtered(rows: Rows, where: exp.Where | None) -> Rows:
-    if where is None:
-        return rows
-    condition = scalar(where.this, rows.columns)
-    if condition.kind.value != "boolean":
-        raise BadQuery(f"WHERE takes a condition; {where.this.sql()} is {condition.kind.value}.")
-    query = exp.select("*").from_(rows.query.subquery("r")).where(condition.sql.copy())
-    return Rows(query, rows.columns, rows.most, rows.has_unit, rows.sources)
-
-
-def _require_plain(node: exp.Expr) -> None:
-    """No sampling, no pivoting, no other names for the columns: only what is read here may be in the tree."""
-    alias = node.args.get("alias")
-    if (isinstance(alias, exp.TableAlias) and alias.columns) or any(
-        value for key, value in node.args.items() if key not in ("this", "alias", "materialized")
-    ):
-        raise BadQuery("FROM takes a table as it is, without sampling, pivoting or new names for its columns.")
-
-
-def _inside(place: int) -> str:
-    return f"c{place}"
-
-
-def _there_are(tables: Mapping[str, Table]) -> str:
-    return f"There are: {', '.join(tables)}." if tables else "There is none."
+    if domain is None and within is not None and column.kind is Kind.INTEGER:
+        domain = whole_domain(within)
+    return Value(sql.column(called), column.kind, within, domain, column.name, column.required)

@@ -15,11 +15,12 @@ from typing import Any
 
 import numpy as np
 
-from discreet.ask.deviation import sum_error
+from discreet.ask.deviation import Noise, sum_error
 from discreet.core.exact import Number
-from discreet.core.loss import Pure
+from discreet.core.loss import Concentrated, Pure
 from discreet.errors import BadInput
 from discreet.noise.entropy import SYSTEM, Entropy
+from discreet.noise.gaussian import DiscreteGaussian
 from discreet.noise.laplace import DiscreteLaplace
 from discreet.noise.parameters import positive, whole
 
@@ -33,16 +34,17 @@ class Tree:
     """Noisy counts of ``slices`` slices, of groups of ``branching`` slices, of groups of such groups, and so on.
 
     Why this is private: a row is in one slice, hence in one group on every level. So a unit changes the counts of
-    one level by at most its number of rows in all, and those of L levels by L times that; discrete Laplace noise
-    of ``scale`` loses Pure(L · rows_per_unit / scale) for it (Dwork and others 2006). How slices are grouped is
-    fixed beforehand. Making the counts agree is done to noisy figures alone (Hay, Rastogi, Miklau, Suciu 2010).
+    one level by at most its number of rows r in all, and those of L levels by L r, or √L r in Euclidean distance (all
+    rows in one slice): Pure(L r / scale) with discrete Laplace noise, Concentrated(L r² / 2σ²) with discrete
+    Gaussian (Dwork and others 2006; Bun and Steinke 2016). How slices are grouped is fixed beforehand. Making the
+    counts agree is done to noisy figures alone (Hay, Rastogi, Miklau, Suciu 2010).
 
     With ``branching`` = ``slices`` there is one level, a histogram.
     """
 
     slices: int
     branching: int
-    noise: DiscreteLaplace
+    noise: Noise
 
     def __post_init__(self) -> None:
         if whole(self.slices, "The number of slices") > MOST_SLICES:
@@ -50,17 +52,21 @@ class Tree:
         whole(self.branching, "branching", 2)
 
     @classmethod
-    def for_loss(cls, loss: Pure, slices: int, rows_per_unit: int = 1) -> Tree:
+    def for_loss(cls, loss: Pure | Concentrated, slices: int, rows_per_unit: int = 1) -> Tree:
         """The tree that loses ``loss`` and whose ranges have the least error.
 
         The more levels, the fewer counts a range is made of, and the more noise each has. About 16 branches are
         best for many slices, and a histogram for few (Qardaji, Yang, Li 2013).
         """
-        epsilon = positive(loss.epsilon, "epsilon")
+        rows = whole(rows_per_unit, "rows_per_unit")
         trees = []
         for branching in _branchings(whole(slices, "The number of slices")):
-            scale = len(_sizes(slices, branching)) * whole(rows_per_unit, "rows_per_unit") / epsilon
-            trees.append(cls(slices, branching, DiscreteLaplace(scale)))
+            levels = len(_sizes(slices, branching))
+            if isinstance(loss, Pure):
+                trees.append(cls(slices, branching, DiscreteLaplace.for_loss(loss, levels * rows)))
+            else:
+                each = Concentrated(positive(loss.rho, "rho") / levels)
+                trees.append(cls(slices, branching, DiscreteGaussian.for_loss(each, rows)))
         return min(trees, key=lambda tree: tree.noise.variance * _typical(tree.slices, tree.branching))
 
     @property
@@ -68,9 +74,12 @@ class Tree:
         """How many times a row is counted."""
         return len(_sizes(self.slices, self.branching))
 
-    def loss(self, rows_per_unit: int = 1) -> Pure:
+    def loss(self, rows_per_unit: int = 1) -> Pure | Concentrated:
         """What is lost when a unit has at most so many rows."""
-        return self.noise.loss(self.levels * whole(rows_per_unit, "rows_per_unit"))
+        rows = whole(rows_per_unit, "rows_per_unit")
+        if isinstance(self.noise, DiscreteLaplace):
+            return self.noise.loss(self.levels * rows)
+        return Concentrated(self.levels * self.noise.loss(rows).rho)
 
     def measure(self, counts: Sequence[int] | _Numbers, entropy: Entropy = SYSTEM) -> Ranges:
         """The counts of all ranges, with noise, from the true count of every slice."""

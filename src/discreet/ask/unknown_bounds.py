@@ -14,7 +14,6 @@ from sqlglot import exp
 
 from discreet.ask.deviation import sum_error
 from discreet.ask.fetch import fetch
-from discreet.ask.rows import Rows
 from discreet.ask.value import Interval, Value
 from discreet.core import sql
 from discreet.core.engine import Engine
@@ -88,14 +87,14 @@ class BoundsSearch:
         """The most rows above the upper bound, and below the lower one: twice the largest threshold."""
         return 2 * max(self._thresholds)
 
-    def query(self, value: Value, rows: Rows) -> exp.Select:
+    def query(self, value: Value, rows: exp.Query) -> exp.Select:
         """How many rows are in each slice that has any. Missing values are in none."""
         place = _place(value, self.ends, 0)
         shown = [sql.named(place, _SLICE), sql.named(sql.count_rows(), _COUNT)]
-        query = exp.select(*shown).from_(rows.query.subquery("r"))
+        query = exp.select(*shown).from_(rows.subquery("r"))
         return query.where(value.sql.copy().is_(exp.null()).not_()).group_by(place.copy())
 
-    def search(self, engine: Engine, value: Value, rows: Rows, entropy: Entropy = SYSTEM) -> Interval | None:
+    def search(self, engine: Engine, value: Value, rows: exp.Query, entropy: Entropy = SYSTEM) -> Interval | None:
         """Bounds of ``value``; ``None``: there seem to be too few rows to tell."""
         found = fetch(engine, self.query(value, rows))
         counts = [0] * self.slices
@@ -121,16 +120,6 @@ class BoundsSearch:
     @property
     def _thresholds(self) -> tuple[int, ...]:
         return _thresholds(self.noise, self.slices, self.beta)
-
-
-def clamped(value: Value, within: Interval) -> Value:
-    """``value`` cut to bounds that were found: the same as if they had been declared. Missing values stay missing."""
-    whole_number = value.kind is Kind.INTEGER
-    number = value.sql.copy() if whole_number else value.as_double
-    low, high = (sql.literal(int(end) if whole_number else float(end)) for end in within)
-    cut = exp.case().when(exp.LT(this=number, expression=low), low.copy())
-    cut = cut.when(exp.GT(this=number.copy(), expression=high), high.copy()).else_(number.copy())
-    return Value(cut, Kind.INTEGER if whole_number else Kind.REAL, within)
 
 
 @lru_cache(maxsize=32)

@@ -28,6 +28,8 @@ class Value:
     """All values there can be, as declared; ``None``: not known."""
     name: str = ""
     """The column it is, if it is no more than that: for messages."""
+    required: bool = False
+    """Whether every row has one: it is never NULL."""
 
     @property
     def number(self) -> bool:

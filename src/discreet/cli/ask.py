@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from discreet.cli.output import Json, console, grid, print_json, working
+from discreet.cli.beyond import chosen, plain_quote, print_quote, show
+from discreet.cli.output import Json, console, figures, print_json, working
 from discreet.cli.workspace import Folder
 from discreet.errors import BadInput, NotFound
 
 if TYPE_CHECKING:
     from discreet.curator.answer import Answer
-    from discreet.curator.curator import Curator
     from discreet.curator.question import Quote
 
 
@@ -23,6 +23,9 @@ def ask(
     *,
     epsilon: Annotated[str | None, typer.Option("--epsilon", "-e", help="What to spend.")] = None,
     delta: Annotated[str, typer.Option("--delta", help="For groups that the card does not declare.")] = "0",
+    rho: Annotated[
+        str | None, typer.Option("--rho", help="Instead of --epsilon: what to spend by Gaussian noise.")
+    ] = None,
     error: Annotated[
         str | None,
         typer.Option("--error", help='Instead of --epsilon: as little as gives this error, such as 50 or "5% at 95%".'),
@@ -33,6 +36,18 @@ def ask(
     ] = None,
     batch: Annotated[
         Path | None, typer.Option("--batch", help="Answer all questions of this file for one --epsilon.")
+    ] = None,
+    distribution: Annotated[
+        str | None, typer.Option("--distribution", help="Instead of a question: how a number or a date is distributed.")
+    ] = None,
+    bins: Annotated[int, typer.Option("--bins", help="With --distribution: in how many bins, at most.")] = 64,
+    marginals: Annotated[
+        str | None,
+        typer.Option("--marginals", help="Instead of a question: counts over columns, such as visits.city,sex."),
+    ] = None,
+    ways: Annotated[int, typer.Option("--ways", help="With --marginals: over how many columns at a time.")] = 2,
+    bounds: Annotated[
+        str | None, typer.Option("--bounds", help="Instead of a question: between what a number lies, if nobody knows.")
     ] = None,
     analyst: Annotated[str, typer.Option("--analyst", help="Who asks.")] = "analyst",
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what it would cost, and spend nothing.")] = False,
@@ -45,30 +60,39 @@ def ask(
       discreet ask clinic "SELECT city, COUNT(*) AS n, AVG(income) AS income FROM visits GROUP BY city" --epsilon 0.5
       discreet ask clinic "SELECT COUNT(*) FROM visits" --error 50 --dry-run
       discreet ask clinic --batch questions.sql --epsilon 1
+      discreet ask clinic --distribution visits.age --epsilon 0.5
+      discreet ask clinic --marginals visits.city,sex --ways 2 --epsilon 0.5
+      discreet ask clinic --bounds visits.income --epsilon 0.1
 
     The same question again is free, and gets the same answer.
     """
     from discreet.curator.curator import Curator
 
-    if (question is None) == (batch is None):
-        raise BadInput("Give a question, or --batch with a file of them.")
-    if (epsilon is None) == (error is None):
-        raise BadInput("Say what to spend with --epsilon, or what to get for it with --error.")
-    asked = [question] if question is not None else _in_file(batch or Path())
-    if error is not None and (batch is not None or len(asked) > 1):
-        raise BadInput("--error is for one question.", hint="Give a batch its --epsilon.")
+    beyond = {"distribution": distribution, "marginals": marginals, "bounds": bounds}
+    if sum(one is not None for one in (question, batch, *beyond.values())) != 1:
+        raise BadInput(
+            "Give a question, or --batch with a file of them, or one of --distribution, --marginals, --bounds."
+        )
+    if sum(one is not None for one in (epsilon, rho, error)) != 1:
+        raise BadInput("Say what to spend with --epsilon or --rho, or what to get for it with --error.")
+    if error is not None and question is None:
+        raise BadInput("--error is for one question.", hint="Say what to spend with --epsilon.")
+    method = chosen(beyond, bins=bins, ways=ways, epsilon=epsilon, rho=rho)
+    asked = _in_file(batch) if batch is not None else [question or ""]
     with Curator(folder) as curator:
-        spent: Any = epsilon
+        if method is not None:
+            show(curator, *method, analyst=analyst, dry_run=dry_run, as_json=as_json)
+            return
+        spent: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "rho": rho, "analyst": analyst}
         if error is not None:
-            spent = curator.epsilon_for(asked[0], error, delta=delta, expect=expect, rows=rows, analyst=analyst)
+            spent["epsilon"] = curator.epsilon_for(
+                asked[0], error, delta=delta, expect=expect, rows=rows, analyst=analyst
+            )
         if dry_run:
-            _quote(curator, asked, epsilon=spent, delta=delta, analyst=analyst, rows=rows, as_json=as_json)
+            _quote(asked, curator.price_all(asked, rows=rows, **spent), as_json)
             return
         with working("Answering"):
-            if batch is None:
-                answers = [curator.ask(asked[0], epsilon=spent, delta=delta, analyst=analyst)]
-            else:
-                answers = curator.ask_all(asked, epsilon=spent, delta=delta, analyst=analyst)
+            answers = [curator.ask(asked[0], **spent)] if batch is None else curator.ask_all(asked, **spent)
     if as_json:
         shown = [_plain(answer) for answer in answers]
         print_json(shown[0] if batch is None else shown)
@@ -85,27 +109,15 @@ def _in_file(path: Path) -> list[str]:
     return questions_in(path.read_text(encoding="utf-8"))
 
 
-def _quote(
-    curator: Curator, asked: list[str], *, epsilon: Any, delta: str, analyst: str, rows: int | None, as_json: bool
-) -> None:
-    quotes = curator.price_all(asked, epsilon=epsilon, delta=delta, analyst=analyst, rows=rows)
-    if as_json:
-        shown = [_plain_quote(quote) for quote in quotes]
-        print_json(shown[0] if len(asked) == 1 else shown)
-        return
-    for text, quote in zip(asked, quotes, strict=True):
-        if len(asked) > 1:
+def _quote(asked: list[str], quotes: list[Quote], as_json: bool) -> None:
+    if len(asked) == 1:
+        print_quote(quotes[0], as_json)
+    elif as_json:
+        print_json([plain_quote(quote) for quote in quotes])
+    else:
+        for text, quote in zip(asked, quotes, strict=True):
             console().print(text, style="bold")
-        console().print(str(quote))
-
-
-def _plain_quote(quote: Quote) -> dict[str, Any]:
-    return {
-        "loss": quote.loss.to_dict(),
-        "errors": dict(quote.errors),
-        "left": quote.left.to_dict(),
-        "answered": quote.answered,
-    }
+            print_quote(quote, as_json)
 
 
 def _plain(answer: Answer) -> dict[str, Any]:
@@ -115,25 +127,16 @@ def _plain(answer: Answer) -> dict[str, Any]:
         "loss": answer.price.to_dict(),
         "free": answer.free,
         "left": {"analyst": answer.left.analyst.to_dict(), "table": answer.left.table.to_dict()},
+        "left_on": {
+            name: {"analyst": left.analyst.to_dict(), "table": left.table.to_dict()}
+            for name, left in answer.left_on.items()
+        },
         "statement": answer.statement.to_dict(),
     }
 
 
 def _print(answer: Answer) -> None:
     out = console()
-    names = answer.table.column_names
-    bars = {name for name in names if name.endswith("_error") and name.removesuffix("_error") in names}
-    shown = [name for name in names if name not in bars]
-    listing = grid(*(f"#{name}" if f"{name}_error" in bars else name for name in shown))
-    for row in answer.table.to_pylist():
-        listing.add_row(*(_figure(row[name], row.get(f"{name}_error")) for name in shown))
-    out.print(listing)
+    out.print(figures(answer.table))
     out.print(answer.cost)
     out.print(str(answer.statement))
-
-
-def _figure(value: Any, error: float | None) -> str:
-    if not isinstance(value, int | float) or isinstance(value, bool):
-        return "" if value is None else str(value)
-    shown = f"{value:,}" if isinstance(value, int) else f"{value:,.6g}"
-    return shown if error is None else f"{shown} ± {error:,.4g}"

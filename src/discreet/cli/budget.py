@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -123,16 +124,19 @@ def advise(
     spread: Annotated[
         str, typer.Option("--spread", help="With --among: by how much the figure differs between the candidates.")
     ] = "1",
+    picture: Annotated[
+        Path | None, typer.Option("--picture", help="Draw it into this file, too.", metavar="FILE.svg")
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Explain an epsilon by what an adversary can learn; or choose one by that.
 
     \b
     Examples:
-      discreet budget advise --epsilon 1
+      discreet budget advise --epsilon 1 --picture epsilon.svg
       discreet budget advise --among 4 --risk 1/3 --sensitivity 17/6 --spread 3
     """
-    from discreet.curator.advice import beliefs, count_error, lee_clifton
+    from discreet.curator.advice import beliefs, count_error, drawn, lee_clifton
 
     if (among is None) != (risk is None):
         raise BadInput("--among and --risk belong together.")
@@ -143,6 +147,8 @@ def advise(
         largest = lee_clifton(among, risk, sensitivity=sensitivity, spread=spread)
         chosen = chosen or f"{largest:.4f}"
     moved, off = beliefs(chosen), count_error(chosen)
+    if picture is not None:
+        picture.write_text(drawn(chosen).svg, encoding="utf-8", newline="\n")
     if as_json:
         said = {} if among is None else {"largest_epsilon": largest}
         print_json({"epsilon": chosen, **said, "beliefs": [vars(one) for one in moved], "count_error": off})

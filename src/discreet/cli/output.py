@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 if TYPE_CHECKING:
+    import pyarrow as pa
     from rich.console import Console
     from rich.progress import Progress, ProgressColumn
     from rich.table import Table
@@ -71,6 +72,17 @@ def grid(*headers: str, title: str | None = None) -> Table:
     return table
 
 
+def figures(table: pa.Table) -> Table:
+    """An answer's columns, with ``x_error`` as an error bar behind ``x``."""
+    names = table.column_names
+    bars = {name for name in names if name.endswith("_error") and name.removesuffix("_error") in names}
+    shown = [name for name in names if name not in bars]
+    listing = grid(*(f"#{name}" if f"{name}_error" in bars else name for name in shown))
+    for row in table.to_pylist():
+        listing.add_row(*(_figure(row[name], row.get(f"{name}_error")) for name in shown))
+    return listing
+
+
 def percent(part: float, whole: float) -> str:
     """A share as people write it."""
     return f"{100 * part / whole:.1f} %" if whole else "–"
@@ -84,6 +96,13 @@ def tracking(what: str) -> Iterator[Callable[[str, float], None]]:
     with _progress(TextColumn("{task.description}"), BarColumn(), TaskProgressColumn()) as progress:
         task = progress.add_task(what, total=1)
         yield lambda at, share: progress.update(task, description=f"{what}: {at}", completed=share)
+
+
+def _figure(value: Any, error: float | None) -> str:
+    if not isinstance(value, int | float) or isinstance(value, bool):
+        return "" if value is None else str(value)
+    shown = f"{value:,}" if isinstance(value, int) else f"{value:,.6g}"
+    return shown if error is None else f"{shown} ± {error:,.4g}"
 
 
 def _progress(*columns: ProgressColumn) -> Progress:

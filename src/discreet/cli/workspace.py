@@ -43,6 +43,10 @@ def init(
         typer.Option("--card", "-c", help="The data card: one for all tables, or one for each.", metavar="CARD"),
     ],
     budget: BudgetText,
+    public: Annotated[
+        list[str] | None,
+        typer.Option("--public", help="A table about nobody, to join with; it needs no card.", metavar="NAME=DATA"),
+    ] = None,
     analyst: Annotated[str, typer.Option("--analyst", help="Who may ask at first; '' for nobody.")] = "analyst",
     ledger: Annotated[
         str | None,
@@ -61,20 +65,20 @@ def init(
     """
     from discreet.curator.curator import Curator
 
-    pairs = [one.partition("=") for one in table]
-    if any(not (name and source) for name, _, source in pairs):
-        raise BadInput("A table is given as NAME=DATA.", hint="Such as --table visits=visits.parquet")
+    pairs = _pairs(table)
     if len(card) not in (1, len(pairs)):
         raise BadInput(
             f"There are {len(pairs)} tables and {len(card)} cards.", hint="Give one for all, or one for each."
         )
     cards = card * len(pairs) if len(card) == 1 else card
-    tables = {name: (source, one) for (name, _, source), one in zip(pairs, cards, strict=True)}
-    if len(tables) < len(pairs):
+    tables = {name: (source, one) for (name, source), one in zip(pairs, cards, strict=True)}
+    about_nobody = _pairs(public or [])
+    if len({*tables, *dict(about_nobody)}) < len(pairs) + len(about_nobody):
         raise BadInput("Two tables have the same name.")
+    options = {"ledger": ledger, "analyst": analyst or None}
     with (
         working("Registering"),
-        Curator.create(folder, tables, loss_of(budget), ledger=ledger, analyst=analyst or None) as curator,
+        Curator.create(folder, tables, loss_of(budget), public=dict(about_nobody), **options) as curator,
     ):
         _show(curator, as_json)
 
@@ -132,6 +136,14 @@ def loss_of(text: str) -> Loss:
     raise BadInput(f"{text!r} is no budget.", hint='Write "epsilon=3", "epsilon=3, delta=1e-6" or "rho=0.1".')
 
 
+def _pairs(given: list[str]) -> list[tuple[str, str]]:
+    """Names of tables and where they are."""
+    parts = [one.partition("=") for one in given]
+    if any(not (name and source) for name, _, source in parts):
+        raise BadInput("A table is given as NAME=DATA.", hint="Such as --table visits=visits.parquet")
+    return [(name, source) for name, _, source in parts]
+
+
 def _show(curator: Curator, as_json: bool) -> None:
     accounts = curator.ledger.accounts()
     tables = curator.workspace.tables
@@ -143,11 +155,12 @@ def _show(curator: Curator, as_json: bool) -> None:
             {
                 name: {
                     "source": one.source,
+                    "public": one.public,
                     "unit": cards[name].unit,
                     "rows_per_unit": cards[name].rows_per_unit or 1,
                     "columns": [column.name for column in cards[name].columns],
                     "analysts": may[name],
-                    "left": left[name],
+                    "left": left.get(name),
                 }
                 for name, one in tables.items()
             }
@@ -157,8 +170,9 @@ def _show(curator: Curator, as_json: bool) -> None:
     for name, one in tables.items():
         card = cards[name]
         rows = f"at most {card.rows_per_unit} rows of each {card.unit}" if card.unit else "a row is a person"
-        out.print(f"{name}, from {one.source}: {rows}", style="bold")
-        out.print(f"May ask: {', '.join(may[name]) or 'nobody yet'}. Left: {left[name]}.")
+        out.print(f"{name}, from {one.source}: {'public' if one.public else rows}", style="bold")
+        if not one.public:
+            out.print(f"May ask: {', '.join(may[name]) or 'nobody yet'}. Left: {left[name]}.")
         columns = grid("column", "kind", "declared")
         for column in card.columns:
             columns.add_row(column.name, column.kind.value, column.declared)

@@ -61,6 +61,8 @@ class Column:
     from_data: tuple[str, ...] = ()
     """The fields (``bounds``, ``categories``) that were read off the data: not private."""
     note: str = ""
+    required: bool = False
+    """Whether a row without a value here does not count: NULL, NaN and what is no category leave the table."""
 
     def __post_init__(self) -> None:
         """Names of kinds and roles and lists of values are taken as what they mean; anything else is refused."""
@@ -71,6 +73,8 @@ class Column:
                 known = ", ".join(one.value for one in type_)
                 said = getattr(self, field_)
                 raise BadInput(f"Column {self.name!r}: {said!r} is no {field_}; known are {known}.") from None
+        if not isinstance(self.required, bool):
+            raise BadInput(f"Column {self.name!r}: required is true or false, not {self.required!r}.")
         for field_ in ("bounds", "categories", "from_data"):
             said = getattr(self, field_)
             if said is not None and not isinstance(said, list | tuple):
@@ -107,6 +111,8 @@ class Column:
             said.append(f"{self.bounds[0]} to {self.bounds[1]}")
         if self.categories is not None:
             said.append(f"{len(self.categories)} categories")
+        if self.required:
+            said.append("required")
         if self.hierarchy is not None:
             said.append(f"levels 0 to {self.hierarchy.height}")
         if self.from_data:
@@ -150,6 +156,10 @@ class Card:
     rows_per_unit: int | None = None
     """How many rows a person may have: a bound the curator enforces, not a hope."""
     note: str = ""
+    groups_per_unit: int | None = None
+    """In how many groups of a question a person counts, where groups are not declared; ``None``: in all."""
+    public: bool = False
+    """Whether it is about nobody: its rows and values may be looked at by anybody."""
     _index: dict[str, Column] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -174,6 +184,10 @@ class Card:
             found.append(Problem(("rows_per_unit",), f"must be at least 1, got {self.rows_per_unit}"))
         if self.unit is None and self.rows_per_unit not in (None, 1):
             found.append(Problem(("rows_per_unit",), "without a unit every row is a person of its own"))
+        if self.groups_per_unit is not None and not 1 <= self.groups_per_unit <= (self.rows_per_unit or 0):
+            found.append(Problem(("groups_per_unit",), f"must be 1 to rows_per_unit, got {self.groups_per_unit}"))
+        if self.public and self.unit is not None:
+            found.append(Problem(("public",), "a table with a unit is about people"))
         return found
 
     def __getitem__(self, name: str) -> Column:

@@ -36,17 +36,25 @@ from discreet.errors import CardError, DataError, HierarchyError, NotFound, Prob
 FORMAT = 1
 _Fields: TypeAlias = Mapping[str, tuple[type, ...]]
 FILE_FIELDS: _Fields = {"discreet": (int,), "tables": (dict,), "hierarchies": (dict,)}
-TABLE_FIELDS: _Fields = {"unit": (str,), "rows_per_unit": (int,), "note": (str,), "columns": (dict,)}
+TABLE_FIELDS: _Fields = {
+    "unit": (str,),
+    "rows_per_unit": (int,),
+    "groups_per_unit": (int,),
+    "public": (bool,),
+    "note": (str,),
+    "columns": (dict,),
+}
 COLUMN_FIELDS: _Fields = {
     "kind": (str,),
     "role": (str,),
     "bounds": (list,),
     "categories": (list,),
+    "required": (bool,),
     "hierarchy": (str, dict),
     "from_data": (list,),
     "note": (str,),
 }
-_NAMES = {str: "text", int: "a whole number", list: "a list", dict: "a table"}
+_NAMES = {str: "text", int: "a whole number", bool: "true or false", list: "a list", dict: "a table"}
 _Choice = TypeVar("_Choice", bound=Enum)
 
 
@@ -100,6 +108,8 @@ def _table_fields(card: Card) -> dict[str, Any]:
     return {
         "unit": card.unit,
         "rows_per_unit": card.rows_per_unit,
+        "groups_per_unit": card.groups_per_unit,
+        "public": card.public or None,
         "note": card.note or None,
         "columns": {column.name: _column_fields(column) for column in card.columns},
     }
@@ -111,6 +121,7 @@ def _column_fields(column: Column) -> dict[str, Any]:
         "role": column.role.value,
         "bounds": column.bounds,
         "categories": column.categories,
+        "required": column.required or None,
         "from_data": column.from_data or None,
         "note": column.note or None,
         "hierarchy": to_fields(column.hierarchy) if column.hierarchy else None,
@@ -145,7 +156,15 @@ class _Reader:
         ]
         good = tuple(column for column in columns if column is not None)
         try:
-            return Card(name, good, fields.get("unit"), fields.get("rows_per_unit"), fields.get("note", ""))
+            return Card(
+                name,
+                good,
+                fields.get("unit"),
+                fields.get("rows_per_unit"),
+                groups_per_unit=fields.get("groups_per_unit"),
+                public=fields.get("public", False),
+                note=fields.get("note", ""),
+            )
         except CardError as error:
             broken = len(good) < len(columns)
             for problem in error.problems:  # a unit that is missing only because its column is broken is no news
@@ -166,6 +185,7 @@ class _Reader:
             hierarchy=self._hierarchy_of(fields.get("hierarchy"), (*path, "hierarchy")),
             from_data=tuple(map(str, fields.get("from_data", ()))),
             note=fields.get("note", ""),
+            required=fields.get("required", False),
         )
         if kind is not None and role is not None:
             return column
@@ -201,7 +221,7 @@ class _Reader:
                 near = get_close_matches(key, allowed, 1)
                 meant = f"did you mean {near[0]!r}?" if near else f"known are {', '.join(allowed)}"
                 self._problem((*path, key), f"unknown field; {meant}")
-            elif not isinstance(value, allowed[key]) or isinstance(value, bool):
+            elif not isinstance(value, allowed[key]) or (isinstance(value, bool) and bool not in allowed[key]):
                 types = " or ".join(_NAMES[type_] for type_ in allowed[key])
                 self._problem((*path, key), f"must be {types}, got {value!r}")
             else:

@@ -15,6 +15,7 @@ from discreet.core.kind import Kind
 _TEXT = {"type": "string"}
 _NUMBER = {"type": "number"}
 _WHOLE = {"type": "integer", "minimum": 1}
+_TRUTH = {"type": "boolean"}
 _SCALAR = {"type": ["string", "number", "boolean"]}
 _POINT = {"type": ["number", "string"], "description": "A number, or a date."}
 
@@ -25,6 +26,8 @@ def card_schema() -> dict[str, Any]:
         {
             "unit": _said(_TEXT, "The column that says whose row it is; left out: a row is a person."),
             "rows_per_unit": _said(_WHOLE, "The most rows a person may have."),
+            "groups_per_unit": _said(_WHOLE, "In how many groups of a question a person counts."),
+            "public": _said(_TRUTH, "Whether it is about nobody, and may be looked at by anybody."),
             "note": _said(_TEXT, "For people."),
             "columns": {"type": "object", "minProperties": 1, "additionalProperties": _column()},
         },
@@ -57,6 +60,7 @@ def _column() -> dict[str, Any]:
             "categories": _said(
                 {"type": "array", "items": _SCALAR, "minItems": 1, "uniqueItems": True}, "Every value there can be."
             ),
+            "required": _said({"type": "boolean"}, "Rows without a value here do not count."),
             "hierarchy": {"oneOf": [_said(_TEXT, "A shared hierarchy, by name."), {"$ref": "#/$defs/hierarchy"}]},
             "from_data": _said(
                 {"type": "array", "items": {"enum": ["bounds", "categories"]}}, "Read off the data: not private."

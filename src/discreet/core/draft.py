@@ -116,7 +116,8 @@ def draft_card(
         columns.append(Column(column.name, column.kind, role, bounds, categories, hierarchy, read_off))
         counts = number(column.distinct, "distinct value")
         counts += f", {rows - column.filled:,} missing" if column.filled < rows else ""
-        extra = (*how, *left, *_oddities(column), *(unit_reason if column.name == unit else ()))
+        asked = (*left, *_full(column, role, rows))
+        extra = (*how, *asked, *_oddities(column), *(unit_reason if column.name == unit else ()))
         reasons[column.name] = (f"{counts}. {role.value}: {why}.", *extra)
     return Draft(Card(name, tuple(columns), unit), rows, reasons, left_out)
 
@@ -214,6 +215,14 @@ def _limits(
         if not Column(column.name, column.kind, bounds=bounds).problems():
             return bounds, None, ()
     return None, None, ("Declare: bounds = [ lowest, highest value that is to count ]",)
+
+
+def _full(column: _Seen, role: Role, rows: int) -> tuple[str, ...]:
+    """A question, since only the person knows whether a value can be missing."""
+    number_ = column.kind in (Kind.INTEGER, Kind.REAL, Kind.DECIMAL)
+    if role is Role.IDENTIFIER or not number_ or not 0 < rows == column.filled:
+        return ()
+    return ("No value is missing; if a row without one would not count, declare: required = true",)
 
 
 def _oddities(column: _Seen) -> tuple[str, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from typing import Any
@@ -18,11 +18,20 @@ _ROW = 26
 _LABELS = 180
 _VALUES = 80
 _UNWRITABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
+_HEIGHT = re.compile(r' height="([0-9]+)"')
 _STYLE = (
     "text{font:13px system-ui,sans-serif;fill:#243040}"
     ".bar{fill:#2f6f8f}.axis{stroke:#8a97a6}"
     "@media(prefers-color-scheme:dark){text{fill:#dde4ec}.bar{fill:#6fb3d2}.axis{stroke:#7b8896}}"
 )
+_LINES = (
+    ".line{fill:none;stroke-width:2}.line0{stroke:#2f6f8f}.line1{stroke:#a8501c;stroke-dasharray:8 4}"
+    ".line2{stroke:#5d7030;stroke-dasharray:2 4}.grid{stroke:#8a97a6;stroke-opacity:.3}.dot{fill:#a8501c}"
+    "@media(prefers-color-scheme:dark){.line0{stroke:#6fb3d2}.line1{stroke:#e9a06f}.line2{stroke:#b4cc78}"
+    ".dot{fill:#e9a06f}}"
+)
+_LEFT, _TOP, _ACROSS, _UP = 64, 54, 548, 208  # where curves are drawn
+_MOST_LINES = 3
 
 
 @dataclass(frozen=True)
@@ -71,13 +80,99 @@ def bars(title: str, labels: Sequence[str], values: Sequence[float], *, caption:
     ]
     height = 8 + _ROW * len(rows)
     read_aloud = "; ".join(f"{label}: {_number(value)}" for label, value in zip(labels, values, strict=True))
-    svg = (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {height}" width="{_WIDTH}" '
-        f'height="{height}" role="img"><title>{_xml(title)}</title><desc>{_xml(read_aloud)}</desc>'
-        f"<style>{_STYLE}</style>{''.join(rows)}"
-        f'<line class="axis" x1="{zero:.1f}" x2="{zero:.1f}" y1="0" y2="{height}"/></svg>'
+    axis = f'<line class="axis" x1="{zero:.1f}" x2="{zero:.1f}" y1="0" y2="{height}"/>'
+    return Picture(title, caption, _svg(height, title, read_aloud, _STYLE, "".join(rows) + axis))
+
+
+@dataclass(frozen=True)
+class Axis:
+    """What is measured along a side of a chart, from the first mark to the last; with ``log``, equal steps multiply."""
+
+    label: str
+    marks: Sequence[float]
+    log: bool = False
+
+    def place(self, value: float) -> float:
+        """Where a value lies, from 0 to 1; one beyond the end is shown at the end."""
+        low, high, at = (math.log(one) if self.log else one for one in (self.marks[0], self.marks[-1], value))
+        return min(max((at - low) / (high - low), 0.0), 1.0)
+
+
+Points = Sequence[tuple[float, float]]
+
+
+def curves(
+    title: str,
+    across: Axis,
+    up: Axis,
+    lines: Mapping[str, Points],
+    *,
+    dots: Mapping[str, tuple[float, float]] | None = None,
+    caption: str = "",
+) -> Picture:
+    """Up to three lines with their names above, each dashed in its own way, and dots with their names beside."""
+    if not 1 <= len(lines) <= _MOST_LINES or any(len(points) < 2 for points in lines.values()):
+        raise BadInput(f"A chart has 1 to {_MOST_LINES} lines of two points or more.")
+    if not all(math.isfinite(value) for points in lines.values() for point in points for value in point):
+        raise BadInput("A chart needs finite values.")
+
+    def at(x: float, y: float) -> tuple[str, str]:
+        return f"{_LEFT + across.place(x) * _ACROSS:.1f}", f"{_TOP + (1 - up.place(y)) * _UP:.1f}"
+
+    height = _TOP + _UP + 46
+    drawn = []
+    for mark in across.marks:
+        x, y = at(mark, up.marks[0])
+        drawn.append(f'<line class="grid" x1="{x}" x2="{x}" y1="{_TOP}" y2="{y}"/>')
+        drawn.append(f'<text x="{x}" y="{_TOP + _UP + 18}" text-anchor="middle">{_number(mark)}</text>')
+    for mark in up.marks:
+        x, y = at(across.marks[0], mark)
+        drawn.append(f'<line class="grid" x1="{x}" x2="{_LEFT + _ACROSS}" y1="{y}" y2="{y}"/>')
+        drawn.append(f'<text x="{_LEFT - 8}" y="{float(y) + 4:.1f}" text-anchor="end">{_number(mark)}</text>')
+    for place, (name, points) in enumerate(lines.items()):
+        left = _LEFT + place * _ACROSS // _MOST_LINES
+        drawn.append(f'<line class="line line{place}" x1="{left}" x2="{left + 28}" y1="16" y2="16"/>')
+        drawn.append(f'<text x="{left + 34}" y="20">{_xml(name)}</text>')
+        path = " ".join(",".join(at(*point)) for point in points)
+        drawn.append(f'<polyline class="line line{place}" points="{path}"/>')
+    first = next(iter(lines.values()))
+    rises = first[-1][1] > first[0][1]  # then there is room to the left of a dot on it
+    for name, point in (dots or {}).items():
+        x, y = at(*point)
+        drawn.append(f'<circle class="dot" cx="{x}" cy="{y}" r="5"/>')
+        beside = f'x="{float(x) - 9:.1f}" text-anchor="end"' if rises else f'x="{float(x) + 9:.1f}"'
+        drawn.append(f'<text {beside} y="{float(y) - 7:.1f}">{_xml(name)}</text>')
+    drawn.append(f'<text x="{_LEFT + _ACROSS // 2}" y="{height - 8}" text-anchor="middle">{_xml(across.label)}</text>')
+    drawn.append(f'<text x="0" y="{_TOP - 12}">{_xml(up.label)}</text>')
+    ends = "; ".join(
+        f"{name}: {_number(points[0][1])} at {_number(points[0][0])} to {_number(points[-1][1])} at "
+        f"{_number(points[-1][0])}"
+        for name, points in lines.items()
     )
-    return Picture(title, caption, svg)
+    said = f"{up.label} by {across.label}. {ends}" + "".join(f"; {name}" for name in dots or {})
+    return Picture(title, caption, _svg(height, title, said, _STYLE + _LINES, "".join(drawn)))
+
+
+def stacked(title: str, pictures: Sequence[Picture], *, caption: str = "") -> Picture:
+    """Several pictures as one, each under its title."""
+    inside, top = [], 0
+    for picture in pictures:
+        found = _HEIGHT.search(picture.svg)
+        height = int(found[1]) if found else 0
+        inside.append(f'<text x="0" y="{top + 18}" style="font-weight:600">{_xml(picture.title)}</text>')
+        inside.append(picture.svg.replace("<svg ", f'<svg y="{top + 26}" ', 1))
+        top += height + 40
+    said = ". ".join(picture.title for picture in pictures)
+    return Picture(title, caption, _svg(top, title, said, _STYLE, "".join(inside)))
+
+
+def _svg(height: int, title: str, said: str, style: str, inside: str) -> str:
+    """A drawing with what is read aloud of it."""
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {height}" width="{_WIDTH}" '
+        f'height="{height}" role="img"><title>{_xml(title)}</title><desc>{_xml(said)}</desc>'
+        f"<style>{style}</style>{inside}</svg>"
+    )
 
 
 def _row(top: int, label: str, value: float, zero: float, scale: float) -> str:

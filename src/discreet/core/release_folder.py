@@ -17,7 +17,9 @@ from __future__ import annotations
 
 import hashlib
 import json
+import shutil
 from collections.abc import Callable
+from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, TypeVar
@@ -27,6 +29,7 @@ import pyarrow.csv
 import pyarrow.parquet as pq
 
 from discreet.core import document, report
+from discreet.core.durable import settle
 from discreet.core.picture import Picture
 from discreet.core.recipe import Recipe
 from discreet.core.release import Receipt, Release
@@ -44,8 +47,23 @@ _PAYLOADS = (
 )
 
 
+@dataclass(frozen=True)
+class Rows:
+    """A table too large to be held: a Parquet file, which moves into the folder its release is saved in."""
+
+    path: Path
+
+    def __str__(self) -> str:
+        with pq.ParquetFile(self.path) as file:
+            names = file.schema_arrow.names
+            return f"a table of {file.metadata.num_rows:,} rows and {len(names):,} columns: {', '.join(names)}"
+
+
 def save(release: Release[object], folder: Path, *, csv: bool = False) -> Path:
-    """Write a release to ``folder``, which must be new or empty: all of it or, on any failure, nothing."""
+    """Write a release to ``folder``, which must be new or empty: all of it or, on any failure, nothing.
+
+    Once this returns, it is there for good, also if the power fails.
+    """
     folder = folder.resolve()
     if not folder.parent.is_dir():
         raise NotFound(f"There is no folder {folder.parent} to put {folder.name} in.")
@@ -56,7 +74,7 @@ def save(release: Release[object], folder: Path, *, csv: bool = False) -> Path:
             inside = Path(scratch) / folder.name
             inside.mkdir()
             _write(release, inside, csv=csv)
-            inside.rename(folder)
+            settle(inside, folder)
     except OSError as error:
         raise BadInput(f"The release could not be written to {folder}: {error.strerror or error}.") from error
     return folder
@@ -94,6 +112,8 @@ def _write(release: Release[object], folder: Path, *, csv: bool) -> None:
         parts["receipt.json"] = release.receipt.to_dict()
     if isinstance(release.payload, pa.Table):
         _write_table(release.payload, folder, csv=csv)
+    elif isinstance(release.payload, Rows):
+        release = replace(release, payload=_move_rows(release.payload, folder, csv=csv))
     elif csv:
         raise BadInput("Only a table can be saved as CSV.", hint="Leave csv out.")
     else:
@@ -120,6 +140,17 @@ def _write_table(table: pa.Table, folder: Path, *, csv: bool) -> None:
                 f"Column {field.name!r} is {field.type}, which Parquet keeps as {saved.type}.",
                 hint="Cast it first, so that nothing is lost unseen.",
             )
+
+
+def _move_rows(rows: Rows, folder: Path, *, csv: bool) -> Rows:
+    """Rows are neither read again nor held; as CSV they pass through a few at a time."""
+    place = folder / "payload.parquet"
+    shutil.move(rows.path, place)
+    if csv:
+        with pq.ParquetFile(place) as file, pa.csv.CSVWriter(folder / "payload.csv", file.schema_arrow) as writer:
+            for batch in file.iter_batches():
+                writer.write_batch(batch)
+    return Rows(place)
 
 
 def _verified(folder: Path) -> frozenset[str]:

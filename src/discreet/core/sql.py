@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+from collections.abc import Sequence
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
@@ -76,6 +77,17 @@ def scale_of(value: Decimal) -> int:
     """How many digits ``value`` has after the point."""
     exponent = value.as_tuple().exponent
     return max(0, -exponent) if isinstance(exponent, int) else 0
+
+
+def scrambled(values: Sequence[exp.Expr], dialect: str) -> exp.Expr:
+    """A number or text that looks unlike the values. DuckDB's own hash is the fastest there; MD5 is everywhere."""
+    if dialect == "duckdb":
+        return exp.Anonymous(this="hash", expressions=list(values))
+    text: exp.Expr = literal("")
+    for value in values:
+        shown = exp.Coalesce(this=exp.cast(value, exp.DType.TEXT), expressions=[literal("")])
+        text = exp.DPipe(this=exp.DPipe(this=text, expression=literal("|"), safe=False), expression=shown, safe=False)
+    return exp.MD5(this=text)
 
 
 def count_rows() -> exp.Expr:

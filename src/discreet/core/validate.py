@@ -11,6 +11,7 @@ from sqlglot import exp
 from discreet.core import sql
 from discreet.core.card import Column
 from discreet.core.hierarchy.expression import unknown
+from discreet.core.kind import Kind
 from discreet.core.words import number
 from discreet.errors import DataError, HierarchyError
 
@@ -68,6 +69,8 @@ def require_known(table: Table, names: Iterable[str]) -> None:
 
 def _tests(column: Column) -> Iterable[_Test]:
     value = sql.column(column.name)
+    if column.required:
+        yield _Test(column.name, "without a value that is required", _missing(column))
     if column.categories is not None:
         allowed = [sql.literal(category) for category in column.categories]
         yield _Test(column.name, "outside the declared categories", exp.not_(exp.In(this=value, expressions=allowed)))
@@ -76,6 +79,14 @@ def _tests(column: Column) -> Iterable[_Test]:
         outside = exp.or_(exp.LT(this=value.copy(), expression=low), exp.GT(this=value.copy(), expression=high))
         yield _Test(column.name, "outside the declared bounds", outside)
     yield from _unknown(column)
+
+
+def _missing(column: Column) -> exp.Expr:
+    """Whether there is no value; NaN is none."""
+    missing = sql.column(column.name).is_(exp.null())
+    if column.kind is not Kind.REAL:
+        return missing
+    return exp.or_(missing, sql.column(column.name).eq(exp.cast(sql.literal("NaN"), exp.DType.DOUBLE)))
 
 
 def _unknown(column: Column) -> Iterable[_Test]:

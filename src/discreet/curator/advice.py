@@ -9,6 +9,7 @@ import math
 from dataclasses import dataclass
 
 from discreet.core.exact import Number, exact
+from discreet.core.picture import Axis, Picture, curves, stacked
 from discreet.errors import BadInput
 
 PRIORS = (0.001, 0.01, 0.1, 0.25, 0.5, 0.75, 0.9)
@@ -64,5 +65,48 @@ def count_error(epsilon: Number, confidence: float = 0.95) -> float:
     return math.log(1 / (1 - confidence)) / value
 
 
+def drawn(epsilon: Number) -> Picture:
+    """What an adversary can learn at ``epsilon``, and how far off a count is at it and at others."""
+    return stacked(f"What epsilon = {epsilon} means", [drawn_beliefs(epsilon), drawn_errors(epsilon)])
+
+
+def drawn_beliefs(epsilon: Number) -> Picture:
+    """Where a belief can go, from wherever it was."""
+    odds = float(exact(epsilon, "epsilon"))
+    priors = [step / 100 for step in range(101)]
+    marks = (0.0, 0.25, 0.5, 0.75, 1.0)
+    return curves(
+        f"What an adversary can believe at ε = {epsilon}",
+        Axis("believed before", marks),
+        Axis("believed after", marks),
+        {
+            "at most": [(prior, _posterior(prior, odds)) for prior in priors],
+            "as before": [(0.0, 0.0), (1.0, 1.0)],
+            "at least": [(prior, _posterior(prior, -odds)) for prior in priors],
+        },
+        dots={f"0.5 → {_posterior(0.5, odds):.3f}": (0.5, _posterior(0.5, odds))},
+    )
+
+
+def drawn_errors(epsilon: Number) -> Picture:
+    """How far a count may be off, at every epsilon."""
+    chosen, off = float(exact(epsilon, "epsilon")), count_error(epsilon)
+    epsilons = _decades(min(chosen, 0.01), max(chosen, 10.0))
+    errors = [count_error(one) for one in epsilons]
+    return curves(
+        "How far a count of people may be off",
+        Axis("ε", epsilons, log=True),
+        Axis("off by at most, 95 times in 100", _decades(errors[-1], errors[0]), log=True),
+        {"one row a person": list(zip(epsilons, errors, strict=True))},
+        dots={f"ε = {epsilon}: {off:,.1f}": (chosen, off)},
+    )
+
+
+def _decades(low: float, high: float) -> list[float]:
+    """Powers of ten around two numbers."""
+    return [10.0**power for power in range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)]
+
+
 def _posterior(prior: float, epsilon: float) -> float:
-    return 1 / (1 + (1 / prior - 1) * math.exp(-min(max(epsilon, -700.0), 700.0)))
+    odds = math.exp(min(max(epsilon, -700.0), 700.0))
+    return prior * odds / (1 - prior + prior * odds)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from html import escape
 from typing import Any
@@ -33,7 +34,8 @@ class Answer:
     """What a question gets. Every figure that is known to be off by so much has its ``<column>_error`` beside it."""
 
     release: Release[pa.Table]
-    left: Left
+    left_on: Mapping[str, Left]
+    """What is left on each private table that the question is about."""
     free: bool
     """Whether nothing was charged for it, because it had been answered before."""
 
@@ -43,8 +45,13 @@ class Answer:
         return self.release.payload
 
     @property
+    def left(self) -> Left:
+        """What is left on the table that the question is about; on the first of them, if it is about several."""
+        return next(iter(self.left_on.values()))
+
+    @property
     def price(self) -> Loss:
-        """What was charged when it was first given."""
+        """What was charged when it was first given, to each table."""
         assert self.statement.loss is not None  # noqa: S101  # every answer promises one
         return self.statement.loss
 
@@ -68,7 +75,8 @@ class Answer:
     def cost(self) -> str:
         """What it cost and what is left, in a sentence."""
         paid = "Answered before, so it is free." if self.free else f"It cost {self.price}."
-        return f"{paid} Left: {self.left}."
+        left = [f"{left} ({table})" if len(self.left_on) > 1 else str(left) for table, left in self.left_on.items()]
+        return f"{paid} Left: {'; '.join(left)}."
 
     def _repr_html_(self) -> str:
         return f"<p>{escape(self.cost)}</p>{self.release._repr_html_()}"

@@ -1,45 +1,42 @@
-"""The curator: the one door between analysts and the data.
+"""The curator: a workspace's tables, its ledger, and the one door between analysts and the data.
 
-Why this is private. A question becomes an answer in one order only: planned and priced without looking, charged for
-good (``budget/ledger.py``), computed on the bounded twin (``twin.py``), sealed and kept (``store.py``), given. A crash
-at any point may waste what was charged; it never lets an answer out that was not. What fails after the charge is
-told apart by nobody: whether the data made it fail is not said, and nothing is given back, or errors would be a free
-oracle.
+Everything that leaves does so through ``door.py``, which says why that is private; here is what can be asked for.
 """
 
 from __future__ import annotations
 
 import hashlib
+import os
 import threading
-from collections.abc import Callable, Mapping, Sequence
+import time
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from pathlib import Path
 from types import TracebackType
-from typing import Self, TypeAlias
+from typing import Any, Self, TypeVar
 
-import pyarrow as pa
-
-from discreet.ask.answer import answer
+from discreet.ask.continual import SquareRootCounter, Stream, TreeCounter
 from discreet.ask.plan import plan
+from discreet.ask.promise import rows_per_unit
 from discreet.budget.filter import Budget
 from discreet.budget.ledger import SqlLedger, Verdict
 from discreet.budget.opening import create_ledger, open_ledger
 from discreet.core.exact import Number, exact
-from discreet.core.loss import Loss, sequential
-from discreet.core.recipe import Recipe, versions
-from discreet.core.release import Receipt, Release
-from discreet.core.statement import Evidence, Statement
+from discreet.core.loss import Loss
+from discreet.core.method import Method
+from discreet.core.release import Release
 from discreet.core.table import Table
 from discreet.curator.answer import Answer, Left
-from discreet.curator.question import Question, Quote, expected_errors, normal, pose, smallest_epsilon
+from discreet.curator.asked import Asked
+from discreet.curator.door import Door, Given, Request, account_of, request
+from discreet.curator.question import Quote, normal, pose, smallest_epsilon
 from discreet.curator.store import Store
-from discreet.curator.workspace import Given, Workspace, new_workspace, open_workspace
-from discreet.errors import BadInput, BadQuery, NotFound, Refused
+from discreet.curator.workspace import Given as Source
+from discreet.curator.workspace import Public, Workspace, new_workspace, open_workspace
+from discreet.errors import BadInput, NoPromise, NotFound, Refused
 
 ANALYST = "analyst"
-_Charge: TypeAlias = Callable[[str, str, list[Question]], Receipt]
-_LONGEST_NAME = 60
-_LONGEST_TEXT = 15_000
+T = TypeVar("T")
 
 
 class Curator:
@@ -50,6 +47,7 @@ class Curator:
         self.workspace: Workspace = open_workspace(Path(folder))
         self.ledger: SqlLedger = open_ledger(self.workspace.ledger_place)
         self._store = Store(self.workspace.releases, self.ledger)
+        self._door = Door(self.ledger, self._store)
         self._opened: dict[str, Table] = {}
         self._lock = threading.Lock()
 
@@ -57,85 +55,144 @@ class Curator:
     def create(
         cls,
         folder: str | Path,
-        tables: Mapping[str, Given],
+        tables: Mapping[str, Source],
         budget: Budget | Loss,
         *,
         ledger: str | None = None,
         analyst: str | None = ANALYST,
+        public: Mapping[str, Public] | None = None,
     ) -> Self:
         """Make a workspace in a new folder: all of it or, on any failure, nothing.
 
         ``tables`` are sources, as ``read`` takes them, each with its card. Each table gets ``budget``, and so does
         ``analyst``; ``None`` lets nobody ask until ``add_analyst``. ``ledger`` is the address of a PostgreSQL
-        database that several curators share; without one it is a file in the folder.
+        database that several curators share; without one it is a file in the folder. ``public`` are sources that are
+        about nobody, for questions to join with: they need no card, and no budget.
         """
-        with new_workspace(Path(folder), tables, ledger) as workspace, _new_ledger(workspace) as book:
-            for name in tables:
+        with new_workspace(Path(folder), tables, ledger, public) as workspace, _new_ledger(workspace) as book:
+            for name in workspace.private:
                 book.open_account(name, budget)
                 if analyst is not None:
-                    book.open_account(_account(name, analyst), budget)
+                    book.open_account(account_of(name, analyst), budget)
             book.close()  # before the folder gets its name
         return cls(folder)
 
     def add_analyst(self, name: str, budget: Budget | Loss, tables: Sequence[str] | None = None) -> None:
         """Let somebody ask about ``tables`` (default: all), each within a budget of their own below the table's."""
-        for table in self.workspace.tables if tables is None else tables:
-            if table not in self.workspace.tables:
-                raise NotFound(f"There is no table {table!r}; there are {', '.join(self.workspace.tables)}.")
-            self.ledger.open_account(_account(table, name), budget)
+        for table in self.workspace.private if tables is None else tables:
+            self._require_private(table)
+            self.ledger.open_account(account_of(table, name), budget)
 
     def ask(
-        self, sql: str, *, epsilon: Number, delta: Number = 0, analyst: str = ANALYST, key: str | None = None
+        self,
+        sql: str,
+        *,
+        epsilon: Number | None = None,
+        delta: Number = 0,
+        rho: Number | None = None,
+        analyst: str = ANALYST,
+        key: str | None = None,
     ) -> Answer:
-        """Answer a question, for ``epsilon`` and, where groups are not declared on the card, ``delta``.
+        """Answer a question, for ``epsilon`` (and, where groups are not declared on the card, ``delta``) or ``rho``.
 
         The same question again is free, and gets the same answer. A retry after a failure is charged once; ``key``
-        makes that an error if the retry asks something else.
+        makes that an error if the retry asks something else. A question about several private tables costs each of
+        them as much: a person may be in all of them.
         """
-        question = self._pose(sql, epsilon, delta, analyst)
-        return self._answered([question], analyst, f"ask {analyst}: {key or question.identity}", self._charge)[0]
+        asked = self._asked(sql, analyst, epsilon, delta, rho)
+        given = self._door.one(asked, analyst, f"ask {analyst}: {key or asked.identity}")
+        return self._answer(asked, given, analyst)
 
     def ask_all(
-        self, questions: Sequence[str], *, epsilon: Number, delta: Number = 0, analyst: str = ANALYST
+        self,
+        questions: Sequence[str],
+        *,
+        epsilon: Number | None = None,
+        delta: Number = 0,
+        rho: Number | None = None,
+        analyst: str = ANALYST,
     ) -> list[Answer]:
-        """Answer several questions about one table for ``epsilon`` and ``delta`` in all, shared equally.
+        """Answer several questions for ``epsilon`` and ``delta``, or ``rho``, in all, shared equally.
 
-        One charge pays for those that were not answered before: for all of them or, if it is refused, for none.
+        Each table is charged once, for those questions about it that were not answered before: for all of them or, if
+        that is refused, for none.
         """
-        posed = self._pose_all(questions, epsilon, delta, analyst)
-        if len({one.table for one in posed}) > 1:
-            raise BadQuery("Questions that are charged together are about one table.", hint="Ask table by table.")
-        named = hashlib.sha256("\n".join(one.identity for one in posed).encode()).hexdigest()
-        return self._answered(posed, analyst, f"batch {analyst}: {named}", self._charge_batch)
+        asked = self._all_asked(questions, analyst, epsilon, delta, rho)
+        named = hashlib.sha256("\n".join(one.identity for one in asked).encode()).hexdigest()
+        given = self._door.several(asked, analyst, f"batch {analyst}: {named}")
+        return [self._answer(one, got, analyst) for one, got in zip(asked, given, strict=True)]
+
+    def release(self, method: Method[T], table: str, *, analyst: str = ANALYST, key: str | None = None) -> Release[T]:
+        """Run a method on a table, for the loss that it promises, and release what comes out.
+
+        The same again is free, and gets the same release. ``key`` is as for ``ask``.
+        """
+        asked = self._request(method, table, analyst)
+        return self._door.one(asked, analyst, f"release {analyst}: {key or asked.identity}").release
+
+    def quote(self, method: Method[T], table: str, *, analyst: str = ANALYST) -> Quote:
+        """What ``release`` would cost, and how far off its figures would be; nothing is looked at or charged."""
+        asked = self._request(method, table, analyst)
+        return self._quote(asked, method.expected_errors(asked.table.card), analyst)
+
+    def stream(
+        self,
+        counter: TreeCounter | SquareRootCounter,
+        table: str,
+        *,
+        name: str,
+        most: int | None = None,
+        analyst: str = ANALYST,
+    ) -> Stream:
+        """Start counting a stream of events about the people of ``table``: charged now for all its steps.
+
+        Whoever adds events sees to it that nobody's add up to more than ``most`` (default: the card's rows per unit).
+        The stream lives in this process, and nothing of it is written down but the charge, under ``name``. When the
+        process ends the stream is over: it is not started again under the same name, since new noise on the same
+        events would tell more than was paid for; another name is another stream, at its own price.
+        """
+        card = self._table(table, analyst).card
+        loss = counter.loss(rows_per_unit(card) if most is None else most)
+        key = f"stream {analyst}: {name}"
+        if self.ledger.find(key) is not None:
+            raise NoPromise(
+                f"The stream {name!r} was started before, and what it had counted went with the process that did.",
+                hint="Start another, under another name and at its own price.",
+            )
+        started = f"{os.getpid()} {time.time_ns()}"  # so that of two who start it at once one is refused
+        what = f"{type(counter).__name__} of {counter.steps:,} steps: {name}\n{started}"
+        self.ledger.charge(account_of(table, analyst), loss, key=key, what=what)
+        return counter.start()
 
     def price(
-        self, sql: str, *, epsilon: Number, delta: Number = 0, analyst: str = ANALYST, rows: int | None = None
+        self,
+        sql: str,
+        *,
+        epsilon: Number | None = None,
+        delta: Number = 0,
+        rho: Number | None = None,
+        analyst: str = ANALYST,
+        rows: int | None = None,
     ) -> Quote:
         """What ``ask`` would cost, and how far off its figures would be; no row is looked at, nothing is charged.
 
         ``rows`` is how many rows you expect in a group: the error of an average hangs on it.
         """
-        return self.price_all([sql], epsilon=epsilon, delta=delta, analyst=analyst, rows=rows)[0]
+        return self.price_all([sql], epsilon=epsilon, delta=delta, rho=rho, analyst=analyst, rows=rows)[0]
 
     def price_all(
         self,
         questions: Sequence[str],
         *,
-        epsilon: Number,
+        epsilon: Number | None = None,
         delta: Number = 0,
+        rho: Number | None = None,
         analyst: str = ANALYST,
         rows: int | None = None,
     ) -> list[Quote]:
         """What each question of ``ask_all`` would cost, as ``price`` says it."""
-        return [
-            Quote(
-                one.price.loss,
-                expected_errors(one.plan, one.price, rows),
-                self._left(one.table, analyst).analyst,
-                self._store.place(one.identity).is_dir(),
-            )
-            for one in self._pose_all(questions, epsilon, delta, analyst)
-        ]
+        asked = self._all_asked(questions, analyst, epsilon, delta, rho)
+        return [self._quote(one, one.method.expected(rows), analyst) for one in asked]
 
     def epsilon_for(
         self,
@@ -156,8 +213,7 @@ class Curator:
 
     def left(self, table: str, analyst: str = ANALYST) -> Left:
         """What may still be spent on a table."""
-        if table not in self.workspace.tables:
-            raise NotFound(f"There is no table {table!r}; there are {', '.join(self.workspace.tables)}.")
+        self._require_private(table)
         return self._left(table, analyst)
 
     def verify(self) -> Verdict:
@@ -185,21 +241,56 @@ class Curator:
     def __repr__(self) -> str:
         return f"Curator({str(self.workspace.folder)!r})"
 
-    def _pose_all(self, questions: Sequence[str], epsilon: Number, delta: Number, analyst: str) -> list[Question]:
+    def _all_asked(
+        self, questions: Sequence[str], analyst: str, epsilon: Number | None, delta: Number, rho: Number | None
+    ) -> list[Request[Asked]]:
         if not questions:
             raise BadInput("There is no question to answer.")
-        share, chance = exact(epsilon, "epsilon") / len(questions), exact(delta, "delta") / len(questions)
-        return [self._pose(one, share, chance, analyst) for one in questions]
+        share, chance, part = (
+            None if whole is None else exact(whole, what) / len(questions)
+            for whole, what in ((epsilon, "epsilon"), (delta, "delta"), (rho, "rho"))
+        )
+        return [self._asked(one, analyst, share, chance or 0, part) for one in questions]
 
-    def _pose(self, sql: str, epsilon: Number, delta: Number, analyst: str) -> Question:
+    def _asked(
+        self, sql: str, analyst: str, epsilon: Number | None, delta: Number, rho: Number | None
+    ) -> Request[Asked]:
+        tables = self._tables(analyst)
         twins = {name: one.id for name, one in self.workspace.tables.items()}
-        return pose(sql, self._tables(analyst), twins, epsilon, delta)
+        question = pose(sql, tables, twins, epsilon=epsilon, delta=delta, rho=rho)
+        method = Asked(question, tuple(tables[name].card for name in question.tables))
+        table = tables[question.tables[0]]
+        promise = method.promise(table.card)
+        return Request(method, table, question.tables, question.twins, question.text, promise, question.identity)
+
+    def _request(self, method: Method[T], table: str, analyst: str) -> Request[Method[T]]:
+        return request(method, self._table(table, analyst), table, self.workspace.tables[table].id)
+
+    def _table(self, name: str, analyst: str) -> Table:
+        tables = self._tables(analyst)
+        if name in tables:
+            self._require_private(name)
+            return tables[name]
+        raise NotFound(f"There is no table {name!r}; there are {', '.join(tables)}.")
+
+    def _require_private(self, name: str) -> None:
+        if name not in self.workspace.private:
+            known = ", ".join(self.workspace.private)
+            raise NotFound(f"There is no table about people called {name!r}; there are {known}.")
+
+    def _quote(self, asked: Request[Any], errors: Mapping[str, float | None], analyst: str) -> Quote:
+        left = self._left(asked.tables[0], analyst).analyst
+        return Quote(asked.loss, errors, left, self._store.place(asked.identity).is_dir())
+
+    def _answer(self, asked: Request[Any], given: Given, analyst: str) -> Answer:
+        return Answer(given.release, {table: self._left(table, analyst) for table in asked.tables}, given.free)
 
     def _tables(self, analyst: str) -> dict[str, Table]:
-        """The tables somebody may ask about: those the ledger has an account for."""
-        allowed = [name for name in self.workspace.tables if self._may(name, analyst)]
+        """The tables somebody may ask about: those the ledger has an account for, and the public ones."""
+        allowed = [name for name in self.workspace.private if self._may(name, analyst)]
         if not allowed:
             raise Refused(f"{analyst} may ask about nothing here.", hint="The data's holder adds analysts.")
+        allowed += [name for name, one in self.workspace.tables.items() if one.public]
         with self._lock:
             for name in allowed:
                 if name not in self._opened:
@@ -208,85 +299,13 @@ class Curator:
 
     def _may(self, table: str, analyst: str) -> bool:
         try:
-            self.ledger.account(_account(table, analyst))
+            self.ledger.account(account_of(table, analyst))
         except NotFound:
             return False
         return True
 
-    def _answered(self, questions: list[Question], analyst: str, key: str, charge: _Charge) -> list[Answer]:
-        table = questions[0].table
-        found = {one.identity: self._store.find(one.identity, table) for one in questions}
-        due = {one.identity: one for one in questions if found[one.identity] is None}
-        if due:
-            receipt = charge(_account(table, analyst), key, list(due.values()))
-            for identity, one in due.items():
-                self._store.keep(identity, self._made(one, receipt))
-                found[identity] = self._store.find(identity, table)
-        left = self._left(table, analyst)
-        given = [(one.identity, found[one.identity]) for one in questions]
-        return [Answer(release, left, identity not in due) for identity, release in given if release is not None]
-
-    def _charge(self, account: str, key: str, due: list[Question]) -> Receipt:
-        """Charge what is due; the same again under the same key is charged once, anything else is an error."""
-        said = "\n".join(one.text for one in due)[:_LONGEST_TEXT]
-        named = hashlib.sha256("\n".join(one.identity for one in due).encode()).hexdigest()
-        return self.ledger.charge(account, sequential(one.price.loss for one in due), key=key, what=f"{said}\n{named}")
-
-    def _charge_batch(self, account: str, key: str, due: list[Question]) -> Receipt:
-        """As ``_charge``; but after a crash half way only some of a batch is due.
-
-        The key names all its questions. What was answered when it was charged is sealed, and so cannot become due
-        again: what is due now was due, and paid for, then.
-        """
-        return self.ledger.find(key) or self._charge(account, key, due)
-
-    def _made(self, question: Question, receipt: Receipt) -> Release[pa.Table]:
-        table = self._opened[question.table]
-        try:
-            figures = answer(question.plan, question.price, table)
-            return _release(question, table, figures, receipt)
-        except Exception:  # noqa: BLE001  # whatever went wrong may depend on somebody's row
-            raise Refused(
-                "The question could not be answered; it was charged.", hint="Ask the data's holder to look into it."
-            ) from None
-
     def _left(self, table: str, analyst: str) -> Left:
-        return Left(self.ledger.account(_account(table, analyst)).left, self.ledger.account(table).left)
-
-
-def _release(question: Question, table: Table, figures: pa.Table, receipt: Receipt) -> Release[pa.Table]:
-    card = table.card
-    unit = card.unit or "row"
-    assumes = ["What the card declares (bounds, categories, rows per unit) was declared without looking at the data."]
-    if card.unit is None:
-        assumes.append("Every row is about somebody else.")
-        kept = "every row was kept as one unit"
-    else:
-        assumes.append(f"The column {unit} says whose row it is, and nobody has two values of it.")
-        kept = f"at most {card.rows_per_unit} rows of each {unit} were kept"
-    steps = (
-        f"{kept}; values outside their declared bounds were moved to them",
-        "the figures were measured as whole numbers and given exact noise; the error bars hold with 95 % confidence",
-    )
-    return Release(
-        figures,
-        Statement(unit, question.price.loss, evidence=Evidence.PROVED, assumes=tuple(assumes)),
-        Recipe(
-            "ask",
-            {"question": question.text, "table": question.table, "twin": question.twin},
-            steps,
-            versions=versions(table.engine),
-            from_data=card.from_data,
-        ),
-        receipt,
-        title=f"An answer about {question.table}",
-    )
-
-
-def _account(table: str, analyst: str) -> str:
-    if not isinstance(analyst, str) or not 0 < len(analyst) <= _LONGEST_NAME or "/" in analyst:
-        raise BadInput(f"An analyst's name has 1 to {_LONGEST_NAME} characters and no slash, not {analyst!r:.80}.")
-    return f"{table}/{analyst}"
+        return Left(self.ledger.account(account_of(table, analyst)).left, self.ledger.account(table).left)
 
 
 def _new_ledger(workspace: Workspace) -> SqlLedger:

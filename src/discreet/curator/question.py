@@ -13,9 +13,10 @@ import numpy as np
 import sqlglot
 from sqlglot import exp
 
-from discreet.ask.answer import Price, price
+from discreet.ask.after import ERROR
+from discreet.ask.price import Price, price
 from discreet.ask.figure import Mean
-from discreet.ask.plan import ERROR, Plan, plan
+from discreet.ask.plan import Plan, plan
 from discreet.core.exact import Number, exact
 from discreet.core.loss import Loss
 from discreet.core.table import Table
@@ -33,16 +34,17 @@ class Question:
 
     text: str
     """In one spelling, without comments."""
-    table: str
+    tables: tuple[str, ...]
+    """The private tables it is about, in order: each is charged."""
     plan: Plan
     price: Price
-    twin: str
-    """Which twin it is asked of."""
+    twins: Mapping[str, str]
+    """The identities of all tables it reads, public ones too."""
 
     @property
     def identity(self) -> str:
-        """The same for the same question about the same twin at the same loss, and for no other."""
-        said = [self.table, self.twin, self.text, self.price.loss.to_dict()]
+        """The same for the same question about the same tables at the same loss, and for no other."""
+        said = [sorted(self.twins.items()), self.text, self.price.loss.to_dict()]
         return hashlib.sha256(json.dumps(said).encode()).hexdigest()
 
 
@@ -80,16 +82,24 @@ def questions_in(text: str) -> list[str]:
     return found
 
 
-def pose(text: str, tables: Mapping[str, Table], twins: Mapping[str, str], epsilon: Number, delta: Number) -> Question:
-    """Plan and price a question."""
+def pose(
+    text: str,
+    tables: Mapping[str, Table],
+    twins: Mapping[str, str],
+    epsilon: Number | None = None,
+    delta: Number = 0,
+    rho: Number | None = None,
+) -> Question:
+    """Plan and price a question, for an epsilon (and a delta, where groups are not declared) or for a rho."""
     try:
         text.encode()
     except UnicodeEncodeError:
         raise BadQuery("The question has half a character in it, which could not be kept.") from None
     spelled = normal(text)
     planned = plan(spelled, tables)
-    table = the_table(planned)
-    return Question(spelled, table, planned, price(planned, epsilon, delta), twins[table])
+    read = {name: twins[name] for name in sorted(planned.rows.sources | planned.rows.public)}
+    priced = price(planned, epsilon, delta, rho)
+    return Question(spelled, tuple(sorted(planned.rows.sources)), planned, priced, read)
 
 
 def normal(text: str) -> str:
@@ -107,20 +117,13 @@ def normal(text: str) -> str:
         return text
 
 
-def the_table(planned: Plan) -> str:
-    """The one table a question is about: what is charged."""
-    if len(planned.rows.sources) != 1:
-        raise BadQuery("A question is about one table.")
-    return next(iter(planned.rows.sources))
-
-
 def expected_errors(planned: Plan, priced: Price, rows: int | None) -> dict[str, float | None]:
     """How far each column with an error bar will be off. An average's needs the number of rows behind it.
 
     Its values are taken to be as far from the middle of their bounds as they can be: it will be less.
     """
     most = Fraction(rows or 1, planned.rows.most)
-    noisy = {name: np.array([int(most * measure.most)], dtype=np.int64) for name, measure in planned.measures.items()}
+    noisy = {name: np.array([float(most * measure.most)]) for name, measure in planned.measures.items()}
     errors: dict[str, float | None] = {}
     for name, figure in _barred(planned):
         bars = (
@@ -138,9 +141,13 @@ def smallest_epsilon(planned: Plan, delta: Number, error: Number, expect: Number
     ``error`` is in the figure's own unit, or a share of the figure that is expected ("5%", with ``expect``).
     """
     wanted = _wanted(error, expect)
+    price(planned, 1, delta)  # what is wrong with every epsilon is said here
 
     def enough(epsilon: Fraction) -> bool:
-        errors = expected_errors(planned, price(planned, epsilon, delta), rows)
+        try:
+            errors = expected_errors(planned, price(planned, epsilon, delta), rows)
+        except BadInput:  # so little that its noise could not be drawn
+            return False
         open_ = [name for name, one in errors.items() if one is None]
         if open_ or not errors:
             which = f"{', '.join(open_)} has" if open_ else "This question has"

@@ -19,18 +19,18 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator
 from pathlib import Path
-from tempfile import TemporaryDirectory
-
-import pyarrow as pa
+from typing import Any
 
 from discreet.budget.ledger import SqlLedger
-from discreet.core.durable import flush_name, settle
+from discreet.core.durable import flush_name
 from discreet.core.loss import Pure
 from discreet.core.release import Receipt, Release
 from discreet.errors import BadInput, Damaged, EngineError, LedgerError
 
 SEAL = "seal: "
 """How the keys of seals begin."""
+ALSO_CHARGED = "also charged"
+"""The recipe's name for the receipts of the second and further tables that a release was charged to."""
 
 
 class Store:
@@ -40,7 +40,7 @@ class Store:
         self._folder = folder
         self._ledger = ledger
 
-    def find(self, identity: str, account: str) -> Release[pa.Table] | None:
+    def find(self, identity: str, account: str) -> Release[Any] | None:
         """The answer to a question, if it was answered."""
         place = self._folder / identity
         if not place.is_dir():
@@ -64,25 +64,34 @@ class Store:
             ) from error
         return release
 
-    def keep(self, identity: str, release: Release[pa.Table]) -> None:
-        """Keep an answer, unless somebody was faster: then theirs stays."""
+    def keep(self, identity: str, account: str, release: Release[Any]) -> Release[Any]:
+        """Keep an answer, unless somebody was faster: then theirs stays. What is kept is what may be given."""
         place = self._folder / identity
         try:
-            with TemporaryDirectory(prefix=".discreet-", dir=self._folder) as scratch:
-                settle(release.save(Path(scratch) / identity), place)
-        except (OSError, BadInput) as error:
+            release.save(place)
+        except BadInput as error:
             if not place.is_dir():
                 raise EngineError(
-                    f"The answer could not be kept in {self._folder}, and so it is not given: {error}.",
+                    f"The answer could not be kept in {self._folder}, and so it is not given: {error}",
                     hint="Make room there, and ask again: it is charged once.",
                 ) from error
+        kept = self.find(identity, account)
+        if kept is None:
+            raise EngineError(
+                f"The answer was kept in {self._folder}, and is gone again.", hint="Ask again: it is charged once."
+            )
+        return kept
 
     def place(self, identity: str) -> Path:
         """Where an answer is."""
         return self._folder / identity
 
     def receipts(self) -> Iterator[Receipt]:
-        """The receipts of all answers that were given."""
+        """The receipts of all answers that were given, one for each table that was charged."""
         for place in sorted(self._folder.iterdir()):
-            if not place.name.startswith(".") and (receipt := Release.load(place).receipt) is not None:
-                yield receipt
+            if not place.name.startswith("."):
+                release = Release.load(place)
+                if release.receipt is not None:
+                    yield release.receipt
+                for one in release.recipe.parameters.get(ALSO_CHARGED, ()):
+                    yield Receipt.from_dict(one)

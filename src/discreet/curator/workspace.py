@@ -18,27 +18,33 @@ import time
 import tomllib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, TypeAlias
 
-from discreet.core import toml
-from discreet.core.card import Card
+from sqlglot import exp
+
+from discreet.ask.public import described
+from discreet.core import sql, toml
+from discreet.core.card import Card, Role
 from discreet.core.cardfile import dump_cards, load_card, load_cards
 from discreet.core.document import fields
 from discreet.core.durable import settle
+from discreet.core.engine import Engine
 from discreet.core.table import Table
 from discreet.curator.twin import bounded, write_parquet
-from discreet.engines.address import parse_address, shown
+from discreet.engines.address import Address, parse_address, shown
 from discreet.engines.duckdb import DuckDB
-from discreet.engines.read import read
-from discreet.errors import BadInput, Damaged, NotFound
+from discreet.engines.read import database, draft, read
+from discreet.errors import BadInput, Damaged, DiscreetError, NotFound
 
 FORMAT = 1
 LEDGER = "ledger.db"
 Given: TypeAlias = tuple[Any, Card | str | Path]
 """A source, as ``read`` takes it, and its card."""
+Public: TypeAlias = Any
+"""A source, or a source and its card."""
 _FILE = "workspace.toml"
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,39}")
 _SECRET = re.compile(r"://[^/?@]*:[^@]+@|[?&;/](password|sslpassword|token)=", re.IGNORECASE)
@@ -58,6 +64,8 @@ class Registered:
     """The SHA-256 of the card it was cut by."""
     rows: str
     """The SHA-256 of the twin's file; empty if it is in a database."""
+    public: bool = False
+    """Whether it is about nobody: then asking it costs nothing, and it has no account."""
 
 
 @dataclass(frozen=True)
@@ -68,6 +76,13 @@ class Workspace:
     ledger: str
     """``ledger.db`` in the folder, or an address."""
     tables: Mapping[str, Registered]
+    _engines: dict[str, Engine] = field(default_factory=dict, repr=False, compare=False)
+    """By the place that rows are in: what is in one place is opened on one engine, so that it can be joined."""
+
+    @property
+    def private(self) -> tuple[str, ...]:
+        """The names of the tables about people: those with an account."""
+        return tuple(name for name, one in self.tables.items() if not one.public)
 
     @property
     def releases(self) -> Path:
@@ -90,13 +105,25 @@ class Workspace:
         return load_card(path, name)
 
     def open(self, name: str) -> Table:
-        """The bounded twin of a table."""
+        """The bounded twin of a table. It has the card's columns, since it was cut by that card."""
         card, twin = self.card(name), self.tables[name].twin
-        if parse_address(twin) is None:
-            twin = str(self.folder / twin)
-            if not Path(twin).is_file():
-                raise Damaged(f"The twin of {name} is missing: {twin}.", hint="Restore it from a copy.")
-        return read(twin, card)
+        address = parse_address(twin)
+        engine = self._engine(address)
+        rows = sql.table(address.place) if address else exp.Table(this=_parquet(self.folder / twin, name))
+        table = Table(card, engine, exp.select(*(sql.column(column.name) for column in card.columns)).from_(rows))
+        try:
+            engine.schema(table.relation)
+        except DiscreetError as error:
+            if address is not None:
+                raise
+            raise Damaged(f"The twin of {name} is not the one that was cut.", hint="Restore it from a copy.") from error
+        return table
+
+    def _engine(self, address: Address | None) -> Engine:
+        place = address.database if address else ""
+        if place not in self._engines:
+            self._engines[place] = database(address) if address else DuckDB()
+        return self._engines[place]
 
     def require_twins(self) -> None:
         """An error if a twin in the folder is not the one that was cut."""
@@ -106,18 +133,27 @@ class Workspace:
 
 
 @contextmanager
-def new_workspace(folder: Path, tables: Mapping[str, Given], ledger: str | None) -> Iterator[Workspace]:
+def new_workspace(
+    folder: Path, tables: Mapping[str, Given], ledger: str | None, public: Mapping[str, Public] | None = None
+) -> Iterator[Workspace]:
     """Register tables in a folder that gets its name when the block ends well; else nothing is left of it."""
     folder = folder.absolute()
     _require_free(folder)
-    _require_names(tables)
+    given = dict(tables)
+    for name, source in (public or {}).items():
+        if name in given:
+            raise BadInput(f"{name} cannot be public and about people.")
+        given[name] = _public(name, *source) if isinstance(source, tuple) else _public(name, source)
+    _require_names(given)
     if ledger is not None:
         _require_no_secret(ledger)
     with TemporaryDirectory(prefix=".discreet-", dir=folder.parent) as scratch:
         made = Path(scratch) / folder.name
         (made / "releases").mkdir(parents=True)
-        found = {name: _register(name, source, card, made) for name, (source, card) in tables.items()}
+        found = {name: _register(name, source, card, made) for name, (source, card) in given.items()}
         workspace = Workspace(made, ledger or LEDGER, found)
+        if not workspace.private:
+            raise BadInput("A workspace needs a table about people: public ones may be looked at without it.")
         said = {"format": FORMAT, "ledger": workspace.ledger, "tables": {n: asdict(one) for n, one in found.items()}}
         (made / _FILE).write_text(toml.dump(said), encoding="utf-8", newline="\n")
         yield workspace
@@ -145,7 +181,7 @@ def open_workspace(folder: Path) -> Workspace:
         )
     try:
         whole = fields(said, _FILE, format=int, ledger=str, tables=dict)
-        kinds: dict[str, type] = dict.fromkeys(("source", "twin", "id", "card", "rows"), str)
+        kinds: dict[str, type] = dict.fromkeys(("source", "twin", "id", "card", "rows"), str) | {"public": bool}
         tables = {name: Registered(**fields(one, name, **kinds)) for name, one in whole["tables"].items()}
     except BadInput as error:
         raise Damaged(f"{file} is not as it was written: {error}", hint="Restore it from a copy.") from error
@@ -160,6 +196,8 @@ def _register(name: str, source: Any, card: Card | str | Path, folder: Path) -> 
     if isinstance(source, str):
         _require_no_secret(source)
     table = read(source, _card(name, source, card))
+    if table.card.public:
+        table = described(table)
     twin = bounded(table)
     where = shown(str(source)) if isinstance(source, str | Path) else f"{type(source).__name__} in memory"
     text = dump_cards([twin.card])
@@ -182,7 +220,20 @@ def _register(name: str, source: Any, card: Card | str | Path, folder: Path) -> 
         stored = f"discreet_{name}_{identity}".lower()
         table.engine.store(stored, twin.relation)
         kept = f"{address.database}#{stored}"
-    return Registered(where, kept, identity, _digest(text.encode()), print_)
+    return Registered(where, kept, identity, _digest(text.encode()), print_, twin.card.public)
+
+
+def _public(name: str, source: Any, card: Card | str | Path | None = None) -> Given:
+    """A table with a card that says it is public; without one, that is drafted by a look at it."""
+    known = draft(source, name=name).card if card is None else _card(name, source, card)
+    columns = tuple(replace(column, role=Role.OTHER) if card is None else column for column in known.columns)
+    return source, replace(known, columns=columns, unit=None, rows_per_unit=None, groups_per_unit=None, public=True)
+
+
+def _parquet(path: Path, name: str) -> exp.Expr:
+    if not path.is_file():
+        raise Damaged(f"The twin of {name} is missing: {path}.", hint="Restore it from a copy.")
+    return exp.Anonymous(this="read_parquet", expressions=[sql.literal(str(path))])
 
 
 def _card(name: str, source: Any, given: Card | str | Path) -> Card:

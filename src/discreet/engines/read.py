@@ -107,10 +107,11 @@ def open_source(
     place = address.place or name or ""
     if not place:
         raise BadInput(f"{shown(str(source))} names no table.", hint="Add it after a #: …#schema.table")
-    return Source(place.rpartition(".")[2], _database(address), _everything(place))
+    return Source(place.rpartition(".")[2], database(address), _everything(place))
 
 
-def _database(address: Address) -> Engine:
+def database(address: Address) -> Engine:
+    """The engine of a database."""
     if address.scheme.startswith("postgres"):
         from discreet.engines.postgres import Postgres
 

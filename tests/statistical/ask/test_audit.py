@@ -16,8 +16,9 @@ from tests.ask.visits import CARD
 from tests.noise.bits import Repeatable
 from tests.statistical.ask.groups import FALSE_ALARM, WRONG, at_least, at_most, grouped
 
-from discreet.ask.answer import Price, answer, price
+from discreet.ask.answer import answer
 from discreet.ask.plan import plan
+from discreet.ask.price import Price, price
 from discreet.core.kind import Kind
 from discreet.core.table import Table
 from discreet.engines.duckdb import DuckDB
@@ -29,7 +30,7 @@ Event = Callable[[pa.Table], np.ndarray]
 
 def asked(text: str, table: Table, epsilon: Fraction, delta: str = "0", seed: int = 1) -> pa.Table:
     made = plan(text, {"t": table})
-    return answer(made, price(made, epsilon, delta), table, Repeatable(seed))
+    return answer(made, price(made, epsilon, delta), Repeatable(seed))
 
 
 def column(found: pa.Table, name: str) -> np.ndarray:
@@ -92,7 +93,7 @@ def test_a_group_of_one_is_shown_no_more_often_than_delta_allows(duckdb: DuckDB)
     made = plan(text, {"t": table})
     paid = price(made, 1, "1/20")
     large = {name: DiscreteLaplace(one.scale * 2) for name, one in paid.noise.items()}
-    too_much = answer(made, replace(paid, noise=large), table, Repeatable(4)).num_rows
+    too_much = answer(made, replace(paid, noise=large), Repeatable(4)).num_rows
     assert at_least(too_much, RUNS) > delta, "noise twice as large passes the threshold too often, and that shows"
 
 
@@ -137,12 +138,13 @@ SHAPES = {
 }
 
 
-@pytest.mark.parametrize("epsilon", [Fraction(1, 10), Fraction(1), Fraction(10)])
+@pytest.mark.parametrize("loss", [{"epsilon": "1/10"}, {"epsilon": 1}, {"epsilon": 10}, {"rho": "1/100"}, {"rho": 2}])
 @pytest.mark.parametrize("shape", SHAPES)
-def test_error_bars_hold_as_often_as_they_say(duckdb: DuckDB, shape: str, epsilon: Fraction) -> None:
+def test_error_bars_hold_as_often_as_they_say(duckdb: DuckDB, shape: str, loss: dict[str, int | str]) -> None:
     runs, values = 3000, SHAPES[shape]
     table = grouped(duckdb, runs, values)
-    found = asked("SELECT g, COUNT(*) AS n, SUM(x) AS s, AVG(x) AS m FROM t GROUP BY g", table, epsilon)
+    made = plan("SELECT g, COUNT(*) AS n, SUM(x) AS s, AVG(x) AS m FROM t GROUP BY g", {"t": table})
+    found = answer(made, price(made, **loss), Repeatable(1))
     true = {"n": len(values), "s": sum(values), "m": sum(values) / len(values)}
     for name, figure in true.items():
         off = abs(column(found, name) - figure) - 1e-6
@@ -150,10 +152,12 @@ def test_error_bars_hold_as_often_as_they_say(duckdb: DuckDB, shape: str, epsilo
         assert bdtr(held, runs, 0.95) > FALSE_ALARM, name
 
 
-def test_error_bars_that_are_half_as_long_are_caught(duckdb: DuckDB) -> None:
+@pytest.mark.parametrize("loss", [{"epsilon": "1/10"}, {"rho": "1/100"}])
+def test_error_bars_that_are_half_as_long_are_caught(duckdb: DuckDB, loss: dict[str, int | str]) -> None:
     runs = 3000
     table = grouped(duckdb, runs, [0.5] * 30)
-    found = asked("SELECT g, COUNT(*) AS n, SUM(x) AS s FROM t GROUP BY g", table, Fraction(1, 10))
+    made = plan("SELECT g, COUNT(*) AS n, SUM(x) AS s FROM t GROUP BY g", {"t": table})
+    found = answer(made, price(made, **loss), Repeatable(1))
     for name, figure in (("n", 30), ("s", 15)):
         held = int((abs(column(found, name) - figure) <= column(found, f"{name}_error") / 2).sum())
         assert bdtr(held, runs, 0.95) < FALSE_ALARM
@@ -166,6 +170,9 @@ def test_the_price_is_what_the_noise_loses(duckdb: DuckDB) -> None:
     paid: Price = price(made, "0.7")
     lost = [paid.noise[name].loss(measure.most).epsilon for name, measure in made.measures.items()]
     assert sum(lost) == Fraction(7, 10)
+    noise = price(made, rho="0.7").noise
+    squares = [measure.squares / (2 * noise[name].sigma_squared) for name, measure in made.measures.items()]
+    assert sum(squares) == Fraction(7, 10)
 
 
 @pytest.mark.parametrize("delta", ["0.9", "1/20", "1e-6", "1e-30"])

@@ -23,7 +23,7 @@ FACTORS = [Fraction(11, 10), Fraction(10, 11)]
 FINE = 30
 
 
-def group_of_two(noise: DiscreteLaplace) -> np.ndarray:
+def group_of_two(noise: DiscreteLaplace | DiscreteGaussian) -> np.ndarray:
     """Three times the noise in a group of two of four slices, which is 2 of its own count and 1 of each slice."""
     entropy, tree = Repeatable(1), Tree(4, 2, noise)
     return np.array([int(3 * (tree.measure([5, 6, 7, 8], entropy).count(0, 2) - 11)) for _ in range(RUNS)])
@@ -50,11 +50,19 @@ def sixth_step(counter: SquareRootCounter, deviation: float) -> np.ndarray:
     return np.array(told)
 
 
-def test_a_group_of_slices_has_the_noise_of_least_squares() -> None:
-    law = weighted_sum(DiscreteLaplace(3), (2, 1, 1))
-    assert fits(group_of_two(DiscreteLaplace(3)), law)
+def off_by(noise: DiscreteLaplace | DiscreteGaussian, factor: Fraction) -> DiscreteLaplace | DiscreteGaussian:
+    """The same noise at another scale."""
+    if isinstance(noise, DiscreteLaplace):
+        return DiscreteLaplace(noise.scale * factor)
+    return DiscreteGaussian(noise.sigma_squared * factor**2)
+
+
+@pytest.mark.parametrize("noise", [DiscreteLaplace(3), DiscreteGaussian(30)], ids=str)
+def test_a_group_of_slices_has_the_noise_of_least_squares(noise: DiscreteLaplace | DiscreteGaussian) -> None:
+    law = weighted_sum(noise, (2, 1, 1))
+    assert fits(group_of_two(noise), law)
     for factor in FACTORS:
-        assert not fits(group_of_two(DiscreteLaplace(3 * factor)), law)
+        assert not fits(group_of_two(off_by(noise, factor)), law)
 
 
 @pytest.mark.parametrize("noise", [DiscreteLaplace(3), DiscreteGaussian(30)], ids=str)
@@ -62,12 +70,7 @@ def test_a_prefix_of_a_tree_has_the_noise_of_its_stretches(noise: DiscreteLaplac
     law = weighted_sum(noise, (1, 1))
     assert fits(third_step(noise), law)
     for factor in FACTORS:
-        wrong: DiscreteLaplace | DiscreteGaussian
-        if isinstance(noise, DiscreteLaplace):
-            wrong = DiscreteLaplace(noise.scale * factor)
-        else:
-            wrong = DiscreteGaussian(noise.sigma_squared * factor**2)
-        assert not fits(third_step(wrong), law)
+        assert not fits(third_step(off_by(noise, factor)), law)
 
 
 def test_a_prefix_of_the_square_root_has_the_noise_that_was_promised() -> None:

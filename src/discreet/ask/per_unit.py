@@ -1,0 +1,189 @@
+"""SELECTs inside others that work unit by unit: GROUP BY the unit, and DISTINCT.
+
+Why this is private: every row that comes out is made of rows of one unit, and of no others; so removing a unit removes
+what was made of its rows, and changes nothing else (a transformation of stability 1; McSherry 2009). It has at most
+one row for each of its groups, and at most as many groups as rows. What an aggregate of a unit's rows can be is
+known from their number and their bounds. A sum is made of whole steps, and so is the same in whatever order an engine
+adds: a last digit that hung on who else is in the table would tell of them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+
+from sqlglot import exp
+
+from discreet.ask.aggregate import is_aggregate
+from discreet.ask.columns import Columns, Known, name_of
+from discreet.ask.keys import keys_of
+from discreet.ask.measure import summed
+from discreet.ask.rows import UNIT, Rows, at, is_unit, whole_domain
+from discreet.ask.scalar import scalar
+from discreet.ask.value import Interval, Value, clamped, largest
+from discreet.core import sql
+from discreet.core.kind import Kind
+from discreet.errors import BadQuery, NotDeclared
+
+_SAFE = 2**53
+
+
+def per_unit(select: exp.Select, rows: Rows) -> Rows:
+    """The rows of ``SELECT unit, keys, aggregates FROM rows GROUP BY unit, keys HAVING condition``."""
+    return _PerUnit(select, rows).rows_out()
+
+
+def distinct(rows: Rows, node: exp.Distinct) -> Rows:
+    """The rows, equal ones once: which must have their unit among their columns, or two people's rows were one."""
+    if any(node.args.values()):
+        raise BadQuery("DISTINCT ON cannot be asked.", hint="DISTINCT can, or GROUP BY.")
+    if rows.unit is None or not any(is_unit(one.value) for one in rows.columns.known):
+        raise BadQuery("DISTINCT inside FROM works unit by unit.", hint=_hint(rows, "SELECT DISTINCT {unit}, …"))
+    only = all(is_unit(one.value) for one in rows.columns.known)
+    query = exp.select("*").from_(rows.query.subquery("r")).distinct()
+    return replace(rows, query=query, most=1 if only else rows.most)
+
+
+@dataclass
+class _PerUnit:
+    select: exp.Select
+    rows: Rows
+    computed: dict[str, exp.Expr] = field(default_factory=dict)
+    """What is computed of each group, by the name of its column."""
+    known: dict[str, Known] = field(default_factory=dict)
+    """What the SELECT may use, by its text: keys and aggregates, each under a name that can be read."""
+
+    def rows_out(self) -> Rows:
+        keys = keys_of(self.select, self.rows.columns)
+        if self.rows.unit is None or not any(is_unit(value) for _, value in keys):
+            raise BadQuery(
+                "A SELECT inside another works row by row, or unit by unit: it groups by the unit.",
+                hint=_hint(self.rows, "… GROUP BY {unit}"),
+            )
+        for node, value in keys:
+            kept = value if is_unit(value) else at(value, self._column(value.sql))
+            self._known(self.rows.columns.text(node), node.sql(), kept)
+        grouped = list(self.computed.values())
+        shown = [(name_of(one), self._replaced(one.unalias())) for one in self.select.expressions]
+        having = self.select.args.get("having")
+        condition = None if having is None else self._replaced(having.this)
+        named = [sql.named(one.copy(), name) for name, one in self.computed.items()]
+        query = exp.select(*named, sql.column(UNIT)).from_(self.rows.query.subquery("r"))
+        query = query.group_by(sql.column(UNIT), *(one.copy() for one in grouped))
+        groups = replace(
+            self.rows,
+            query=query,
+            columns=Columns(self.known.values()),
+            most=self.rows.most if grouped else 1,
+        )
+        if condition is not None:
+            groups = groups.filtered(condition, "HAVING")
+        return groups.showing([(name, scalar(one, groups.columns)) for name, one in shown])
+
+    def _replaced(self, node: exp.Expr) -> exp.Expr:
+        """The expression, with keys and aggregates as the columns they are here."""
+        text = self.rows.columns.text(node)
+        if text in self.known:
+            return exp.column(self.known[text].name, quoted=True)
+        if is_aggregate(node):
+            return exp.column(self._known(text, node.sql(), self._aggregate(node)).name, quoted=True)
+        if isinstance(node, exp.Column):
+            raise BadQuery(f"{node.sql()} must be in GROUP BY, or inside COUNT, SUM, AVG, MIN or MAX.")
+        copy = node.copy()
+        for child in list(copy.iter_expressions()):
+            if not isinstance(child, exp.DataType | exp.Identifier):
+                child.replace(self._replaced(child))
+        return copy
+
+    def _known(self, text: str, said: str, value: Value) -> Known:
+        taken = {one.name.casefold() for one in self.known.values()}
+        name = said if said.casefold() not in taken else f"{said} ({len(taken)})"
+        return self.known.setdefault(text, Known(name, value))
+
+    def _column(self, computed: exp.Expr) -> str:
+        """The column in which something is computed, the same once."""
+        found = next((name for name, one in self.computed.items() if one == computed), None)
+        if found is None:
+            found = f"g{len(self.computed)}"
+            self.computed[found] = computed
+        return found
+
+    # -- aggregates of one unit's rows
+
+    def _aggregate(self, node: exp.Expr) -> Value:
+        only = scalar(node.expression.this, self.rows.columns) if isinstance(node, exp.Filter) else None
+        if only is not None and only.kind is not Kind.BOOLEAN:
+            raise BadQuery(f"FILTER takes a condition; {node.expression.this.sql()} is {only.kind.value}.")
+        inner = node.this if isinstance(node, exp.Filter) else node
+        if inner.args.get("order") or inner.args.get("expressions") or inner.this is None:
+            raise BadQuery(f"{node.sql()} cannot be asked.")
+        if isinstance(inner, exp.Count):
+            return self._count(inner, only)
+        if not isinstance(inner, exp.Sum | exp.Avg | exp.Min | exp.Max) or isinstance(inner.this, exp.Distinct):
+            raise BadQuery(f"{inner.sql()} cannot be asked unit by unit.", hint="COUNT, SUM, AVG, MIN and MAX can.")
+        value = _chosen(scalar(inner.this, self.rows.columns), only)
+        if isinstance(inner, exp.Min | exp.Max):
+            if value.kind is Kind.BOOLEAN:
+                raise BadQuery(f"{inner.sql()}: truths have no order.", hint="MAX(CASE WHEN … THEN 1 ELSE 0 END) can.")
+            return at(value, self._column(type(inner)(this=value.sql.copy())))
+        if not value.number:
+            raise BadQuery(f"{inner.sql()}: {value.kind.value} cannot be added.")
+        if value.within is None:
+            raise NotDeclared(
+                f"{inner.sql()} needs the bounds of {value.name or inner.this.sql()}, and the card declares none.",
+                hint="Declare bounds on the card; discreet does not read them off the data.",
+            )
+        return self._mean(value, value.within) if isinstance(inner, exp.Avg) else self._sum(inner, value, value.within)
+
+    def _count(self, node: exp.Count, only: Value | None) -> Value:
+        counted = node.this
+        if isinstance(counted, exp.Star):
+            least = 1 if only is None else 0
+            made = sql.count_rows() if only is None else sql.count_if(only.sql.copy())
+        else:
+            least = 0
+            several = counted.expressions if isinstance(counted, exp.Distinct) else [counted]
+            if len(several) != 1:
+                raise BadQuery(f"{node.sql()} cannot be asked.", hint="COUNT(DISTINCT x) can, of one thing.")
+            value = _chosen(scalar(several[0], self.rows.columns), only).sql.copy()
+            made = exp.Count(this=exp.Distinct(expressions=[value]) if isinstance(counted, exp.Distinct) else value)
+        within = Fraction(least), Fraction(self.rows.most)
+        return Value(sql.column(self._column(made)), Kind.INTEGER, within, whole_domain(within), required=True)
+
+    def _sum(self, node: exp.Expr, value: Value, within: Interval) -> Value:
+        """Of one to ``most`` rows; NULL if there is no value."""
+        many = self.rows.most
+        whole = min(within[0], many * within[0]), max(within[1], many * within[1])
+        if value.kind is not Kind.INTEGER:
+            return self._scaled(value, within, whole, mean=False)
+        if largest(whole) > _SAFE:
+            raise BadQuery(f"{node.sql()} of a unit could be too large to compute with.")
+        made = exp.cast(exp.Sum(this=value.sql.copy()), exp.DType.BIGINT)
+        return Value(sql.column(self._column(made)), Kind.INTEGER, whole, whole_domain(whole))
+
+    def _mean(self, value: Value, within: Interval) -> Value:
+        return self._scaled(value, within, within, mean=True)
+
+    def _scaled(self, value: Value, within: Interval, whole: Interval, *, mean: bool) -> Value:
+        """A sum of steps as a double, or that divided by the number of values; cut to where it must be."""
+        measure = summed(value, within, 1)  # of which the step is wanted, and the finest
+        steps = sql.column(self._column(measure.large or measure.sql))
+        total = exp.cast(steps, exp.DType.DOUBLE) * sql.literal(float(measure.step))
+        count = sql.column(self._column(exp.Count(this=value.sql.copy())))
+        if mean:
+            some = exp.Nullif(this=exp.cast(count, exp.DType.DOUBLE), expression=sql.literal(0.0))
+            return Value(clamped(exp.paren(exp.Div(this=exp.paren(total), expression=some)), *whole), Kind.REAL, whole)
+        return Value(exp.case().when(count > 0, clamped(exp.paren(total), *whole)), Kind.REAL, whole)
+
+
+def _chosen(value: Value, only: Value | None) -> Value:
+    if only is None:
+        return value
+    chosen = exp.case().when(only.sql.copy(), value.sql.copy())
+    return Value(chosen, value.kind, value.within, value.domain, value.name)
+
+
+def _hint(rows: Rows, text: str) -> str:
+    if rows.unit is None:
+        return "These rows have no unit: each is a person's own, and there is nothing to put together."
+    return text.format(unit=rows.unit.name)

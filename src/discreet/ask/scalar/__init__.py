@@ -1,0 +1,41 @@
+"""Row-wise expressions, rewritten so that no row can make them fail.
+
+An error that one person's row causes and another's does not would tell something about that person, so there
+are none: numbers are bounded before they are computed with, a divisor cannot be zero, casts cannot fail. What is
+not listed here is refused by name, never passed on.
+
+Whole numbers are exactly within their bounds. Doubles are so up to rounding, which a difference and a division
+after it can make large; so they are cut to their bounds where they are divided by, put into a root or a logarithm,
+or become whole numbers again. Dates are within their bounds, as days; what has none lies in the years 1 to 9999,
+and is NULL where it does not.
+
+Whatever engines do differently (halves, missing texts in CONCAT, months, LIKE's escapes) is written out in what they
+do alike, so that an answer does not depend on where the rows live.
+"""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from discreet.ask.columns import Columns
+from discreet.ask.scalar import choices, conditions, curves, dates, literals, numbers, spans, texts
+from discreet.ask.scalar.reader import Reader, Rule
+from discreet.ask.value import Value
+
+_RULES: dict[type[exp.Expr], Rule] = {
+    exp.Column: Reader.column,
+    exp.Paren: lambda reader, node: reader.of(node.this),
+    **literals.RULES,
+    **numbers.RULES,
+    **curves.RULES,
+    **conditions.RULES,
+    **choices.RULES,
+    **texts.RULES,
+    **dates.RULES,
+    **spans.RULES,
+}
+
+
+def scalar(node: exp.Expr, columns: Columns) -> Value:
+    """What ``node`` computes for a row with these columns."""
+    return Reader(columns, _RULES).of(node)

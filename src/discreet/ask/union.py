@@ -1,0 +1,63 @@
+"""UNION ALL: the rows of two queries together, column by column.
+
+Why this is private: a unit's rows in the whole are its rows in one part and in the other, so it has at most as many
+as in both together. Without units every row is somebody else's: it is of one table, and unless both parts read
+that table, in one part only. Removing a unit removes its rows from both parts and changes no others.
+"""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from discreet.ask.columns import Known
+from discreet.ask.rows import UNIT, Rows, inside, is_unit, require_same_place, together
+from discreet.ask.value import Value, hull
+from discreet.core import sql
+from discreet.core.kind import Kind
+from discreet.errors import BadQuery
+
+
+def united(one: Rows, other: Rows) -> Rows:
+    """The rows of both, with the names of the first."""
+    require_same_place(one, other)
+    if one.unit != other.unit or bool(one.sources) != bool(other.sources):
+        raise BadQuery(
+            "UNION ALL puts rows of the same people together: tables whose units have one name and one kind.",
+            hint="Ask each on its own.",
+        )
+    if one.unit is not None and one.unit.kind is Kind.DECIMAL:
+        raise BadQuery("Units that are decimals may have no common type.", hint="Ask each table on its own.")
+    if len(one.columns.known) != len(other.columns.known):
+        raise BadQuery("The SELECTs of UNION ALL have different numbers of columns.")
+    shown: list[tuple[exp.Expr, exp.Expr]] = []
+    columns = []
+    for a, b in zip(one.columns.known, other.columns.known, strict=True):
+        whole = _alike(a, b, inside(len(shown)))
+        columns.append(Known(a.name, whole))
+        if not is_unit(whole):
+            as_one = [v.as_double if v.kind is Kind.DECIMAL else v.sql.copy() for v in (a.value, b.value)]
+            shown.append((sql.named(as_one[0], whole.sql.name), sql.named(as_one[1], whole.sql.name)))
+    if one.unit is not None:
+        shown.append((sql.column(UNIT), sql.column(UNIT)))
+    parts = [
+        exp.select(*(pair[place] for pair in shown)).from_(rows.query.subquery("r"))
+        for place, rows in enumerate((one, other))
+    ]
+    apart = one.unit is None and not one.sources & other.sources
+    most = max(one.most, other.most) if apart else one.most + other.most
+    return together(one, other, exp.union(*parts, distinct=False), columns, most)
+
+
+def _alike(one: Known, other: Known, called: str) -> Value:
+    a, b = one.value, other.value
+    if a.kind is not b.kind:
+        raise BadQuery(f"UNION ALL: {one.name} is {a.kind.value} here and {b.kind.value} there.")
+    domain = None
+    if a.domain is not None and b.domain is not None:
+        domain = tuple(dict.fromkeys((*a.domain, *b.domain)))
+    within, required = hull(a.within, b.within), a.required and b.required
+    whose = is_unit(a) and is_unit(b)
+    if a.kind is Kind.DECIMAL and not whose:  # two decimals may have no common type that holds both
+        return Value(sql.column(called), Kind.REAL, within, required=required)
+    place = sql.column(UNIT if whose else called)
+    return Value(place, a.kind, within, domain, a.name if a.name and b.name else "", required)

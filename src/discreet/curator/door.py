@@ -1,0 +1,218 @@
+"""The one door: whatever leaves a private table goes through here, in one order.
+
+    already answered?  →  promised  →  charged, for good  →  run on the bounded twin  →  models re-checked
+                       →  sealed and kept  →  given
+
+Why this is private. What is promised is worked out from cards alone. It is charged to every table that is looked at,
+durably, before any row is (``budget/ledger.py``); a unit may be in all those tables at once, so each is charged the
+full loss. What comes out is kept before it is given, and given once (``store.py``). A crash at any point may waste
+what was charged; it never lets anything out that was not. What fails after the charge is told apart by nobody: whether
+the data made it fail is not said, and nothing is given back, or errors would be a free oracle.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+from discreet.budget.ledger import SqlLedger
+from discreet.core.document import dumps
+from discreet.core.loss import Loss, sequential
+from discreet.core.method import Method
+from discreet.core.recipe import Recipe, versions
+from discreet.core.release import Receipt, Release
+from discreet.core.statement import Statement
+from discreet.core.table import Table
+from discreet.curator.store import ALSO_CHARGED, Store
+from discreet.errors import BadInput, BudgetExceeded, NoPromise, Refused
+from discreet.noise.entropy import SYSTEM
+
+M = TypeVar("M", bound=Method[Any])
+_LONGEST_NAME = 60
+_LONGEST_TEXT = 15_000
+
+
+@dataclass(frozen=True)
+class Request(Generic[M]):
+    """What is to be released, as far as it is known before any row is looked at."""
+
+    method: M
+    table: Table
+    """The bounded twin that the method is run on."""
+    tables: tuple[str, ...]
+    """The private tables that are looked at, in order: all of them are charged."""
+    twins: Mapping[str, str]
+    """The identities of the twins of all tables that are looked at, public ones too."""
+    text: str
+    """What the ledger says it was spent on."""
+    statement: Statement
+    identity: str
+    """The same for the same request of the same twins at the same loss, and for no other."""
+
+    @property
+    def loss(self) -> Loss:
+        """What is charged to each of them."""
+        if self.statement.loss is None:
+            raise NoPromise(
+                f"{self.method.name} promises no bound on a privacy loss, so no budget can be charged for it.",
+                hint="What leaves by a curator has a loss that is known beforehand.",
+            )
+        return self.statement.loss
+
+
+@dataclass(frozen=True)
+class Given:
+    """What came through the door."""
+
+    release: Release[Any]
+    free: bool
+    """Whether nothing was charged for it, because it had been answered before."""
+
+
+def request(method: M, table: Table, name: str, twin: str) -> Request[M]:
+    """A method to be run on the twin of the table called ``name``."""
+    statement = method.promise(table.card)
+    loss = None if statement.loss is None else statement.loss.to_dict()
+    said = [method.name, dict(method.parameters), name, twin, loss]
+    identity = hashlib.sha256(dumps(said).encode()).hexdigest()
+    shown = ", ".join(f"{key} = {_plain(value)}" for key, value in method.parameters.items())
+    return Request(method, table, (name,), {name: twin}, f"{method.name} of {name}: {shown}", statement, identity)
+
+
+def account_of(table: str, analyst: str) -> str:
+    """The account of what an analyst spends on a table, which lies below the table's own."""
+    if not isinstance(analyst, str) or not 0 < len(analyst) <= _LONGEST_NAME or "/" in analyst:
+        raise BadInput(f"An analyst's name has 1 to {_LONGEST_NAME} characters and no slash, not {analyst!r:.80}.")
+    return f"{table}/{analyst}"
+
+
+class Door:
+    """Charges a ledger and keeps what it gives in a store."""
+
+    def __init__(self, ledger: SqlLedger, store: Store) -> None:
+        self._ledger = ledger
+        self._store = store
+
+    def one(self, asked: Request[Any], analyst: str, key: str) -> Given:
+        """Give what was asked. The same under the same ``key`` is charged once, anything else is an error."""
+        keys = {table: f"{key} on {table}" for table in asked.tables[1:]} | {asked.tables[0]: key}
+        return self._given([asked], analyst, keys, batch=False)[0]
+
+    def several(self, asked: Sequence[Request[Any]], analyst: str, key: str) -> list[Given]:
+        """Give all that was asked, of which each table is charged its own part, or nothing. ``key`` names all of it."""
+        keys = {table: f"{key} on {table}" for one in asked for table in one.tables}
+        return self._given(asked, analyst, keys, batch=True)
+
+    def _given(
+        self, asked: Sequence[Request[Any]], analyst: str, keys: Mapping[str, str], *, batch: bool
+    ) -> list[Given]:
+        found = {one.identity: self._store.find(one.identity, one.tables[0]) for one in asked}
+        due = {one.identity: one for one in asked if found[one.identity] is None}
+        if due:
+            receipts = self._charged(list(due.values()), analyst, keys, batch=batch)
+            for identity, one in due.items():
+                made = _made(one, [receipts[table] for table in one.tables])
+                found[identity] = self._store.keep(identity, one.tables[0], made)
+        given = [(one.identity, found[one.identity]) for one in asked]
+        return [Given(release, identity not in due) for identity, release in given if release is not None]
+
+    def _charged(
+        self, due: Sequence[Request[Any]], analyst: str, keys: Mapping[str, str], *, batch: bool
+    ) -> dict[str, Receipt]:
+        """Charge every table for what is due on it.
+
+        After a crash half way only some of a batch is due, and its key names all of it. What had been answered when it
+        was charged was sealed, and so cannot become due again: what is due now was due, and paid for, then. So a
+        batch that was charged is not charged again, although it would be for less.
+        """
+        tables = sorted({table for one in due for table in one.tables})
+        receipts = {table: found for table in tables if batch and (found := self._ledger.find(keys[table])) is not None}
+        charges = {
+            table: _Charge(account_of(table, analyst), [one for one in due if table in one.tables], keys[table])
+            for table in tables
+            if table not in receipts
+        }
+        if len(charges) > 1:
+            self._require_all_covered(charges)
+        for table, charge in charges.items():
+            receipts[table] = self._ledger.charge(charge.account, charge.loss, key=charge.key, what=charge.what)
+        return receipts
+
+    def _require_all_covered(self, charges: Mapping[str, _Charge]) -> None:
+        """A refusal before the first charge, if one would be refused: else those before it would be wasted.
+
+        Somebody who charges at the same moment may still come in between; what is wasted then is not given back.
+        """
+        for table, charge in charges.items():
+            if self._ledger.find(charge.key) is not None:
+                continue
+            for account in (self._ledger.account(table), self._ledger.account(charge.account)):
+                if not account.budget.admits(account.total, charge.loss):
+                    left = account.budget.room(account.total, charge.loss)
+                    raise BudgetExceeded(
+                        f"The budget of {account.name} does not cover this: {charge.loss} was asked, {left} is left of "
+                        f"{account.budget}. Nothing was charged.",
+                        asked=charge.loss,
+                        left=left,
+                        hint="Ask for less, or have the holder of the data raise the limit.",
+                    )
+
+
+@dataclass(frozen=True)
+class _Charge:
+    """What one table is charged for."""
+
+    account: str
+    due: Sequence[Request[Any]]
+    key: str
+
+    @property
+    def loss(self) -> Loss:
+        return sequential(one.loss for one in self.due)
+
+    @property
+    def what(self) -> str:
+        """What is due, for people, and its fingerprint, so that the same key cannot pay for anything else."""
+        said = "\n".join(one.text for one in self.due)[:_LONGEST_TEXT]
+        named = hashlib.sha256("\n".join(one.identity for one in self.due).encode()).hexdigest()
+        return f"{said}\n{named}"
+
+
+def _plain(value: object) -> str:
+    return " and ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
+
+
+def _made(asked: Request[Any], receipts: Sequence[Receipt]) -> Release[Any]:
+    try:
+        payload = asked.method.run(asked.table, SYSTEM)
+        broken = [claim for claim in asked.statement.models if not asked.method.holds(claim, payload)]
+        if broken:
+            raise Refused(f"Not so: {broken[0]}.")  # said to nobody: it is caught below
+        return _release(asked, payload, receipts)
+    except Exception:  # noqa: BLE001  # whatever went wrong may depend on somebody's row
+        raise Refused(
+            "The question could not be answered; it was charged.", hint="Ask the data's holder to look into it."
+        ) from None
+
+
+def _release(asked: Request[Any], payload: object, receipts: Sequence[Receipt]) -> Release[Any]:
+    parameters = {**asked.method.parameters, "twins": dict(sorted(asked.twins.items()))}
+    if len(receipts) > 1:
+        parameters[ALSO_CHARGED] = [one.to_dict() for one in receipts[1:]]
+    recipe = Recipe(
+        asked.method.name,
+        parameters,
+        asked.method.steps(asked.table.card),
+        versions=versions(asked.table.engine),
+        from_data=asked.table.card.from_data,
+    )
+    return Release(
+        payload,
+        asked.statement,
+        recipe,
+        receipts[0],
+        asked.method.pictures(payload),
+        title=f"An answer about {' and '.join(asked.tables)}",
+    )

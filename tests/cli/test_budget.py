@@ -1,0 +1,23 @@
+"""`discreet budget`: what an epsilon means, drawn."""
+
+import json
+from xml.etree import ElementTree
+
+
+def test_advice_can_be_drawn(command, tmp_path):
+    said = command("budget", "advise", "--epsilon", "0.5", "--picture", "epsilon.svg")
+    assert "62.2%" in said
+    root = ElementTree.parse(tmp_path / "epsilon.svg").getroot()  # noqa: S314
+    assert "0.5" in root.find("{http://www.w3.org/2000/svg}title").text
+
+
+def test_the_drawing_changes_nothing_for_machines(command, tmp_path):
+    words = ("budget", "advise", "--among", "4", "--risk", "1/3", "--sensitivity", "17/6", "--spread", "3", "--json")
+    plain, drawn = json.loads(command(*words)), json.loads(command(*words, "--picture", "epsilon.svg"))
+    assert plain == drawn and round(plain["largest_epsilon"], 4) == 0.3829
+    assert (tmp_path / "epsilon.svg").read_text().count("0.3829") >= 1
+
+
+def test_a_drawing_that_cannot_be_written_is_an_error(command):
+    said = command("budget", "advise", "--epsilon", "1", "--picture", "nowhere/epsilon.svg", code=1)
+    assert "nowhere" in said

@@ -1,0 +1,41 @@
+"""Methods that do next to nothing, to see what the door does around them."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from discreet.core.card import Card
+from discreet.core.loss import Loss, Pure
+from discreet.core.method import Method
+from discreet.core.statement import Claim, Evidence, Statement
+
+HALF = Pure("0.5")
+
+
+def nothing(*_: Any) -> str:
+    return "told"
+
+
+@dataclass(frozen=True)
+class Telling(Method[Any]):
+    """Tells whatever ``act`` makes of the table."""
+
+    name = "telling"
+    what: str = "a secret"
+    loss: Loss | None = HALF
+    act: Callable[..., Any] = nothing
+    models: tuple[Claim, ...] = ()
+    kept: bool = False
+
+    @property
+    def parameters(self):
+        return {"what": self.what}
+
+    def promise(self, card: Card) -> Statement:
+        return Statement(card.unit or "row", self.loss, self.models, evidence=Evidence.PROVED)
+
+    def run(self, table, entropy):
+        return self.act(table)
+
+    def holds(self, claim, payload):
+        return self.kept or super().holds(claim, payload)
