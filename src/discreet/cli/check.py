@@ -1,0 +1,93 @@
+"""`discreet check`: which privacy models a table keeps, and where it does not."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from discreet.cli.output import CardFile, CardTable, Json, Source, bold, console, grid, print_json, working
+from discreet.errors import BadInput
+
+if TYPE_CHECKING:
+    from discreet.models.check import Verdicts
+
+
+def check(
+    source: Source,
+    card: CardFile = None,
+    table: CardTable = None,
+    *,
+    model: Annotated[
+        list[str] | None,
+        typer.Option("--model", "-m", help='What must hold, such as k=5 or "l=3 on disease"; give it several times.'),
+    ] = None,
+    picture: Annotated[
+        Path | None, typer.Option("--picture", help="Draw the class sizes into this file (.svg or .html).")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Check privacy models on a table: do they hold, where not, and how far off?
+
+    \b
+    Examples:
+      discreet check patients.parquet --card patients.toml --model k=5 --model "l=3 on disease"
+      discreet check patients.parquet --card patients.toml
+
+    Without a model it says which of the usual ones hold, and with what figures. The exit status is 1 if a model does
+    not hold.
+    """
+    from discreet.engines.address import shown
+
+    if card is None:
+        raise BadInput(
+            "A table is checked with its card, which says what outsiders may know: add --card CARD.",
+            hint=f"No card yet? Draft one: discreet card draft {shown(source)} -o card.toml",
+        )
+    if picture is not None and picture.suffix not in (".svg", ".html"):
+        raise BadInput(f"A picture is an .svg or .html file, not {picture}.")
+    from discreet.engines.read import read
+    from discreet.models.check import check as check_models
+    from discreet.models.parse import parse
+
+    with working(f"Checking {shown(source)}"):
+        opened = read(source, card, table=table)
+        verdicts = check_models(opened, *(parse(text, opened.card) for text in model or ()))
+    if picture is not None:
+        _draw(verdicts, picture)
+    if as_json:
+        print_json(verdicts.to_dict())
+    else:
+        _print(verdicts, asked=bool(model))
+    if not verdicts.holds:
+        raise typer.Exit(1)
+
+
+def _print(verdicts: Verdicts, *, asked: bool) -> None:
+    from discreet.models.check import cells
+
+    out = console()
+    out.print(bold(verdicts.summary))
+    if not verdicts.rows:
+        out.print("There are no rows, so nobody is exposed.")
+        return
+    listing = grid("model", "holds", "#figure", "what it is", "worst class", "#rows exposed")
+    for verdict in verdicts:
+        listing.add_row(*cells(verdict))
+    out.print(listing)
+    broken = sum(not verdict.holds for verdict in verdicts)
+    if not asked:
+        out.print("This is what holds as it is. Ask for more with --model, and get it with discreet publish.")
+    elif broken:
+        out.print(bold(f"{broken} of {len(verdicts)} models do not hold."))
+    else:
+        out.print("All models hold. They say nothing of what two releases about the same people tell together.")
+
+
+def _draw(verdicts: Verdicts, path: Path) -> None:
+    if not verdicts.rows:
+        raise BadInput("There are no rows to draw.")
+    drawn = verdicts.picture()
+    text = drawn.svg if path.suffix == ".svg" else f"<!DOCTYPE html><meta charset=utf-8>{verdicts._repr_html_()}"
+    path.write_text(text, encoding="utf-8")

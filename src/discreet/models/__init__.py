@@ -1,0 +1,1 @@
+"""Privacy models: predicates that can be checked on any table."""

@@ -1,0 +1,169 @@
+"""Does a table keep what models ask? And without a question: which models does it keep, and how far?"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import partial
+from html import escape
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from discreet.core.card import Role
+from discreet.core.picture import Picture, bars
+from discreet.core.table import Table
+from discreet.core.words import number
+from discreet.models.classes import Classes, classes_of
+from discreet.models.closeness import TCloseness
+from discreet.models.crowd import KAnonymity
+from discreet.models.diversity import EntropyLDiversity, LDiversity
+from discreet.models.model import Model, Verdict, population_of, shown
+from discreet.models.risk import MarketerRisk, ProsecutorRisk
+
+_DECIMALS = 10_000
+_EDGES = (1, 2, 3, 5, 10, 20, 50, 100)
+
+
+@dataclass(frozen=True)
+class Verdicts(Sequence[Verdict]):
+    """What models say of a table, one by one, and the sizes of its classes."""
+
+    table: str
+    verdicts: tuple[Verdict, ...]
+    quasi: tuple[str, ...]
+    rows: int
+    sizes: Mapping[int, int]
+    """How many classes there are of each size."""
+
+    @property
+    def holds(self) -> bool:
+        """Whether all models hold."""
+        return all(verdict.holds for verdict in self.verdicts)
+
+    @property
+    def classes(self) -> int:
+        """How many classes there are."""
+        return sum(self.sizes.values())
+
+    @property
+    def unique(self) -> int:
+        """How many rows are alone in their class."""
+        return self.sizes.get(1, 0)
+
+    def picture(self) -> Picture:
+        """How many rows are in classes of what size."""
+        stretches = [*pairwise(_EDGES), (_EDGES[-1], math.inf)]
+        rows = [sum(size * many for size, many in self.sizes.items() if low <= size < high) for low, high in stretches]
+        return bars(
+            f"{self.table}: rows by the size of their class",
+            [_stretch(low, high) for low, high in stretches],
+            rows,
+            caption=f"{number(self.rows, 'row')} in {number(self.classes, 'class', 'classes')} on "
+            f"{', '.join(self.quasi)}; {self.unique:,} alone.",
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """This as plain data, for JSON."""
+        return {
+            "table": self.table,
+            "holds": self.holds,
+            "rows": self.rows,
+            "quasi": list(self.quasi),
+            "classes": self.classes,
+            "unique": self.unique,
+            "models": [verdict.to_dict() for verdict in self.verdicts],
+        }
+
+    def __getitem__(self, place: Any) -> Any:
+        return self.verdicts[place]
+
+    def __len__(self) -> int:
+        return len(self.verdicts)
+
+    def __iter__(self) -> Iterator[Verdict]:
+        return iter(self.verdicts)
+
+    @property
+    def summary(self) -> str:
+        """The classes in one sentence."""
+        return (
+            f"{self.table}: {number(self.rows, 'row')} in {number(self.classes, 'class', 'classes')} on "
+            f"{', '.join(self.quasi)}; {self.unique:,} alone."
+        )
+
+    def __str__(self) -> str:
+        return "\n".join([self.summary, *(f"  {verdict}" for verdict in self.verdicts)])
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        heads = "".join(f"<th>{head}</th>" for head in ("model", "holds", "figure", "", "worst class", "rows exposed"))
+        rows = "".join(
+            f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in cells(verdict))}</tr>" for verdict in self.verdicts
+        )
+        return (
+            f"<p>{escape(self.summary)}</p><table><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table>"
+            f"{self.picture()._repr_html_() if self.rows else ''}"
+        )
+
+
+def check(table: Table, *models: Model, levels: Mapping[str, int] | None = None) -> Verdicts:
+    """Whether ``models`` hold for a table, by aggregates on its engine; without models, which of the usual ones do.
+
+    The usual ones are named with the figures that they just hold with: k-anonymity, distinct and entropy diversity and
+    closeness of each sensitive column, highest and average risk. ``levels`` says how a table was recoded, for models
+    that compare it with a population: that is then recoded in the same way.
+    """
+    declared = [column.name for column in table.card.having(Role.SENSITIVE)]
+    sensitive = sorted({name for model in models for name in model.sensitive}) if models else declared
+    classes = classes_of(table, sensitive=sensitive, population=population_of(models), levels=levels, ordered=False)
+    asked = models or usual(classes, declared)
+    sizes, counts = np.unique(classes.sizes, return_counts=True)
+    return Verdicts(
+        table.card.name,
+        tuple(model.verdict(classes) for model in asked),
+        table.quasi(),
+        classes.rows,
+        dict(zip(sizes.tolist(), counts.tolist(), strict=True)),
+    )
+
+
+def usual(classes: Classes, sensitive: Sequence[str]) -> tuple[Model, ...]:
+    """The usual models, with the figures that they just hold with; none of a table without rows."""
+    if not classes.rows:
+        return ()
+    least = int(classes.sizes.min())
+    found: list[Model] = [KAnonymity(least)]
+    for name in sensitive:
+        found.append(LDiversity(int(LDiversity(1, name).figures(classes).min()), name))
+        worth = EntropyLDiversity(1, name).figures(classes).min()
+        found.append(_just(partial(EntropyLDiversity, on=name), math.ceil(worth * _DECIMALS), -1, classes))
+        distance = TCloseness(1, name).figures(classes).max()
+        found.append(_just(partial(TCloseness, on=name), math.floor(distance * _DECIMALS), 1, classes))
+    risk = max(math.floor(MarketerRisk(1).figure(classes) * _DECIMALS), 1)
+    return (*found, ProsecutorRisk(Fraction(1, least)), _just(MarketerRisk, risk, 1, classes))
+
+
+def cells(verdict: Verdict) -> tuple[str, str, str, str, str, str]:
+    """A verdict as the cells of a table."""
+    worst = "" if verdict.worst is None else ", ".join(f"{name} = {value}" for name, value in verdict.worst.items())
+    figure = "" if math.isnan(verdict.figure) else shown(verdict.figure)
+    exposed = f"{verdict.exposed:,}" if verdict.exposed else ""
+    return verdict.claim.text, "yes" if verdict.holds else "NO", figure, verdict.meaning, worst, exposed
+
+
+def _just(make: Callable[[Fraction], Model], near: int, step: int, classes: Classes) -> Model:
+    """The first model that holds, from a parameter in ten-thousandths on; ``step`` leads to laxer ones."""
+    while (model := make(Fraction(near, _DECIMALS))).breaking(classes).any():
+        near += step
+    return model
+
+
+def _stretch(low: float, high: float) -> str:
+    if math.isinf(high):
+        return f"{low:g} and more"
+    return f"{low:g}" if high == low + 1 else f"{low:g} to {high - 1:g}"

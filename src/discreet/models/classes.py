@@ -1,0 +1,275 @@
+"""Equivalence classes: who looks alike on the quasi-identifiers. All that a privacy model sees of a table.
+
+They come from a GROUP BY on the engine (``classes_of``) or from a search that tries out a recoding; a model cannot
+tell which, so that what a search believes and what is checked on the release can never be two different things.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from discreet.core import sql
+from discreet.core.card import Column
+from discreet.core.hierarchy.ordered import Ordered
+from discreet.core.table import Table
+from discreet.errors import BadInput, DataError
+
+Integers = npt.NDArray[np.int64]
+Flags = npt.NDArray[np.bool_]
+
+_MOST = 2**62
+
+
+@dataclass(frozen=True)
+class Spread:
+    """How the values of one column are spread over the classes: one line for each class and value that occur together.
+
+    Lines are sorted by class, then by value. NULL is a value like any other.
+    """
+
+    column: Column
+    domain: pa.Array[Any]
+    """The value of each code: in the declared order of categories, else sorted; NULL, if it occurs, last."""
+    classes: Integers
+    codes: Integers
+    counts: Integers
+
+    @cached_property
+    def whole(self) -> Integers:
+        """How often each value occurs in all classes together."""
+        found = np.zeros(len(self.domain), dtype=np.int64)
+        np.add.at(found, self.codes, self.counts)
+        return found
+
+    @cached_property
+    def starts(self) -> Integers:
+        """The first line of each class."""
+        return np.flatnonzero(np.diff(self.classes, prepend=-1)).astype(np.int64)
+
+
+@dataclass(frozen=True)
+class Classes:
+    """The classes of a table: their sizes, and the spread of sensitive columns over them."""
+
+    sizes: Integers
+    spreads: Mapping[str, Spread] = field(default_factory=dict)
+    labels: pa.Table | None = None
+    """What the members of each class share, to name it by; ``None`` inside a search."""
+    population: Integers | None = None
+    """How many people of the population there are in each class, by the same recoding; ``None``: none was given."""
+    outside: int = 0
+    """How many people of the population are in none of these classes."""
+
+    @property
+    def rows(self) -> int:
+        """How many rows there are."""
+        return int(self.sizes.sum())
+
+    def spread(self, name: str) -> Spread:
+        """The spread of a sensitive column."""
+        try:
+            return self.spreads[name]
+        except KeyError:
+            raise BadInput(f"The classes were formed without {name!r}.") from None
+
+    def people(self) -> Integers:
+        """How many people of the population there are in each class."""
+        if self.population is None:
+            raise BadInput(
+                "The classes were formed without the population that a model compares them with.",
+                hint="A population can be matched with a table as it is, or with a full-domain recoding of it.",
+            )
+        return self.population
+
+    def keeping(self, kept: Flags) -> Classes:
+        """These classes without the others, which are suppressed."""
+        place = np.cumsum(kept) - 1
+        spreads = {}
+        for name, one in self.spreads.items():
+            lines = kept[one.classes]
+            spreads[name] = Spread(
+                one.column, one.domain, place[one.classes[lines]], one.codes[lines], one.counts[lines]
+            )
+        labels = None if self.labels is None else self.labels.filter(pa.array(kept))
+        if self.population is None:
+            return Classes(self.sizes[kept], spreads, labels)
+        outside = self.outside + int(self.population[~kept].sum())
+        return Classes(self.sizes[kept], spreads, labels, self.population[kept], outside)
+
+
+def classes_of(
+    table: Table,
+    quasi: Sequence[str] = (),
+    sensitive: Sequence[str] = (),
+    *,
+    population: Table | None = None,
+    levels: Mapping[str, int] | None = None,
+    ordered: bool = True,
+) -> Classes:
+    """The classes of a table on its quasi-identifiers, by GROUP BYs on its engine: one for each sensitive column.
+
+    ``population`` is a table that everybody in this one is in, too. If this one was recoded, ``levels`` says how, and
+    the population is made coarser in the same way. Classes are in the order of their labels; ``ordered=False`` saves
+    that work.
+    """
+    names = tuple(quasi) or table.quasi()
+    require_people(table)
+    beside = [name for name in dict.fromkeys(sensitive) if name not in names]
+    counted = table.histogram(*names, *beside[:1])
+    keys = counted.select(list(names))
+    counts = _counts(counted)
+    if ordered or beside:
+        first, place = _told_apart(keys, ordered)
+        labels = keys.take(first)
+        sizes = np.zeros(len(first), dtype=np.int64)
+        np.add.at(sizes, place, counts)
+    else:
+        labels, sizes, place = keys, counts, np.arange(len(counts))
+    spreads = {}
+    for name in dict.fromkeys(sensitive):
+        if name in beside[1:]:
+            again = table.histogram(*names, name)
+            where = _places(again.select(list(names)), labels)
+            spreads[name] = _spread(table.card[name], again.column(name), where, _counts(again))
+        else:
+            spreads[name] = _spread(table.card[name], counted.column(name), place, counts)
+    if population is None:
+        return Classes(sizes, spreads, labels)
+    people, outside = _people(table, population, levels or {}, labels)
+    _require_within(table, population, labels, sizes, people)
+    return Classes(sizes, spreads, labels, people, outside)
+
+
+def require_people(table: Table) -> None:
+    """An error if somebody has several rows: classes count rows, and what is promised is about people."""
+    unit = table.card.unit
+    if unit is None or table.card.rows_per_unit == 1:
+        return
+    people = sql.named(_distinct(unit), "people")
+    found = table.engine.fetch(table.query(people, sql.named(sql.count_rows(), "n"))).to_pylist()[0]
+    if found["people"] < found["n"]:
+        raise BadInput(
+            f"{table.card.name} has {found['n']:,} rows of {found['people']:,} {unit}s: a class would count one person "
+            "several times.",
+            hint=f"Make one row of each {unit} first, for example with GROUP BY {unit} or a list of what was seen.",
+        )
+
+
+def domain_of(column: Column, values: pa.Array[Any]) -> pa.Array[Any]:
+    """The distinct ``values`` of a column in their natural order: declared, else sorted; NULL last."""
+    distinct = pc.unique(values)
+    distinct = distinct.take(pc.array_sort_indices(distinct, null_placement="at_end"))
+    if column.categories is not None:
+        place = {value: at for at, value in enumerate(column.categories)}
+        return _ranked(distinct, [None if value is None else place.get(value) for value in distinct.to_pylist()])
+    if isinstance(column.hierarchy, Ordered):
+        spelled = {value: at for at, value in enumerate(column.hierarchy.order)}
+        return _ranked(distinct, [spelled.get(str(value)) for value in distinct.to_pylist()])
+    return distinct
+
+
+def _ranked(distinct: pa.Array[Any], places: list[int | None]) -> pa.Array[Any]:
+    """Sorted values by their declared places; those that have none after them, NULL last of all."""
+    last = len(distinct) - distinct.null_count
+    order = sorted(range(last), key=lambda at: (places[at] is None, places[at] or 0))
+    return distinct.take(pa.array([*order, *range(last, len(distinct))], pa.int64()))
+
+
+def _counts(counted: pa.Table) -> Integers:
+    return np.asarray(counted.column(counted.num_columns - 1).to_numpy(), dtype=np.int64)
+
+
+def _spread(column: Column, values: pa.ChunkedArray[Any], classes: Integers, counts: Integers) -> Spread:
+    cells = _array(values)
+    domain = domain_of(column, cells)
+    codes = pc.index_in(cells, domain).to_numpy(zero_copy_only=False).astype(np.int64)
+    order = np.lexsort((codes, classes))
+    classes, codes, counts = classes[order], codes[order], counts[order]
+    lines = np.flatnonzero(np.diff(classes, prepend=-1) | np.diff(codes, prepend=-1))
+    if len(lines) < len(counts):  # the column is a quasi-identifier, and was counted beside another
+        counts = np.add.reduceat(counts, lines)
+    return Spread(column, domain, classes[lines], codes[lines], counts)
+
+
+def _people(table: Table, population: Table, levels: Mapping[str, int], labels: pa.Table) -> tuple[Integers, int]:
+    """How many of the population are in each class, and how many are in none."""
+    names = labels.column_names
+    coarse = population.generalize({name: levels[name] for name in names if levels.get(name)})
+    for name in names:
+        kind, has = table.card[name].kind, coarse.card[name].kind
+        if kind is not has:
+            raise BadInput(
+                f"{name} is {kind.value} in {table.card.name} and {has.value} in the population "
+                f"{population.card.name}: they cannot be matched.",
+                hint="Give the population with the columns as they are released, or the levels they are released at.",
+            )
+    counted = coarse.histogram(*names)
+    keys = counted.select(names).cast(labels.schema)
+    place, counts = _places(keys, labels), _counts(counted)
+    found = np.zeros(labels.num_rows, dtype=np.int64)
+    np.add.at(found, place[place >= 0], counts[place >= 0])
+    return found, int(counts[place < 0].sum())
+
+
+def _require_within(table: Table, population: Table, labels: pa.Table, sizes: Integers, people: Integers) -> None:
+    short = np.flatnonzero(people < sizes)
+    if len(short):
+        example = ", ".join(f"{name} = {value}" for name, value in labels.slice(short[0], 1).to_pylist()[0].items())
+        raise DataError(
+            f"The population {population.card.name} has fewer people than {table.card.name} in {len(short):,} of "
+            f"{len(sizes):,} classes, such as {example} ({people[short[0]]:,} and {sizes[short[0]]:,}).",
+            hint="A population holds everybody who is in the table, and others.",
+        )
+
+
+def _told_apart(keys: pa.Table, ordered: bool) -> tuple[Integers, Integers]:
+    """The first row of each distinct key, and for each row the place of its key among these."""
+    _, first, place = np.unique(_numbers(keys, ordered), return_index=True, return_inverse=True)
+    return first.astype(np.int64), place.astype(np.int64)
+
+
+def _places(keys: pa.Table, labels: pa.Table) -> Integers:
+    """For each row of ``keys`` its place in ``labels``, or -1; NULL is equal to NULL."""
+    numbers = _numbers(pa.concat_tables([labels, keys]), ordered=False)
+    known, rows = numbers[: labels.num_rows], numbers[labels.num_rows :]
+    if not len(known):
+        return np.full(len(rows), -1, dtype=np.int64)
+    order = np.argsort(known)
+    near = order[np.minimum(np.searchsorted(known, rows, sorter=order), len(known) - 1)]
+    return np.where(known[near] == rows, near, -1).astype(np.int64)
+
+
+def _numbers(keys: pa.Table, ordered: bool) -> Integers:
+    """A number for each row, equal for equal rows (NULL is equal to NULL); if ``ordered``, in the order of the rows."""
+    numbers, most = np.zeros(keys.num_rows, dtype=np.int64), 1
+    for column in keys.columns:
+        encoded = _array(column).dictionary_encode(null_encoding="encode")
+        codes, size = encoded.indices.to_numpy(zero_copy_only=False).astype(np.int64), len(encoded.dictionary)
+        if ordered:
+            rank = np.empty(size, dtype=np.int64)
+            rank[pc.array_sort_indices(encoded.dictionary, null_placement="at_end").to_numpy()] = np.arange(size)
+            codes = rank[codes]
+        if most * max(size, 1) >= _MOST:
+            _, numbers = np.unique(numbers, return_inverse=True)
+            most = len(numbers) + 1
+        numbers, most = numbers * size + codes, most * max(size, 1)
+    return numbers
+
+
+def _array(column: pa.ChunkedArray[Any]) -> pa.Array[Any]:
+    found: pa.Array[Any] = column.combine_chunks()
+    return found
+
+
+def _distinct(unit: str) -> Any:
+    from sqlglot import exp
+
+    return exp.Count(this=exp.Distinct(expressions=[sql.column(unit)]))

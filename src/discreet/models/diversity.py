@@ -1,0 +1,243 @@
+"""Models of how many sensitive values a class holds, and how evenly: being in a class tells nobody's value."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from discreet.core.exact import Number
+from discreet.core.statement import Claim
+from discreet.models.classes import Classes, Flags, Integers, Spread
+from discreet.models.compare import Floats, at_most, below, count, dot, ln, number, plain, quotient, sign, unsure
+from discreet.models.model import Predicate
+
+
+@dataclass(frozen=True)
+class LDiversity(Predicate):
+    """Every class holds at least l different values (distinct l-diversity: Machanavajjhala and others 2007).
+
+    Why this is private: a class never tells a person's value outright. It may still tell it all but surely, when one
+    value is far more frequent than the rest: ask for entropy or recursive diversity, or (α, k)-anonymity.
+
+    Monotone: merged classes hold the values of both.
+    """
+
+    l: int  # noqa: E741  # the literature's name
+    on: str
+
+    name = "l-diversity"
+    meaning = "fewest values in a class"
+    lowest = True
+
+    def __post_init__(self) -> None:
+        count(self.l, "l")
+
+    @property
+    def claim(self) -> Claim:
+        return Claim(self.name, f"{self.l}-diverse on {self.on}", {"l": self.l, "on": self.on})
+
+    def figures(self, classes: Classes) -> Floats:
+        return _distinct(classes, classes.spread(self.on)).astype(np.float64)
+
+    def breaking(self, classes: Classes) -> Flags:
+        return np.asarray(_distinct(classes, classes.spread(self.on)) < self.l, dtype=np.bool_)
+
+
+@dataclass(frozen=True, init=False)
+class EntropyLDiversity(Predicate):
+    """The entropy of the values in every class is at least log l (Machanavajjhala and others 2007).
+
+    The figure is e to the entropy: the number of equally frequent values that would be as uncertain. ``l`` need not be
+    whole. Values that are equally frequent, and equality in general, are decided exactly (see ``compare.py``).
+
+    Why this is private: it bounds, on average over the class, what remains unknown of a person's value.
+
+    Monotone: entropy is concave, so that of a mixture is at least the smaller of its parts'.
+    """
+
+    l: Fraction  # noqa: E741  # the literature's name
+    on: str
+
+    name = "entropy l-diversity"
+    meaning = "least effective number of values"
+    lowest = True
+
+    def __init__(self, l: Number, on: str) -> None:  # noqa: E741
+        object.__setattr__(self, "l", number(l, "l", 1))
+        object.__setattr__(self, "on", on)
+
+    @property
+    def claim(self) -> Claim:
+        return Claim(self.name, f"entropy {plain(self.l)}-diverse on {self.on}", {"l": plain(self.l), "on": self.on})
+
+    def figures(self, classes: Classes) -> Floats:
+        spread = classes.spread(self.on)
+        if not len(spread.counts):
+            return np.zeros(0)
+        counts, sizes = spread.counts.astype(np.float64), classes.sizes
+        worth = np.exp(np.log(sizes) - np.add.reduceat(counts * np.log(counts), spread.starts) / sizes)
+        return np.where(_even(spread), _distinct(classes, spread), worth)
+
+    def breaking(self, classes: Classes) -> Flags:
+        figures = self.figures(classes)
+        found = np.asarray(figures < float(self.l), dtype=np.bool_)
+        spread = classes.spread(self.on)
+        if not len(found):
+            return found
+        even = _even(spread)
+        found[even] = figures[even] < math.ceil(self.l)
+        ends = np.append(spread.starts, len(spread.counts))
+        for place in np.flatnonzero(unsure(figures, float(self.l)) & ~even):
+            found[place] = not self._reached(spread.counts[ends[place] : ends[place + 1]])
+        return found
+
+    def _reached(self, counts: Integers) -> bool:
+        rows = int(counts.sum())
+        over = [(rows, ln(rows)), (-rows, ln(self.l)), *((-int(one), ln(int(one))) for one in counts)]
+        return sign(dot(over), dot(over[:1])) >= 0
+
+
+@dataclass(frozen=True, init=False)
+class RecursiveLDiversity(Predicate):
+    """In every class the most frequent value is rarer than c times the l-th most frequent and all rarer ones together.
+
+    r1 < c (rl + … + rm), as Machanavajjhala and others (2007) have it, strictly. The figure is r1 over
+    that sum: infinite in a class with fewer than l values.
+
+    Why this is private: an intruder who has ruled out l - 2 values for a person still finds the rest (c, 2)-diverse.
+
+    Monotone: the counts of the l - 1 most frequent values of merged classes are together at most the sum of what they
+    were, so the rest is at least that sum; the most frequent value's count is at most the sum, too.
+    """
+
+    c: Fraction
+    l: int  # noqa: E741  # the literature's name
+    on: str
+
+    name = "recursive (c,l)-diversity"
+    meaning = "most frequent value over the rarer ones"
+
+    def __init__(self, c: Number, l: int, on: str) -> None:  # noqa: E741
+        object.__setattr__(self, "c", number(c, "c", positive=True))
+        object.__setattr__(self, "l", count(l, "l"))
+        object.__setattr__(self, "on", on)
+
+    @property
+    def claim(self) -> Claim:
+        text = f"recursively ({plain(self.c)}, {self.l})-diverse on {self.on}"
+        return Claim(self.name, text, {"c": plain(self.c), "l": self.l, "on": self.on})
+
+    def figures(self, classes: Classes) -> Floats:
+        top, rest = self._counts(classes)
+        return np.where(rest > 0, quotient(top, np.maximum(rest, 1)), np.inf)
+
+    def breaking(self, classes: Classes) -> Flags:
+        top, rest = self._counts(classes)
+        return np.asarray((rest == 0) | ~below(top, np.maximum(rest, 1), self.c), dtype=np.bool_)
+
+    def _counts(self, classes: Classes) -> tuple[Integers, Integers]:
+        """Of each class the count of the most frequent value, and of the l-th and all rarer ones together."""
+        spread = classes.spread(self.on)
+        if not len(spread.counts):
+            return np.zeros(0, np.int64), np.zeros(0, np.int64)
+        order = np.lexsort((-spread.counts, spread.classes))
+        falling = spread.counts[order]
+        rank = np.arange(len(falling)) - spread.starts[spread.classes]
+        return falling[spread.starts], np.add.reduceat(np.where(rank >= self.l - 1, falling, 0), spread.starts)
+
+
+@dataclass(frozen=True)
+class PSensitivity(Predicate):
+    """Every class has at least k rows and p different values (p-sensitive k-anonymity: Truta and Vinod 2006).
+
+    The figure is the number of values. Private as k-anonymity and distinct diversity together are, and monotone since
+    both are.
+    """
+
+    p: int
+    k: int
+    on: str
+
+    name = "p-sensitive k-anonymity"
+    meaning = "fewest values in a class"
+    lowest = True
+
+    def __post_init__(self) -> None:
+        count(self.p, "p")
+        count(self.k, "k")
+
+    @property
+    def claim(self) -> Claim:
+        text = f"{self.p}-sensitive {self.k}-anonymous on {self.on}"
+        return Claim(self.name, text, {"p": self.p, "k": self.k, "on": self.on})
+
+    def figures(self, classes: Classes) -> Floats:
+        return _distinct(classes, classes.spread(self.on)).astype(np.float64)
+
+    def breaking(self, classes: Classes) -> Flags:
+        few = _distinct(classes, classes.spread(self.on)) < self.p
+        return np.asarray(few | (classes.sizes < self.k), dtype=np.bool_)
+
+    def explained(self, classes: Classes) -> str:
+        return _smallest(classes) + self.meaning
+
+
+@dataclass(frozen=True, init=False)
+class AlphaK(Predicate):
+    """Every class has at least k rows, and no value has more than a share α of one ((α, k): Wong and others 2006).
+
+    The bound is on every value of the column, which is their general model; the figure is the largest share.
+
+    Why this is private: nobody can be more than α sure of a person's value by her class.
+
+    Monotone: a value's share in merged classes lies between its shares in them.
+    """
+
+    alpha: Fraction
+    k: int
+    on: str
+
+    name = "(α,k)-anonymity"
+    meaning = "largest share of a value"
+
+    def __init__(self, alpha: Number, k: int, on: str) -> None:
+        object.__setattr__(self, "alpha", number(alpha, "alpha", 0, 1, positive=True))
+        object.__setattr__(self, "k", count(k, "k"))
+        object.__setattr__(self, "on", on)
+
+    @property
+    def claim(self) -> Claim:
+        text = f"({plain(self.alpha)}, {self.k})-anonymous on {self.on}"
+        return Claim(self.name, text, {"alpha": plain(self.alpha), "k": self.k, "on": self.on})
+
+    def figures(self, classes: Classes) -> Floats:
+        return quotient(self._top(classes), classes.sizes)
+
+    def breaking(self, classes: Classes) -> Flags:
+        return ~at_most(self._top(classes), classes.sizes, self.alpha) | (classes.sizes < self.k)
+
+    def explained(self, classes: Classes) -> str:
+        return _smallest(classes) + self.meaning
+
+    def _top(self, classes: Classes) -> Integers:
+        spread = classes.spread(self.on)
+        if not len(spread.counts):
+            return np.zeros(0, np.int64)
+        return np.asarray(np.maximum.reduceat(spread.counts, spread.starts), dtype=np.int64)
+
+
+def _smallest(classes: Classes) -> str:
+    return f"smallest class {classes.sizes.min(initial=classes.rows):,}; "
+
+
+def _even(spread: Spread) -> Flags:
+    """Which classes have all their values equally often; there are some."""
+    most = np.maximum.reduceat(spread.counts, spread.starts)
+    return np.asarray(most == np.minimum.reduceat(spread.counts, spread.starts), dtype=np.bool_)
+
+
+def _distinct(classes: Classes, spread: Spread) -> Integers:
+    return np.bincount(spread.classes, minlength=len(classes.sizes)).astype(np.int64)

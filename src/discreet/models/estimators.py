@@ -1,0 +1,172 @@
+"""How many people of a population are unique, estimated from a sample's class sizes.
+
+A histogram says of each class size how many classes of the sample have it. As in Dankar, El Emam, Neisa and Roffey
+(2012), "Estimating the re-identification risk of clinical data sets".
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from itertools import pairwise
+
+Histogram = Mapping[int, int]
+"""How many classes there are of each size."""
+
+_SMALL_SAMPLE = 0.1
+_ROUNDS = 60
+
+
+def zayatz(sizes: Histogram, people: int) -> float:
+    """Zayatz (1991): a unique row is a unique person with a probability by Bayes's rule.
+
+    The share of classes of each size in the population is taken to be as in the sample; how many rows of a class of the
+    population are in the sample follows a hypergeometric law.
+    """
+    unique, rows = sizes.get(1, 0), _rows(sizes)
+    if not unique:
+        return 0.0
+    alone = sum(many * _one_drawn(size, rows, people) for size, many in sizes.items())
+    return unique * unique * _one_drawn(1, rows, people) / alone * people / rows
+
+
+def pitman(sizes: Histogram, people: int) -> float:
+    """Pitman's sampling formula, fitted by maximum likelihood (Hoshino 2001).
+
+    The expected number of uniques is N (θ + α)…(θ + α + N - 2) / (θ + 1)…(θ + N - 1), of which Hoshino gives the limit
+    Γ(θ + 1) / Γ(θ + α) N^α; the exact value never exceeds N.
+    """
+    unique, rows, classes = sizes.get(1, 0), _rows(sizes), sum(sizes.values())
+    if not unique or rows == people:
+        return float(unique)
+    if classes == rows:
+        return float(people)  # nobody shares a class: θ grows without bound
+
+    def slope(alpha: float) -> float:
+        """Of the likelihood, along alpha, at the best theta for it."""
+        theta = _theta(alpha, rows, classes)
+        drawn = sum(many * (digamma(size - alpha) - digamma(1 - alpha)) for size, many in sizes.items() if size > 1)
+        return (classes - 1 - theta * _harmonic(alpha, theta, classes)) / alpha - drawn
+
+    alpha = _falling_root(slope, 1e-4, 1 - 1e-9)
+    theta = _theta(alpha, rows, classes)
+    grown = math.lgamma(theta + alpha + people - 1) - math.lgamma(theta + people)
+    return people * math.exp(grown + math.lgamma(theta + 1) - math.lgamma(theta + alpha))
+
+
+def slide_negative_binomial(sizes: Histogram, people: int) -> float:
+    """The sizes of the population's classes, less one, follow a negative binomial law (Chen and Keller-McNulty 1998).
+
+    The number K of classes is estimated by Shlosser's method as modified by Haas and Stokes (1998); the law's two
+    parameters by equating the expected numbers of unique rows and of pairs in the sample with those there are. NaN, if
+    no parameters do.
+    """
+    unique, pairs, drawn = sizes.get(1, 0), sizes.get(2, 0), _rows(sizes) / people
+    if not unique or drawn >= 1:
+        return float(unique)
+    if not pairs:
+        return math.nan
+    classes = _classes_of_population(sizes, drawn)
+
+    def over(b: float) -> float:
+        """How many more unique rows than there are the law expects, when it is right about pairs."""
+        a, x = _shape(b, drawn, pairs / unique), (1 - drawn) * (1 - b)
+        return classes * drawn * math.pow(b / (1 - x), a) * (a * x / (1 - x) + 1) - unique
+
+    grid = [step / 1000 for step in range(1, 1000)]
+    for low, high in pairwise(grid):
+        if over(low) < 0 <= over(high):
+            root = _falling_root(lambda b: -over(b), low, high)
+            return classes * math.pow(root, _shape(root, drawn, pairs / unique))
+    return math.nan
+
+
+def dankar(sizes: Histogram, people: int) -> float:
+    """The rule of Dankar and others (2012): Pitman for samples of up to a tenth, else the smaller of Zayatz and SNB."""
+    if _rows(sizes) <= _SMALL_SAMPLE * people:
+        return pitman(sizes, people)
+    slide = slide_negative_binomial(sizes, people)
+    other = zayatz(sizes, people)
+    return other if math.isnan(slide) else min(slide, other)
+
+
+ESTIMATORS: dict[str, Callable[[Histogram, int], float]] = {
+    "dankar": dankar,
+    "pitman": pitman,
+    "zayatz": zayatz,
+    "snb": slide_negative_binomial,
+}
+
+
+def digamma(x: float) -> float:
+    """The logarithmic derivative of the gamma function, for x > 0."""
+    below = 0.0
+    while x < 10:
+        below += 1 / x
+        x += 1
+    y = 1 / (x * x)
+    series = y * (1 / 12 - y * (1 / 120 - y * (1 / 252 - y * (1 / 240 - y / 132))))
+    return math.log(x) - 0.5 / x - series - below
+
+
+def _rows(sizes: Histogram) -> int:
+    return sum(size * many for size, many in sizes.items())
+
+
+def _one_drawn(size: int, rows: int, people: int) -> float:
+    """The probability that of a class of the population exactly one is among ``rows`` of ``people``."""
+    chance = size * rows / people
+    for other in range(size - 1):
+        chance *= max(people - rows - other, 0) / (people - 1 - other)
+        if chance < 1e-300:
+            return 0.0
+    return chance
+
+
+def _harmonic(alpha: float, theta: float, count: int) -> float:
+    """The sum of 1 / (θ + iα) for i from 1 to below ``count``."""
+    start = theta / alpha
+    return (digamma(start + count) - digamma(start + 1)) / alpha
+
+
+def _theta(alpha: float, rows: int, classes: int) -> float:
+    """The most likely θ for an α: where the two sums of Pitman's formula grow alike."""
+
+    def slope(theta: float) -> float:
+        return _harmonic(alpha, theta, classes) - _harmonic(1, theta, rows)
+
+    high = 1.0
+    while slope(high) > 0 and high < 1e15:
+        high *= 4
+    return _falling_root(slope, -alpha * (1 - 1e-9), high)
+
+
+def _falling_root(function: Callable[[float], float], low: float, high: float) -> float:
+    """Where a function that is positive at ``low`` and negative at ``high`` is 0; the nearer end, if it is not."""
+    for _ in range(_ROUNDS):
+        middle = (low + high) / 2
+        if not low < middle < high:
+            break
+        if function(middle) > 0:
+            low = middle
+        else:
+            high = middle
+    return (low + high) / 2
+
+
+def _classes_of_population(sizes: Histogram, drawn: float) -> float:
+    """How many classes the population has, by Haas and Stokes's modification (1998) of Shlosser's estimator."""
+    left, twice = 1 - drawn, 1 - drawn * drawn
+    unseen = sum(many * left**size for size, many in sizes.items())
+    alone = sum(many * size * drawn * left ** (size - 1) for size, many in sizes.items())
+    again = sum(many * size * drawn * drawn * twice ** (size - 1) for size, many in sizes.items())
+    once = sum(many * (twice**size - left**size) for size, many in sizes.items())
+    return sum(sizes.values()) + sizes.get(1, 0) * again / once * (unseen / alone) ** 2
+
+
+def _shape(b: float, drawn: float, ratio: float) -> float:
+    """The first parameter of the negative binomial law, given the second and the ratio of pairs to uniques."""
+    x = (1 - drawn) * (1 - b)
+    bound = ratio * 2 * (1 - x) / (drawn * (1 - b))
+    half = 2 - x - bound * x
+    return (math.sqrt(half * half + 4 * x * bound * (1 - x)) - half) / (2 * x)

@@ -1,0 +1,291 @@
+"""What every privacy model can do, the verdict it gives, and several models as one."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, Protocol, runtime_checkable
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from discreet.core.statement import Claim
+from discreet.core.table import Table
+from discreet.errors import BadInput
+from discreet.models.classes import Classes, Flags, classes_of
+from discreet.models.compare import Floats
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """Whether a model holds, the figure it hangs on, and the class that is worst."""
+
+    claim: Claim
+    holds: bool
+    figure: float
+    """The worst there is, such as the size of the smallest class; NaN if there are no rows."""
+    worst: Mapping[str, Any] | None
+    """What the members of the worst class share; ``None``: there is no class, or the model looks at all together."""
+    exposed: int
+    """How many rows are in classes that break it."""
+    rows: int
+    meaning: str = ""
+    """What the figure is."""
+
+    def __str__(self) -> str:
+        said = f"{self.claim}: {'holds' if self.holds else 'does not hold'}"
+        if not math.isnan(self.figure):
+            said += f"; {self.meaning}: {shown(self.figure)}"
+        if not self.holds:
+            said += f"; {self.exposed:,} of {self.rows:,} rows are exposed"
+        return said
+
+    def to_dict(self) -> dict[str, Any]:
+        """This as plain data, for JSON: a figure that is no finite number is ``None``."""
+        return {
+            "claim": self.claim.to_dict(),
+            "holds": self.holds,
+            "figure": self.figure if math.isfinite(self.figure) else None,
+            "meaning": self.meaning,
+            "worst": None if self.worst is None else dict(self.worst),
+            "exposed": self.exposed,
+            "rows": self.rows,
+        }
+
+
+@runtime_checkable
+class Model(Protocol):
+    """A privacy model: small, frozen, comparable by value."""
+
+    @property
+    def claim(self) -> Claim:
+        """What it says, as data, for the statement of a release."""
+
+    @property
+    def sensitive(self) -> tuple[str, ...]:
+        """The columns it looks at besides the quasi-identifiers."""
+
+    @property
+    def reference(self) -> Table | None:
+        """The population it compares classes with; ``None``: it needs none."""
+
+    @property
+    def monotone(self) -> bool:
+        """Whether merging classes of a table for which it holds never breaks it: searches prune by this."""
+
+    def figures(self, classes: Classes) -> npt.NDArray[np.float64]:
+        """For each class the figure that the model bounds."""
+
+    def breaking(self, classes: Classes) -> npt.NDArray[np.bool_]:
+        """The classes that must go for it to hold; none, exactly if it holds.
+
+        A model that looks at all classes together names those whose suppression helps most.
+        """
+
+    def verdict(self, classes: Classes) -> Verdict:
+        """Whether it holds, and where not."""
+
+    def check(self, table: Table) -> Verdict:
+        """Whether it holds for a table, by aggregates on its engine."""
+
+
+class Predicate(ABC):
+    """What the models here share: a verdict from figures and breaking classes, ``check`` and ``&``."""
+
+    name: ClassVar[str]
+    """What the literature calls it."""
+    meaning: ClassVar[str]
+    """What its figure is, in a few words."""
+    lowest: ClassVar[bool] = False
+    """Whether a small figure is a bad one."""
+    on: str = ""
+
+    @property
+    @abstractmethod
+    def claim(self) -> Claim:
+        """What it says, as data, for the statement of a release."""
+
+    @property
+    def sensitive(self) -> tuple[str, ...]:
+        """The columns it looks at besides the quasi-identifiers."""
+        return (self.on,) if self.on else ()
+
+    @property
+    def reference(self) -> Table | None:
+        """The population it compares classes with; ``None``: it needs none."""
+        return None
+
+    @property
+    def monotone(self) -> bool:
+        """Whether merging classes of a table for which it holds never breaks it."""
+        return True
+
+    @abstractmethod
+    def figures(self, classes: Classes) -> Floats:
+        """For each class the figure that the model bounds."""
+
+    @abstractmethod
+    def breaking(self, classes: Classes) -> Flags:
+        """The classes that must go for it to hold; none, exactly if it holds."""
+
+    def verdict(self, classes: Classes) -> Verdict:
+        """Whether it holds, and where not."""
+        broken = self.breaking(classes)
+        figures = self.figures(classes)
+        worst = _worst(self.badness(figures), broken, classes)
+        figure = math.nan if worst is None else float(figures[worst])
+        return self._said(classes, broken, figure, _label(classes, worst))
+
+    def badness(self, figures: Floats) -> Floats:
+        """How bad figures are: the worst class is where this is largest."""
+        return -figures if self.lowest else figures
+
+    def explained(self, classes: Classes) -> str:
+        """What the figure of these classes is, in a few words."""
+        return self.meaning
+
+    def check(self, table: Table) -> Verdict:
+        """Whether it holds for a table, by aggregates on its engine."""
+        return check_all(table, [self])[0]
+
+    def __and__(self, other: Model) -> All:
+        return All((self, other))
+
+    def __str__(self) -> str:
+        return self.claim.text
+
+    def _said(self, classes: Classes, broken: Flags, figure: float, worst: Mapping[str, Any] | None) -> Verdict:
+        exposed = int(classes.sizes[broken].sum())
+        return Verdict(self.claim, not broken.any(), figure, worst, exposed, classes.rows, self.explained(classes))
+
+
+class Together(Predicate):
+    """A model of all classes together: one figure for the table, and classes to suppress until it is small enough."""
+
+    @abstractmethod
+    def figure(self, classes: Classes) -> float:
+        """The figure of all classes together; there are some."""
+
+    def verdict(self, classes: Classes) -> Verdict:
+        """Whether it holds, and which rows would have to go."""
+        figure = self.figure(classes) if len(classes.sizes) else math.nan
+        return self._said(classes, self.breaking(classes), figure, None)
+
+
+@dataclass(frozen=True, init=False)
+class All(Predicate):
+    """Several models at once: it holds if all of them do. Written with ``&``."""
+
+    models: tuple[Model, ...]
+
+    name = "all of"
+    meaning = "models broken by a class"
+
+    def __init__(self, models: Iterable[Model]) -> None:
+        parts = [part for model in models for part in (model.models if isinstance(model, All) else (model,))]
+        if not all(isinstance(part, Model) for part in parts):
+            raise BadInput("Only privacy models can be joined with &.")
+        object.__setattr__(self, "models", tuple(dict.fromkeys(parts)))
+
+    @property
+    def claim(self) -> Claim:
+        claims = [model.claim for model in self.models]
+        parts = [(claim.name, claim.text, claim.parameters) for claim in claims]
+        return Claim(self.name, " and ".join(claim.text for claim in claims), {"models": parts})
+
+    @property
+    def sensitive(self) -> tuple[str, ...]:
+        return tuple(sorted({name for model in self.models for name in model.sensitive}))
+
+    @property
+    def reference(self) -> Table | None:
+        return population_of(self.models)
+
+    @property
+    def monotone(self) -> bool:
+        return all(model.monotone for model in self.models)
+
+    def figures(self, classes: Classes) -> Floats:
+        """For each class the number of models it breaks."""
+        found = np.zeros(len(classes.sizes))
+        for model in self.models:
+            found += model.breaking(classes)
+        return found
+
+    def breaking(self, classes: Classes) -> Flags:
+        return self.figures(classes) > 0
+
+
+def settled(classes: Classes, models: Iterable[Model]) -> npt.NDArray[np.bool_]:
+    """Which classes stay when those that break a model are suppressed until none does.
+
+    What a class is compared with may change when others go (the whole table's distribution), so this is repeated;
+    each round takes classes away, so it ends.
+    """
+    models = tuple(models)
+    kept = np.ones(len(classes.sizes), dtype=np.bool_)
+    left = classes
+    while True:
+        gone = np.zeros(len(left.sizes), dtype=np.bool_)
+        for model in models:
+            gone |= model.breaking(left)
+        if not gone.any():
+            return kept
+        kept[np.flatnonzero(kept)[gone]] = False
+        left = left.keeping(~gone)
+
+
+def check_all(table: Table, models: Iterable[Model], *, levels: Mapping[str, int] | None = None) -> list[Verdict]:
+    """The verdict of each model, with the classes formed once.
+
+    ``levels``: how the table was recoded, so that a population can be recoded in the same way.
+    """
+    models = tuple(models)
+    sensitive = sorted({name for model in models for name in model.sensitive})
+    population = population_of(models)
+    classes = classes_of(table, sensitive=sensitive, population=population, levels=levels, ordered=False)
+    return [model.verdict(classes) for model in models]
+
+
+def population_of(models: Iterable[Model]) -> Table | None:
+    """The population that models compare with, if one of them does; all of those must mean the same."""
+    found = list(dict.fromkeys(model.reference for model in models if model.reference is not None))
+    if len(found) > 1:
+        names = " and ".join(table.card.name for table in found)
+        raise BadInput(f"The models compare with different populations: {names}.", hint="Check them one by one.")
+    return found[0] if found else None
+
+
+def shown(figure: float) -> str:
+    """A figure as people write it: counts as they are, others to four digits."""
+    if not math.isfinite(figure):
+        return "∞" if figure > 0 else "–"
+    return f"{figure:,.0f}" if figure == int(figure) else f"{figure:.4g}"
+
+
+def _worst(badness: Floats, broken: Flags, classes: Classes) -> int | None:
+    """The place of the worst class (large is bad): of those that break the model, if any do; ties by label."""
+    if not len(badness):
+        return None
+    candidates = np.flatnonzero(broken) if broken.any() else np.arange(len(badness))
+    values = badness[candidates]
+    candidates = candidates[values == values.max()]
+    if classes.labels is None or len(candidates) == 1:
+        return int(candidates[0])
+    tied = classes.labels.take(candidates)
+    for column in range(tied.num_columns):
+        same = pc.equal(tied.column(column), pc.min(tied.column(column))).to_numpy(zero_copy_only=False) == 1
+        if same.any():  # else all are NULL
+            candidates, tied = candidates[same], tied.filter(pa.array(same))
+    return int(candidates[0])
+
+
+def _label(classes: Classes, place: int | None) -> Mapping[str, Any] | None:
+    if classes.labels is None or place is None:
+        return None
+    found: dict[str, Any] = classes.labels.slice(place, 1).to_pylist()[0]
+    return found

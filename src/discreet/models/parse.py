@@ -1,0 +1,144 @@
+"""Models as people write them on a command line: ``k=5``, ``l=3 on disease``."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any
+
+from discreet.core.card import Card, Role
+from discreet.core.exact import exact
+from discreet.core.table import Table
+from discreet.errors import BadInput
+from discreet.models.closeness import TCloseness
+from discreet.models.crowd import KAnonymity, KMap
+from discreet.models.diversity import AlphaK, EntropyLDiversity, LDiversity, PSensitivity, RecursiveLDiversity
+from discreet.models.estimators import ESTIMATORS
+from discreet.models.likeness import BetaLikeness, DeltaDisclosure
+from discreet.models.model import Model
+from discreet.models.presence import DeltaPresence
+from discreet.models.risk import AverageRisk, JournalistRisk, MarketerRisk, ProsecutorRisk
+from discreet.models.uniqueness import PopulationUniqueness
+
+
+@dataclass(frozen=True)
+class Form:
+    """One way of writing a model: an example, and what it is made of."""
+
+    example: str
+    pattern: str
+    make: Callable[..., Model]
+
+
+_NUMBER = r"[^\s=]+"
+_ON = r"(?: on (?P<on>.+))?"
+_IN = r" in (?P<population>.+)"
+
+FORMS: tuple[Form, ...] = (
+    Form("k=5", rf"k=(?P<k>{_NUMBER})", KAnonymity),
+    Form("k-map=5 in population.csv", rf"k-?map=(?P<k>{_NUMBER}){_IN}", KMap),
+    Form("alpha=0.5 k=5 on COLUMN", rf"alpha=(?P<alpha>{_NUMBER}) k=(?P<k>{_NUMBER}){_ON}", AlphaK),
+    Form("p=2 k=5 on COLUMN", rf"p=(?P<p>{_NUMBER}) k=(?P<k>{_NUMBER}){_ON}", PSensitivity),
+    Form("l=3 on COLUMN", rf"(?:distinct )?l=(?P<l>{_NUMBER}){_ON}", LDiversity),
+    Form("entropy l=3 on COLUMN", rf"entropy l=(?P<l>{_NUMBER}){_ON}", EntropyLDiversity),
+    Form(
+        "recursive c=2 l=3 on COLUMN",
+        rf"recursive c=(?P<c>{_NUMBER}) l=(?P<l>{_NUMBER}){_ON}",
+        RecursiveLDiversity,
+    ),
+    Form(
+        "t=0.2 on COLUMN (equal, ordered or hierarchical t=0.2)",
+        rf"(?:(?P<distance>equal|ordered|hierarchical) )?t=(?P<t>{_NUMBER}){_ON}",
+        TCloseness,
+    ),
+    Form("beta=1 on COLUMN", rf"(?:basic )?beta=(?P<beta>{_NUMBER}){_ON}", BetaLikeness),
+    Form(
+        "enhanced beta=1 on COLUMN",
+        rf"(?P<enhanced>enhanced) beta=(?P<beta>{_NUMBER}){_ON}",
+        BetaLikeness,
+    ),
+    Form("delta=1 on COLUMN", rf"delta=(?P<delta>{_NUMBER}){_ON}", DeltaDisclosure),
+    Form(
+        "presence=0.1..0.7 in population.csv",
+        rf"presence=(?P<low>[^\s=]+?)\.\.(?P<high>{_NUMBER}){_IN}",
+        DeltaPresence,
+    ),
+    Form("risk=0.2", rf"(?:prosecutor )?risk=(?P<threshold>{_NUMBER})", ProsecutorRisk),
+    Form("risk=0.2 in population.csv", rf"(?:journalist )?risk=(?P<threshold>{_NUMBER}){_IN}", JournalistRisk),
+    Form("average risk=0.05 (in population.csv)", rf"average risk=(?P<threshold>{_NUMBER})(?:{_IN})?", AverageRisk),
+    Form("marketer risk=0.05 (in population.csv)", rf"marketer risk=(?P<threshold>{_NUMBER})(?:{_IN})?", MarketerRisk),
+    Form(
+        f"unique=0.01 of 1000000 (by {', '.join(ESTIMATORS)})",
+        rf"unique=(?P<threshold>{_NUMBER}) of (?P<people>{_NUMBER})(?: by (?P<estimator>\w+))?",
+        PopulationUniqueness,
+    ),
+)
+_WHOLE = {"k", "p", "people"}
+_TEXT = {"on", "distance", "estimator"}
+
+
+def parse(text: str, card: Card) -> Model:
+    """The model that ``text`` names, on the columns of ``card``.
+
+    ``on COLUMN`` may be left out where the card declares a single sensitive column. ``in FILE`` opens a population: a
+    table with the card's quasi-identifiers.
+    """
+    written = re.sub(r"\s*=\s*", "=", " ".join(text.split()))
+    for form in FORMS:
+        found = re.fullmatch(form.pattern, written, re.IGNORECASE)
+        if found:
+            return form.make(**_parameters(found.groupdict(), form, card))
+    raise BadInput(
+        f"{text!r} is no privacy model.",
+        hint="\nKnown are:\n  " + "\n  ".join(form.example for form in FORMS),
+    )
+
+
+def _parameters(said: dict[str, str | None], form: Form, card: Card) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for name, value in said.items():
+        if name == "on":
+            found[name] = _column(value, form, card)
+        elif value is None:
+            continue
+        elif name == "population":
+            found[name] = _population(value, card)
+        elif name == "enhanced":
+            found[name] = True
+        elif name in _TEXT:
+            found[name] = value.lower()
+        elif name in _WHOLE or (name == "l" and form.make is not EntropyLDiversity):
+            found[name] = _whole(value, name)
+        else:
+            found[name] = _number(value, name)
+    return found
+
+
+def _column(named: str | None, form: Form, card: Card) -> str:
+    if named is not None:
+        return card[named.strip("\"'")].name
+    sensitive = [column.name for column in card.having(Role.SENSITIVE)]
+    if len(sensitive) == 1:
+        return sensitive[0]
+    which = f"declares {', '.join(sensitive)}" if sensitive else "declares no sensitive column"
+    raise BadInput(f"On which column? The card of {card.name} {which}.", hint=f"Write: {form.example}")
+
+
+def _population(place: str, card: Card) -> Table:
+    from discreet.engines.read import read
+
+    name = re.split(r"[/\\#]", place)[-1].partition(".")[0] or "population"
+    return read(place, replace(card, name=name, columns=card.having(Role.QUASI), unit=None, rows_per_unit=None))
+
+
+def _whole(value: str, name: str) -> int:
+    try:
+        return int(value.replace(",", ""))
+    except ValueError:
+        raise BadInput(f"{name} must be a whole number, got {value!r}.") from None
+
+
+def _number(value: str, name: str) -> Fraction:
+    return exact(value[:-1], name) / 100 if value.endswith("%") else exact(value, name)

@@ -1,0 +1,72 @@
+"""δ-presence: nobody can tell whether a person of the population is in the table."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from discreet.core.exact import Number
+from discreet.core.statement import Claim
+from discreet.core.table import Table
+from discreet.errors import BadInput
+from discreet.models.classes import Classes, Flags
+from discreet.models.compare import Floats, at_most, below, number, plain, quotient
+from discreet.models.model import Predicate
+
+
+@dataclass(frozen=True, init=False)
+class DeltaPresence(Predicate):
+    """Of the people of each class of the population a share between ``low`` and ``high`` is in the table.
+
+    By Nergiz, Atzori and Clifton (2007): the intruder knows the whole population, and the released classes. People of
+    the population in no class of the table are surely not in it, which a ``low`` above 0 forbids; no suppression can
+    mend that, so then every class breaks it.
+
+    Why this is private: where being in the table is the secret (patients of a clinic), nobody can be surer than
+    ``high`` that a person is, or than 1 - ``low`` that she is not.
+
+    Monotone: the share in merged classes lies between their shares.
+    """
+
+    low: Fraction
+    high: Fraction
+    population: Table
+
+    name = "δ-presence"
+    meaning = "share of the population present"
+
+    def __init__(self, low: Number, high: Number, population: Table) -> None:
+        object.__setattr__(self, "low", number(low, "low", 0, 1))
+        object.__setattr__(self, "high", number(high, "high", 0, 1))
+        object.__setattr__(self, "population", population)
+        if self.low > self.high:
+            raise BadInput(f"low must not be above high, got {low} and {high}.")
+
+    @property
+    def claim(self) -> Claim:
+        low, high, name = plain(self.low), plain(self.high), self.population.card.name
+        return Claim(self.name, f"({low}, {high})-present in {name}", {"low": low, "high": high, "population": name})
+
+    @property
+    def reference(self) -> Table:
+        return self.population
+
+    def figures(self, classes: Classes) -> Floats:
+        return quotient(classes.sizes, classes.people())
+
+    def breaking(self, classes: Classes) -> Flags:
+        people = classes.people()
+        if self.low > 0 and classes.outside:
+            return np.ones(len(people), np.bool_)
+        return ~at_most(classes.sizes, people, self.high) | below(classes.sizes, people, self.low)
+
+    def badness(self, figures: Floats) -> Floats:
+        """How far a share is outside of its bounds; below 0: how far inside."""
+        return np.maximum(figures - float(self.high), float(self.low) - figures)
+
+    def explained(self, classes: Classes) -> str:
+        if self.low > 0 and classes.outside:
+            return f"{classes.outside:,} surely absent; {self.meaning}"
+        return self.meaning

@@ -1,0 +1,179 @@
+"""Risk thresholds: how likely an intruder is to put the right name on a row (El Emam 2013).
+
+A *prosecutor* knows that a person is in the table, and looks for her row. A *journalist* wants to name anybody, and
+knows the population. A *marketer* wants to name as many as possible, and is content with the share that is right.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from discreet.core.exact import Number
+from discreet.core.statement import Claim
+from discreet.core.table import Table
+from discreet.models.classes import Classes, Flags, Integers
+from discreet.models.compare import Floats, at_most, number, plain, quotient, unsure
+from discreet.models.model import Predicate, Together
+
+
+@dataclass(frozen=True, init=False)
+class ProsecutorRisk(Predicate):
+    """The risk of every row, 1 over the size of its class, is at most the threshold.
+
+    The same as k-anonymity with k = 1 / threshold, rounded up, and monotone like it. The mean over all rows is
+    ``MarketerRisk`` without a population.
+    """
+
+    threshold: Fraction
+
+    name = "prosecutor risk"
+    meaning = "highest risk"
+
+    def __init__(self, threshold: Number) -> None:
+        object.__setattr__(self, "threshold", number(threshold, "threshold", 0, 1, positive=True))
+
+    @property
+    def claim(self) -> Claim:
+        text = f"of prosecutor risk at most {plain(self.threshold)}"
+        return Claim(self.name, text, {"threshold": plain(self.threshold)})
+
+    def figures(self, classes: Classes) -> Floats:
+        return quotient(np.ones_like(classes.sizes), classes.sizes)
+
+    def breaking(self, classes: Classes) -> Flags:
+        return ~at_most(np.ones_like(classes.sizes), classes.sizes, self.threshold)
+
+
+@dataclass(frozen=True, init=False)
+class JournalistRisk(Predicate):
+    """The risk of every row, 1 over the people of the population in its class, is at most the threshold.
+
+    The same as k-map with k = 1 / threshold, rounded up, and monotone like it.
+    """
+
+    threshold: Fraction
+    population: Table
+
+    name = "journalist risk"
+    meaning = "highest risk"
+
+    def __init__(self, threshold: Number, population: Table) -> None:
+        object.__setattr__(self, "threshold", number(threshold, "threshold", 0, 1, positive=True))
+        object.__setattr__(self, "population", population)
+
+    @property
+    def claim(self) -> Claim:
+        name = self.population.card.name
+        text = f"of journalist risk at most {plain(self.threshold)} in {name}"
+        return Claim(self.name, text, {"threshold": plain(self.threshold), "population": name})
+
+    @property
+    def reference(self) -> Table:
+        return self.population
+
+    def figures(self, classes: Classes) -> Floats:
+        people = classes.people()
+        return quotient(np.ones_like(people), people)
+
+    def breaking(self, classes: Classes) -> Flags:
+        people = classes.people()
+        return ~at_most(np.ones_like(people), people, self.threshold)
+
+
+@dataclass(frozen=True, init=False)
+class MarketerRisk(Together):
+    """The share of rows that a marketer names rightly is at most the threshold.
+
+    It is the mean over rows of 1 over the people of the population in their class or, without a population, of 1 over
+    the size of their class: the number of classes over that of rows, which is also a prosecutor's average risk.
+
+    It bounds nobody's own risk: a row may be unique. Where it is too high, the classes of most risk are named for
+    suppression, as few as suffice. Monotone: merged classes have no more risk together than they had apart.
+    """
+
+    threshold: Fraction
+    population: Table | None
+
+    name = "marketer risk"
+    meaning = "mean risk"
+
+    def __init__(self, threshold: Number, population: Table | None = None) -> None:
+        object.__setattr__(self, "threshold", number(threshold, "threshold", 0, 1, positive=True))
+        object.__setattr__(self, "population", population)
+
+    @property
+    def claim(self) -> Claim:
+        name = self.population.card.name if self.population else None
+        text = f"of {self.name} at most {plain(self.threshold)}{f' in {name}' if name else ''}"
+        return Claim(self.name, text, {"threshold": plain(self.threshold), "population": name})
+
+    @property
+    def reference(self) -> Table | None:
+        return self.population
+
+    def figures(self, classes: Classes) -> Floats:
+        """For each class the risk of its rows."""
+        people = self._people(classes)
+        return quotient(np.ones_like(people), people)
+
+    def figure(self, classes: Classes) -> float:
+        return self.risk(classes.sizes, self._people(classes))
+
+    def breaking(self, classes: Classes) -> Flags:
+        """As few as suffice of the classes of most risk. Without them the mean only falls, so halving finds them."""
+        sizes, people = classes.sizes, self._people(classes)
+        order = np.argsort(people, kind="stable")
+
+        def enough(gone: int) -> bool:
+            left = order[gone:]
+            return not len(left) or self._low(sizes[left], people[left])
+
+        found = np.zeros(len(sizes), np.bool_)
+        found[order[: bisect_left(range(len(order)), True, key=enough)]] = True
+        return found
+
+    def risk(self, sizes: Integers, people: Integers) -> float:
+        """The mean over rows of 1 over the people in their class; there are rows."""
+        return float((sizes / people).sum() / sizes.sum())
+
+    def risk_exactly(self, sizes: Integers, people: Integers) -> Fraction:
+        """The same, as the quotient it is."""
+        distinct, place = np.unique(people, return_inverse=True)
+        rows = np.zeros(len(distinct), np.int64)
+        np.add.at(rows, place, sizes)
+        parts = [Fraction(some, many) for some, many in zip(rows.tolist(), distinct.tolist(), strict=True)]
+        while len(parts) > 1:  # in pairs: the long fractions come last
+            parts = [sum(parts[at : at + 2], Fraction(0)) for at in range(0, len(parts), 2)]
+        return parts[0] / int(sizes.sum())
+
+    def _low(self, sizes: Integers, people: Integers) -> bool:
+        risk = self.risk(sizes, people)
+        if unsure(np.array(risk), float(self.threshold)):
+            return self.risk_exactly(sizes, people) <= self.threshold
+        return risk <= float(self.threshold)
+
+    def _people(self, classes: Classes) -> Integers:
+        return classes.sizes if self.population is None else classes.people()
+
+
+@dataclass(frozen=True, init=False)
+class AverageRisk(MarketerRisk):
+    """The average risk of a row is at most the threshold, for a prosecutor or, with a population, for a journalist.
+
+    For a prosecutor it is the number of classes over that of rows. For a journalist it is the larger of the marketer's
+    risk and of the number of classes over the people in them (El Emam 2013). As the marketer's, it bounds nobody's own
+    risk, and is monotone.
+    """
+
+    name = "average risk"
+
+    def risk(self, sizes: Integers, people: Integers) -> float:
+        """The larger of the two means; without a population they are the same."""
+        return max(super().risk(sizes, people), len(people) / int(people.sum()))
+
+    def risk_exactly(self, sizes: Integers, people: Integers) -> Fraction:
+        return max(super().risk_exactly(sizes, people), Fraction(len(people), int(people.sum())))

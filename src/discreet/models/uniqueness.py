@@ -1,0 +1,86 @@
+"""Population uniqueness: how many of the people behind a sample are alone with their quasi-identifiers."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from discreet.core.exact import Number
+from discreet.core.statement import Claim
+from discreet.errors import BadInput
+from discreet.models.classes import Classes, Flags
+from discreet.models.compare import Floats, count, number, plain
+from discreet.models.estimators import ESTIMATORS, Histogram
+from discreet.models.model import Together
+
+
+@dataclass(frozen=True, init=False)
+class PopulationUniqueness(Together):
+    """At most a share of the population of ``people`` is unique, as estimated from the rows, a random sample of it.
+
+    ``estimator``: pitman (Hoshino 2001), zayatz (1991), snb (slide negative binomial: Chen and Keller-McNulty 1998;
+    where no such law fits, Zayatz's), or dankar, the rule of Dankar and others (2012) that chooses among them.
+
+    It is an estimate: right on average under its assumptions, no bound, and no promise to any one person. Where it is
+    too high, some unique rows are named for suppression. Not monotone: merging classes makes pairs of unique rows, and
+    an estimator that is fitted to pairs may expect more uniques for it.
+    """
+
+    threshold: Fraction
+    people: int
+    estimator: str
+
+    name = "population uniqueness"
+    meaning = "share unique, estimated"
+
+    def __init__(self, threshold: Number, people: int, estimator: str = "dankar") -> None:
+        object.__setattr__(self, "threshold", number(threshold, "threshold", 0, 1))
+        object.__setattr__(self, "people", count(people, "people"))
+        object.__setattr__(self, "estimator", estimator)
+        if estimator not in ESTIMATORS:
+            raise BadInput(f"There is no estimator {estimator!r}; known are {', '.join(ESTIMATORS)}.")
+
+    @property
+    def claim(self) -> Claim:
+        text = f"unique for at most {plain(self.threshold)} of {self.people:,} people (estimated: {self.estimator})"
+        parameters = {"threshold": plain(self.threshold), "people": self.people, "estimator": self.estimator}
+        return Claim(self.name, text, parameters)
+
+    @property
+    def monotone(self) -> bool:
+        return False
+
+    def figures(self, classes: Classes) -> Floats:
+        """1 for a unique row, else 0."""
+        return np.asarray(classes.sizes == 1, dtype=np.float64)
+
+    def figure(self, classes: Classes) -> float:
+        sizes, counts = np.unique(classes.sizes, return_counts=True)
+        return self._share(dict(zip(sizes.tolist(), counts.tolist(), strict=True)))
+
+    def breaking(self, classes: Classes) -> Flags:
+        sizes, counts = np.unique(classes.sizes, return_counts=True)
+        found = dict(zip(sizes.tolist(), counts.tolist(), strict=True))
+        alone = np.flatnonzero(classes.sizes == 1)
+
+        def enough(gone: int) -> bool:
+            return self._share({**found, 1: len(alone) - gone}) <= self.threshold
+
+        flags = np.zeros(len(classes.sizes), np.bool_)
+        if len(alone) and not enough(0):
+            flags[alone[: bisect_left(range(len(alone)), True, key=enough)]] = True
+        return flags
+
+    def _share(self, sizes: Histogram) -> float:
+        rows = sum(size * many for size, many in sizes.items())
+        if rows > self.people:
+            raise BadInput(f"A population of {self.people:,} people has no sample of {rows:,} rows.")
+        if not sizes.get(1):
+            return 0.0
+        estimated = ESTIMATORS[self.estimator](sizes, self.people)
+        if np.isnan(estimated):
+            estimated = ESTIMATORS["zayatz"](sizes, self.people)
+        return min(estimated / self.people, 1.0)

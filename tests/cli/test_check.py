@@ -1,0 +1,101 @@
+"""`discreet check`, as a person meets it."""
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+CSV = """zip,age,disease
+130**,<30,Heart
+130**,<30,Viral
+1485*,>=40,Cancer
+1485*,>=40,Cancer
+1485*,>=40,Viral
+"""
+CARD = """
+[tables.patients.columns.zip]
+kind = "text"
+role = "quasi"
+
+[tables.patients.columns.age]
+kind = "text"
+role = "quasi"
+
+[tables.patients.columns.disease]
+kind = "text"
+role = "sensitive"
+"""
+
+
+@pytest.fixture
+def run(command, tmp_path):
+    (tmp_path / "patients.csv").write_text(CSV)
+    (tmp_path / "patients.toml").write_text(CARD)
+    return lambda *words, code=0: command("check", "patients.csv", "--card", "patients.toml", *words, code=code)
+
+
+@pytest.fixture
+def broken(run, tmp_path):
+    """What is printed of models that do not hold."""
+
+    def said(*words):
+        found = subprocess.run(
+            [sys.executable, "-m", "discreet.cli", "check", "patients.csv", "--card", "patients.toml", *words],
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            check=False,
+            env={**os.environ, "COLUMNS": "140"},
+        )
+        assert (found.returncode, found.stderr) == (1, "")
+        return found.stdout
+
+    return said
+
+
+def test_models_that_hold(run):
+    shown = run("--model", "k=2", "--model", "l=2 on disease")
+    assert "patients: 5 rows in 2 classes on zip, age; 0 alone." in shown
+    assert "2-anonymous" in shown
+    assert "All models hold." in shown
+
+
+def test_a_model_that_does_not_hold_is_shown_with_its_worst_class_and_exits_with_1(broken):
+    found = json.loads(broken("--model", "k=3", "-m", "l=2", "--json"))
+    assert not found["holds"]
+    k, diverse = found["models"]
+    assert (k["holds"], k["figure"], k["exposed"]) == (False, 2, 2)
+    assert k["worst"] == {"zip": "130**", "age": "<30"}
+    assert diverse["holds"]
+    shown = broken("--model", "k=3")
+    assert "zip = 130**, age = <30" in shown
+    assert "1 of 1 models do not hold." in shown
+
+
+def test_without_a_model_it_says_what_holds(run):
+    shown = run()
+    assert "2-anonymous" in shown
+    assert "0.4-close on disease" in shown
+    assert "discreet publish" in shown
+
+
+def test_a_picture_of_the_class_sizes(run, tmp_path):
+    run("--model", "k=2", "--picture", "sizes.svg")
+    assert "2: 2; 3 to 4: 3" in (tmp_path / "sizes.svg").read_text()
+    run("--model", "k=2", "--picture", "sizes.html")
+    assert "2-anonymous" in (tmp_path / "sizes.html").read_text()
+    assert ".svg or .html" in run("--picture", "sizes.png", code=1)
+
+
+def test_what_is_missing_or_misspelt_is_said(run, command):
+    assert "add --card" in command("check", "patients.csv", code=1)
+    assert "recursive c=2 l=3 on COLUMN" in run("--model", "anonymous", code=1)
+    assert "no column 'illness'" in run("--model", "l=3 on illness", code=1)
+
+
+def test_a_population_beside_the_table(run, tmp_path):
+    (tmp_path / "town.csv").write_text(CSV + "130**,<30,\n" * 3)
+    run("--model", "k-map=3 in town.csv")
+    assert "k-map" in run("--model", "k-map=3", code=1)

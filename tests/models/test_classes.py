@@ -1,0 +1,177 @@
+"""Classes of tables on an engine: the same as counted in plain Python, NULLs and all."""
+
+from collections import Counter
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from sqlglot import exp
+
+from discreet.core import sql
+from discreet.core.card import Card, Column, Role
+from discreet.core.hierarchy.intervals import Intervals
+from discreet.core.hierarchy.ordered import Ordered
+from discreet.core.kind import Kind
+from discreet.core.table import Table
+from discreet.engines.read import read
+from discreet.errors import BadInput, DataError, NotFound
+from discreet.models import classes as module
+from discreet.models.check import check
+from discreet.models.classes import classes_of, domain_of
+from discreet.models.closeness import TCloseness
+from discreet.models.crowd import KAnonymity, KMap
+from discreet.models.diversity import LDiversity
+from discreet.models.model import check_all
+from discreet.models.presence import DeltaPresence
+
+CARD = Card(
+    "people",
+    (
+        Column("age", Kind.INTEGER, Role.QUASI, hierarchy=Intervals([10])),
+        Column("city", Kind.TEXT, Role.QUASI),
+        Column("n", Kind.BOOLEAN, Role.QUASI),
+        Column("illness", Kind.TEXT, Role.SENSITIVE),
+        Column("paid", Kind.REAL, Role.SENSITIVE),
+    ),
+)
+SCHEMA = pa.schema(
+    {"age": pa.int64(), "city": pa.string(), "n": pa.bool_(), "illness": pa.string(), "paid": pa.float64()}
+)
+ROWS = st.lists(
+    st.tuples(
+        st.sampled_from([None, 1, 2]),
+        st.sampled_from([None, "", "a", "b"]),
+        st.sampled_from([None, True, False]),
+        st.sampled_from([None, "x", "y"]),
+        st.sampled_from([None, 0.5, -1.0]),
+    ),
+    max_size=12,
+)
+
+
+def arrow(rows):
+    columns = zip(*rows, strict=True) if rows else ([] for _ in SCHEMA)
+    arrays = [pa.array(list(column), kind) for column, kind in zip(columns, SCHEMA.types, strict=True)]
+    return pa.Table.from_arrays(arrays, schema=SCHEMA)
+
+
+def table(rows, engine=None):
+    return read(arrow(rows), CARD, engine=engine)
+
+
+def counted(classes, name):
+    spread = classes.spread(name)
+    keys = [tuple(row.values()) for row in classes.labels.to_pylist()]
+    values = spread.domain.to_pylist()
+    return {
+        (keys[place], values[code]): count
+        for place, code, count in zip(spread.classes, spread.codes, spread.counts, strict=True)
+    }
+
+
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(rows=ROWS, ordered=st.booleans())
+def test_classes_and_spreads_are_what_plain_python_counts(duckdb, rows, ordered):
+    found = classes_of(table(rows, duckdb), sensitive=["illness", "paid", "age"], ordered=ordered)
+    keys = [tuple(row.values()) for row in found.labels.to_pylist()]
+    assert dict(zip(keys, found.sizes.tolist(), strict=True)) == Counter(row[:3] for row in rows)
+    for name, place in (("illness", 3), ("paid", 4), ("age", 0)):
+        assert counted(found, name) == Counter((row[:3], row[place]) for row in rows)
+        spread = found.spread(name)
+        assert np.lexsort((spread.codes, spread.classes)).tolist() == list(range(len(spread.codes)))
+        assert spread.domain.to_pylist() == sorted({row[place] for row in rows}, key=lambda v: (v is None, v))
+    alone = classes_of(table(rows, duckdb), ordered=ordered)
+    assert sorted(alone.sizes) == sorted(found.sizes)
+    if ordered:
+        assert keys == sorted(keys, key=lambda key: [(value is None, value) for value in key])
+        assert [tuple(row.values()) for row in alone.labels.to_pylist()] == keys
+
+
+def test_more_combinations_than_numbers(monkeypatch):
+    monkeypatch.setattr(module, "_MOST", 10)
+    rows = [(1, "a", True, "x", 0.5), (2, "b", False, "y", 0.5), (1, "a", True, "y", 0.5), (2, None, True, "x", None)]
+    found = classes_of(table(rows), sensitive=["illness"])
+    assert found.sizes.tolist() == [2, 1, 1]
+    assert found.labels.column("city").to_pylist() == ["a", "b", None]
+
+
+def test_the_order_of_values_is_the_declared_one():
+    values = pa.array(["new", "low", None, "high", "mid", "low"])
+    listed = Column("x", Kind.TEXT, categories=("low", "mid", "high"))
+    assert domain_of(listed, values).to_pylist() == ["low", "mid", "high", "new", None]
+    by_hierarchy = Column("x", Kind.TEXT, hierarchy=Ordered(["low", "mid", "high"], [2]))
+    assert domain_of(by_hierarchy, values).to_pylist() == ["low", "mid", "high", "new", None]
+    assert domain_of(Column("x", Kind.TEXT), values).to_pylist() == ["high", "low", "mid", "new", None]
+
+
+def test_a_person_with_several_rows_is_refused():
+    card = Card("visits", (Column("who", Kind.INTEGER), Column("age", Kind.INTEGER, Role.QUASI)), unit="who")
+    visits = read(pa.table({"who": [1, 1, 2], "age": [3, 3, 4]}), card)
+    with pytest.raises(BadInput, match="3 rows of 2 whos"):
+        classes_of(visits)
+    with pytest.raises(NotFound, match="no quasi-identifier"):
+        classes_of(read(pa.table({"who": [1]}), Card("x", (Column("who", Kind.INTEGER),))))
+
+
+PEOPLE = [(age, city, True, None, None) for age in (21, 24, 33) for city in ("a", "b") for _ in range(3)]
+SAMPLE = [(21, "a", True, "x", 0.5), (24, "a", True, "y", 0.5), (33, "b", True, "x", 0.5)]
+
+
+def test_a_population_is_counted_in_the_same_classes():
+    found = classes_of(table(SAMPLE), population=table(PEOPLE))
+    assert found.people().tolist() == [3, 3, 3]
+    assert found.outside == 9
+    left = found.keeping(np.array([True, False, True]))
+    assert (left.people().tolist(), left.outside) == ([3, 3], 12)
+
+
+def test_a_population_is_made_coarser_with_the_table():
+    levels = {"age": 1}
+    coarse = table(SAMPLE).generalize(levels)
+    found = classes_of(coarse, population=table(PEOPLE), levels=levels)
+    assert found.people().tolist() == [6, 3]
+    assert check_all(coarse, [KMap(3, table(PEOPLE))], levels=levels)[0].figure == 3
+    with pytest.raises(BadInput, match="age is text in people and integer in the population"):
+        classes_of(coarse, population=table(PEOPLE))
+
+
+def test_who_is_in_the_table_is_in_the_population():
+    with pytest.raises(DataError, match=r"fewer people than people in 1 of 3 classes, such as age = 33, city = b"):
+        classes_of(table(SAMPLE), population=table(PEOPLE[:-3]))
+
+
+def test_a_population_that_was_forgotten_is_asked_for():
+    found = classes_of(table(SAMPLE))
+    with pytest.raises(BadInput, match="without the population"):
+        KMap(2, table(PEOPLE)).verdict(found)
+    with pytest.raises(BadInput, match="without 'illness'"):
+        found.spread("illness")
+
+
+def test_people_in_no_class_are_surely_absent():
+    low = DeltaPresence("0.1", 1, table(PEOPLE))
+    assert low.check(table(SAMPLE)).exposed == 3
+    assert "9 surely absent" in low.check(table(SAMPLE)).meaning
+    assert DeltaPresence(0, "1/3", table(PEOPLE)).check(table(SAMPLE)).holds
+    assert not DeltaPresence(0, "0.33", table(PEOPLE)).check(table(SAMPLE)).holds
+
+
+def test_the_verdict_is_the_same_on_every_engine(engine):
+    rows = [
+        (21, "a", True, "x", 0.5),
+        (21, "a", True, "y", None),
+        (24, None, None, "x", 0.5),
+        (24, None, None, "x", 1.5),
+    ]
+    engine.load("models_people", arrow(rows))
+    columns = [sql.column(column.name) for column in CARD.columns]
+    there = Table(CARD, engine, exp.select(*columns).from_(sql.table("models_people")))
+    k, diverse, close, mapped = check(
+        there, KAnonymity(2), LDiversity(2, "illness"), TCloseness("0.3", "paid"), KMap(3, there)
+    )
+    assert (k.holds, k.figure, k.worst) == (True, 2, {"age": 21, "city": "a", "n": True})
+    assert (diverse.holds, diverse.figure, diverse.worst) == (False, 1, {"age": 24, "city": None, "n": None})
+    assert close.figure == pytest.approx(0.125)  # NULL ranks after 1.5: of (0.5, NULL) a quarter is moved by one of two
+    assert (mapped.holds, mapped.exposed) == (False, 4)

@@ -1,0 +1,134 @@
+"""Estimators of uniqueness against their definitions, computed in other ways, and against a known population."""
+
+import math
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+from scipy.special import gammaln
+from scipy.special import psi as scipy_digamma
+from scipy.stats import hypergeom
+from tests.models import plain
+
+from discreet.errors import BadInput
+from discreet.models.estimators import (
+    _classes_of_population,
+    _shape,
+    dankar,
+    digamma,
+    pitman,
+    slide_negative_binomial,
+    zayatz,
+)
+from discreet.models.uniqueness import PopulationUniqueness
+
+SAMPLES = [  # how many classes there are of each size, and people
+    ({1: 30, 2: 12, 3: 7, 5: 4, 12: 2}, 1_000),
+    ({1: 500, 2: 100, 3: 40, 10: 20, 100: 3}, 50_000),
+    ({1: 5, 2: 3, 40: 2}, 400),
+    ({1: 200, 2: 3}, 5_000),
+    ({1: 2, 2: 2, 3: 3, 7: 9}, 120),
+]
+
+
+@pytest.mark.parametrize("x", [1e-6, 0.3, 1, 2.5, 9.99, 10, 123.4, 1e9])
+def test_digamma(x):
+    assert digamma(x) == pytest.approx(scipy_digamma(x), rel=1e-11, abs=1e-11)
+
+
+@pytest.mark.parametrize(("sizes", "people"), SAMPLES)
+def test_pitman_is_at_the_top_of_the_likelihood(sizes, people):
+    rows, classes = sum(s * m for s, m in sizes.items()), sum(sizes.values())
+
+    def unlikely(parameters):
+        theta, alpha = parameters
+        if not 0 < alpha < 1 or theta <= -alpha:
+            return math.inf
+        steps = np.arange(1, classes)
+        found = np.log(theta + steps * alpha).sum() - (gammaln(theta + rows) - gammaln(theta + 1))
+        return -found - sum(m * (gammaln(s - alpha) - gammaln(1 - alpha)) for s, m in sizes.items())
+
+    starts = [(theta, alpha) for theta in (0.5, 10, 200) for alpha in (0.05, 0.4, 0.8)]
+    options = {"xatol": 1e-9, "fatol": 1e-11, "maxiter": 4000, "maxfev": 4000}
+    best = min(
+        (minimize(unlikely, start, method="Nelder-Mead", options=options) for start in starts), key=lambda r: r.fun
+    )
+    theta, alpha = best.x
+    steps = np.arange(people - 1)
+    expected = people * math.exp(np.log(theta + alpha + steps).sum() - np.log(theta + 1 + steps).sum())
+    assert pitman(sizes, people) == pytest.approx(expected, rel=1e-3)
+
+
+@pytest.mark.parametrize(("sizes", "people"), SAMPLES)
+def test_zayatz_is_bayes_rule(sizes, people):
+    rows, classes = sum(s * m for s, m in sizes.items()), sum(sizes.values())
+    chance = {size: hypergeom(people, size, rows).pmf(1) for size in sizes}
+    alone = sizes[1] / classes * chance[1] / sum(m / classes * chance[s] for s, m in sizes.items())
+    assert zayatz(sizes, people) == pytest.approx(sizes[1] * alone * people / rows)
+
+
+@pytest.mark.parametrize(("sizes", "people"), SAMPLES[:2])
+def test_the_negative_binomial_law_expects_the_uniques_and_pairs_there_are(sizes, people):
+    drawn = sum(s * m for s, m in sizes.items()) / people
+    classes = _classes_of_population(sizes, drawn)
+    found = slide_negative_binomial(sizes, people)
+    lows = np.linspace(0.001, 0.999, 4000)
+    near = [(abs(classes * b ** _shape(b, drawn, sizes[2] / sizes[1]) - found), b) for b in lows]
+    b = min(near)[1]
+    a = _shape(b, drawn, sizes[2] / sizes[1])
+    more = np.arange(20_000)  # members of a class beside the first
+    chance = np.exp(gammaln(a + more) - gammaln(a) - gammaln(more + 1) + a * math.log(b) + more * math.log(1 - b))
+    size = more + 1
+    for wanted in (1, 2):
+        seen = np.exp(gammaln(size + 1) - gammaln(wanted + 1) - gammaln(np.maximum(size - wanted + 1, 1)))
+        seen = np.where(size >= wanted, seen * drawn**wanted * (1 - drawn) ** np.maximum(size - wanted, 0), 0)
+        assert classes * (chance * seen).sum() == pytest.approx(sizes[wanted], rel=0.02)
+
+
+def test_a_known_population_is_estimated_well():
+    draw = np.random.default_rng(5)
+    theta, alpha, people = 200.0, 0.5, 20_000
+    sizes, classes = np.zeros(people), 0
+    for person in range(people):  # Pitman's own process
+        if draw.random() < (theta + alpha * classes) / (theta + person):
+            sizes[classes], classes = 1, classes + 1
+        else:
+            weights = np.cumsum(sizes[:classes] - alpha)
+            sizes[np.searchsorted(weights, draw.random() * weights[-1])] += 1
+    everybody = np.repeat(np.arange(classes), sizes[:classes].astype(int))
+
+    def sample(rows):
+        counts = np.bincount(draw.choice(everybody, rows, replace=False))
+        return dict(zip(*(part.tolist() for part in np.unique(counts[counts > 0], return_counts=True)), strict=True))
+
+    assert pitman(sample(people // 4), people) == pytest.approx((sizes == 1).sum(), rel=0.2)
+    small = sample(people // 10)
+    assert dankar(small, people) == pitman(small, people)
+
+
+def test_the_rule_chooses_by_the_size_of_the_sample():
+    large, people = SAMPLES[4]
+    assert dankar(large, people) == min(zayatz(large, people), slide_negative_binomial(large, people))
+    assert dankar({1: 9, 5: 1}, 40) == zayatz({1: 9, 5: 1}, 40)  # no pairs: no negative binomial law
+
+
+@pytest.mark.parametrize("estimate", [pitman, zayatz, slide_negative_binomial, dankar])
+def test_the_ends(estimate):
+    assert estimate({2: 4}, 100) == 0
+    assert estimate({1: 3, 2: 2}, 7) == pytest.approx(3)  # the sample is the population
+    assert math.isnan(estimate({1: 4}, 4000)) or estimate({1: 4}, 4000) == pytest.approx(4000)
+
+
+def test_the_model_bounds_the_share_of_unique_people_and_names_rows_to_suppress():
+    rows = [(place, "a") for place in range(6)] + [(7, "a")] * 4 + [(8, "a")] * 2
+    classes = plain.made(rows)
+    model = PopulationUniqueness("0.1", 30, "zayatz")
+    assert model.figure(classes) == pytest.approx(zayatz({1: 6, 2: 1, 4: 1}, 30) / 30)
+    gone = model.breaking(classes)
+    assert set(classes.sizes[gone].tolist()) == {1}
+    assert model.figure(classes.keeping(~gone)) <= 0.1
+    one_less = gone.copy()
+    one_less[np.flatnonzero(gone)[0]] = False
+    assert model.figure(classes.keeping(~one_less)) > 0.1
+    with pytest.raises(BadInput, match="no sample of 12 rows"):
+        PopulationUniqueness("0.1", 11).verdict(classes)

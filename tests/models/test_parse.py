@@ -1,0 +1,104 @@
+"""Models as people write them."""
+
+import pytest
+
+from discreet.core.card import Card, Column, Role
+from discreet.core.kind import Kind
+from discreet.errors import BadInput, NotFound
+from discreet.models.closeness import TCloseness
+from discreet.models.crowd import KAnonymity, KMap
+from discreet.models.diversity import AlphaK, EntropyLDiversity, LDiversity, PSensitivity, RecursiveLDiversity
+from discreet.models.likeness import BetaLikeness, DeltaDisclosure
+from discreet.models.parse import FORMS, parse
+from discreet.models.presence import DeltaPresence
+from discreet.models.risk import AverageRisk, JournalistRisk, MarketerRisk, ProsecutorRisk
+from discreet.models.uniqueness import PopulationUniqueness
+
+CARD = Card(
+    "people",
+    (
+        Column("age", Kind.INTEGER, Role.QUASI),
+        Column("disease", Kind.TEXT, Role.SENSITIVE),
+        Column("born in", Kind.TEXT, Role.OTHER),
+    ),
+)
+WRITTEN = {
+    "k=5": KAnonymity(5),
+    " K = 5 ": KAnonymity(5),
+    "l=3 on disease": LDiversity(3, "disease"),
+    "l=3": LDiversity(3, "disease"),
+    "distinct l=3 on 'born in'": LDiversity(3, "born in"),
+    "entropy l=2.5 on disease": EntropyLDiversity("2.5", "disease"),
+    "recursive c=2 l=3 on disease": RecursiveLDiversity(2, 3, "disease"),
+    "t=0.2 on disease": TCloseness("0.2", "disease"),
+    "t=20% on born in": TCloseness("0.2", "born in"),
+    "ordered t=1/3 on disease": TCloseness("1/3", "disease", "ordered"),
+    "alpha=0.5 k=5 on disease": AlphaK("0.5", 5, "disease"),
+    "p=2 k=5 on disease": PSensitivity(2, 5, "disease"),
+    "beta=1 on disease": BetaLikeness(1, "disease"),
+    "enhanced beta=1": BetaLikeness(1, "disease", enhanced=True),
+    "delta=1.5 on disease": DeltaDisclosure("1.5", "disease"),
+    "risk=0.2": ProsecutorRisk("0.2"),
+    "average risk=5%": AverageRisk("0.05"),
+    "marketer risk=0.05": MarketerRisk("0.05"),
+    "unique=0.01 of 1,000,000": PopulationUniqueness("0.01", 1_000_000),
+    "unique=0.01 of 1000 by Pitman": PopulationUniqueness("0.01", 1000, "pitman"),
+}
+
+
+@pytest.mark.parametrize("text", WRITTEN)
+def test_what_is_written_is_what_is_meant(text):
+    assert parse(text, CARD) == WRITTEN[text]
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    {
+        "presence=0.1..0.7 in people of town.csv": DeltaPresence,
+        "k-map=5 in people of town.csv": KMap,
+        "risk=0.2 in people of town.csv": JournalistRisk,
+        "average risk=0.2 in people of town.csv": AverageRisk,
+        "marketer risk=0.2 in people of town.csv": MarketerRisk,
+    }.items(),
+)
+def test_a_population_is_opened_with_the_quasi_identifiers_of_the_card(text, kind, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "people of town.csv").write_text("age\n30\n40\n")
+    found = parse(text, CARD)
+    assert isinstance(found, kind)
+    assert found.reference.card.name == "people of town"
+    assert found.reference.count() == 2
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    {
+        "x=5": "no privacy model",
+        "": "no privacy model",
+        "k=5 on disease": "no privacy model",
+        "k=five": "k must be a whole number",
+        "k=0": "whole number from 1 on",
+        "l=2.5 on disease": "l must be a whole number",
+        "t=2 on disease": "between 0 and 1",
+        "t=x on disease": "t must be a number",
+        "unique=0.1 of 100 by guess": "no estimator",
+    }.items(),
+)
+def test_what_cannot_be_meant_is_refused(text, said):
+    with pytest.raises(BadInput, match=said):
+        parse(text, CARD)
+
+
+def test_the_error_lists_what_is_known():
+    with pytest.raises(BadInput) as error:
+        parse("privacy", CARD)
+    assert all(form.example in error.value.hint for form in FORMS)
+
+
+def test_columns_and_files_that_are_not_there():
+    with pytest.raises(NotFound, match="no column 'illness'"):
+        parse("l=3 on illness", CARD)
+    with pytest.raises(NotFound):
+        parse("k-map=3 in nowhere.csv", CARD)
+    with pytest.raises(BadInput, match="declares no sensitive column"):
+        parse("l=3", Card("x", CARD.columns[:1]))
