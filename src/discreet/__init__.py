@@ -16,6 +16,10 @@ from discreet._version import __version__
 
 if TYPE_CHECKING:
     from discreet import errors, samples
+    from discreet.ask.bounds import Bounds
+    from discreet.ask.continual import SquareRootCounter, TreeCounter
+    from discreet.ask.distribution import Distribution
+    from discreet.ask.margins import Marginals
     from discreet.core import hierarchy
     from discreet.core.card import Card, Column, Role
     from discreet.core.cardfile import dump_cards, load_card, load_cards
@@ -23,6 +27,7 @@ if TYPE_CHECKING:
     from discreet.core.draft import Draft
     from discreet.core.kind import Kind
     from discreet.core.loss import Approximate, Concentrated, Pure, Renyi
+    from discreet.core.method import Method
     from discreet.core.picture import Picture
     from discreet.core.recipe import Recipe
     from discreet.core.release import Receipt, Release
@@ -34,14 +39,37 @@ if TYPE_CHECKING:
     from discreet.engines.postgres import Postgres
     from discreet.engines.read import draft, read
     from discreet.engines.spark import Spark
+    from discreet.models.check import Verdicts, check
+    from discreet.models.closeness import TCloseness
+    from discreet.models.crowd import KAnonymity, KMap
+    from discreet.models.diversity import AlphaK, EntropyLDiversity, LDiversity, PSensitivity, RecursiveLDiversity
+    from discreet.models.likeness import BetaLikeness, DeltaDisclosure
+    from discreet.models.model import Model, Verdict
+    from discreet.models.presence import DeltaPresence
+    from discreet.models.risk import AverageRisk, JournalistRisk, MarketerRisk, ProsecutorRisk
+    from discreet.models.uniqueness import PopulationUniqueness
+    from discreet.publish.advice import Advice, advise
+    from discreet.publish.cells import SuppressCells
+    from discreet.publish.dummies import AddDummies
+    from discreet.publish.generalize import Generalize
+    from discreet.publish.local import LocalRecode
+    from discreet.publish.mondrian import Mondrian
+    from discreet.publish.publish import publish
+    from discreet.publish.safepub import SafePub
+    from discreet.utility import quality
 
 _HOMES = {
+    "ask.bounds": ("Bounds",),
+    "ask.continual": ("SquareRootCounter", "TreeCounter"),
+    "ask.distribution": ("Distribution",),
+    "ask.margins": ("Marginals",),
     "core.card": ("Card", "Column", "Role"),
     "core.cardfile": ("dump_cards", "load_card", "load_cards"),
     "core.describe": ("Description", "describe"),
     "core.draft": ("Draft",),
     "core.kind": ("Kind",),
     "core.loss": ("Approximate", "Concentrated", "Pure", "Renyi"),
+    "core.method": ("Method",),
     "core.picture": ("Picture",),
     "core.recipe": ("Recipe",),
     "core.release": ("Receipt", "Release"),
@@ -53,36 +81,87 @@ _HOMES = {
     "engines.postgres": ("Postgres",),
     "engines.read": ("draft", "read"),
     "engines.spark": ("Spark",),
+    "models.check": ("Verdicts", "check"),
+    "models.closeness": ("TCloseness",),
+    "models.crowd": ("KAnonymity", "KMap"),
+    "models.diversity": ("AlphaK", "EntropyLDiversity", "LDiversity", "PSensitivity", "RecursiveLDiversity"),
+    "models.likeness": ("BetaLikeness", "DeltaDisclosure"),
+    "models.model": ("Model", "Verdict"),
+    "models.presence": ("DeltaPresence",),
+    "models.risk": ("AverageRisk", "JournalistRisk", "MarketerRisk", "ProsecutorRisk"),
+    "models.uniqueness": ("PopulationUniqueness",),
+    "publish.advice": ("Advice", "advise"),
+    "publish.cells": ("SuppressCells",),
+    "publish.dummies": ("AddDummies",),
+    "publish.generalize": ("Generalize",),
+    "publish.local": ("LocalRecode",),
+    "publish.mondrian": ("Mondrian",),
+    "publish.publish": ("publish",),
+    "publish.safepub": ("SafePub",),
 }
 _HOME = {name: home for home, names in _HOMES.items() for name in names}
-_ROOMS = {"errors": "errors", "hierarchy": "core.hierarchy", "samples": "samples"}
+_ROOMS = {"errors": "errors", "hierarchy": "core.hierarchy", "quality": "utility.quality", "samples": "samples"}
 
 __all__ = [
+    "AddDummies",
+    "Advice",
+    "AlphaK",
     "Approximate",
+    "AverageRisk",
+    "BetaLikeness",
+    "Bounds",
     "Card",
     "Claim",
     "Column",
     "Concentrated",
     "Curator",
+    "DeltaDisclosure",
+    "DeltaPresence",
     "Description",
+    "Distribution",
     "Draft",
     "DuckDB",
+    "EntropyLDiversity",
     "Evidence",
+    "Generalize",
+    "JournalistRisk",
+    "KAnonymity",
+    "KMap",
     "Kind",
+    "LDiversity",
+    "LocalRecode",
+    "Marginals",
+    "MarketerRisk",
+    "Method",
+    "Model",
+    "Mondrian",
+    "PSensitivity",
     "Picture",
+    "PopulationUniqueness",
     "Postgres",
+    "ProsecutorRisk",
     "Pure",
     "Receipt",
     "Recipe",
+    "RecursiveLDiversity",
     "Release",
     "Renyi",
     "Role",
+    "SafePub",
     "Secrecy",
     "Spark",
+    "SquareRootCounter",
     "Statement",
+    "SuppressCells",
+    "TCloseness",
     "Table",
+    "TreeCounter",
+    "Verdict",
+    "Verdicts",
     "Violation",
     "__version__",
+    "advise",
+    "check",
     "describe",
     "draft",
     "dump_cards",
@@ -91,6 +170,8 @@ __all__ = [
     "load_card",
     "load_cards",
     "parallel",
+    "publish",
+    "quality",
     "read",
     "require_valid",
     "samples",

@@ -1,0 +1,277 @@
+"""`discreet publish`: give a file away so that nobody in it can be singled out."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from discreet.cli.output import CardFile, CardTable, Json, Source, bold, console, grid, percent, print_json, tracking
+from discreet.errors import BadInput
+
+if TYPE_CHECKING:
+    from discreet.core.release import Release
+    from discreet.core.table import Table
+    from discreet.publish.advice import Advice
+    from discreet.publish.given import Earlier
+    from discreet.publish.recoding import Recoder
+    from discreet.utility.quality import Quality
+
+_METHODS = {
+    "generalize": ("--level", "--quality", "--suppress", "--time-limit"),
+    "local": ("--quality", "--suppress", "--time-limit"),
+    "mondrian": (),
+    "suppress-cells": ("--suppress", "--time-limit", "--weight"),
+    "dummies": ("--level",),
+}
+"""Each method and the options that mean something to it."""
+_QUALITIES = ("granularity", "geometric", "precision", "entropy", "discernibility", "class-size", "classification on …")
+_LISTED = 8
+
+
+def publish(
+    source: Source,
+    card: CardFile = None,
+    table: CardTable = None,
+    *,
+    model: Annotated[
+        list[str] | None,
+        typer.Option("--model", "-m", help='What must hold: "k=5", "l=3 on disease", "t=0.2 on disease", …'),
+    ] = None,
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="Write the release to this new folder.")] = None,
+    suppress: Annotated[
+        str | None, typer.Option("--suppress", help="Leave out at most this share of the rows, such as 5%.")
+    ] = None,
+    method: Annotated[str, typer.Option("--method", help=f"How to get there: {', '.join(_METHODS)}.")] = "generalize",
+    quality: Annotated[
+        str, typer.Option("--quality", help=f"What is to suffer least: {', '.join(_QUALITIES)}.")
+    ] = "granularity",
+    level: Annotated[
+        list[str] | None, typer.Option("--level", help="Levels a column may have: age=2 or age=1..3.")
+    ] = None,
+    weight: Annotated[
+        list[str] | None, typer.Option("--weight", help="With suppress-cells: how much a column counts, age=2.")
+    ] = None,
+    time_limit: Annotated[
+        float | None, typer.Option("--time-limit", min=0.0, help="Seconds to search; the best so far is taken.")
+    ] = None,
+    given: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--given",
+            help="An earlier release of the same people, and what was kept of it, if anything was.",
+            metavar="RELEASE[=KEY]",
+        ),
+    ] = None,
+    keep: Annotated[
+        Path | None,
+        typer.Option("--keep", help="Keep what became of whom in this file, for --given. It must never leave."),
+    ] = None,
+    csv: Annotated[bool, typer.Option("--csv", help="Also write the rows as CSV.")] = False,
+    advise: Annotated[
+        bool, typer.Option("--advise", help="Publish nothing: say which columns tell people apart, and what it costs.")
+    ] = False,
+    as_json: Json = False,
+) -> None:
+    """Publish a table so that privacy models hold for it, at the least loss.
+
+    \b
+    Examples:
+      discreet publish patients.parquet --card patients.toml --model k=5 --suppress 5% -o release
+      discreet publish patients.parquet --card patients.toml --model k=5 --model "t=0.2 on disease" -o release
+      discreet publish patients.parquet --card patients.toml --advise
+
+    The folder holds the rows, what is promised, how they were made, and a report that opens offline. Every model is
+    checked again on what is written; if one does not hold, nothing is.
+    """
+    from discreet.engines.read import read
+    from discreet.models.parse import parse
+    from discreet.publish.advice import advise as look
+    from discreet.publish.publish import publish as make
+
+    if card is None:
+        raise BadInput("A table is published by its card: add --card CARD.", hint="Draft one: discreet card draft …")
+    opened = read(source, card, table=table)
+    models = [parse(text, opened.card) for text in model or ()]
+    share = share_of(suppress or ("5%" if advise else "0"))
+    if advise:
+        with tracking("Looking") as at:
+            found = look(opened, models or None, suppress=share, progress=lambda done, what: at(what, done))
+        _print_advice(found, as_json)
+        return
+    if not models:
+        raise BadInput("Say what must hold: add --model.", hint='Such as --model k=5 or --model "l=3 on disease".')
+    if output is None:
+        raise BadInput("Say where to write the release: add --output FOLDER.")
+    wish = _Wish(share, quality, _levels(level or ()), _weights(weight or ()), time_limit)
+    chosen = _method(method, opened, wish)
+    with tracking("Publishing") as at:
+        release = make(
+            opened,
+            chosen,
+            models,
+            given=[_earlier(one) for one in given or ()],
+            to=output,
+            csv=csv,
+            keep=keep,
+            progress=lambda done, what: at(what, done),
+        )
+    _print(release, output, as_json)
+
+
+def share_of(text: str) -> Fraction:
+    """A share as people write it: 5%, 0.05 or 1/20."""
+    from discreet.core.exact import exact
+
+    written = text.strip()
+    share = exact(written.removesuffix("%"), "--suppress") / (100 if written.endswith("%") else 1)
+    if share > 1:
+        raise BadInput(f"{text} is more than all rows.", hint="Write --suppress 5% or --suppress 0.05.")
+    return share
+
+
+@dataclass(frozen=True)
+class _Wish:
+    """What was said about the way to get there."""
+
+    share: Fraction
+    quality: str
+    levels: Mapping[str, tuple[int, int]]
+    weights: Mapping[str, str]
+    time_limit: float | None
+
+
+def _method(name: str, table: Table, wish: _Wish) -> Recoder:
+    from discreet.publish.cells import SuppressCells
+    from discreet.publish.dummies import AddDummies
+    from discreet.publish.generalize import Generalize
+    from discreet.publish.local import LocalRecode
+    from discreet.publish.mondrian import Mondrian
+
+    given = {
+        "--level": bool(wish.levels),
+        "--quality": wish.quality != "granularity",
+        "--suppress": wish.share > 0,
+        "--time-limit": wish.time_limit is not None,
+        "--weight": bool(wish.weights),
+    }
+    if name not in _METHODS:
+        raise BadInput(f"There is no method {name!r}.", hint=f"Known are {', '.join(_METHODS)}.")
+    for option, said in given.items():
+        if said and option not in _METHODS[name]:
+            raise BadInput(f"{option} means nothing to --method {name}.", hint="Leave it out.")
+    measure = _quality(wish.quality, table)
+    if name == "generalize":
+        return Generalize(wish.share, measure, wish.levels, wish.time_limit)
+    if name == "local":
+        return LocalRecode(wish.share, measure, time_limit=wish.time_limit)  # type: ignore[arg-type]  # it says so
+    if name == "mondrian":
+        return Mondrian()
+    if name == "suppress-cells":
+        return SuppressCells(wish.weights, wish.share, time_limit=wish.time_limit)
+    return AddDummies({column: _one_level(column, *ends) for column, ends in wish.levels.items()})
+
+
+def _one_level(column: str, low: int, high: int) -> int:
+    if low != high:
+        raise BadInput(f"Dummies are added at one level of {column}.", hint=f"Write --level {column}={low}.")
+    return low
+
+
+def _earlier(text: str) -> Earlier:
+    """A folder, or a folder and the file in which something was kept."""
+    from discreet.core.release import Release
+
+    folder, _, key = text.partition("=") if not Path(text).is_dir() else (text, "", "")
+    release = Release.load(folder)
+    return (release, Path(key)) if key else release
+
+
+def _quality(text: str, table: Table) -> Quality:
+    from discreet.utility.quality import Classification, ClassSize, Discernibility, Entropy, Granularity, Precision
+
+    if text.startswith("classification on "):
+        return Classification(table.card[text.removeprefix("classification on ").strip()].name)
+    known: dict[str, Quality] = {
+        "granularity": Granularity(),
+        "geometric": Granularity("geometric"),
+        "precision": Precision(),
+        "entropy": Entropy(),
+        "discernibility": Discernibility(),
+        "class-size": ClassSize(),
+    }
+    if text not in known:
+        raise BadInput(f"There is no quality {text!r}.", hint=f"Known are {', '.join(_QUALITIES)}.")
+    return known[text]
+
+
+def _levels(said: Sequence[str]) -> dict[str, tuple[int, int]]:
+    """``age=1..3`` and ``sex=0``: the finest and the coarsest level of each column."""
+    found = {}
+    for text in said:
+        match = re.fullmatch(r"(.+)=\s*(\d+)(?:\s*\.\.\s*(\d+))?\s*", text)
+        if not match:
+            raise BadInput(f"{text!r} names no levels.", hint="Write --level age=2 or --level age=1..3.")
+        found[match[1].strip()] = (int(match[2]), int(match[3] or match[2]))
+    return found
+
+
+def _weights(said: Sequence[str]) -> dict[str, str]:
+    """``age=2``: how much a cell of a column counts."""
+    found = dict(text.rpartition("=")[::2] for text in said)
+    if "" in found:
+        raise BadInput("A weight is given as COLUMN=NUMBER.", hint="Such as --weight age=2.")
+    return found
+
+
+def _print(release: Release[Any], folder: Path, as_json: bool) -> None:
+    made = release.recipe.parameters
+    if as_json:
+        said = {"statement": release.statement.to_dict(), "recipe": release.recipe.to_dict()}
+        print_json({"release": str(folder), **said})
+        return
+    out = console()
+    out.print(bold(release.title), f"in {folder}")
+    out.print(str(release.statement))
+    out.print(
+        f"\n{made['released']:,} of {made['rows']:,} rows, {percent(made['suppressed'], made['rows'])} suppressed; "
+        f"{made['classes']:,} classes, the smallest has {made['smallest_class']:,} rows."
+    )
+    listing = grid("column", *(["#level"] if "levels" in made else []), "#lost", "")
+    for name, lost in made["lost"].items():
+        level = [str(made["levels"][name])] if "levels" in made else []
+        listing.add_row(name, *level, percent(lost, 1), "█" * round(12 * lost))
+    out.print(listing)
+    out.print(*release.recipe.steps, sep="\n")
+    out.print(f"The report: {folder / 'report.html'}")
+
+
+def _print_advice(found: Advice, as_json: bool) -> None:
+    if as_json:
+        shown = asdict(found) | {"undeclared": found.undeclared, "destroys": found.destroys, "advice": str(found)}
+        for one in (*shown["alone"], *shown["pairs"]):
+            one["roles"] = [role.value for role in one["roles"]]
+        print_json(shown)
+        return
+    out = console()
+    for title, listed in (("Columns", found.alone), ("Pairs", found.pairs[:_LISTED])):
+        listing = grid(
+            "columns", "role", "#distinct", "#tell apart", "#unique", title=f"{title} that tell people apart"
+        )
+        for one in listed:
+            roles = ", ".join(dict.fromkeys(role.value for role in one.roles))
+            figures = percent(one.distinction, 1), f"{100 * one.separation:.3f} %", percent(one.unique, 1)
+            listing.add_row(" × ".join(one.columns), roles, *figures)
+        out.print(listing)
+    listing = grid("quasi-identifiers kept", "#unique", "#lost at best", "#suppressed", title="What anonymity costs")
+    for cost in found.costs:
+        lost = "no way" if cost.loss is None else percent(cost.loss, 1)
+        name = f"{len(cost.columns)}. {'and ' * (len(cost.columns) > 1)}{cost.columns[-1]}"
+        listing.add_row(name, percent(cost.unique, 1), lost, percent(cost.suppressed, 1))
+    out.print(listing)
+    out.print(str(found))

@@ -1,0 +1,153 @@
+"""Full-domain generalisation: every value of a column at one level of its hierarchy, some rows suppressed, at the
+least loss there is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from math import isfinite
+from typing import TypeAlias
+
+import numpy as np
+
+from discreet.core.exact import Number, exact
+from discreet.core.table import Table
+from discreet.errors import BadInput, NoPromise, NotFound
+from discreet.models.model import Model, population_of
+from discreet.publish.lattice import Found, Search
+from discreet.publish.recoding import Progress, Recoding, allowed
+from discreet.publish.rules import Rules
+from discreet.publish.score import Score, score_of
+from discreet.publish.space import Space
+from discreet.publish.tuples import Tuples, tuples_of
+from discreet.utility.quality import Granularity, Quality, figures
+
+Levels: TypeAlias = int | range | tuple[int, int]
+"""One level, or from one to another: ``range(1, 4)`` and ``(1, 3)`` are the same three."""
+
+
+@dataclass(frozen=True)
+class Generalize:
+    """Generalise whole columns and suppress whole rows, so that all models hold and least is lost.
+
+    Of all combinations of levels the best is found, and that is proved, for any models: not only for those that a
+    coarser level can never break. Classes that break a model are suppressed, at most a share ``suppress`` of the rows.
+    ``levels`` limits the levels of some columns. With a ``time_limit`` in seconds the best found until then is taken;
+    what could still be gained at most is stated. That is also done in lattices of more than ten million combinations,
+    if the search is long. A recoding that would suppress all rows is none.
+    """
+
+    suppress: Number = 0
+    quality: Quality = field(default_factory=Granularity)
+    levels: Mapping[str, Levels] = field(default_factory=dict)
+    time_limit: float | None = None
+
+    def __post_init__(self) -> None:
+        allowed(self.suppress, 0)
+
+    def recode(self, table: Table, require: Sequence[Model], progress: Progress | None = None) -> Recoding:
+        """The levels at which all models hold and least is lost; an error if there are none."""
+        sensitive = {*self.quality.sensitive, *(name for model in require for name in model.sensitive)}
+        return self.search(tuples_of(table, sorted(sensitive), population_of(require)), require, progress)
+
+    def search(self, tuples: Tuples, require: Sequence[Model], progress: Progress | None = None) -> Recoding:
+        """The same for the tuples of a table: rows are not needed."""
+        space = Space(tuples, self._limits(tuples))
+        limit = min(allowed(self.suppress, tuples.rows), max(tuples.rows - 1, 0))
+        rules = Rules(require, limit, self.quality.sensitive)
+        score = score_of(space, self.quality, rules.smallest)
+        search = Search(space, rules, score, limit)
+        found = search.run(self.time_limit, progress)
+        if found is None:
+            raise self._refusal(tuples, require, late=isfinite(search.bound))
+        return self._result(space, rules, score, found, search.tried)
+
+    def _limits(self, tuples: Tuples) -> dict[str, range]:
+        heights = dict(zip(tuples.names, tuples.heights, strict=True))
+        found = {}
+        for name, given in self.levels.items():
+            if name not in heights:
+                raise NotFound(f"{name!r} is no quasi-identifier; these are {', '.join(heights)}.")
+            levels = _span(given)
+            if levels is None or not levels or not 0 <= levels[0] <= levels[-1] <= heights[name]:
+                raise BadInput(
+                    f"The levels of {name!r} go from 0 to {heights[name]}, got {given!r}.",
+                    hint=f"Give one level, or two: the finest and the coarsest, such as (0, {heights[name]}).",
+                )
+            found[name] = levels
+        return found
+
+    def _result(self, space: Space, rules: Rules, score: Score, found: Found, tried: int) -> Recoding:
+        tuples, levels = space.tuples, space.levels(found.node)
+        groups = tuples.groups(levels)
+        classes = tuples.classes(groups)
+        kept = rules.settled(classes)
+        gone = ~kept & (classes.sizes > 0)
+        suppressed = int(classes.sizes[gone].sum())
+        first = np.unique(groups, return_index=True)[1]
+        chosen = dict(zip(tuples.names, levels, strict=True))
+        loss, bound = score.loss(found.score), score.loss(min(found.bound, found.score))
+        return Recoding(
+            levels=chosen,
+            dropped=tuples.labels(first[gone], levels) if gone.any() else None,
+            mapping=None,
+            suppressed=suppressed,
+            loss=loss,
+            quality=figures(tuples, np.asarray(levels), groups, kept),
+            parameters=self._parameters(tuples),
+            steps=(
+                f"Of {space.nodes:,} combinations of levels, the one that loses least by {self.quality} was searched for: "
+                f"{tried:,} were tried, " + _ending(found, loss - bound),
+                "Levels: " + ", ".join(f"{name} {level}" for name, level in chosen.items()) + ".",
+                f"{suppressed:,} of {tuples.rows:,} rows were suppressed, in classes that broke a model.",
+            ),
+            optimal=found.optimal,
+            gap=loss - bound,
+        )
+
+    def _parameters(self, tuples: Tuples) -> dict[str, object]:
+        limits = {name: [levels[0], levels[-1]] for name, levels in self._limits(tuples).items()}
+        return {
+            "suppress": exact(self.suppress, "suppress"),
+            "measure": str(self.quality),
+            "limits": limits,
+            "time_limit": self.time_limit,
+        }
+
+    def _refusal(self, tuples: Tuples, require: Sequence[Model], *, late: bool) -> NoPromise:
+        """Why there is no recoding, and what would help."""
+        wanted = " and ".join(model.claim.text for model in require)
+        if late:
+            return NoPromise(f"No levels were found in time at which the table is {wanted}.", hint="Allow more time.")
+        one = tuples.classes(np.zeros(len(tuples.counts), dtype=np.int64))
+        never = [model.claim.text for model in require if model.breaking(one).any()]
+        if never:
+            return NoPromise(
+                f"The table cannot be {' and '.join(never)}: not even all rows as one class are.",
+                hint="Ask for less, or for another model.",
+            )
+        helps = ["coarser levels"] if self.levels else []
+        helps += ["more suppressed rows"] if exact(self.suppress, "suppress") < Fraction(1) else []
+        helps += ["models that ask for less"]
+        return NoPromise(
+            f"At no levels is the table {wanted} with at most {self.suppress} of the rows suppressed.",
+            hint=f"Allow {' or '.join(helps)}.",
+        )
+
+
+def _span(given: object) -> range | None:
+    """The levels from the finest to the coarsest; ``None`` if it is not said which."""
+    if isinstance(given, range):
+        return given if given.step == 1 else None
+    ends = given if isinstance(given, tuple) else (given, given)
+    if len(ends) != 2 or any(isinstance(end, bool) or not isinstance(end, int) for end in ends):
+        return None
+    return range(ends[0], ends[1] + 1)
+
+
+def _ending(found: Found, gap: float) -> str:
+    if found.optimal:
+        return "all others ruled out: no other is better."
+    return f"and it was stopped before others were ruled out; one may lose {gap:.4g} less, and none more than that."

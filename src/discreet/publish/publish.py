@@ -1,0 +1,204 @@
+"""Publish a table: recode it, check what came out, and let it go with what it promises.
+
+Why this is private. The models are checked on the very rows that leave, after they were written, by the same
+aggregates anybody can repeat: nothing a search believed about them counts. If one does not hold, nothing leaves.
+What the models mean is theirs to say (see ``models/``); what they do not protect from is in the statement.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from discreet.core.card import Role
+from discreet.core.recipe import Recipe, versions
+from discreet.core.release import Release
+from discreet.core.release_folder import Rows
+from discreet.core.statement import Evidence, Statement
+from discreet.core.table import Table
+from discreet.engines.read import read
+from discreet.errors import BadInput, NoPromise, NotFound
+from discreet.models.model import Model, check_all
+from discreet.publish.given import Earlier, Joint, joint
+from discreet.publish.mask.release import release_masked
+from discreet.publish.masking import Masker
+from discreet.publish.recode import at_hand, published_columns, recoded
+from discreet.publish.recoding import Progress, Recoder, Recoding
+from discreet.publish.report import Sizes, pictures
+
+_GROUP = 1 << 19
+"""Rows of a table that is written to a file are held so many at a time."""
+_LOST = "loss of "
+
+
+def publish(
+    table: Table,
+    method: Recoder | Masker,
+    require: Model | Sequence[Model] = (),
+    *,
+    given: Sequence[Earlier] = (),
+    seed: int | None = None,
+    to: str | Path | None = None,
+    csv: bool = False,
+    keep: str | Path | None = None,
+    progress: Progress | None = None,
+) -> Release[Any]:
+    """Make a release of ``table`` for which every model in ``require`` holds, recoded or masked by ``method``.
+
+    ``given`` are earlier releases of the same table: the models must hold for what all of them show together, or it
+    is refused. With ``to``, a new folder, the release is written there (``csv``: also as CSV) and its rows are never
+    held in memory. Identifiers and the unit stay behind; the order of rows tells nothing.
+
+    Where each class gets labels of its own, what became of whom cannot be told from the release. ``keep`` writes it to
+    a new file, which must never leave: ``given=[(release, file)]`` takes both.
+
+    A masked release needs no model. It carries ``links``, which say for each released row which original it was, for
+    the holder alone; ``keep`` writes them. With a ``seed`` the masking can be repeated, by anybody.
+    """
+    models = (require,) if isinstance(require, Model) else tuple(require)
+    if not models and not isinstance(method, Masker):
+        raise BadInput("Publishing needs a model to hold.", hint="Such as KAnonymity(5).")
+    if csv and to is None:
+        raise BadInput("csv is for what is written to a folder.", hint="Give to, the folder.")
+    if keep is not None and Path(keep).exists():
+        raise BadInput(f"There is a file {keep} already.", hint="Name another, or move it away.")
+    published_columns(table.card)
+    say = progress or (lambda share, what: None)
+    table = at_hand(table)
+    if isinstance(method, Masker):
+        if given:
+            raise BadInput("What a masked release adds to earlier ones cannot be checked.", hint="Attack them together.")
+        return release_masked(table, method, models, seed=seed, to=to, csv=csv, keep=keep, progress=say)
+    if seed is not None:
+        raise BadInput("A seed is for masking: nothing here is random.", hint="Leave it out.")
+    recoding = method.recode(table, models, lambda share, what: say(0.6 * share, what))
+    together = joint(table, recoding, given, models) if given else None
+    if together is not None:
+        together.require()
+    say(0.6, "writing")
+    with _written(recoded(table, recoding), to) as (payload, out):
+        say(0.9, "checking")
+        counted = _Counted(Sizes.of(table), Sizes.of(out))
+        _require_held(out, recoding, counted, models)
+        release = Release(
+            payload,
+            _statement(table, models, together),
+            _recipe(table, method, recoding, counted, models),
+            pictures=pictures(counted.before, counted.after, _lost(recoding)),
+            title=f"{table.card.name}, published",
+        )
+        if keep is not None and recoding.mapping is not None:
+            pq.write_table(recoding.mapping, keep)
+        if to is not None:
+            folder = release.save(to, csv=csv)
+            release = replace(release, payload=Rows(folder / "payload.parquet"))
+    say(1.0, "done")
+    return release
+
+
+@contextmanager
+def _written(out: Table, to: str | Path | None) -> Iterator[tuple[pa.Table | Rows, Table]]:
+    """What will leave, and the same again as a table to be checked: rows in memory, or a file beside ``to``."""
+    if to is None:
+        rows = out.fetch()
+        yield rows, read(rows, out.card)
+        return
+    beside = Path(to).resolve().parent
+    if not beside.is_dir():
+        raise NotFound(f"There is no folder {beside} to put {Path(to).name} in.")
+    with TemporaryDirectory(prefix=".discreet-", dir=beside) as scratch:
+        place = Path(scratch) / "payload.parquet"
+        _write(out, place)
+        yield Rows(place), read(place, out.card)
+
+
+def _write(out: Table, place: Path) -> None:
+    with out.stream() as reader, pq.ParquetWriter(place, reader.schema, compression="zstd") as writer:
+        held: list[pa.RecordBatch] = []
+        rows = 0
+        for batch in reader:
+            held.append(batch)
+            rows += batch.num_rows
+            if rows >= _GROUP:
+                writer.write_table(pa.Table.from_batches(held))
+                held, rows = [], 0
+        if held:
+            writer.write_table(pa.Table.from_batches(held))
+
+
+@dataclass(frozen=True)
+class _Counted:
+    """The classes of the table, and of what was made of it."""
+
+    before: Sizes
+    after: Sizes
+
+
+def _require_held(out: Table, recoding: Recoding, counted: _Counted, models: Sequence[Model]) -> None:
+    """An error, unless what was written is what was meant to be, and every model holds for it."""
+    added = recoding.added.num_rows if recoding.added is not None else 0
+    expected = counted.before.rows - recoding.suppressed + added
+    broken = [verdict.claim.text for verdict in check_all(out, models, levels=recoding.levels) if not verdict.holds]
+    if broken or counted.after.rows != expected:
+        wrong = f"is not {' and not '.join(broken)}" if broken else "has not the rows it should have"
+        raise NoPromise(
+            f"What was made of {out.card.name} {wrong}. Nothing was released.",
+            hint="This is a fault of the method, or the table changed meanwhile: try again, or try another method.",
+        )
+
+
+def _statement(table: Table, models: Sequence[Model], together: Joint | None) -> Statement:
+    card = table.card
+    known = ", ".join(table.quasi())
+    others = [c.name for c in published_columns(card) if c.role is Role.OTHER]
+    assumes = [f"An intruder knows nothing of a person but the quasi-identifiers: {known}."]
+    if others:
+        assumes.append(
+            f"Nobody can be told by the columns that are declared to be nothing special: {', '.join(others)}."
+        )
+    assumes += [
+        f"The column {card.unit} says whose row it is." if card.unit else "Every row is about somebody else.",
+        "A missing value is a value of its own: it is like other missing values, and like nothing else.",
+    ]
+    caveats = ["This is not differential privacy: it says whom rows may belong to, not how much can be inferred."]
+    if together is not None:
+        caveats.append(str(together))
+    claims = tuple(model.claim for model in models)
+    return Statement(card.unit or "person", None, claims, None, Evidence.CHECKED, tuple(assumes), tuple(caveats))
+
+
+def _recipe(table: Table, method: Recoder, recoding: Recoding, counted: _Counted, models: Sequence[Model]) -> Recipe:
+    parameters: dict[str, Any] = {
+        "recoder": type(method).__name__,
+        **recoding.parameters,
+        "models": [model.claim.text for model in models],
+        "quasi_identifiers": list(table.quasi()),
+        "rows": counted.before.rows,
+        "released": counted.after.rows,
+        "suppressed": recoding.suppressed,
+        "classes": counted.after.count,
+        "smallest_class": counted.after.smallest,
+        "loss": recoding.loss,
+        "optimal": recoding.optimal,
+    }
+    if recoding.levels is not None:
+        parameters["levels"] = dict(recoding.levels)
+    if recoding.added is not None:
+        parameters["dummies"] = recoding.added.num_rows
+    if recoding.gap is not None:
+        parameters["gap"] = recoding.gap
+    parameters["quality"] = {name: value for name, value in recoding.quality.items() if not name.startswith(_LOST)}
+    parameters["lost"] = _lost(recoding)
+    return Recipe("publish", parameters, recoding.steps, versions=versions(table.engine))
+
+
+def _lost(recoding: Recoding) -> Mapping[str, float]:
+    """What each column lost, as the recoder measured it."""
+    return {n.removeprefix(_LOST): float(v) for n, v in recoding.quality.items() if n.startswith(_LOST)}

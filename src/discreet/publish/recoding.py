@@ -1,0 +1,67 @@
+"""What a recoder found, as data: how to rewrite the quasi-identifiers, and what that costs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Protocol, TypeAlias
+
+import pyarrow as pa
+
+from discreet.core.exact import Number, exact
+from discreet.core.table import Table
+from discreet.errors import BadInput
+from discreet.models.model import Model
+
+Progress: TypeAlias = Callable[[float, str], None]
+"""Called now and then with the share of the work that is done and a word on what is being done."""
+
+
+@dataclass(frozen=True)
+class Recoding:
+    """How the quasi-identifiers are rewritten. Nothing is computed on rows yet.
+
+    Either ``levels`` (every value of a column is at one level of its hierarchy) or ``mapping`` (each tuple has
+    its own labels) says what the rows become.
+    """
+
+    levels: Mapping[str, int] | None
+    """The level of each quasi-identifier."""
+    dropped: pa.Table | None
+    """With ``levels``: the labels of the classes that are suppressed, a column for each quasi-identifier; ``None``:
+    no class is."""
+    mapping: pa.Table | None
+    """Each distinct tuple of original values (columns named as the quasi-identifiers), its new labels (the same
+    names with ``_new``) and whether it is ``kept``."""
+    suppressed: int
+    """How many rows are left out."""
+    loss: float
+    """By the quality measure that was asked for."""
+    quality: Mapping[str, float]
+    """Figures for the report, by the name of the measure."""
+    parameters: Mapping[str, Any]
+    """For the recipe."""
+    steps: tuple[str, ...]
+    """For the recipe, as sentences."""
+    optimal: bool
+    """Whether it is proved that nothing better can be had of this kind."""
+    gap: float | None
+    """How much less the loss could be at most; ``None`` if that is not known."""
+    added: pa.Table | None = None
+    """Dummy rows to append, with all released columns."""
+
+
+class Recoder(Protocol):
+    """A way of making a table satisfy privacy models."""
+
+    def recode(self, table: Table, require: Sequence[Model], progress: Progress | None = None) -> Recoding:
+        """The best recoding found for which all models hold; an error if there is none."""
+
+
+def allowed(suppress: Number, rows: int) -> int:
+    """How many of ``rows`` may be suppressed when a share of them may: exact, and rounded down."""
+    share = exact(suppress, "suppress")
+    if share > Fraction(1):
+        raise BadInput(f"suppress is a share of the rows, from 0 to 1, got {suppress}.", hint="5 % is 0.05.")
+    return int(share * rows)

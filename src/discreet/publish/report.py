@@ -1,0 +1,105 @@
+"""What a published table looks like beside the one it was made of: class sizes, risk, and what each column lost."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import pairwise
+
+from sqlglot import exp
+
+from discreet.core import sql
+from discreet.core.picture import Picture, bars
+from discreet.core.table import Table, count_name
+
+_BORDERS = (1, 2, 3, 5, 10, 20, 50, 100, 200, 500, 1_000)
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """How large the classes of a table are: how many classes there are of each size."""
+
+    classes: Mapping[int, int]
+
+    @classmethod
+    def of(cls, table: Table) -> Sizes:
+        """Counted on the table's engine; what comes back is one line for each size there is."""
+        names = table.quasi()
+        size = count_name(names)
+        counted = exp.select(sql.named(sql.column(size), "size"), sql.named(sql.count_rows(), "classes"))
+        query = counted.from_(table.histogram_query(*names).subquery("h")).group_by(sql.column(size))
+        found = table.engine.fetch(query).to_pylist()
+        return cls({int(row["size"]): int(row["classes"]) for row in sorted(found, key=lambda row: row["size"])})
+
+    @property
+    def rows(self) -> int:
+        """How many rows there are."""
+        return sum(size * count for size, count in self.classes.items())
+
+    @property
+    def count(self) -> int:
+        """How many classes there are."""
+        return sum(self.classes.values())
+
+    @property
+    def smallest(self) -> int:
+        """The size of the smallest class; 0 if there is none."""
+        return min(self.classes, default=0)
+
+    @property
+    def unique(self) -> float:
+        """The share of rows that are alone in their class."""
+        return self.classes.get(1, 0) / self.rows if self.rows else 0.0
+
+    @property
+    def highest_risk(self) -> float:
+        """The chance to pick the right row of a class, in the smallest one."""
+        return 1 / self.smallest if self.smallest else 0.0
+
+    @property
+    def average_risk(self) -> float:
+        """The same, over all rows."""
+        return self.count / self.rows if self.rows else 0.0
+
+
+def pictures(before: Sizes, after: Sizes, lost: Mapping[str, float]) -> tuple[Picture, ...]:
+    """The drawings of a report, made of sizes and losses alone."""
+    found = []
+    if after.rows:
+        found.append(_sizes(after))
+        found.append(_risk(before, after))
+    if lost:
+        caption = "0: every value is as it was; 1: nothing is left of the column. Suppressed rows count as 1."
+        found.append(bars("What each column lost", list(lost), list(lost.values()), caption=caption))
+    return tuple(found)
+
+
+def _sizes(after: Sizes) -> Picture:
+    """Rows by the size of their class."""
+    rows = dict.fromkeys(_BORDERS, 0)
+    for size, count in after.classes.items():
+        rows[max(border for border in _BORDERS if border <= size)] += size * count
+    shown = [border for border in _BORDERS if rows[border]]
+    ends = dict(pairwise(_BORDERS))
+    labels = [_between(border, ends.get(border)) for border in shown]
+    caption = f"{after.count:,} classes; the smallest has {after.smallest:,} rows."
+    return bars("Rows by the size of their class", labels, [rows[border] for border in shown], caption=caption)
+
+
+def _risk(before: Sizes, after: Sizes) -> Picture:
+    """What an intruder who knows a person's quasi-identifiers can do, in per cent."""
+    measured = {
+        "unique": (before.unique, after.unique),
+        "highest risk": (before.highest_risk, after.highest_risk),
+        "average risk": (before.average_risk, after.average_risk),
+    }
+    labels = [f"{name}, {when}" for name in measured for when in ("before", "after")]
+    values = [100 * figure for pair in measured.values() for figure in pair]
+    caption = "Of the rows, how many are alone in their class; and the chance that a guess within a class is right."
+    return bars("Risk before and after, in per cent", labels, values, caption=caption)
+
+
+def _between(low: int, high: int | None) -> str:
+    if high is None:
+        return f"{low:,} or more"
+    return str(low) if high == low + 1 else f"{low:,} to {high - 1:,}"

@@ -1,0 +1,1 @@
+"""What a release is still worth: information loss and kindred figures."""

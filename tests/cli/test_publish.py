@@ -1,0 +1,129 @@
+"""`discreet publish` and `discreet card from-arx`, as a person meets them."""
+
+import json
+from pathlib import Path
+
+import pyarrow.csv
+import pyarrow.parquet as pq
+import pytest
+from tests.publish.test_arx import project
+
+import discreet as dc
+from discreet.cli.publish import publish
+from discreet.errors import BadInput
+
+
+@pytest.fixture
+def inpatient(tmp_path):
+    table = dc.samples.inpatient()
+    pyarrow.csv.write_csv(table.fetch(), tmp_path / "inpatient.csv")
+    (tmp_path / "inpatient.toml").write_text(dc.dump_cards([table.card]))
+    return "inpatient.csv", "--card", "inpatient.toml"
+
+
+def test_a_file_becomes_a_release(command, inpatient, tmp_path):
+    said = command("publish", *inpatient, "--model", "k=4", "--model", "l=3 on condition", "-o", "release", "--csv")
+    assert "4-anonymous and 3-diverse on condition" in said
+    assert "12 of 12 rows, 0.0 % suppressed" in said
+    assert "report.html" in said
+    release = dc.Release.load(tmp_path / "release")
+    assert release.private
+    assert release.payload.num_rows == 12
+    assert (tmp_path / "release" / "payload.csv").is_file()
+    assert "4-anonymous" in command("show", "release")
+
+
+def test_a_machine_reads_json(command, inpatient):
+    said = json.loads(command("publish", *inpatient, "--model", "k=4", "-o", "release", "--json"))
+    assert said["release"] == "release"
+    assert said["recipe"]["parameters"]["classes"] == 3
+    assert said["statement"]["evidence"] == "checked"
+
+
+def test_levels_and_suppression_are_taken(command, inpatient, tmp_path):
+    options = ("--level", "age=1", "--level", "zip=0..2", "--suppress", "34%", "--quality", "discernibility")
+    command("publish", *inpatient, "--model", "k=3", *options, "-o", "release")
+    made = dc.Release.load(tmp_path / "release").recipe.parameters
+    assert made["levels"]["age"] == 1
+    assert made["suppressed"] <= 4
+    assert made["measure"] == "discernibility"
+
+
+def test_a_second_release_that_reveals_too_much_is_refused(command, tmp_path):
+    six = dc.samples.age6()
+    pq.write_table(six.fetch(), tmp_path / "six.parquet")
+    (tmp_path / "six.toml").write_text(dc.dump_cards([six.card]))
+    table = ("six.parquet", "--card", "six.toml", "--model", "k=2")
+    command("publish", *table, "--level", "age=0", "--level", "weight=1", "-o", "by_age")
+    by_weight = ("--level", "age=1", "--level", "weight=0")
+    said = command("publish", *table, *by_weight, "--given", "by_age", "-o", "by_weight", code=3)
+    assert "6 of 6 people are alone" in said
+    assert not (tmp_path / "by_weight").exists()
+    command("publish", *table, *by_weight, "-o", "by_weight")
+
+
+@pytest.mark.parametrize("method", ["local", "mondrian", "suppress-cells"])
+def test_every_method_can_be_asked_for_and_given_again(command, inpatient, tmp_path, method):
+    options = ("--model", "k=2", "--method", method, "--keep", "key.parquet", "-o", "first")
+    command("publish", *inpatient, *options)
+    assert (tmp_path / "key.parquet").is_file()
+    again = ("--model", "k=2", "--level", "age=3", "--level", "zip=3", "--level", "nationality=1")
+    command("publish", *inpatient, *again, "--given", "first=key.parquet", "-o", "second")
+    assert "cannot be told" in command("publish", *inpatient, *again, "--given", "first", "-o", "third", code=1)
+
+
+def test_dummies_fill_up_classes(command, inpatient, tmp_path):
+    levels = ("--level", "age=2", "--level", "zip=2", "--level", "nationality=1")
+    command("publish", *inpatient, "--model", "k=5", "--method", "dummies", *levels, "-o", "release")
+    release = dc.Release.load(tmp_path / "release")
+    assert release.recipe.parameters["dummies"] == release.payload.num_rows - 12 > 0
+
+
+def test_advice_publishes_nothing(command, inpatient, tmp_path):
+    before = sorted(tmp_path.iterdir())
+    said = command("publish", *inpatient, "--advise")
+    assert "What anonymity costs" in said
+    assert "are alone with their quasi-identifiers" in said
+    told = json.loads(command("publish", *inpatient, "--advise", "--model", "k=2", "--json"))
+    assert [cost["columns"] for cost in told["costs"]][-1] == ["age", "zip", "nationality"]
+    assert sorted(tmp_path.iterdir()) == before
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ({"method": "magic"}, "no method"),
+        ({"quality": "good"}, "no quality"),
+        ({"level": ["age"]}, "names no levels"),
+        ({"suppress": "200%"}, "all rows"),
+        ({"method": "mondrian", "suppress": "5%"}, "means nothing to --method mondrian"),
+        ({"weight": ["age=2"]}, "means nothing to --method generalize"),
+        ({"method": "suppress-cells", "weight": ["age"]}, "COLUMN=NUMBER"),
+        ({"method": "dummies", "level": ["age=0..1"]}, "one level"),
+        ({"method": "local", "quality": "entropy"}, "not by"),
+        ({"given": ["nowhere"]}, "no folder"),
+        ({"card": None}, "add --card"),
+        ({"model": None}, "add --model"),
+        ({"output": None}, "add --output"),
+    ],
+)
+def test_errors_say_what_to_do(inpatient, tmp_path, monkeypatch, words, said):
+    monkeypatch.chdir(tmp_path)
+    right = {"card": "inpatient.toml", "model": ["k=2"], "output": Path("release")}
+    with pytest.raises(BadInput, match=said):
+        publish("inpatient.csv", **(right | words))
+
+
+def test_an_impossible_wish_is_refused(command, inpatient):
+    assert "Refused" in command("publish", *inpatient, "--model", "k=13", "-o", "release", code=3)
+
+
+def test_a_project_of_arx_becomes_a_card_and_a_command(command, tmp_path):
+    project(tmp_path)
+    command("card", "from-arx", "clinic.deid", "-o", "clinic.toml")
+    command("card", "check", "clinic.toml")
+    assert dc.load_card(tmp_path / "clinic.toml")["age"].role is dc.Role.QUASI
+    assert "already" in command("card", "from-arx", "clinic.deid", "-o", "clinic.toml", code=1)
+    said = json.loads(command("card", "from-arx", "clinic.deid", "--json"))
+    assert said["models"][0] == "k=5"
+    assert "[tables.clinic" in command("card", "from-arx", "clinic.deid")

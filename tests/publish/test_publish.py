@@ -1,0 +1,189 @@
+"""The way out: what leaves is what was checked, and says what it promises."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from tests.publish.hand import CARD, ROWS, at_levels, class_sizes, people, recoding
+from tests.publish.hand import Fixed as Recoder
+
+import discreet as dc
+import discreet.publish as package
+from discreet.core.release_folder import Rows
+from discreet.core.statement import Evidence
+from discreet.engines.read import read
+from discreet.errors import BadInput, NoPromise, NotFound
+from discreet.models.crowd import KAnonymity
+from discreet.models.diversity import LDiversity
+from discreet.publish.generalize import Generalize
+from discreet.publish.publish import publish
+from discreet.publish.report import Sizes, pictures
+
+TOP = {"age": 3, "born": 3, "sex": 1}
+
+
+@pytest.fixture
+def table():
+    return read(people(), CARD)
+
+
+def test_a_release_has_the_rows_the_promise_and_how_it_was_made(table):
+    release = publish(table, at_levels(TOP), KAnonymity(8))
+    assert release.payload.column_names == ["age", "born", "sex", "gone", "disease"]
+    assert class_sizes(release.payload, ["age", "born", "sex"]) == {("*", "*", "*"): 8}
+    assert Counter(release.payload["disease"].to_pylist()) == Counter(row[5] for row in ROWS)
+    statement = release.statement
+    assert statement.evidence is Evidence.CHECKED
+    assert [claim.text for claim in statement.models] == ["8-anonymous"]
+    assert statement.unit == "id"
+    assert "age, born, sex" in statement.assumes[0]
+    assert any("gone" in sentence for sentence in statement.assumes)
+    assert any("missing value" in sentence for sentence in statement.assumes)
+    assert any("not differential privacy" in sentence for sentence in statement.caveats)
+    made = release.recipe.parameters
+    assert (made["rows"], made["released"], made["suppressed"], made["classes"]) == (8, 8, 0, 1)
+    assert made["levels"] == TOP
+    assert made["lost"] == {"age": 0.75, "born": 0.75, "sex": 0.25}
+    assert release.recipe.steps == ("done by hand",)
+    assert [picture.title for picture in release.pictures] == [
+        "Rows by the size of their class",
+        "Risk before and after, in per cent",
+        "What each column lost",
+    ]
+    assert release.private
+
+
+def test_what_was_suppressed_is_not_named(table):
+    dropped = pa.table({"age": ["80-89"], "born": ["1940s"], "sex": ["m"]})
+    release = publish(table, at_levels({"age": 1, "born": 2, "sex": 0}, dropped, suppressed=1), KAnonymity(1))
+    assert release.recipe.parameters["suppressed"] == 1
+    assert "80-89" not in str(release)
+    assert "1940s" not in release._repr_html_()
+
+
+@pytest.mark.parametrize("to", [None, "release"])
+def test_nothing_leaves_if_a_model_does_not_hold(table, tmp_path, monkeypatch, to):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(NoPromise, match=r"is not 2-anonymous\. Nothing was released"):
+        publish(table, at_levels({"age": 1, "born": 2, "sex": 0}), KAnonymity(2), to=to)
+    assert not any(tmp_path.iterdir())
+
+
+def test_nothing_leaves_if_rows_are_lost_on_the_way(table):
+    with pytest.raises(NoPromise, match="has not the rows it should have"):
+        publish(table, at_levels(TOP, suppressed=1), KAnonymity(2))
+    mapping = pa.table(
+        {"age": [23], "born": [ROWS[0][2]], "sex": ["f"], "age_new": ["x"], "born_new": ["x"], "sex_new": ["x"]}
+    ).append_column("kept", pa.array([True]))
+    with pytest.raises(NoPromise, match="has not the rows"):
+        publish(table, Recoder(recoding(mapping=mapping)), KAnonymity(1))
+
+
+def test_a_folder_is_written_without_holding_the_rows(table, tmp_path):
+    folder = tmp_path / "release"
+    shares = []
+    release = publish(
+        table, at_levels(TOP), [KAnonymity(8)], to=folder, csv=True, progress=lambda share, what: shares.append(share)
+    )
+    assert isinstance(release.payload, Rows)
+    assert "8 rows and 5 columns" in str(release)
+    held = publish(table, at_levels(TOP), KAnonymity(8))
+    loaded = dc.Release.load(folder)
+    assert loaded.payload.equals(held.payload)
+    assert loaded.statement == held.statement
+    assert (folder / "payload.csv").read_text().count("\n") == 9
+    report = (folder / "report.html").read_text()
+    assert "8 rows and 5 columns" in report
+    assert "Risk before and after" in report
+    assert shares == sorted(shares)
+    assert shares[-1] == 1
+    assert [path.name for path in tmp_path.iterdir()] == ["release"]
+    with pytest.raises(BadInput, match="exists"):
+        publish(table, at_levels(TOP), KAnonymity(8), to=folder)
+
+
+def test_many_rows_are_written_in_groups(tmp_path):
+    rows = 1_300_000
+    card = dc.Card("many", (dc.Column("age", dc.Kind.INTEGER, dc.Role.QUASI),))
+    table = read(pa.table({"age": pa.array(range(rows)).cast(pa.int64())}), card)
+    publish(table, at_levels({"age": 0}), KAnonymity(1), to=tmp_path / "release")
+    with pq.ParquetFile(tmp_path / "release" / "payload.parquet") as file:
+        assert file.metadata.num_rows == rows
+        assert file.metadata.num_row_groups == 3
+
+
+def test_rows_of_postgres_are_published(postgres, fresh, tmp_path, postgres_address):
+    name = fresh()
+    postgres.load(name, people())
+    table = read(f"{postgres_address}#{name}", CARD)
+    release = publish(table, Generalize(suppress="1/4"), KAnonymity(2), to=tmp_path / "release")
+    again = publish(read(people(), CARD), Generalize(suppress="1/4"), KAnonymity(2))
+    assert dc.Release.load(tmp_path / "release").payload.equals(again.payload)
+    assert release.recipe.parameters["levels"] == again.recipe.parameters["levels"]
+
+
+def test_rows_on_spark_are_published(spark, fresh, tmp_path):
+    table = read(people(), CARD)
+    path = tmp_path / "people.parquet"
+    pq.write_table(people(), path)
+    there = read(path, CARD, engine=spark)
+    publish(there, Generalize(suppress="1/4"), KAnonymity(2), to=tmp_path / "release")
+    again = publish(table, Generalize(suppress="1/4"), KAnonymity(2))
+    assert dc.Release.load(tmp_path / "release").payload.equals(again.payload)
+
+
+def test_what_is_asked_for_must_make_sense(table, tmp_path):
+    with pytest.raises(BadInput, match="needs a model"):
+        publish(table, at_levels(TOP), [])
+    with pytest.raises(BadInput, match="csv"):
+        publish(table, at_levels(TOP), KAnonymity(2), csv=True)
+    with pytest.raises(NotFound, match="no folder"):
+        publish(table, at_levels(TOP), KAnonymity(2), to=tmp_path / "nowhere" / "release")
+
+
+def test_an_empty_table_leaves_empty(tmp_path):
+    release = publish(read(people().slice(0, 0), CARD), at_levels(TOP), KAnonymity(2))
+    assert release.payload.num_rows == 0
+    assert len(release.pictures) == 1
+
+
+def test_the_room_is_the_verb(table):
+    assert callable(dc.publish)
+    assert package(table, at_levels(TOP), KAnonymity(8)).payload.num_rows == 8
+
+
+def test_sizes_are_counted_on_the_engine(table):
+    sizes = Sizes.of(table)
+    assert dict(sizes.classes) == {1: 6, 2: 1}
+    assert (sizes.rows, sizes.count, sizes.smallest) == (8, 7, 1)
+    assert (sizes.unique, sizes.highest_risk, sizes.average_risk) == (6 / 8, 1, 7 / 8)
+    nobody = Sizes({})
+    assert (nobody.rows, nobody.smallest, nobody.unique, nobody.highest_risk, nobody.average_risk) == (0, 0, 0, 0, 0)
+    first = pictures(sizes, Sizes({5: 2, 12: 1, 5000: 1}), {})[0]
+    assert "5 to 9" in first.svg
+    assert "1,000 or more" in first.svg
+
+
+def test_the_inpatients_of_the_text():
+    """4-anonymous by the recoding of the text, with a class of one condition only; 3-diverse by the other."""
+    inpatient = dc.samples.inpatient()
+    four = publish(inpatient, at_levels({"zip": 2, "age": 1, "nationality": 1}), KAnonymity(4))
+    assert sorted(class_sizes(four.payload, ["zip", "age", "nationality"]).values()) == [4, 4, 4]
+    conditions = {row["condition"] for row in four.payload.to_pylist() if row["age"] == "3*"}
+    assert conditions == {"Cancer"}
+    with pytest.raises(NoPromise, match="3-diverse"):
+        publish(
+            inpatient,
+            at_levels({"zip": 2, "age": 1, "nationality": 1}),
+            [KAnonymity(4), LDiversity(3, "condition")],
+        )
+    regrouped = {"zip": (1, 1), "age": (2, 2), "nationality": (1, 1)}
+    diverse = publish(inpatient, Generalize(levels=regrouped), [KAnonymity(4), LDiversity(3, "condition")])
+    found = {}
+    for row in diverse.payload.to_pylist():
+        found.setdefault((row["zip"], row["age"]), set()).add(row["condition"])
+    assert len(found) == 3
+    assert all(len(conditions) == 3 for conditions in found.values())
