@@ -80,11 +80,11 @@ def test_a_question_knows_all_tables_it_reads(curator):
     tables = {name: curator.workspace.open(name) for name in curator.workspace.tables}
     twins = {name: one.id for name, one in curator.workspace.tables.items()}
     text = "SELECT COUNT(*) FROM visits JOIN people USING (patient) JOIN cities USING (city)"
-    question = pose(text, tables, twins, 1)
+    question = pose(text, tables, twins, epsilon=1)
     assert question.tables == ("people", "visits")
     assert question.twins == twins
     for name in twins:
-        assert pose(text, tables, twins | {name: "another"}, 1).identity != question.identity
+        assert pose(text, tables, twins | {name: "another"}, epsilon=1).identity != question.identity
     assert len({id(table.engine) for table in tables.values()}) == 1
 
 

@@ -14,9 +14,9 @@ import sqlglot
 from sqlglot import exp
 
 from discreet.ask.after import ERROR
-from discreet.ask.price import Price, price
 from discreet.ask.figure import Mean
 from discreet.ask.plan import Plan, plan
+from discreet.ask.price import Price, price
 from discreet.core.exact import Number, exact
 from discreet.core.loss import Loss
 from discreet.core.table import Table
@@ -86,6 +86,7 @@ def pose(
     text: str,
     tables: Mapping[str, Table],
     twins: Mapping[str, str],
+    *,
     epsilon: Number | None = None,
     delta: Number = 0,
     rho: Number | None = None,
