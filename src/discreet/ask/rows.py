@@ -7,6 +7,7 @@ and then the bounds of the one would be believed of the other.
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -178,9 +179,18 @@ def _declared(column: Column, called: str) -> Value:
     if declared is not None and column.kind in NUMBERS:
         numbers = [Fraction(float(end)) if column.kind is Kind.REAL else Fraction(end) for end in declared]  # type: ignore[arg-type]
         within = (min(numbers), max(numbers))
+    if declared is not None and column.kind in (Kind.DATE, Kind.TIMESTAMP):
+        days = [_day(end) for end in declared]
+        within = (min(days), max(days))
     domain = column.categories
     if domain is None and column.kind is Kind.BOOLEAN:
         domain = (False, True)
     if domain is None and within is not None and column.kind is Kind.INTEGER:
         domain = whole_domain(within)
     return Value(sql.column(called), column.kind, within, domain, column.name, column.required)
+
+
+def _day(moment: Scalar) -> Fraction:
+    assert isinstance(moment, dt.date)  # noqa: S101  # the card allows no other end
+    zoned = isinstance(moment, dt.datetime) and moment.tzinfo is not None
+    return Fraction((moment.astimezone(dt.UTC) if zoned else moment).toordinal())  # type: ignore[attr-defined]

@@ -23,7 +23,7 @@ class Value:
     sql: exp.Expr
     kind: Kind
     within: Interval | None = None
-    """The smallest and largest number it can be; ``None``: not known."""
+    """The smallest and largest number it can be (of dates: of ``date.toordinal``); ``None``: not known."""
     domain: tuple[Scalar, ...] | None = None
     """All values there can be, as declared; ``None``: not known."""
     name: str = ""
