@@ -49,17 +49,30 @@ def test_levels_and_suppression_are_taken(command, inpatient, tmp_path):
     assert made["measure"] == "discernibility"
 
 
-def test_a_second_release_that_reveals_too_much_is_refused(command, tmp_path):
-    six = dc.samples.age6()
-    pq.write_table(six.fetch(), tmp_path / "six.parquet")
-    (tmp_path / "six.toml").write_text(dc.dump_cards([six.card]))
-    table = ("six.parquet", "--card", "six.toml", "--model", "k=2")
-    command("publish", *table, "--level", "age=0", "--level", "weight=1", "-o", "by_age")
-    by_weight = ("--level", "age=1", "--level", "weight=0")
-    said = command("publish", *table, *by_weight, "--given", "by_age", "-o", "by_weight", code=3)
+@pytest.fixture
+def six(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    table = dc.samples.age6()
+    pq.write_table(table.fetch(), "six.parquet")
+    Path("six.toml").write_text(dc.dump_cards([table.card]))
+    publish("six.parquet", "six.toml", model=["k=2"], level=["age=0", "weight=1"], output=Path("by_age"))
+
+
+def test_a_second_release_that_reveals_too_much_is_refused(command, six):
+    by_weight = ("--model", "k=2", "--level", "age=1", "--level", "weight=0", "-o", "by_weight")
+    said = command("publish", "six.parquet", "--card", "six.toml", *by_weight, "--given", "by_age", code=3)
     assert "6 of 6 people are alone" in said
-    assert not (tmp_path / "by_weight").exists()
-    command("publish", *table, *by_weight, "-o", "by_weight")
+    assert not Path("by_weight").exists()
+
+
+def test_that_another_release_is_out_is_said(six, capsys):
+    Path("other").mkdir()
+    Path("other", "recipe.json").write_text("{}")  # somebody else's
+    again = {"model": ["k=2"], "level": ["age=0", "weight=1"]}
+    publish("six.parquet", "six.toml", **again, output=Path("alone"))
+    assert "--given by_age" in " ".join(capsys.readouterr().err.split())
+    publish("six.parquet", "six.toml", **again, given=["by_age", "alone"], output=Path("again"))
+    assert "other releases" not in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("method", ["local", "mondrian", "suppress-cells"])

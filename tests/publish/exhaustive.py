@@ -59,8 +59,9 @@ class Case:
             labels = [[self.label(column, value, level) for value in own] for level in range(height + 1)]
             first = [list(dict.fromkeys(one)) for one in labels]
             numbers = [[names.index(label) for label in one] for names, one in zip(first, labels, strict=True)]
-            levels.append(LevelCodes(np.array(numbers, np.int32), tuple(pa.array(names, pa.string()) for names in first)))
-            shares.append(np.array([[self.share(column, value, level) for value in own] for level in range(height + 1)]))
+            levels.append(LevelCodes(np.array(numbers, np.int32), tuple(pa.array(one, pa.string()) for one in first)))
+            every = range(height + 1)
+            shares.append(np.array([[self.share(column, value, level) for value in own] for level in every]))
         spread = Counter((order.index(quasi), value) for quasi, value in self.rows)
         domain = sorted({value for _, value in self.rows})
         lines = sorted((place, domain.index(value), count) for (place, value), count in spread.items())

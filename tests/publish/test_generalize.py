@@ -55,7 +55,7 @@ class FewTogether(Predicate):
 
 def random_models(rng):
     """One to three models, each with the same in plain Python."""
-    k, l, t = rng.randint(1, 5), rng.choice([1, 2, 2, 3]), Fraction(rng.randint(3, 9), 10)
+    k, l, t = rng.randint(1, 5), rng.choice([1, 2, 2, 3]), Fraction(rng.randint(3, 9), 10)  # noqa: E741
     known = [
         (KAnonymity(k), slow.at_least(k)),
         (LDiversity(l, "s"), slow.distinct(l)),
@@ -104,7 +104,7 @@ def random_question(rng):
 
 @pytest.mark.parametrize("seed", range(25))
 def test_the_search_equals_trying_everything(seed):
-    rng = random.Random(seed)  # 20 lattices each, 500 in all
+    rng = random.Random(seed)  # noqa: S311  # 20 lattices each, 500 in all
     for _ in range(20):
         case = slow.random_case(rng)
         models, holds, quality, measure, share = random_question(rng)
@@ -114,7 +114,7 @@ def test_the_search_equals_trying_everything(seed):
 
 @pytest.mark.parametrize("seed", range(100, 108))
 def test_the_same_from_the_rows_on_an_engine(seed, duckdb):
-    rng = random.Random(seed)
+    rng = random.Random(seed)  # noqa: S311
     case = slow.random_case(rng)
     models, holds, quality, measure, share = random_question(rng)
     table = read(case.data(), case.card(), engine=duckdb)
@@ -124,7 +124,7 @@ def test_the_same_from_the_rows_on_an_engine(seed, duckdb):
 
 @pytest.mark.parametrize("seed", range(200, 240))
 def test_limits_on_levels_are_kept(seed):
-    rng = random.Random(seed)
+    rng = random.Random(seed)  # noqa: S311
     case = slow.random_case(rng)
     models, holds, quality, measure, share = random_question(rng)
     limits, choices = {}, []
@@ -139,7 +139,7 @@ def test_limits_on_levels_are_kept(seed):
 
 @pytest.mark.parametrize("seed", range(300, 308))
 def test_a_class_counts_by_the_whole_population(seed, duckdb):
-    rng = random.Random(seed)
+    rng = random.Random(seed)  # noqa: S311
     case = slow.random_case(rng)
     others = [tuple(rng.choice(list(p) if p else ["u", "v", "w"]) for p in case.paths) for _ in range(30)]
     k, share = rng.randint(2, 8), rng.choice(SHARES)

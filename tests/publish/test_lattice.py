@@ -17,7 +17,7 @@ from discreet.utility.quality import ClassSize, Discernibility, Entropy, Granula
 
 def wide_case(columns, rows, seed, values=10):
     """Many columns with hierarchies of five levels each."""
-    rng = random.Random(seed)
+    rng = random.Random(seed)  # noqa: S311
     paths = tuple(
         {f"{c}-{v}": (f"{c}-{v}", f"{c}-a{v // 2}", f"{c}-b{v // 4}", f"{c}-c{v // 8}") for v in range(values)}
         for c in range(columns)
@@ -34,7 +34,7 @@ def test_labels_are_told_apart_exactly_however_many_bits_they_take(columns, valu
     near = [(*base[:c], case.rows[1][0][c], *base[c + 1 :]) for c in range(columns)]
     tuples = slow.Case(case.rows + tuple((quasi, "a") for quasi in near), case.paths).tuples()
     space = Space(tuples, {})
-    rng = random.Random(1)
+    rng = random.Random(1)  # noqa: S311
     whole = space.whole(["s"])
     for node in [space.bottom, space.top, *(tuple(rng.randint(0, top) for top in space.top) for _ in range(20))]:
         lump, numbers = space.coarsen(whole, node)
@@ -106,7 +106,7 @@ def test_the_order_of_rows_changes_nothing():
     rows = list(case.rows)
     found = set()
     for seed in range(3):
-        random.Random(seed).shuffle(rows)
+        random.Random(seed).shuffle(rows)  # noqa: S311
         result = Generalize("1/10").search(slow.Case(tuple(rows), case.paths).tuples(), [KAnonymity(3)])
         found.add((tuple(result.levels.values()), result.loss, result.steps))
     assert len(found) == 1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import suppress as suppress_errors
 from dataclasses import asdict, dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -12,13 +13,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from discreet.cli.output import CardFile, CardTable, Json, Source, bold, console, grid, percent, print_json, tracking
-from discreet.errors import BadInput
+from discreet.errors import BadInput, DiscreetError
 
 if TYPE_CHECKING:
     from discreet.core.release import Release
     from discreet.core.table import Table
     from discreet.publish.advice import Advice
     from discreet.publish.given import Earlier
+    from discreet.publish.masking import Masker
     from discreet.publish.recoding import Recoder
     from discreet.utility.quality import Quality
 
@@ -31,6 +33,7 @@ _METHODS = {
 }
 """Each method and the options that mean something to it."""
 _QUALITIES = ("granularity", "geometric", "precision", "entropy", "discernibility", "class-size", "classification on …")
+_HOW = f"How to get there: {', '.join(_METHODS)}; or a masking method, such as 'noise alpha=0.1'."
 _LISTED = 8
 
 
@@ -47,7 +50,7 @@ def publish(
     suppress: Annotated[
         str | None, typer.Option("--suppress", help="Leave out at most this share of the rows, such as 5%.")
     ] = None,
-    method: Annotated[str, typer.Option("--method", help=f"How to get there: {', '.join(_METHODS)}.")] = "generalize",
+    method: Annotated[str, typer.Option("--method", help=_HOW)] = "generalize",
     quality: Annotated[
         str, typer.Option("--quality", help=f"What is to suffer least: {', '.join(_QUALITIES)}.")
     ] = "granularity",
@@ -84,14 +87,17 @@ def publish(
     Examples:
       discreet publish patients.parquet --card patients.toml --model k=5 --suppress 5% -o release
       discreet publish patients.parquet --card patients.toml --model k=5 --model "t=0.2 on disease" -o release
+      discreet publish patients.parquet --card patients.toml --method "rank-swap p=5 on age, income" -o release
       discreet publish patients.parquet --card patients.toml --advise
 
     The folder holds the rows, what is promised, how they were made, and a report that opens offline. Every model is
-    checked again on what is written; if one does not hold, nothing is.
+    checked again on what is written; if one does not hold, nothing is. A masking method promises nothing by itself and
+    needs no model; which released row is whose is kept beside the folder, for you alone.
     """
     from discreet.engines.read import read
     from discreet.models.parse import parse
     from discreet.publish.advice import advise as look
+    from discreet.publish.mask.parse import is_mask
     from discreet.publish.publish import publish as make
 
     if card is None:
@@ -104,12 +110,15 @@ def publish(
             found = look(opened, models or None, suppress=share, progress=lambda done, what: at(what, done))
         _print_advice(found, as_json)
         return
-    if not models:
+    masks = is_mask(method)
+    if not models and not masks:
         raise BadInput("Say what must hold: add --model.", hint='Such as --model k=5 or --model "l=3 on disease".')
     if output is None:
         raise BadInput("Say where to write the release: add --output FOLDER.")
     wish = _Wish(share, quality, _levels(level or ()), _weights(weight or ()), time_limit)
     chosen = _method(method, opened, wish)
+    if masks and keep is None:
+        keep = output.with_name(f"{output.name}.links.parquet")
     with tracking("Publishing") as at:
         release = make(
             opened,
@@ -121,7 +130,11 @@ def publish(
             keep=keep,
             progress=lambda done, what: at(what, done),
         )
-    _print(release, output, as_json)
+    if masks and not as_json:
+        _print_masked(release, output, keep)
+    else:
+        _print(release, output, as_json)
+    _warn_of_others(release, output, given or ())
 
 
 def share_of(text: str) -> Fraction:
@@ -146,11 +159,12 @@ class _Wish:
     time_limit: float | None
 
 
-def _method(name: str, table: Table, wish: _Wish) -> Recoder:
+def _method(name: str, table: Table, wish: _Wish) -> Recoder | Masker:
     from discreet.publish.cells import SuppressCells
     from discreet.publish.dummies import AddDummies
     from discreet.publish.generalize import Generalize
     from discreet.publish.local import LocalRecode
+    from discreet.publish.mask.parse import FORMS, is_mask, parse
     from discreet.publish.mondrian import Mondrian
 
     given = {
@@ -160,11 +174,14 @@ def _method(name: str, table: Table, wish: _Wish) -> Recoder:
         "--time-limit": wish.time_limit is not None,
         "--weight": bool(wish.weights),
     }
-    if name not in _METHODS:
-        raise BadInput(f"There is no method {name!r}.", hint=f"Known are {', '.join(_METHODS)}.")
+    masks = is_mask(name)
+    if name not in _METHODS and not masks:
+        raise BadInput(f"There is no method {name!r}.", hint=f"Known are {', '.join((*_METHODS, *FORMS))}.")
     for option, said in given.items():
-        if said and option not in _METHODS[name]:
+        if said and (masks or option not in _METHODS[name]):
             raise BadInput(f"{option} means nothing to --method {name}.", hint="Leave it out.")
+    if masks:
+        return parse(name, table.card)
     measure = _quality(wish.quality, table)
     if name == "generalize":
         return Generalize(wish.share, measure, wish.levels, wish.time_limit)
@@ -249,6 +266,36 @@ def _print(release: Release[Any], folder: Path, as_json: bool) -> None:
     out.print(listing)
     out.print(*release.recipe.steps, sep="\n")
     out.print(f"The report: {folder / 'report.html'}")
+
+
+def _warn_of_others(release: Release[Any], folder: Path, given: Sequence[str]) -> None:
+    """Say so if releases of the same table lie beside this one, and were not given."""
+    from discreet.core.document import loads
+    from discreet.core.recipe import Recipe
+
+    name = release.recipe.parameters.get("table")
+    known = {folder.resolve(), *(Path(one.partition("=")[0]).resolve() for one in given)}
+    beside = []
+    for place in sorted(folder.resolve().parent.glob("*/recipe.json")):
+        with suppress_errors(DiscreetError, OSError, UnicodeDecodeError):  # whatever it is, it is no release
+            other = Recipe.from_dict(loads(place.read_text(encoding="utf-8")))
+            if name and other.parameters.get("table") == name and place.parent not in known:
+                beside.append(place.parent.name)
+    if beside:
+        console(stderr=True).print(
+            f"There are other releases of this table here: {', '.join(beside)}. If whoever gets this may have them, "
+            f"publish again with --given {beside[0]}: together they may reveal more than each alone."
+        )
+
+
+def _print_masked(release: Release[Any], folder: Path, links: Path | None) -> None:
+    out = console()
+    out.print(bold(release.title), f"in {folder}")
+    out.print(str(release.statement))
+    out.print(*release.recipe.steps, sep="\n")
+    out.print(f"The report: {folder / 'report.html'}")
+    if links is not None and links.exists():
+        out.print(f"Which row is whose: {links}. This is for you alone; it must never leave.")
 
 
 def _print_advice(found: Advice, as_json: bool) -> None:

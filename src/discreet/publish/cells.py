@@ -29,6 +29,9 @@ class SuppressCells:
     else. So every class that can be seen in the release satisfies the models. Other tools let a missing value match
     anything, and suppress fewer cells; who takes such a table at its word finds classes that are too small.
 
+    Rows with equal values stay together, so a rare value may take a frequent one along; allowing some rows to be
+    suppressed as a whole helps against that.
+
     ``weights`` says how much a cell of a column counts (1, if nothing is said): cells of a column with a large weight
     are kept before others. At most a share ``suppress`` of the rows is left out as a whole. ``effort`` and
     ``time_limit`` are those of ``LocalRecode``, of which this is the case of hierarchies without inner levels; and
@@ -53,7 +56,7 @@ class SuppressCells:
     def recode(self, table: Table, require: Sequence[Model], progress: Progress | None = None) -> Recoding:
         """The cells to suppress so that all models hold; an error if that cannot be."""
         effort = Effort.within(self.effort, self.time_limit)
-        models = mapped.local_models(require)
+        models = mapped.local_models(require, table.quasi())
         quasi = table.quasi()
         columns = tuple(replace(c, hierarchy=None) if c.name in quasi else c for c in table.card.columns)
         plain = replace(table, card=replace(table.card, columns=columns))

@@ -207,22 +207,39 @@ class Search:
             return False
         order = np.argsort(points.buckets, kind="stable")
         starts = np.searchsorted(points.buckets[order], np.arange(len(points.keys) + 1))
-        bounds, of = regroup.Bounds(self._terms.smallest, self._terms.limit), self._parts.of
-        changed, before = np.ones(len(of) + 1, dtype=np.bool_), of.copy()
-        nothing = np.zeros(0, dtype=np.int64)
+        bounds, nothing = regroup.Bounds(self._terms.smallest, self._terms.limit), np.zeros(0, dtype=np.int64)
+        before = np.full(len(order), -1, dtype=np.int32)
         while not self._effort.over():
+            fused = self._fuse()
             steps = regroup.split(self._parts, bounds.smallest, nothing, *_Splits.of(points))
+            of, changed = self._parts.of, np.zeros(len(order) + 1, dtype=np.bool_)
             moved = of != before
             changed[of[moved]] = changed[before[moved]] = True
             before = of.copy()
             steps += regroup.move_all(self._parts, order, starts, bounds, changed)
-            if not steps:
+            if not fused and not steps:
                 return True
-            changed[:] = False
-            moved = of != before
-            changed[of[moved]] = changed[before[moved]] = True
-            before = of.copy()
         return False
+
+    def _fuse(self) -> bool:
+        """Make one class of those with the same labels, since they are one in what is released; whether any were."""
+        from discreet.publish.partition import GONE, partition
+
+        points, parts = self._points, self._parts
+        numbers = np.unique(parts.of)
+        numbers = numbers[numbers != GONE]
+        members, levels = parts.first[numbers], parts.level[numbers]
+        columns = np.arange(points.codes.shape[1])
+        boxes = np.stack([levels, points.labels[columns, levels, points.codes[members]]], axis=2).reshape(
+            len(numbers), -1
+        )
+        _, first, same = np.unique(boxes, axis=0, return_index=True, return_inverse=True)
+        if len(first) == len(numbers):
+            return False
+        into = np.arange(len(parts.first), dtype=np.int32)
+        into[numbers] = numbers[first[same]]
+        self._parts = partition(points, into[parts.of])
+        return True
 
     def _try(self, step: Callable[[Integers], int]) -> tuple[int, Integers]:
         """Do what ``step`` does, and undo what breaks a model. What it returned, and the points put back.

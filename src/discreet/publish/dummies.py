@@ -50,7 +50,7 @@ class AddDummies:
 
     def recode(self, table: Table, require: Sequence[Model], progress: Progress | None = None) -> Recoding:
         """The dummies with which all models hold; an error if that takes too many."""
-        models = local_models(require)
+        models = local_models(require, table.quasi())
         tuples = tuples_of(table, sorted({name for model in models for name in model.sensitive}))
         levels = self._levels(tuples)
         groups = tuples.groups(levels)
@@ -82,7 +82,7 @@ class AddDummies:
             ),
             optimal=False,
             gap=None,
-            added=added if added.num_rows else None,
+            added=added,
         )
 
     def _levels(self, tuples: Tuples) -> list[int]:
@@ -121,6 +121,7 @@ class _Rest:
         names = [c.name for c in published_columns(table.card) if c.role is not Role.QUASI]
         self._entropy = entropy
         counted = table.histogram(*names) if names else pa.table({"n": [table.count()]})
+        counted = counted.sort_by([(name, "ascending") for name in names]) if names else counted
         self._values = counted.select(names)
         self._ends = np.cumsum(np.asarray(counted.column(counted.num_columns - 1).to_numpy(), dtype=np.int64))
         self.drawn = self._values.slice(0, 0)

@@ -81,25 +81,24 @@ class Generalize:
 
     def _result(self, space: Space, rules: Rules, score: Score, found: Found, tried: int) -> Recoding:
         tuples, levels = space.tuples, space.levels(found.node)
-        groups = tuples.groups(levels)
-        classes = tuples.classes(groups)
-        kept = rules.settled(classes)
-        gone = ~kept & (classes.sizes > 0)
-        suppressed = int(classes.sizes[gone].sum())
-        first = np.unique(groups, return_index=True)[1]
+        lump, groups = space.coarsen(space.whole(rules.sensitive), found.node)
+        sizes = lump.classes.sizes
+        kept = rules.settled(lump.classes)
+        gone = ~kept & (sizes > 0)
+        suppressed = int(sizes[gone].sum())
         chosen = dict(zip(tuples.names, levels, strict=True))
         loss, bound = score.loss(found.score), score.loss(min(found.bound, found.score))
         return Recoding(
             levels=chosen,
-            dropped=tuples.labels(first[gone], levels) if gone.any() else None,
+            dropped=tuples.labels(lump.members[gone], levels) if gone.any() else None,
             mapping=None,
             suppressed=suppressed,
             loss=loss,
-            quality=figures(tuples, np.asarray(levels), groups, kept),
+            quality=figures(tuples, np.asarray(levels), groups.astype(np.int64), kept),
             parameters=self._parameters(tuples),
             steps=(
-                f"Of {space.nodes:,} combinations of levels, the one that loses least by {self.quality} was searched for: "
-                f"{tried:,} were tried, " + _ending(found, loss - bound),
+                f"Of {space.nodes:,} combinations of levels, the one that loses least by {self.quality} was sought: "
+                f"{tried:,} were tried, {_ending(found, loss - bound)}",
                 "Levels: " + ", ".join(f"{name} {level}" for name, level in chosen.items()) + ".",
                 f"{suppressed:,} of {tuples.rows:,} rows were suppressed, in classes that broke a model.",
             ),
@@ -150,4 +149,4 @@ def _span(given: object) -> range | None:
 def _ending(found: Found, gap: float) -> str:
     if found.optimal:
         return "all others ruled out: no other is better."
-    return f"and it was stopped before others were ruled out; one may lose {gap:.4g} less, and none more than that."
+    return f"and it was stopped before others were ruled out; one of them may lose up to {gap:.4g} less."

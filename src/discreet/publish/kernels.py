@@ -14,13 +14,42 @@ _SPREAD = np.uint64(0x9E3779B97F4A7C15)  # 2^64 / golden ratio: Fibonacci hashin
 
 
 @njit(cache=True)
+def tell_apart(keys: Array) -> tuple[Array, Array]:
+    """Number different keys by first appearance: the number of each key, and where each number appears first."""
+    bits = 4
+    while (1 << bits) < 2 * len(keys):
+        bits += 1
+    high, last = np.uint64(64 - bits), np.uint64((1 << bits) - 1)
+    slots = np.full(1 << bits, -1, np.int32)
+    numbers, firsts = np.empty(len(keys), np.uint32), np.empty(len(keys), np.uint32)
+    seen = np.empty(len(keys), np.uint64)
+    found = 0
+    for place in range(len(keys)):
+        key = keys[place]
+        slot = (key * _SPREAD) >> high
+        while True:
+            number = slots[slot]
+            if number < 0:
+                slots[slot] = found
+                seen[found], firsts[found] = key, place
+                numbers[place] = found
+                found += 1
+                break
+            if seen[number] == key:
+                numbers[place] = number
+                break
+            slot = (slot + np.uint64(1)) & last
+    return numbers, firsts[:found]
+
+
+@njit(cache=True)
 def coarsen(  # noqa: PLR0917  # Numba takes arguments by position
     keys: Array, members: Array, counts: Array, before: Array, after: Array, fields: Array, starts: Array, up: Array
 ) -> tuple[Array, Array, Array, Array]:
     """Put classes together that have the same labels when columns go from one level to another.
 
-    The key of a class is the labels of all columns, each a field of bits: ``fields`` has the word, the shift and the mask
-    of each. ``up[starts[c, a, b] + label]`` is the new label of column c, shifted; with a negative start there is one
+    The key of a class is the labels of all columns, each a field of bits: ``fields`` has word, shift and mask of
+    each. ``up[starts[c, a, b] + label]`` is the new label of column c, shifted; with a negative start there is one
     label only, 0. Returned are for each class the number of its new one, by first appearance, and for each of those its
     first member, its key and the sum of the counts. Keys are exact: they are equal only if all labels are.
     """
@@ -40,37 +69,17 @@ def coarsen(  # noqa: PLR0917  # Numba takes arguments by position
                 begin, shift, mask = np.uint64(start), fields[column, 1], fields[column, 2]
                 for place in range(count):
                     new[place] |= up[begin + ((old[place] >> shift) & mask)]
-    bits = 4
-    while (1 << bits) < 2 * count:
-        bits += 1
-    high, last = np.uint64(64 - bits), np.uint64((1 << bits) - 1)
-    slots = np.empty(1 << bits, np.int32)
-    numbers = np.zeros(count, np.uint32)
-    seen, part_of, firsts = np.empty(count, np.uint64), np.empty(count, np.uint32), np.empty(count, np.uint32)
-    found = 0
-    for word in range(words):  # what the words so far leave together, the next may tell apart
-        new, several = fresh[word], word > 0
-        slots[:] = -1
-        found = 0
+    numbers, firsts = tell_apart(fresh[0])
+    for word in range(1, words):
+        others, apart = tell_apart(fresh[word])
+        both = numbers.astype(np.uint64)
         for place in range(count):
-            key, group = new[place], numbers[place]
-            slot = ((key + group) * _SPREAD) >> high
-            while True:
-                number = slots[slot]
-                if number < 0:
-                    slots[slot] = found
-                    seen[found], part_of[found], firsts[found] = key, group, place
-                    numbers[place] = found
-                    found += 1
-                    break
-                if seen[number] == key and not (several and part_of[number] != group):
-                    numbers[place] = number
-                    break
-                slot = (slot + np.uint64(1)) & last
-    first = np.empty(found, members.dtype)
-    labels = np.empty((words, found), np.uint64)
-    sums = np.zeros(found, np.int64)
-    for number in range(found):
+            both[place] = both[place] * np.uint64(len(apart)) + others[place]
+        numbers, firsts = tell_apart(both)
+    first = np.empty(len(firsts), members.dtype)
+    labels = np.empty((words, len(firsts)), np.uint64)
+    sums = np.zeros(len(firsts), np.int64)
+    for number in range(len(firsts)):
         first[number] = members[firsts[number]]
         for word in range(words):
             labels[word, number] = fresh[word, firsts[number]]

@@ -3,9 +3,10 @@
 A box is all nodes between a finer one (``low``) and a coarser one (``high``). Rows whose class breaks an absorbing
 model at ``high`` break it at every node of the box, since their class is nowhere larger; so they are set aside once,
 and the box is bounded by what they lose together with what all others lose at ``low``. Boxes are taken up in the order
-of their bounds. The finer end of a box is tried, then the box is cut in two where its ends differ most; when the least
-bound is no less than the best node found, that node is the optimum. Classes of a coarser node are put together from
-those of the finer end, never from the tuples again. Nothing is ever computed for the lattice as a whole, so it may be
+of their bounds. The finer end of a box is tried; levels that alone would cost too much are cut off its coarser end, and
+else it is cut in two where its ends differ most. When the least bound is no less than the best node found, that node is
+the optimum. Classes of a coarser node are put together from
+those of the finer end, not from the tuples again. Nothing is ever computed for the lattice as a whole, so it may be
 as large as it likes.
 """
 
@@ -132,6 +133,10 @@ class Search:
 
     def _cut(self, bound: float, box: _Box, rows: _Rows) -> None:
         low, high, gone, _, _ = box
+        clipped = self._score.clip(low, high, gone, self._best)
+        if clipped != high:  # what is left may well have a better bound
+            self._narrow(bound, _Box(low, clipped, gone, rows, tried=True), rows)
+            return
         column = self._score.widest(low, high, gone)
         middle = (low[column] + high[column]) // 2
         self._narrow(bound, _Box(low, _with(high, column, middle), gone, rows, tried=True), rows)

@@ -65,7 +65,7 @@ class LocalRecode:
     def recode(self, table: Table, require: Sequence[Model], progress: Progress | None = None) -> Recoding:
         """The best classes found for which all models hold; an error if there are none."""
         effort = Effort.within(self.effort, self.time_limit)
-        models = mapped.local_models(require)
+        models = mapped.local_models(require, table.quasi())
         tuples = tuples_of(table, sorted({name for model in models for name in model.sensitive}))
         limit = min(allowed(self.suppress, tuples.rows), max(tuples.rows - 1, 0))
         cells = [self.quality.cells(tuples, column) for column in range(len(tuples.names))]

@@ -115,10 +115,16 @@ def mapping(tuples: Tuples, cells: Sequence[pa.Array[Any]], kept: Flags) -> pa.T
     return pa.table(columns | {"kept": pa.array(kept)})
 
 
-def local_models(require: Sequence[Model]) -> tuple[Model, ...]:
+def local_models(require: Sequence[Model], quasi: Sequence[str]) -> tuple[Model, ...]:
     """The models, one by one; an error if one of them cannot be judged when each class has labels of its own."""
     models = All(require).models
     for model in models:
+        known = [name for name in model.sensitive if name in quasi]
+        if known:
+            raise BadInput(
+                f"“{model.claim.text}” is about {known[0]!r}, a quasi-identifier: all of a class show the same.",
+                hint='Give that column role = "sensitive".',
+            )
         if model.reference is not None:
             raise BadInput(
                 f"“{model.claim.text}” compares with a population, which has no labels when each class has its own.",

@@ -32,8 +32,8 @@ class Mondrian:
     alphabetical order, and a class shows the set, such as ``{cold, flu}``. NULL comes after all values.
 
     ``strict``: values on both sides of a cut differ, so ranges of different classes do not overlap. Otherwise
-    combinations with the median itself are shared out to make both sides equal, which gives more and smaller classes.
-    Rows with equal values stay together in both.
+    combinations with the median itself are shared out to make both sides equal, which mostly gives more and smaller
+    classes. Rows with equal values stay together in both.
 
     Why this is private: as its models are; nothing else is promised. A cut depends on all rows of a part, and ranges
     end where somebody's value is: they are read off the data.
@@ -43,7 +43,7 @@ class Mondrian:
 
     def recode(self, table: Table, require: Sequence[Model], progress: Progress | None = None) -> Recoding:
         """The parts of the table for which all models hold; an error if they do not even hold for the whole."""
-        models = mapped.local_models(require)
+        models = mapped.local_models(require, table.quasi())
         tuples = tuples_of(table, sorted({name for model in models for name in model.sensitive}))
         axes = axes_of(table.card, tuples)
         parts = _Parts(tuples, axes, models, strict=self.strict)

@@ -74,7 +74,7 @@ def publish(
     table = at_hand(table)
     if isinstance(method, Masker):
         if given:
-            raise BadInput("What a masked release adds to earlier ones cannot be checked.", hint="Attack them together.")
+            raise BadInput("What a masked release adds to others cannot be checked.", hint="Attack them together.")
         return release_masked(table, method, models, seed=seed, to=to, csv=csv, keep=keep, progress=say)
     if seed is not None:
         raise BadInput("A seed is for masking: nothing here is random.", hint="Leave it out.")
@@ -176,6 +176,7 @@ def _statement(table: Table, models: Sequence[Model], together: Joint | None) ->
 
 def _recipe(table: Table, method: Recoder, recoding: Recoding, counted: _Counted, models: Sequence[Model]) -> Recipe:
     parameters: dict[str, Any] = {
+        "table": table.card.name,
         "recoder": type(method).__name__,
         **recoding.parameters,
         "models": [model.claim.text for model in models],

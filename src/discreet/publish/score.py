@@ -54,6 +54,9 @@ class Score(Protocol):
     def between(self, high: Node, gone: Gone, lump: Lump) -> float:
         """Of every node between two, when ``lump`` are the classes of the finer one without ``gone``."""
 
+    def clip(self, low: Node, high: Node, gone: Gone, best: float) -> Node:
+        """The coarser end of what is left between two nodes without those that are surely no better than ``best``."""
+
     def widest(self, low: Node, high: Node, gone: Gone) -> int:
         """The column to cut between two nodes: where they differ most in labels, and in what these cost."""
 
@@ -119,6 +122,18 @@ class ColumnScore:
     def between(self, high: Node, gone: Gone, lump: Lump) -> float:
         return -inf
 
+    def clip(self, low: Node, high: Node, gone: Gone, best: float) -> Node:
+        room = best - self.floor(low, gone)
+        if room == inf:
+            return high
+        found = []
+        for scores, a, b in zip(gone.scores, low, high, strict=True):
+            most = b
+            while most > a and scores[most] - scores[a] >= room:
+                most -= 1
+            found.append(most)
+        return tuple(found)
+
     def widest(self, low: Node, high: Node, gone: Gone) -> int:
         spans = [
             (scores[b] - scores[a]) * (labels[(a + b) // 2] - labels[b]) if a < b else -1.0
@@ -177,6 +192,9 @@ class ClassScore:
     def between(self, high: Node, gone: Gone, lump: Lump) -> float:
         into = self._space.coarsen(lump, high)[1]
         return self._quality.bound(lump.classes, into, self._smallest, self._rows, gone.rows)
+
+    def clip(self, low: Node, high: Node, gone: Gone, best: float) -> Node:
+        return high
 
     def widest(self, low: Node, high: Node, gone: Gone) -> int:
         spans = [labels[a] - labels[b] for labels, a, b in zip(self._space.labels, low, high, strict=True)]

@@ -82,7 +82,7 @@ class Tuples:
         np.add.at(people, groups, self.population)
         return Classes(sizes, spreads, None, people)
 
-    def labels(self, places: Integers, levels: Sequence[int]) -> pa.Table:
+    def labels(self, places: npt.NDArray[np.integer[Any]], levels: Sequence[int]) -> pa.Table:
         """What the tuples at ``places`` are called when each column is at its level: a column for each name."""
         found = {}
         for column, (name, level) in enumerate(zip(self.names, levels, strict=True)):

@@ -84,15 +84,22 @@ class ByColumn:
     def columns(self, tuples: Tuples, levels: Integers, groups: Integers, kept: Booleans) -> Floats:
         """What each column lost."""
         out = ~kept[groups]
+        some = bool(out.any())
         found = np.zeros(len(tuples.names))
         for place, codes in enumerate(tuples.codes):
-            level = np.broadcast_to(levels[place], codes.shape)
-            cells = self.cells(tuples, place)[level, codes]
-            labels = (level * len(codes) + _labels(tuples, place)[level, codes])[out]
-            lost = float(cells @ tuples.counts)
-            if out.any():
-                lost += self.gone(labels, tuples.counts[out].astype(np.float64), cells[out])
-            found[place] = lost
+            cells, labels, level = self.cells(tuples, place), tuples.levels[place].codes, levels[place]
+            if levels.ndim == 1:  # the values say all
+                rows = np.bincount(codes, weights=tuples.counts, minlength=cells.shape[1])
+                found[place] = cells[level] @ rows
+                if some:
+                    gone = np.bincount(codes[out], weights=tuples.counts[out], minlength=cells.shape[1])
+                    found[place] += self.gone(labels[level], gone.astype(np.float64), cells[level])
+            else:
+                each = cells[level, codes]
+                found[place] = each @ tuples.counts
+                if some:
+                    label = (level * len(codes) + labels[level, codes])[out]
+                    found[place] += self.gone(label, tuples.counts[out].astype(np.float64), each[out])
         return self.column(found, tuples.rows)
 
 
@@ -253,14 +260,13 @@ class Classification(ByClass):
 
 def figures(tuples: Tuples, levels: Integers, groups: Integers, kept: Booleans) -> Mapping[str, float]:
     """What a recoding is worth by each measure that needs no choice, and what each column lost: for reports."""
-    measures = (Granularity(), Precision(), Entropy(), Discernibility(), ClassSize())
-    found = {measure.name: measure.loss(tuples, levels, groups, kept) for measure in measures}
     columns = Granularity().columns(tuples, levels, groups, kept)
+    classes = tuples.classes(groups).keeping(kept)
+    found = {Granularity.name: float(columns.mean())}
+    found |= {measure.name: measure.loss(tuples, levels, groups, kept) for measure in (Precision(), Entropy())}
+    for measure in (Discernibility(), ClassSize()):
+        found[measure.name] = measure.worth(classes, tuples.rows, tuples.rows - classes.rows)
     return found | {f"loss of {name}": float(lost) for name, lost in zip(tuples.names, columns, strict=True)}
-
-
-def _labels(tuples: Tuples, column: int) -> npt.NDArray[np.int32]:
-    return tuples.levels[column].codes
 
 
 def _commonest(classes: Classes, target: str) -> Integers:

@@ -1,0 +1,1 @@
+"""Masking methods, a file a method. Each says what it keeps, and what it does not promise."""

@@ -1,0 +1,188 @@
+"""A masked table as a release: rows in an order that tells nothing, and for the holder alone what became of whom."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, TypeVar
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+from sqlglot import exp
+
+from discreet.core import sql
+from discreet.core.card import Card
+from discreet.core.recipe import Recipe, versions
+from discreet.core.release import Release
+from discreet.core.release_folder import Rows
+from discreet.core.statement import Evidence, Statement
+from discreet.core.table import Table, count_name
+from discreet.engines.duckdb import DuckDB
+from discreet.engines.files import open_file
+from discreet.engines.read import read
+from discreet.engines.spark import Spark
+from discreet.errors import NoPromise, NotFound
+from discreet.models.model import Model, check_all
+from discreet.publish.mask.records import on_workers, stream
+from discreet.publish.mask.values import Array
+from discreet.publish.masking import Masked, Masker, Plan, RecordMasker
+from discreet.publish.recode import published_columns
+from discreet.publish.recoding import Progress
+
+T = TypeVar("T")
+LINK = "row"
+"""The column of a links file: for each released row the original's row number, from 0."""
+
+
+@dataclass(frozen=True, repr=False)
+class Linked(Release[T]):
+    """A release in its holder's hands: ``links`` are never saved with it."""
+
+    links: Array | None = field(default=None, compare=False)
+    """For each released row the original's row number, from 0; ``None`` if nobody counted (on Spark)."""
+
+
+def release_masked(
+    table: Table,
+    masker: Masker,
+    models: Sequence[Model],
+    *,
+    seed: int | None = None,
+    to: str | Path | None = None,
+    csv: bool = False,
+    keep: str | Path | None = None,
+    progress: Progress,
+) -> Linked[Any]:
+    """Mask ``table``, check ``models`` on what came out, and let it go.
+
+    A record-wise masker that writes to a folder never holds the rows: they stream through it.
+    """
+    progress(0.0, "masking")
+    made = _streamed(table, masker, seed, to) if to and isinstance(masker, RecordMasker) else _held(table, masker, seed)
+    with made as (payload, told, links):
+        progress(0.8, "checking")
+        card = _card(table.card)
+        rows = payload.path if isinstance(payload, Rows) else payload
+        _require_held(table, read(rows, card), models)
+        release = Linked(
+            payload,
+            _statement(table.card, models, told.not_promised),
+            Recipe(
+                masker.name,
+                {
+                    **told.parameters,
+                    "table": table.card.name,
+                    "rows": table.count(),
+                    "models": [model.claim.text for model in models],
+                },
+                told.steps,
+                seed=seed,
+                versions=versions(table.engine),
+            ),
+            title=f"{table.card.name}, masked",
+            links=links,
+        )
+        if to is not None:
+            folder = release.save(to, csv=csv)
+            release = replace(release, payload=Rows(folder / "payload.parquet"))
+        if keep is not None and links is not None:
+            pq.write_table(pa.table({LINK: pa.array(links, pa.int64())}), keep)
+    progress(1.0, "done")
+    return release
+
+
+@contextmanager
+def _held(table: Table, masker: Masker, seed: int | None) -> Iterator[tuple[pa.Table, Masked, Array]]:
+    """All in memory, ordered by content."""
+    masked = masker.mask(table, seed)
+    plain = [c.cast(pa.int8()) if pa.types.is_boolean(c.type) else c for c in masked.rows.columns]
+    keys = pa.table(plain, names=[f"c{i}" for i in range(len(plain))])
+    order = pc.sort_indices(keys, sort_keys=[(name, "ascending") for name in keys.column_names])
+    yield masked.rows.take(order), masked, np.asarray(order).astype(np.int64)
+
+
+@contextmanager
+def _streamed(
+    table: Table, masker: RecordMasker, seed: int | None, to: str | Path
+) -> Iterator[tuple[Rows, Plan, Array | None]]:
+    """Through the engine to a file, ordered by content on the way; only the links are held, eight bytes a row."""
+    beside = Path(to).resolve().parent
+    if not beside.is_dir():
+        raise NotFound(f"There is no folder {beside} to put {Path(to).name} in.")
+    plan = masker.plan(table)
+    with TemporaryDirectory(prefix=".discreet-", dir=beside) as scratch:
+        place = Path(scratch) / "payload.parquet"
+        names = [column.name for column in published_columns(table.card)]
+        if isinstance(table.engine, Spark):
+            masked = _ordered(on_workers(masker, plan, table, table.engine, seed), names, names)
+            _write(table.engine.stream(masked), place)
+            links = None
+        else:
+            first, number = Path(scratch) / "masked.parquet", count_name(names)
+            _write(_numbered(stream(masker, plan, table, seed), number), first)
+            engine = DuckDB()
+            relation = open_file(first, None, engine)[1]
+            links = _write(engine.stream(_ordered(relation, [*names, number], names)), place, number)
+            engine.close()
+        yield Rows(place), plan, links
+
+
+def _ordered(relation: exp.Query, shown: Sequence[str], by: Sequence[str]) -> exp.Select:
+    keys = [exp.Ordered(this=sql.column(name), desc=False, nulls_first=False) for name in by]
+    return exp.select(*map(sql.column, shown)).from_(relation.subquery("r")).order_by(*keys)
+
+
+def _numbered(rows: pa.RecordBatchReader, name: str) -> pa.RecordBatchReader:
+    """The same rows with their number, from 0, in one more column."""
+
+    def numbered() -> Iterator[pa.RecordBatch]:
+        seen = 0
+        for batch in rows:
+            counted = pa.array(np.arange(seen, seen + batch.num_rows))
+            seen += batch.num_rows
+            yield pa.RecordBatch.from_arrays([*batch.columns, counted], schema=schema)
+
+    schema = rows.schema.append(pa.field(name, pa.int64()))
+    return pa.RecordBatchReader.from_batches(schema, numbered())
+
+
+def _write(rows: pa.RecordBatchReader, place: Path, aside: str | None = None) -> Array | None:
+    """Write the rows without the column ``aside``, which is returned."""
+    schema = rows.schema if aside is None else pa.schema([f for f in rows.schema if f.name != aside])
+    kept = [np.empty(0, np.int64)]
+    with pq.ParquetWriter(place, schema, compression="zstd") as writer:
+        for batch in rows:
+            if aside is not None:
+                kept.append(batch.column(aside).to_numpy())
+            if batch.num_rows:
+                writer.write_batch(batch.select(schema.names))
+    return np.concatenate(kept) if aside is not None else None
+
+
+def _card(card: Card) -> Card:
+    """The card of what leaves: no identifiers, no unit."""
+    return replace(card, columns=published_columns(card), unit=None, rows_per_unit=None, groups_per_unit=None)
+
+
+def _require_held(table: Table, out: Table, models: Sequence[Model]) -> None:
+    broken = [verdict.claim.text for verdict in check_all(out, models) if not verdict.holds] if models else []
+    if broken:
+        raise NoPromise(
+            f"What was made of {table.card.name} is not {' and not '.join(broken)}. Nothing was released.",
+            hint="Mask more, or generalise: dc.Generalize finds what makes a model hold.",
+        )
+
+
+def _statement(card: Card, models: Sequence[Model], not_promised: Sequence[str]) -> Statement:
+    caveats = list(not_promised)
+    if card.unit is not None:
+        caveats.append(f"Rows are masked one by one: a {card.unit} with several rows is masked less.")
+    caveats.append("How much an intruder learns is measured by attacking the release, not promised by its method.")
+    claims = tuple(model.claim for model in models)
+    evidence = Evidence.CHECKED if claims else Evidence.ARGUED
+    return Statement(card.unit or "person", None, claims, None, evidence, (), tuple(caveats))

@@ -1,0 +1,106 @@
+"""Local suppression of what makes people special: cells of small combinations that nobody else has.
+
+A *minimal sample unique* of a row is a set of columns in which nobody has the same values, and of which no part is
+already unique (Elliot, Manning and Ford 2002, SUDA). For every row cells are suppressed until each of its minimal
+sample uniques of at most ``size`` columns has lost one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import ClassVar
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from discreet.core.table import Table
+from discreet.errors import BadInput
+from discreet.publish.mask.swap import classes
+from discreet.publish.mask.values import Array, replaced
+from discreet.publish.masking import ANY, Masked, chosen
+
+
+@dataclass(frozen=True)
+class SuppressUniques:
+    """``size``: how many values of a person an intruder knows at most."""
+
+    name: ClassVar[str] = "suppress-uniques"
+    size: int = 3
+    columns: Sequence[str] = ()
+
+    def __post_init__(self) -> None:
+        if type(self.size) is not int or self.size < 1:
+            raise BadInput(f"size is a whole number of columns, at least 1, got {self.size!r}.")
+
+    def mask(self, table: Table, seed: int | None = None) -> Masked:
+        """All rows at once. Nothing is random, so a seed changes nothing."""
+        names = chosen(table.card, self.columns, ANY, self.name)
+        rows = table.payload()
+        found = minimal_uniques(rows, names, self.size)
+        gone = _hit(found, rows.num_rows, len(names))
+        for place, name in enumerate(names):
+            cells = rows.column(name)
+            empty = pa.scalar(None, cells.type)
+            rows = replaced(rows, name, pc.if_else(pa.array(gone[:, place]), empty, cells))
+        affected = int(gone.any(axis=1).sum())
+        return Masked(
+            rows,
+            {
+                "columns": list(names),
+                "size": self.size,
+                "suppressed_cells": {name: int(gone[:, place].sum()) for place, name in enumerate(names)},
+                "rows_with_suppressed_cells": affected,
+            },
+            (
+                f"{int(gone.sum()):,} cells in {affected:,} rows were suppressed: nobody has a combination of up to "
+                f"{self.size} of {', '.join(names)} that no other row could have.",
+            ),
+            (
+                f"Who knows more than {self.size} values of a person may still find the row.",
+                "A suppressed cell counts as one that could hold anything; that it was suppressed says it was special.",
+                "Two people who share a combination are enough: this is no k-anonymity for k above 2.",
+            ),
+        )
+
+
+def minimal_uniques(rows: pa.Table, names: Sequence[str], size: int) -> dict[tuple[int, ...], Array]:
+    """For each set of columns (by place) the rows for which it is a minimal sample unique; NULL is never part of one.
+
+    Sets are looked at from small to large, and only rows that are not unique in a part of the set count.
+    """
+    codes = [classes(rows, [name]) for name in names]
+    missing = [np.asarray(rows.column(name).is_null().to_numpy(zero_copy_only=False)) for name in names]
+    found: dict[tuple[int, ...], Array] = {}
+    unique: dict[tuple[int, ...], Array] = {}
+    for width in range(1, min(size, len(names)) + 1):
+        for subset in combinations(range(len(names)), width):
+            label, absent = np.zeros(rows.num_rows, np.int64), np.zeros(rows.num_rows, np.bool_)
+            for place in subset:
+                label = np.unique(label * (codes[place].max(initial=0) + 1) + codes[place], return_inverse=True)[1]
+                absent |= missing[place]
+            alone = (np.bincount(label, minlength=1)[label] == 1) & ~absent
+            unique[subset] = alone
+            for part in combinations(subset, width - 1):
+                alone = alone & ~unique.get(part, np.zeros(rows.num_rows, np.bool_))
+            if alone.any():
+                found[subset] = np.flatnonzero(alone)
+    return found
+
+
+def _hit(found: dict[tuple[int, ...], Array], rows: int, columns: int) -> Array:
+    """Which cells go: greedily, for each row, the column that breaks most of what is left of its uniques."""
+    gone = np.zeros((rows, columns), np.bool_)
+    left = dict(found)
+    while left:
+        score = np.zeros((rows, columns), np.int64)
+        for subset, who in left.items():
+            for place in subset:
+                score[who, place] += 1
+        worst = np.flatnonzero(score.any(axis=1))
+        gone[worst, score[worst].argmax(axis=1)] = True
+        left = {subset: who[~gone[who][:, list(subset)].any(axis=1)] for subset, who in left.items()}
+        left = {subset: who for subset, who in left.items() if len(who)}
+    return gone

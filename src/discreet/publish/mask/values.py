@@ -1,0 +1,103 @@
+"""Cells of a column as numbers, and back in the type they came in. NULL and what is not finite stays as it is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from discreet.noise.masking import Generator
+
+Array: TypeAlias = npt.NDArray[Any]
+Cells: TypeAlias = "pa.Array[Any] | pa.ChunkedArray[Any]"
+
+_LARGEST = float(2**63 - 1024)
+"""The largest real number that is an int64."""
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """The cells that hold a finite number."""
+
+    values: Array
+    """float64, only those that are there."""
+    there: Array
+    """For each cell whether it holds one."""
+
+
+def numbers(cells: Cells) -> Numbers:
+    """Numbers as they are; dates as days and times as microseconds since 1970."""
+    plain = _plain(cells).cast(pa.float64(), safe=False)
+    all_ = np.asarray(plain.to_numpy(zero_copy_only=False), dtype=np.float64)
+    there = np.isfinite(all_)
+    return Numbers(all_[there], there)
+
+
+def unit_of(type_: pa.DataType) -> float | None:
+    """The step between two values of a type: 1 for whole numbers, days and microseconds; none for reals."""
+    if pa.types.is_floating(type_):
+        return None
+    return 10.0**-type_.scale if isinstance(type_, pa.Decimal128Type) else 1.0
+
+
+def on_grid(values: Array, type_: pa.DataType, rng: Generator) -> Array:
+    """Values that a type can hold: rounded up or down at random, so that they are right on average.
+
+    Rounding to the nearest would undo small changes, and bias those that are in proportion.
+    """
+    unit = unit_of(type_)
+    if unit is None:
+        return values
+    scaled = values / unit
+    whole = np.rint(scaled)
+    exact = np.abs(scaled - whole) <= 1e-9 * np.maximum(1.0, np.abs(scaled)) * (unit != 1.0)  # 0.1 / 0.01 is not 10
+    down = np.floor(scaled)
+    up = rng.random(len(values)) < scaled - down
+    return np.where(exact, whole, down + up)
+
+
+def written(values: Array, like: Cells, there: Array) -> Cells:
+    """``values`` in place of the cells that are ``there``, in the type of ``like``; whole units if it has units."""
+    type_ = like.type
+    if pa.types.is_floating(type_):
+        full = np.asarray(like.to_numpy(zero_copy_only=False), dtype=np.float64).copy()
+        full[there] = values
+        null = np.asarray(like.is_null().to_numpy(zero_copy_only=False))
+        return pa.array(full, type=type_, mask=null)
+    whole = np.zeros(len(there), np.int64)
+    whole[there] = np.clip(np.rint(values), -_LARGEST, _LARGEST).astype(np.int64)
+    cells: Cells = pa.array(whole, pa.int64(), mask=~there)
+    if isinstance(type_, pa.Decimal128Type):
+        return _shifted(cells, type_)
+    return cells.cast(pa.int32()).cast(type_) if pa.types.is_date32(type_) else cells.cast(type_)
+
+
+def whole_units(values: Array, type_: pa.DataType) -> Array:
+    """Values as they are counted in ``written``: in units of the type, where it has any."""
+    unit = unit_of(type_)
+    return values if unit is None else values / unit
+
+
+def replaced(rows: pa.Table, name: str, cells: Cells) -> pa.Table:
+    """The same table with other cells in one column."""
+    return rows.set_column(rows.schema.get_field_index(name), rows.schema.field(name), cells)
+
+
+def moved(cells: Cells, source: Array) -> Cells:
+    """The cells in another order: place i gets that of ``source[i]``."""
+    return cells.take(pa.array(source, pa.int64()))
+
+
+def _plain(cells: Cells) -> Cells:
+    if pa.types.is_date32(cells.type):
+        return cells.cast(pa.int32())
+    return cells.cast(pa.int64()) if pa.types.is_timestamp(cells.type) else cells
+
+
+def _shifted(cells: Any, type_: pa.Decimal128Type) -> Cells:
+    """Whole units as decimals: 1234 as 12.34, without a detour through reals."""
+    buffers = cells.cast(pa.decimal128(38, 0)).buffers()
+    return pa.Array.from_buffers(type_, len(cells), buffers, null_count=cells.null_count)

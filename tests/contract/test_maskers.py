@@ -1,0 +1,190 @@
+"""What every masking method keeps to. A new one is added to ``MASKERS`` and gets all of these tests."""
+
+import json
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pytest
+from tests.publish.mask.people import CARD, people, rows
+
+from discreet.core.document import dumps
+from discreet.engines.read import read
+from discreet.publish.mask.coding import Code
+from discreet.publish.mask.ipso import Ipso
+from discreet.publish.mask.multiply import Multiply
+from discreet.publish.mask.noise import Noise
+from discreet.publish.mask.parse import FORMS
+from discreet.publish.mask.pram import Pram
+from discreet.publish.mask.resample import Resample
+from discreet.publish.mask.rounding import Round
+from discreet.publish.mask.shuffle import Shuffle
+from discreet.publish.mask.swap import DataSwap, RankSwap
+from discreet.publish.mask.uniques import SuppressUniques
+from discreet.publish.masking import Masked, Masker, RecordMasker
+from discreet.publish.publish import publish
+
+NUMBERS = ("age", "weight", "income", "same")
+MASKERS = {
+    "noise": Noise(0.3, NUMBERS),
+    "noise correlated": Noise(0.3, NUMBERS, correlated=True),
+    "multiply": Multiply(0.3, NUMBERS),
+    "multiply uniform": Multiply(0.3, NUMBERS, "uniform"),
+    "rank-swap": RankSwap(10, (*NUMBERS, "born", "seen")),
+    "rank-swap normal": RankSwap(10, (*NUMBERS, "born", "seen"), "normal"),
+    "rank-swap buckets": RankSwap(8, (*NUMBERS, "born", "seen"), "buckets"),
+    "data-swap": DataSwap(0.4, (*NUMBERS, "town", "born"), ("smokes",)),
+    "pram": Pram(0.6, ("town", "smokes")),
+    "pram even": Pram(0.6, ("town", "smokes"), "even"),
+    "pram optimal": Pram(0.6, ("town", "smokes"), "optimal"),
+    "round": Round(5, ("age", "weight", "same")),
+    "round at random": Round(5, ("age", "weight", "same"), at_random=True),
+    "resample": Resample(3, NUMBERS),
+    "code": Code({"age": 70, "weight": 80, "same": 1}, {"age": 25}),
+    "code by mean": Code({"age": 70, "weight": 80, "same": 1}, {"age": 25}, by_mean=True),
+    "ipso A": Ipso("A", NUMBERS, ("height", "smokes")),
+    "ipso B": Ipso("B", NUMBERS, ("height", "smokes")),
+    "ipso C": Ipso("C", NUMBERS, ("height", "smokes")),
+    "shuffle": Shuffle(NUMBERS, ("height",)),
+    "suppress-uniques": SuppressUniques(2, ("age", "town", "smokes")),
+}
+SURE = {"round", "code", "ipso A", "suppress-uniques"}
+"""Nothing in these is random for real numbers."""
+SWAPS = {"rank-swap", "rank-swap normal", "rank-swap buckets", "data-swap", "shuffle"}
+every = pytest.mark.parametrize("name", MASKERS)
+
+
+def test_every_method_of_the_command_line_is_here():
+    assert set(FORMS) <= {masker.name for masker in MASKERS.values()} | {"microaggregate"}
+
+
+@every
+def test_the_shape_the_types_and_what_stays_behind(name):
+    table = people()
+    masked = MASKERS[name].mask(table, seed=1)
+    assert isinstance(MASKERS[name], Masker)
+    assert isinstance(masked, Masked)
+    assert masked.rows.schema.equals(table.payload().schema)
+    assert masked.rows.num_rows == table.count()
+    assert "id" not in masked.rows.column_names
+
+
+@every
+def test_columns_not_named_are_untouched_and_named_ones_are_not(name):
+    before, masked = people().payload(), MASKERS[name].mask(people(), seed=1)
+    named = masked.parameters["columns"]
+    changed = {column for column in before.column_names if not masked.rows[column].equals(before[column])}
+    assert changed <= set(named)
+    assert changed >= ({"age"} if name == "suppress-uniques" else set(named) - {"same", "smokes"})
+
+
+@every
+def test_what_is_missing_stays_missing(name):
+    before, after = people().payload(), MASKERS[name].mask(people(), seed=1).rows
+    for column in before.column_names:
+        was, is_ = before[column].is_null(), after[column].is_null()
+        if name == "suppress-uniques":
+            assert pc.all(pc.or_(pc.invert(was), is_)).as_py()
+        elif name == "data-swap":  # a gap is exchanged as a value is
+            assert pc.sum(was) == pc.sum(is_)
+        else:
+            assert was.equals(is_), column
+
+
+@every
+def test_a_seed_repeats_the_result_and_another_does_not(name):
+    masker, table = MASKERS[name], people()
+    once, again, other = (masker.mask(table, seed=seed).rows for seed in (1, 1, 2))
+    assert once.equals(again)
+    if name not in SURE:
+        assert not once.equals(other)
+        assert not masker.mask(table).rows.equals(masker.mask(table).rows)
+
+
+@every
+def test_all_that_is_told_can_be_written_down_and_something_is_not_promised(name):
+    masked = MASKERS[name].mask(people(), seed=1)
+    assert json.loads(dumps(dict(masked.parameters)))
+    assert masked.steps
+    assert masked.not_promised
+    assert all(sentence.endswith(".") for sentence in (*masked.steps, *masked.not_promised))
+
+
+@every
+def test_a_constant_of_reals_stays_where_the_method_keeps_spread(name):
+    after = MASKERS[name].mask(people(), seed=1).rows["same"].to_numpy()
+    if name.startswith(("noise", "rank", "data", "resample", "shuffle", "ipso")):
+        assert np.allclose(after, 7.5, rtol=1e-9)
+
+
+@every
+@pytest.mark.parametrize("count", [0, 1, 2])
+def test_next_to_no_rows_are_masked_or_refused_in_words(name, count):
+    table = people(count)
+    try:
+        assert MASKERS[name].mask(table, seed=1).rows.num_rows == count
+    except Exception as error:  # noqa: BLE001
+        assert type(error).__module__ == "discreet.errors"
+
+
+@every
+def test_a_column_of_nothing_but_gaps_stays_one(name):
+    data = rows()
+    empty = pa.nulls(data.num_rows, pa.int64())
+    table = read(data.set_column(1, "age", empty), CARD)
+    try:
+        after = MASKERS[name].mask(table, seed=1).rows
+    except Exception as error:  # noqa: BLE001
+        assert type(error).__module__ == "discreet.errors"
+    else:
+        assert after["age"].null_count == data.num_rows
+
+
+@every
+def test_values_that_are_only_swapped_are_all_still_there(name):
+    if name not in SWAPS:
+        return
+    before, after = people().payload(), MASKERS[name].mask(people(), seed=1).rows
+    for column in before.column_names:
+        assert sorted(before[column].drop_null().to_pylist()) == sorted(after[column].drop_null().to_pylist())
+
+
+@every
+def test_a_release_can_be_judged_by_its_recipe_and_only_its_holder_has_the_links(name, tmp_path):
+    masker, table = MASKERS[name], people()
+    release = publish(table, masker, seed=4)
+    assert release.recipe.method == masker.name
+    assert release.recipe.seed == 4
+    assert not release.private
+    told = release.statement.caveats
+    assert set(masker.mask(table, 4).not_promised) <= set(told)
+    original = masker.mask(table, seed=4).rows
+    assert release.payload.equals(original.take(pa.array(release.links)))
+    release.save(tmp_path / "r")
+    assert not any("link" in path.name for path in (tmp_path / "r").iterdir())
+
+
+@every
+def test_the_order_of_a_release_tells_nothing(name):
+    """The same rows in another order are released alike by a method in which nothing is random."""
+    if name not in SURE - {"ipso A"}:  # which rounds ages at random
+        return
+    backwards = read(rows().take(pa.array(range(399, -1, -1))), CARD)
+    there = publish(people(), MASKERS[name], seed=1).payload
+    back = publish(backwards, MASKERS[name], seed=1).payload
+    for column in ("weight", "height"):
+        assert np.allclose(there[column].fill_null(-1), back[column].fill_null(-1), rtol=1e-9)
+
+
+@every
+def test_record_by_record_a_stream_gives_what_memory_gives(name, tmp_path, monkeypatch):
+    masker, table = MASKERS[name], people()
+    if not isinstance(masker, RecordMasker):
+        return
+    monkeypatch.setattr("discreet.publish.mask.records.BLOCK", 150)
+    written = publish(table, masker, seed=7, to=tmp_path / "r", keep=tmp_path / "links.parquet")
+    held = masker.mask(table, seed=7).rows
+    shown = pa.parquet.read_table(tmp_path / "r" / "payload.parquet")
+    links = pa.parquet.read_table(tmp_path / "links.parquet")["row"]
+    assert links.to_numpy().tolist() == written.links.tolist()
+    assert shown.equals(held.take(pa.array(written.links)))

@@ -1,0 +1,92 @@
+"""Masked tables on their way out: streams, files, models, Spark, the command."""
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from tests.publish.mask.people import CARD, people, rows
+
+import discreet as dc
+from discreet.errors import BadInput, NoPromise, NotFound
+from discreet.publish.mask import records
+from discreet.publish.mask.noise import Noise
+from discreet.publish.mask.rounding import Round
+from discreet.publish.mask.swap import RankSwap
+from discreet.publish.publish import publish
+
+
+@pytest.mark.parametrize("masker", [Noise(0.2), RankSwap(5)], ids=lambda masker: masker.name)
+def test_a_release_is_written_and_its_links_beside_it(masker, tmp_path):
+    said = []
+    links = tmp_path / "r.links.parquet"
+    release = publish(people(), masker, to=tmp_path / "r", csv=True, keep=links, progress=lambda *at: said.append(at))
+    assert said[0][0] == 0
+    assert said[-1] == (1.0, "done")
+    assert sorted(pq.read_table(links)["row"].to_pylist()) == list(range(400))
+    saved = dc.Release.load(tmp_path / "r")
+    assert saved.payload.num_rows == 400
+    assert saved.recipe == release.recipe
+    untouched = people().payload()["town"].take(pa.array(release.links))
+    assert saved.payload["town"].to_pylist() == untouched.to_pylist()
+    assert {path.name for path in tmp_path.iterdir()} == {"r", "r.links.parquet"}
+
+
+def test_models_are_checked_on_what_was_masked(tmp_path):
+    coarse = Round({"age": 100, "weight": 1000.0, "height": 1000.0, "income": 100_000_000.0})
+    keys = dc.Card("p", tuple(c for c in CARD.columns if c.name in ("age", "weight", "height", "income", "smokes")))
+    table = dc.read(rows(), keys)
+    release = publish(table, coarse, dc.KAnonymity(3))
+    assert release.statement.models
+    assert release.private
+    assert release.recipe.parameters["models"] == [release.statement.models[0].text]
+    with pytest.raises(NoPromise, match="Nothing was released"):
+        publish(table, Noise(0.1), dc.KAnonymity(3), to=tmp_path / "r")
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_unit_with_several_rows_is_warned_of():
+    card = dc.Card(CARD.name, CARD.columns, unit="id")
+    release = publish(dc.read(rows(), card), Noise(0.1))
+    assert any("several rows" in caveat for caveat in release.statement.caveats)
+    assert "id" not in release.payload.column_names
+
+
+def test_what_makes_no_sense_is_refused(tmp_path):
+    with pytest.raises(BadInput, match="needs a model"):
+        publish(people(), dc.Mondrian())
+    with pytest.raises(BadInput, match="nothing here is random"):
+        publish(people(), dc.Mondrian(), dc.KAnonymity(2), seed=1)
+    with pytest.raises(BadInput, match="adds to others"):
+        publish(people(), Noise(0.1), given=[publish(people(), Noise(0.1))])
+    with pytest.raises(NotFound, match="no folder"):
+        publish(people(), Noise(0.1), to=tmp_path / "not" / "there")
+    (tmp_path / "taken").write_text("a file")
+    for masker in (Noise(0.1), RankSwap(5)):
+        with pytest.raises(BadInput, match="not an empty folder"):
+            publish(people(), masker, to=tmp_path / "taken", keep=tmp_path / "links")
+    assert [path.name for path in tmp_path.iterdir()] == ["taken"], "without a release there are no links"
+
+
+def test_blocks_do_not_depend_on_how_rows_come(monkeypatch):
+    monkeypatch.setattr(records, "BLOCK", 7)
+    data = rows(50).select(["id"])
+    for size in (1, 3, 7, 20, 50):
+        blocks = list(records._blocks(data.to_batches(max_chunksize=size)))
+        assert [block.num_rows for block in blocks] == [7] * 7 + [1]
+        assert pa.Table.from_batches(blocks)["id"].to_pylist() == list(range(50))
+
+
+def test_spark_masks_on_its_workers(spark, tmp_path):
+    pq.write_table(rows(3000), tmp_path / "people.parquet")
+    table = dc.read(tmp_path / "people.parquet", CARD, engine=spark)
+    masker = Noise(0.5, ["height"])
+    first = publish(table, masker, seed=5, to=tmp_path / "one")
+    publish(table, masker, seed=5, to=tmp_path / "two")
+    assert first.links is None
+    one, two = (pq.read_table(tmp_path / name / "payload.parquet") for name in ("one", "two"))
+    assert one.equals(two)
+    assert one.schema.equals(people().payload().schema)
+    for name in ("income", "age", "born", "seen"):
+        key = [(n, "ascending") for n in ("income", "seen")]
+        assert one.sort_by(key)[name].equals(rows(3000).sort_by(key)[name]), name
+    noise = one.sort_by(key)["height"].to_numpy() - rows(3000).sort_by(key)["height"].to_numpy()
+    assert noise.var() == pytest.approx(first.recipe.parameters["noise_variance"]["height"], rel=0.2)
