@@ -1,4 +1,4 @@
-"""Recoding Adult class by class: ours beside what is published of ARX and sdcMicro, and beside anonypyx, in CPU seconds.
+"""Recoding Adult class by class: ours beside published figures of ARX and sdcMicro and beside anonypyx, in CPU seconds.
 
 30,162 complete rows, nine quasi-identifiers, k = 5. What is measured is the whole way from an open table to the new
 labels; everybody has done it once before, off the clock, as ARX had been warmed up. ARX's figures were measured with

@@ -1,0 +1,138 @@
+"""What an attack found: a figure with its interval, beside what guessing would give."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from enum import Enum
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from discreet.core.release import Release
+from discreet.core.table import Table
+from discreet.errors import BadInput, MissingPart
+
+Array = npt.NDArray[Any]
+
+SHOWN_VICTIMS = 5
+"""So many victims a finding names for the steward."""
+
+
+class Outcome(Enum):
+    """An attack that finds nothing is good news; one that could not run is no news."""
+
+    BROKE = "learned something"
+    NOTHING = "found nothing"
+    FAILED = "could not run"
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What one attacker got out of one release."""
+
+    attack: str
+    knows: str
+    """What the attacker knows, as a sentence."""
+    outcome: Outcome
+    figure: float
+    """The share of victims, or what ``meaning`` says; NaN if the attack could not run."""
+    interval: tuple[float, float]
+    """95 %; for shares Clopper–Pearson."""
+    baseline: float
+    """What guessing would give."""
+    meaning: str
+    """What the figure means and which direction is worse, for a steward."""
+    victims: tuple[int, ...] = field(default=(), repr=False)
+    """A few row numbers of the original, for the steward only."""
+    details: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        low, high = self.interval
+        if self.outcome is not Outcome.FAILED and not low <= self.figure <= high:
+            raise BadInput(f"The figure {self.figure} of a finding is not in its interval, {low} to {high}.")
+
+    def without_victims(self) -> Finding:
+        """The same finding, fit to be passed on."""
+        return replace(self, victims=())
+
+    def to_dict(self, *, victims: bool = False) -> dict[str, Any]:
+        """This as plain data, for JSON; the victims only if they are asked for."""
+        told = {
+            "attack": self.attack,
+            "knows": self.knows,
+            "outcome": self.outcome.value,
+            "figure": _number(self.figure),
+            "interval": [_number(end) for end in self.interval],
+            "baseline": _number(self.baseline),
+            "meaning": self.meaning,
+            "details": dict(self.details),
+        }
+        return told | {"victims": list(self.victims)} if victims else told
+
+    def __str__(self) -> str:
+        if self.outcome is Outcome.FAILED:
+            return f"{self.attack}: could not run. {self.meaning}"
+        low, high = self.interval
+        return (
+            f"{self.attack}: {self.outcome.value}. {self.figure:.2%} (95 %: {low:.2%} to {high:.2%}; "
+            f"guessing: {self.baseline:.2%}). {self.meaning}"
+        )
+
+
+class Attack(Protocol):
+    """An intruder who holds a release, its recipe, and a table of what is known about people."""
+
+    def run(self, release: Release[Any], known: Table, links: Array | None = None) -> Finding:
+        """Attack ``release``; ``links`` (for each released row the number of the original's) tell who was right."""
+        ...
+
+
+def share(
+    attack: str, knows: str, credits: Array, baseline: float, meaning: str, *, details: Mapping[str, Any] | None = None
+) -> Finding:
+    """A finding about a share of people: ``credits`` says of each with what probability the attacker is right.
+
+    The probabilities of independent people sum to less spread than coins of the same mean, so that the interval
+    of Clopper and Pearson for as many coins covers at least as often as it says. Guessing counts as
+    beaten only when the whole interval lies above it.
+    """
+    right, people = float(credits.sum()), len(credits)
+    interval = clopper_pearson(right, people)
+    return Finding(
+        attack,
+        knows,
+        Outcome.BROKE if interval[0] > baseline else Outcome.NOTHING,
+        right / people,
+        interval,
+        baseline,
+        meaning,
+        tuple(map(int, np.flatnonzero(credits >= 1.0)[:SHOWN_VICTIMS])),
+        details or {},
+    )
+
+
+def failed(attack: str, knows: str, why: str) -> Finding:
+    """An attack that could not run, and why."""
+    return Finding(attack, knows, Outcome.FAILED, math.nan, (0.0, 1.0), math.nan, why)
+
+
+def clopper_pearson(successes: float, trials: int, confidence: float = 0.95) -> tuple[float, float]:
+    """The exact interval for a share (Clopper and Pearson 1934); ``successes`` may be a sum of probabilities."""
+    if trials < 1 or not 0 <= successes <= trials:
+        raise BadInput(f"A share is of at least one, and at most all: got {successes} of {trials}.")
+    try:
+        from scipy.special import betaincinv
+    except ImportError:
+        raise MissingPart("SciPy", "attack") from None
+    tail, failures = (1 - confidence) / 2, trials - successes
+    share = successes / trials
+    low = float(betaincinv(successes, failures + 1, tail)) if successes > 0 else 0.0
+    high = float(betaincinv(successes + 1, failures, 1 - tail)) if failures > 0 else 1.0
+    return min(low, share), max(high, share)
+
+
+def _number(value: float) -> float | None:
+    return None if math.isnan(value) else value

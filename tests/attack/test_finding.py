@@ -1,0 +1,73 @@
+import json
+import math
+
+import numpy as np
+import pytest
+from scipy.stats import binom
+
+from discreet.attack.finding import Finding, Outcome, clopper_pearson, failed, share
+from discreet.errors import BadInput
+
+
+@pytest.mark.parametrize(("right", "people"), [(0, 5), (1, 20), (7, 50), (50, 50)])
+def test_the_interval_is_where_both_tails_are_possible(right, people):
+    low, high = clopper_pearson(right, people)
+    assert low <= right / people <= high
+    if right:
+        assert binom.sf(right - 1, people, low) == pytest.approx(0.025)
+    else:
+        assert low == 0
+    if right < people:
+        assert binom.cdf(right, people, high) == pytest.approx(0.025)
+    else:
+        assert high == 1
+
+
+def test_the_interval_covers_as_often_as_it_says_for_every_share():
+    people = 30
+    intervals = [clopper_pearson(right, people) for right in range(people + 1)]
+    for chance in np.linspace(0.01, 0.99, 99):
+        covers = sum(binom.pmf(k, people, chance) for k, (low, high) in enumerate(intervals) if low <= chance <= high)
+        assert covers >= 0.95
+
+
+@pytest.mark.parametrize(("right", "people"), [(-1, 5), (6, 5), (0, 0)])
+def test_a_share_is_of_somebody(right, people):
+    with pytest.raises(BadInput, match="at least one"):
+        clopper_pearson(right, people)
+
+
+def test_guessing_is_beaten_only_by_the_whole_interval():
+    credits = np.zeros(100)
+    credits[:3] = 1
+    assert share("a", "k", credits, 0.01, "m").outcome is Outcome.NOTHING
+    credits[:20] = 1
+    found = share("a", "k", credits, 0.01, "m")
+    assert found.outcome is Outcome.BROKE
+    assert found.figure == 0.2
+    assert found.victims == (0, 1, 2, 3, 4)
+
+
+def test_a_probability_is_no_victim():
+    assert share("a", "k", np.full(10, 0.5), 0.1, "m").victims == ()
+
+
+def test_victims_are_for_the_steward_only():
+    found = Finding("a", "k", Outcome.BROKE, 0.5, (0.4, 0.6), 0.1, "m", victims=(4711,))
+    for told in (repr(found), str(found), json.dumps(found.to_dict())):
+        assert "4711" not in told
+    assert found.to_dict(victims=True)["victims"] == [4711]
+    assert found.without_victims().victims == ()
+
+
+def test_could_not_run_is_not_found_nothing():
+    found = failed("a", "k", "No links.")
+    assert found.outcome is Outcome.FAILED
+    assert math.isnan(found.figure)
+    assert found.to_dict()["figure"] is None
+    assert str(found) == "a: could not run. No links."
+
+
+def test_a_figure_is_in_its_interval():
+    with pytest.raises(BadInput, match="not in its interval"):
+        Finding("a", "k", Outcome.BROKE, 0.9, (0.4, 0.6), 0.1, "m")

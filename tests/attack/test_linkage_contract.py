@@ -1,0 +1,126 @@
+"""What holds for every attack of this kind: a copy gives everybody away, strangers nobody."""
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from tests.attack import released
+
+import discreet as dc
+from discreet.attack.distance import DistanceLinkage, Metric
+from discreet.attack.finding import Outcome
+from discreet.attack.interval import IntervalDisclosure, Width
+from discreet.attack.learned import LearnedLinkage, Shape
+from discreet.attack.probabilistic import ProbabilisticLinkage
+from discreet.attack.transparency import MicroaggregationIntersection, NoiseLinkage, RankSwapIntersection
+
+NUMBERS = ["age", "income", "height"]
+RECIPES = {
+    RankSwapIntersection: ("rank-swap", {"columns": NUMBERS, "p": 1.0, "law": "window"}),
+    MicroaggregationIntersection: ("microaggregate", {"columns": NUMBERS, "blocks": [[n] for n in NUMBERS], "k": 3}),
+    NoiseLinkage: ("noise", {"columns": NUMBERS, "noise_variance": dict.fromkeys(NUMBERS, 0.01)}),
+}
+ATTACKS = [
+    *(DistanceLinkage(metric=metric) for metric in Metric),
+    ProbabilisticLinkage(),
+    *(LearnedLinkage(shape=shape) for shape in Shape),
+    *(IntervalDisclosure(width) for width in Width),
+    *(made() for made in RECIPES),
+]
+
+
+def released_by(attack, rows):
+    method, parameters = RECIPES.get(type(attack), ("by hand", {}))
+    return released.release(rows, method, **parameters)
+
+
+@pytest.fixture(params=ATTACKS, ids=repr)
+def attack(request):
+    return request.param
+
+
+@pytest.mark.parametrize("nulls", [False, True], ids=["full", "NULLs"])
+def test_a_copy_gives_everybody_away(attack, nulls):
+    table = released.people(nulls=nulls)
+    made, links = released_by(attack, table.fetch())
+    found = attack.run(made, table, links)
+    assert found.outcome is Outcome.BROKE
+    assert found.figure > (0.95 if not (nulls and isinstance(attack, IntervalDisclosure)) else 0.9)
+    assert found.interval[0] <= found.figure <= found.interval[1]
+    assert found.meaning.endswith(".") and found.knows.endswith(".")
+
+
+def test_strangers_give_nobody_away(attack):
+    table = released.people()
+    made, links = released_by(attack, released.strangers(table))
+    found = attack.run(made, table, links)
+    assert found.outcome is Outcome.NOTHING
+    assert found.interval[0] <= found.baseline
+    assert found.baseline == pytest.approx(1 / released.N) or isinstance(attack, IntervalDisclosure)
+
+
+def test_without_links_nothing_can_be_measured(attack):
+    table = released.people()
+    found = attack.run(released_by(attack, table.fetch())[0], table)
+    assert found.outcome is Outcome.FAILED
+    assert "links" in found.meaning
+
+
+def test_suppressed_people_count_and_are_not_found(attack):
+    table = released.people()
+    made, links = released_by(attack, table.fetch().slice(0, released.N // 2))
+    found = attack.run(made, table, links)
+    assert found.figure <= 0.5
+    assert found.details["people"] in (released.N, released.N // 2)
+
+
+def test_a_release_without_what_is_known_cannot_be_linked(attack):
+    table = released.people()
+    made, links = released_by(attack, pa.table({"age": ["30 to 39"] * released.N, "other": range(released.N)}))
+    assert attack.run(made, table, links).outcome is Outcome.FAILED
+
+
+def test_a_constant_column_tells_nothing(attack):
+    table = released.known(pa.table({name: pa.array(np.full(50, 7.0)) for name in NUMBERS}))
+    made, links = released_by(attack, table.fetch())
+    found = attack.run(made, table, links)
+    assert found.figure == pytest.approx(found.baseline)
+    assert found.outcome is Outcome.NOTHING
+
+
+@pytest.mark.parametrize(
+    ("links", "why"),
+    [
+        (np.zeros(400, int), "same row"),
+        (np.arange(400) + 1, "no row"),
+        (np.arange(5), "one whole number a released row"),
+        (np.arange(400.0), "one whole number a released row"),
+    ],
+)
+def test_links_must_make_sense(links, why):
+    table = released.people()
+    found = DistanceLinkage().run(released.release(table.fetch())[0], table, links)
+    assert found.outcome is Outcome.FAILED
+    assert why in found.meaning
+
+
+def test_an_unknown_column_is_an_error_of_the_caller():
+    table = released.people()
+    made, links = released.release(table.fetch())
+    found = DistanceLinkage(("shoe",)).run(made, table, links)
+    assert found.outcome is Outcome.FAILED
+    assert "shoe" in found.meaning
+
+
+def test_an_attack_on_one_method_does_not_run_on_another():
+    table = released.people()
+    made, links = released.release(table.fetch(), "rank-swap", p=2.0, columns=["age"])
+    found = NoiseLinkage().run(made, table, links)
+    assert found.outcome is Outcome.FAILED
+    assert "made by rank-swap" in found.meaning
+
+
+def test_the_quasi_identifiers_are_what_is_known():
+    rows = released.people().fetch()
+    table = released.known(rows, town=dc.Role.SENSITIVE, born=dc.Role.IDENTIFIER)
+    made, links = released.release(rows)
+    assert DistanceLinkage().run(made, table, links).details["columns"] == ["age", "income", "height"]
