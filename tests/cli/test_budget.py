@@ -21,3 +21,14 @@ def test_the_drawing_changes_nothing_for_machines(command, tmp_path):
 def test_a_drawing_that_cannot_be_written_is_an_error(command):
     said = command("budget", "advise", "--epsilon", "1", "--picture", "nowhere/epsilon.svg", code=1)
     assert "nowhere" in said
+
+
+def test_a_limit_can_be_changed_and_the_reason_stays(command, tmp_path):
+    command("demo", "demo", "--rows", "200")
+    command("workspace", "init", "clinic", "--table", "patients=demo/patients.parquet", "--card", "demo/hospital.toml",
+            "--budget", "epsilon=1")  # fmt: skip
+    said = command("budget", "limit", "clinic", "patients", "--budget", "epsilon=5", "--why", "agreed")
+    assert "ε = 5" in said
+    assert "is no budget" in command(
+        "budget", "limit", "clinic", "patients", "--budget", "epsilon=1, epsilon=5", "--why", "a slip", code=1
+    )

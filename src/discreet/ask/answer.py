@@ -62,7 +62,7 @@ def _noisy(
     figures: dict[str, _Numbers] = {}
     keys = pa.table({})
     if measured is not None:
-        keys = measured.select(list(plan.keys))
+        keys = _one_zero(measured.select(list(plan.keys)))
         figures = {name: np.asarray(measured.column(name).to_numpy(), dtype=np.int64) for name in plan.measures}
     groups = _groups(keys)
     if plan.declared:
@@ -96,7 +96,15 @@ def _declared(keys: Mapping[str, Value]) -> pa.Table:
         zoned = any(isinstance(one, dt.datetime) and one.tzinfo is not None for one in value.domain or ())
         types.append(arrow_type(value.kind, scale=scale, zoned=zoned))
     columns = [pa.array([group[place] for group in groups], type_) for place, type_ in enumerate(types)]
-    return pa.table(columns, names=list(keys))
+    made = pa.table(columns, names=list(keys))
+    place = {group: at for at, group in enumerate(_groups(made))}  # no group twice: it would be measured twice
+    return made if len(place) == made.num_rows or not keys else made.take(list(place.values()))
+
+
+def _one_zero(keys: pa.Table) -> pa.Table:
+    """The keys with 0 for -0: both are one group, and which of them an engine shows could tell whose row came first."""
+    columns = [pc.add(one, 0.0) if pa.types.is_floating(one.type) else one for one in keys.columns]
+    return pa.table(columns, names=keys.column_names)
 
 
 def _filled(values: _Numbers, there: list[_Group], wanted: list[_Group]) -> _Numbers:

@@ -28,6 +28,7 @@ from discreet.errors import BadQuery
 _EXACT = (Kind.INTEGER, Kind.TEXT, Kind.BOOLEAN, Kind.DATE)
 """Kinds whose values are equal to themselves only, and so on every engine."""
 _UNIT = "unit"
+_MOST = 1_000_000
 
 
 def joined(left: Rows, right: Rows, join: exp.Join) -> Rows:
@@ -43,6 +44,8 @@ def joined(left: Rows, right: Rows, join: exp.Join) -> Rows:
             what = f"{a.kind.value} and {b.kind.value}" if a.kind is not b.kind else a.kind.value
             raise BadQuery(f"Tables are joined on whole numbers, texts, dates or truths of one kind, not on {what}.")
     most = _most(left, right, equal, outer=outer)
+    if most > _MOST:
+        raise BadQuery(f"One unit could have {most:,} rows in this join; at most {_MOST:,} can be asked.")
     sides = _Side(left, "l", [a for a, _ in equal]), _Side(right, "r", [b for _, b in equal])
     owner = sides[0] if left.sources else sides[1]
     shown = [sql.named(sql.column(owner.name(_UNIT)), UNIT)] if owner.rows.unit else []
@@ -104,7 +107,14 @@ def _most(left: Rows, right: Rows, equal: list[tuple[Value, Value]], *, outer: b
         raise BadQuery(
             "A LEFT JOIN has the table about people on the left.", hint="Turn it round, or ask a plain JOIN."
         )
-    return right.most * multiplicity(left, [a for a, _ in equal]) if right.sources else 1
+    if right.sources:
+        return right.most * multiplicity(left, [a for a, _ in equal])
+    if multiplicity(right, [b for _, b in equal]) > 1:  # else every question could make them grow, for nothing
+        raise BadQuery(
+            "Public tables are joined with each other on what the second has once.",
+            hint="Turn them round, or join each with the table about people.",
+        )
+    return 1
 
 
 def _outer(join: exp.Join) -> bool:

@@ -10,6 +10,7 @@ from discreet.core.card import Card
 from discreet.core.exact import Number
 from discreet.core.loss import Concentrated, Loss, Pure
 from discreet.core.statement import Evidence, Statement
+from discreet.core.words import number
 from discreet.errors import BadInput, NotDeclared
 from discreet.noise.geometric import require_array_scale
 from discreet.noise.laplace import DiscreteLaplace
@@ -36,7 +37,7 @@ def kept_rows(*cards: Card) -> str:
     said = [
         "every row was kept as one unit"
         if card.unit is None
-        else f"at most {card.rows_per_unit} rows of each {card.unit} were kept"
+        else f"no more than {number(card.rows_per_unit or 0, 'row')} of each {card.unit} counted"
         for card in cards
     ]
     return f"{'; '.join(dict.fromkeys(said))}; values outside their declared bounds were moved to them"

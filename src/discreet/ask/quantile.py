@@ -17,14 +17,16 @@ from typing import Any
 import numpy as np
 from sqlglot import exp
 
-from discreet.ask.value import Interval, Value
+from discreet.ask.value import Interval, Value, largest
 from discreet.core import sql
 from discreet.core.kind import Kind
+from discreet.errors import BadQuery
 from discreet.noise.entropy import Entropy
 from discreet.noise.exponential import Exponential
 
 SLICES = 1024
 SLICE = "slice"
+_EXTREME = Fraction(2) ** 900
 
 
 @dataclass(frozen=True)
@@ -65,11 +67,13 @@ def quantile(value: Value, within: Interval, share: Fraction, rows_per_unit: int
     """The plan for a quantile of ``value``, which lies within these bounds."""
     low, high = within
     width = high - low
+    if width and not (width >= 1 / _EXTREME and largest(within) <= _EXTREME):
+        raise BadQuery("Numbers that may be so large, or are so small, have no quantiles that can be asked.")
     if value.kind is Kind.INTEGER and width < 4 * SLICES:
         shifted = exp.paren(value.sql.copy() - int(low)) if low else value.sql.copy()
         return Quantile(shifted, int(width) + 1, share, within, True, rows_per_unit)
     scale = sql.literal(float(SLICES / width)) if width else sql.literal(0.0)
-    place = exp.Floor(this=exp.paren(value.as_double - sql.literal(float(low))) * scale)
+    place = exp.Floor(this=exp.paren(value.snapped - sql.literal(float(low))) * scale)
     cut = exp.case().when(place < 0, sql.literal(0.0)).when(place.copy() >= SLICES, sql.literal(float(SLICES - 1)))
     return Quantile(exp.cast(cut.else_(place.copy()), exp.DType.BIGINT), SLICES, share, within, False, rows_per_unit)
 

@@ -166,5 +166,5 @@ def _require_same(account: Account, entry: Opened) -> None:
     if (account.budget, account.partition) != (entry.budget, entry.partition):
         raise LedgerError(
             f"The account {account.name} is open already, with a budget of {account.budget}.",
-            hint="To change its limit, use set_limit.",
+            hint="To change its limit: discreet budget limit, or set_limit of the ledger.",
         )

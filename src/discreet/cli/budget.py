@@ -90,6 +90,27 @@ def show(folder: Folder, as_json: Json = False) -> None:
     out.print(spent)
 
 
+@app.command("limit")
+def limit(
+    folder: Folder,
+    account: Annotated[str, typer.Argument(help="A table, or TABLE/ANALYST, as `discreet budget` shows it.")],
+    budget: Annotated[str, typer.Option(help="The new limit, for example 'epsilon=5, delta=1e-6'.")],
+    why: Annotated[str, typer.Option(help="The reason, for the ledger.")],
+) -> None:
+    """Give an account another limit, on a line of its own; what was spent stays spent.
+
+    \b
+    Example:
+      discreet budget limit clinic visits/analyst --budget "epsilon=5, delta=1e-6" --why "agreed by the board"
+    """
+    from discreet.cli.workspace import loss_of
+    from discreet.curator.curator import Curator
+
+    with Curator(folder) as curator:
+        changed = curator.ledger.set_limit(account, loss_of(budget), why=why)
+    console().print(f"{changed.name}: {changed.budget}; {changed.left} is left.")
+
+
 @app.command("verify")
 def verify(folder: Folder, as_json: Json = False) -> None:
     """Check the ledger line by line, and against every answer that was given.

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from discreet.cli.output import Json, console, grid, print_json, working
+from discreet.core.words import number
 from discreet.errors import BadInput
 
 if TYPE_CHECKING:
@@ -124,8 +125,9 @@ def loss_of(text: str) -> Loss:
     """A budget as people write it."""
     from discreet.core.loss import Approximate, Concentrated, Pure
 
-    said = dict(re.findall(r"(\w+)\s*=\s*([^,\s]+)", text))
-    rest = re.sub(r"\w+\s*=\s*[^,\s]+", "", text).strip(" ,")
+    pairs = re.findall(r"(\w+)\s*=\s*([^,\s]+)", text)
+    said = dict(pairs)
+    rest = re.sub(r"\w+\s*=\s*[^,\s]+", "", text).strip(" ,") or len(pairs) > len(said)
     match sorted(said):
         case ["epsilon"] if not rest:
             return Pure(said["epsilon"])
@@ -169,7 +171,11 @@ def _show(curator: Curator, as_json: bool) -> None:
     out = console()
     for name, one in tables.items():
         card = cards[name]
-        rows = f"at most {card.rows_per_unit} rows of each {card.unit}" if card.unit else "a row is a person"
+        rows = (
+            f"at most {number(card.rows_per_unit or 0, 'row')} of each {card.unit}"
+            if card.unit
+            else "a row is a person"
+        )
         out.print(f"{name}, from {one.source}: {'public' if one.public else rows}", style="bold")
         if not one.public:
             out.print(f"May ask: {', '.join(may[name]) or 'nobody yet'}. Left: {left[name]}.")

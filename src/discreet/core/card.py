@@ -139,6 +139,8 @@ class Column:
         for value in categories:
             if not fits(value, self.kind):
                 yield f"{value!r} is not a {self.kind.value} value"
+        if len({value.tzinfo is None for value in categories if isinstance(value, dt.datetime)}) > 1:
+            yield "some values have a time zone and others have none"
         counts = Counter(value for value in categories if fits(value, self.kind))
         yield from (f"{value!r} is listed twice" for value, count in counts.items() if count > 1)
         if self.bounds is not None:

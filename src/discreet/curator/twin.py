@@ -8,20 +8,24 @@ declared bounds. Each step here works on one unit at a time and looks at no othe
 * of a unit's rows those are kept that come first by a hash of the row, and by the row itself where hashes are
   equal. Rows that tie in both are the same, so the choice hangs on the unit's rows alone: not on their order, and
   on nobody else's. ``fewest.py`` finds the same rows faster;
-* a value of a row that is kept is clamped, or becomes NULL, by itself.
+* a value of a row that is kept is clamped, or becomes NULL, by itself. What no answer could show or compute with (NaN,
+  days outside the years 1 to 9999, decimals of more than 38 digits) is NULL, so that nobody's value is an error later.
 
 So adding or removing a unit adds or removes its own rows in the twin, and changes no other: what is private for
 units of the twin is private for units of the table, at the same loss (a transformation of stability 1; McSherry
 2009). Cutting once, and not in every question, changes nothing in this argument: the twin is never shown.
 
-Numbers become 64 bits wide: sums of narrow ones could overflow on somebody's row.
+Numbers become 64 bits wide: sums of narrow ones could overflow on somebody's row. Moments become microseconds.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
+import datetime as dt
+from dataclasses import dataclass, replace
+from decimal import Decimal
 from pathlib import Path
 
+import pyarrow as pa
 from sqlglot import exp
 
 from discreet.core import sql
@@ -33,6 +37,7 @@ from discreet.engines.duckdb import DuckDB
 from discreet.errors import NotDeclared
 
 _WIDE = (Kind.INTEGER, Kind.REAL)
+_DIGITS = 38
 
 
 def bounded_card(card: Card) -> Card:
@@ -47,6 +52,8 @@ def bounded_card(card: Card) -> Card:
             f"The card of {card.name} does not say how many rows a {card.unit} may have.",
             hint="Declare rows_per_unit; of a unit with more rows, only so many count.",
         )
+    if card.unit is not None and card[card.unit].kind is Kind.TIMESTAMP:
+        raise NotDeclared(f"The unit {card.unit} of {card.name} is a moment, which two people can share.")
     kept = [c for c in card.columns if c.role is not Role.IDENTIFIER or c.name == card.unit]
     if not [c for c in kept if c.name != card.unit]:
         raise NotDeclared(f"Every column of {card.name} is an identifier: there is nothing to ask about.")
@@ -55,18 +62,18 @@ def bounded_card(card: Card) -> Card:
 
 def bounded(table: Table) -> Table:
     """The rows of the twin, as a query on the table's own engine."""
-    card, dialect = bounded_card(table.card), table.engine.dialect
+    card, source = bounded_card(table.card), _Source(table.schema, table.engine.dialect)
     names = [column.name for column in card.columns]
     whole = table.query(*map(sql.column, names))
     for column in card.columns:
         if column.name == card.unit:
-            whole = whole.where(_possible(column, dialect, within=True))
+            whole = whole.where(_possible(column, source, within=True))
         elif column.required:
-            whole = whole.where(_possible(column, dialect, within=False))
+            whole = whole.where(_possible(column, source, within=False))
     rows: exp.Query = whole
     if card.unit is not None and card.rows_per_unit is not None:
         rows = Cut(whole, names, card.unit, card.rows_per_unit).first_rows(table.engine)
-    kept = [sql.named(_wide(column, _kept(column, card, dialect)), column.name) for column in card.columns]
+    kept = [sql.named(source.wide(column, _kept(column, card, source)), column.name) for column in card.columns]
     return Table(card, table.engine, exp.select(*kept).from_(rows.subquery("w")))
 
 
@@ -80,13 +87,40 @@ def write_parquet(table: Table, path: Path) -> None:
     table.engine.run(f"{ANY_ORDER}; COPY ({rows}) TO {place} (FORMAT parquet, DICTIONARY_SIZE_LIMIT 4096)")
 
 
-def _kept(column: Column, card: Card, dialect: str) -> exp.Expr:
+@dataclass(frozen=True)
+class _Source:
+    """What the engine says of the columns."""
+
+    schema: pa.Schema
+    dialect: str
+
+    def zoned(self, column: Column) -> bool:
+        """Whether moments have a time zone."""
+        return getattr(self.schema.field(column.name).type, "tz", None) is not None
+
+    def value(self, column: Column) -> exp.Expr:
+        """The column; moments in microseconds, since finer ones cannot be compared with every bound."""
+        value = sql.column(column.name)
+        if column.kind is not Kind.TIMESTAMP:
+            return value
+        return exp.cast(value, sql.sql_type(column.kind, zoned=self.zoned(column)))
+
+    def wide(self, column: Column, value: exp.Expr) -> exp.Expr:
+        """A value that is kept, in the one type that its kind has; PostgreSQL knows decimals of any length."""
+        if column.kind in _WIDE:
+            return exp.cast(value, sql.sql_type(column.kind))
+        if column.kind is Kind.DECIMAL and self.dialect == "postgres":
+            return exp.cast(value, sql.sql_type(column.kind, scale=self.schema.field(column.name).type.scale))
+        return value
+
+
+def _kept(column: Column, card: Card, source: _Source) -> exp.Expr:
     """A value of the column as far as the card allows it; that of a unit is allowed, or its row is not here."""
-    value = sql.column(column.name)
+    value = source.value(column)
     if column.name == card.unit:
         return value
     kept = exp.case()
-    if not column.required and (nowhere := _not_a_number(column, dialect)):
+    if not column.required and (nowhere := _nowhere(column, source)):
         kept = kept.when(nowhere, exp.null())
     if column.bounds is not None:
         low, high = map(sql.literal, column.bounds)
@@ -97,15 +131,11 @@ def _kept(column: Column, card: Card, dialect: str) -> exp.Expr:
     return kept.else_(value) if kept.args.get("ifs") else value
 
 
-def _wide(column: Column, value: exp.Expr) -> exp.Expr:
-    return exp.cast(value, sql.sql_type(column.kind)) if column.kind in _WIDE else value
-
-
-def _possible(column: Column, dialect: str, *, within: bool) -> exp.Expr:
+def _possible(column: Column, source: _Source, *, within: bool) -> exp.Expr:
     """Whether a row has a value, and one that can be. A unit is never clamped: that would make two of them one."""
-    value = sql.column(column.name)
+    value = source.value(column)
     said: list[exp.Expr] = [value.is_(exp.null()).not_()]
-    if nowhere := _not_a_number(column, dialect):
+    if nowhere := _nowhere(column, source):
         said.append(exp.not_(nowhere))
     if column.bounds is not None and within:
         low, high = map(sql.literal, column.bounds)
@@ -119,12 +149,22 @@ def _among(column: Column) -> exp.Expr:
     return exp.In(this=sql.column(column.name), expressions=[sql.literal(one) for one in column.categories or ()])
 
 
-def _not_a_number(column: Column, dialect: str) -> exp.Expr | None:
-    """Whether a value is NaN, which all three engines hold equal to itself and above everything else."""
+def _nowhere(column: Column, source: _Source) -> exp.Expr | None:
+    """Whether a value can be shown by no answer; NaN is equal to itself and above everything else on every engine."""
+    value = source.value(column)
     if column.kind is Kind.REAL:
-        to = exp.DataType.build("DOUBLE")
-    elif column.kind is Kind.DECIMAL and dialect == "postgres":
-        to = exp.DataType.build("DECIMAL")
-    else:
-        return None
-    return exp.EQ(this=sql.column(column.name), expression=exp.cast(sql.literal("NaN"), to))
+        return exp.EQ(this=value, expression=exp.cast(sql.literal("NaN"), exp.DType.DOUBLE))
+    if column.kind is Kind.DECIMAL and source.dialect == "postgres":
+        most = 10 ** (_DIGITS - source.schema.field(column.name).type.scale) - 1
+        low, high = (sql.literal(Decimal(end)) for end in (-most, most))
+        return exp.not_(exp.Between(this=value, low=low, high=high))
+    if column.kind is Kind.DATE:
+        return _outside(value, dt.date.min, dt.date.max)
+    if column.kind is Kind.TIMESTAMP:
+        zone = dt.UTC if source.zoned(column) else None
+        return _outside(value, dt.datetime.min.replace(tzinfo=zone), dt.datetime.max.replace(tzinfo=zone))
+    return None
+
+
+def _outside(value: exp.Expr, first: dt.date, last: dt.date) -> exp.Expr:
+    return exp.not_(exp.Between(this=value, low=sql.literal(first), high=sql.literal(last)))
