@@ -135,7 +135,7 @@ def _recoding_of(table: Table, earlier: Earlier) -> Recoding:
             hint="If each class got labels of its own, give what was kept of it too: (release, key).",
         )
     again = recoded(table, found).histogram()
-    there = dict(zip(_keys(again, names), again.column(count_name(names)).to_pylist(), strict=True))
+    there = _counts(again, names, count_name(names))
     dummies = bool(release.recipe.parameters.get("dummies"))
     if there != released and not (dummies and all(released.get(key, 0) >= size for key, size in there.items())):
         raise BadInput(
@@ -146,7 +146,7 @@ def _recoding_of(table: Table, earlier: Earlier) -> Recoding:
 
 
 def _plain(**said: Any) -> Recoding:
-    plain = {"levels": None, "dropped": None, "mapping": None, "suppressed": 0, "loss": 0.0, "quality": {}}
+    plain: dict[str, Any] = {"levels": None, "dropped": None, "mapping": None, "suppressed": 0, "loss": 0.0, "quality": {}}
     return Recoding(**(plain | said), parameters={}, steps=(), optimal=False, gap=None)
 
 
@@ -180,7 +180,12 @@ def _sizes(rows: pa.Table, names: Sequence[str], title: str) -> dict[tuple[Any, 
             hint="Only releases with the same quasi-identifiers can be given.",
         )
     counted = rows.group_by(list(names)).aggregate([([], "count_all")])
-    return dict(zip(_keys(counted, names), counted.column("count_all").to_pylist(), strict=True))
+    return _counts(counted, names, "count_all")
+
+
+def _counts(rows: pa.Table, names: Sequence[str], count: str) -> dict[tuple[Any, ...], int]:
+    sizes: list[Any] = rows.column(count).to_pylist()
+    return dict(zip(_keys(rows, names), sizes, strict=True))
 
 
 def _keys(rows: pa.Table, names: Sequence[str]) -> list[tuple[Any, ...]]:
