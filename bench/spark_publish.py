@@ -26,6 +26,8 @@ from discreet.core.hierarchy.mask import Mask
 from discreet.core.kind import Kind
 
 HEAP = "1g"
+PARTITION = "4m"
+"""Sorted rows leave Spark a partition at a time, so partitions must be small beside the heap."""
 MEMORY_GOAL = 3_000.0
 """MB for all processes together, whatever the number of rows."""
 CARD = Card(
@@ -70,6 +72,9 @@ def _published(folder: Path, rows: int) -> dict[str, float]:
     os.environ["PYSPARK_PYTHON"] = sys.executable
     settings = {
         "spark.driver.memory": HEAP,
+        "spark.sql.adaptive.advisoryPartitionSizeInBytes": PARTITION,
+        "spark.sql.adaptive.coalescePartitions.parallelismFirst": "false",
+        "spark.sql.shuffle.partitions": "1000",
         "spark.driver.host": "127.0.0.1",
         "spark.driver.bindAddress": "127.0.0.1",
         "spark.ui.enabled": "false",

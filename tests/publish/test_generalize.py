@@ -15,6 +15,7 @@ from discreet.models.closeness import TCloseness
 from discreet.models.crowd import KAnonymity, KMap
 from discreet.models.diversity import AlphaK, EntropyLDiversity, LDiversity, PSensitivity, RecursiveLDiversity
 from discreet.models.model import Predicate
+from discreet.models.risk import ProsecutorRisk
 from discreet.publish.generalize import Generalize
 from discreet.utility.quality import Classification, ClassSize, Discernibility, Entropy, Granularity, Precision
 
@@ -63,6 +64,7 @@ def random_models(rng):
         (RecursiveLDiversity(2, l, "s"), slow.recursive(2, l)),
         (AlphaK(t, k, "s"), slow.share_at_most(t, k)),
         (TCloseness(t, "s", "equal"), slow.close(t)),
+        (ProsecutorRisk(t / 2), slow.at_least(2 / t)),
         (FewTogether(10), slow.at_most_rows(10)),
     ]
     first = [known[0]] if rng.random() < 0.6 else []

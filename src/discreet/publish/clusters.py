@@ -30,8 +30,10 @@ Check = Callable[[Integers], Flags]
 _NEIGHBOURS = 16
 _CHUNK = 1 << 18
 """Random words for one round of taking classes apart."""
-_ROOM = 256
-"""So many points are taken out of their classes at once at most."""
+_MANY = 50
+"""Classes of more rows than that are found by splitting the whole, not by gathering neighbours."""
+_USUAL, _ROOM = 64, 256
+"""So many points are taken out of their classes at once, usually and at most; with more there are fewer tries."""
 _PAIRS = 4 * 10**9
 """Trying every point in every class is left out above so many pairs."""
 _ROUNDS = 12
@@ -98,9 +100,10 @@ class Search:
         self._near, costs = near.nearest(points, min(_NEIGHBOURS, max(len(points.weights) - 1, 1)))
         reach = _reach(points.weights, self._near, costs, smallest)
         say(0.1, "gathering classes")
-        self._gather(reach)
-        if self._terms.check is not None and not self._mend(self._terms.check):
-            return None
+        if not (smallest > _MANY and self._descend()):
+            self._gather(reach)
+            if self._terms.check is not None and not self._mend(self._terms.check):
+                return None
         self._better(say)
         say(0.9, "trying every point in every class")
         settled = self._settle()
@@ -120,14 +123,25 @@ class Search:
         self._parts = partition(self._points, of)
         regroup.place(self._parts, self._near, self._terms.limit)
 
+    def _descend(self) -> bool:
+        """Split the whole table again and again; whether the whole itself will do."""
+        from discreet.publish.partition import partition
+
+        self._parts = partition(self._points, np.ones(len(self._points.weights), dtype=np.int32))
+        if self._terms.check is not None and self._terms.check(self._parts.of).any():
+            return False
+        splits = _Splits.of(self._points)
+        while self._halve(splits) and not self._effort.over():
+            pass
+        return True
+
     def _mend(self, check: Check) -> bool:
         """Make classes satisfy all models; whether that can be.
 
-        Those that do not are merged with others next to them until all do. Where it takes large classes, splitting the
-        whole table again and again may come out better.
+        Those that do not are merged with others next to them until all do. Where that takes large classes, splitting
+        the whole table may come out better.
         """
         from discreet.publish import regroup
-        from discreet.publish.partition import partition
 
         while (broken := np.flatnonzero(check(self._parts.of))).size:
             if not regroup.merge(self._parts, broken, self._terms.limit):
@@ -135,14 +149,7 @@ class Search:
         merged = self._parts
         if not (merged.of > 0).any():
             return False
-        self._parts = partition(self._points, np.ones(len(merged.of), dtype=np.int32))
-        if check(self._parts.of).any():
-            self._parts = merged
-            return True
-        splits = _Splits.of(self._points)
-        while self._halve(splits) and not self._effort.over():
-            pass
-        if (merged.rows * merged.cost).sum() < (self._parts.rows * self._parts.cost).sum():
+        if not self._descend() or (merged.rows @ merged.cost) < (self._parts.rows @ self._parts.cost):
             self._parts = merged
         return True
 
@@ -158,7 +165,7 @@ class Search:
         room = min(count, 24 + 8 * -(-count // classes), _ROOM)
         chunk = _CHUNK if self._terms.check is None else 8 * classes
         crowded = self._points.weights.sum() > 4 * classes * self._terms.smallest
-        most = 0 if crowded else self._effort.tries * classes
+        most = 0 if crowded else self._effort.tries * classes * _USUAL // max(room, _USUAL)
         left = most
 
         def anew(mark: Integers) -> int:

@@ -94,12 +94,12 @@ def tally(  # noqa: PLR0917
 ) -> tuple[Array, int]:
     """Of members whose class is not kept: how many rows have each value, the values of all columns in one line (column
     c begins at ``offsets[c]``), and how many members there are."""
-    found, gone = np.zeros(offsets[len(codes)], np.float64), 0
+    found, gone = np.zeros(offsets[-1], np.float64), 0
     for place in range(len(members)):
         if not kept[numbers[place]]:
             gone += 1
-            for column in range(len(codes)):
-                found[offsets[column] + codes[column, members[place]]] += counts[place]
+            for column in range(codes.shape[1]):
+                found[offsets[column] + codes[members[place], column]] += counts[place]
     return found, gone
 
 

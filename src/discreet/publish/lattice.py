@@ -3,11 +3,10 @@
 A box is all nodes between a finer one (``low``) and a coarser one (``high``). Rows whose class breaks an absorbing
 model at ``high`` break it at every node of the box, since their class is nowhere larger; so they are set aside once,
 and the box is bounded by what they lose together with what all others lose at ``low``. Boxes are taken up in the order
-of their bounds. The finer end of a box is tried; levels that alone would cost too much are cut off its coarser end, and
-else it is cut in two where its ends differ most. When the least bound is no less than the best node found, that node is
-the optimum. Classes of a coarser node are put together from
-those of the finer end, not from the tuples again. Nothing is ever computed for the lattice as a whole, so it may be
-as large as it likes.
+of their bounds. Its ends are tried; levels that alone would cost too much are cut off the coarser end, or else the box
+is cut in two where its ends differ most. When the least bound is no less than the best node found, that node is the
+optimum. Classes of a coarser node are put together from those of a finer one, not from the tuples again. Nothing is
+ever computed for the lattice as a whole, so it may be as large as it likes.
 """
 
 from __future__ import annotations
@@ -27,6 +26,8 @@ _LARGE = 10**7
 """A lattice of more nodes is not searched to the end, if that takes long."""
 _ENOUGH = 50_000
 """So many boxes are opened in such a lattice."""
+_FAR = 3.0
+"""Classes of a coarser node are formed when its labels are fewer by this factor, as a logarithm."""
 _MANY = 8
 """Classes are set aside when one of so many is suppressed for sure."""
 _ROOM = 30_000_000
@@ -62,10 +63,11 @@ class _Box(NamedTuple):
     gone: Gone
     """Rows that are suppressed in all of it."""
     rows: _Rows | None
-    """All rows, of which some that are gone were set aside, with the classes at ``low`` or finer ones; ``None``: to be
-    formed again."""
+    """All rows, of which some that are gone were set aside; ``None``: to be formed again."""
+    formed: Node
+    """Whose classes these are: those of ``low``, or of a finer node."""
     tried: bool
-    """Whether ``low`` was tried; then ``rows`` has its classes."""
+    """Whether ``low`` was tried; then these are its classes."""
 
 
 class Search:
@@ -92,7 +94,8 @@ class Search:
         if self._rules.others:
             self._value(self._space.top)
         rows = _Rows(self._tuples, self._score.nothing)
-        self._narrow(-inf, _Box(self._space.bottom, self._space.top, self._score.nothing, rows, tried=False), rows)
+        bottom, top = self._space.bottom, self._space.top
+        self._narrow(-inf, _Box(bottom, top, self._score.nothing, rows, bottom, tried=False), rows)
         if large and self._queue:
             self._descend()
         first, opened = -inf, 0
@@ -118,12 +121,12 @@ class Search:
         else:
             rows = box.rows
             self._held -= len(rows.lump.members)
-        if not box.tried:
+        if not box.tried and self._worthwhile(box):
             rows = _Rows(self._space.coarsen(rows.lump, box.low)[0], rows.gone)
             bound = max(bound, self._score.between(box.high, rows.gone, rows.lump))
             if bound >= self._best or self._try(box.low, rows) <= bound:
                 return
-            box = _Box(box.low, box.high, box.gone, rows, tried=True)
+            box = _Box(box.low, box.high, box.gone, rows, box.low, tried=True)
             bound = max(bound, self._score.beyond(box.low, box.high, box.gone))
             if self._queue and bound > self._queue[0][0]:
                 self._push(bound, box)
@@ -131,16 +134,20 @@ class Search:
         if box.low != box.high:
             self._cut(bound, box, rows)
 
+    def _worthwhile(self, box: _Box) -> bool:
+        """Whether to form the classes of the finer end: if they may be far fewer, or are all that is left to try."""
+        return box.low == box.high or self._score.exact or self._space.apart(box.formed, box.low) >= _FAR
+
     def _cut(self, bound: float, box: _Box, rows: _Rows) -> None:
-        low, high, gone, _, _ = box
+        low, high, gone, _, formed, tried = box
         clipped = self._score.clip(low, high, gone, self._best)
         if clipped != high:  # what is left may well have a better bound
-            self._narrow(bound, _Box(low, clipped, gone, rows, tried=True), rows)
+            self._narrow(bound, _Box(low, clipped, gone, rows, formed, tried), rows)
             return
         column = self._score.widest(low, high, gone)
         middle = (low[column] + high[column]) // 2
-        self._narrow(bound, _Box(low, _with(high, column, middle), gone, rows, tried=True), rows)
-        self._push(bound, _Box(_with(low, column, middle + 1), high, gone, rows, tried=False))
+        self._narrow(bound, _Box(low, _with(high, column, middle), gone, rows, formed, tried), rows)
+        self._push(bound, _Box(_with(low, column, middle + 1), high, gone, rows, formed, tried=False))
 
     def _push(self, bound: float, box: _Box) -> None:
         if box.tried:
@@ -165,7 +172,7 @@ class Search:
         gone = rows.gone
         if not kept.all():
             out = self._space.lost(merged.classes, kept)
-            if gone.rows + out > self._limit:
+            if gone.rows + out > self._limit or self._score.least(box.low, gone, out) >= self._best:
                 return
             tally, members = self._space.tally(rows.lump, numbers, kept)
             gone = self._score.more(gone, tally, out)
@@ -176,14 +183,16 @@ class Search:
         if not self._rules.others:
             self.tried += 1
             self._record(box.high, self._score.worth(box.high, gone, merged.classes, kept))
+            if box.low == box.high:
+                return
         bound = max(bound, self._score.between(box.high, rows.gone, rows.lump))
-        self._push(bound, _Box(box.low, box.high, gone, rows, box.tried))
+        self._push(bound, _Box(box.low, box.high, gone, rows, box.formed, box.tried))
 
     def _again(self, box: _Box) -> _Rows:
         """The classes of a box that holds none any more."""
         coarse, numbers = self._space.coarsen(self._tuples, box.high)
         lump = self._space.part(self._tuples, numbers, self._rules.absorbed(coarse.classes))
-        return _Rows(self._space.coarsen(lump, box.low)[0], box.gone)
+        return _Rows(self._space.coarsen(lump, box.formed)[0], box.gone)
 
     def _try(self, node: Node, rows: _Rows) -> float:
         """What a node is worth whose classes are given; infinite if it will not do."""

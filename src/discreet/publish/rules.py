@@ -18,6 +18,7 @@ from discreet.models.classes import Classes
 from discreet.models.crowd import KAnonymity, KMap
 from discreet.models.diversity import AlphaK, EntropyLDiversity, LDiversity, PSensitivity, RecursiveLDiversity
 from discreet.models.model import All, Model, settled
+from discreet.models.risk import JournalistRisk, ProsecutorRisk
 
 Booleans = npt.NDArray[np.bool_]
 
@@ -29,8 +30,10 @@ class Rules:
         """``limit``: how many rows may be suppressed; ``quality``: the columns the quality measure looks at."""
         self.models = All(models).models
         self.smallest = max((_smallest(model) for model in self.models), default=1)
-        self.absorbing = tuple(m for m in self.models if isinstance(m, LDiversity | KMap | PSensitivity))
-        self.others = tuple(m for m in self.models if not isinstance(m, KAnonymity) and m not in self.absorbing)
+        absorbing = LDiversity | KMap | PSensitivity | JournalistRisk
+        self.absorbing = tuple(model for model in self.models if isinstance(model, absorbing))
+        counting = KAnonymity | ProsecutorRisk  # these look at the size of a class alone, and absorb
+        self.others = tuple(m for m in self.models if not isinstance(m, counting | absorbing))
         self.pruning = tuple(m for m in self.others if m.monotone) if limit == 0 else ()
         """Models that hold nowhere in a box if they do not hold at its coarser end."""
         watched = self.models if limit == 0 else self.absorbing
@@ -70,6 +73,8 @@ def _smallest(model: Model) -> int:
     match model:
         case KAnonymity(k=k):
             return k
+        case ProsecutorRisk(threshold=threshold):
+            return ceil(1 / threshold)
         case AlphaK(k=k):
             return k
         case PSensitivity(k=k, p=p):

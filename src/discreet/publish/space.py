@@ -54,7 +54,7 @@ class Space:
         """For each column and level worth trying the logarithm of the number of labels."""
         sizes = [len(values) for values in tuples.values]
         self.offsets = np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)]).astype(np.int64)
-        self._codes = tuples.codes.view(np.uint32)
+        self._codes = np.ascontiguousarray(tuples.codes.T).view(np.uint32)
         self._each = np.arange(len(tuples.counts), dtype=np.uint32)
         self._pack()
 
@@ -62,6 +62,10 @@ class Space:
     def nodes(self) -> int:
         """How many combinations of levels there are."""
         return prod(map(len, self.choices))
+
+    def apart(self, fine: Node, coarse: Node) -> float:
+        """By what factor labels are fewer at the coarser of two nodes, as a logarithm."""
+        return sum(labels[a] - labels[b] for labels, a, b in zip(self.labels, fine, coarse, strict=True))
 
     def levels(self, node: Node) -> tuple[int, ...]:
         """The level of each column."""

@@ -87,7 +87,7 @@ def v_mdav(points: Array, order: Array, k: int, gamma: float, codes: Array, rule
     of, groups, room = np.full(len(points), LEFT), np.int64(0), np.empty(len(points), np.int64)
     tree = plant(points, np.arange(len(points)))
     for one in order:
-        if tree.left[0] + 1 <= k:
+        if tree.left[0] < k:
             break
         if tree.home[one, NUMBER] >= 0:
             tree = _tended(points, tree)
@@ -97,6 +97,26 @@ def v_mdav(points: Array, order: Array, k: int, gamma: float, codes: Array, rule
                 _extend(points, tree, of, room[: max(size, 2 * k - 1)], size, gamma, codes, rule)
                 groups += 1
     return of, groups
+
+
+@njit(cache=True)  # type: ignore[untyped-decorator]
+def join(points: Array, of: Array, groups: int) -> None:
+    """Let every record that is ``LEFT`` join the group with the nearest centre."""
+    centres, sizes = np.zeros((groups, points.shape[1])), np.zeros(groups)
+    for point in range(len(of)):
+        if of[point] != LEFT:
+            sizes[of[point]] += 1.0
+            for column in range(points.shape[1]):
+                centres[of[point], column] += points[point, column]
+    for group in range(groups):
+        for column in range(points.shape[1]):
+            centres[group, column] /= sizes[group]
+    tree = plant(centres, np.arange(groups))
+    found, cost = np.empty(1, np.int64), np.empty(1)
+    for point in range(len(of)):
+        if of[point] == LEFT:
+            nearest(tree, points[point], found, cost, np.zeros(0, np.bool_), found)
+            of[point] = found[0]
 
 
 @njit(cache=True)  # type: ignore[untyped-decorator]

@@ -22,10 +22,12 @@ from discreet.publish.mask.micro.tree import apart
 Array = npt.NDArray[Any]
 
 NOBODY = -1
-ROOM = 8
+ROOM = 16
 """So many times k records are looked at together at most."""
+_GROUPS = 8
+_HEAT, _COOLING = 0.03, 5.0
+"""By what share worse what is kept may be, on average, at first; and how far that falls, as a power of e."""
 _SMALL = 1e-9
-_COOLING = 5.0
 
 
 class Groups(NamedTuple):
@@ -61,22 +63,21 @@ class Pool(NamedTuple):
 
 @njit(cache=True)  # type: ignore[untyped-decorator]
 def search(
-    points: Array, groups: Groups, near: Array, k: int, tries: int, heat: float, seed: int, codes: Array, rule: Rule
+    points: Array, groups: Groups, near: Array, k: int, tries: int, seed: int, codes: Array, rule: Rule
 ) -> float:
     """Make ``groups`` better, by so many ``tries``; by how much the sum of squares fell.
 
-    ``near``: for each record its neighbours. ``heat``: by how much worse what is kept may be on average at first. The
-    same ``seed`` makes the same choices.
+    ``near``: for each record its neighbours. The same ``seed`` makes the same choices.
     """
     pool, state = _pool(ROOM * k, k), np.full(1, np.uint64(seed))
     gained = 0.0
     for attempt in range(tries):
-        count, taken = _take(groups, near, pool, 2 + _below(state, 3), state)
-        now = _measure(points, groups, pool, count, taken)
+        count, taken = _take(groups, near, pool, 2 + _below(state, _GROUPS), state)
+        now = _measure(points, pool, count, taken)
         made = _recreate(pool, count, k, state)
         _settle(pool, count, made, k)
         gain = now - _cost(pool, made)
-        worse = -heat * np.exp(-_COOLING * attempt / tries) * np.log(_unit(state))
+        worse = -_HEAT * now * np.exp(-_COOLING * attempt / tries) * np.log(_unit(state))
         if gain > min(-worse, _SMALL * now) and _diverse(pool, count, made, codes, rule):
             _keep(groups, pool, count, taken, made)
             gained += gain
@@ -136,7 +137,7 @@ def _take(groups: Groups, near: Array, pool: Pool, wanted: int, state: Array) ->
 
 
 @njit(cache=True)  # type: ignore[untyped-decorator]
-def _measure(points: Array, groups: Groups, pool: Pool, count: int, taken: int) -> float:
+def _measure(points: Array, pool: Pool, count: int, taken: int) -> float:
     """The distances within the pool, and the sum of squares within its groups as they are."""
     pool.pairs[:taken] = 0.0
     pool.size[:taken] = 0
