@@ -67,7 +67,7 @@ def test_the_promise_and_the_errors_are_known_beforehand(method: Method[pa.Table
     assert statement.loss in (Pure("1/2"), Concentrated("1/8"))
     assert all(error is not None and error > 0 for error in method.expected_errors(CARD).values())
     assert method.expected_errors(CARD)
-    assert "at most 3 rows of each person were kept" in method.steps(CARD)[0]
+    assert "no more than 3 rows of each person counted" in method.steps(CARD)[0]
 
 
 @pytest.mark.parametrize("name", ["age", "change", "income", "paid", "born"])

@@ -106,7 +106,6 @@ REFUSED = {
     "SELECT COUNT(*) FROM visits AS a JOIN (SELECT age AS person FROM visits) AS b USING (person)": "on their unit",
     "SELECT COUNT(*) FROM towns": "are public",
     "SELECT town, COUNT(*) FROM towns GROUP BY town": "are public",
-    "SELECT COUNT(*) FROM towns AS a JOIN towns AS b USING (town)": "are public",
     "SELECT COUNT(*) FROM towns LEFT JOIN visits ON town = city": "on the left",
     "SELECT COUNT(*) FROM visits JOIN towns ON city = note": "one side is of one table",
     "SELECT COUNT(*) FROM visits JOIN towns ON TRUE": "joined on equalities",

@@ -95,7 +95,7 @@ def _parsed(text: str) -> exp.Select:
     except ValueError:  # its tokenizer turns numbers into Python's before it looks at them
         raise BadQuery("This is not SQL that can be read.") from None
     if len(statements) != 1 or not isinstance(statements[0], exp.Select):
-        several = len(statements) > 1 or isinstance(statements[0], exp.SetOperation)
+        several = len(statements) > 1 or any(isinstance(one, exp.SetOperation) for one in statements)
         hint = "Ask several in one batch, or put UNION ALL into FROM." if several else "Nothing else can be asked."
         raise BadQuery("A question is one SELECT.", hint=hint)
     select = statements[0]

@@ -1,1 +1,1 @@
-"""What an intruder would learn from a release: attacks, each with what it knows, a figure, an interval and a baseline."""
+"""What an intruder would learn from a release: attacks, each with what it knows, a figure and a baseline."""

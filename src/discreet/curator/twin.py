@@ -154,6 +154,10 @@ def _nowhere(column: Column, source: _Source) -> exp.Expr | None:
     value = source.value(column)
     if column.kind is Kind.REAL:
         return exp.EQ(this=value, expression=exp.cast(sql.literal("NaN"), exp.DType.DOUBLE))
+    if column.kind is Kind.DECIMAL and source.dialect == "postgres" and column.bounds is not None:
+        return exp.EQ(this=value, expression=exp.cast(sql.literal("NaN"), "DECIMAL"))
+    if column.bounds is not None:
+        return None  # what lies beyond them is moved to them
     if column.kind is Kind.DECIMAL and source.dialect == "postgres":
         most = 10 ** (_DIGITS - source.schema.field(column.name).type.scale) - 1
         low, high = (sql.literal(Decimal(end)) for end in (-most, most))

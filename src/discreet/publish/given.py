@@ -146,7 +146,14 @@ def _recoding_of(table: Table, earlier: Earlier) -> Recoding:
 
 
 def _plain(**said: Any) -> Recoding:
-    plain: dict[str, Any] = {"levels": None, "dropped": None, "mapping": None, "suppressed": 0, "loss": 0.0, "quality": {}}
+    plain: dict[str, Any] = {
+        "levels": None,
+        "dropped": None,
+        "mapping": None,
+        "suppressed": 0,
+        "loss": 0.0,
+        "quality": {},
+    }
     return Recoding(**(plain | said), parameters={}, steps=(), optimal=False, gap=None)
 
 

@@ -1,1 +1,0 @@
-"""The kernels of microaggregation: arrays in, a group number for each record out."""
