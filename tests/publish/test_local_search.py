@@ -116,14 +116,17 @@ def together(hand, of):
 
 
 def test_the_check_would_notice():
-    """A search that is stopped before it has tried everything says so, and leaves steps to be found."""
+    """A search that is stopped before it has tried everything says so, and leaves steps to be found.
+
+    About every second one does, whatever it draws; that none of forty does has a chance below 1e-9.
+    """
     left = 0
-    for seed in range(6):
+    for seed in range(40):
         parts = drawn(seed)
         found = searched(parts, 3, 0, Effort(tries=0, until=time.monotonic()))
         assert not found.settled
         left += ByHand(*parts).better(found.of, 3, 0) is not None
-    assert left >= 3
+    assert left > 0
 
 
 @pytest.mark.parametrize("seed", range(3))
