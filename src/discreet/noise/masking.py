@@ -7,13 +7,13 @@ can take the masking away, and the release says so.
 
 from __future__ import annotations
 
-import secrets
 from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
 
 from discreet.errors import BadInput
+from discreet.noise.entropy import Entropy
 
 Generator: TypeAlias = np.random.Generator
 
@@ -33,7 +33,7 @@ class Draws:
     def of(cls, seed: int | None = None) -> Draws:
         """The generators of a seed, which is a whole number, or of 128 bits from the operating system."""
         if seed is None:
-            return cls(secrets.randbits(128))
+            return cls(Entropy().bits(128))
         if type(seed) is not int or seed < 0:
             raise BadInput(f"A seed is a whole number, 0 or more, got {seed!r}.")
         return cls(seed)
