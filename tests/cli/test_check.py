@@ -1,11 +1,9 @@
 """`discreet check`, as a person meets it."""
 
 import json
-import os
-import subprocess
-import sys
 
 import pytest
+from tests.called import called
 
 CSV = """zip,age,disease
 130**,<30,Heart
@@ -41,15 +39,8 @@ def broken(run, tmp_path):
     """What is printed of models that do not hold."""
 
     def said(*words):
-        found = subprocess.run(
-            [sys.executable, "-m", "discreet.cli", "check", "patients.csv", "--card", "patients.toml", *words],
-            cwd=tmp_path,
-            capture_output=True,
-            text=True,
-            check=False,
-            env={**os.environ, "COLUMNS": "140"},
-        )
-        assert (found.returncode, found.stderr) == (1, "")
+        found = called(["check", "patients.csv", "--card", "patients.toml", *words], tmp_path)
+        assert (found.code, found.stderr) == (1, "")
         return found.stdout
 
     return said

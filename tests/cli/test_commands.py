@@ -1,4 +1,4 @@
-"""The commands as a person meets them: in a process of their own, in an empty folder."""
+"""The commands as a person meets them, in an empty folder."""
 
 import json
 import os
@@ -7,6 +7,7 @@ import sys
 import tomllib
 
 import pytest
+from tests.called import called
 
 CSV = "zip,age,nationality,condition\n13053,28,Russian,Heart\n13068,29,American,Heart\n13068,21,Japanese,Viral\n"
 CARD = """
@@ -108,8 +109,7 @@ def test_the_demo_touches_nobody_elses_files(run, tmp_path):
 
 
 def test_with_json_an_error_is_json_too(tmp_path):
-    command = [sys.executable, "-m", "discreet.cli", "show", "no.csv", "--card", "no.toml", "--json"]
-    found = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    found = called(["show", "no.csv", "--card", "no.toml", "--json"], tmp_path)
     assert json.loads(found.stdout)["error"] == "NotFound"
 
 

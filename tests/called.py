@@ -1,0 +1,39 @@
+"""Commands called as a person calls them, without a process for each: that would be most of the tests' time."""
+
+from __future__ import annotations
+
+import io
+import os
+from collections.abc import Sequence
+from contextlib import chdir, redirect_stderr, redirect_stdout
+from pathlib import Path
+from typing import NamedTuple
+from unittest.mock import patch
+
+from discreet.cli.main import run
+
+
+class Called(NamedTuple):
+    """What a command left: its exit status, and what it printed."""
+
+    code: int
+    stdout: str
+    stderr: str
+
+
+def called(words: Sequence[str], folder: Path) -> Called:
+    """``discreet`` with these words in a folder, on a terminal of 140 columns that nobody watches."""
+    stdout, stderr = (io.TextIOWrapper(io.BytesIO(), "utf-8", write_through=True) for _ in range(2))
+    code = 0
+    with (
+        chdir(folder),
+        patch("sys.argv", ["discreet", *words]),
+        patch.dict(os.environ, {"COLUMNS": "140"}),
+        redirect_stdout(stdout),
+        redirect_stderr(stderr),
+    ):
+        try:
+            run()
+        except SystemExit as end:
+            code = end.code if isinstance(end.code, int) else 0
+    return Called(code, *(printed.buffer.getvalue().decode() for printed in (stdout, stderr)))
