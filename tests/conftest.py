@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from hypothesis import settings
 from tests.engines.parts import java, require_part
 
 from discreet.core.engine import Engine
@@ -29,7 +30,9 @@ _NOT_OURS = (
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Let warnings pass that other packages give about each other."""
+    """Let warnings pass that other packages give about each other; draw the same examples in every run."""
+    settings.register_profile("discreet", derandomize=True, deadline=None)
+    settings.load_profile("discreet")
     for line in _NOT_OURS:
         config.addinivalue_line("filterwarnings", line)
 
@@ -96,6 +99,8 @@ def spark_session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSes
         "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
         "spark.driver.host": "127.0.0.1",
         "spark.driver.bindAddress": "127.0.0.1",
+        "spark.sql.codegen.wholeStage": "false",  # compiling a question takes longer than answering it;
+        "spark.sql.codegen.factoryMode": "NO_CODEGEN",  # tests/engines/test_spark_cluster.py leaves Spark as it is
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         "spark.log.level": "OFF",

@@ -225,7 +225,7 @@ rows = st.tuples(
 
 
 @pytest.mark.parametrize("method", AUDITED, ids=str)
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=12, deadline=None)
 @given(data=st.lists(rows, min_size=1, max_size=12))
 def test_a_person_changes_what_gets_noise_by_no_more_than_is_promised(
     method: Method[pa.Table], data: list[tuple[Any, ...]]

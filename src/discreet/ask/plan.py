@@ -31,6 +31,7 @@ from discreet.errors import BadQuery
 UNITS = "units"
 _LONGEST = 20_000
 _DEEPEST = 64
+_MOST_SELECTS = 32
 _DEEPEST_QUERY = 220  # writing it as text takes some calls a level, and Python allows a thousand
 _MOST_ROWS = 10**9
 _MOST_KEYS = 100_000
@@ -101,6 +102,8 @@ def _parsed(text: str) -> exp.Select:
     select = statements[0]
     if _depth(select) > _DEEPEST:
         raise BadQuery("The question is nested too deeply.", hint="A long chain of conditions can often be an IN.")
+    if sum(1 for _ in select.find_all(exp.Select)) > _MOST_SELECTS:
+        raise BadQuery(f"The question is nested too deeply: it has more than {_MOST_SELECTS} SELECTs.")
     extra = [key for key, value in select.args.items() if value and key not in _CLAUSES]
     if extra:
         name = extra[0].rstrip("_").upper()
