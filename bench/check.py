@@ -3,7 +3,8 @@
 30,162 complete rows; eight columns are quasi-identifiers, and occupation is sensitive. Everybody holds the rows in
 memory and has checked a few of them before, off the clock, so that neither reading nor importing is measured. k,
 distinct l and t (equal distance) are checked one by one, as pycanon does, and by us also all at once, as ``discreet
-check`` does.
+check`` does. We number the values of quasi-identifiers when rows in memory are opened as a table, once for all checks:
+what that takes is in a line of its own, and so is k with it.
 
 pycanon is asked if ``--peer-python`` names an interpreter that has it. ``--data`` is a folder with ``adult.csv``,
 divided by semicolons; without it the rows come from ``discreet.samples``.
@@ -25,6 +26,7 @@ SENSITIVE = "occupation"
 QUASI = ["sex", "age", "race", "marital-status", "education", "native-country", "workclass", "salary-class"]
 WHAT = ("k", "l", "t")
 GROUPED, OURS, PYCANON, TOGETHER = "DuckDB, GROUP BY alone", "discreet", "pycanon", "discreet, all at once"
+OPENED = "discreet, opening"
 PEER_GOAL, FLOOR_GOAL = 50, 3
 FEW = 200
 
@@ -53,8 +55,6 @@ def grouped(data: str, **_: object) -> Work:
 
 def ours(*what: str) -> Callable[..., Work]:
     def start(data: str, **_: object) -> Work:
-        from discreet.core.card import Card, Column, Role
-        from discreet.core.kind import Kind
         from discreet.engines.read import read
         from discreet.models.check import check
         from discreet.models.closeness import TCloseness
@@ -62,9 +62,7 @@ def ours(*what: str) -> Callable[..., Work]:
         from discreet.models.diversity import LDiversity
         from discreet.models.model import Model
 
-        rows = _rows(data)
-        columns = [Column(name, Kind.INTEGER if name == "age" else Kind.TEXT, Role.QUASI) for name in QUASI]
-        card = Card("adult", (*columns, Column(SENSITIVE, Kind.TEXT, Role.SENSITIVE)))
+        rows, card = _rows(data), _card()
         wanted: dict[str, Model] = {
             "k": KAnonymity(5),
             "l": LDiversity(3, SENSITIVE),
@@ -77,6 +75,15 @@ def ours(*what: str) -> Callable[..., Work]:
         return lambda: _answer([verdict.figure for verdict in check(table, *models)])
 
     return start
+
+
+def opened(data: str, **_: object) -> Work:
+    """What rows in memory take to become a table."""
+    from discreet.engines.read import read
+
+    rows, card = _rows(data), _card()
+    read(rows.slice(0, FEW), card)
+    return lambda: len(read(rows, card).columns)
 
 
 def pycanon(what: str) -> Callable[..., Work]:
@@ -98,6 +105,14 @@ def pycanon(what: str) -> Callable[..., Work]:
     return start
 
 
+def _card() -> Any:
+    from discreet.core.card import Card, Column, Role
+    from discreet.core.kind import Kind
+
+    columns = [Column(name, Kind.INTEGER if name == "age" else Kind.TEXT, Role.QUASI) for name in QUASI]
+    return Card("adult", (*columns, Column(SENSITIVE, Kind.TEXT, Role.SENSITIVE)))
+
+
 def _rows(data: str) -> Any:
     from pyarrow import csv
 
@@ -113,6 +128,7 @@ def _answer(figures: list[float]) -> object:
 
 CONTESTANTS: dict[str, Callable[..., Work]] = {
     GROUPED: grouped,
+    OPENED: opened,
     TOGETHER: ours(*WHAT),
     **{f"{OURS} {name}": ours(name) for name in WHAT},
     **{f"{PYCANON} {name}": pycanon(name) for name in WHAT},
@@ -132,6 +148,7 @@ def main() -> None:
         rows, file = _prepared(chosen.data, Path(folder), 5_000 if chosen.quick else None)
         told = {"data": file, "python": peer or ""}
         floor = contest("check", [GROUPED], told, turns=5)[GROUPED]
+        opening = contest("check", [OPENED], told, turns=5)[OPENED]
         mine: dict[str, Measured] = {}
         theirs: dict[str, Measured] = {}
         for name in WHAT:
@@ -141,7 +158,7 @@ def main() -> None:
             if peer:
                 theirs[name] = found[f"{PYCANON} {name}"]
         together = contest("check", [TOGETHER], told, turns=5)[TOGETHER]
-    _report(rows, floor, mine, theirs, together)
+    _report(rows, {GROUPED: floor, OPENED: opening, TOGETHER: together}, mine, theirs)
 
 
 def _peer(python: str | None) -> str | None:
@@ -172,10 +189,12 @@ def _prepared(data: str | None, folder: Path, most: int | None) -> tuple[int, st
     return rows.num_rows, str(file)
 
 
-def _report(
-    rows: int, floor: Measured, mine: dict[str, Measured], theirs: dict[str, Measured], together: Measured
-) -> None:
-    lines = [[GROUPED, f"{floor.cpu:.4f}", "", ""]]
+def _report(rows: int, around: dict[str, Measured], mine: dict[str, Measured], theirs: dict[str, Measured]) -> None:
+    floor, opening, together = around[GROUPED], around[OPENED], around[TOGETHER]
+    lines = [[GROUPED, f"{floor.cpu:.4f}", "", ""], ["opening the table", f"{opening.cpu:.4f}", "", ""]]
+    first, peer = opening.cpu + mine["k"].cpu, theirs.get("k")
+    against = [f"{peer.cpu:.3f}", f"{peer.cpu / first:.0f}"] if peer else ["", ""]
+    lines.append(["opening and k", f"{first:.4f}", *against])
     for name in WHAT:
         peer = theirs.get(name)
         ratio = f"{peer.cpu / mine[name].cpu:.0f}" if peer else ""

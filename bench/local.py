@@ -21,8 +21,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from bench.adult import NAMES, adult, from_samples
 from bench.harness import Measured, contest, options, report, result, take_part
-from bench.publish import NAMES, K, _from_samples, adult
+from bench.publish import K
 
 ARX, ARX_FAST, SDC_CELLS = (55.2, 0.940578), (7.5, 0.932261), (291.0, 15_743)
 CPU_GOAL, GRANULARITY_GOAL, PEER_GOAL, SDC_GOAL = 1 / 10, 0.9406, 10.0, 20.0
@@ -110,7 +111,7 @@ def main() -> None:
     peer = _peer(chosen.peer_python)
     with tempfile.TemporaryDirectory() as scratch:
         if chosen.data is None:
-            _from_samples(Path(scratch), 5_000 if chosen.quick else None)
+            from_samples(Path(scratch), 5_000 if chosen.quick else None)
         told = {"data": str(chosen.data or scratch), "python": peer or ""}
         measured = {name: contest("local", [name], told, turns=1 if chosen.quick else 3)[name] for name in METHODS}
         theirs = contest("local", ["anonypyx"], told, turns=1)["anonypyx"] if peer else None

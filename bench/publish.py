@@ -26,9 +26,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from bench.adult import NAMES, adult, from_samples
 from bench.harness import Measured, contest, options, report, result, take_part
 
-NAMES = "sex age race marital-status education native-country workclass occupation salary-class".split()  # noqa: SIM905
 K = 5
 PUBLISHED_GOAL, PEER_GOAL, SAME_GOAL, WIDE_GOAL = 1 / 5, 20, 1.5, 1.0
 MANY = 10_000_000
@@ -203,55 +203,6 @@ CONTESTANTS: dict[str, Callable[..., Work]] = {
 # -- the data
 
 
-def adult(folder: Path, sensitive: str | None = None) -> Any:
-    """The table, all columns as text, with the hierarchies of the folder."""
-    import pyarrow as pa
-    from pyarrow import csv
-
-    from discreet.core.card import Card, Column, Role
-    from discreet.core.hierarchy.taxonomy import Taxonomy
-    from discreet.core.kind import Kind
-    from discreet.engines.read import read
-
-    text = csv.ConvertOptions(column_types=dict.fromkeys(NAMES, pa.string()))
-    rows = csv.read_csv(folder / "adult.csv", parse_options=csv.ParseOptions(delimiter=";"), convert_options=text)
-    columns = [
-        Column(
-            name,
-            Kind.TEXT,
-            Role.SENSITIVE if name == sensitive else Role.QUASI,
-            hierarchy=Taxonomy.from_csv(folder / f"adult_hierarchy_{name}.csv"),
-        )
-        for name in NAMES
-    ]
-    return read(rows, Card("adult", tuple(columns)))
-
-
-def _from_samples(folder: Path, most: int | None) -> None:
-    """Rows and hierarchies of the package as files of the shape that others read."""
-    import pyarrow as pa
-    from pyarrow import csv
-
-    from discreet import samples
-    from discreet.core.hierarchy.codes import codes
-
-    table = samples.adult()
-    own = {name: name.replace("-", "_") for name in NAMES} | {"salary-class": "income"}
-    rows = table.fetch().select(list(own.values())).drop_null().slice(0, most)
-    bare = {"delimiter": ";", "quoting_style": "none"}
-    csv.write_csv(rows.rename_columns(NAMES), folder / "adult.csv", csv.WriteOptions(**bare))
-    for name, column in own.items():
-        values = rows.column(column).unique()
-        declared = table.card[column]
-        if declared.hierarchy is None:
-            levels = [values, pa.array(["*"] * len(values))]
-        else:
-            found = codes(declared.hierarchy, declared.kind, values)
-            levels = [labels.take(pa.array(code)) for labels, code in zip(found.labels, found.codes, strict=True)]
-        paths = pa.table([level.cast(pa.string()) for level in levels], names=[str(n) for n in range(len(levels))])
-        csv.write_csv(paths, folder / f"adult_hierarchy_{name}.csv", csv.WriteOptions(**bare, include_header=False))
-
-
 def _repeat(folder: Path) -> None:
     import duckdb
 
@@ -331,7 +282,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch)
         if chosen.data is None:
-            _from_samples(folder, 5_000 if chosen.quick else None)
+            from_samples(folder, 5_000 if chosen.quick else None)
         told = {"data": str(chosen.data or folder), "folder": scratch, "python": peer or ""}
         mine = {task: contest("publish", [task.name], told, turns=turns)[task.name] for task in tasks}
         theirs = {task: _only(f"anjana {task.name}", told) for task in tasks if task.peer and peer}

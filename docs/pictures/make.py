@@ -1,5 +1,6 @@
 """Draw the pictures of the documentation: ``python docs/pictures/make.py``. A test draws them again and compares."""
 
+import json
 import math
 from pathlib import Path
 
@@ -130,6 +131,24 @@ def published() -> str:
     return next(picture.svg for picture in release.pictures if picture.title.startswith("Risk"))
 
 
+def reconstruction() -> str:
+    """How many of 500 secrets are computed from 2,000 noisy counts, as ``bench/reconstruct.py`` measured it."""
+    curve = json.loads((HERE / "reconstruction.json").read_text())
+    return curves(
+        "Secrets computed from 2,000 noisy counts of 500 people",
+        Axis(
+            "standard deviation of the noise (the square root of the people is 22)",
+            (1, 3, 10, 30, 100, 300, 500),
+            log=True,
+        ),
+        Axis("share that is right (guessing: 0.5)", (0.5, 0.6, 0.7, 0.8, 0.9, 1.0)),
+        {
+            name: [(one["noise"], one[key]) for one in curve]
+            for name, key in (("theory", "expected"), ("least squares", "squares"), ("linear program", "program"))
+        },
+    ).svg
+
+
 PICTURES = {
     "averaging.svg": averaging,
     "belief.svg": belief,
@@ -139,6 +158,7 @@ PICTURES = {
     "many.svg": many,
     "posterior.svg": posterior,
     "published.svg": published,
+    "reconstruction.svg": reconstruction,
     "unique.svg": unique,
     "with-and-without.svg": with_and_without,
 }

@@ -15,11 +15,12 @@ from typing import TYPE_CHECKING, Any
 from discreet._version import __version__
 
 if TYPE_CHECKING:
-    from discreet import errors, samples
+    from discreet import errors, samples, utility
     from discreet.ask.bounds import Bounds
     from discreet.ask.continual import SquareRootCounter, TreeCounter
     from discreet.ask.distribution import Distribution
     from discreet.ask.margins import Marginals
+    from discreet.attack.attack import attack
     from discreet.core import hierarchy
     from discreet.core.card import Card, Column, Role
     from discreet.core.cardfile import dump_cards, load_card, load_cards
@@ -50,11 +51,13 @@ if TYPE_CHECKING:
     from discreet.models.uniqueness import PopulationUniqueness
     from discreet.publish.advice import Advice, advise
     from discreet.publish.cells import SuppressCells
+    from discreet.publish.compare import compare
     from discreet.publish.dummies import AddDummies
     from discreet.publish.generalize import Generalize
     from discreet.publish.local import LocalRecode
     from discreet.publish.mondrian import Mondrian
     from discreet.publish.publish import publish
+    from discreet.publish.riskmap import RiskMap
     from discreet.publish.safepub import SafePub
     from discreet.utility import quality
 
@@ -92,15 +95,23 @@ _HOMES = {
     "models.uniqueness": ("PopulationUniqueness",),
     "publish.advice": ("Advice", "advise"),
     "publish.cells": ("SuppressCells",),
+    "publish.compare": ("compare",),
     "publish.dummies": ("AddDummies",),
     "publish.generalize": ("Generalize",),
     "publish.local": ("LocalRecode",),
     "publish.mondrian": ("Mondrian",),
     "publish.publish": ("publish",),
+    "publish.riskmap": ("RiskMap",),
     "publish.safepub": ("SafePub",),
 }
 _HOME = {name: home for home, names in _HOMES.items() for name in names}
-_ROOMS = {"errors": "errors", "hierarchy": "core.hierarchy", "quality": "utility.quality", "samples": "samples"}
+_ROOMS = {
+    "attack": "attack",  # the room is the verb, too
+    "errors": "errors",
+    "hierarchy": "core.hierarchy",
+    "quality": "utility.quality",
+    "samples": "samples",
+}
 
 __all__ = [
     "AddDummies",
@@ -146,6 +157,7 @@ __all__ = [
     "RecursiveLDiversity",
     "Release",
     "Renyi",
+    "RiskMap",
     "Role",
     "SafePub",
     "Secrecy",
@@ -161,7 +173,9 @@ __all__ = [
     "Violation",
     "__version__",
     "advise",
+    "attack",
     "check",
+    "compare",
     "describe",
     "draft",
     "dump_cards",
@@ -176,6 +190,7 @@ __all__ = [
     "require_valid",
     "samples",
     "sequential",
+    "utility",
     "violations",
 ]
 

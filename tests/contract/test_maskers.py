@@ -12,6 +12,7 @@ from discreet.core.document import dumps
 from discreet.engines.read import read
 from discreet.publish.mask.coding import Code
 from discreet.publish.mask.ipso import Ipso
+from discreet.publish.mask.microaggregate import Microaggregate
 from discreet.publish.mask.multiply import Multiply
 from discreet.publish.mask.noise import Noise
 from discreet.publish.mask.parse import FORMS
@@ -30,6 +31,9 @@ MASKERS = {
     "noise correlated": Noise(0.3, NUMBERS, correlated=True),
     "multiply": Multiply(0.3, NUMBERS),
     "multiply uniform": Multiply(0.3, NUMBERS, "uniform"),
+    "microaggregate": Microaggregate(5, (*NUMBERS, "born", "seen", "town")),
+    "microaggregate by column": Microaggregate(5, (*NUMBERS, "born", "seen"), "optimal"),
+    "microaggregate better": Microaggregate(5, NUMBERS, improve=20),
     "rank-swap": RankSwap(10, (*NUMBERS, "born", "seen")),
     "rank-swap normal": RankSwap(10, (*NUMBERS, "born", "seen"), "normal"),
     "rank-swap buckets": RankSwap(8, (*NUMBERS, "born", "seen"), "buckets"),
@@ -48,14 +52,14 @@ MASKERS = {
     "shuffle": Shuffle(NUMBERS, ("height",)),
     "suppress-uniques": SuppressUniques(2, ("age", "town", "smokes")),
 }
-SURE = {"round", "code", "ipso A", "suppress-uniques"}
+SURE = {"round", "code", "ipso A", "suppress-uniques", "microaggregate", "microaggregate by column"}
 """Nothing in these is random for real numbers."""
 SWAPS = {"rank-swap", "rank-swap normal", "rank-swap buckets", "data-swap", "shuffle"}
 every = pytest.mark.parametrize("name", MASKERS)
 
 
 def test_every_method_of_the_command_line_is_here():
-    assert set(FORMS) <= {masker.name for masker in MASKERS.values()} | {"microaggregate"}
+    assert set(FORMS) <= {masker.name for masker in MASKERS.values()}
 
 
 @every
@@ -113,7 +117,7 @@ def test_all_that_is_told_can_be_written_down_and_something_is_not_promised(name
 @every
 def test_a_constant_of_reals_stays_where_the_method_keeps_spread(name):
     after = MASKERS[name].mask(people(), seed=1).rows["same"].to_numpy()
-    if name.startswith(("noise", "rank", "data", "resample", "shuffle", "ipso")):
+    if name.startswith(("noise", "micro", "rank", "data", "resample", "shuffle", "ipso")):
         assert np.allclose(after, 7.5, rtol=1e-9)
 
 

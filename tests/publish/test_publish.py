@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from decimal import Decimal
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -12,13 +13,18 @@ from tests.publish.hand import Fixed as Recoder
 
 import discreet as dc
 import discreet.publish as package
+from discreet.core import release_folder
 from discreet.core.release_folder import Rows
 from discreet.core.statement import Evidence
 from discreet.engines.read import read
 from discreet.errors import BadInput, NoPromise, NotFound
 from discreet.models.crowd import KAnonymity
 from discreet.models.diversity import LDiversity
+from discreet.publish.cells import SuppressCells
+from discreet.publish.dummies import AddDummies
 from discreet.publish.generalize import Generalize
+from discreet.publish.local import LocalRecode
+from discreet.publish.mondrian import Mondrian
 from discreet.publish.publish import publish
 from discreet.publish.report import Sizes, pictures
 
@@ -51,7 +57,7 @@ def test_a_release_has_the_rows_the_promise_and_how_it_was_made(table):
     assert [picture.title for picture in release.pictures] == [
         "Rows by the size of their class",
         "Risk before and after, in per cent",
-        "What each column lost",
+        "What each column lost, in per cent",
     ]
     assert release.private
 
@@ -148,6 +154,64 @@ def test_an_empty_table_leaves_empty(tmp_path):
     release = publish(read(people().slice(0, 0), CARD), at_levels(TOP), KAnonymity(2))
     assert release.payload.num_rows == 0
     assert len(release.pictures) == 1
+
+
+@pytest.mark.parametrize(
+    "method",
+    [Generalize(), LocalRecode(effort=0), Mondrian(), SuppressCells(), AddDummies(most=9)],
+    ids=lambda m: type(m).__name__,
+)
+def test_columns_may_be_called_anything_and_hold_anything(method, tmp_path):
+    """Names that are used inside, quotes, spaces; NaN, infinity, both zeros, NULL, what labels look like."""
+    columns = {
+        "a": pa.array([1, 1, 2, None], pa.int64()),
+        "a_new": pa.array(["*", "", " ", "NULL"]),
+        "kept": pa.array([True, None, False, True]),
+        "discreet_0": pa.array([float("nan"), float("nan"), float("inf"), -0.0]),
+        "größe; \"x\" 'y'": pa.array([Decimal("1.50"), Decimal("-2.25"), None, Decimal("1.50")], pa.decimal128(38, 2)),
+        "n": pa.array(["ä", "日本", "a\nb", None]),
+    }
+    kinds = ("integer", "text", "boolean", "real", "decimal", "text")
+    names = list(columns)
+    quasi = [dc.Column(name, kind, dc.Role.QUASI) for name, kind in zip(names, kinds, strict=True)]
+    card = dc.Card("odd", (*quasi, dc.Column("discreet_kept", dc.Kind.TEXT, dc.Role.SENSITIVE)))
+    odd = read(pa.table(columns | {"discreet_kept": ["u", "v", "u", "v"]}), card)
+    key = tmp_path / "key.parquet"
+    publish(odd, method, [KAnonymity(2), LDiversity(2, "discreet_kept")], to=tmp_path / "r", csv=True, keep=key)
+    loaded = dc.Release.load(tmp_path / "r")
+    assert loaded.payload.column_names == [*names, "discreet_kept"]
+    assert min(Counter(str([row[name] for name in names]) for row in loaded.payload.to_pylist()).values()) >= 2
+    earlier = (loaded, key) if key.exists() else loaded
+    publish(odd, Generalize(levels=dict.fromkeys(names, 1)), KAnonymity(1), given=[earlier])
+
+
+@pytest.mark.parametrize("method", [Generalize(), Mondrian()], ids=lambda m: type(m).__name__)
+def test_an_interrupted_run_leaves_nothing(table, tmp_path, method):
+    def stop(share, what):
+        if what == "checking":
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        publish(table, method, KAnonymity(2), to=tmp_path / "r", keep=tmp_path / "key.parquet", progress=stop)
+    assert not any(tmp_path.iterdir())
+
+
+def test_what_is_kept_and_what_leaves_come_together(table, tmp_path, monkeypatch):
+    def full(*given, **named):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(release_folder, "settle", full)
+    with pytest.raises(BadInput, match="No space left"):
+        publish(table, Mondrian(), KAnonymity(2), to=tmp_path / "r", keep=tmp_path / "key.parquet")
+    assert not any(tmp_path.iterdir())
+
+
+def test_a_place_that_is_taken_is_noticed_before_the_search(table, tmp_path):
+    (tmp_path / "r").write_text("a file")
+    method = Recoder(None)  # it would fail
+    for to, keep, error in (("r", None, "not an empty folder"), ("s", "r", "already"), ("s", "t/u", "no folder")):
+        with pytest.raises((BadInput, NotFound), match=error):
+            publish(table, method, KAnonymity(2), to=tmp_path / to, keep=keep and tmp_path / keep)
 
 
 def test_the_room_is_the_verb(table):

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Mapping, Sequence
-from contextlib import suppress as suppress_errors
 from dataclasses import asdict, dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from discreet.cli.output import CardFile, CardTable, Json, Source, bold, console, grid, percent, print_json, tracking
-from discreet.errors import BadInput, DiscreetError
+from discreet.errors import BadInput
 
 if TYPE_CHECKING:
     from discreet.core.release import Release
     from discreet.core.table import Table
+    from discreet.curator.published import Published, Register
     from discreet.publish.advice import Advice
     from discreet.publish.given import Earlier
     from discreet.publish.masking import Masker
@@ -75,6 +76,14 @@ def publish(
         Path | None,
         typer.Option("--keep", help="Keep what became of whom in this file, for --given. It must never leave."),
     ] = None,
+    workspace: Annotated[
+        Path | None,
+        typer.Option("--workspace", help="Also look up, and write down, in this workspace what was published."),
+    ] = None,
+    seed: Annotated[
+        int | None,
+        typer.Option("--seed", min=0, help="With masking: make it repeatable, by anybody. For research, not release."),
+    ] = None,
     csv: Annotated[bool, typer.Option("--csv", help="Also write the rows as CSV.")] = False,
     advise: Annotated[
         bool, typer.Option("--advise", help="Publish nothing: say which columns tell people apart, and what it costs.")
@@ -92,12 +101,16 @@ def publish(
 
     The folder holds the rows, what is promised, how they were made, and a report that opens offline. Every model is
     checked again on what is written; if one does not hold, nothing is. A masking method promises nothing by itself and
-    needs no model; which released row is whose is kept beside the folder, for you alone.
+    needs no model; which released row is whose, and a report with the originals in it, are kept beside the folder, for
+    you alone. What is published is written down beside the card; if something of the same people is out already, you
+    are told.
     """
+    from discreet.curator.published import Register, earlier, now
     from discreet.engines.read import read
     from discreet.models.parse import parse
     from discreet.publish.advice import advise as look
     from discreet.publish.mask.parse import is_mask
+    from discreet.publish.mask.release import Linked
     from discreet.publish.publish import publish as make
 
     if card is None:
@@ -117,24 +130,42 @@ def publish(
         raise BadInput("Say where to write the release: add --output FOLDER.")
     wish = _Wish(share, quality, _levels(level or ()), _weights(weight or ()), time_limit)
     chosen = _method(method, opened, wish)
+    page = output.with_name(f"{output.name}.compared.html") if masks else None
+    if page is not None and page.exists():
+        raise BadInput(f"There is a file {page} already.", hint="Move it away, or publish to another folder.")
     if masks and keep is None:
         keep = output.with_name(f"{output.name}.links.parquet")
+    registers = [Register.beside(card)]
+    if workspace is not None:
+        registers.append(Register.within(workspace, opened.card.name))
+    out = earlier(opened.card.name, source, registers, output.absolute().parent)
+    _warn_of_others(out, given or (), masks=masks)
+    if seed is not None and masks:
+        console(stderr=True).print(
+            "With a seed anybody who knows it can take the masking away, and the release says which it is: use this to "
+            "repeat research, never for a release that is to protect anybody."
+        )
     with tracking("Publishing") as at:
         release = make(
             opened,
             chosen,
             models,
             given=[_earlier(one) for one in given or ()],
+            seed=seed,
             to=output,
             csv=csv,
             keep=keep,
             progress=lambda done, what: at(what, done),
         )
+    made = now(opened.card.name, source, output, release.recipe.method, release.recipe.parameters["rows"])
+    for register in registers:
+        _write_down(register, made)
+    if isinstance(release, Linked) and page is not None:
+        page.write_text(release.page(), encoding="utf-8", newline="\n")
     if masks and not as_json:
-        _print_masked(release, output, keep)
+        _print_masked(release, output, keep, page)
     else:
         _print(release, output, as_json)
-    _warn_of_others(release, output, given or ())
 
 
 def share_of(text: str) -> Fraction:
@@ -268,32 +299,45 @@ def _print(release: Release[Any], folder: Path, as_json: bool) -> None:
     out.print(f"The report: {folder / 'report.html'}")
 
 
-def _warn_of_others(release: Release[Any], folder: Path, given: Sequence[str]) -> None:
-    """Say so if releases of the same table lie beside this one, and were not given."""
-    from discreet.core.document import loads
-    from discreet.core.recipe import Recipe
+def _warn_of_others(out: Sequence[Published], given: Sequence[str], *, masks: bool) -> None:
+    """Say so if releases of the same people are out, and were not given."""
+    known = {Path(part).absolute() for one in given for part in (one, one.partition("=")[0])}
+    others = [one for one in out if Path(one.release) not in known]
+    if not others:
+        return
+    said = "Earlier releases of the same people are out: " + "; ".join(map(str, others))
+    said += ". Whoever has them and this one may learn more than each alone tells."
+    checked = [] if masks else [f"--given {_short(one.release)}" for one in others if not one.masked]
+    if checked:
+        said += f" To have them checked together, publish with {' '.join(checked)}."
+    if masks or any(one.masked for one in others):
+        said += " Masked releases cannot be checked together: attack them together before you hand them over."
+    console(stderr=True).print(said)
 
-    name = release.recipe.parameters.get("table")
-    known = {folder.resolve(), *(Path(one.partition("=")[0]).resolve() for one in given)}
-    beside = []
-    for place in sorted(folder.resolve().parent.glob("*/recipe.json")):
-        with suppress_errors(DiscreetError, OSError, UnicodeDecodeError):  # whatever it is, it is no release
-            other = Recipe.from_dict(loads(place.read_text(encoding="utf-8")))
-            if name and other.parameters.get("table") == name and place.parent not in known:
-                beside.append(place.parent.name)
-    if beside:
+
+def _write_down(register: Register, made: Published) -> None:
+    try:
+        register.add(made)
+    except OSError as error:
         console(stderr=True).print(
-            f"There are other releases of this table here: {', '.join(beside)}. If whoever gets this may have them, "
-            f"publish again with --given {beside[0]}: together they may reveal more than each alone."
+            f"This could not be written down in {register.file} ({error.strerror}). Keep in mind that it is out."
         )
 
 
-def _print_masked(release: Release[Any], folder: Path, links: Path | None) -> None:
+def _short(place: str) -> str:
+    """A path as people write it here."""
+    shorter = os.path.relpath(place)
+    return place if shorter.startswith("..") else shorter
+
+
+def _print_masked(release: Release[Any], folder: Path, links: Path | None, page: Path | None) -> None:
     out = console()
     out.print(bold(release.title), f"in {folder}")
     out.print(str(release.statement))
     out.print(*release.recipe.steps, sep="\n")
     out.print(f"The report: {folder / 'report.html'}")
+    if page is not None:
+        out.print(f"The same beside the original: {page}. This is for you alone; it must never leave.")
     if links is not None and links.exists():
         out.print(f"Which row is whose: {links}. This is for you alone; it must never leave.")
 

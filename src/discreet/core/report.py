@@ -84,7 +84,8 @@ def _recipe(release: Release[object]) -> str:
     recipe = release.recipe
     steps = "".join(f"<li>{escape(step)}</li>" for step in recipe.steps)
     facts = [("method", recipe.method)]
-    facts += [(name, shortened(_plain(value), 400)) for name, value in recipe.parameters.items()]
+    said = {name: value for name, value in recipe.parameters.items() if value not in (None, "", (), [], {})}
+    facts += [(name, shortened(_plain(value), 400)) for name, value in said.items()]
     if recipe.seed is not None:
         facts.append(("seed", f"{recipe.seed} (every random choice can be repeated)"))
     facts.append(("made with", ", ".join(f"{name} {version}" for name, version in recipe.versions.items())))
@@ -139,7 +140,7 @@ def _plain(value: object) -> str:
         return ", ".join(_plain(item) for item in value)
     if isinstance(value, dict):
         return "; ".join(f"{name}: {_plain(item)}" for name, item in value.items())
-    return str(value)
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
 def _pairs(facts: Iterable[tuple[str, str]]) -> str:

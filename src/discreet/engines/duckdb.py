@@ -6,7 +6,7 @@ import itertools
 import shutil
 import tempfile
 import weakref
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import duckdb
@@ -15,6 +15,7 @@ from sqlglot import exp
 
 from discreet.core.arrow import recast, recast_table
 from discreet.core.sql import table
+from discreet.engines.held import Held
 from discreet.errors import EngineError, NotFound
 
 _SETTINGS = {
@@ -37,7 +38,7 @@ class DuckDB:
         except duckdb.Error as error:
             shutil.rmtree(spill, ignore_errors=True)
             raise EngineError(f"DuckDB could not open {database}: {_first_line(error)}") from error
-        self._shown: dict[str, pa.Table] = {}
+        self._held = Held()
         self._number = itertools.count(1)
         self._finalizer = weakref.finalize(self, _release, self._connection, spill)
 
@@ -77,7 +78,14 @@ class DuckDB:
 
     def show(self, name: str, data: pa.Table) -> None:
         """Let queries see ``data`` under ``name`` where it lies, without a copy."""
-        self._shown[name] = data
+        self._held.tables[name] = data
+
+    def held(self, relation: exp.Query, names: Sequence[str]) -> pa.Table | None:
+        """Columns of a relation that shows rows in memory, numbered once for all times; ``None``: they lie elsewhere.
+
+        A value is a place in a dictionary of the distinct ones, NULL among them, so that they need not be compared.
+        """
+        return self._held.columns(relation, names)
 
     def new_name(self, like: str) -> str:
         """A name nothing here has yet, for what is opened."""
@@ -95,7 +103,7 @@ class DuckDB:
     def _cursor(self) -> duckdb.DuckDBPyConnection:
         """A connection of its own for every query, so that a stream under way is not cut off by the next one."""
         cursor = self._connection.cursor()
-        for name, data in self._shown.items():
+        for name, data in self._held.tables.items():
             cursor.register(name, data)
         return cursor
 

@@ -13,7 +13,7 @@ from sqlglot import exp
 
 from discreet.core import sql
 from discreet.core.arrow import kind_of
-from discreet.core.card import Card
+from discreet.core.card import Card, Role
 from discreet.core.cardfile import load_card
 from discreet.core.draft import Draft, draft_card
 from discreet.core.engine import Engine
@@ -58,7 +58,11 @@ def read(
     elif table is not None and table != card.name:
         raise NotFound(f"The card given is of {card.name}, not of {table}.")
     opened = open_source(source, kinds={c.name: c.kind for c in card.columns}, name=card.name, engine=engine)
-    return _declared(card, opened)
+    found = _declared(card, opened)
+    if isinstance(found.engine, DuckDB):  # rows in memory: number the values that classes are formed of
+        for column in (*card.having(Role.QUASI), *card.having(Role.SENSITIVE)):
+            found.engine.held(found.relation, [column.name])
+    return found
 
 
 def draft(source: Any, *, name: str | None = None, bounds_from_data: bool = False) -> Draft:

@@ -120,12 +120,8 @@ class Spark:
 
     def load(self, name: str, data: pa.Table) -> None:
         """Make a table of ``data``."""
-        rows = recast_table(data)
         with _translated():
-            from pyspark.sql.pandas.types import from_arrow_schema
-
-            schema = from_arrow_schema(rows.schema, prefer_timestamp_ntz=True)
-            self._create(name, self._session().createDataFrame(rows, schema))
+            self._create(name, _frame_of(self._session(), data))
 
     def view_of(self, dataframe: DataFrame) -> exp.Select:
         """The query that shows a data frame of this session."""
@@ -136,6 +132,21 @@ class Spark:
             self._views.append(name)
             self._stale = True
         return exp.select("*").from_(sql.table(name))
+
+    def show(self, data: pa.Table) -> exp.Select:
+        """The query that shows rows from here, for as long as the engine is open."""
+        with _translated():
+            frame = _frame_of(self._given, data)
+        return self.view_of(frame)
+
+    def mapped(
+        self, query: exp.Query, work: Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
+    ) -> exp.Select:
+        """The query that shows what ``work`` makes of the rows of ``query``, on the workers, in the same columns."""
+        with _translated():
+            frame = self._given.sql(query.sql(self.dialect))
+            made = frame.mapInArrow(work, frame.schema)
+        return self.view_of(made)
 
     def open_file(self, path: Path, kinds: Mapping[str, Kind] | None) -> exp.Query:
         """The query that shows a file, which Spark's workers must be able to reach under the same path."""
@@ -218,6 +229,14 @@ class Spark:
     def _shown(self, frame: DataFrame, path: Path) -> exp.Select:
         require_plain(frame.columns, path.name)
         return self.view_of(frame)
+
+
+def _frame_of(session: SparkSession, data: pa.Table) -> DataFrame:
+    """``data`` as a data frame of a session, in the types that it has there."""
+    from pyspark.sql.pandas.types import from_arrow_schema
+
+    rows = recast_table(data)
+    return session.createDataFrame(rows, from_arrow_schema(rows.schema, prefer_timestamp_ntz=True))
 
 
 def _require_listener(address: str) -> None:

@@ -19,7 +19,8 @@ import pyarrow.compute as pc
 from discreet.core import sql
 from discreet.core.card import Column
 from discreet.core.hierarchy.ordered import Ordered
-from discreet.core.table import Table
+from discreet.core.table import Table, count_name
+from discreet.engines.duckdb import DuckDB
 from discreet.errors import BadInput, DataError
 
 Integers = npt.NDArray[np.int64]
@@ -118,12 +119,12 @@ def classes_of(
 
     ``population`` is a table that everybody in this one is in, too. If this one was recoded, ``levels`` says how, and
     the population is made coarser in the same way. Classes are in the order of their labels; ``ordered=False`` saves
-    that work.
+    that work, and labels may then be places in dictionaries.
     """
     names = tuple(quasi) or table.quasi()
     require_people(table)
     beside = [name for name in dict.fromkeys(sensitive) if name not in names]
-    counted = table.histogram(*names, *beside[:1])
+    counted = _histogram(table, [*names, *beside[:1]])
     keys = counted.select(list(names))
     counts = _counts(counted)
     if ordered or beside:
@@ -133,10 +134,12 @@ def classes_of(
         np.add.at(sizes, place, counts)
     else:
         labels, sizes, place = keys, counts, np.arange(len(counts))
+    if ordered or population is not None:
+        labels = _plain(labels)
     spreads = {}
     for name in dict.fromkeys(sensitive):
         if name in beside[1:]:
-            again = table.histogram(*names, name)
+            again = _histogram(table, [*names, name])
             where = _places(again.select(list(names)), labels)
             spreads[name] = _spread(table.card[name], again.column(name), where, _counts(again))
         else:
@@ -163,6 +166,16 @@ def require_people(table: Table) -> None:
         )
 
 
+def taken(column: pa.ChunkedArray[Any], places: Integers) -> pa.Array[Any]:
+    """The cells of a column at some places."""
+    if not pa.types.is_dictionary(column.type):
+        cells: pa.Array[Any] = column.take(places).combine_chunks()
+        return cells
+    whole = _encoded(column)
+    numbers = pa.array(whole.indices.to_numpy(zero_copy_only=False)[places])
+    return pa.DictionaryArray.from_arrays(numbers, whole.dictionary, safe=False)
+
+
 def domain_of(column: Column, values: pa.Array[Any]) -> pa.Array[Any]:
     """The distinct ``values`` of a column in their natural order: declared, else sorted; NULL last."""
     distinct = pc.unique(values)
@@ -183,20 +196,37 @@ def _ranked(distinct: pa.Array[Any], places: list[int | None]) -> pa.Array[Any]:
     return distinct.take(pa.array([*order, *range(last, len(distinct))], pa.int64()))
 
 
+def _histogram(table: Table, names: Sequence[str]) -> pa.Table:
+    """The histogram of a table. Rows in memory are counted there, by the places of their values in dictionaries."""
+    rows = table.engine.held(table.relation, names) if isinstance(table.engine, DuckDB) else None
+    if rows is None:
+        return table.histogram(*names)
+    order, starts = _grouped(_numbers(rows, ordered=False))
+    first, counts = order[starts], pa.array(np.diff(starts, append=len(order)))
+    return pa.table({name: taken(rows.column(name), first) for name in names} | {count_name(names): counts})
+
+
+def _plain(labels: pa.Table) -> pa.Table:
+    """The same table with the values themselves where places in a dictionary are."""
+    types = [field.type.value_type if pa.types.is_dictionary(field.type) else field.type for field in labels.schema]
+    return labels.cast(pa.schema(list(zip(labels.column_names, types, strict=True))))
+
+
 def _counts(counted: pa.Table) -> Integers:
     return np.asarray(counted.column(counted.num_columns - 1).to_numpy(), dtype=np.int64)
 
 
 def _spread(column: Column, values: pa.ChunkedArray[Any], classes: Integers, counts: Integers) -> Spread:
-    cells = _array(values)
-    domain = domain_of(column, cells)
-    codes = pc.index_in(cells, domain).to_numpy(zero_copy_only=False).astype(np.int64)
-    order = np.lexsort((codes, classes))
-    classes, codes, counts = classes[order], codes[order], counts[order]
-    lines = np.flatnonzero(np.diff(classes, prepend=-1) | np.diff(codes, prepend=-1))
+    encoded = _encoded(values)
+    domain = domain_of(column, encoded.dictionary)
+    ranks = pc.index_in(encoded.dictionary, domain).to_numpy(zero_copy_only=False).astype(np.int64)
+    codes = ranks[encoded.indices.to_numpy(zero_copy_only=False)]
+    order, lines = _grouped(classes * max(len(domain), 1) + codes)
+    counts = counts[order]
     if len(lines) < len(counts):  # the column is a quasi-identifier, and was counted beside another
         counts = np.add.reduceat(counts, lines)
-    return Spread(column, domain, classes[lines], codes[lines], counts)
+    first = order[lines]
+    return Spread(column, domain, classes[first], codes[first], counts)
 
 
 def _people(table: Table, population: Table, levels: Mapping[str, int], labels: pa.Table) -> tuple[Integers, int]:
@@ -232,12 +262,33 @@ def _require_within(table: Table, population: Table, labels: pa.Table, sizes: In
 
 def _told_apart(keys: pa.Table, ordered: bool) -> tuple[Integers, Integers]:
     """The first row of each distinct key, and for each row the place of its key among these."""
-    _, first, place = np.unique(_numbers(keys, ordered), return_index=True, return_inverse=True)
-    return first.astype(np.int64), place.astype(np.int64)
+    order, starts = _grouped(_numbers(keys, ordered))
+    place = np.empty(len(order), dtype=np.int64)
+    place[order] = np.repeat(np.arange(len(starts)), np.diff(starts, append=len(order)))
+    return order[starts], place
+
+
+def _grouped(numbers: Integers) -> tuple[Integers, Integers]:
+    """The order that sorts numbers, none below 0, equal ones as they come; and where in it each number begins."""
+    bits = len(numbers).bit_length()
+    if int(numbers.max(initial=0)).bit_length() + bits < 63:  # sorting numbers is faster than sorting their places
+        found = numbers << bits
+        found |= np.arange(len(numbers), dtype=np.int64)
+        found.sort()
+        order = found & ((1 << bits) - 1)
+        found >>= bits
+    else:
+        order = np.argsort(numbers, kind="stable")
+        found = numbers[order]
+    begins = np.ones(len(found), dtype=np.bool_)
+    np.not_equal(found[1:], found[:-1], out=begins[1:])
+    return order, np.flatnonzero(begins).astype(np.int64, copy=False)
 
 
 def _places(keys: pa.Table, labels: pa.Table) -> Integers:
     """For each row of ``keys`` its place in ``labels``, or -1; NULL is equal to NULL."""
+    if keys.schema != labels.schema:
+        keys, labels = _plain(keys), _plain(labels)
     numbers = _numbers(pa.concat_tables([labels, keys]), ordered=False)
     known, rows = numbers[: labels.num_rows], numbers[labels.num_rows :]
     if not len(known):
@@ -251,8 +302,8 @@ def _numbers(keys: pa.Table, ordered: bool) -> Integers:
     """A number for each row, equal for equal rows (NULL is equal to NULL); if ``ordered``, in the order of the rows."""
     numbers, most = np.zeros(keys.num_rows, dtype=np.int64), 1
     for column in keys.columns:
-        encoded = _array(column).dictionary_encode(null_encoding="encode")
-        codes, size = encoded.indices.to_numpy(zero_copy_only=False).astype(np.int64), len(encoded.dictionary)
+        encoded = _encoded(column)
+        codes, size = encoded.indices.to_numpy(zero_copy_only=False), len(encoded.dictionary)
         if ordered:
             rank = np.empty(size, dtype=np.int64)
             rank[pc.array_sort_indices(encoded.dictionary, null_placement="at_end").to_numpy()] = np.arange(size)
@@ -260,13 +311,19 @@ def _numbers(keys: pa.Table, ordered: bool) -> Integers:
         if most * max(size, 1) >= _MOST:
             _, numbers = np.unique(numbers, return_inverse=True)
             most = len(numbers) + 1
-        numbers, most = numbers * size + codes, most * max(size, 1)
+        numbers *= size
+        numbers += codes
+        most *= max(size, 1)
     return numbers
 
 
-def _array(column: pa.ChunkedArray[Any]) -> pa.Array[Any]:
-    found: pa.Array[Any] = column.combine_chunks()
-    return found
+def _encoded(column: pa.ChunkedArray[Any]) -> pa.DictionaryArray[Any, Any]:
+    """A column as places in its distinct values, NULL among them."""
+    found: Any = column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
+    encoded: pa.DictionaryArray[Any, Any] = (
+        found if pa.types.is_dictionary(found.type) else found.dictionary_encode(null_encoding="encode")
+    )
+    return encoded
 
 
 def _distinct(unit: str) -> Any:

@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 from discreet.core.statement import Claim
 from discreet.core.table import Table
 from discreet.errors import BadInput
-from discreet.models.classes import Classes, Flags, classes_of
+from discreet.models.classes import Classes, Flags, classes_of, taken
 from discreet.models.compare import Floats
 
 
@@ -276,12 +276,21 @@ def _worst(badness: Floats, broken: Flags, classes: Classes) -> int | None:
     candidates = candidates[values == values.max()]
     if classes.labels is None or len(candidates) == 1:
         return int(candidates[0])
-    tied = classes.labels.take(candidates)
-    for column in range(tied.num_columns):
-        same = pc.equal(tied.column(column), pc.min(tied.column(column))).to_numpy(zero_copy_only=False) == 1
-        if same.any():  # else all are NULL
-            candidates, tied = candidates[same], tied.filter(pa.array(same))
+    for column in classes.labels.columns:
+        if len(candidates) > 1:
+            candidates = candidates[_least(taken(column, candidates))]
     return int(candidates[0])
+
+
+def _least(cells: Any) -> Flags:
+    """Where the least of some cells are; NULL comes after all others."""
+    if not pa.types.is_dictionary(cells.type):
+        same = pc.equal(cells, pc.min(cells)).to_numpy(zero_copy_only=False) == 1
+        return np.asarray(same if same.any() else ~same, dtype=np.bool_)  # where none is, all are NULL
+    places = cells.indices.to_numpy()
+    used = np.flatnonzero(np.bincount(places)) if len(cells.dictionary) <= len(places) else np.unique(places)
+    order = pc.array_sort_indices(cells.dictionary.take(pa.array(used)), null_placement="at_end")
+    return np.asarray(places == used[order[0].as_py()], dtype=np.bool_)
 
 
 def _label(classes: Classes, place: int | None) -> Mapping[str, Any] | None:

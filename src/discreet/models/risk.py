@@ -124,9 +124,10 @@ class MarketerRisk(Together):
         return self.risk(classes.sizes, self._people(classes))
 
     def breaking(self, classes: Classes) -> Flags:
-        """As few as suffice of the classes of most risk. Without them the mean only falls, so halving finds them."""
+        """As few as suffice of the classes of most risk, of those of equal risk the smaller ones first. Without them
+        the mean only falls, so halving finds them."""
         sizes, people = classes.sizes, self._people(classes)
-        order = np.argsort(people, kind="stable")
+        order = np.lexsort((sizes, people))
 
         def enough(gone: int) -> bool:
             left = order[gone:]

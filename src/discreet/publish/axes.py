@@ -7,6 +7,7 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from discreet.core.card import Card, Column
 from discreet.core.hierarchy.ordered import Ordered
@@ -52,8 +53,7 @@ class Line:
     def __init__(self, tuples: Tuples, column: Column, place: int) -> None:
         values, codes = tuples.values[place], tuples.codes[place]
         self._values = domain_of(column, values)
-        places = {value: rank for rank, value in enumerate(self._values.to_pylist())}
-        ranks = np.array([places[value] for value in values.to_pylist()], dtype=np.int64)
+        ranks = pc.index_in(values, self._values).to_numpy(zero_copy_only=False).astype(np.int64)
         self._ranks = ranks[codes]
         self._ranged = column.kind in _NUMBERS or isinstance(column.hierarchy, Ordered)
         self._widest = max(len(values) - 1, 1)
@@ -98,7 +98,7 @@ class Line:
 
     def _plain(self, texts: list[str]) -> bool:
         """Whether ends can be joined by a dash."""
-        return not any("-" in text or not text[0].isdigit() for text in texts)
+        return not any("-" in text or not text[:1].isdigit() for text in texts)
 
 
 class Tree:

@@ -26,8 +26,9 @@ from discreet.core.table import Table, count_name
 from discreet.errors import BadInput, DataError, NoPromise, NotFound
 from discreet.models.model import Model, Verdict, check_all
 from discreet.publish.recode import Labelled, at_hand, recoded
-from discreet.publish.recoding import Recoding
+from discreet.publish.recoding import Names, Recoding
 from discreet.publish.report import Sizes
+from discreet.publish.tuples import keys_of
 
 Earlier: TypeAlias = Release[Any] | tuple[Release[Any], str | Path]
 """A release, or a release and the file in which was kept what became of each combination of values."""
@@ -127,7 +128,7 @@ def _recoding_of(table: Table, earlier: Earlier) -> Recoding:
         found = _plain(mapping=_mapping(key, names))
     elif isinstance(levels, dict) and set(levels) == set(names):
         counted = table.histogram(levels=levels)
-        gone = pa.array([key not in released for key in _keys(counted, names)], pa.bool_())
+        gone = pa.array([key not in released for key in keys_of(counted, names)], pa.bool_())
         found = _plain(levels=levels, dropped=counted.filter(gone).select(list(names)))
     else:
         raise BadInput(
@@ -165,7 +166,8 @@ def _mapping(key: str | Path, names: Sequence[str]) -> pa.Table:
             found = file.read()
     except pa.ArrowException as error:
         raise DataError(f"{key} cannot be read: {error}.") from error
-    missing = {*names, *(f"{name}_new" for name in names), "kept"} - set(found.column_names)
+    called = Names.of(names)
+    missing = {*names, *called.new.values(), called.kept} - set(found.column_names)
     if missing:
         raise DataError(f"{key} is not what was kept of a release: it has no column {min(missing)!r}.")
     return found
@@ -192,11 +194,7 @@ def _sizes(rows: pa.Table, names: Sequence[str], title: str) -> dict[tuple[Any, 
 
 def _counts(rows: pa.Table, names: Sequence[str], count: str) -> dict[tuple[Any, ...], int]:
     sizes: list[Any] = rows.column(count).to_pylist()
-    return dict(zip(_keys(rows, names), sizes, strict=True))
-
-
-def _keys(rows: pa.Table, names: Sequence[str]) -> list[tuple[Any, ...]]:
-    return list(zip(*(rows.column(name).to_pylist() for name in names), strict=True))
+    return dict(zip(keys_of(rows, names), sizes, strict=True))
 
 
 def _listed(titles: Sequence[str]) -> str:

@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 from discreet.errors import BadInput, NoPromise
 from discreet.models.classes import Classes, Integers
 from discreet.models.model import All, Model
+from discreet.publish.recoding import Names
 from discreet.publish.tuples import Tuples
 
 Flags = npt.NDArray[np.bool_]
@@ -108,11 +109,12 @@ def breaking(classes: Classes, models: Sequence[Model]) -> Flags:
 def mapping(tuples: Tuples, cells: Sequence[pa.Array[Any]], kept: Flags) -> pa.Table:
     """Each tuple, its new cells, and whether it is kept."""
     columns: dict[str, pa.Array[Any]] = {}
+    called = Names.of(tuples.names)
     for name, values, codes in zip(tuples.names, tuples.values, tuples.codes, strict=True):
         columns[name] = values.take(pa.array(codes))
     for name, new in zip(tuples.names, cells, strict=True):
-        columns[f"{name}_new"] = new
-    return pa.table(columns | {"kept": pa.array(kept)})
+        columns[called.new[name]] = new
+    return pa.table(columns | {called.kept: pa.array(kept)})
 
 
 def local_models(require: Sequence[Model], quasi: Sequence[str]) -> tuple[Model, ...]:
@@ -128,7 +130,7 @@ def local_models(require: Sequence[Model], quasi: Sequence[str]) -> tuple[Model,
         if model.reference is not None:
             raise BadInput(
                 f"“{model.claim.text}” compares with a population, which has no labels when each class has its own.",
-                hint="Use Generalize, whose levels are those of a population, too.",
+                hint="Use Generalize (--method generalize), whose levels a population has, too.",
             )
     return models
 

@@ -25,8 +25,10 @@ from discreet.core.statement import Evidence, Statement
 from discreet.core.table import Table
 from discreet.engines.read import read
 from discreet.errors import BadInput, NoPromise, NotFound
-from discreet.models.model import Model, check_all
+from discreet.models.model import All, Model, check_all
+from discreet.models.uniqueness import PopulationUniqueness
 from discreet.publish.given import Earlier, Joint, joint
+from discreet.publish.keep import kept
 from discreet.publish.mask.release import release_masked
 from discreet.publish.masking import Masker
 from discreet.publish.recode import at_hand, published_columns, recoded
@@ -67,8 +69,7 @@ def publish(
         raise BadInput("Publishing needs a model to hold.", hint="Such as KAnonymity(5).")
     if csv and to is None:
         raise BadInput("csv is for what is written to a folder.", hint="Give to, the folder.")
-    if keep is not None and Path(keep).exists():
-        raise BadInput(f"There is a file {keep} already.", hint="Name another, or move it away.")
+    _require_free(to, keep)
     published_columns(table.card)
     say = progress or (lambda share, what: None)
     table = at_hand(table)
@@ -94,13 +95,23 @@ def publish(
             pictures=pictures(counted.before, counted.after, _lost(recoding)),
             title=f"{table.card.name}, published",
         )
-        if keep is not None and recoding.mapping is not None:
-            pq.write_table(recoding.mapping, keep)
-        if to is not None:
-            folder = release.save(to, csv=csv)
-            release = replace(release, payload=Rows(folder / "payload.parquet"))
+        with kept(recoding.mapping, keep):
+            if to is not None:
+                folder = release.save(to, csv=csv)
+                release = replace(release, payload=Rows(folder / "payload.parquet"))
     say(1.0, "done")
     return release
+
+
+def _require_free(to: str | Path | None, keep: str | Path | None) -> None:
+    """An error before any work is done, if what will be made has no place to go."""
+    if to is not None and Path(to).exists() and not (Path(to).is_dir() and not any(Path(to).iterdir())):
+        raise BadInput(f"{to} exists and is not an empty folder.", hint="Publish to a new folder.")
+    if keep is not None and Path(keep).exists():
+        raise BadInput(f"There is a file {keep} already.", hint="Name another, or move it away.")
+    for place in (to, keep):
+        if place is not None and not Path(place).absolute().parent.is_dir():
+            raise NotFound(f"There is no folder {Path(place).absolute().parent} to put {Path(place).name} in.")
 
 
 @contextmanager
@@ -110,10 +121,7 @@ def _written(out: Table, to: str | Path | None) -> Iterator[tuple[pa.Table | Row
         rows = out.fetch()
         yield rows, read(rows, out.card)
         return
-    beside = Path(to).resolve().parent
-    if not beside.is_dir():
-        raise NotFound(f"There is no folder {beside} to put {Path(to).name} in.")
-    with TemporaryDirectory(prefix=".discreet-", dir=beside) as scratch:
+    with TemporaryDirectory(prefix=".discreet-", dir=Path(to).resolve().parent) as scratch:
         place = Path(scratch) / "payload.parquet"
         _write(out, place)
         yield Rows(place), read(place, out.card)
@@ -163,6 +171,7 @@ def _statement(table: Table, models: Sequence[Model], together: Joint | None) ->
         assumes.append(
             f"Nobody can be told by the columns that are declared to be nothing special: {', '.join(others)}."
         )
+    assumes += _of_populations(models)
     assumes += [
         f"The column {card.unit} says whose row it is." if card.unit else "Every row is about somebody else.",
         "A missing value is a value of its own: it is like other missing values, and like nothing else.",
@@ -172,6 +181,17 @@ def _statement(table: Table, models: Sequence[Model], together: Joint | None) ->
         caveats.append(str(together))
     claims = tuple(model.claim for model in models)
     return Statement(card.unit or "person", None, claims, None, Evidence.CHECKED, tuple(assumes), tuple(caveats))
+
+
+def _of_populations(models: Sequence[Model]) -> list[str]:
+    """What models that speak of a population take for granted."""
+    found = []
+    for model in All(models).models:
+        if model.reference is not None:
+            found.append(f"{model.reference.card.name} is the population: everybody in the table is in it.")
+        if isinstance(model, PopulationUniqueness):
+            found.append(f"The rows are a random sample of {model.people:,} people.")
+    return list(dict.fromkeys(found))
 
 
 def _recipe(table: Table, method: Recoder, recoding: Recoding, counted: _Counted, models: Sequence[Model]) -> Recipe:

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 import pyarrow as pa
 from sqlglot import exp
 
 from discreet.core import sql
-from discreet.core.arrow import kind_of, recast_table
+from discreet.core.arrow import kind_of
 from discreet.core.card import Card, Column, Role
 from discreet.core.engine import Engine
 from discreet.core.kind import Kind
@@ -22,10 +22,7 @@ from discreet.core.table import Table
 from discreet.engines.duckdb import DuckDB
 from discreet.engines.spark import Spark
 from discreet.errors import BadInput
-from discreet.publish.recoding import Recoding
-
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+from discreet.publish.recoding import Names, Recoding
 
 _PREFIX = "discreet_"
 
@@ -91,7 +88,10 @@ class Labelled:
 
     @classmethod
     def of(cls, table: Table, recoding: Recoding, prefix: str) -> Labelled:
-        """The columns of ``table``, and those of the labels under names that begin with ``prefix``."""
+        """The columns of ``table``, and those of the labels under names that begin with ``prefix`` (and underscores,
+        if one of the table's own does)."""
+        while any(name.casefold().startswith(prefix) for name in table.columns):
+            prefix += "_"
         if recoding.levels is not None:
             return _by_levels(table, recoding, prefix)
         if recoding.mapping is not None:
@@ -108,7 +108,9 @@ class Labelled:
 
 def _by_levels(table: Table, recoding: Recoding, prefix: str) -> Labelled:
     levels = {name: (recoding.levels or {})[name] for name in table.quasi()}
-    copies = {name: replace(table.card[name], name=prefix + name, role=Role.OTHER) for name in levels}
+    copies = {
+        name: replace(table.card[name], name=f"{prefix}{place}", role=Role.OTHER) for place, name in enumerate(levels)
+    }
     beside = [sql.named(sql.column(name), copy.name) for name, copy in copies.items()]
     doubled = Table(
         replace(table.card, columns=(*table.card.columns, *copies.values())),
@@ -131,18 +133,19 @@ def _by_levels(table: Table, recoding: Recoding, prefix: str) -> Labelled:
 
 def _by_mapping(table: Table, mapping: pa.Table, prefix: str) -> Labelled:
     names = table.quasi()
+    called = Names.of(names)
     given = _numbered(mapping.select(list(names)))
     labels, beside = {}, []
     for place, name in enumerate(names):
-        cells = mapping.column(f"{name}_new")
+        cells, label = mapping.column(called.new[name]), f"{prefix}{place}"
         given = given.append_column(f"v{place}", cells)
-        beside.append(sql.named(exp.column(f"v{place}", table="m"), prefix + name))
+        beside.append(sql.named(exp.column(f"v{place}", table="m"), label))
         changed = cells.type != mapping.column(name).type
         kind = kind_of(cells.type) or Kind.TEXT
-        labels[name] = Column(prefix + name, kind) if changed else replace(table.card[name], name=prefix + name)
+        labels[name] = Column(label, kind) if changed else replace(table.card[name], name=label)
     kept = prefix + "kept"
     stays = exp.Coalesce(this=exp.column("kept", table="m"), expressions=[exp.false()])
-    given = given.append_column("kept", mapping.column("kept"))
+    given = given.append_column("kept", mapping.column(called.kept))
     return Labelled(_joined(table, names, given, [*beside, sql.named(stays, kept)]), labels, kept)
 
 
@@ -169,14 +172,5 @@ def shown(engine: Engine, data: pa.Table) -> exp.Select:
         engine.show(name, data)
         return exp.select("*").from_(sql.table(name))
     if isinstance(engine, Spark):
-        return engine.view_of(_frame(engine, data))
+        return engine.show(data)
     raise BadInput(f"{engine.title} cannot be lent rows.", hint="Bring the table to DuckDB or Spark first.")
-
-
-def _frame(engine: Spark, data: pa.Table) -> DataFrame:
-    """``data`` as a data frame of the engine's session, in the types that it has there."""
-    from pyspark.sql.pandas.types import from_arrow_schema
-
-    rows = recast_table(data)
-    schema = from_arrow_schema(rows.schema, prefer_timestamp_ntz=True)
-    return engine._given.createDataFrame(rows, schema)

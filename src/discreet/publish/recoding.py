@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Protocol, TypeAlias
@@ -33,7 +33,7 @@ class Recoding:
     no class is."""
     mapping: pa.Table | None
     """Each distinct tuple of original values (columns named as the quasi-identifiers), its new labels (the same
-    names with ``_new``) and whether it is ``kept``."""
+    names with ``_new``) and whether it is ``kept``; see ``Names``."""
     suppressed: int
     """How many rows are left out."""
     loss: float
@@ -52,11 +52,38 @@ class Recoding:
     """Dummy rows to append, with all released columns."""
 
 
+@dataclass(frozen=True)
+class Names:
+    """What the columns of a mapping are called: nothing twice, whatever the quasi-identifiers are called."""
+
+    new: Mapping[str, str]
+    """For each quasi-identifier the column of its new labels."""
+    kept: str
+
+    @classmethod
+    def of(cls, quasi: Sequence[str]) -> Names:
+        """The names for some quasi-identifiers."""
+        taken = list(quasi)
+        new = {}
+        for name in quasi:
+            new[name] = free(f"{name}_new", taken)
+            taken.append(new[name])
+        return cls(new, free("kept", taken))
+
+
 class Recoder(Protocol):
     """A way of making a table satisfy privacy models."""
 
     def recode(self, table: Table, require: Sequence[Model], progress: Progress | None = None) -> Recoding:
         """The best recoding found for which all models hold; an error if there is none."""
+
+
+def free(name: str, taken: Iterable[str]) -> str:
+    """``name``, with as many underscores after it as make it one that is not taken, as SQL tells names apart."""
+    known = {one.casefold() for one in taken}
+    while name.casefold() in known:
+        name += "_"
+    return name
 
 
 def allowed(suppress: Number, rows: int) -> int:

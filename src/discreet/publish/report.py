@@ -69,8 +69,9 @@ def pictures(before: Sizes, after: Sizes, lost: Mapping[str, float]) -> tuple[Pi
         found.append(_sizes(after))
         found.append(_risk(before, after))
     if lost:
-        caption = "0: every value is as it was; 1: nothing is left of the column. Suppressed rows count as 1."
-        found.append(bars("What each column lost", list(lost), list(lost.values()), caption=caption))
+        caption = "0: every value is as it was; 100: nothing is left of the column. A suppressed row counts as 100."
+        values = [*(100 * share for share in lost.values()), 100.0]
+        found.append(bars("What each column lost, in per cent", [*lost, "(all there is)"], values, caption=caption))
     return tuple(found)
 
 

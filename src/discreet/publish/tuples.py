@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from math import isnan, nan
 from typing import Any
 
 import numpy as np
@@ -136,12 +137,19 @@ def merged(spread: Spread, groups: Integers, count: int) -> Spread:
     return Spread(spread.column, spread.domain, lines // width, lines % width, counts)
 
 
+def keys_of(rows: pa.Table, names: Sequence[str]) -> list[tuple[Any, ...]]:
+    """The values of each row; those of alike rows are equal, also where they are NaN."""
+    columns = (rows.column(name).to_pylist() for name in names)
+    alike = ([nan if isinstance(value, float) and isnan(value) else value for value in column] for column in columns)
+    return list(zip(*alike, strict=True))
+
+
 def _others(population: Table, labels: pa.Table) -> pa.Table:
     """The tuples of a population that are not among ``labels``, with their counts in the last column."""
     counted = population.histogram(*labels.column_names)
     keys = counted.select(labels.column_names).cast(labels.schema)
-    known = set(zip(*(column.to_pylist() for column in labels.columns), strict=True))
-    fresh = [key not in known for key in zip(*(column.to_pylist() for column in keys.columns), strict=True)]
+    known = set(keys_of(labels, labels.column_names))
+    fresh = [key not in known for key in keys_of(keys, labels.column_names)]
     return keys.append_column("people", counted.column(counted.num_columns - 1)).filter(pa.array(fresh, pa.bool_()))
 
 

@@ -73,7 +73,7 @@ class Noise:
                 "Who is far from everybody else stays far: noise hides people among those who are like them.",
                 "Noise averages out over several rows, columns or releases about the same person.",
                 "The recipe gives the noise's variances, and by them those of the columns.",
-                "Values may leave the range in which they make sense, such as a negative age.",
+                "Values may leave the range in which they make sense (a negative age), unless the card has bounds.",
             ),
         )
 

@@ -11,6 +11,7 @@ from discreet.core.card import Card
 from discreet.errors import BadInput
 from discreet.publish.mask.coding import Code
 from discreet.publish.mask.ipso import Ipso
+from discreet.publish.mask.microaggregate import Microaggregate
 from discreet.publish.mask.multiply import Multiply
 from discreet.publish.mask.noise import Noise
 from discreet.publish.mask.pram import Pram
@@ -45,6 +46,7 @@ def _code(said: Mapping[str, Any]) -> Masker:
 FORMS: Mapping[str, Form] = {
     "noise": Form("noise alpha=0.1 (correlated)", Noise),
     "multiply": Form("multiply alpha=0.1 (law=log-normal or uniform)", Multiply),
+    "microaggregate": Form("microaggregate k=5 (algorithm=mdav, v-mdav, cbfs or optimal)", Microaggregate),
     "rank-swap": Form("rank-swap p=5 (law=window, normal or buckets)", RankSwap),
     "data-swap": Form("data-swap share=10% (within COLUMNS)", DataSwap),
     "pram": Form("pram keep=0.8 (how=even, invariant or optimal)", Pram),

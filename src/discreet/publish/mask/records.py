@@ -17,6 +17,7 @@ from discreet.core.arrow import canonical
 from discreet.core.table import Table
 from discreet.engines.spark import Spark
 from discreet.noise.masking import Draws
+from discreet.publish.mask.bounds import Limits, limits_of, within
 from discreet.publish.masking import Masked, Plan, RecordMasker
 from discreet.publish.recode import published_columns
 
@@ -32,20 +33,21 @@ def mask_rows(masker: RecordMasker, table: Table, seed: int | None) -> Masked:
 
 
 def stream(masker: RecordMasker, plan: Plan, table: Table, seed: int | None) -> pa.RecordBatchReader:
-    """The rows, masked a block at a time, in the order they come in."""
+    """The rows, masked a block at a time and kept within the card's bounds, in the order they come in."""
     coming = table.engine.stream(_released(table))
-    return pa.RecordBatchReader.from_batches(_schema(table), _masked(masker, plan, coming, seed))
+    limits = limits_of(table.card, plan.parameters)
+    made = (within(batch, limits) for batch in _masked(masker, plan, coming, seed))
+    return pa.RecordBatchReader.from_batches(_schema(table), made)
 
 
 def on_workers(masker: RecordMasker, plan: Plan, table: Table, spark: Spark, seed: int | None) -> exp.Select:
     """The query that shows the rows masked by Spark's workers, which need discreet installed as they need pyarrow."""
-    frame = spark._given.sql(_released(table).sql(spark.dialect))
-    work = _worker(masker, plan.state, Draws.of(seed), _schema(table))
-    return spark.view_of(frame.mapInArrow(work, frame.schema))
+    limits = limits_of(table.card, plan.parameters)
+    return spark.mapped(_released(table), _worker(masker, plan.state, Draws.of(seed), _schema(table), limits))
 
 
 def _worker(
-    masker: RecordMasker, state: Any, draws: Draws, schema: pa.Schema
+    masker: RecordMasker, state: Any, draws: Draws, schema: pa.Schema, limits: Limits
 ) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
     def work(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         from pyspark import TaskContext
@@ -56,7 +58,7 @@ def _worker(
             plain = pa.RecordBatch.from_arrays(
                 [c.cast(f.type) for c, f in zip(batch.columns, schema, strict=True)], schema=schema
             )
-            made = masker.batch(state, plain, draws.at(*key))
+            made = within(masker.batch(state, plain, draws.at(*key)), limits)
             back = [c.cast(f.type) for c, f in zip(made.columns, batch.schema, strict=True)]
             yield pa.RecordBatch.from_arrays(back, schema=batch.schema)
 

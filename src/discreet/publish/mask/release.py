@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import numpy as np
 import pyarrow as pa
@@ -17,18 +17,23 @@ from sqlglot import exp
 
 from discreet.core import sql
 from discreet.core.card import Card
+from discreet.core.picture import Picture
 from discreet.core.recipe import Recipe, versions
 from discreet.core.release import Release
 from discreet.core.release_folder import Rows
+from discreet.core.report import fragment, render
 from discreet.core.statement import Evidence, Statement
 from discreet.core.table import Table, count_name
 from discreet.engines.duckdb import DuckDB
 from discreet.engines.files import open_file
 from discreet.engines.read import read
 from discreet.engines.spark import Spark
-from discreet.errors import NoPromise, NotFound
+from discreet.errors import NoPromise
 from discreet.models.model import Model, check_all
+from discreet.publish.keep import kept
+from discreet.publish.mask.bounds import limits_of, said, within
 from discreet.publish.mask.records import on_workers, stream
+from discreet.publish.mask.report import compared, pictures
 from discreet.publish.mask.values import Array
 from discreet.publish.masking import Masked, Masker, Plan, RecordMasker
 from discreet.publish.recode import published_columns
@@ -45,6 +50,28 @@ class Linked(Release[T]):
 
     links: Array | None = field(default=None, compare=False)
     """For each released row the original's row number, from 0; ``None`` if nobody counted (on Spark)."""
+    original: Table | None = field(default=None, compare=False)
+    """The table it was made of."""
+
+    @property
+    def compared(self) -> tuple[Picture, ...]:
+        """How each masked column was spread, and is now: drawn when it is asked for."""
+        if self.original is None:
+            return ()
+        rows: Any = self.payload
+        after = read(rows.path if isinstance(rows, Rows) else rows, _card(self.original.card))
+        return compared(self.original, after, _masked(self.recipe.parameters, after))
+
+    def page(self) -> str:
+        """The report with the originals beside what is released, as HTML that opens offline. It must never leave."""
+        return render(self._for_holder())
+
+    def _repr_html_(self) -> str:
+        return fragment(self._for_holder())
+
+    def _for_holder(self) -> Release[object]:
+        title = f"{self.title} (beside the original: for its holder alone)"
+        return cast("Release[object]", replace(self, pictures=self.compared, title=title))
 
 
 def release_masked(
@@ -67,8 +94,9 @@ def release_masked(
     with made as (payload, told, links):
         progress(0.8, "checking")
         card = _card(table.card)
-        rows = payload.path if isinstance(payload, Rows) else payload
-        _require_held(table, read(rows, card), models)
+        out = read(payload.path if isinstance(payload, Rows) else payload, card)
+        _require_held(table, out, models)
+        limits = limits_of(table.card, told.parameters)
         release = Linked(
             payload,
             _statement(table.card, models, told.not_promised),
@@ -80,18 +108,19 @@ def release_masked(
                     "rows": table.count(),
                     "models": [model.claim.text for model in models],
                 },
-                told.steps,
+                (*told.steps, *said(limits)),
                 seed=seed,
                 versions=versions(table.engine),
             ),
+            pictures=pictures(out, _masked(told.parameters, out)),
             title=f"{table.card.name}, masked",
             links=links,
+            original=table,
         )
-        if to is not None:
-            folder = release.save(to, csv=csv)
-            release = replace(release, payload=Rows(folder / "payload.parquet"))
-        if keep is not None and links is not None:
-            pq.write_table(pa.table({LINK: pa.array(links, pa.int64())}), keep)
+        with kept(None if links is None else pa.table({LINK: pa.array(links, pa.int64())}), keep):
+            if to is not None:
+                folder = release.save(to, csv=csv)
+                release = replace(release, payload=Rows(folder / "payload.parquet"))
     progress(1.0, "done")
     return release
 
@@ -100,10 +129,11 @@ def release_masked(
 def _held(table: Table, masker: Masker, seed: int | None) -> Iterator[tuple[pa.Table, Masked, Array]]:
     """All in memory, ordered by content."""
     masked = masker.mask(table, seed)
-    plain = [c.cast(pa.int8()) if pa.types.is_boolean(c.type) else c for c in masked.rows.columns]
+    rows = within(masked.rows, limits_of(table.card, masked.parameters))
+    plain = [c.cast(pa.int8()) if pa.types.is_boolean(c.type) else c for c in rows.columns]
     keys = pa.table(plain, names=[f"c{i}" for i in range(len(plain))])
     order = pc.sort_indices(keys, sort_keys=[(name, "ascending") for name in keys.column_names])
-    yield masked.rows.take(order), masked, np.asarray(order).astype(np.int64)
+    yield rows.take(order), masked, np.asarray(order).astype(np.int64)
 
 
 @contextmanager
@@ -111,11 +141,8 @@ def _streamed(
     table: Table, masker: RecordMasker, seed: int | None, to: str | Path
 ) -> Iterator[tuple[Rows, Plan, Array | None]]:
     """Through the engine to a file, ordered by content on the way; only the links are held, eight bytes a row."""
-    beside = Path(to).resolve().parent
-    if not beside.is_dir():
-        raise NotFound(f"There is no folder {beside} to put {Path(to).name} in.")
     plan = masker.plan(table)
-    with TemporaryDirectory(prefix=".discreet-", dir=beside) as scratch:
+    with TemporaryDirectory(prefix=".discreet-", dir=Path(to).resolve().parent) as scratch:
         place = Path(scratch) / "payload.parquet"
         names = [column.name for column in published_columns(table.card)]
         if isinstance(table.engine, Spark):
@@ -162,6 +189,11 @@ def _write(rows: pa.RecordBatchReader, place: Path, aside: str | None = None) ->
             if batch.num_rows:
                 writer.write_batch(batch.select(schema.names))
     return np.concatenate(kept) if aside is not None else None
+
+
+def _masked(parameters: Mapping[str, Any], out: Table) -> list[str]:
+    """The columns that a recipe says were masked, as far as they are released."""
+    return [name for name in parameters.get("columns", ()) if name in out.columns]
 
 
 def _card(card: Card) -> Card:

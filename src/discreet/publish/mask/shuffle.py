@@ -15,7 +15,7 @@ from typing import ClassVar
 import numpy as np
 
 from discreet.core.table import Table
-from discreet.errors import BadInput, DataError
+from discreet.errors import BadInput, DataError, MissingPart
 from discreet.noise.masking import Generator, generator
 from discreet.publish.mask.given import matrix_of, require_given
 from discreet.publish.mask.swap import ranks
@@ -65,8 +65,10 @@ class Shuffle:
 
 def _scores(values: Array, rng: Generator) -> Array:
     """Normal scores of the ranks, ties at random; a missing value is in the middle, so that it says nothing."""
-    from scipy.special import ndtri
-
+    try:
+        from scipy.special import ndtri
+    except ImportError:
+        raise MissingPart("SciPy", "attack") from None
     scores = np.zeros(values.shape)
     for place in range(values.shape[1]):
         there = np.flatnonzero(~np.isnan(values[:, place]))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from discreet.errors import BadInput
+from discreet.errors import BadInput, MissingPart
 from discreet.publish.mask.values import Array
 
 
@@ -46,8 +46,10 @@ def least_moved(counts: Array, keep: float, name: str) -> Array:
     original shares are the same, ``keep`` also bounds the chance that a shown category is the true one. Categories that
     nobody has stay out of it.
     """
-    from scipy.optimize import linprog
-
+    try:
+        from scipy.optimize import linprog
+    except ImportError:
+        raise MissingPart("SciPy", "attack") from None
     there = np.flatnonzero(counts > 0)
     shares = counts[there] / counts.sum()
     size = len(there)

@@ -9,16 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import combinations
 from typing import ClassVar
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from discreet.attack.suda import minimal_uniques
 from discreet.core.table import Table
 from discreet.errors import BadInput
-from discreet.publish.mask.swap import classes
 from discreet.publish.mask.values import Array, replaced
 from discreet.publish.masking import ANY, Masked, chosen
 
@@ -64,30 +63,6 @@ class SuppressUniques:
                 "Two people who share a combination are enough: this is no k-anonymity for k above 2.",
             ),
         )
-
-
-def minimal_uniques(rows: pa.Table, names: Sequence[str], size: int) -> dict[tuple[int, ...], Array]:
-    """For each set of columns (by place) the rows for which it is a minimal sample unique; NULL is never part of one.
-
-    Sets are looked at from small to large, and only rows that are not unique in a part of the set count.
-    """
-    codes = [classes(rows, [name]) for name in names]
-    missing = [np.asarray(rows.column(name).is_null().to_numpy(zero_copy_only=False)) for name in names]
-    found: dict[tuple[int, ...], Array] = {}
-    unique: dict[tuple[int, ...], Array] = {}
-    for width in range(1, min(size, len(names)) + 1):
-        for subset in combinations(range(len(names)), width):
-            label, absent = np.zeros(rows.num_rows, np.int64), np.zeros(rows.num_rows, np.bool_)
-            for place in subset:
-                label = np.unique(label * (codes[place].max(initial=0) + 1) + codes[place], return_inverse=True)[1]
-                absent |= missing[place]
-            alone = (np.bincount(label, minlength=1)[label] == 1) & ~absent
-            unique[subset] = alone
-            for part in combinations(subset, width - 1):
-                alone = alone & ~unique.get(part, np.zeros(rows.num_rows, np.bool_))
-            if alone.any():
-                found[subset] = np.flatnonzero(alone)
-    return found
 
 
 def _hit(found: dict[tuple[int, ...], Array], rows: int, columns: int) -> Array:

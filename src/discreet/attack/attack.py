@@ -1,0 +1,140 @@
+"""Attack a release with all that its recipe tells (Kerckhoffs), and say what came of it.
+
+Which attacks are for which releases the attacks themselves say; none is left out without a word.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeAlias
+
+import numpy.typing as npt
+
+from discreet.attack.applies import Applicable, Linking, Matching
+from discreet.attack.closest import ClosestRecord
+from discreet.attack.composition import Composition
+from discreet.attack.cover import Cover, cover
+from discreet.attack.distance import DistanceLinkage
+from discreet.attack.finding import Attack, Finding, failed
+from discreet.attack.homogeneity import BackgroundKnowledge, Homogeneity, Similarity, Skewness
+from discreet.attack.inference import Inference
+from discreet.attack.interval import IntervalDisclosure, Width
+from discreet.attack.learned import LearnedLinkage
+from discreet.attack.linkability import Linkability
+from discreet.attack.mean import LastFromMean
+from discreet.attack.probabilistic import ProbabilisticLinkage
+from discreet.attack.report import Report
+from discreet.attack.singling_out import By, SinglingOut
+from discreet.attack.suda import SpecialUniques
+from discreet.attack.transparency import MicroaggregationIntersection, NoiseLinkage, RankSwapIntersection
+from discreet.attack.uniqueness import PopulationUniques, QuasiMatching, Uniqueness
+from discreet.core.release import Release
+from discreet.core.release_folder import Rows
+from discreet.core.table import Table
+from discreet.engines.read import read
+from discreet.errors import BadInput, MissingPart, NotFound
+
+Array = npt.NDArray[Any]
+Progress: TypeAlias = Callable[[float, str], None]
+"""Called with the share of the work that is done and the attack that comes next."""
+
+CATALOGUE: tuple[Applicable, ...] = (
+    QuasiMatching(),
+    Uniqueness(),
+    SpecialUniques(),
+    Homogeneity(),
+    BackgroundKnowledge(),
+    Skewness(),
+    Similarity(),
+    Linking(DistanceLinkage()),
+    Linking(ProbabilisticLinkage()),
+    Linking(LearnedLinkage()),
+    Linking(RankSwapIntersection()),
+    Linking(MicroaggregationIntersection()),
+    Linking(NoiseLinkage()),
+    *(Linking(IntervalDisclosure(width)) for width in Width),
+    LastFromMean(),
+    *(SinglingOut(by) for by in By),
+    Linkability(),
+    Inference(),
+    ClosestRecord(),
+)
+"""All attacks on a release, in the order in which they are run."""
+
+
+def attack(
+    release: Release[Any],
+    known: Table,
+    links: Array | None = None,
+    attacks: Sequence[str | Attack] | None = None,
+    others: Sequence[Release[Any]] = (),
+    *,
+    population: int = 0,
+    progress: Progress | None = None,
+) -> Report:
+    """What intruders learn from ``release`` who know about people what is in ``known``, the original.
+
+    ``links``, which only the holder has, say for each released row the original's row number; a release that was just
+    masked has them with it. ``attacks`` are names or attacks (default: all that are for such a release); ``others`` are
+    releases about the same people that an intruder may have as well. ``population``: how many people the original is a
+    random sample of, if it is one.
+    """
+    scene = _Scene(_with_rows(release), read(known.fetch(), known.card), links)
+    asked = (PopulationUniques(people=population), Composition(tuple(_with_rows(other) for other in others)))
+    chosen = _chosen(attacks, {one.name: one for one in (*CATALOGUE, *asked)})
+    say = progress or (lambda share, what: None)
+    findings, beside = [], []
+    for place, one in enumerate(chosen):
+        name = one.name if isinstance(one, Applicable) else type(one).__name__
+        say(place / len(chosen), name)
+        why = one.applies(scene.release) if isinstance(one, Applicable) else None
+        if why is not None:
+            beside.append((name, why))
+        else:
+            findings.append(_run(one, name, scene))
+    say(1.0, "done")
+    return Report(release.title, known.card.name, tuple(findings), tuple(beside))
+
+
+@dataclass(frozen=True)
+class _Scene:
+    """A release and what is known, rows at hand; which rows may be whose is found out once for all attacks."""
+
+    release: Release[Any]
+    known: Table
+    links: Array | None
+    covers: dict[tuple[str, ...], Cover] = field(default_factory=dict)
+
+    def cover(self, columns: tuple[str, ...]) -> Cover:
+        if columns not in self.covers:
+            self.covers[columns] = cover(self.release, self.known, self.links, columns)
+        return self.covers[columns]
+
+
+def _run(one: Attack, name: str, scene: _Scene) -> Finding:
+    """What the attack found; what stopped it is told and stops no other."""
+    try:
+        if isinstance(one, Matching):
+            return one.look(lambda: scene.cover(one.columns), scene.release, scene.known)
+        return one.run(scene.release, scene.known, scene.links)
+    except (BadInput, MissingPart) as problem:
+        return failed(name, "", str(problem))
+
+
+def _chosen(attacks: Sequence[str | Attack] | None, known: Mapping[str, Attack]) -> list[Attack]:
+    if attacks is None:
+        return list(known.values())
+    if isinstance(attacks, str):
+        raise BadInput(f"Attacks are a list of names, not the text {attacks!r}.", hint=f"Write [{attacks!r}].")
+    for one in attacks:
+        if isinstance(one, str) and one not in known:
+            raise NotFound(f"There is no attack {one!r}.", hint=f"Known are {', '.join(known)}.")
+    return [known[one] if isinstance(one, str) else one for one in attacks]
+
+
+def _with_rows(release: Release[Any]) -> Release[Any]:
+    """The same release with its rows at hand, if they are in a folder."""
+    if isinstance(release.payload, Rows):
+        return replace(release, payload=Release.load(release.payload.path.parent).payload)
+    return release

@@ -1,0 +1,167 @@
+"""What came of attacking a release, for a steward who has to decide about it and is no statistician."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from html import escape
+from pathlib import Path
+from typing import Any
+
+from discreet.attack.finding import Finding, Outcome
+from discreet.core import report as page
+from discreet.core.picture import Picture, bars
+from discreet.core.words import number
+
+_BADGES = {Outcome.BROKE: "bad", Outcome.NOTHING: "good", Outcome.FAILED: "none"}
+_WARNING = (
+    "For the data steward only: it names rows of the original. Pass on report.without_victims() instead, or the "
+    "report made with --no-victims."
+)
+
+
+@dataclass(frozen=True, repr=False)
+class Report:
+    """Findings, the worst first, and the attacks that do not apply, with the reason."""
+
+    release: str
+    """The title of what was attacked."""
+    known: str
+    """The name of the table that the attackers have."""
+    findings: tuple[Finding, ...]
+    not_applicable: tuple[tuple[str, str], ...] = ()
+    """Name and reason."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "findings", tuple(sorted(self.findings, key=_order)))
+
+    @property
+    def worst(self) -> Finding | None:
+        """The finding that tells most beyond guessing; ``None`` if no attack learned anything."""
+        first = self.findings[0] if self.findings else None
+        return first if first is not None and first.outcome is Outcome.BROKE else None
+
+    @property
+    def summary(self) -> str:
+        """The report in two sentences."""
+        counts = {outcome: sum(one.outcome is outcome for one in self.findings) for outcome in Outcome}
+        ran = counts[Outcome.BROKE] + counts[Outcome.NOTHING]
+        if not ran:
+            return f"No attack on {self.release} could run, which says nothing about how safe it is."
+        broke = counts[Outcome.BROKE]
+        said = f"{number(ran, 'attack')} on {self.release}: {broke or 'none'} of them learned something."
+        if counts[Outcome.FAILED]:
+            said += f" {number(counts[Outcome.FAILED], 'more', 'more')} could not run."
+        if self.worst is not None:
+            said += f" The worst: {self.worst.attack}, {headline(self.worst)}."
+        else:
+            said += " Attacks that find nothing prove nothing: others may find more."
+        return said
+
+    def without_victims(self) -> Report:
+        """The same report, fit to be passed on."""
+        return replace(self, findings=tuple(one.without_victims() for one in self.findings))
+
+    def to_dict(self, *, victims: bool = False) -> dict[str, Any]:
+        """This as plain data, for JSON; the victims only if they are asked for."""
+        return {
+            "release": self.release,
+            "known": self.known,
+            "summary": self.summary,
+            "findings": [one.to_dict(victims=victims) for one in self.findings],
+            "not_applicable": [{"attack": name, "why": why} for name, why in self.not_applicable],
+        }
+
+    def pictures(self) -> tuple[Picture, ...]:
+        """What attackers get beside what guessing gives, and in how large a crowd people are."""
+        ran = [one for one in self.findings if one.outcome is not Outcome.FAILED]
+        found = []
+        if ran:
+            labels = [text for one in ran for text in (one.attack, "   by guessing")]
+            values = [100 * share for one in ran for share in (one.figure, one.baseline)]
+            caption = "Per cent. The further an attack is above guessing, the worse."
+            found.append(bars("What each attack gets", labels, values, caption=caption))
+        crowds = next((one.details["crowds"] for one in ran if "crowds" in one.details), None)
+        if isinstance(crowds, Mapping):
+            caption = "How many released rows may be a person's. Whoever has only one stands alone."
+            found.append(
+                bars("People by the size of their crowd", list(crowds), list(crowds.values()), caption=caption)
+            )
+        return tuple(found)
+
+    def html(self, path: str | Path) -> Path:
+        """Write the report as one page that opens offline."""
+        place = Path(path)
+        place.write_text(
+            '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+            f'<meta http-equiv="Content-Security-Policy" content="{page._POLICY}">\n'
+            '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+            f"<title>Attacks on {escape(self.release)}</title>\n<style>{page._PAGE}</style>\n</head>\n<body>\n"
+            f"{self._repr_html_()}\n</body>\n</html>\n",
+            encoding="utf-8",
+        )
+        return place
+
+    def __str__(self) -> str:
+        lines = [self.summary]
+        for one in self.findings:
+            lines += ["", f"{one.attack}: {one.outcome.value}", *(f"  {line}" for line in _told(one))]
+        if self.not_applicable:
+            lines += ["", "not applicable:", *(f"  {name}: {why}" for name, why in self.not_applicable)]
+        return "\n".join(lines)
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        sections = [f"<header><h1>Attacks on {escape(self.release)}</h1></header>"]
+        if any(one.victims for one in self.findings):
+            sections.append(f'<p><span class="badge bad">Confidential</span> {escape(_WARNING)}</p>')
+        sections.append(page._section("In short", f"<p>{escape(self.summary)}</p>"))
+        sections += [page._section(picture.title, picture.figure) for picture in self.pictures()]
+        sections += [_section(one) for one in self.findings]
+        if self.not_applicable:
+            listed = "".join(f"<dt>{escape(name)}</dt><dd>{escape(why)}</dd>" for name, why in self.not_applicable)
+            sections.append(page._section("Attacks that are not for such a release", f"<dl>{listed}</dl>"))
+        return f'<div class="discreet-release"><style>{page._STYLE}</style>\n' + "\n".join(sections) + "\n</div>"
+
+
+def headline(finding: Finding) -> str:
+    """The figure as people read it."""
+    return f"{share_text(finding.figure)} where guessing gives {share_text(finding.baseline)}"
+
+
+def share_text(value: float) -> str:
+    """A share in per cent, small ones not rounded away."""
+    if math.isnan(value):
+        return "unknown"
+    return f"{100 * value:.3g} %" if 0 < value < 0.01 else f"{100 * value:.1f} %"
+
+
+def _order(finding: Finding) -> tuple[int, float]:
+    """What was learned first, by how much of what guessing leaves open; what could not run last."""
+    if finding.outcome is Outcome.FAILED:
+        return 2, 0.0
+    beyond = (finding.figure - finding.baseline) / max(1 - finding.baseline, 1e-12)
+    return (0 if finding.outcome is Outcome.BROKE else 1), -beyond
+
+
+def _told(finding: Finding) -> list[str]:
+    """A finding in sentences."""
+    if finding.outcome is Outcome.FAILED:
+        return [*([finding.knows] if finding.knows else []), f"Why it could not run: {finding.meaning}"]
+    low, high, figure, guessing = map(share_text, (*finding.interval, finding.figure, finding.baseline))
+    return [
+        finding.knows,
+        f"{figure} (95 %: {low} to {high}); guessing gives {guessing}.",
+        finding.meaning,
+    ]
+
+
+def _section(finding: Finding) -> str:
+    badge = f'<span class="badge {_BADGES[finding.outcome]}">{escape(finding.outcome.value)}</span>'
+    told = "".join(f"<p>{escape(line)}</p>" for line in _told(finding))
+    facts = [(name, page._plain(value)) for name, value in finding.details.items()]
+    if finding.victims:
+        facts.append(("rows of victims", ", ".join(f"{row:,}" for row in finding.victims)))
+    return page._section(finding.attack, f"<p>{badge}</p>{told}{page._pairs(facts) if facts else ''}")

@@ -1,0 +1,135 @@
+"""`discreet attack`: what would intruders learn from a release?"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from discreet.cli.output import CardFile, CardTable, Json, bold, console, grid, print_json, tracking
+from discreet.errors import BadInput, DataError, NotFound
+
+if TYPE_CHECKING:
+    from discreet.attack.report import Report
+
+
+def attack(
+    folder: Annotated[Path, typer.Argument(help="The folder of the release.", metavar="RELEASE")],
+    original: Annotated[
+        str | None, typer.Option("--original", help="What the release was made of: a file or a table.", metavar="DATA")
+    ] = None,
+    card: CardFile = None,
+    table: CardTable = None,
+    *,
+    links: Annotated[
+        Path | None,
+        typer.Option("--links", help="Which row is whose; if not given, the file that publish kept beside RELEASE."),
+    ] = None,
+    also: Annotated[
+        list[Path] | None,
+        typer.Option("--also", help="Another release about the same people, which an intruder may have too."),
+    ] = None,
+    only: Annotated[
+        list[str] | None, typer.Option("--only", help="Run this attack alone; give it several times for several.")
+    ] = None,
+    population: Annotated[
+        int, typer.Option("--population", min=0, help="How many people the original is a random sample of.")
+    ] = 0,
+    html: Annotated[Path | None, typer.Option("--html", help="Write a report that opens offline to this file.")] = None,
+    no_victims: Annotated[
+        bool, typer.Option("--no-victims", help="Name no victims, so that what is written may be passed on.")
+    ] = False,
+    as_json: Json = False,
+) -> None:
+    """Attack a release: what would intruders learn who know the original's quasi-identifiers?
+
+    \b
+    Examples:
+      discreet attack release --original patients.parquet --card patients.toml
+      discreet attack release --original patients.parquet --card patients.toml --html attacks.html
+      discreet attack release --original patients.parquet --card patients.toml --also last-year --only composition
+
+    Attacks use all that the release's recipe tells. Each says what its attacker knows, what they get, and what guessing
+    would give. Victims are named by their row in the original, for you alone.
+    """
+    from discreet.attack.attack import attack as run
+    from discreet.core.release import Release
+    from discreet.engines.read import read
+
+    if original is None or card is None:
+        raise BadInput(
+            "An attack is measured with what the release was made of: add --original DATA --card CARD.",
+            hint=f"Such as: discreet attack {folder} --original patients.csv --card patients.toml",
+        )
+    if html is not None and not html.resolve().parent.is_dir():
+        raise NotFound(f"There is no folder {html.resolve().parent} to put {html.name} in.")
+    release, others = Release.load(folder), [Release.load(other) for other in also or ()]
+    found = _links(folder, links)
+    with tracking("Attacking") as at:
+        report = run(
+            release,
+            read(original, card, table=table),
+            found,
+            only or None,
+            others,
+            population=population,
+            progress=lambda done, what: at(what, done),
+        )
+    if no_victims:
+        report = report.without_victims()
+    if html is not None:
+        report.html(html)
+    if as_json:
+        print_json(report.to_dict(victims=not no_victims))
+    else:
+        _print(report, html)
+
+
+def _links(folder: Path, links: Path | None) -> Any:
+    """Which row is whose, as far as it was kept."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    place = links or folder.resolve().with_name(f"{folder.resolve().name}.links.parquet")
+    if not place.is_file():
+        if links is None:
+            return None
+        raise NotFound(f"There is no file {links}.")
+    try:
+        with pq.ParquetFile(place) as file:
+            if file.schema_arrow.names != ["row"]:
+                raise DataError(f"{place} does not say which row is whose.", hint="Give the file that publish kept.")
+            return file.read().column("row").to_numpy()
+    except pa.ArrowException as error:
+        raise DataError(f"{place} cannot be read: {error}.") from error
+
+
+def _print(report: Report, html: Path | None) -> None:
+    from discreet.attack.finding import Outcome
+    from discreet.attack.report import share_text
+
+    out = console()
+    out.print(bold(report.summary))
+    listing = grid("attack", "outcome", "#figure", "#95 %", "#guessing", "rows of victims")
+    for one in report.findings:
+        if one.outcome is Outcome.FAILED:
+            listing.add_row(one.attack, one.outcome.value, "", "", "", "")
+            continue
+        low, high = (share_text(end) for end in one.interval)
+        victims = ", ".join(map(str, one.victims))
+        figures = share_text(one.figure), f"{low} to {high}", share_text(one.baseline)
+        listing.add_row(one.attack, one.outcome.value, *figures, victims)
+    out.print(listing)
+    for one in report.findings:
+        if one.outcome is Outcome.BROKE:
+            out.print(bold(one.attack), f"– {one.knows} {one.meaning}")
+    for one in report.findings:
+        if one.outcome is Outcome.FAILED:
+            out.print(bold(one.attack), f"could not run. {one.meaning}")
+    if report.not_applicable:
+        out.print("Not for such a release:", ", ".join(name for name, _ in report.not_applicable) + ".")
+    if any(one.victims for one in report.findings):
+        out.print("Rows of victims are for you alone: use --no-victims for what is passed on.")
+    if html is not None:
+        out.print(f"The report: {html}")

@@ -1,0 +1,79 @@
+"""`discreet compare`: what maskings of a table risk, and what they lose."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from discreet.cli.output import CardFile, CardTable, Json, console, print_json, tracking
+from discreet.errors import BadInput
+
+
+def compare(
+    source: Annotated[str | None, typer.Argument(help="The table, as for `discreet publish`.", metavar="DATA")] = None,
+    card: CardFile = None,
+    table: CardTable = None,
+    *,
+    methods: Annotated[
+        Path | None, typer.Option("--methods", help="The menu of methods to try (TOML); by default a short one.")
+    ] = None,
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="Write the map to this HTML file.")] = None,
+    loss: Annotated[str, typer.Option("--loss", help="What loss is: pil, il1, propensity, learning, …")] = "pil",
+    seed: Annotated[int, typer.Option("--seed", help="Of the maskings: the same one gives the same map.")] = 1,
+    processes: Annotated[
+        int | None, typer.Option("--processes", help="How many work at the same time; by default all processors.")
+    ] = None,
+    fresh: Annotated[bool, typer.Option("--fresh", help="Measure everything anew, and keep nothing.")] = False,
+    example: Annotated[
+        Path | None, typer.Option("--example", help="Write a menu to start from to this file, and do nothing else.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Try many masking methods on a table, and show what each risks and loses.
+
+    \b
+    Examples:
+      discreet compare --example menu.toml
+      discreet compare patients.parquet --card patients.toml --methods menu.toml -o map.html
+
+    The map has the original's point, the efficient frontier, all figures, and what there is to choose between. What was
+    measured is kept beside it in a folder, map.points, so that a comparison that was stopped goes on where it was. The
+    map tells about the original table: it is for you, and is not to be published.
+    """
+    from discreet.engines.read import read
+    from discreet.publish.compare import compare as put
+    from discreet.publish.menu import EXAMPLE, read_menu
+
+    if example is not None:
+        if example.exists():
+            raise BadInput(f"There is a file {example} already.", hint="Name another, or move it away.")
+        example.write_text(EXAMPLE, encoding="utf-8")
+        console().print(f"A menu to start from is in {example}.")
+        return
+    if source is None or card is None:
+        raise BadInput("Which table? Give DATA and --card CARD.", hint="Or write a menu first: --example menu.toml")
+    if output is not None and not output.resolve().parent.is_dir():
+        raise BadInput(f"There is no folder {output.resolve().parent} to write the map to.")
+    chosen = read_menu(methods) if methods is not None else None
+    opened = read(source, card, table=table)
+    keep = output.with_suffix(".points") if output is not None and not fresh else None
+    with tracking("Comparing") as at:
+        found = put(
+            opened,
+            chosen,
+            loss=loss,
+            seed=seed,
+            processes=processes,
+            keep=keep,
+            progress=lambda done, what: at(what, done),
+        )
+    if output is not None:
+        found.html(output)
+    if as_json:
+        print_json(found.to_dict())
+        return
+    console().print(str(found), soft_wrap=True)
+    if output is not None:
+        console().print(f"The map: {output}. It tells about the original table, and is for you alone.")

@@ -1,0 +1,128 @@
+"""Which releases of the same people are out already, so that a new one is never proposed as if it were the first.
+
+Privacy models speak of one release: two tables, each safe, may not be safe together. So what is published is written
+down where the next person who publishes will pass: beside the card that the rows are published by
+(``patients.toml`` has ``patients.published.jsonl``) and, if there is one, in the workspace. The list holds no data,
+only what was made of which table, and where it was put. Releases that nobody wrote down are found if they lie beside
+the new one.
+
+Who is in a table is not compared: tomorrow's table has a few people more, and yesterday's release still tells of all
+others. So whatever was made by the same card's table, or of the same source, is of the same people.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+import os
+from collections.abc import Iterable
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from discreet.core.document import fields, loads
+from discreet.core.recipe import Recipe
+from discreet.curator.workspace import open_workspace
+from discreet.engines.address import parse_address, shown
+from discreet.errors import BadInput, Damaged, DiscreetError, NotFound
+
+_FIELDS = {"table": str, "source": str, "release": str, "method": str, "rows": int, "at": str}
+
+
+@dataclass(frozen=True)
+class Published:
+    """A release that was made."""
+
+    table: str
+    """What the card calls the rows."""
+    source: str
+    """Where they came from; empty if nobody wrote it down."""
+    release: str
+    """The folder it was put in."""
+    method: str
+    """``publish``, or a masking method."""
+    rows: int
+    """How many rows there were then."""
+    at: str = ""
+    """The day; empty if nobody wrote it down."""
+
+    @property
+    def masked(self) -> bool:
+        """Whether it was masked: then it cannot be checked together with others, only attacked."""
+        return self.method != "publish"
+
+    def __str__(self) -> str:
+        gone = "" if Path(self.release).is_dir() else ", no longer there"
+        when = f" on {self.at}" if self.at else ""
+        return f"{self.release} ({'masked' if self.masked else 'published'}{when}, of {self.rows:,} rows{gone})"
+
+
+class Register:
+    """The list of what was published, a line each. Lines are added and never changed."""
+
+    def __init__(self, file: Path) -> None:
+        self.file = file
+
+    @classmethod
+    def beside(cls, card: str | Path) -> Register:
+        """The list of a card."""
+        return cls(Path(card).with_suffix(".published.jsonl"))
+
+    @classmethod
+    def within(cls, workspace: str | Path, table: str) -> Register:
+        """The list of a workspace, which must have the table."""
+        found = open_workspace(Path(workspace))
+        if table not in found.tables:
+            raise NotFound(f"There is no table {table} in {workspace}; it has {', '.join(found.tables)}.")
+        return cls(found.folder / "published.jsonl")
+
+    def read(self) -> list[Published]:
+        """All that was published, the oldest first; an error if the list was tampered with."""
+        if not self.file.exists():
+            return []
+        found = []
+        try:
+            for line in self.file.read_text(encoding="utf-8").splitlines():
+                said = fields(json.loads(line), "a line", **_FIELDS)
+                place = os.path.normpath(self.file.absolute().parent / said["release"])
+                found.append(Published(**(said | {"release": place})))
+        except (ValueError, BadInput) as error:
+            raise Damaged(
+                f"Line {len(found) + 1} of {self.file} does not say what was published: {error}",
+                hint="Mend that line; whoever publishes must know what is out.",
+            ) from error
+        return found
+
+    def add(self, one: Published) -> None:
+        """Write down a release; its folder is noted as seen from the list, so that both can move together."""
+        place = os.path.relpath(Path(one.release).absolute(), self.file.absolute().parent)
+        line = json.dumps(asdict(one) | {"release": place}, ensure_ascii=False)
+        with self.file.open("a", encoding="utf-8", newline="\n") as file:
+            file.write(line + "\n")
+            file.flush()
+            os.fsync(file.fileno())
+
+
+def earlier(table: str, source: str, registers: Iterable[Register], beside: Path) -> list[Published]:
+    """What was made of the same people: by the registers, and by the recipes of releases in the folder ``beside``."""
+    place = placed(source)
+    listed = [one for register in registers for one in register.read()]
+    found = {one.release: one for one in listed if table == one.table or place == one.source}
+    for recipe in sorted(beside.absolute().glob("*/recipe.json")):
+        with suppress(DiscreetError, OSError, UnicodeDecodeError):  # whatever it is, it is no release
+            made = Recipe.from_dict(loads(recipe.read_text(encoding="utf-8")))
+            folder = os.path.normpath(recipe.parent)
+            if made.parameters.get("table") == table and folder not in found:
+                found[folder] = Published(table, "", folder, made.method, int(made.parameters.get("rows", 0)))
+    return list(found.values())
+
+
+def now(table: str, source: str, folder: Path, method: str, rows: int) -> Published:
+    """A release that was made just now."""
+    today = dt.datetime.now(dt.UTC).date().isoformat()
+    return Published(table, placed(source), os.path.normpath(folder.absolute()), method, rows, today)
+
+
+def placed(source: str) -> str:
+    """A source as it is written down: a full path, or an address without its password."""
+    return shown(source) if parse_address(source) else os.path.normpath(Path(source).absolute())

@@ -1,0 +1,149 @@
+"""What a release is worth to whoever trains a model on it (Herranz, Matwin, Nin and Torra 2010)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from discreet.errors import DataError, MissingPart
+from discreet.utility.metric import Figure
+from discreet.utility.pair import Array, Pair
+
+_FOLDS = 5
+_MOST = 5_000
+_CATEGORIES = 20
+
+
+@dataclass(frozen=True)
+class Score:
+    """How well a model does: the share it gets right, and the area under the ROC curve (of each class against the
+    others, by how common the class is)."""
+
+    accuracy: float
+    auc: float
+
+
+def learning(pair: Pair) -> Figure:
+    """What models lose in accuracy when they are trained on the release: the mean over four of them. 0: as good as
+    those trained on the original; it may be less than 0, when masking happens to smooth."""
+    mine, theirs = scores(pair, masked=False), scores(pair)
+    details: dict[str, float] = {}
+    for name, score in theirs.items():
+        details |= {f"{name}: accuracy": score.accuracy, f"{name}: accuracy on the original": mine[name].accuracy}
+        details |= {f"{name}: AUC": score.auc, f"{name}: AUC on the original": mine[name].auc}
+    return Figure(float(np.mean([mine[name].accuracy - theirs[name].accuracy for name in mine])), details)
+
+
+def scores(pair: Pair, *, masked: bool = True, folds: int = _FOLDS) -> Mapping[str, Score]:
+    """The four models, cross-validated: trained on the released rows of some people (or, not ``masked``, on their
+    original ones), tested on the original rows of the others. So it must be known which row is whose: a model tested
+    on people it was trained on looks better than it is."""
+    target = _target(pair)
+    x, y = pair.linked
+    some = slice(None, None, -(-len(x) // _MOST))
+    x, y = x[some], y[some]
+    known = ~np.isnan(x[:, target]) & ~np.isnan(y[:, target])
+    x, y = x[known], y[known]
+    classes = np.unique(x[:, target])
+    if len(classes) < 2:
+        raise DataError(f"{pair.target} has fewer than two values.")
+    order = np.lexsort([*x.T, x[:, target]])  # people's own order, not that of the release
+    fold = np.empty(len(x), np.int64)
+    fold[order] = np.arange(len(x)) % folds
+    seen, taught = _features(pair, target, x, y)
+    shown = taught if masked else seen
+    labels = y[:, target] if masked else x[:, target]
+    found = {}
+    for name, make in _models().items():
+        chances = np.zeros((len(x), len(classes)))
+        for part in range(folds):
+            test = fold == part
+            chances[test] = _chances(make(), shown[~test], labels[~test], seen[test], classes)
+        found[name] = _score(chances, x[:, target], classes)
+    return found
+
+
+def _target(pair: Pair) -> int:
+    if pair.target is None:
+        raise DataError("There is no column to be predicted.", hint="Name one as the target.")
+    if pair.target not in pair.columns:
+        raise DataError(f"The release does not show {pair.target} as the original does.")
+    place = pair.columns.index(pair.target)
+    if len(np.unique(pair.original[:, place])) > _CATEGORIES:
+        raise DataError(f"{pair.target} has more than {_CATEGORIES} values.", hint="Name a target with fewer.")
+    if len(pair.columns) < 2:
+        raise DataError("There is no column to predict by.")
+    return place
+
+
+def _features(pair: Pair, target: int, x: Array, y: Array) -> tuple[Array, Array]:
+    """Both sides for a model: numbers in the original's standard deviations, categories as 0 and 1."""
+    left, right = [], []
+    for place, number in enumerate(pair.numeric):
+        a, b = x[:, place], y[:, place]
+        if place == target:
+            continue
+        if number:
+            mean, spread = np.nanmean(a), np.nanstd(a)
+            left.append(np.nan_to_num((a - mean) / (spread or 1.0)))
+            right.append(np.nan_to_num((b - mean) / (spread or 1.0)))
+            continue
+        kinds, counts = np.unique(a[~np.isnan(a)], return_counts=True)
+        for kind in kinds[np.argsort(-counts, kind="stable")][:_CATEGORIES]:
+            left.append((a == kind).astype(float))
+            right.append((b == kind).astype(float))
+    return np.column_stack(left), np.column_stack(right)
+
+
+def _models() -> Mapping[str, Any]:
+    try:
+        from sklearn.naive_bayes import GaussianNB
+        from sklearn.neighbors import KNeighborsClassifier
+        from sklearn.svm import LinearSVC
+        from sklearn.tree import DecisionTreeClassifier
+    except ImportError as missing:
+        raise MissingPart("scikit-learn", "attack") from missing
+    return {
+        "decision tree": lambda: DecisionTreeClassifier(max_depth=6, min_samples_leaf=10, random_state=0),
+        "naive Bayes": GaussianNB,
+        "nearest neighbours": lambda: KNeighborsClassifier(15),
+        "support vectors": lambda: LinearSVC(dual=False, random_state=0),
+    }
+
+
+def _chances(model: Any, x: Array, y: Array, asked: Array, classes: Array) -> Array:
+    """What the model gives each class, classes it never saw least of all."""
+    held = np.unique(y)
+    found = np.full((len(asked), len(classes)), -np.inf)
+    at = np.searchsorted(classes, held)
+    at = at[np.isin(held, classes)]
+    if len(held) < 2:
+        found[:, at] = 0.0
+        return found
+    model.fit(x, y)
+    given = model.predict_proba(asked) if hasattr(model, "predict_proba") else model.decision_function(asked)
+    if given.ndim == 1:
+        given = np.column_stack([-given, given])
+    found[:, at] = given[:, np.isin(held, classes)]
+    return found
+
+
+def _score(chances: Array, truth: Array, classes: Array) -> Score:
+    right = classes[chances.argmax(axis=1)] == truth
+    areas = [_area(chances[:, place], truth == one) for place, one in enumerate(classes)]
+    common = [float(np.mean(truth == one)) for one in classes]
+    return Score(float(right.mean()), float(np.dot(areas, common)))
+
+
+def _area(score: Array, positive: Array) -> float:
+    """The probability that one of the class scores higher than one that is not, ties counting half."""
+    order = np.argsort(score, kind="stable")
+    _, which, counts = np.unique(score[order], return_inverse=True, return_counts=True)
+    ends = np.cumsum(counts)
+    ranks = np.empty(len(score))
+    ranks[order] = (ends - (counts - 1) / 2)[which]
+    yes = int(positive.sum())
+    return float((ranks[positive].sum() - yes * (yes + 1) / 2) / (yes * (len(score) - yes)))

@@ -1,0 +1,188 @@
+"""What a release has lost by every measure there is, each with its direction and meaning."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from html import escape
+from typing import Any
+
+import pyarrow as pa
+
+from discreet.core.card import Role
+from discreet.core.kind import Kind
+from discreet.core.release import Release
+from discreet.core.table import Table
+from discreet.errors import BadInput, DataError, MissingPart
+from discreet.utility import classical, learning, marginals, probabilistic, propensity, relations
+from discreet.utility.metric import Figure, Metric
+from discreet.utility.pair import Array, Pair, pair
+
+_CLASSES = frozenset({Kind.TEXT, Kind.BOOLEAN})
+
+
+def _pil(two: Pair) -> Figure:
+    return Figure(probabilistic.pil(two), probabilistic.families(two))
+
+
+METRICS: Mapping[str, Metric] = {
+    metric.name: metric
+    for metric in (
+        Metric(
+            "il1",
+            "How far people's numbers moved, in standard deviations; about 0.8 if everybody had a stranger's.",
+            classical.il1,
+            worst=None,
+            record_wise=True,
+        ),
+        Metric(
+            "classical",
+            "How far values, covariances, correlations and principal components moved, as a share of what they were.",
+            classical.classical,
+            worst=None,
+        ),
+        Metric(
+            "pil",
+            "How sure one can be that means, variances, correlations and quantiles are off by more than chance.",
+            _pil,
+        ),
+        Metric("marginals 1", "The share of rows that are in the wrong place, column by column.", marginals.one_way),
+        Metric("marginals 2", "The same, of two columns together.", marginals.two_way),
+        Metric("marginals 3", "The same, of three columns together.", marginals.three_way),
+        Metric("correlations", "How far correlations moved, of the 2 they can move at most.", relations.correlations),
+        Metric(
+            "regressions",
+            "How far the confidence intervals of regression coefficients overlap with the original ones.",
+            relations.overlap,
+            best=1.0,
+            worst=0.0,
+        ),
+        Metric(
+            "clusters",
+            "How alike people are divided into clusters by the release and by the original; 0 is as by chance.",
+            relations.clusters,
+            best=1.0,
+            worst=-0.5,
+        ),
+        Metric("propensity", "How well released rows can be told from original ones.", propensity.propensity),
+        Metric(
+            "learning",
+            "The accuracy that models lose by being trained on the release: tree, Bayes, neighbours, support vectors.",
+            learning.learning,
+            worst=None,
+            record_wise=True,
+        ),
+    )
+}
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One measure: its figure, or why there is none."""
+
+    metric: Metric
+    figure: float | None
+    details: Mapping[str, float] = field(default_factory=dict)
+    why: str = ""
+
+
+@dataclass(frozen=True, repr=False)
+class Lost:
+    """What a release has lost. ``lost["pil"]`` is the figure of one measure, ``None`` if it could not be measured."""
+
+    title: str
+    entries: tuple[Entry, ...]
+    columns: tuple[str, ...]
+    left_out: tuple[str, ...]
+    """Columns that could not be compared, because the release lacks them or shows them as another kind of value."""
+
+    def __getitem__(self, name: str) -> float | None:
+        return self.entry(name).figure
+
+    def entry(self, name: str) -> Entry:
+        """All about one measure."""
+        for entry in self.entries:
+            if entry.metric.name == name:
+                return entry
+        raise BadInput(
+            f"{name!r} was not measured.", hint=f"Measured: {', '.join(e.metric.name for e in self.entries)}."
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """This as plain data, for JSON."""
+        return {
+            "columns": list(self.columns),
+            "left_out": list(self.left_out),
+            "measures": {
+                entry.metric.name: {
+                    "figure": entry.figure,
+                    "direction": entry.metric.direction,
+                    **({"why": entry.why} if entry.why else {"details": dict(entry.details)}),
+                }
+                for entry in self.entries
+            },
+        }
+
+    def __str__(self) -> str:
+        lines = [f"What {self.title} has lost ({len(self.columns)} columns compared{self._beside})"]
+        for entry in self.entries:
+            shown = f"{entry.figure:10.4f}" if entry.figure is not None else "         –"
+            lines.append(f"  {entry.metric.name:<13}{shown}  {entry.why or entry.metric.direction}")
+        return "\n".join(lines)
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        rows = "".join(
+            f"<tr><th scope='row'>{escape(e.metric.name)}</th>"
+            f"<td>{'–' if e.figure is None else f'{e.figure:.4f}'}</td>"
+            f"<td>{escape(e.metric.direction)}</td><td>{escape(e.why or e.metric.meaning)}</td></tr>"
+            for e in self.entries
+        )
+        head = "<tr><th>measure</th><th>figure</th><th>direction</th><th>meaning</th></tr>"
+        said = f"What {self.title} has lost ({len(self.columns)} columns compared{self._beside})"
+        return f"<table><caption>{escape(said)}</caption><thead>{head}</thead><tbody>{rows}</tbody></table>"
+
+    @property
+    def _beside(self) -> str:
+        return f"; not comparable: {', '.join(self.left_out)}" if self.left_out else ""
+
+
+def loss(
+    table: Table,
+    release: Release[Any] | pa.Table,
+    *,
+    links: Array | None = None,
+    columns: Sequence[str] = (),
+    target: str | None = None,
+    metrics: Sequence[str] = (),
+) -> Lost:
+    """What ``release`` lost of ``table``, by all ``metrics`` or those named.
+
+    Released rows are in an order of their own, so whatever compares people with themselves needs ``links``: those the
+    release carries in its holder's hands, or those that ``publish`` kept. Without them it is not measured, and says so.
+    ``target`` is what models predict; by default the first sensitive column with categories.
+    """
+    unknown = [name for name in metrics if name not in METRICS]
+    if unknown:
+        raise BadInput(f"There is no measure {unknown[0]!r}.", hint=f"Known are {', '.join(METRICS)}.")
+    two = pair(table, release, links, columns, target or target_of(table))
+    entries = tuple(_entry(METRICS[name], two) for name in metrics or METRICS)
+    title = release.title if isinstance(release, Release) else "the release"
+    return Lost(title, entries, two.columns, two.left_out)
+
+
+def target_of(table: Table) -> str | None:
+    """The first sensitive column that holds categories, if there is one."""
+    found = (c.name for c in table.card.having(Role.SENSITIVE) if c.kind in _CLASSES and c.name != table.card.unit)
+    return next(found, None)
+
+
+def _entry(metric: Metric, two: Pair) -> Entry:
+    if metric.record_wise and two.links is None:
+        return Entry(metric, None, why="not measured: it is not known which released row is whose; give links")
+    try:
+        found = metric.measure(two)
+    except (DataError, MissingPart) as problem:
+        return Entry(metric, None, why=f"not measured: {problem}")
+    return Entry(metric, found.value, found.details)

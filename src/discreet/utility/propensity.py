@@ -1,0 +1,63 @@
+"""Can a released row be told from an original one? (Woo, Reiter, Oganian and Karr 2009)"""
+
+from __future__ import annotations
+
+import warnings
+from itertools import combinations
+
+import numpy as np
+
+from discreet.errors import DataError, MissingPart
+from discreet.utility.metric import Figure
+from discreet.utility.pair import Array, Pair
+
+_PRODUCTS = 12
+"""With more numeric columns, products of two are left out."""
+_CATEGORIES = 20
+_MOST = 50_000
+
+
+def propensity(pair: Pair) -> Figure:
+    """A logistic model guesses of every row which side it is from, by its values, their squares and products. The
+    figure is the mean square of (guess − share), in proportion to what a model that is always right would get.
+
+    0: the sides cannot be told apart by such a model; 1: every row can.
+    """
+    try:
+        from sklearn.exceptions import ConvergenceWarning
+        from sklearn.linear_model import LogisticRegression
+    except ImportError as missing:
+        raise MissingPart("scikit-learn", "attack") from missing
+    a, b = (side[:: -(-len(side) // _MOST)] for side in (pair.original, pair.released))
+    x = described(np.concatenate([a, b]), pair.numeric, len(a))
+    if not x.shape[1]:
+        raise DataError("No column varies.")
+    side = np.repeat([0, 1], [len(a), len(b)])
+    share = len(b) / len(side)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # sides far apart are never told apart surely enough
+        guess = LogisticRegression(C=100.0, max_iter=200).fit(x, side).predict_proba(x)[:, 1]
+    return Figure(float(np.mean((guess - share) ** 2) / (share * (1 - share))), {"columns used": float(x.shape[1])})
+
+
+def described(rows: Array, numeric: tuple[bool, ...], count: int) -> Array:
+    """What a model sees of rows: numbers in the standard deviations of the first ``count`` of them, their squares and
+    products; the commonest categories, and whether something is missing, as 0 and 1."""
+    numbers, marks = [], []
+    for values, number in zip(rows.T, numeric, strict=True):
+        gone = np.isnan(values)
+        marks.append(gone.astype(float))
+        if number:
+            mine = values[:count]
+            spread = np.nanstd(mine)
+            scaled = (values - np.nanmean(mine)) / (spread if spread > 0 else 1.0)
+            numbers.append(np.clip(np.where(gone, 0.0, scaled), -100.0, 100.0))
+        else:
+            kinds, counts = np.unique(values[~gone], return_counts=True)
+            common = kinds[np.argsort(-counts, kind="stable")][:_CATEGORIES]
+            marks += [(values == kind).astype(float) for kind in common]
+    found = [*numbers, *(column**2 for column in numbers), *marks]
+    if len(numbers) <= _PRODUCTS:
+        found += [one * other for one, other in combinations(numbers, 2)]
+    kept = [column for column in found if np.ptp(column) > 0]
+    return np.column_stack(kept) if kept else np.zeros((len(rows), 0))

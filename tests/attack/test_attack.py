@@ -1,0 +1,102 @@
+"""The verb: which attacks are run, what stops them, and how the room and the verb share a name."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from tests.attack import released
+from tests.attack.cases import bare, by_hand
+from tests.publish.test_publish_every import CARD, METHODS, people
+
+import discreet as dc
+from discreet.attack.attack import CATALOGUE, attack
+from discreet.attack.finding import Outcome
+from discreet.attack.uniqueness import Uniqueness
+from discreet.errors import BadInput, MissingPart, NotFound
+
+FIRST_VERB = """
+import discreet as dc
+table = dc.samples.tarragona5()
+release = dc.Release(table.payload(), dc.Statement(unit="a row"), dc.Recipe("by hand"))
+assert dc.attack(release, known=table, attacks=["uniqueness"]).findings
+from discreet.attack.finding import Finding
+import discreet.attack.uniqueness
+assert dc.attack(release, known=table, attacks=["uniqueness"]).findings
+assert discreet.attack.uniqueness.Uniqueness
+"""
+FIRST_ROOM = """
+from discreet.attack.finding import Finding
+import discreet.attack.uniqueness
+import discreet as dc
+table = dc.samples.tarragona5()
+release = dc.Release(table.payload(), dc.Statement(unit="a row"), dc.Recipe("by hand"))
+assert dc.attack(release, known=table, attacks=["uniqueness"]).findings
+"""
+
+
+def test_room_and_verb_share_a_name_whichever_comes_first():
+    for code in (FIRST_VERB, FIRST_ROOM):
+        subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_attacks_can_be_chosen_by_name_or_made():
+    table = dc.samples.students()
+    report = dc.attack(bare(table), known=table, attacks=["homogeneity", Uniqueness(("lives",))])
+    assert {one.attack for one in report.findings} == {"homogeneity", "uniqueness"}
+    by_home = next(one for one in report.findings if one.attack == "uniqueness")
+    assert by_home.figure == 0
+    with pytest.raises(NotFound, match="no attack 'magic'"):
+        attack(bare(table), table, attacks=["magic"])
+    with pytest.raises(BadInput, match="list of names"):
+        attack(bare(table), table, attacks="homogeneity")
+
+
+def test_other_releases_and_populations_are_taken_in():
+    table = dc.samples.age6()
+    by_age, by_weight = (by_hand(table.fetch().select([name, "disease"])) for name in ("age", "weight"))
+    names = ["composition", "population uniqueness"]
+    report = attack(by_age, table, attacks=names, others=[by_weight], population=1000)
+    assert {one.attack for one in report.findings} == set(names)
+    why = dict(attack(by_age, table, attacks=names).not_applicable)
+    assert why["composition"].startswith("No other release")
+    assert why["population uniqueness"] == "The size of the population was not given."
+
+
+def test_rows_in_a_folder_are_read(tmp_path):
+    table = dc.read(people(1, 60), CARD)
+    release = dc.publish(table, METHODS["mondrian"], dc.KAnonymity(3), to=tmp_path / "r")
+    there = attack(release, table, attacks=["uniqueness"])
+    assert there.findings[0].outcome is Outcome.NOTHING
+    assert attack(dc.Release.load(tmp_path / "r"), table, attacks=["uniqueness"]).findings == there.findings
+
+
+def test_what_stops_an_attack_stops_no_other():
+    class Broken:
+        name = "broken"
+
+        def applies(self, release):
+            return None
+
+        def run(self, release, known, links=None):
+            raise MissingPart("SciPy", "attack")
+
+    table = dc.samples.students()
+    report = attack(bare(table), table, attacks=[Broken(), "uniqueness"])
+    assert [one.outcome for one in report.findings] == [Outcome.BROKE, Outcome.FAILED]
+    assert "discreet[attack]" in report.findings[1].meaning
+
+
+def test_links_that_do_not_fit_are_said():
+    table = released.people(30)
+    report = attack(by_hand(table.fetch()), table, np.arange(5), attacks=["uniqueness", "distance linkage"])
+    assert [one.outcome for one in report.findings] == [Outcome.FAILED] * 2
+    assert all("one whole number a released row" in one.meaning for one in report.findings)
+
+
+def test_progress_is_told():
+    table, told = dc.samples.students(), []
+    attack(bare(table), table, progress=lambda share, what: told.append((share, what)))
+    assert [share for share, _ in told] == sorted(share for share, _ in told)
+    assert told[-1] == (1.0, "done")
+    assert {one.name for one in CATALOGUE} <= {what for _, what in told}

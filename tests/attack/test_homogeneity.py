@@ -1,0 +1,71 @@
+import pyarrow as pa
+import pytest
+from tests.attack import released
+from tests.attack.cases import by_hand
+
+import discreet as dc
+from discreet.attack.finding import Outcome
+from discreet.attack.homogeneity import BackgroundKnowledge, Homogeneity, Similarity, Skewness
+from discreet.core.hierarchy.taxonomy import Taxonomy
+
+ILLS = Taxonomy.from_tree({"stomach": ["ulcer", "gastritis"], "lungs": ["flu", "asthma"]})
+
+
+def wards(ills, ward=(1, 1, 2, 2)):
+    rows = pa.table({"ward": list(ward), "ill": list(ills)})
+    kind = dc.Kind.TEXT if isinstance(ills[0], str) else dc.Kind.INTEGER
+    columns = (
+        dc.Column("ward", dc.Kind.INTEGER, dc.Role.QUASI),
+        dc.Column("ill", kind, dc.Role.SENSITIVE, hierarchy=ILLS if kind is dc.Kind.TEXT else None),
+    )
+    table = dc.read(rows, dc.Card("wards", columns))
+    return by_hand(rows), table
+
+
+def test_beliefs_shift_to_what_is_frequent_nearby():
+    release, table = wards(["flu", "ulcer"] + ["flu"] * 18, [1, 1] + [2] * 18)
+    found = Skewness().run(release, table)
+    assert found.figure == pytest.approx((2 * 0.5 + 18) / 20)
+    assert found.baseline == pytest.approx((19 * 0.95 + 0.05) / 20)
+    assert found.details["belief that grew most"] == {"value": "ulcer", "from": 0.05, "to": 0.5}
+
+
+def test_values_of_one_kind_are_almost_known():
+    release, table = wards(["ulcer", "gastritis", "flu", "ulcer"])
+    assert Homogeneity().run(release, table).figure == 0
+    found = Similarity().run(release, table)
+    assert found.victims == (0, 1)
+    assert found.figure == 0.5
+
+
+def test_numbers_that_are_near_are_almost_known():
+    release, table = wards([100, 105, 0, 200])
+    assert Similarity().run(release, table).victims == (0, 1)
+    assert Similarity(width=0.01).run(release, table).figure == 0
+    assert Similarity().run(*wards([7, 7, 7, 7])).outcome is Outcome.NOTHING
+    gaps = pa.table({"ward": [1, 1, 2, 2], "ill": pa.array([100, None, 0, 200], pa.int64())})
+    assert Similarity().run(by_hand(gaps), dc.read(gaps, table.card)).figure == 0
+
+
+def test_what_everybody_has_is_no_disclosure():
+    release, table = wards(["flu"] * 4)
+    for attack in (Homogeneity(), BackgroundKnowledge(), Skewness(), Similarity()):
+        assert attack.run(release, table).outcome is Outcome.NOTHING
+
+
+def test_to_rule_out_one_value_is_enough_where_there_are_two():
+    release, table = wards(["flu", "ulcer", "flu", "ulcer", "asthma"], [1, 1, 2, 2, 2])
+    assert BackgroundKnowledge().run(release, table).victims == (0, 1)
+    assert BackgroundKnowledge(excludes=2).run(release, table).outcome is Outcome.NOTHING  # all there are
+
+
+def test_what_is_not_there_or_not_as_it_was_cannot_be_learned():
+    release, table = wards(["flu", "ulcer", "flu", "ulcer"])
+    assert "does not show" in Homogeneity().run(by_hand(release.payload.select(["ward"])), table).meaning
+    masked = by_hand(release.payload, "pram", columns=["ill"], matrices={})
+    assert Homogeneity().run(masked, table).outcome is Outcome.FAILED
+    nobody = released.people(10)
+    assert "calls no column sensitive" in Homogeneity().run(by_hand(nobody.fetch()), nobody).meaning
+    plain = released.known(release.payload, ill=dc.Role.SENSITIVE)
+    assert "has no hierarchy" in Similarity().run(release, plain).meaning
+    assert Homogeneity(on="ward").run(release, plain).figure == 1

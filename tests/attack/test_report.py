@@ -1,0 +1,79 @@
+import json
+import re
+
+from tests.attack.cases import bare
+
+import discreet as dc
+from discreet.attack.attack import attack
+from discreet.attack.finding import Finding, Outcome, failed
+from discreet.attack.report import Report
+
+
+def finding(name, figure, baseline, outcome=Outcome.BROKE):
+    return Finding(name, "The attacker knows.", outcome, figure, (0.0, 1.0), baseline, "It means.", (3, 7))
+
+
+REPORT = Report(
+    "a <release>",
+    "people",
+    (
+        failed("stopped", "The attacker knows.", "The links are missing."),
+        finding("nothing", 0.2, 0.3, Outcome.NOTHING),
+        finding("much by luck", 0.9, 0.85),
+        finding("worst", 0.6, 0.1),
+    ),
+    (("other", "It is for other releases."),),
+)
+
+
+def test_the_worst_comes_first_and_what_could_not_run_last():
+    assert [one.attack for one in REPORT.findings] == ["worst", "much by luck", "nothing", "stopped"]
+    assert REPORT.worst.attack == "worst"
+    assert REPORT.summary == (
+        "3 attacks on a <release>: 2 of them learned something. 1 more could not run. "
+        "The worst: worst, 60.0 % where guessing gives 10.0 %."
+    )
+
+
+def test_found_nothing_and_could_not_run_are_told_apart():
+    assert "nothing: found nothing" in str(REPORT)
+    assert "stopped: could not run" in str(REPORT)
+    assert "Why it could not run: The links are missing." in str(REPORT)
+    assert "other: It is for other releases." in str(REPORT)
+    quiet = Report("r", "people", (finding("nothing", 0.2, 0.3, Outcome.NOTHING),))
+    assert quiet.worst is None
+    assert "prove nothing" in quiet.summary
+    nobody = Report("r", "people", (failed("stopped", "", "Why."),))
+    assert nobody.summary.endswith("says nothing about how safe it is.")
+
+
+def test_victims_are_in_the_stewards_page_alone(tmp_path):
+    page = REPORT.html(tmp_path / "report.html").read_text()
+    assert "rows of victims" in page
+    assert "For the data steward only" in page
+    passed = REPORT.without_victims().html(tmp_path / "passed.html").read_text()
+    assert "victims" not in passed
+    assert "victims" not in repr(REPORT)
+    assert "3, 7" not in repr(REPORT)
+    assert "victims" not in json.dumps(REPORT.to_dict())
+    assert REPORT.to_dict(victims=True)["findings"][0]["victims"] == [3, 7]
+
+
+def test_the_page_opens_offline_and_runs_nothing(tmp_path):
+    page = REPORT.html(tmp_path / "report.html").read_text()
+    assert "default-src 'none'" in page
+    assert "a &lt;release&gt;" in page
+    assert "<release>" not in page
+    assert not re.search(r"<script|https?://(?!www\.w3\.org)", page)
+    assert page.count("<img") == 1
+
+
+def test_a_real_report_has_both_pictures_and_is_readable():
+    table = dc.samples.tarragona5()
+    report = attack(bare(table), table)
+    assert [picture.title for picture in report.pictures()] == [
+        "What each attack gets",
+        "People by the size of their crowd",
+    ]
+    assert report._repr_html_().count("<img") == 2
+    json.dumps(report.to_dict(victims=True))

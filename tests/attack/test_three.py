@@ -1,0 +1,170 @@
+"""Singling out, linkability and inference: a copy gives everybody away, other people's data nobody."""
+
+import functools
+import itertools
+from math import comb
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from tests.attack import released
+
+import discreet as dc
+from discreet.attack.attack import CATALOGUE
+from discreet.attack.finding import Outcome, clopper_pearson
+from discreet.attack.gower import distances
+from discreet.attack.guesses import Guesses, judged, risk
+from discreet.attack.inference import Inference
+from discreet.attack.linkability import Linkability
+from discreet.attack.singling_out import By, SinglingOut, _one_of
+
+ATTACKS = [SinglingOut(By.ONE), SinglingOut(By.SEVERAL), Linkability(), Inference(), Inference("income")]
+CONTROLS = {"no control": None, "as many": released.N, "more": 2 * released.N, "fewer": released.N // 2}
+
+
+people = functools.cache(released.people)
+
+
+def made(attack, size, nulls=False):
+    control = None if size is None else people(size, seed=9, nulls=nulls)
+    changes = {"guesses": 100, "control": control}
+    return type(attack)(**{**vars(attack), **changes})
+
+
+@pytest.fixture(params=ATTACKS, ids=lambda attack: f"{attack.name} {getattr(attack, 'secret', '')}")
+def attack(request):
+    return request.param
+
+
+@pytest.fixture(params=CONTROLS, ids=str)
+def size(request):
+    return CONTROLS[request.param]
+
+
+def test_a_copy_gives_everybody_away(attack, size):
+    nulls = size != released.N
+    table = people(nulls=nulls)
+    found = made(attack, size, nulls).run(released.release(table.fetch())[0], table)
+    assert found.outcome is Outcome.BROKE
+    assert found.figure > 0.98
+    assert ("control" in found.details) == (size is not None)
+    if size:
+        assert found.details["risk"] > 0.95
+        assert found.details["risk from"] <= found.details["risk"] <= found.details["risk to"]
+    assert found.victims
+    assert found.meaning.endswith(".") and found.knows.endswith(".")
+
+
+def test_other_people_give_nobody_away(attack, size):
+    table = people()
+    found = made(attack, size).run(released.release(people(seed=77).fetch())[0], table)
+    assert found.outcome is Outcome.NOTHING
+    if size:
+        assert found.details["risk from"] == 0.0
+
+
+def test_what_is_general_is_no_risk():
+    """Whoever reads a law of nature off a release learns about everybody, in it or not."""
+
+    def aging(seed):
+        rng = np.random.default_rng(seed)
+        age = rng.integers(18, 90, 400)
+        return released.known(pa.table({"age": age, "old": np.where(age > 50, "yes", "no")}), old=dc.Role.SENSITIVE)
+
+    table = aging(1)
+    release, _ = released.release(table.fetch())
+    blind, careful = Inference().run(release, table), Inference(control=aging(2)).run(release, table)
+    assert blind.figure == careful.figure == 1.0
+    assert blind.outcome is Outcome.BROKE and "no control" in blind.meaning
+    assert careful.outcome is Outcome.NOTHING
+    assert careful.details["control"] > 0.95
+
+
+def test_victims_are_the_people_who_are_singled_out():
+    table = released.known(pa.table({"x": [1, 1, 5, 9], "town": ["a", "a", "a", "b"]}))
+    found = SinglingOut(By.ONE).run(released.release(table.fetch())[0], table)
+    assert set(found.victims) == {2, 3}
+
+
+def test_equal_rows_cannot_be_described():
+    table = released.known(pa.table({"x": [1, 1], "town": ["a", "a"]}))
+    for by in By:
+        found = SinglingOut(by).run(released.release(table.fetch())[0], table)
+        assert found.outcome is Outcome.FAILED
+        assert "description" in found.meaning
+
+
+@pytest.mark.parametrize(
+    ("fitting", "people", "drawn"), [(1, 5, 2), (2, 5, 2), (3, 6, 4), (5, 5, 1), (0, 5, 2), (4, 5, 3)]
+)
+def test_a_larger_control_counts_as_a_sample_of_it(fitting, people, drawn):
+    draws = [len([one for one in draw if one < fitting]) for draw in itertools.combinations(range(people), drawn)]
+    assert _one_of(fitting, people, drawn) == pytest.approx(draws.count(1) / comb(people, drawn))
+
+
+def test_halves_that_point_at_rows_by_lot_are_joined_by_chance():
+    table = released.known(pa.table({"x": np.zeros(40), "y": np.zeros(40)}))
+    release, _ = released.release(table.fetch())
+    shares = [Linkability(neighbours=3, seed=seed).run(release, table).figure for seed in range(50)]
+    chance = 1 - comb(37, 3) / comb(40, 3)
+    assert Linkability(neighbours=3).run(release, table).baseline == pytest.approx(chance)
+    assert np.mean(shares) == pytest.approx(chance, abs=6.2 * np.sqrt(chance * (1 - chance) / 2000))  # 1e-9
+
+
+def test_of_equally_near_rows_one_is_taken_by_lot():
+    table = released.known(pa.table({"x": [1, 1, 1, 2], "s": ["u", "u", "v", "v"]}), s=dc.Role.SENSITIVE)
+    found = Inference().run(released.release(table.fetch())[0], table)
+    assert found.figure == pytest.approx((2 / 3 + 2 / 3 + 1 / 3 + 1) / 4)
+    assert found.baseline == 0.5
+
+
+def test_numbers_are_right_within_the_tolerance():
+    table = released.known(pa.table({"x": [1, 2, 3, 4], "s": [100.0, 100.0, 100.0, 0.0]}), s=dc.Role.SENSITIVE)
+    release, _ = released.release(pa.table({"x": [1, 2, 3, 4], "s": [104.0, 106.0, 95.0, 0.0]}))
+    found = Inference(tolerance=0.05).run(release, table)
+    assert found.figure == pytest.approx(3 / 4)
+
+
+def test_distances_treat_null_as_a_value():
+    rows = np.array([[0.0, 1.0], [10.0, np.nan], [np.nan, 2.0]])
+    people = np.array([[5.0, 1.0], [np.nan, np.nan]])
+    (far,) = distances(people, rows, np.array([True, False]))
+    assert far.tolist() == [[0.5, 1.5, 2.0], [2.0, 1.0, 1.0]]
+
+
+def test_the_risk_is_what_the_release_adds():
+    assert risk(0.6, 0.2) == pytest.approx(0.5)
+    assert risk(0.1, 0.2) == 0.0
+    assert risk(1.0, 1.0) == 0.0
+    guesses = Guesses(np.repeat([1.0, 0.0], [60, 40]), np.arange(100), np.repeat([1.0, 0.0], [20, 80]), 0.1)
+    found = judged("a", "b.", guesses, "c.", {})
+    main, control = clopper_pearson(60, 100, 0.975), clopper_pearson(20, 100, 0.975)
+    assert found.details["risk from"] == pytest.approx(risk(main[0], control[1]))
+    assert found.details["risk to"] == pytest.approx(risk(main[1], control[0]))
+    assert found.baseline == 0.2
+
+
+def test_what_cannot_be_compared_is_said(attack):
+    table = people()
+    ranges, _ = released.release(pa.table({"age": ["30 to 39"] * released.N}))
+    assert attack.run(ranges, table).outcome is Outcome.FAILED
+    number = dc.Release(3, dc.Statement(unit="a row"), dc.Recipe("by hand", {}))
+    assert attack.run(number, table).outcome is Outcome.FAILED
+    assert attack.applies(number)
+    assert attack.applies(released.release(table.fetch(), "publish")[0])
+    assert attack.applies(released.release(table.fetch())[0]) is None
+    bare = type(attack)(**{**vars(attack), "control": released.known(pa.table({"other": [1]}))})
+    assert "control" in bare.run(released.release(table.fetch())[0], table).meaning
+
+
+def test_two_files_need_columns_of_their_own():
+    table = people()
+    release, _ = released.release(table.fetch())
+    for attack in (Linkability(("age",)), Linkability(("age",), ("age", "income")), Linkability(("age",), ("shoe",))):
+        assert attack.run(release, table).outcome is Outcome.FAILED
+
+
+def test_they_are_among_the_attacks_on_releases():
+    names = [one.name for one in CATALOGUE]
+    assert {"linkability", "inference", "singling out by one column", "singling out by several columns"} <= set(names)
+    assert len(set(names)) == len(names)

@@ -1,0 +1,91 @@
+"""`discreet attack`, as a person meets it."""
+
+import json
+
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet as pq
+import pytest
+from tests.publish.mask.people import CARD, rows
+
+import discreet as dc
+from discreet.publish.mask.noise import Noise
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    """A table, two masked releases of it, and the links of the first beside it."""
+    folder = tmp_path_factory.mktemp("made")
+    pyarrow.csv.write_csv(rows(60), folder / "people.csv")
+    (folder / "people.toml").write_text(dc.dump_cards([CARD]))
+    table = dc.read(folder / "people.csv", folder / "people.toml")
+    dc.publish(table, Noise(0.3, ("age", "weight")), to=folder / "r1", keep=folder / "r1.links.parquet")
+    dc.publish(table, Noise(0.1, ("height",)), to=folder / "r2")
+    pq.write_table(pa.table({"other": [1]}), folder / "wrong.parquet")
+    return folder
+
+
+@pytest.fixture
+def run(made):
+    from tests.called import called
+
+    def said(*words, code=0):
+        found = called(("attack", *words), made)
+        assert found.code == code, found.stdout + found.stderr
+        assert "Traceback" not in found.stderr
+        return found.stdout if code == 0 else found.stderr
+
+    return said
+
+
+KNOWN = ("--original", "people.csv", "--card", "people.toml")
+FEW = ("--only", "distance linkage", "--only", "homogeneity", "--only", "composition")
+
+
+def test_a_steward_reads_what_intruders_get(run, made):
+    said = run("r1", *KNOWN, "--html", "report.html")
+    assert "The worst:" in said
+    assert "matching by quasi-identifiers" in said
+    assert "learned something" in said
+    assert "rank-swap intersection" in said.split("Not for such a release:")[1]
+    assert "for you alone" in said
+    assert "rows of victims" in (made / "report.html").read_text()
+
+
+def test_links_beside_the_release_are_found_and_without_them_linking_cannot_be_measured(run):
+    found = json.loads(run("r1/", *KNOWN, *FEW, "--json"))
+    by_name = {one["attack"]: one for one in found["findings"]}
+    assert by_name["distance linkage"]["outcome"] == "learned something"
+    assert by_name["distance linkage"]["victims"]
+    assert found["not_applicable"] == [
+        {"attack": "composition", "why": "No other release about the same people was given."}
+    ]
+    lacking = json.loads(run("r2", *KNOWN, *FEW, "--json"))
+    assert {one["attack"]: one["outcome"] for one in lacking["findings"]}["distance linkage"] == "could not run"
+    assert "Give the links" in " ".join(run("r2", *KNOWN, *FEW).split())
+
+
+def test_releases_are_laid_side_by_side(run):
+    found = json.loads(run("r2", *KNOWN, "--also", "r1", "--only", "composition", "--json"))
+    assert found["findings"][0]["details"]["releases"] == 2
+
+
+def test_what_is_passed_on_names_no_victims(run, made):
+    said = run("r1", *KNOWN, *FEW, "--no-victims", "--html", "passed.html", "--json")
+    assert not any(one["victims"] for one in json.loads(said)["findings"] if "victims" in one)
+    assert "rows of victims" not in (made / "passed.html").read_text()
+    assert "for you alone" not in run("r1", *KNOWN, *FEW, "--no-victims")
+
+
+def test_a_population_can_be_told(run):
+    found = json.loads(run("r2", *KNOWN, "--only", "population uniqueness", "--population", "5000", "--json"))
+    assert found["findings"][0]["attack"] == "population uniqueness"
+
+
+def test_what_is_missing_or_wrong_is_said(run):
+    assert "add --original DATA --card CARD" in run("r1", code=1)
+    assert "no folder" in run("r9", *KNOWN, code=1)
+    assert "no attack 'magic'" in run("r1", *KNOWN, "--only", "magic", code=1)
+    assert "no file" in run("r1", *KNOWN, "--links", "none.parquet", code=1)
+    assert "does not say which row is whose" in run("r1", *KNOWN, "--links", "wrong.parquet", code=1)
+    assert "no folder" in run("r1", *KNOWN, "--html", "nowhere/report.html", code=1)
