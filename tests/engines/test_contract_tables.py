@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable
 from decimal import Decimal
 
+import numpy as np
 import pyarrow as pa
 import pytest
 from sqlglot import exp
@@ -23,6 +24,7 @@ from discreet.core.hierarchy.mask import Mask
 from discreet.core.kind import Kind
 from discreet.core.table import Table
 from discreet.core.validate import Violation, violations
+from discreet.engines.read import plain
 from discreet.errors import HierarchyError
 
 PEOPLE = pa.table(
@@ -64,6 +66,16 @@ def people(engine: Engine) -> Table:
     engine.load("contract_people", PEOPLE)
     columns = [sql.column(column.name) for column in CARD.columns]
     return Table(CARD, engine, exp.select(*columns).from_(sql.table("contract_people")))
+
+
+def test_reals_that_are_equal_are_the_same_bits(engine: Engine) -> None:
+    """One zero and one NaN: else a class of equal rows would be called as one of them is."""
+    reals = np.array([0.0, -0.0, 1.5, np.nan, -np.nan])
+    reals.view(np.uint64)[3] |= 1
+    engine.load("contract_zeros", pa.table({"x": reals}))
+    rows = plain(exp.select("*").from_(sql.table("contract_zeros")), {"x": (Kind.REAL, Kind.REAL)})
+    found = np.asarray(engine.fetch(rows).column("x"), dtype=np.float64).view(np.uint64)
+    assert len(set(found.tolist())) == 3
 
 
 @pytest.fixture(scope="session")

@@ -172,11 +172,15 @@ def _declared(card: Card, opened: Source) -> Table:
         )
     kinds = {column.name: (there[column.name], column.kind) for column in card.columns}
     unseen = tuple(name for name in there if name not in kinds)
-    return Table(card, opened.engine, _plain(opened.relation, kinds), unseen)
+    return Table(card, opened.engine, plain(opened.relation, kinds), unseen)
 
 
-def _plain(relation: exp.Query, kinds: Mapping[str, tuple[Kind | None, Kind]]) -> exp.Select:
-    """The named columns, each in its own kind: numbers widened, and what only reads like text made text."""
+def plain(relation: exp.Query, kinds: Mapping[str, tuple[Kind | None, Kind]]) -> exp.Select:
+    """The named columns, each in its own kind: numbers widened, and what only reads like text made text.
+
+    Reals that are equal are the same bits: there is one zero and one NaN. A class of equal rows is then called the same
+    whoever is in it; with two zeros its name would be the one of some row.
+    """
     selected: list[exp.Expr] = []
     for name, (has, wanted) in kinds.items():
         value: exp.Expr = sql.column(name)
@@ -184,6 +188,10 @@ def _plain(relation: exp.Query, kinds: Mapping[str, tuple[Kind | None, Kind]]) -
             value = sql.named(exp.cast(value, exp.DType.TEXT), name)
         elif has is not wanted:
             value = sql.named(exp.cast(value, "DECIMAL(19, 0)" if wanted is Kind.DECIMAL else "DOUBLE"), name)
+        elif wanted is Kind.REAL:
+            one = {text: exp.cast(exp.Literal.string(text), "DOUBLE") for text in ("0", "NaN")}
+            chosen = exp.Case(this=value, ifs=[exp.If(this=same, true=same.copy()) for same in one.values()])
+            value = sql.named(chosen.else_(value.copy()), name)
         selected.append(value)
     return exp.select(*selected).from_(relation.subquery("source"))
 

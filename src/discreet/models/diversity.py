@@ -20,7 +20,8 @@ class LDiversity(Predicate):
     """Every class holds at least l different values (distinct l-diversity: Machanavajjhala and others 2007).
 
     Why this is private: a class never tells a person's value outright. It may still tell it all but surely, when one
-    value is far more frequent than the rest: ask for entropy or recursive diversity, or (α, k)-anonymity.
+    value is far more frequent than the rest: ask for entropy or recursive diversity, or (α, k)-anonymity. That a value
+    is missing counts as one: among two values, a class may tell what all have of whom there is anything known.
 
     Monotone: merged classes hold the values of both.
     """

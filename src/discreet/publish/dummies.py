@@ -77,12 +77,15 @@ class AddDummies:
                 "whole table.",
                 "Counts are too large by the dummies: in all by their number, in a class that had too few rows by "
                 "those that it lacked. What is estimated for small classes is drawn towards the whole table.",
-                "A class may have a single person in it: what the models mean holds as long as nobody can tell dummies "
-                "from people.",
             ),
             optimal=False,
             gap=None,
             added=added,
+            caveats=(
+                f"{added.num_rows:,} of {tuples.rows + added.num_rows:,} rows are about nobody, and a class may have a "
+                "single person in it: the models hold for rows, and hide people only from those who cannot tell "
+                "dummies from people. A value that occurs once is a person's.",
+            ),
         )
 
     def _levels(self, tuples: Tuples) -> list[int]:

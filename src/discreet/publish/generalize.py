@@ -33,7 +33,9 @@ class Generalize:
     """Generalise whole columns and suppress whole rows, so that all models hold and least is lost.
 
     Of all combinations of levels the best is found, and that is proved, for any models: not only for those that a
-    coarser level can never break. Classes that break a model are suppressed, at most a share ``suppress`` of the rows.
+    coarser level can never break. Classes that break a model are suppressed, at most a share ``suppress`` of the rows;
+    for models that compare a class with the whole table, which changes by that, until none breaks one any more. (To
+    suppress only some of those that break such a model may need fewer rows, and is not tried.)
     ``levels`` limits the levels of some columns. With a ``time_limit`` in seconds the best found until then is taken;
     what could still be gained at most is stated. That is also done in lattices of more than ten million combinations,
     if the search is long. A recoding that would suppress all rows is none.
@@ -131,7 +133,8 @@ class Generalize:
         helps += ["more suppressed rows"] if exact(self.suppress, "suppress") < Fraction(1) else []
         helps += ["models that ask for less"]
         return NoPromise(
-            f"At no levels is the table {wanted} with at most {self.suppress} of the rows suppressed.",
+            f"At no levels is the table {wanted} when the classes that are not are suppressed, and those are at most "
+            f"{self.suppress} of the rows.",
             hint=f"Allow {' or '.join(helps)}.",
         )
 
@@ -148,5 +151,5 @@ def _span(given: object) -> range | None:
 
 def _ending(found: Found, gap: float) -> str:
     if found.optimal:
-        return "all others ruled out: no other is better."
+        return "all others ruled out: at no other is less lost."
     return f"and it was stopped before others were ruled out; one of them may lose up to {gap:.4g} less."

@@ -80,6 +80,7 @@ class Mondrian:
             ),
             optimal=False,
             gap=None,
+            caveats=("Ranges end at values that people have: the lowest and the highest of each class are shown.",),
         )
 
 

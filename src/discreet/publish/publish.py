@@ -90,7 +90,7 @@ def publish(
         _require_held(out, recoding, counted, models)
         release = Release(
             payload,
-            _statement(table, models, together),
+            _statement(table, models, recoding, together),
             _recipe(table, method, recoding, counted, models),
             pictures=pictures(counted.before, counted.after, _lost(recoding)),
             title=f"{table.card.name}, published",
@@ -162,7 +162,7 @@ def _require_held(out: Table, recoding: Recoding, counted: _Counted, models: Seq
         )
 
 
-def _statement(table: Table, models: Sequence[Model], together: Joint | None) -> Statement:
+def _statement(table: Table, models: Sequence[Model], recoding: Recoding, together: Joint | None) -> Statement:
     card = table.card
     known = ", ".join(table.quasi())
     others = [c.name for c in published_columns(card) if c.role is Role.OTHER]
@@ -177,6 +177,9 @@ def _statement(table: Table, models: Sequence[Model], together: Joint | None) ->
         "A missing value is a value of its own: it is like other missing values, and like nothing else.",
     ]
     caveats = ["This is not differential privacy: it says whom rows may belong to, not how much can be inferred."]
+    caveats += recoding.caveats
+    if any(model.sensitive for model in models):
+        caveats.append("That a sensitive value is missing counts as a value: among two of them, one may be missing.")
     if together is not None:
         caveats.append(str(together))
     claims = tuple(model.claim for model in models)
@@ -206,7 +209,7 @@ def _recipe(table: Table, method: Recoder, recoding: Recoding, counted: _Counted
         "suppressed": recoding.suppressed,
         "classes": counted.after.count,
         "smallest_class": counted.after.smallest,
-        "loss": recoding.loss,
+        "loss": float(f"{recoding.loss:.3g}"),  # all digits could tell what was suppressed
         "optimal": recoding.optimal,
     }
     if recoding.levels is not None:

@@ -50,6 +50,8 @@ class Recoding:
     """How much less the loss could be at most; ``None`` if that is not known."""
     added: pa.Table | None = None
     """Dummy rows to append, with all released columns."""
+    caveats: tuple[str, ...] = ()
+    """What whoever relies on the models must know of this way of reaching them, for the statement."""
 
 
 @dataclass(frozen=True)

@@ -259,11 +259,14 @@ class Classification(ByClass):
 
 
 def figures(tuples: Tuples, levels: Integers, groups: Integers, kept: Booleans) -> Mapping[str, float]:
-    """What a recoding is worth by each measure that needs no choice, and what each column lost: for reports."""
+    """What a recoding is worth by each measure that needs no choice, and what each column lost: for reports.
+
+    Measures that follow from what is released, that is: the entropy would tell how frequent values were before.
+    """
     columns = Granularity().columns(tuples, levels, groups, kept)
     classes = tuples.classes(groups).keeping(kept)
     found = {Granularity.name: float(columns.mean())}
-    found |= {measure.name: measure.loss(tuples, levels, groups, kept) for measure in (Precision(), Entropy())}
+    found[Precision.name] = Precision().loss(tuples, levels, groups, kept)
     for measure in (Discernibility(), ClassSize()):
         found[measure.name] = measure.worth(classes, tuples.rows, tuples.rows - classes.rows)
     return found | {f"loss of {name}": float(lost) for name, lost in zip(tuples.names, columns, strict=True)}
