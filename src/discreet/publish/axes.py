@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 
 from discreet.core.card import Card, Column
 from discreet.core.hierarchy.ordered import Ordered
+from discreet.core.hierarchy.protocol import TOP
 from discreet.core.kind import Kind
 from discreet.models.classes import Integers, domain_of
 from discreet.publish.mapped import Labels, as_text
@@ -48,24 +49,32 @@ def axes_of(card: Card, tuples: Tuples) -> list[Axis]:
 
 
 class Line:
-    """Values in their order; NULL last."""
+    """Values in their order; NULL, which is like no value, last.
+
+    Members with and without a value are cut apart before anything else. Where that cannot be, the class shows nothing:
+    a range "or missing" would tell those with a value from those without, to whoever knows who has none.
+    """
 
     def __init__(self, tuples: Tuples, column: Column, place: int) -> None:
         values, codes = tuples.values[place], tuples.codes[place]
         self._values = domain_of(column, values)
         ranks = pc.index_in(values, self._values).to_numpy(zero_copy_only=False).astype(np.int64)
         self._ranks = ranks[codes]
+        self._missing = len(self._values) - 1 if values.null_count else len(self._values)
         self._ranged = column.kind in _NUMBERS or isinstance(column.hierarchy, Ordered)
         self._widest = max(len(values) - 1, 1)
 
     def width(self, members: Integers) -> float:
-        ranks = self._ranks[members]
-        return float(ranks.max() - ranks.min()) / self._widest
+        low, high = self._ranks[members].min(), self._ranks[members].max()
+        return 1.0 if low < self._missing <= high else float(high - low) / self._widest
 
     def cut(self, members: Integers, rows: Integers, *, strict: bool) -> list[Integers]:
         order = np.argsort(self._ranks[members], kind="stable")
         ranks, below = self._ranks[members][order], np.cumsum(rows[order])
+        known = int(np.searchsorted(ranks, self._missing))
         ends = np.flatnonzero(ranks[1:] != ranks[:-1]) if strict else np.arange(len(ranks) - 1)
+        if 0 < known < len(ranks):
+            ends = np.array([known - 1])
         if not len(ends):
             return [members]
         end = ends[np.argmin(np.abs(2 * below[ends] - below[-1]))] + 1
@@ -75,7 +84,8 @@ class Line:
         order = np.lexsort((self._ranks, of))
         numbers, starts, sizes = np.unique(of[order], return_index=True, return_counts=True)
         low, high = self._ranks[order[starts]], self._ranks[order[starts + sizes - 1]]
-        place, shares = np.searchsorted(numbers, of), (high - low) / self._widest
+        mixed = (low < self._missing) & (high >= self._missing)
+        place, shares = np.searchsorted(numbers, of), np.where(mixed, 1.0, (high - low) / self._widest)
         if (low == high).all():
             return self._values.take(pa.array(self._ranks)), shares[place]
         texts = as_text(self._values).to_pylist()
@@ -88,13 +98,13 @@ class Line:
         known = [text for text in texts if text is not None]
         if not known:
             return None
+        if len(known) < len(texts):
+            return TOP
         if len(known) == 1:
-            label = known[0]
-        elif self._ranged:
-            label = f"[{known[0]}-{known[-1]}]" if self._plain(known) else f"[{known[0]} to {known[-1]}]"
-        else:
-            label = "{" + ", ".join(known) + "}"
-        return label if len(known) == len(texts) else f"{label} or missing"
+            return known[0]
+        if self._ranged:
+            return f"[{known[0]}-{known[-1]}]" if self._plain(known) else f"[{known[0]} to {known[-1]}]"
+        return "{" + ", ".join(known) + "}"
 
     def _plain(self, texts: list[str]) -> bool:
         """Whether ends can be joined by a dash."""
