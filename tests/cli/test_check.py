@@ -90,3 +90,21 @@ def test_a_population_beside_the_table(run, tmp_path):
     (tmp_path / "town.csv").write_text(CSV + "130**,<30,\n" * 3)
     run("--model", "k-map=3 in town.csv")
     assert "k-map" in run("--model", "k-map=3", code=1)
+
+
+def test_a_release_is_checked_as_it_left(command, tmp_path):
+    ages = "zip,age,disease\n" + "".join(f"130{n % 2}0,{20 + n},{'flu' if n % 3 else 'pox'}\n" for n in range(12))
+    (tmp_path / "people.csv").write_text(ages)
+    card = CARD.replace("patients", "people").replace('age]\nkind = "text"', 'age]\nkind = "integer"\nbounds = [0, 99]')
+    (tmp_path / "people.toml").write_text(card.replace('role = "quasi"\n\n[tables.people.columns.disease', _WIDE, 1))
+    command("publish", "people.csv", "--card", "people.toml", "--model", "k=3", "-o", "out")
+    assert "All models hold" in command("check", "out", "--card", "people.toml", "--model", "k=3")
+    assert called(["check", "out", "--card", "people.toml", "--model", "k=13"], tmp_path).code == 1
+    (tmp_path / "out" / "recipe.json").write_text("{}")
+    assert "recipe.json" in command("check", "out", "--card", "people.toml", "--model", "k=3", code=1)
+
+
+_WIDE = """role = "quasi"
+hierarchy = { type = "intervals", widths = [5, 10] }
+
+[tables.people.columns.disease"""

@@ -40,6 +40,11 @@ def test_that_missing_values_count_is_said_where_it_matters() -> None:
     assert ["missing" in " ".join(caveats) for caveats in said] == [False, True]
 
 
+def test_it_is_said_which_sensitive_columns_no_model_speaks_of() -> None:
+    said = dc.publish(people(), dc.Generalize(), dc.KAnonymity(3)).statement.caveats
+    assert any("Nothing is promised about ill" in caveat for caveat in said)
+
+
 @pytest.mark.parametrize("women", [1, 2, 5])
 def test_a_recipe_does_not_tell_how_frequent_suppressed_values_were(women: int) -> None:
     """``sex`` is one label throughout, so whatever is released must be the same however many women there are."""

@@ -34,9 +34,10 @@ def check(
     Examples:
       discreet check patients.parquet --card patients.toml --model k=5 --model "l=3 on disease"
       discreet check patients.parquet --card patients.toml
+      discreet check release/ --card patients.toml --model k=5
 
-    Without a model it says which of the usual ones hold, and with what figures. The exit status is 1 if a model does
-    not hold.
+    Of a release, what left is checked. Without a model it says which of the usual ones hold, and with what figures.
+    The exit status is 1 if a model does not hold.
     """
     from discreet.engines.address import shown
 
@@ -47,13 +48,19 @@ def check(
         )
     if picture is not None and picture.suffix not in (".svg", ".html"):
         raise BadInput(f"A picture is an .svg or .html file, not {picture}.")
+    from discreet.core.cardfile import load_card
     from discreet.engines.read import read
     from discreet.models.check import check as check_models
-    from discreet.models.parse import parse
+    from discreet.models.parse import parse_all
+    from discreet.publish.released import is_release, released
 
     with working(f"Checking {shown(source)}"):
-        opened = read(source, card, table=table)
-        verdicts = check_models(opened, *(parse(text, opened.card) for text in model or ()))
+        opened = (
+            released(source, load_card(card, table, default=Path(source).name))
+            if is_release(source)
+            else read(source, card, table=table)
+        )
+        verdicts = check_models(opened, *parse_all(model or (), opened.card))
     if picture is not None:
         _draw(verdicts, picture)
     if as_json:

@@ -25,7 +25,7 @@ from discreet.core.statement import Evidence, Statement
 from discreet.core.table import Table
 from discreet.engines.read import read
 from discreet.errors import BadInput, NoPromise, NotFound
-from discreet.models.model import All, Model, check_all
+from discreet.models.model import Model, check_all, checked_alone, parts_of
 from discreet.models.uniqueness import PopulationUniqueness
 from discreet.publish.given import Earlier, Joint, joint
 from discreet.publish.keep import kept
@@ -69,17 +69,18 @@ def publish(
         raise BadInput("Publishing needs a model to hold.", hint="Such as KAnonymity(5).")
     if csv and to is None:
         raise BadInput("csv is for what is written to a folder.", hint="Give to, the folder.")
-    _require_free(to, keep)
+    require_usable(method, given=given, seed=seed, to=to, keep=keep)
     published_columns(table.card)
     say = progress or (lambda share, what: None)
     table = at_hand(table)
     if isinstance(method, Masker):
-        if given:
-            raise BadInput("What a masked release adds to others cannot be checked.", hint="Attack them together.")
         return release_masked(table, method, models, seed=seed, to=to, csv=csv, keep=keep, progress=say)
-    if seed is not None:
-        raise BadInput("A seed is for masking: nothing here is random.", hint="Leave it out.")
     recoding = method.recode(table, models, lambda share, what: say(0.6 * share, what))
+    if keep is not None and recoding.mapping is None:
+        raise BadInput(
+            f"{type(method).__name__} leaves nothing to keep: what became of whom can be told from the release.",
+            hint="Leave keep out; given takes the release alone.",
+        )
     together = joint(table, recoding, given, models) if given else None
     if together is not None:
         together.require()
@@ -103,12 +104,29 @@ def publish(
     return release
 
 
-def _require_free(to: str | Path | None, keep: str | Path | None) -> None:
-    """An error before any work is done, if what will be made has no place to go."""
+def require_usable(
+    method: Recoder | Masker,
+    *,
+    given: Sequence[Earlier],
+    seed: int | None,
+    to: str | Path | None,
+    keep: str | Path | None,
+) -> None:
+    """An error before any work is done, if what was said means nothing to the method, or what will be made has no
+    place to go."""
+    if given and isinstance(method, Masker):
+        raise BadInput("What a masked release adds to others cannot be checked.", hint="Attack them together.")
+    if seed is not None and not isinstance(method, Masker):
+        raise BadInput("A seed is for masking: nothing here is random.", hint="Leave it out.")
     if to is not None and Path(to).exists() and not (Path(to).is_dir() and not any(Path(to).iterdir())):
         raise BadInput(f"{to} exists and is not an empty folder.", hint="Publish to a new folder.")
     if keep is not None and Path(keep).exists():
         raise BadInput(f"There is a file {keep} already.", hint="Name another, or move it away.")
+    if to is not None and keep is not None and Path(keep).resolve().is_relative_to(Path(to).resolve()):
+        raise BadInput(
+            f"What is kept must never leave, and {keep} would be in {to}, with the release.",
+            hint="Keep it in another folder.",
+        )
     for place in (to, keep):
         if place is not None and not Path(place).absolute().parent.is_dir():
             raise NotFound(f"There is no folder {Path(place).absolute().parent} to put {Path(place).name} in.")
@@ -173,11 +191,15 @@ def _statement(table: Table, models: Sequence[Model], recoding: Recoding, togeth
         )
     assumes += _of_populations(models)
     assumes += [
-        f"The column {card.unit} says whose row it is." if card.unit else "Every row is about somebody else.",
+        card.whose,
         "A missing value is a value of its own: it is like other missing values, and like nothing else.",
     ]
     caveats = ["This is not differential privacy: it says whom rows may belong to, not how much can be inferred."]
-    caveats += recoding.caveats
+    caveats += [*recoding.caveats, *checked_alone(models)]
+    unnamed = {c.name for c in card.columns if c.role is Role.SENSITIVE} - {n for m in models for n in m.sensitive}
+    if unnamed:
+        names = ", ".join(sorted(unnamed))
+        caveats.append(f"Nothing is promised about {names}: all rows of a class may have the same value.")
     if any(model.sensitive for model in models):
         caveats.append("That a sensitive value is missing counts as a value: among two of them, one may be missing.")
     if together is not None:
@@ -189,7 +211,7 @@ def _statement(table: Table, models: Sequence[Model], recoding: Recoding, togeth
 def _of_populations(models: Sequence[Model]) -> list[str]:
     """What models that speak of a population take for granted."""
     found = []
-    for model in All(models).models:
+    for model in parts_of(models):
         if model.reference is not None:
             found.append(f"{model.reference.card.name} is the population: everybody in the table is in it.")
         if isinstance(model, PopulationUniqueness):
