@@ -77,8 +77,8 @@ def draft(source: Any, *, name: str | None = None, bounds_from_data: bool = Fals
     if not known:
         raise DataError("None of the columns is of a kind a card can describe.")
     left_out = tuple(name for name in kinds if name not in known)
-    plain = _plain(opened.relation, known)
-    return draft_card(opened.engine, plain, opened.name, left_out=left_out, bounds_from_data=bounds_from_data)
+    relation = plain(opened.relation, known)
+    return draft_card(opened.engine, relation, opened.name, left_out=left_out, bounds_from_data=bounds_from_data)
 
 
 def open_source(
