@@ -37,7 +37,7 @@ SEARCHED = {
     "Tarragona": {3: 1567.644, 4: 1850.491, 5: 2183.243, 10: 3261.229},
 }
 """Sums of squares within groups, of standardised columns."""
-EFFORT = 8000
+EFFORT = 64_000
 
 Work = Callable[[], object]
 

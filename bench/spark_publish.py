@@ -26,8 +26,9 @@ from discreet.core.hierarchy.mask import Mask
 from discreet.core.kind import Kind
 
 HEAP = "1g"
-PARTITION = "4m"
-"""Sorted rows leave Spark a partition at a time, so partitions must be small beside the heap."""
+PARTITIONS = 400
+"""Sorted rows leave Spark a partition at a time, so partitions must be small beside the heap. Spark would put small
+ones together by their size on disk, which says little: labels are compressed to a fiftieth there."""
 MEMORY_GOAL = 3_000.0
 """MB for all processes together, whatever the number of rows."""
 CARD = Card(
@@ -69,12 +70,11 @@ def _published(folder: Path, rows: int) -> dict[str, float]:
     with duckdb.connect(config={"memory_limit": "1GB", "temp_directory": str(folder / "spill")}) as connection:
         connection.execute(f"COPY ({ROWS.format(rows=rows)}) TO '{folder / 'people.parquet'}' (FORMAT parquet)")
     os.chdir(folder)  # Spark leaves folders where it is started
-    os.environ["PYSPARK_PYTHON"] = sys.executable
+    os.environ |= {"PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": "127.0.0.1"}
     settings = {
         "spark.driver.memory": HEAP,
-        "spark.sql.adaptive.advisoryPartitionSizeInBytes": PARTITION,
-        "spark.sql.adaptive.coalescePartitions.parallelismFirst": "false",
-        "spark.sql.shuffle.partitions": "1000",
+        "spark.sql.adaptive.coalescePartitions.enabled": "false",
+        "spark.sql.shuffle.partitions": str(PARTITIONS),
         "spark.driver.host": "127.0.0.1",
         "spark.driver.bindAddress": "127.0.0.1",
         "spark.ui.enabled": "false",

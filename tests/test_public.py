@@ -8,10 +8,26 @@ import pytest
 
 import discreet
 
+VERB_FIRST = """
+import discreet as dc
+assert callable(dc.publish) and callable(dc.attack)
+import discreet.publish.local, discreet.attack.finding
+assert discreet.publish.local.LocalRecode and discreet.attack.finding.Finding
+assert callable(dc.publish) and callable(dc.attack) and dc.utility.loss
+"""
+ROOM_FIRST = """
+from discreet.publish.local import LocalRecode
+import discreet.attack.finding, discreet.utility.metric
+import discreet as dc
+assert callable(dc.publish) and callable(dc.attack) and dc.utility.loss
+assert discreet.publish.local.LocalRecode is LocalRecode is dc.LocalRecode
+"""
+
 
 @pytest.mark.parametrize("name", discreet.__all__)
 def test_every_public_name_exists_and_says_what_it_is(name):
     found = getattr(discreet, name)
+    assert name == "__version__" or discreet.__getattr__(name) is found, f"{name} is there only by chance"
     if inspect.isclass(found) or inspect.isroutine(found) or inspect.ismodule(found):
         assert inspect.getdoc(found), f"{name} has no docstring"
 
@@ -29,6 +45,11 @@ def test_all_names_are_listed_in_order_and_nothing_else_is_shown():
     assert dir(discreet) == sorted(discreet.__all__)
     with pytest.raises(AttributeError, match="no 'nonsense'"):
         discreet.nonsense  # noqa: B018
+
+
+@pytest.mark.parametrize("code", [VERB_FIRST, ROOM_FIRST], ids=["verb first", "room first"])
+def test_rooms_and_verbs_share_a_name_whichever_comes_first(code):
+    subprocess.run([sys.executable, "-c", code], check=True)
 
 
 def test_importing_discreet_loads_nothing_heavy():

@@ -55,6 +55,17 @@ if TYPE_CHECKING:
     from discreet.publish.dummies import AddDummies
     from discreet.publish.generalize import Generalize
     from discreet.publish.local import LocalRecode
+    from discreet.publish.mask.coding import Code
+    from discreet.publish.mask.ipso import Ipso
+    from discreet.publish.mask.microaggregate import Microaggregate
+    from discreet.publish.mask.multiply import Multiply
+    from discreet.publish.mask.noise import Noise
+    from discreet.publish.mask.pram import Pram
+    from discreet.publish.mask.resample import Resample
+    from discreet.publish.mask.rounding import Round
+    from discreet.publish.mask.shuffle import Shuffle
+    from discreet.publish.mask.swap import DataSwap, RankSwap
+    from discreet.publish.mask.uniques import SuppressUniques
     from discreet.publish.mondrian import Mondrian
     from discreet.publish.publish import publish
     from discreet.publish.riskmap import RiskMap
@@ -99,8 +110,18 @@ _HOMES = {
     "publish.dummies": ("AddDummies",),
     "publish.generalize": ("Generalize",),
     "publish.local": ("LocalRecode",),
+    "publish.mask.coding": ("Code",),
+    "publish.mask.ipso": ("Ipso",),
+    "publish.mask.microaggregate": ("Microaggregate",),
+    "publish.mask.multiply": ("Multiply",),
+    "publish.mask.noise": ("Noise",),
+    "publish.mask.pram": ("Pram",),
+    "publish.mask.resample": ("Resample",),
+    "publish.mask.rounding": ("Round",),
+    "publish.mask.shuffle": ("Shuffle",),
+    "publish.mask.swap": ("DataSwap", "RankSwap"),
+    "publish.mask.uniques": ("SuppressUniques",),
     "publish.mondrian": ("Mondrian",),
-    "publish.publish": ("publish",),
     "publish.riskmap": ("RiskMap",),
     "publish.safepub": ("SafePub",),
 }
@@ -109,8 +130,10 @@ _ROOMS = {
     "attack": "attack",  # the room is the verb, too
     "errors": "errors",
     "hierarchy": "core.hierarchy",
+    "publish": "publish",  # and so is this one
     "quality": "utility.quality",
     "samples": "samples",
+    "utility": "utility",
 }
 
 __all__ = [
@@ -123,9 +146,11 @@ __all__ = [
     "Bounds",
     "Card",
     "Claim",
+    "Code",
     "Column",
     "Concentrated",
     "Curator",
+    "DataSwap",
     "DeltaDisclosure",
     "DeltaPresence",
     "Description",
@@ -135,6 +160,7 @@ __all__ = [
     "EntropyLDiversity",
     "Evidence",
     "Generalize",
+    "Ipso",
     "JournalistRisk",
     "KAnonymity",
     "KMap",
@@ -144,27 +170,36 @@ __all__ = [
     "Marginals",
     "MarketerRisk",
     "Method",
+    "Microaggregate",
     "Model",
     "Mondrian",
+    "Multiply",
+    "Noise",
     "PSensitivity",
     "Picture",
     "PopulationUniqueness",
     "Postgres",
+    "Pram",
     "ProsecutorRisk",
     "Pure",
+    "RankSwap",
     "Receipt",
     "Recipe",
     "RecursiveLDiversity",
     "Release",
     "Renyi",
+    "Resample",
     "RiskMap",
     "Role",
+    "Round",
     "SafePub",
     "Secrecy",
+    "Shuffle",
     "Spark",
     "SquareRootCounter",
     "Statement",
     "SuppressCells",
+    "SuppressUniques",
     "TCloseness",
     "Table",
     "TreeCounter",

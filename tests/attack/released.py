@@ -1,5 +1,7 @@
 """Releases made by hand, for attacks: a known table, masked rows in another order, and the links between them."""
 
+from functools import cache
+
 import numpy as np
 import pyarrow as pa
 
@@ -8,6 +10,7 @@ import discreet as dc
 N = 400
 
 
+@cache
 def people(n=N, seed=1, nulls=False):
     """People with three correlated numbers, a date and a text."""
     rng = np.random.default_rng(seed)

@@ -1,7 +1,4 @@
-"""The verb: which attacks are run, what stops them, and how the room and the verb share a name."""
-
-import subprocess
-import sys
+"""The verb: which attacks are run, what stops them, and whom they are compared with."""
 
 import numpy as np
 import pytest
@@ -12,32 +9,9 @@ from tests.publish.test_publish_every import CARD, METHODS, people
 import discreet as dc
 from discreet.attack.attack import CATALOGUE, attack
 from discreet.attack.finding import Outcome
+from discreet.attack.linkability import Linkability
 from discreet.attack.uniqueness import Uniqueness
 from discreet.errors import BadInput, MissingPart, NotFound
-
-FIRST_VERB = """
-import discreet as dc
-table = dc.samples.tarragona5()
-release = dc.Release(table.payload(), dc.Statement(unit="a row"), dc.Recipe("by hand"))
-assert dc.attack(release, known=table, attacks=["uniqueness"]).findings
-from discreet.attack.finding import Finding
-import discreet.attack.uniqueness
-assert dc.attack(release, known=table, attacks=["uniqueness"]).findings
-assert discreet.attack.uniqueness.Uniqueness
-"""
-FIRST_ROOM = """
-from discreet.attack.finding import Finding
-import discreet.attack.uniqueness
-import discreet as dc
-table = dc.samples.tarragona5()
-release = dc.Release(table.payload(), dc.Statement(unit="a row"), dc.Recipe("by hand"))
-assert dc.attack(release, known=table, attacks=["uniqueness"]).findings
-"""
-
-
-def test_room_and_verb_share_a_name_whichever_comes_first():
-    for code in (FIRST_VERB, FIRST_ROOM):
-        subprocess.run([sys.executable, "-c", code], check=True)
 
 
 def test_attacks_can_be_chosen_by_name_or_made():
@@ -92,6 +66,19 @@ def test_links_that_do_not_fit_are_said():
     report = attack(by_hand(table.fetch()), table, np.arange(5), attacks=["uniqueness", "distance linkage"])
     assert [one.outcome for one in report.findings] == [Outcome.FAILED] * 2
     assert all("one whole number a released row" in one.meaning for one in report.findings)
+
+
+def test_a_control_reaches_the_attacks_that_use_one():
+    table, control = released.people(40), released.people(40, seed=9)
+    names = [one.name for one in CATALOGUE if hasattr(one, "control")]
+    own = Linkability(control=released.people(40, seed=5))
+    report = attack(by_hand(table.fetch()), table, attacks=[*names, own, "uniqueness"], control=control)
+    assert not report.not_applicable
+    assert {one.attack for one in report.findings if one.outcome is Outcome.BROKE} == {*names, "uniqueness"}
+    compared = [one for one in report.findings if "risk" in one.details]
+    assert len(compared) == len(names)  # all but membership, which is not a risk beside others, and one of our own
+    (alone,) = [one for one in names if one not in {each.attack for each in compared}]
+    assert "no control" in dict(attack(by_hand(table.fetch()), table, attacks=names).not_applicable)[alone]
 
 
 def test_progress_is_told():

@@ -24,7 +24,7 @@ def by_hand(people, rows, truth):
     return ties, found
 
 
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("grid", [2, 5, 1000])
 @pytest.mark.parametrize(("numbers", "texts"), [(1, 0), (3, 0), (2, 2), (0, 2), (8, 1)])
 def test_the_tree_finds_what_all_pairs_give_ties_included(seed, grid, numbers, texts):

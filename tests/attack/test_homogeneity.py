@@ -53,6 +53,29 @@ def test_what_everybody_has_is_no_disclosure():
         assert attack.run(release, table).outcome is Outcome.NOTHING
 
 
+def test_what_nearly_everybody_has_is_nearly_no_disclosure():
+    """Seven of eight earn nothing: to be sure of it adds an eighth, to be sure of the one who does seven eighths."""
+    release, table = wards([0] * 7 + [900], [1, 1, 1, 1, 2, 2, 2, 3])
+    for attack in (Homogeneity(), Similarity()):
+        found = attack.run(release, table)
+        assert found.figure == 1
+        assert found.baseline == pytest.approx((7 * 7 / 8 + 1 / 8) / 8)
+        assert found.outcome is Outcome.BROKE
+    usual = dc.read(table.fetch().slice(0, 7), table.card)
+    found = Homogeneity().run(release, usual)
+    assert (found.figure, found.baseline) == (1, 7 / 8)
+    release, table = wards(["ulcer", "gastritis", "flu", "ulcer"])
+    assert Similarity().run(release, table).baseline == pytest.approx(3 / 4 * 2 / 4)  # of two known, stomach
+
+
+def test_of_several_secrets_the_one_that_tells_most_counts():
+    rows = pa.table({"ward": [1, 1, 2, 2], "gain": [0, 0, 0, 0], "ill": ["flu", "flu", "cold", "ulcer"]})
+    table = released.known(rows, gain=dc.Role.SENSITIVE, ill=dc.Role.SENSITIVE)
+    found = Homogeneity().run(by_hand(rows), table)
+    assert found.details["column"] == "ill"
+    assert (found.figure, found.baseline) == (1 / 2, 1 / 4)
+
+
 def test_to_rule_out_one_value_is_enough_where_there_are_two():
     release, table = wards(["flu", "ulcer", "flu", "ulcer", "asthma"], [1, 1, 2, 2, 2])
     assert BackgroundKnowledge().run(release, table).victims == (0, 1)

@@ -12,6 +12,14 @@ from discreet.errors import Refused
 
 SECRET = ("ill", "yes")
 PEOPLE = 24
+CARD = dc.Card(
+    "people",
+    (
+        dc.Column("age", dc.Kind.INTEGER, dc.Role.QUASI, bounds=(18, 98)),
+        dc.Column("town", dc.Kind.TEXT, dc.Role.QUASI, categories=("a", "b")),
+        dc.Column("ill", dc.Kind.TEXT, dc.Role.SENSITIVE, categories=("yes", "no")),
+    ),
+)
 
 
 @pytest.fixture(scope="module")
@@ -79,15 +87,7 @@ def test_fresh_noise_averages_out(exact, known):
 
 
 def test_a_curator_withstands_both(rows, known, tmp_path):
-    card = dc.Card(
-        "people",
-        (
-            dc.Column("age", dc.Kind.INTEGER, dc.Role.QUASI, bounds=(18, 98)),
-            dc.Column("town", dc.Kind.TEXT, dc.Role.QUASI, categories=("a", "b")),
-            dc.Column("ill", dc.Kind.TEXT, dc.Role.SENSITIVE, categories=("yes", "no")),
-        ),
-    )
-    with dc.Curator.create(tmp_path / "door", {"people": (rows, card)}, dc.Pure(1)) as curator:
+    with dc.Curator.create(tmp_path / "door", {"people": (rows, CARD)}, dc.Pure(1)) as curator:
 
         def ask(condition):
             question = f"SELECT COUNT(*) AS n FROM people WHERE {condition}"
@@ -97,11 +97,43 @@ def test_a_curator_withstands_both(rows, known, tmp_path):
         spent = curator.left("people").table
         once = differencing(ask, known, SECRET, people=PEOPLE)
         assert curator.left("people").table == spent
-    for found in (often, once):  # ten answers are too few to be surely better than guessing, whatever the noise
+    for found in (often, once):  # the budget's doing: ten answers are too few, whatever noise is in them
         assert found.outcome is Outcome.NOTHING
         assert found.details["refused"] == PEOPLE + 1 - 10
-    assert often.details["spread of repeats"] == 0.0
+    assert often.details["spread of repeats"] == 0.0  # and the memory's: what was answered is answered again
     assert often.figure == once.figure
+
+
+def all_told(ill, well, epsilon):
+    """The probability that differencing counts with noise tells rightly of so many ill and so many well people.
+
+    Everybody's count has one draw of noise in it, a person's own another: whoever is ill is told so if the second is at
+    most the first, and whoever is well is told so if it is not less.
+    """
+    ratio = np.exp(-epsilon)
+    steps = np.arange(-int(40 / epsilon) - 2, int(40 / epsilon) + 3)
+    law = (1 - ratio) / (1 + ratio) * ratio ** np.abs(steps)
+    at_most = np.cumsum(law)
+    return float(np.sum(law * at_most**ill * (1 - at_most + law) ** well))
+
+
+def test_noise_alone_withstands_differencing(rows, known, tmp_path):
+    """However much budget there is: at a small epsilon not all are told, at a large one they are, save once in 1e9."""
+    many, few = 36, 10
+    ill = sum(one == "yes" for one in rows["ill"].to_pylist()[:many])
+    assert all_told(ill, many - ill, 0.1) < 1e-9
+    assert 1 - all_told(few, few, 30.0) < 1e-9  # next to no noise would be noticed
+    with dc.Curator.create(tmp_path / "door", {"people": (rows, CARD)}, dc.Pure(1000)) as curator:
+
+        def asking(epsilon):
+            question = "SELECT COUNT(*) AS n FROM people WHERE "
+            return lambda condition: curator.ask(question + condition, epsilon=epsilon).table["n"][0].as_py()
+
+        protected = differencing(asking("0.1"), known, SECRET, people=many)
+        bare = differencing(asking("30"), known, SECRET, people=few)
+    assert protected.details["refused"] == bare.details["refused"] == 0
+    assert protected.figure < 1.0
+    assert bare.figure == 1.0
 
 
 def test_nobody_alone_cannot_be_attacked(exact):

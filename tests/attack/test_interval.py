@@ -30,12 +30,27 @@ def test_by_rank_half_of_the_width_is_to_each_side():
         assert found.figure == pytest.approx((40 + 160 * expected) / 200)
 
 
+def test_by_rank_equal_values_do_not_widen_the_interval():
+    shown = np.repeat(np.arange(10.0), 20)  # a tenth of the rows each: up to 10 % there is nobody else in reach
+    inner = (shown > 0) & (shown < 9)
+    for per_cent, reached in ((1, 0), (10, 0), (11, 1), (30, 1), (31, 2)):
+        for off in (0, 1, 2):
+            found = run(IntervalDisclosure(Width.RANK, widths=(per_cent,)), np.where(inner, shown + off, shown), shown)
+            hits = (off <= reached) & (shown[inner] + off <= 9)
+            assert found.figure == pytest.approx((40 + hits.sum()) / 200)
+
+
+def test_by_rank_one_value_for_all_tells_only_those_who_have_it():
+    true = np.arange(100.0)
+    assert run(IntervalDisclosure(Width.RANK), true, np.full(100, 50.0)).figure == pytest.approx(0.01)
+
+
 def test_guessing_is_to_look_around_somebody_else():
     rng = np.random.default_rng(1)
-    true, shown = rng.normal(size=30), rng.normal(size=30)
+    true, shown = rng.normal(size=10), rng.normal(size=10)
     for width in Width:
         attack = IntervalDisclosure(width, widths=(20,))
-        everyone = [run(attack, np.roll(true, turn), shown).figure for turn in range(30)]
+        everyone = [run(attack, np.roll(true, turn), shown).figure for turn in range(10)]
         assert run(attack, true, shown).baseline == pytest.approx(np.mean(everyone))
 
 

@@ -48,10 +48,23 @@ def test_the_true_value_is_always_within_reach(p, seed):
 def test_the_own_group_is_always_beside_the_value(k):
     before = released.people(200).fetch()
     after = averaged(before, NUMBERS, k)
-    for name in ("income", "height"):  # ages are equal across groups
-        true, shown = before[name].to_numpy(), after[name].to_numpy()
+    for name in NUMBERS:
+        true, shown = before[name].to_numpy().astype(float), after[name].to_numpy()
         low, high = beside(true, shown)
-        assert np.all((low == shown) | (high == shown))
+        assert np.all((low <= shown) & (shown <= high))
+
+
+def test_of_equal_values_any_group_may_be_the_own():
+    """One 3 is with 1 and 2, three are by themselves, one is with 4 and 5; 2 is nobody's but the first group's."""
+    true = np.array([1.0, 2, 3, 3, 3, 3, 3, 4, 5])
+    shown = np.repeat([2.0, 3, 4], 3)
+    low, high = beside(true, shown)
+    assert np.all((low <= shown) & (shown <= high))
+    assert (low[2], high[2]) == (2.0, 4.0)
+    low, high = beside(np.array([2.5, 1.0, 9.0, np.nan]), shown)
+    assert low[:3].tolist() == [2, 2, 4]
+    assert high[:3].tolist() == [3, 2, 4]
+    assert np.isnan([low[3], high[3]]).all()
 
 
 def test_limits_are_limits_and_null_is_null():

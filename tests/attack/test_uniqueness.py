@@ -5,6 +5,7 @@ from tests.attack import released
 from tests.attack.cases import by_hand
 
 from discreet.attack.finding import Outcome
+from discreet.attack.report import Report
 from discreet.attack.suda import SpecialUniques, minimal_uniques, scores
 from discreet.attack.uniqueness import PopulationUniques, QuasiMatching, Uniqueness
 from discreet.models.estimators import dankar
@@ -29,6 +30,12 @@ def test_the_share_of_a_population_is_the_estimators():
     assert found.figure == pytest.approx(dankar(sizes, 3000) / 3000)
     assert found.interval[0] <= found.figure <= found.interval[1]
     assert found.details["alone among the rows"] == sizes[1]
+    assert found.interval == (min(found.details["estimates"].values()), max(found.details["estimates"].values()))
+    assert "not 95 %: " in str(found)
+    assert "not 95 %: " in str(Report("r", "people", (found,)))
+    assert found.to_dict()["interval_is"] == found.interval_is
+    alone = Uniqueness().run(by_hand(table.fetch()), table)
+    assert alone.interval_is == "95 %"
 
 
 def test_a_population_is_no_smaller_than_its_sample():

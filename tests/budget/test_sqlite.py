@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import shutil
 import signal
@@ -166,15 +167,16 @@ def test_a_ledger_killed_with_its_log_unwritten_opens_with_every_line(path: Path
 
 def test_a_ledger_is_made_as_a_whole_or_not_at_all(tmp_path: Path) -> None:
     with nursery() as workers:
-        for n in range(30):
+        for n in itertools.count():
             folder = tmp_path / str(n)
             folder.mkdir()
             child = workers.start(do="create", where=str(folder))
             time.sleep(n / 1000)  # the instant of the kill; nothing is awaited
             os.kill(child, signal.SIGKILL)
             workers.wait(child)
-    made = list(tmp_path.rglob("*.ledger"))
-    assert made
+            made = list(tmp_path.rglob("*.ledger"))
+            if n >= 30 and made:  # on a machine that has much to do, later kills are needed to see one made
+                break
     for path in made:
         if not path.name.startswith("."):
             with open_sqlite(path) as ledger:

@@ -17,6 +17,7 @@ def made(tmp_path_factory):
     """A table, two masked releases of it, and the links of the first beside it."""
     folder = tmp_path_factory.mktemp("made")
     pyarrow.csv.write_csv(rows(60), folder / "people.csv")
+    pyarrow.csv.write_csv(rows(40, seed=2), folder / "others.csv")
     (folder / "people.toml").write_text(dc.dump_cards([CARD]))
     table = dc.read(folder / "people.csv", folder / "people.toml")
     dc.publish(table, Noise(0.3, ("age", "weight")), to=folder / "r1", keep=folder / "r1.links.parquet")
@@ -78,8 +79,19 @@ def test_what_is_passed_on_names_no_victims(run, made):
 
 
 def test_a_population_can_be_told(run):
-    found = json.loads(run("r2", *KNOWN, "--only", "population uniqueness", "--population", "5000", "--json"))
+    only = ("--only", "population uniqueness", "--population", "5000")
+    found = json.loads(run("r2", *KNOWN, *only, "--json"))
     assert found["findings"][0]["attack"] == "population uniqueness"
+    assert "not 95 %" in " ".join(run("r2", *KNOWN, *only).split())
+
+
+def test_people_who_are_not_in_it_can_be_told(run):
+    only = ("--only", "inference", "--only", "membership by the closest record")
+    found = json.loads(run("r2", *KNOWN, "--control", "others.csv", *only, "--json"))
+    assert not found["not_applicable"]
+    by_name = {one["attack"]: one for one in found["findings"]}
+    assert {"risk", "control"} <= set(by_name["inference"]["details"])
+    assert "no file" in run("r2", *KNOWN, "--control", "none.csv", code=1)
 
 
 def test_what_is_missing_or_wrong_is_said(run):

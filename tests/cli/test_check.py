@@ -89,6 +89,7 @@ def test_what_is_missing_or_misspelt_is_said(run, command):
 def test_a_population_beside_the_table(run, tmp_path):
     (tmp_path / "town.csv").write_text(CSV + "130**,<30,\n" * 3)
     run("--model", "k-map=3 in town.csv")
+    run("--model", "k-map=3 in town.csv", "--model", "presence=0..1 in ./town.csv")
     assert "k-map" in run("--model", "k-map=3", code=1)
 
 

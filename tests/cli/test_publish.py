@@ -106,7 +106,14 @@ def test_advice_publishes_nothing(command, inpatient, tmp_path):
     ("words", "said"),
     [
         ({"method": "magic"}, "no method"),
+        ({"method": "generalise"}, "did you mean 'generalize'"),
         ({"quality": "good"}, "no quality"),
+        ({"quality": "granularty"}, "did you mean 'granularity'"),
+        ({"model": ["l=3 on conditoin"]}, "did you mean 'condition'"),
+        ({"model": ["entropie l=3"]}, "did you mean 'entropy l'"),
+        ({"level": ["age=9"]}, "--level age=0..3"),
+        ({"level": ["agee=1"]}, "did you mean 'age'"),
+        ({"given": ["."]}, "is no release"),
         ({"level": ["age"]}, "names no levels"),
         ({"suppress": "200%"}, "all rows"),
         ({"method": "mondrian", "suppress": "5%"}, "means nothing to --method mondrian"),
@@ -140,3 +147,38 @@ def test_a_project_of_arx_becomes_a_card_and_a_command(command, tmp_path):
     said = json.loads(command("card", "from-arx", "clinic.deid", "--json"))
     assert said["models"][0] == "k=5"
     assert "[tables.clinic" in command("card", "from-arx", "clinic.deid")
+
+
+def test_what_is_wrong_is_said_before_what_is_out(six, capsys):
+    Path("full").mkdir()
+    Path("full", "file").touch()
+    right = {"model": ["k=2"], "output": Path("second")}
+    capsys.readouterr()
+    for wrong in ({"level": ["age=9"]}, {"output": Path("full")}, {"method": "magic"}, {"given": ["nowhere"]}):
+        with pytest.raises(BadInput):
+            publish("six.parquet", "six.toml", **(right | wrong))
+    assert "Earlier releases" not in capsys.readouterr().err
+
+
+def test_releases_are_called_by_their_folders(command, six):
+    by_weight = ("--model", "k=2", "--level", "age=1", "--level", "weight=0", "-o", "by_weight", "--given", "by_age")
+    assert "Together with “by_age”" in command("publish", "six.parquet", "--card", "six.toml", *by_weight, code=3)
+
+
+def test_fixed_levels_are_named_as_these(command, six):
+    fixed = ("--model", "k=2", "--level", "age=0", "--level", "weight=0", "-o", "fixed")
+    assert "At these levels the table is not 2-anonymous" in command(
+        "publish", "six.parquet", "--card", "six.toml", *fixed, code=3
+    )
+
+
+def test_stopped_means_nothing_was_written(command, inpatient, tmp_path, monkeypatch):
+    def stop(*args, **options):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("discreet.publish.generalize.Generalize.recode", stop)
+    said = command("publish", *inpatient, "--model", "k=4", "-o", "release", code=130)
+    assert said.strip() == "Stopped. Nothing was written."
+    assert not (tmp_path / "release").exists()
+    monkeypatch.setattr("discreet.models.check.check", stop)
+    assert command("check", *inpatient, code=130).strip() == "Stopped."

@@ -22,6 +22,8 @@ def test_a_file_is_masked_and_the_links_lie_beside(command, people, tmp_path):
     assert "makes no privacy promise" in said
     assert "it must never leave" in said
     assert pq.read_table(tmp_path / "r1.links.parquet").num_rows == 400
+    for mine in ("r1.links.parquet", "r1.compared.html"):
+        assert (tmp_path / mine).stat().st_mode & 0o777 == 0o600
     release = dc.Release.load(tmp_path / "r1")
     assert release.recipe.method == "rank-swap"
     assert release.recipe.parameters["p"] == 5

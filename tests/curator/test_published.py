@@ -45,7 +45,10 @@ def test_a_second_release_is_noticed_wherever_it_goes(six, capsys):
 def test_a_release_that_is_gone_may_still_be_out(six, capsys):
     Register.beside("six.toml").add(now("age6", "elsewhere.csv", Path("lost"), "publish", 6))
     publish(**six, output=Path("first"))
-    assert "no longer there" in warned(capsys)
+    said = warned(capsys)
+    assert "no longer there" in said
+    assert "find it, or ask who has it" in said
+    assert "--given" not in said
 
 
 def test_masked_ones_are_to_be_attacked(six, capsys):

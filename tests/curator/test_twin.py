@@ -153,7 +153,7 @@ unit_rows = st.lists(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(st.lists(unit_rows, min_size=1, max_size=5), st.randoms(use_true_random=False))
 def test_adding_a_unit_changes_no_other_and_the_order_of_rows_does_not_matter(units, order):
     rows = [(who, "n", city, age, x, x, None) for who, mine in enumerate(units) for city, age, x in mine]
@@ -170,7 +170,7 @@ few_values = st.lists(
 )
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(few_values, st.integers(1, 4), st.sampled_from([1, 2, 7, 2**60]))
 def test_the_fast_way_keeps_the_rows_that_come_first(rows, most, kinds):
     """Also where rows are the same, and where many hashes collide: here there are only so many kinds of them."""

@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 from discreet.core.card import Card, Column, Role
 from discreet.core.kind import Kind
 from discreet.engines.read import read
-from discreet.models.check import check
+from discreet.models.check import cells, check
 from discreet.models.crowd import KAnonymity
 from discreet.models.diversity import LDiversity
+from discreet.models.picture import by_size
 from discreet.samples import got, inpatient
 
 COARSE = {"zip": 2, "age": 1, "nationality": 1}
@@ -79,7 +80,10 @@ def test_a_table_without_rows_exposes_nobody():
 
 def test_the_picture_counts_rows_by_the_size_of_their_class():
     drawn = check(got(), KAnonymity(2)).picture()
-    assert "1: 7; 2: 2; 3 to 4: 0" in drawn.svg
+    assert "1: 7; 2: 2" in drawn.svg
+    assert "3 to 4" not in drawn.svg
+    assert "1: 0; 2: 0; 3 to 4: 4" in by_size("x", {4: 1}, "").svg
+    assert "500 to 999: 0; 1,000 or more: 2,000" in by_size("x", {2_000: 1}, "").svg
     assert "9 rows in 8 classes on age; 7 alone." in drawn.caption
 
 
@@ -95,3 +99,9 @@ def _false():
     from sqlglot import exp
 
     return exp.false()
+
+
+def test_a_table_in_which_somebody_is_alone_is_not_called_anonymous():
+    first = next(iter(check(got())))
+    assert first.claim.text == "1-anonymous"
+    assert cells(first)[1] == "none (k = 1)"

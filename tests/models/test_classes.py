@@ -106,11 +106,18 @@ def test_the_order_of_values_is_the_declared_one():
     assert domain_of(Column("x", Kind.TEXT), values).to_pylist() == ["high", "low", "mid", "new", None]
 
 
-def test_a_person_with_several_rows_is_refused():
-    card = Card("visits", (Column("who", Kind.INTEGER), Column("age", Kind.INTEGER, Role.QUASI)), unit="who")
+@pytest.mark.parametrize("said", [None, 1, 2])
+def test_a_person_with_several_rows_is_refused(said):
+    """Whatever the card says: rows are counted."""
+    columns = (Column("who", Kind.INTEGER), Column("age", Kind.INTEGER, Role.QUASI))
+    card = Card("visits", columns, unit="who", rows_per_unit=said)
     visits = read(pa.table({"who": [1, 1, 2], "age": [3, 3, 4]}), card)
     with pytest.raises(BadInput, match="3 rows of 2 whos"):
         classes_of(visits)
+    once = read(pa.table({"who": [1, 2], "age": [3, 4]}), card)
+    assert classes_of(once).sizes.tolist() == [1, 1]
+    with pytest.raises(BadInput, match="visits has 3 rows of 2 whos"):
+        KMap(1, visits).check(once)
     with pytest.raises(NotFound, match="no quasi-identifier"):
         classes_of(read(pa.table({"who": [1]}), Card("x", (Column("who", Kind.INTEGER),))))
 

@@ -103,7 +103,7 @@ class TestContract:
         assert math.isnan(verdict.figure)
         assert verdict.to_dict()["figure"] is None
 
-    @settings(max_examples=40, deadline=None)
+    @settings(max_examples=20, deadline=None)
     @given(rows=ROWS, data=st.data())
     def test_it_breaks_nothing_exactly_if_it_holds(self, model, rows, data):
         classes = drawn(data, rows)
@@ -117,7 +117,7 @@ class TestContract:
         left = classes.keeping(settled(classes, [model]))
         assert model.verdict(left).holds
 
-    @settings(max_examples=60, deadline=None)
+    @settings(max_examples=30, deadline=None)
     @given(rows=ROWS, data=st.data())
     def test_if_it_is_monotone_merging_classes_never_breaks_it(self, model, rows, data):
         if not model.monotone:
@@ -153,6 +153,8 @@ def test_a_claim_that_was_tampered_with_is_no_model():
 def test_only_models_are_joined_and_only_one_population_is_meant():
     with pytest.raises(BadInput, match="Only privacy models"):
         KAnonymity(2) & 3
+    with pytest.raises(BadInput, match="no model in this"):
+        All([])
     joined = KMap(2, PEOPLE) & JournalistRisk("0.5", PEOPLE.where(_true()))
     with pytest.raises(BadInput, match="different populations"):
         _ = joined.reference

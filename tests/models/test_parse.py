@@ -9,7 +9,8 @@ from discreet.models.closeness import TCloseness
 from discreet.models.crowd import KAnonymity, KMap
 from discreet.models.diversity import AlphaK, EntropyLDiversity, LDiversity, PSensitivity, RecursiveLDiversity
 from discreet.models.likeness import BetaLikeness, DeltaDisclosure
-from discreet.models.parse import FORMS, parse
+from discreet.models.model import population_of
+from discreet.models.parse import FORMS, parse, parse_all
 from discreet.models.presence import DeltaPresence
 from discreet.models.risk import AverageRisk, JournalistRisk, MarketerRisk, ProsecutorRisk
 from discreet.models.uniqueness import PopulationUniqueness
@@ -102,3 +103,20 @@ def test_columns_and_files_that_are_not_there():
         parse("k-map=3 in nowhere.csv", CARD)
     with pytest.raises(BadInput, match="declares no sensitive column"):
         parse("l=3", Card("x", CARD.columns[:1]))
+
+
+def test_a_population_that_several_models_name_is_one(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "town.csv").write_text("age\n30\n40\n")
+    found = parse_all(["k-map=3 in town.csv", "k=2", f"presence=0..0.7 in {tmp_path}/town.csv"], CARD)
+    assert found[0].reference is found[2].reference is population_of(found)
+
+
+@pytest.mark.parametrize(("text", "unit"), [("age\n30\n", None), ("age,who,other\n30,a,1\n", "who")])
+def test_a_population_keeps_the_unit_if_it_has_it(text, unit, tmp_path, monkeypatch):
+    """Then people are counted, and not rows."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "town.csv").write_text(text)
+    card = Card("people", (Column("who", Kind.TEXT), *CARD.columns), unit="who", rows_per_unit=3, groups_per_unit=2)
+    found = parse("k-map=1 in town.csv", card).reference.card
+    assert (found.unit, found.rows_per_unit) == (unit, None)

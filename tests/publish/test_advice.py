@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from itertools import combinations
 
 import pyarrow as pa
@@ -12,6 +13,7 @@ from discreet.core.card import Card, Column, Role
 from discreet.core.hierarchy.intervals import Intervals
 from discreet.core.kind import Kind
 from discreet.engines.read import read
+from discreet.errors import BadInput
 from discreet.models.crowd import KAnonymity
 from discreet.publish.advice import Advice, Cost, advise
 
@@ -36,6 +38,17 @@ def table():
     return read(pa.table(dict(zip(names, map(list, zip(*ROWS, strict=True)), strict=True))), CARD)
 
 
+def test_of_an_empty_table_that_is_said(table):
+    assert "no rows" in str(advise(read(table.fetch().slice(0, 0), CARD)))
+
+
+def test_what_cannot_be_asked_is_an_error_and_no_cost():
+    twice = [name for name, *_ in ROWS[:3]] * 2
+    rows = {"id": twice, "age": [20] * 6, "sex": ["f"] * 6, "floor": [1] * 6, "disease": ["flu"] * 6}
+    with pytest.raises(BadInput, match="6 rows of 3 ids"):
+        advise(read(pa.table(rows), CARD))
+
+
 def told(*places):
     """Distinction, separation and uniques, pair by pair."""
     values = [tuple(row[place] for place in places) for row in ROWS]
@@ -54,7 +67,8 @@ def test_columns_and_pairs_are_ranked_by_whom_they_tell_apart(table):
     assert [one.columns for one in found.alone] == [("age",), ("floor",), ("sex",), ("disease",)]
     assert [one.separation for one in found.pairs] == sorted((one.separation for one in found.pairs), reverse=True)
     assert found.undeclared == ("floor",)  # tells more apart than sex, which is declared
-    assert "Could an outsider know floor?" in str(found)
+    assert "Could an outsider know floor? Then declare it a quasi-identifier" in str(found)
+    assert "that is 5-anonymous loses" in str(found)
 
 
 def test_costs_grow_with_the_quasi_identifiers(table):
@@ -73,10 +87,18 @@ def test_a_table_that_cannot_be_saved_is_called_so(table):
     assert "discreet ask" in str(found)
     never = advise(table, [KAnonymity(61)])
     assert never.costs[-1].loss is None
-    assert "No recoding" in str(never)
+    assert "No recoding makes the table 61-anonymous" in str(never)
 
 
 def test_how_many_could_be_kept_is_said():
     costs = (Cost(("a",), 0.0, 0.2, 0.0), Cost(("a", "b"), 0.5, 0.9, 0.0))
     assert "Up to 1 of them can be kept: a." in str(Advice(10, (), (), costs))
     assert "No quasi-identifier is declared" in str(Advice(10, (), (), ()))
+
+
+def test_a_column_that_tells_everybody_apart_is_in_no_pair(table):
+    columns = tuple(replace(c, role=Role.OTHER) if c.name == "id" else c for c in CARD.columns)
+    found = advise(replace(table, card=replace(CARD, columns=columns, unit=None, rows_per_unit=None)))
+    assert found.alone[0].columns == ("id",)
+    assert found.pairs
+    assert all("id" not in one.columns for one in found.pairs)

@@ -9,6 +9,7 @@ import pytest
 from discreet.core.card import Role
 from discreet.core.kind import Kind
 from discreet.errors import DataError, NotFound
+from discreet.models.closeness import TCloseness
 from discreet.models.parse import parse
 from discreet.publish.arx import from_arx
 
@@ -69,6 +70,21 @@ def test_a_project_becomes_a_card_and_settings(tmp_path):
     assert found.left_out == ("(0.1,0.9)-presence",)
     claims = [parse(text, found.card).claim.name for text in found.models]
     assert len(claims) == 5
+
+
+@pytest.mark.parametrize("distance", ["equal", "ordered", "hierarchical"])
+def test_the_distance_of_closeness_is_kept(tmp_path, distance):
+    text = CONFIG.replace("with equal ground", f"with {distance} ground")
+    found = from_arx(project(tmp_path, **{"input/config.xml": text}))
+    assert parse(found.models[-1], found.card) == TCloseness("0.2", "disease", distance)
+
+
+def test_closeness_by_a_distance_that_is_not_known_is_left_out(tmp_path):
+    for words in ("with other ground-distance ", "", "with equal ground-distance, nearly "):
+        text = CONFIG.replace("with equal ground-distance ", words)
+        found = from_arx(project(tmp_path, **{"input/config.xml": text}))
+        assert len(found.models) == 4
+        assert f"0.2-closeness {words}for attribute 'disease'" in found.left_out
 
 
 def test_a_project_without_settings_is_a_card_only(tmp_path):

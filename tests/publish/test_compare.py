@@ -112,8 +112,31 @@ def test_the_page_opens_offline_runs_nothing_and_escapes(tmp_path):
 
 def test_labels_do_not_lie_on_each_other():
     shown = made(*((f"method {i}", 0.5, 0.5) for i in range(10)), (ORIGINAL, 1, 0))
-    tops = re.findall(r'<text x="[0-9.]+" y="([0-9.]+)">method', shown.picture.svg)
-    assert len(tops) == len(set(tops)) == 10
+    places = re.findall(r'<text x="([0-9.]+)" y="([0-9.]+)">method', shown.picture.svg)
+    assert len(places) == len(set(places)) == 10
+
+
+def test_labels_do_not_lie_on_dots():
+    shown = made(*((f"rank-swap p={i}", 0.1 * i, 0.0) for i in range(1, 7)), (ORIGINAL, 1, 0)).picture.svg
+    dots = [(float(x), float(y)) for x, y in re.findall(r'cx="([0-9.]+)" cy="([0-9.]+)"', shown)]
+    labels = re.findall(r'<text x="([0-9.]+)" y="([0-9.]+)">(rank-swap p=.|original)<', shown)
+    assert len(labels) == len(dots) == 7
+    for left, base, text in labels:
+        for x, y in dots:
+            across = float(left) - 4 < x < float(left) + 6.6 * len(text) + 4
+            assert not (across and float(base) - 12 < y < float(base) + 4)
+
+
+def test_a_measure_that_sees_nothing_names_no_winner():
+    blind = made(("a", 0.5, 0.0), ("c", 0.15, 1e-17), (ORIGINAL, 1, 0))
+    assert "pil cannot see what these methods did: use --loss il1" in blind.recommend
+    assert "comes out first" not in blind.recommend
+    assert [p.method for p in blind.frontier] == [ORIGINAL]
+    assert "? a" in str(blind)
+    some = made(("a", 0.5, 0.0), ("c", 0.15, 0.3), (ORIGINAL, 1, 0))
+    assert some.recommend.startswith("pil cannot see what “a” did")
+    assert "“c” comes out first" in some.recommend
+    assert some.to_dict()["unseen"] == ["a"]
 
 
 def test_a_method_that_cannot_be_measured_is_listed_with_the_reason(found):

@@ -144,7 +144,7 @@ def test_closeness_takes_as_many_as_it_takes():
 
 
 def test_too_many():
-    with pytest.raises(NoPromise, match="More than 1 dummies for each row"):
+    with pytest.raises(NoPromise, match="More than 1 dummy for each row"):
         AddDummies().recode(read(people(0, 40), CARD), [KAnonymity(9)])
 
 

@@ -5,9 +5,12 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from tests.publish import exhaustive as slow
 
+from discreet.core.card import Card, Column, Role
+from discreet.core.kind import Kind
 from discreet.core.statement import Claim
 from discreet.engines.read import read
 from discreet.errors import BadInput, NoPromise, NotFound
@@ -294,3 +297,11 @@ def test_a_recoding_tells_how_it_was_made():
     assert found.dropped.to_pylist() == [{"q0": "blue"}]
     assert found.quality["loss of q0"] == pytest.approx(0.1)
     assert all(0 <= share <= 1 for share, _ in said)
+
+
+@pytest.mark.parametrize("model", [LDiversity(2, "city"), TCloseness("0.1", "city") & KAnonymity(2)])
+def test_a_model_of_a_quasi_identifier_is_refused_before_the_search(model):
+    card = Card("t", (Column("city", Kind.TEXT, Role.QUASI), Column("sex", Kind.TEXT, Role.QUASI)))
+    table = read(pa.table({"city": list("abab"), "sex": list("ffff")}), card)
+    with pytest.raises(BadInput, match="'city', a quasi-identifier"):
+        Generalize().recode(table, [model])

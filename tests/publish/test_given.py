@@ -168,3 +168,30 @@ def test_what_was_kept_must_fit_the_release(six, tmp_path):
     pq.write_table(first.payload, tmp_path / "rows.parquet")
     with pytest.raises(DataError, match="no column 'age_new'"):
         publish(six, levels, KAnonymity(1), given=[(first, tmp_path / "rows.parquet")])
+
+
+@pytest.mark.parametrize("kept", [True, False])
+def test_a_release_with_other_quasi_identifiers_is_not_taken(six, tmp_path, kept):
+    """What it tells by a column that is none now would not be counted: the figure would be false."""
+    key = tmp_path / "key.parquet"
+    first = publish(six, Fixed(replace(by_hand().found, suppressed=2)), KAnonymity(1), keep=key)
+    earlier = (first, key) if kept else first
+    roles = {"age": dc.Role.IDENTIFIER}
+    columns = [replace(column, role=roles.get(column.name, column.role)) for column in six.card.columns]
+    fewer = read(six.fetch(), replace(six.card, columns=tuple(columns)))
+    with pytest.raises(BadInput, match="published with 'age' as a quasi-identifier, which it is not now"):
+        publish(fewer, at_levels({"weight": 0}), KAnonymity(1), given=[earlier])
+    roles = {"disease": dc.Role.QUASI}
+    columns = [replace(column, role=roles.get(column.name, column.role)) for column in six.card.columns]
+    more = read(six.fetch(), replace(six.card, columns=tuple(columns)))
+    with pytest.raises(BadInput, match="'disease' is a quasi-identifier now, and was none"):
+        publish(more, at_levels({"age": 0, "weight": 0, "disease": 0}), KAnonymity(1), given=[earlier])
+
+
+def test_a_key_with_columns_of_another_release_is_not_taken(six, tmp_path):
+    key = tmp_path / "key.parquet"
+    method = Fixed(replace(by_hand().found, suppressed=2))
+    first = publish(six, method, KAnonymity(1), keep=key)
+    pq.write_table(pq.read_table(key).append_column("zip_new", pa.array(["*"] * 6)), tmp_path / "wide.parquet")
+    with pytest.raises(DataError, match="has a column 'zip_new'"):
+        publish(six, method, KAnonymity(1), given=[(first, tmp_path / "wide.parquet")])

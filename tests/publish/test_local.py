@@ -18,9 +18,11 @@ from discreet.errors import BadInput, NoPromise
 from discreet.models.closeness import TCloseness
 from discreet.models.crowd import KAnonymity, KMap
 from discreet.models.diversity import EntropyLDiversity, LDiversity
-from discreet.models.risk import AverageRisk
+from discreet.models.risk import AverageRisk, MarketerRisk
+from discreet.publish import mapped
 from discreet.publish.local import LocalRecode
 from discreet.publish.publish import publish
+from discreet.publish.tuples import tuples_of
 from discreet.samples import inpatient
 from discreet.utility.quality import Granularity, Precision
 
@@ -304,3 +306,19 @@ def test_a_population_has_no_labels():
 def test_a_quasi_identifier_is_no_secret():
     with pytest.raises(BadInput, match="quasi-identifier"):
         LocalRecode().recode(small([1, 2]), [LDiversity(2, "age")])
+
+
+@pytest.mark.parametrize("rows", ["abcd", "aabc", "abcdef"])
+@pytest.mark.parametrize("share", [0, "1/2", "9/10"])
+def test_what_all_rows_as_one_class_satisfy_is_found(rows, share):
+    """Also where suppressing leads nowhere."""
+    table = read(pa.table({"z": list(rows)}), Card("t", (Column("z", Kind.TEXT, Role.QUASI),)))
+    found = LocalRecode(share, effort=2).recode(table, [MarketerRisk("0.3")])
+    assert found.suppressed <= Fraction(share) * len(rows)
+
+
+def test_a_refusal_says_that_one_class_does_not_help_only_if_so():
+    table = read(pa.table({"z": list("aabb")}), Card("t", (Column("z", Kind.TEXT, Role.QUASI),)))
+    tuples = tuples_of(table)
+    assert "not even all rows" in str(mapped.refusal(tuples, [KAnonymity(5)]))
+    assert "No classes were found" in str(mapped.refusal(tuples, [KAnonymity(4)]))

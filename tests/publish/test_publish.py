@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from decimal import Decimal
 
 import pyarrow as pa
@@ -176,23 +177,25 @@ def test_columns_may_be_called_anything_and_hold_anything(method, tmp_path):
     quasi = [dc.Column(name, kind, dc.Role.QUASI) for name, kind in zip(names, kinds, strict=True)]
     card = dc.Card("odd", (*quasi, dc.Column("discreet_kept", dc.Kind.TEXT, dc.Role.SENSITIVE)))
     odd = read(pa.table(columns | {"discreet_kept": ["u", "v", "u", "v"]}), card)
-    key = tmp_path / "key.parquet"
+    key = None if isinstance(method, Generalize | AddDummies) else tmp_path / "key.parquet"
     publish(odd, method, [KAnonymity(2), LDiversity(2, "discreet_kept")], to=tmp_path / "r", csv=True, keep=key)
     loaded = dc.Release.load(tmp_path / "r")
     assert loaded.payload.column_names == [*names, "discreet_kept"]
     assert min(Counter(str([row[name] for name in names]) for row in loaded.payload.to_pylist()).values()) >= 2
-    earlier = (loaded, key) if key.exists() else loaded
+    earlier = (loaded, key) if key else loaded
     publish(odd, Generalize(levels=dict.fromkeys(names, 1)), KAnonymity(1), given=[earlier])
 
 
-@pytest.mark.parametrize("method", [Generalize(), Mondrian()], ids=lambda m: type(m).__name__)
-def test_an_interrupted_run_leaves_nothing(table, tmp_path, method):
+@pytest.mark.parametrize(
+    ("method", "key"), [(Generalize(), None), (Mondrian(), "key.parquet")], ids=lambda of: type(of).__name__
+)
+def test_an_interrupted_run_leaves_nothing(table, tmp_path, method, key):
     def stop(share, what):
         if what == "checking":
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        publish(table, method, KAnonymity(2), to=tmp_path / "r", keep=tmp_path / "key.parquet", progress=stop)
+        publish(table, method, KAnonymity(2), to=tmp_path / "r", keep=key and tmp_path / key, progress=stop)
     assert not any(tmp_path.iterdir())
 
 
@@ -251,3 +254,35 @@ def test_the_inpatients_of_the_text():
         found.setdefault((row["zip"], row["age"]), set()).add(row["condition"])
     assert len(found) == 3
     assert all(len(conditions) == 3 for conditions in found.values())
+
+
+def test_what_is_kept_is_never_put_with_the_release(table, tmp_path):
+    method = Recoder(None)  # it would fail
+    for keep in ("r", "r/key.parquet"):
+        with pytest.raises(BadInput, match="must never leave"):
+            publish(table, method, KAnonymity(2), to=tmp_path / "r", keep=tmp_path / keep)
+
+
+def test_what_is_kept_is_for_its_owner_alone(table, tmp_path):
+    (tmp_path / ".discreet-key.parquet").write_text("left by a process that was stopped")
+    publish(table, Mondrian(), KAnonymity(2), keep=tmp_path / "key.parquet")
+    assert (tmp_path / "key.parquet").stat().st_mode & 0o777 == 0o600
+    assert [path.name for path in tmp_path.iterdir()] == ["key.parquet"]
+
+
+def test_where_there_is_nothing_to_keep_that_is_said(table, tmp_path):
+    with pytest.raises(BadInput, match="Generalize leaves nothing to keep"):
+        publish(table, Generalize(), KAnonymity(2), keep=tmp_path / "key.parquet")
+    assert not any(tmp_path.iterdir())
+
+
+def test_that_sensitive_columns_are_checked_each_alone_is_said(table):
+    two = publish(table, at_levels(TOP), [LDiversity(2, "disease"), LDiversity(1, "gone")])
+    assert any("disease and gone was checked alone" in sentence for sentence in two.statement.caveats)
+    one = publish(table, at_levels(TOP), [LDiversity(2, "disease"), KAnonymity(2)])
+    assert not any("checked alone" in sentence for sentence in one.statement.caveats)
+
+
+def test_a_card_may_say_how_many_groups_a_person_is_in():
+    card = replace(CARD, rows_per_unit=1, groups_per_unit=1)
+    assert publish(read(people(), card), at_levels(TOP), KAnonymity(8)).payload.num_rows == 8

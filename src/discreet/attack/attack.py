@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 
 import numpy.typing as npt
 
-from discreet.attack.applies import Applicable, Linking, Matching
+from discreet.attack.applies import Applicable
 from discreet.attack.closest import ClosestRecord
 from discreet.attack.composition import Composition
 from discreet.attack.cover import Cover, cover
@@ -22,6 +22,7 @@ from discreet.attack.inference import Inference
 from discreet.attack.interval import IntervalDisclosure, Width
 from discreet.attack.learned import LearnedLinkage
 from discreet.attack.linkability import Linkability
+from discreet.attack.matching import Matching
 from discreet.attack.mean import LastFromMean
 from discreet.attack.probabilistic import ProbabilisticLinkage
 from discreet.attack.report import Report
@@ -32,6 +33,7 @@ from discreet.attack.uniqueness import PopulationUniques, QuasiMatching, Uniquen
 from discreet.core.release import Release
 from discreet.core.release_folder import Rows
 from discreet.core.table import Table
+from discreet.core.words import meant
 from discreet.engines.read import read
 from discreet.errors import BadInput, MissingPart, NotFound
 
@@ -47,13 +49,13 @@ CATALOGUE: tuple[Applicable, ...] = (
     BackgroundKnowledge(),
     Skewness(),
     Similarity(),
-    Linking(DistanceLinkage()),
-    Linking(ProbabilisticLinkage()),
-    Linking(LearnedLinkage()),
-    Linking(RankSwapIntersection()),
-    Linking(MicroaggregationIntersection()),
-    Linking(NoiseLinkage()),
-    *(Linking(IntervalDisclosure(width)) for width in Width),
+    DistanceLinkage(),
+    ProbabilisticLinkage(),
+    LearnedLinkage(),
+    RankSwapIntersection(),
+    MicroaggregationIntersection(),
+    NoiseLinkage(),
+    *(IntervalDisclosure(width) for width in Width),
     LastFromMean(),
     *(SinglingOut(by) for by in By),
     Linkability(),
@@ -70,6 +72,7 @@ def attack(
     attacks: Sequence[str | Attack] | None = None,
     others: Sequence[Release[Any]] = (),
     *,
+    control: Table | None = None,
     population: int = 0,
     progress: Progress | None = None,
 ) -> Report:
@@ -77,12 +80,15 @@ def attack(
 
     ``links``, which only the holder has, say for each released row the original's row number; a release that was just
     masked has them with it. ``attacks`` are names or attacks (default: all that are for such a release); ``others`` are
-    releases about the same people that an intruder may have as well. ``population``: how many people the original is a
-    random sample of, if it is one.
+    releases about the same people that an intruder may have as well. ``control``, a table like the original, holds
+    people of the same kind who are known not to be in it: what is learned about them too is no risk of the release.
+    ``population``: how many people the original is a random sample of, if it is one.
     """
     scene = _Scene(_with_rows(release), read(known.fetch(), known.card), links)
     asked = (PopulationUniques(people=population), Composition(tuple(_with_rows(other) for other in others)))
-    chosen = _chosen(attacks, {one.name: one for one in (*CATALOGUE, *asked)})
+    outsiders = None if control is None else read(control.fetch(), control.card)
+    named = {one.name: one for one in (*CATALOGUE, *asked)}
+    chosen = [_controlled(one, outsiders) for one in _chosen(attacks, named)]
     say = progress or (lambda share, what: None)
     findings, beside = [], []
     for place, one in enumerate(chosen):
@@ -129,8 +135,15 @@ def _chosen(attacks: Sequence[str | Attack] | None, known: Mapping[str, Attack])
         raise BadInput(f"Attacks are a list of names, not the text {attacks!r}.", hint=f"Write [{attacks!r}].")
     for one in attacks:
         if isinstance(one, str) and one not in known:
-            raise NotFound(f"There is no attack {one!r}.", hint=f"Known are {', '.join(known)}.")
+            raise NotFound(f"There is no attack {one!r}{meant(one, known)}.", hint=f"Known are {', '.join(known)}.")
     return [known[one] if isinstance(one, str) else one for one in attacks]
+
+
+def _controlled(one: Attack, control: Table | None) -> Attack:
+    """The attack with the control, if it uses one and has none of its own."""
+    if isinstance(one, SinglingOut | Linkability | Inference | ClosestRecord) and one.control is None:
+        return replace(one, control=control)
+    return one
 
 
 def _with_rows(release: Release[Any]) -> Release[Any]:

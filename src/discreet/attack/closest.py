@@ -11,9 +11,10 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from discreet.attack.applies import not_values
 from discreet.attack.finding import Finding, Outcome, failed, share
 from discreet.attack.gower import closest
-from discreet.attack.guesses import GUESSES, attacked, sides, values_only
+from discreet.attack.guesses import GUESSES, attacked, sides
 from discreet.core.release import Release
 from discreet.core.table import Table
 from discreet.errors import BadInput, DataError
@@ -43,7 +44,7 @@ class ClosestRecord:
     def applies(self, release: Release[Any]) -> str | None:
         if self.control is None:
             return "Membership can be told only beside people who are not in the data, and there is no control."
-        return values_only(release)
+        return not_values(release)
 
     def run(self, release: Release[Any], known: Table, links: Array | None = None) -> Finding:
         """The share of people whose membership is told; ``links`` are not needed."""

@@ -14,11 +14,12 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from discreet.attack.applies import few, not_rows
+from discreet.attack.applies import not_rows
 from discreet.attack.cover import Cover, cover, numbered, table_of
 from discreet.attack.finding import Finding, Outcome, clopper_pearson, failed
 from discreet.attack.homogeneity import Homogeneity
 from discreet.attack.labels import untouched
+from discreet.attack.matching import few
 from discreet.core.card import Role
 from discreet.core.release import Release
 from discreet.core.table import Table

@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from discreet.attack import labels
 from discreet.attack.linkage import every
-from discreet.attack.sight import _expected, _truth
+from discreet.attack.sight import expected, true_rows
 from discreet.core.recipe import Recipe
 from discreet.core.release import Release
 from discreet.core.table import Table
@@ -165,7 +165,7 @@ def cover(release: Release[Any], known: Table, links: Array | None = None, colum
     if not rows.num_rows or not mine.num_rows:
         raise DataError("There are no rows to attack.")
     links = getattr(release, "links", None) if links is None else links
-    names = columns or _expected(known)
+    names = columns or expected(known)
     for name in names:
         if name not in mine.column_names:
             raise NotFound(f"The attacker's table has no column {name!r}.")
@@ -173,7 +173,7 @@ def cover(release: Release[Any], known: Table, links: Array | None = None, colum
     if not kept:
         raise DataError(f"The release tells nothing, row by row, of what the attacker knows: {', '.join(names)}.")
     sides = [_Side.of(known, mine[name], rows[name], release.recipe, name) for name in kept]
-    truth = None if links is None else _truth(np.asarray(links), mine.num_rows, rows.num_rows)
+    truth = None if links is None else true_rows(np.asarray(links), mine.num_rows, rows.num_rows)
     people = np.arange(mine.num_rows)
     where = numbered([side.shown for side in sides])
     while True:

@@ -40,7 +40,7 @@ class Finding:
     figure: float
     """The share of victims, or what ``meaning`` says; NaN if the attack could not run."""
     interval: tuple[float, float]
-    """95 %; for shares Clopper–Pearson."""
+    """What ``interval_is`` says; for shares Clopper–Pearson."""
     baseline: float
     """What guessing would give."""
     meaning: str
@@ -48,6 +48,8 @@ class Finding:
     victims: tuple[int, ...] = field(default=(), repr=False)
     """A few row numbers of the original, for the steward only."""
     details: Mapping[str, Any] = field(default_factory=dict)
+    interval_is: str = "95 %"
+    """What the interval stands for, as the words before "from … to …"."""
 
     def __post_init__(self) -> None:
         low, high = self.interval
@@ -66,6 +68,7 @@ class Finding:
             "outcome": self.outcome.value,
             "figure": _number(self.figure),
             "interval": [_number(end) for end in self.interval],
+            "interval_is": self.interval_is,
             "baseline": _number(self.baseline),
             "meaning": self.meaning,
             "details": dict(self.details),
@@ -77,7 +80,7 @@ class Finding:
             return f"{self.attack}: could not run. {self.meaning}"
         low, high = self.interval
         return (
-            f"{self.attack}: {self.outcome.value}. {self.figure:.2%} (95 %: {low:.2%} to {high:.2%}; "
+            f"{self.attack}: {self.outcome.value}. {self.figure:.2%} ({self.interval_is}: {low:.2%} to {high:.2%}; "
             f"guessing: {self.baseline:.2%}). {self.meaning}"
         )
 

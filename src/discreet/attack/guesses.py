@@ -17,17 +17,15 @@ import pyarrow as pa
 
 from discreet.attack.finding import SHOWN_VICTIMS, Finding, Outcome, clopper_pearson
 from discreet.attack.linkage import every
-from discreet.attack.sight import Sight, see
-from discreet.core.card import Card, Role
+from discreet.attack.sight import Sight, side_by_side
+from discreet.core.card import Role
 from discreet.core.release import Release
 from discreet.core.table import Table
-from discreet.engines.read import read
 from discreet.errors import DataError, NotFound
 
 Array = npt.NDArray[Any]
 
 _PAIRS = 100_000_000
-_GENERALISED = ("publish", "safepub")
 
 GUESSES = 1_000
 """So many guesses an attack makes, unless told otherwise."""
@@ -111,18 +109,16 @@ def sides(release: Release[Any], known: Table, control: Table | None, columns: t
     if absent := set(names) - set(rows.column_names):
         raise NotFound(f"The attacker's table has no column {', '.join(sorted(absent))}.")
     mine = rows.select(list(names))
-    members, both = mine.num_rows, known
+    members = mine.num_rows
     if control is not None:
         others = control.fetch()
         if missing := set(names) - set(others.column_names):
             raise DataError(f"The control has no column {', '.join(sorted(missing))}.")
         if not others.num_rows:
             raise DataError("There is nobody in the control.")
-        together = pa.concat_tables([mine, others.select(list(names)).cast(mine.schema)])
-        bare = tuple(column for column in card.columns if column.name in names)
-        both = read(together, card=Card(card.name, bare))
+        mine = pa.concat_tables([mine, _like(others.select(list(names)), mine.schema)])
     nobody = np.full(payload.num_rows, -1)
-    return Sides(see(release, both, nobody, names), members)
+    return Sides(side_by_side(payload, mine, nobody, names), members)
 
 
 def attacked(people: Array, rows: Array, guesses: int) -> Array:
@@ -130,10 +126,9 @@ def attacked(people: Array, rows: Array, guesses: int) -> Array:
     return every(len(people), max(min(guesses, _PAIRS // len(rows)), 1))
 
 
-def values_only(release: Release[Any]) -> str | None:
-    """Why a release cannot be attacked by comparing values, if it cannot."""
-    if not isinstance(release.payload, pa.Table):
-        return "This attack is on tables of rows, and the release is none."
-    if release.recipe.method in _GENERALISED:
-        return "This attack compares values, and the release shows ranges and groups of them."
-    return None
+def _like(rows: pa.Table, schema: pa.Schema) -> pa.Table:
+    """``rows`` as columns of the same kinds; an error if they hold something else."""
+    try:
+        return rows.cast(schema)
+    except pa.ArrowException as problem:
+        raise DataError(f"The control holds other kinds of values than the original: {problem}.") from problem

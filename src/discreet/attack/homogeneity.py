@@ -15,10 +15,10 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from discreet.attack.applies import Matching, by_lot, certain
 from discreet.attack.cover import Cover
 from discreet.attack.finding import Finding
 from discreet.attack.labels import at_level, untouched
+from discreet.attack.matching import Matching, by_lot, certain
 from discreet.core.card import Column, Role
 from discreet.core.release import Release
 from discreet.core.table import Table
@@ -94,11 +94,6 @@ class Learned:
         best = np.asarray(self.beliefs.argmax(axis=1)).ravel()
         return np.where(possible > 0, best, -1), possible
 
-    def luck(self, guesses: Array) -> float:
-        """How often such guesses are right of anybody."""
-        made = guesses[guesses >= 0]
-        return float(self.overall[made].mean()) if len(made) else 0.0
-
 
 @dataclass(frozen=True)
 class Homogeneity(Disclosure):
@@ -116,10 +111,11 @@ class Homogeneity(Disclosure):
         guess = best[found.of]
         meaning = (
             f"The share of people whose {what.column.name} the attacker knows for sure, without knowing which row is "
-            "theirs; 0 is best, and one person is too many."
+            "theirs; 0 is best. Guessing is to say the same of these people unseen: what nearly everybody has is known "
+            "anyway."
         )
-        luck = what.luck(guess[sure])
-        details = {"column": what.column.name, "how frequent what is known is among all": luck}
+        luck = what.overall[guess]
+        details = {"column": what.column.name, **_frequency(luck[sure])}
         return certain(self.name, sure, guess == what.true, luck, meaning=meaning, found=found, details=details)
 
 
@@ -145,8 +141,8 @@ class BackgroundKnowledge(Disclosure):
             f"The share of people whose {what.column.name} is known for sure by an attacker who can rule out "
             f"{self.excludes} other; 0 is best. It shows how many are one piece of gossip away from disclosure."
         )
-        details = {"column": what.column.name, "excludes": self.excludes}
-        luck = 1.0 if everything else what.luck(what.true[sure])
+        luck = np.ones(len(sure)) if everything else what.overall[what.true]
+        details = {"column": what.column.name, "excludes": self.excludes, **_frequency(luck[sure])}
         return certain(self.name, sure, belief > 0, luck, meaning=meaning, found=found, details=details)
 
 
@@ -195,15 +191,15 @@ class Similarity(Disclosure):
         return " and looks whether what all rows that may be a person's say is much the same"
 
     def learn(self, found: Cover, what: Learned) -> Finding:
-        sure, right = self._numbers(found, what) or _categories(found, what)
+        sure, right, luck = self._numbers(found, what) or _categories(found, what)
         meaning = (
             f"The share of people of whom the attacker knows almost what their {what.column.name} is: within "
             f"{self.width:.0%} of its range, or the kind of it; 0 is best."
         )
-        details = {"column": what.column.name, "width": self.width}
-        return certain(self.name, sure, right, 0.0, meaning=meaning, found=found, details=details)
+        details = {"column": what.column.name, "width": self.width, **_frequency(luck[sure])}
+        return certain(self.name, sure, right, luck, meaning=meaning, found=found, details=details)
 
-    def _numbers(self, found: Cover, what: Learned) -> tuple[Array, Array] | None:
+    def _numbers(self, found: Cover, what: Learned) -> tuple[Array, Array, Array] | None:
         kind = what.values.type
         if not (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)):
             return None
@@ -214,7 +210,9 @@ class Similarity(Disclosure):
         whole = float(np.ptp(there)) if len(there) else 0.0
         low, high = found.ends(np.where(gap, there.min(initial=0) - 2 * whole, shown))  # a gap is far from everything
         narrow = (high - low <= self.width * whole) & (low >= there.min(initial=0)) & (whole > 0) & np.isfinite(low)
-        return narrow[found.of], (low[found.of] <= true) & (true <= high[found.of])
+        there.sort()
+        often = (np.searchsorted(there, high, "right") - np.searchsorted(there, low, "left")) / len(shown)
+        return narrow[found.of], (low[found.of] <= true) & (true <= high[found.of]), often[found.of]
 
 
 def _belief(what: Learned, found: Cover) -> Array:
@@ -222,15 +220,20 @@ def _belief(what: Learned, found: Cover) -> Array:
     return np.asarray(what.beliefs[found.of, what.true]).ravel()
 
 
-def _categories(found: Cover, what: Learned) -> tuple[Array, Array]:
-    """Who is known by the label that all possible values share at some level below the top of their hierarchy."""
+def _frequency(luck: Array) -> dict[str, float]:
+    return {"how frequent what is known is among all": float(luck.mean()) if len(luck) else 0.0}
+
+
+def _categories(found: Cover, what: Learned) -> tuple[Array, Array, Array]:
+    """Who is known by the label that all possible values share at some level below the top of their hierarchy; whether
+    it is right; and how frequent the lowest such label is among all rows."""
     hierarchy = what.column.hierarchy
     if hierarchy is None:
         raise DataError(
             f"Which values of {what.column.name} are alike is not declared: it is no number and has no hierarchy.",
             hint="Give it a hierarchy in the card.",
         )
-    sure, right = np.zeros(len(found.of), bool), np.zeros(len(found.of), bool)
+    sure, right, luck = np.zeros(len(found.of), bool), np.zeros(len(found.of), bool), np.zeros(len(found.of))
     possible = what.beliefs.tocoo()
     for level in range(1, hierarchy.height):
         texts: Any = at_level(what.column, what.values, level).dictionary_encode(null_encoding="encode")
@@ -241,6 +244,8 @@ def _categories(found: Cover, what: Learned) -> tuple[Array, Array]:
         np.minimum.at(low, possible.row, group[possible.col])
         np.maximum.at(high, possible.row, group[possible.col])
         one = (low == high)[found.of]
+        often = np.bincount(group[what.shown], minlength=len(group)) / len(what.shown)
+        luck = np.where(one & ~sure, often[np.where(one, low[found.of], 0).astype(np.int64)], luck)
         sure |= one
         right |= one & (low[found.of] == group[what.true])
-    return sure, right
+    return sure, right, luck

@@ -11,9 +11,10 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from discreet.attack.applies import not_values
 from discreet.attack.finding import Finding, failed
 from discreet.attack.gower import distances
-from discreet.attack.guesses import GUESSES, Guesses, attacked, judged, sides, values_only
+from discreet.attack.guesses import GUESSES, Guesses, attacked, judged, sides
 from discreet.attack.linkage import every
 from discreet.core.card import Role
 from discreet.core.release import Release
@@ -44,7 +45,7 @@ class Inference:
     name: ClassVar[str] = "inference"
 
     def applies(self, release: Release[Any]) -> str | None:
-        return values_only(release)
+        return not_values(release)
 
     def run(self, release: Release[Any], known: Table, links: Array | None = None) -> Finding:
         """The share of people whose secret is guessed; ``links`` are not needed."""

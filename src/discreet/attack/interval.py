@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from discreet.attack.applies import not_values
 from discreet.attack.finding import Finding, failed, share
 from discreet.attack.sight import see
 from discreet.core.release import Release
@@ -22,7 +23,8 @@ class Width(Enum):
     """In what an interval's width is measured."""
 
     RANK = "rank"
-    """In all so many per cent of the released rows, half of them to each side (RSID)."""
+    """In all so many per cent of the released rows, half of them to each side of the value's rank; equal values share
+    the middle of their ranks (RSID)."""
     DEVIATION = "standard deviation"
     """To each side so many per cent of the released standard deviation (SDID)."""
 
@@ -42,7 +44,13 @@ class IntervalDisclosure:
     widths: tuple[float, ...] = tuple(range(1, 11))
     """Per cent."""
 
-    name: ClassVar[str] = "interval disclosure"
+    @property
+    def name(self) -> str:
+        return f"interval disclosure by {self.width.value}"
+
+    def applies(self, release: Release[Any]) -> str | None:
+        """For rows whose values were changed."""
+        return not_values(release)
 
     def run(self, release: Release[Any], known: Table, links: Array | None = None) -> Finding:
         """The share of values that lie in their intervals."""
@@ -79,15 +87,24 @@ class IntervalDisclosure:
         there, values = np.sort(shown[~np.isnan(shown)]), np.sort(true[~np.isnan(true)])
         hits, chance = np.zeros(len(true)), 0.0
         for per_cent in self.widths:
-            if self.width is Width.RANK:
-                reach = int(per_cent / 200 * len(there))
-                low = there[np.maximum(np.searchsorted(there, own, "left") - reach, 0).clip(max=len(there) - 1)]
-                high = there[(np.searchsorted(there, own, "right") - 1 + reach).clip(0, len(there) - 1)]
-            else:
-                reach_by_value = per_cent / 100 * float(there.std())
-                low, high = own - reach_by_value, own + reach_by_value
+            low, high = ends(self.width, per_cent, there, own)
             with_row = ~np.isnan(own)
             hits += with_row & (low <= true) & (true <= high)
             caught = np.searchsorted(values, high[with_row], "right") - np.searchsorted(values, low[with_row], "left")
             chance += float(caught.sum()) / len(true) ** 2
         return hits / len(self.widths), chance / len(self.widths)
+
+
+def ends(width: Width, per_cent: float, shown: Array, around: Array) -> tuple[Array, Array]:
+    """The ends of the intervals ``around`` some of the released values; ``shown`` are all of them, in order.
+
+    By rank, an interval reaches no farther than its share of the rows. Among more rows with the same value it is that
+    value alone: to start from the ends of such a group would make it the wider, the coarser the release is.
+    """
+    if width is Width.DEVIATION:
+        reach = per_cent / 100 * float(shown.std())
+        return around - reach, around + reach
+    reach, last = per_cent * len(shown) / 200, len(shown) - 1
+    middle = (np.searchsorted(shown, around, "left") + np.searchsorted(shown, around, "right") - 1) / 2
+    low, high = np.ceil(middle - reach).clip(0, last), np.floor(middle + reach).clip(0, last)
+    return shown[low.astype(np.int64)], shown[high.astype(np.int64)]

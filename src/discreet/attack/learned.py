@@ -150,6 +150,7 @@ def _logit(features: Array, offsets: Array, free: Array) -> Array:
     that is not among them would teach that nearness is bad.
     """
     from scipy.optimize import minimize
+    from threadpoolctl import threadpool_limits
 
     def loss(weights: Array) -> tuple[float, Array]:
         score = offsets - features @ weights
@@ -157,7 +158,7 @@ def _logit(features: Array, offsets: Array, free: Array) -> Array:
         odds = np.exp(score - top)
         chance = odds / odds.sum(axis=1, keepdims=True)
         likelihood = np.log(odds.sum(axis=1)) + top[:, 0] - score[:, 0]
-        slope = features[:, 0] - np.einsum("ij,ijk->ik", chance, features)
+        slope = features[:, 0] - (chance[:, None, :] @ features)[:, 0]
         return (
             float(likelihood.mean()) + _RIDGE * float(weights @ weights),
             slope.mean(axis=0) + 2 * _RIDGE * weights,
@@ -165,7 +166,9 @@ def _logit(features: Array, offsets: Array, free: Array) -> Array:
 
     bounds = [(None, None) if sign else (0, None) for sign in free]
     start = np.where(free, 0.0, 1.0 / features.shape[2])
-    return np.asarray(minimize(loss, start, jac=True, bounds=bounds, method="L-BFGS-B", options={"maxiter": 200}).x)
+    with threadpool_limits(1, "blas"):  # the matrices are tiny: threads would only wait for each other
+        found = minimize(loss, start, jac=True, bounds=bounds, method="L-BFGS-B", options={"maxiter": 200})
+    return np.asarray(found.x)
 
 
 def _features(signed: Array, shape: Shape) -> tuple[Array, list[tuple[int, int, int]]]:

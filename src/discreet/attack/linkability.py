@@ -12,9 +12,12 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from discreet.attack.applies import not_values
+from discreet.attack.cover import numbered
 from discreet.attack.finding import Finding, failed
 from discreet.attack.gower import distances
-from discreet.attack.guesses import GUESSES, Guesses, attacked, judged, sides, values_only
+from discreet.attack.guesses import GUESSES, Guesses, attacked, judged, sides
+from discreet.attack.linkage import every
 from discreet.core.release import Release
 from discreet.core.table import Table
 from discreet.errors import BadInput, DataError
@@ -23,6 +26,8 @@ from discreet.noise.masking import Generator, generator
 Array = npt.NDArray[Any]
 
 _LOT = 1e-9
+_LOOKED_AT = 2_000
+"""By so many rows columns are split."""
 
 _MEANING = (
     "The share of people whose two halves the attacker joins, because both lie next to the same released row; "
@@ -36,7 +41,7 @@ class Linkability:
     the same row. Of equally near rows some are taken by lot."""
 
     first: tuple[str, ...] = ()
-    """The columns of one file (default: every other one of those compared, from the first)."""
+    """The columns of one file (default: split so that both files tell released rows apart as well as can be)."""
     second: tuple[str, ...] = ()
     """Those of the other file (default: the rest)."""
     neighbours: int = 1
@@ -47,15 +52,17 @@ class Linkability:
     name: ClassVar[str] = "linkability"
 
     def applies(self, release: Release[Any]) -> str | None:
-        return values_only(release)
+        return not_values(release)
 
     def run(self, release: Release[Any], known: Table, links: Array | None = None) -> Finding:
         """The share of people whose halves are joined; ``links`` are not needed."""
         knows = "The attacker knows some columns of everybody from one file and the others from another."
         try:
+            if bool(self.first) != bool(self.second) or set(self.first) & set(self.second):
+                raise DataError("The two files need columns of their own, each some and none in both.")
             both = sides(release, known, self.control, (*self.first, *self.second))
             names, shown, numeric = both.sight.columns, both.sight.shown, both.sight.numeric
-            first, second = self._halves(names)
+            first, second = self._halves(names, shown)
             rng, taken = generator(self.seed), min(self.neighbours, len(shown))
 
             def joined(people: Array) -> tuple[Array, Array]:
@@ -75,16 +82,53 @@ class Linkability:
         details = {part: [names[at] for at in half] for part, half in (("first", first), ("second", second))}
         return judged(self.name, knows, Guesses(right, who, control, chance), _MEANING, details)
 
-    def _halves(self, names: tuple[str, ...]) -> tuple[list[int], list[int]]:
-        if bool(self.first) != bool(self.second) or set(self.first) & set(self.second):
-            raise DataError("The two files need columns of their own, each some and none in both.")
+    def _halves(self, names: tuple[str, ...], shown: Array) -> tuple[list[int], list[int]]:
         if self.first:
             halves = [[at for at, name in enumerate(names) if name in half] for half in (self.first, self.second)]
         else:
-            halves = [list(range(0, len(names), 2)), list(range(1, len(names), 2))]
+            halves = telling_halves(shown[every(len(shown), _LOOKED_AT)])
         if not all(halves):
             raise DataError("The release has too few of the columns to make two files of.")
         return halves[0], halves[1]
+
+
+def telling_halves(rows: Array) -> list[list[int]]:
+    """Two sets of columns by which most rows could be joined: the worst that an attacker's two files may be.
+
+    Both must tell rows apart, so columns are dealt out from the most to the least telling, each to the set that tells
+    less so far (or has fewer, if both tell all), and then moved or exchanged as long as that helps.
+    """
+    codes = [np.unique(column, return_inverse=True)[1] for column in rows.T]
+    halves: list[list[int]] = [[], []]
+    for column in np.argsort([-_told_apart(codes, [one]) for one in range(len(codes))], kind="stable"):
+        min(halves, key=lambda half: (_told_apart(codes, half), len(half))).append(int(column))
+    best, found = -1.0, _joined(codes, halves)
+    while found > best + 1e-12:
+        best, kept = found, halves
+        tried = [[sorted({*half} ^ moved) for half in kept] for moved in _moves(kept)]
+        found, halves = max(((_joined(codes, one), one) for one in tried if all(one)), default=(best, kept))
+    return [sorted(half) for half in kept]
+
+
+def _moves(halves: list[list[int]]) -> list[set[int]]:
+    """What may change sides: a column, or one of either side."""
+    return [{column} for half in halves for column in half] + [{a, b} for a in halves[0] for b in halves[1]]
+
+
+def _crowd(codes: list[Array], columns: list[int]) -> Array:
+    """Of each row how many have the same values in ``columns``."""
+    label = numbered([codes[column] for column in columns] or [np.zeros(len(codes[0]), np.int64)])
+    return np.asarray(np.bincount(label)[label])
+
+
+def _told_apart(codes: list[Array], columns: list[int]) -> float:
+    return float(np.mean(1 / _crowd(codes, columns)))
+
+
+def _joined(codes: list[Array], halves: list[list[int]]) -> float:
+    """The share of a copy's rows that are joined: each half leads to one of the rows that are alike in it, by lot."""
+    alike = _crowd(codes, [*halves[0], *halves[1]])
+    return float(np.mean(alike / _crowd(codes, halves[0]) / _crowd(codes, halves[1])))
 
 
 def _nearest(people: Array, rows: Array, numeric: Array, count: int, rng: Generator) -> Array:

@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from discreet.attack.applies import not_rows, not_values
 from discreet.attack.finding import Finding, failed, share
 from discreet.attack.sight import Sight, see
 from discreet.core.recipe import Recipe
@@ -55,12 +56,21 @@ class Linkage(ABC):
     def link(self, sight: Sight, recipe: Recipe) -> Linked:
         """Name a row for each person in sight; a ``DataError`` if that cannot be done."""
 
+    def applies(self, release: Release[Any]) -> str | None:
+        """For rows whose values were changed, by one of the ``methods`` this is made for."""
+        method = release.recipe.method
+        if self.methods and method not in self.methods:
+            return (
+                not_rows(release)
+                or f"This attack is on {' and '.join(self.methods)}; the release was made by {method}."
+            )
+        return not_values(release)
+
     def run(self, release: Release[Any], known: Table, links: Array | None = None) -> Finding:
         """The share of people whose released row the attacker finds."""
         knows = f"The attacker knows the columns {', '.join(self.columns or known.columns)} of everybody, {self.skill}."
-        if self.methods and release.recipe.method not in self.methods:
-            made = f"This attack is on {' and '.join(self.methods)}; the release was made by {release.recipe.method}."
-            return failed(self.name, knows, made)
+        if self.methods and (why := self.applies(release)):
+            return failed(self.name, knows, why)
         try:
             sight = see(release, known, links, self.columns)
             linked = self.link(sight, release.recipe)

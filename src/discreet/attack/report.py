@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from discreet.attack.finding import Finding, Outcome
-from discreet.core import report as page
 from discreet.core.picture import Picture, bars
+from discreet.core.report import page, pairs, plain, section, styled
 from discreet.core.words import number
 
 _BADGES = {Outcome.BROKE: "bad", Outcome.NOTHING: "good", Outcome.FAILED: "none"}
@@ -93,14 +93,7 @@ class Report:
     def html(self, path: str | Path) -> Path:
         """Write the report as one page that opens offline."""
         place = Path(path)
-        place.write_text(
-            '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
-            f'<meta http-equiv="Content-Security-Policy" content="{page._POLICY}">\n'
-            '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-            f"<title>Attacks on {escape(self.release)}</title>\n<style>{page._PAGE}</style>\n</head>\n<body>\n"
-            f"{self._repr_html_()}\n</body>\n</html>\n",
-            encoding="utf-8",
-        )
+        place.write_text(page(f"Attacks on {self.release}", self._repr_html_()), encoding="utf-8")
         return place
 
     def __str__(self) -> str:
@@ -117,13 +110,12 @@ class Report:
         sections = [f"<header><h1>Attacks on {escape(self.release)}</h1></header>"]
         if any(one.victims for one in self.findings):
             sections.append(f'<p><span class="badge bad">Confidential</span> {escape(_WARNING)}</p>')
-        sections.append(page._section("In short", f"<p>{escape(self.summary)}</p>"))
-        sections += [page._section(picture.title, picture.figure) for picture in self.pictures()]
-        sections += [_section(one) for one in self.findings]
+        sections.append(section("In short", f"<p>{escape(self.summary)}</p>"))
+        sections += [section(picture.title, picture.figure) for picture in self.pictures()]
+        sections += [_told_in_html(one) for one in self.findings]
         if self.not_applicable:
-            listed = "".join(f"<dt>{escape(name)}</dt><dd>{escape(why)}</dd>" for name, why in self.not_applicable)
-            sections.append(page._section("Attacks that are not for such a release", f"<dl>{listed}</dl>"))
-        return f'<div class="discreet-release"><style>{page._STYLE}</style>\n' + "\n".join(sections) + "\n</div>"
+            sections.append(section("Attacks that are not for such a release", pairs(self.not_applicable)))
+        return styled(sections)
 
 
 def headline(finding: Finding) -> str:
@@ -153,15 +145,15 @@ def _told(finding: Finding) -> list[str]:
     low, high, figure, guessing = map(share_text, (*finding.interval, finding.figure, finding.baseline))
     return [
         finding.knows,
-        f"{figure} (95 %: {low} to {high}); guessing gives {guessing}.",
+        f"{figure} ({finding.interval_is}: {low} to {high}); guessing gives {guessing}.",
         finding.meaning,
     ]
 
 
-def _section(finding: Finding) -> str:
+def _told_in_html(finding: Finding) -> str:
     badge = f'<span class="badge {_BADGES[finding.outcome]}">{escape(finding.outcome.value)}</span>'
     told = "".join(f"<p>{escape(line)}</p>" for line in _told(finding))
-    facts = [(name, page._plain(value)) for name, value in finding.details.items()]
+    facts = [(name, plain(value)) for name, value in finding.details.items()]
     if finding.victims:
         facts.append(("rows of victims", ", ".join(f"{row:,}" for row in finding.victims)))
-    return page._section(finding.attack, f"<p>{badge}</p>{told}{page._pairs(facts) if facts else ''}")
+    return section(finding.attack, f"<p>{badge}</p>{told}{pairs(facts) if facts else ''}")

@@ -66,11 +66,15 @@ def see(release: Release[Any], known: Table, links: Array | None, columns: tuple
             "Whether a link is right can be told only by whoever holds the links between original and released rows.",
             hint="Give the links that publish kept for the holder.",
         )
-    mine = known.fetch()
+    return side_by_side(payload, known.fetch(), links, columns or expected(known))
+
+
+def side_by_side(payload: pa.Table, mine: pa.Table, links: Array, columns: tuple[str, ...]) -> Sight:
+    """Released rows and those of known people, compared by ``columns``."""
     if not payload.num_rows or not mine.num_rows:
         raise DataError("There are no rows to link.")
     names, numeric, left, right = [], [], [], []
-    for name in columns or _expected(known):
+    for name in columns:
         if name not in mine.column_names:
             raise NotFound(f"The attacker's table has no column {name!r}.")
         both = _both(mine[name], payload[name]) if name in payload.column_names else None
@@ -81,18 +85,20 @@ def see(release: Release[Any], known: Table, links: Array | None, columns: tuple
             right.append(both[2])
     if not names:
         raise DataError("The release has no column with values of the kind the attacker knows.")
-    truth = _truth(np.asarray(links), mine.num_rows, payload.num_rows)
+    truth = true_rows(np.asarray(links), mine.num_rows, payload.num_rows)
     return Sight(tuple(names), np.array(numeric), np.column_stack(left), np.column_stack(right), truth)
 
 
-def _expected(known: Table) -> tuple[str, ...]:
+def expected(known: Table) -> tuple[str, ...]:
+    """What attackers are taken to know about people: the quasi-identifiers or, if there are none, all but names."""
     card = known.card
     quasi = tuple(column.name for column in card.having(Role.QUASI))
     rest = (c.name for c in card.columns if c.role is not Role.IDENTIFIER and c.name != card.unit)
     return quasi or tuple(rest)
 
 
-def _truth(links: Array, people: int, rows: int) -> Array:
+def true_rows(links: Array, people: int, rows: int) -> Array:
+    """Of each person the place of their released row, or -1, by ``links``; an error if these make no sense."""
     if links.shape != (rows,) or links.dtype.kind not in "iu":
         raise DataError(f"Links are one whole number a released row: expected {rows:,}, got {links.shape}.")
     if len(links) and (links.max() >= people or links.min() < -1):

@@ -13,8 +13,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from discreet.attack.applies import not_values
 from discreet.attack.finding import Finding, failed
-from discreet.attack.guesses import GUESSES, Guesses, Sides, judged, sides, values_only
+from discreet.attack.guesses import GUESSES, Guesses, Sides, judged, sides
 from discreet.core.release import Release
 from discreet.core.table import Table
 from discreet.errors import BadInput, DataError
@@ -63,7 +64,7 @@ class SinglingOut:
         return f"singling out by {self.by.value}"
 
     def applies(self, release: Release[Any]) -> str | None:
-        return values_only(release)
+        return not_values(release)
 
     def run(self, release: Release[Any], known: Table, links: Array | None = None) -> Finding:
         """The share of descriptions that single out; ``links`` are not needed."""
@@ -118,9 +119,11 @@ def _several(shown: Array, numeric: Array, rng: Generator, most: int, width: int
     """Descriptions of random released rows by random columns, if they fit no other row."""
     middle = _medians(shown)
     made: dict[Description, None] = {}
-    for _ in range(most * _TRIES):
-        row = shown[rng.integers(len(shown))]
-        one = _described(row, np.sort(rng.permutation(shown.shape[1])[:width]), numeric, middle)
+    tries = most * _TRIES
+    rows = rng.integers(len(shown), size=tries).tolist()
+    columns = np.sort(rng.permuted(np.tile(np.arange(shown.shape[1]), (tries, 1)), axis=1)[:, :width], axis=1)
+    for row, some in dict.fromkeys(zip(rows, map(tuple, columns.tolist()), strict=True)):
+        one = _described(shown[row], np.array(some), numeric, middle)
         if one not in made and _fits(shown, one).sum() == 1:
             made[one] = None
         if len(made) == most:

@@ -16,9 +16,9 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from discreet.attack.applies import Matching, certain
 from discreet.attack.cover import Cover
 from discreet.attack.finding import Finding
+from discreet.attack.matching import Matching, certain
 from discreet.core.release import Release
 from discreet.core.table import Table
 

@@ -143,10 +143,13 @@ def reach(known: Array, shown: Array, per_cent: float) -> tuple[Array, Array]:
 
 
 def beside(known: Array, shown: Array) -> tuple[Array, Array]:
-    """The group means next to each value, below and above."""
+    """The group means next to each value, below and above.
+
+    A value that is a mean itself may be in the group before or after, too, if the same value is in several.
+    """
     means = np.unique(shown[~np.isnan(shown)])
-    low = np.searchsorted(means, known, "right") - 1
-    high = np.searchsorted(means, known, "left")
+    low = np.searchsorted(means, known, "left") - 1
+    high = np.searchsorted(means, known, "right")
     last = len(means) - 1
     below, above = means[low.clip(0, last)], means[high.clip(0, last)]
     return np.where(np.isnan(known), np.nan, below), np.where(np.isnan(known), np.nan, above)

@@ -11,9 +11,9 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from discreet.attack.applies import Matching, by_lot, certain
 from discreet.attack.cover import Cover
 from discreet.attack.finding import Finding, Outcome
+from discreet.attack.matching import Matching, by_lot, certain
 from discreet.core.release import Release
 from discreet.core.table import Table
 from discreet.errors import DataError
@@ -74,7 +74,8 @@ class PopulationUniques(Matching):
     """Who is unique not only among the rows but among all ``people`` they were drawn from, estimated.
 
     The rows are taken for a random sample; estimators are those of Dankar, El Emam, Neisa and Roffey (2012), whose rule
-    gives the figure; the interval is what the others say.
+    gives the figure. The interval reaches from the lowest to the highest estimate: it shows how far methods disagree,
+    and is no confidence interval, for all of them may be wrong together.
     """
 
     people: int = 0
@@ -111,6 +112,7 @@ class PopulationUniques(Matching):
             meaning,
             (),
             {"estimates": shown, "alone among the rows": sizes.get(1, 0)},
+            interval_is="by all estimators, not 95 %",
         )
 
 

@@ -33,6 +33,10 @@ def attack(
     only: Annotated[
         list[str] | None, typer.Option("--only", help="Run this attack alone; give it several times for several.")
     ] = None,
+    control: Annotated[
+        str | None,
+        typer.Option("--control", help="People like those of DATA who are known not to be in it.", metavar="OTHERS"),
+    ] = None,
     population: Annotated[
         int, typer.Option("--population", min=0, help="How many people the original is a random sample of.")
     ] = 0,
@@ -49,6 +53,7 @@ def attack(
       discreet attack release --original patients.parquet --card patients.toml
       discreet attack release --original patients.parquet --card patients.toml --html attacks.html
       discreet attack release --original patients.parquet --card patients.toml --also last-year --only composition
+      discreet attack release --original patients.parquet --card patients.toml --control held_out.parquet
 
     Attacks use all that the release's recipe tells. Each says what its attacker knows, what they get, and what guessing
     would give. Victims are named by their row in the original, for you alone.
@@ -73,6 +78,7 @@ def attack(
             found,
             only or None,
             others,
+            control=None if control is None else read(control, card, table=table),
             population=population,
             progress=lambda done, what: at(what, done),
         )
@@ -118,7 +124,8 @@ def _print(report: Report, html: Path | None) -> None:
             continue
         low, high = (share_text(end) for end in one.interval)
         victims = ", ".join(map(str, one.victims))
-        figures = share_text(one.figure), f"{low} to {high}", share_text(one.baseline)
+        interval = f"{low} to {high}" + ("" if one.interval_is == "95 %" else f" ({one.interval_is})")
+        figures = share_text(one.figure), interval, share_text(one.baseline)
         listing.add_row(one.attack, one.outcome.value, *figures, victims)
     out.print(listing)
     for one in report.findings:

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from discreet.cli.output import CardFile, CardTable, Json, console, print_json, tracking
+from discreet.cli.output import CardFile, CardTable, Json, console, print_json, stoppable, tracking
 from discreet.errors import BadInput
 
 
@@ -59,7 +59,7 @@ def compare(
     chosen = read_menu(methods) if methods is not None else None
     opened = read(source, card, table=table)
     keep = output.with_suffix(".points") if output is not None and not fresh else None
-    with tracking("Comparing") as at:
+    with stoppable(lambda: _left(keep)), tracking("Comparing") as at:
         found = put(
             opened,
             chosen,
@@ -77,3 +77,9 @@ def compare(
     console().print(str(found), soft_wrap=True)
     if output is not None:
         console().print(f"The map: {output}. It tells about the original table, and is for you alone.")
+
+
+def _left(keep: Path | None) -> str:
+    if keep is None or not keep.exists():
+        return "Nothing was written."
+    return f"What was measured is in {keep}: the same command goes on from there."

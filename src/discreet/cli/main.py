@@ -11,8 +11,11 @@ import typer
 
 from discreet._version import __version__
 from discreet.cli import arx, ask, attack, budget, card, check, compare, demo, publish, show, workspace
-from discreet.cli.output import print_json
+from discreet.cli.output import Stopped, print_json
 from discreet.errors import DiscreetError, Refused
+
+_STOPPED = 130
+"""The exit status of what was stopped by Ctrl-C."""
 
 app = typer.Typer(
     name="discreet",
@@ -74,8 +77,14 @@ def run() -> None:
             stream.reconfigure(errors="replace")  # a terminal that cannot show a character shows a question mark
     try:
         app()
+    except SystemExit as end:
+        if end.code == _STOPPED:  # what typer makes of Ctrl-C
+            typer.echo(str(Stopped()), err=True)
+        raise
+    except KeyboardInterrupt:
+        raise SystemExit(_report(Stopped())) from None
     except Exception as error:
-        if _asked.debug:
+        if _asked.debug and not isinstance(error, Stopped):
             raise
         raise SystemExit(_report(error)) from None
 
@@ -83,6 +92,9 @@ def run() -> None:
 def _report(error: Exception) -> int:
     """Say what happened, and the exit status it is worth."""
     match error:
+        case Stopped():
+            typer.echo(str(error), err=True)
+            return _STOPPED
         case BrokenPipeError():
             sys.stderr.close()
             return 0

@@ -32,6 +32,22 @@ Source = Annotated[
 ]
 
 
+class Stopped(Exception):
+    """Somebody pressed Ctrl-C; ``left`` says what there is of what was begun, where that is known."""
+
+    def __init__(self, left: str = "") -> None:
+        super().__init__(f"Stopped. {left}".strip())
+
+
+@contextmanager
+def stoppable(left: Callable[[], str]) -> Iterator[None]:
+    """Say what is ``left`` if Ctrl-C stops the block."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        raise Stopped(left()) from None
+
+
 def console(*, stderr: bool = False) -> Console:
     """Where people read. What is printed is text, never markup: names and values come from data."""
     from rich.console import Console

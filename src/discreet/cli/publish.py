@@ -5,14 +5,27 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from discreet.cli.output import CardFile, CardTable, Json, Source, bold, console, grid, percent, print_json, tracking
+from discreet.cli.output import (
+    CardFile,
+    CardTable,
+    Json,
+    Source,
+    bold,
+    console,
+    grid,
+    percent,
+    print_json,
+    stoppable,
+    tracking,
+)
+from discreet.core.words import meant
 from discreet.errors import BadInput
 
 if TYPE_CHECKING:
@@ -107,16 +120,18 @@ def publish(
     """
     from discreet.curator.published import Register, earlier, now
     from discreet.engines.read import read
-    from discreet.models.parse import parse
+    from discreet.models.parse import parse_all
     from discreet.publish.advice import advise as look
+    from discreet.publish.keep import private
     from discreet.publish.mask.parse import is_mask
     from discreet.publish.mask.release import Linked
     from discreet.publish.publish import publish as make
+    from discreet.publish.publish import require_usable
 
     if card is None:
         raise BadInput("A table is published by its card: add --card CARD.", hint="Draft one: discreet card draft …")
     opened = read(source, card, table=table)
-    models = [parse(text, opened.card) for text in model or ()]
+    models = parse_all(model or (), opened.card)
     share = share_of(suppress or ("5%" if advise else "0"))
     if advise:
         with tracking("Looking") as at:
@@ -135,22 +150,23 @@ def publish(
         raise BadInput(f"There is a file {page} already.", hint="Move it away, or publish to another folder.")
     if masks and keep is None:
         keep = output.with_name(f"{output.name}.links.parquet")
-    registers = [Register.beside(card)]
-    if workspace is not None:
-        registers.append(Register.within(workspace, opened.card.name))
+    shared = [] if workspace is None else [Register.within(workspace, opened.card.name)]
+    registers = [Register.beside(card), *shared]
     out = earlier(opened.card.name, source, registers, output.absolute().parent)
+    before = [_earlier(one) for one in given or ()]
+    require_usable(chosen, given=before, seed=seed, to=output, keep=keep)
     _warn_of_others(out, given or (), masks=masks)
     if seed is not None and masks:
         console(stderr=True).print(
             "With a seed anybody who knows it can take the masking away, and the release says which it is: use this to "
             "repeat research, never for a release that is to protect anybody."
         )
-    with tracking("Publishing") as at:
+    with stoppable(lambda: _left(output)), tracking("Publishing") as at:
         release = make(
             opened,
             chosen,
             models,
-            given=[_earlier(one) for one in given or ()],
+            given=before,
             seed=seed,
             to=output,
             csv=csv,
@@ -161,7 +177,8 @@ def publish(
     for register in registers:
         _write_down(register, made)
     if isinstance(release, Linked) and page is not None:
-        page.write_text(release.page(), encoding="utf-8", newline="\n")
+        with private(page) as file:
+            file.write(release.page().encode())
     if masks and not as_json:
         _print_masked(release, output, keep, page)
     else:
@@ -197,6 +214,7 @@ def _method(name: str, table: Table, wish: _Wish) -> Recoder | Masker:
     from discreet.publish.local import LocalRecode
     from discreet.publish.mask.parse import FORMS, is_mask, parse
     from discreet.publish.mondrian import Mondrian
+    from discreet.publish.recoding import require_quasi
 
     given = {
         "--level": bool(wish.levels),
@@ -207,12 +225,16 @@ def _method(name: str, table: Table, wish: _Wish) -> Recoder | Masker:
     }
     masks = is_mask(name)
     if name not in _METHODS and not masks:
-        raise BadInput(f"There is no method {name!r}.", hint=f"Known are {', '.join((*_METHODS, *FORMS))}.")
+        known = (*_METHODS, *FORMS)
+        near = meant(name.lower().partition(" ")[0], known)
+        raise BadInput(f"There is no method {name!r}{near}.", hint=f"Known are {', '.join(known)}.")
     for option, said in given.items():
         if said and (masks or option not in _METHODS[name]):
             raise BadInput(f"{option} means nothing to --method {name}.", hint="Leave it out.")
     if masks:
         return parse(name, table.card)
+    _require_levels(wish.levels, table)
+    require_quasi(wish.weights, table.quasi())
     measure = _quality(wish.quality, table)
     if name == "generalize":
         return Generalize(wish.share, measure, wish.levels, wish.time_limit)
@@ -223,6 +245,22 @@ def _method(name: str, table: Table, wish: _Wish) -> Recoder | Masker:
     if name == "suppress-cells":
         return SuppressCells(wish.weights, wish.share, time_limit=wish.time_limit)
     return AddDummies({column: _one_level(column, *ends) for column, ends in wish.levels.items()})
+
+
+def _require_levels(levels: Mapping[str, tuple[int, int]], table: Table) -> None:
+    """An error, in the words of a command line, for levels that a column does not have."""
+    from discreet.publish.recoding import require_quasi
+
+    require_quasi(levels, table.quasi())
+    for name, (low, high) in levels.items():
+        hierarchy = table.card[name].hierarchy
+        last = hierarchy.height if hierarchy else 1
+        if not low <= high <= last:
+            said = f"{low}..{high}" if low != high else str(low)
+            raise BadInput(
+                f"--level {name}={said}: the levels of {name} go from 0 to {last}, the finer one first.",
+                hint=f"Write one of them, --level {name}={last}, or a range, --level {name}=0..{last}.",
+            )
 
 
 def _one_level(column: str, low: int, high: int) -> int:
@@ -237,6 +275,7 @@ def _earlier(text: str) -> Earlier:
 
     folder, _, key = text.partition("=") if not Path(text).is_dir() else (text, "", "")
     release = Release.load(folder)
+    release = replace(release, title=Path(folder).absolute().name)  # what it is called here: titles are all alike
     return (release, Path(key)) if key else release
 
 
@@ -254,7 +293,7 @@ def _quality(text: str, table: Table) -> Quality:
         "class-size": ClassSize(),
     }
     if text not in known:
-        raise BadInput(f"There is no quality {text!r}.", hint=f"Known are {', '.join(_QUALITIES)}.")
+        raise BadInput(f"There is no quality {text!r}{meant(text, known)}.", hint=f"Known are {', '.join(_QUALITIES)}.")
     return known[text]
 
 
@@ -307,12 +346,21 @@ def _warn_of_others(out: Sequence[Published], given: Sequence[str], *, masks: bo
         return
     said = "Earlier releases of the same people are out: " + "; ".join(map(str, others))
     said += ". Whoever has them and this one may learn more than each alone tells."
-    checked = [] if masks else [f"--given {_short(one.release)}" for one in others if not one.masked]
-    if checked:
-        said += f" To have them checked together, publish with {' '.join(checked)}."
+    unmasked = [] if masks else [one for one in others if not one.masked]
+    there = [f"--given {_short(one.release)}" for one in unmasked if Path(one.release).is_dir()]
+    gone = [Path(one.release).name for one in unmasked if not Path(one.release).is_dir()]
+    if there:
+        said += f" To have them checked together, publish with {' '.join(there)}."
+    if gone:
+        said += f" {', '.join(gone)} cannot be checked while nobody has it here: find it, or ask who has it."
     if masks or any(one.masked for one in others):
         said += " Masked releases cannot be checked together: attack them together before you hand them over."
     console(stderr=True).print(said)
+
+
+def _left(output: Path) -> str:
+    there = output.is_dir() and any(output.iterdir())
+    return f"{output} was written already, and not written down." if there else "Nothing was written."
 
 
 def _write_down(register: Register, made: Published) -> None:
@@ -359,7 +407,13 @@ def _print_advice(found: Advice, as_json: bool) -> None:
             figures = percent(one.distinction, 1), f"{100 * one.separation:.3f} %", percent(one.unique, 1)
             listing.add_row(" × ".join(one.columns), roles, *figures)
         out.print(listing)
-    listing = grid("quasi-identifiers kept", "#unique", "#lost at best", "#suppressed", title="What anonymity costs")
+    listing = grid(
+        "quasi-identifiers kept",
+        "#unique",
+        "#lost at best",
+        "#suppressed",
+        title=f"What anonymity costs ({' and '.join(found.asked)})",
+    )
     for cost in found.costs:
         lost = "no way" if cost.loss is None else percent(cost.loss, 1)
         name = f"{len(cost.columns)}. {'and ' * (len(cost.columns) > 1)}{cost.columns[-1]}"

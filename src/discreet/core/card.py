@@ -10,7 +10,7 @@ from __future__ import annotations
 import datetime as dt
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from enum import Enum
 from math import isfinite
@@ -18,6 +18,7 @@ from typing import TypeAlias
 
 from discreet.core.hierarchy.protocol import Hierarchy
 from discreet.core.kind import Kind
+from discreet.core.words import meant
 from discreet.errors import BadInput, CardError, NotFound, Problem
 
 Scalar: TypeAlias = bool | int | float | Decimal | str | dt.date | dt.datetime
@@ -169,6 +170,15 @@ class Card:
         if problems := self.problems():
             raise CardError(f"The card of {self.name}", problems)
 
+    @property
+    def whose(self) -> str:
+        """What a statement takes for granted about whose row is whose."""
+        return f"The column {self.unit} says whose row it is." if self.unit else "Every row is about somebody else."
+
+    def without_unit(self, columns: Iterable[Column]) -> Card:
+        """The card of rows that no longer say whose they are, with these columns."""
+        return replace(self, columns=tuple(columns), unit=None, rows_per_unit=None, groups_per_unit=None)
+
     def problems(self) -> list[Problem]:
         """Everything about this card that contradicts itself."""
         found = [problem for column in self.columns for problem in column.problems()]
@@ -197,7 +207,8 @@ class Card:
             return self._index[name]
         except KeyError:
             known = ", ".join(self._index)
-            raise NotFound(f"The card of {self.name} has no column {name!r}; it has {known}.") from None
+            near = meant(str(name), self._index)
+            raise NotFound(f"The card of {self.name} has no column {name!r}{near}; it has {known}.") from None
 
     def __contains__(self, name: object) -> bool:
         return name in self._index

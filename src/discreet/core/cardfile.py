@@ -31,6 +31,7 @@ from discreet.core.card import Card, Column, Role, Scalar, fits
 from discreet.core.hierarchy.parse import from_fields, to_fields
 from discreet.core.hierarchy.protocol import Hierarchy
 from discreet.core.kind import Kind
+from discreet.core.words import meant
 from discreet.errors import CardError, DataError, HierarchyError, NotFound, Problem
 
 FORMAT = 1
@@ -219,8 +220,8 @@ class _Reader:
         for key, value in said.items():
             if key not in allowed:
                 near = get_close_matches(key, allowed, 1)
-                meant = f"did you mean {near[0]!r}?" if near else f"known are {', '.join(allowed)}"
-                self._problem((*path, key), f"unknown field; {meant}")
+                known = f"did you mean {near[0]!r}?" if near else f"known are {', '.join(allowed)}"
+                self._problem((*path, key), f"unknown field; {known}")
             elif not isinstance(value, allowed[key]) or (isinstance(value, bool) and bool not in allowed[key]):
                 types = " or ".join(_NAMES[type_] for type_ in allowed[key])
                 self._problem((*path, key), f"must be {types}, got {value!r}")
@@ -233,10 +234,8 @@ class _Reader:
             return choices(said)
         except ValueError:
             known = [str(choice.value) for choice in choices]
-            near = get_close_matches(str(said), known, 1)
             what = "is missing" if said is None else f"{said!r} is not known"
-            meant = f" (did you mean {near[0]!r}?)" if near else ""
-            self._problem(path, f"{what}{meant}; it is one of {', '.join(known)}")
+            self._problem(path, f"{what}{meant(str(said), known)}; it is one of {', '.join(known)}")
         return None
 
     def _problem(self, path: toml.Path, what: str) -> None:

@@ -173,6 +173,8 @@ def _verified(folder: Path) -> frozenset[str]:
 
 def _listed(folder: Path) -> dict[str, Any]:
     if not (folder / _MANIFEST).is_file():
+        if not (folder / "statement.json").exists():
+            raise NotFound(f"{folder} is no release.", hint="A release is a folder that discreet wrote as a whole.")
         raise Damaged(f"{_MANIFEST} is missing from {folder}.")
     try:
         manifest = json.loads((folder / _MANIFEST).read_text(encoding="utf-8"))

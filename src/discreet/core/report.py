@@ -26,13 +26,7 @@ _ANSWERS = (bool, int, float, str, Decimal, Fraction, dt.date)
 
 def render(release: Release[object]) -> str:
     """The whole page."""
-    return (
-        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
-        f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">\n'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<title>{escape(release.title)}</title>\n<style>{_PAGE}</style>\n</head>\n<body>\n"
-        f"{fragment(release)}\n</body>\n</html>\n"
-    )
+    return page(release.title, fragment(release))
 
 
 def fragment(release: Release[object]) -> str:
@@ -40,10 +34,10 @@ def fragment(release: Release[object]) -> str:
     word, colour = _badge(release)
     sections = [
         f'<header><h1>{escape(release.title)}</h1><span class="badge {colour}">{word}</span></header>',
-        _section("What is promised", _promise(release)),
-        _section("What is released", _payload(release.payload)),
-        *(_section(picture.title, picture.figure) for picture in release.pictures),
-        _section("How it was made", _recipe(release)),
+        section("What is promised", _promise(release)),
+        section("What is released", _payload(release.payload)),
+        *(section(picture.title, picture.figure) for picture in release.pictures),
+        section("How it was made", _recipe(release)),
     ]
     if release.receipt is not None:
         receipt = release.receipt
@@ -55,8 +49,43 @@ def fragment(release: Release[object]) -> str:
             "key": receipt.key,
             "digest": receipt.digest,
         }
-        sections.append(_section("What was charged", _pairs(charged.items())))
+        sections.append(section("What was charged", pairs(charged.items())))
+    return styled(sections)
+
+
+def page(title: str, content: str) -> str:
+    """A page of ``content``, which is HTML already, that opens offline and can run or fetch nothing."""
+    return (
+        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        f"<title>{escape(title)}</title>\n<style>{_PAGE}</style>\n</head>\n<body>\n"
+        f"{content}\n</body>\n</html>\n"
+    )
+
+
+def styled(sections: Iterable[str]) -> str:
+    """Sections, which are HTML already, in the look of all reports."""
     return f'<div class="discreet-release"><style>{_STYLE}</style>\n' + "\n".join(sections) + "\n</div>"
+
+
+def section(title: str, content: str) -> str:
+    """A part of a report: ``content`` is HTML already."""
+    return f"<section><h2>{escape(title)}</h2>{content}</section>"
+
+
+def pairs(facts: Iterable[tuple[str, str]]) -> str:
+    """Names and what they stand for, as HTML."""
+    return "<dl>" + "".join(f"<dt>{escape(name)}</dt><dd>{escape(value)}</dd>" for name, value in facts) + "</dl>"
+
+
+def plain(value: object) -> str:
+    """A figure, or several in lists and mappings, as people read it."""
+    if isinstance(value, list | tuple):
+        return ", ".join(plain(item) for item in value)
+    if isinstance(value, dict):
+        return "; ".join(f"{name}: {plain(item)}" for name, item in value.items())
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
 def shortened(text: str, most: int) -> str:
@@ -76,7 +105,7 @@ def _promise(release: Release[object]) -> str:
     if statement.loss is not None:
         facts.insert(1, ("loss", str(statement.loss)))
     facts += [("model", claim.text) for claim in statement.models]
-    listing = _pairs(facts) if statement.private else ""
+    listing = pairs(facts) if statement.private else ""
     return f"<p>{escape(release.promise)}</p>{listing}"
 
 
@@ -85,11 +114,11 @@ def _recipe(release: Release[object]) -> str:
     steps = "".join(f"<li>{escape(step)}</li>" for step in recipe.steps)
     facts = [("method", recipe.method)]
     said = {name: value for name, value in recipe.parameters.items() if value not in (None, "", (), [], {})}
-    facts += [(name, shortened(_plain(value), 400)) for name, value in said.items()]
+    facts += [(name, shortened(plain(value), 400)) for name, value in said.items()]
     if recipe.seed is not None:
         facts.append(("seed", f"{recipe.seed} (every random choice can be repeated)"))
     facts.append(("made with", ", ".join(f"{name} {version}" for name, version in recipe.versions.items())))
-    return _pairs(facts) + (f"<ol>{steps}</ol>" if steps else "")
+    return pairs(facts) + (f"<ol>{steps}</ol>" if steps else "")
 
 
 def _payload(payload: object) -> str:
@@ -98,8 +127,8 @@ def _payload(payload: object) -> str:
     if payload is None or isinstance(payload, _ANSWERS):
         return f'<p class="answer">{_cell(None if payload is None else str(payload))}</p>'
     if isinstance(payload, dict):
-        return _pairs((str(name), shortened(_plain(value), 400)) for name, value in payload.items())
-    return f"<p>{escape(shortened(_plain(payload), 4000))}</p>"
+        return pairs((str(name), shortened(plain(value), 400)) for name, value in payload.items())
+    return f"<p>{escape(shortened(plain(payload), 4000))}</p>"
 
 
 def _table(table: pa.Table) -> str:
@@ -133,22 +162,6 @@ def _texts(column: pa.ChunkedArray[Any]) -> list[str | None]:
 
 def _cell(text: str | None) -> str:
     return '<span class="null">NULL</span>' if text is None else escape(shortened(text, 120))
-
-
-def _plain(value: object) -> str:
-    if isinstance(value, list | tuple):
-        return ", ".join(_plain(item) for item in value)
-    if isinstance(value, dict):
-        return "; ".join(f"{name}: {_plain(item)}" for name, item in value.items())
-    return f"{value:.6g}" if isinstance(value, float) else str(value)
-
-
-def _pairs(facts: Iterable[tuple[str, str]]) -> str:
-    return "<dl>" + "".join(f"<dt>{escape(name)}</dt><dd>{escape(value)}</dd>" for name, value in facts) + "</dl>"
-
-
-def _section(title: str, content: str) -> str:
-    return f"<section><h2>{escape(title)}</h2>{content}</section>"
 
 
 def _is_number(kind: pa.DataType) -> bool:

@@ -1,9 +1,11 @@
-"""Words: what a column's name says about what is in it, and how many of something there are."""
+"""Words: what a column's name says about what is in it, how many of something there are, what was meant."""
 
 from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Iterable
+from difflib import get_close_matches
 
 CODES = frozenset({"zip", "zipcode", "postcode", "postal", "plz", "phone", "telephone", "mobile", "ssn", "iban"})
 """Words for what is written in digits and is no number: nobody adds up zip codes."""
@@ -12,6 +14,12 @@ CODES = frozenset({"zip", "zipcode", "postcode", "postal", "plz", "phone", "tele
 def number(count: int, one: str, many: str | None = None) -> str:
     """A count with its noun: 1 row, 2,000 rows."""
     return f"1 {one}" if count == 1 else f"{count:,} {many or one + 's'}"
+
+
+def meant(said: str, known: Iterable[str]) -> str:
+    """What to add behind a name that is not known, if one of the ``known`` ones is close; else nothing."""
+    near = get_close_matches(said, list(known), 1)
+    return f" (did you mean {near[0]!r}?)" if near else ""
 
 
 def words(name: str) -> frozenset[str]:

@@ -8,13 +8,12 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
 from html import escape
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
 from discreet.core.card import Role
-from discreet.core.picture import Picture, bars
+from discreet.core.picture import Picture
 from discreet.core.table import Table
 from discreet.core.words import number
 from discreet.models.classes import Classes, classes_of
@@ -22,10 +21,12 @@ from discreet.models.closeness import TCloseness
 from discreet.models.crowd import KAnonymity
 from discreet.models.diversity import EntropyLDiversity, LDiversity
 from discreet.models.model import Model, Verdict, population_of, shown
+from discreet.models.picture import by_size
 from discreet.models.risk import MarketerRisk, ProsecutorRisk
 
 _DECIMALS = 10_000
-_EDGES = (1, 2, 3, 5, 10, 20, 50, 100)
+_NOBODY = "none (k = 1)"
+"""What is said of 1-anonymity, which every table has: somebody is alone."""
 
 
 @dataclass(frozen=True)
@@ -56,15 +57,8 @@ class Verdicts(Sequence[Verdict]):
 
     def picture(self) -> Picture:
         """How many rows are in classes of what size."""
-        stretches = [*pairwise(_EDGES), (_EDGES[-1], math.inf)]
-        rows = [sum(size * many for size, many in self.sizes.items() if low <= size < high) for low, high in stretches]
-        return bars(
-            f"{self.table}: rows by the size of their class",
-            [_stretch(low, high) for low, high in stretches],
-            rows,
-            caption=f"{number(self.rows, 'row')} in {number(self.classes, 'class', 'classes')} on "
-            f"{', '.join(self.quasi)}; {self.unique:,} alone.",
-        )
+        caption = self.summary.removeprefix(f"{self.table}: ")
+        return by_size(f"{self.table}: rows by the size of their class", self.sizes, caption)
 
     def to_dict(self) -> dict[str, Any]:
         """This as plain data, for JSON."""
@@ -153,7 +147,8 @@ def cells(verdict: Verdict) -> tuple[str, str, str, str, str, str]:
     worst = "" if verdict.worst is None else ", ".join(f"{name} = {value}" for name, value in verdict.worst.items())
     figure = "" if math.isnan(verdict.figure) else shown(verdict.figure)
     exposed = f"{verdict.exposed:,}" if verdict.exposed else ""
-    return verdict.claim.text, "yes" if verdict.holds else "NO", figure, verdict.meaning, worst, exposed
+    holds = "NO" if not verdict.holds else _NOBODY if verdict.claim == KAnonymity(1).claim else "yes"
+    return verdict.claim.text, holds, figure, verdict.meaning, worst, exposed
 
 
 def _just(make: Callable[[Fraction], Model], near: int, step: int, classes: Classes) -> Model:
@@ -161,9 +156,3 @@ def _just(make: Callable[[Fraction], Model], near: int, step: int, classes: Clas
     while (model := make(Fraction(near, _DECIMALS))).breaking(classes).any():
         near += step
     return model
-
-
-def _stretch(low: float, high: float) -> str:
-    if math.isinf(high):
-        return f"{low:g} and more"
-    return f"{low:g}" if high == low + 1 else f"{low:g} to {high - 1:g}"

@@ -117,12 +117,14 @@ def classes_of(
 ) -> Classes:
     """The classes of a table on its quasi-identifiers, by GROUP BYs on its engine: one for each sensitive column.
 
-    ``population`` is a table that everybody in this one is in, too. If this one was recoded, ``levels`` says how, and
-    the population is made coarser in the same way. Classes are in the order of their labels; ``ordered=False`` saves
-    that work, and labels may then be places in dictionaries.
+    ``population`` is a table that everybody in this one is in, too, with one row. If this one was recoded, ``levels``
+    says how, and the population is made coarser in the same way. Classes are in the order of their labels;
+    ``ordered=False`` saves that work, and labels may then be places in dictionaries.
     """
     names = tuple(quasi) or table.quasi()
     require_people(table)
+    if population is not None:
+        require_people(population)
     beside = [name for name in dict.fromkeys(sensitive) if name not in names]
     counted = _histogram(table, [*names, *beside[:1]])
     keys = counted.select(list(names))
@@ -152,9 +154,12 @@ def classes_of(
 
 
 def require_people(table: Table) -> None:
-    """An error if somebody has several rows: classes count rows, and what is promised is about people."""
+    """An error if somebody has several rows: classes count rows, and what is promised is about people.
+
+    The rows are counted, whatever the card says of ``rows_per_unit``: a promise must not rest on a hope.
+    """
     unit = table.card.unit
-    if unit is None or table.card.rows_per_unit == 1:
+    if unit is None:
         return
     people = sql.named(_distinct(unit), "people")
     found = table.engine.fetch(table.query(people, sql.named(sql.count_rows(), "n"))).to_pylist()[0]

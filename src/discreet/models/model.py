@@ -186,10 +186,12 @@ class All(Predicate):
     meaning = "models broken by a class"
 
     def __init__(self, models: Iterable[Model]) -> None:
-        parts = [part for model in models for part in (model.models if isinstance(model, All) else (model,))]
+        parts = parts_of(models)
         if not all(isinstance(part, Model) for part in parts):
             raise BadInput("Only privacy models can be joined with &.")
-        object.__setattr__(self, "models", tuple(dict.fromkeys(parts)))
+        if not parts:
+            raise BadInput("There is no model in this: any table would do.", hint="Name one, such as KAnonymity(5).")
+        object.__setattr__(self, "models", parts)
 
     @property
     def claim(self) -> Claim:
@@ -218,6 +220,21 @@ class All(Predicate):
 
     def breaking(self, classes: Classes) -> Flags:
         return self.figures(classes) > 0
+
+
+def parts_of(models: Iterable[Model]) -> tuple[Model, ...]:
+    """Models one by one, each once: those that are several at once are taken apart."""
+    parts = [part for model in models for part in (model.models if isinstance(model, All) else (model,))]
+    return tuple(dict.fromkeys(parts))
+
+
+def checked_alone(models: Iterable[Model]) -> list[str]:
+    """What a statement must say of models that look at several sensitive columns."""
+    names = list(dict.fromkeys(name for model in models for name in model.sensitive))
+    if len(names) < 2:
+        return []
+    listed = f"{', '.join(names[:-1])} and {names[-1]}"
+    return [f"Each of {listed} was checked alone: who knows one of them of a person may learn the others."]
 
 
 def settled(classes: Classes, models: Iterable[Model]) -> npt.NDArray[np.bool_]:

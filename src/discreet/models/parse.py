@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 from discreet.core.card import Card, Role
 from discreet.core.exact import exact
 from discreet.core.table import Table
+from discreet.core.words import meant
+from discreet.engines.address import parse_address
 from discreet.errors import BadInput
 from discreet.models.closeness import TCloseness
 from discreet.models.crowd import KAnonymity, KMap
@@ -83,20 +86,35 @@ def parse(text: str, card: Card) -> Model:
     """The model that ``text`` names, on the columns of ``card``.
 
     ``on COLUMN`` may be left out where the card declares a single sensitive column. ``in FILE`` opens a population: a
-    table with the card's quasi-identifiers.
+    table with the card's quasi-identifiers and, if it has that column, the card's unit.
     """
+    return parse_all([text], card)[0]
+
+
+def parse_all(texts: Iterable[str], card: Card) -> list[Model]:
+    """The models that ``texts`` name. A population that several of them name is opened once, so that it is the same."""
+    populations: dict[str, Table] = {}
+    return [_model(text, card, populations) for text in texts]
+
+
+def _model(text: str, card: Card, populations: dict[str, Table]) -> Model:
     written = re.sub(r"\s*=\s*", "=", " ".join(text.split()))
     for form in FORMS:
         found = re.fullmatch(form.pattern, written, re.IGNORECASE)
         if found:
-            return form.make(**_parameters(found.groupdict(), form, card))
+            return form.make(**_parameters(found.groupdict(), form, card, populations))
     raise BadInput(
-        f"{text!r} is no privacy model.",
+        f"{text!r} is no privacy model{_meant(written)}.",
         hint="\nKnown are:\n  " + "\n  ".join(form.example for form in FORMS),
     )
 
 
-def _parameters(said: dict[str, str | None], form: Form, card: Card) -> dict[str, Any]:
+def _meant(written: str) -> str:
+    """The form whose words before the first figure are closest."""
+    return meant(written.partition("=")[0].lower(), [form.example.partition("=")[0] for form in FORMS])
+
+
+def _parameters(said: dict[str, str | None], form: Form, card: Card, populations: dict[str, Table]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for name, value in said.items():
         if name == "on":
@@ -104,7 +122,10 @@ def _parameters(said: dict[str, str | None], form: Form, card: Card) -> dict[str
         elif value is None:
             continue
         elif name == "population":
-            found[name] = _population(value, card)
+            place = value if parse_address(value) else str(Path(value).resolve())
+            if place not in populations:
+                populations[place] = _population(value, card)
+            found[name] = populations[place]
         elif name == "enhanced":
             found[name] = True
         elif name in _TEXT:
@@ -130,7 +151,11 @@ def _population(place: str, card: Card) -> Table:
     from discreet.engines.read import read
 
     name = re.split(r"[/\\#]", place)[-1].partition(".")[0] or "population"
-    return read(place, replace(card, name=name, columns=card.having(Role.QUASI), unit=None, rows_per_unit=None))
+    columns = card.having(Role.QUASI)
+    found = read(place, replace(card.without_unit(columns), name=name))
+    if card.unit is None or card.unit not in found.unseen:
+        return found
+    return read(place, replace(found.card, columns=(card[card.unit], *columns), unit=card.unit))
 
 
 def _whole(value: str, name: str) -> int:

@@ -12,7 +12,7 @@ from discreet.core.card import Role
 from discreet.core.describe import Identifying, describe
 from discreet.core.exact import Number
 from discreet.core.table import Table
-from discreet.errors import DiscreetError
+from discreet.errors import NoPromise
 from discreet.models.crowd import KAnonymity
 from discreet.models.model import Model
 from discreet.publish.generalize import Generalize
@@ -59,9 +59,11 @@ class Advice:
     alone: tuple[Telling, ...]
     """Each column that would leave, the most telling first."""
     pairs: tuple[Telling, ...]
-    """Every two of the most telling ones."""
+    """Every two of the most telling ones, but for columns that tell everybody apart alone."""
     costs: tuple[Cost, ...]
     """One more quasi-identifier at a time."""
+    asked: tuple[str, ...] = ("what is asked",)
+    """What the table is to be at these costs, such as "5-anonymous"."""
 
     @property
     def undeclared(self) -> tuple[str, ...]:
@@ -76,22 +78,26 @@ class Advice:
         return bool(self.costs) and (self.costs[-1].loss is None or self.costs[-1].loss > _TOO_MUCH)
 
     def __str__(self) -> str:
+        if not self.rows:
+            return "There are no rows, so nothing can be said of them."
         said = []
         if self.undeclared:
+            many = len(self.undeclared) > 1
             said.append(
-                f"Could an outsider know {', '.join(self.undeclared)}? Then declare a quasi-identifier: each tells "
-                "people apart as well as one that is declared."
+                f"Could an outsider know {', '.join(self.undeclared)}? Then declare "
+                f"{'them quasi-identifiers: each' if many else 'it a quasi-identifier: it'} tells people apart as well "
+                "as one that is declared."
             )
         if not self.costs:
             return " ".join([*said, "No quasi-identifier is declared."])
         last = self.costs[-1]
         said.append(f"{100 * last.unique:.1f} % of the people are alone with their quasi-identifiers.")
         if last.loss is None:
-            said.append("No recoding makes the table hold what is asked.")
+            said.append(f"No recoding makes the table {' and '.join(self.asked)}.")
         else:
             said.append(
-                f"The best recoding loses {100 * last.loss:.0f} % of what the quasi-identifiers say, and "
-                f"{100 * last.suppressed:.1f} % of the rows."
+                f"The best recoding that is {' and '.join(self.asked)} loses {100 * last.loss:.0f} % of what the "
+                f"quasi-identifiers say, and {100 * last.suppressed:.1f} % of the rows."
             )
         if self.destroys:
             fine = [cost for cost in self.costs if cost.loss is not None and cost.loss <= _TOO_MUCH]
@@ -99,7 +105,7 @@ class Advice:
                 said.append(f"Up to {len(fine[-1].columns)} of them can be kept: {', '.join(fine[-1].columns)}.")
             said.append(
                 "To make whole columns coarser would destroy this table. Local recoding (--method local) loses less; "
-                "else publish fewer columns, let questions be asked (discreet ask), or make synthetic data."
+                "else publish fewer columns, or let questions be asked (discreet ask)."
             )
         return " ".join(said)
 
@@ -118,19 +124,21 @@ def advise(
     models = (KAnonymity(5),) if require is None else (require,) if isinstance(require, Model) else tuple(require)
     say = progress or (lambda share, what: None)
     released = published_columns(table.card)
-    columns = tuple(replace(column, role=Role.QUASI) for column in released)
+    columns = [replace(column, role=Role.QUASI) for column in released]
     say(0.0, "looking at columns")
-    card = replace(table.card, columns=columns, unit=None, rows_per_unit=None)
-    found = describe(replace(table, card=card))
+    found = describe(replace(table, card=table.card.without_unit(columns)))
     roles = {column.name: column.role for column in released}
     alone = [_telling(one, roles, found.rows) for one in found.alone]
-    pairs = [_telling(one, roles, found.rows) for one in found.pairs]
+    whole = {one.columns[0] for one in alone if one.unique == 1}
+    pairs = [_telling(one, roles, found.rows) for one in found.pairs if whole.isdisjoint(one.columns)]
     order = [one.columns[0] for one in sorted(alone, key=_rank) if one.roles == (Role.QUASI,)]
     costs = []
     for count in range(1, len(order) + 1):
         say(0.2 + 0.8 * (count - 1) / len(order), f"trying {count} of {len(order)} quasi-identifiers")
         costs.append(_cost(table, tuple(order[:count]), models, suppress, found.rows))
-    return Advice(found.rows, tuple(sorted(alone, key=_rank)), tuple(sorted(pairs, key=_rank)), tuple(costs))
+    asked = tuple(model.claim.text for model in models)
+    ranked = tuple(sorted(alone, key=_rank)), tuple(sorted(pairs, key=_rank))
+    return Advice(found.rows, *ranked, tuple(costs), asked)
 
 
 def _telling(found: Identifying, roles: dict[str, Role], rows: int) -> Telling:
@@ -153,7 +161,7 @@ def _cost(table: Table, names: tuple[str, ...], models: Sequence[Model], suppres
     unique = Sizes.of(narrow).unique
     try:
         best = Generalize(suppress=suppress, time_limit=_SECONDS).recode(narrow, models)
-    except DiscreetError:
+    except NoPromise:
         return Cost(names, unique, None, 1.0)
     return Cost(names, unique, best.quality.get("granularity", best.loss), best.suppressed / rows)
 

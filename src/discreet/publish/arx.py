@@ -31,7 +31,7 @@ _MODELS = {
     r"distinct-(\d+)-diversity for attribute '(.*)'": "l={} on {}",
     r"(?:shannon-)?entropy-([\d.]+)-diversity for attribute '(.*)'": "entropy l={} on {}",
     r"recursive-\(([\d.]+),(\d+)\)-diversity for attribute '(.*)'": "recursive c={} l={} on {}",
-    r"([\d.]+)-closeness.* for attribute '(.*)'": "t={} on {}",
+    r"([\d.]+)-closeness with (equal|ordered|hierarchical) ground-distance for attribute '(.*)'": "{1} t={0} on {2}",
 }
 _LARGEST = 1 << 28
 

@@ -10,13 +10,13 @@ import numpy as np
 
 from discreet.core.exact import Number, exact
 from discreet.core.table import Table
-from discreet.errors import BadInput, NotFound
+from discreet.errors import BadInput
 from discreet.models.model import Model
 from discreet.noise.entropy import SYSTEM, Entropy
 from discreet.publish import mapped
 from discreet.publish.clusters import Effort
 from discreet.publish.local import WARNING, Grouped, group, require_effort
-from discreet.publish.recoding import Progress, Recoding, allowed
+from discreet.publish.recoding import Progress, Recoding, allowed, require_quasi
 from discreet.publish.tuples import Tuples, tuples_of
 from discreet.utility.quality import figures
 
@@ -73,9 +73,7 @@ class SuppressCells:
         return self._result(tuples, found, weights, dict(zip(tuples.names, map(int, starred), strict=True)))
 
     def _weights(self, tuples: Tuples) -> list[Fraction]:
-        for name in self.weights:
-            if name not in tuples.names:
-                raise NotFound(f"{name!r} is no quasi-identifier; these are {', '.join(tuples.names)}.")
+        require_quasi(self.weights, tuples.names)
         return [exact(self.weights.get(name, 1), f"The weight of {name}") for name in tuples.names]
 
     def _result(

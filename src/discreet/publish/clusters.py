@@ -138,17 +138,17 @@ class Search:
     def _mend(self, check: Check) -> bool:
         """Make classes satisfy all models; whether that can be.
 
-        Those that do not are merged with others next to them until all do. Where that takes large classes, splitting
-        the whole table may come out better.
+        Those that do not are merged with others next to them until all do. Where that takes large classes, or leads
+        nowhere, splitting the whole table may come out better.
         """
         from discreet.publish import regroup
 
         while (broken := np.flatnonzero(check(self._parts.of))).size:
             if not regroup.merge(self._parts, broken, self._terms.limit):
-                return False
+                return self._descend()
         merged = self._parts
         if not (merged.of > 0).any():
-            return False
+            return self._descend()
         if not self._descend() or (merged.rows @ merged.cost) < (self._parts.rows @ self._parts.cost):
             self._parts = merged
         return True

@@ -26,6 +26,7 @@ from discreet._version import __version__
 from discreet.attack.risk import disclosure_risk
 from discreet.core.cardfile import dump_cards, load_card
 from discreet.core.table import Table
+from discreet.core.words import meant
 from discreet.engines.read import read
 from discreet.errors import BadInput, DiscreetError
 from discreet.publish.mask.parse import parse
@@ -81,7 +82,7 @@ def compare(
     """
     metric = METRICS.get(loss)
     if metric is None:
-        raise BadInput(f"There is no measure {loss!r}.", hint=f"Known are {', '.join(METRICS)}.")
+        raise BadInput(f"There is no measure {loss!r}{meant(loss, METRICS)}.", hint=f"Known are {', '.join(METRICS)}.")
     if metric.worst is not None and metric.best > metric.worst:
         raise BadInput(f"{loss} is better when there is more of it.", hint="The map needs a loss, such as pil.")
     if processes is not None and processes < 1:

@@ -108,8 +108,8 @@ class AddDummies:
             found = np.concatenate([found, places])
             if len(found) > most:
                 raise NoPromise(
-                    f"More than {self.most} dummies for each row would be needed.",
-                    hint="Choose coarser levels, ask for less, or allow more.",
+                    f"More than {self.most} {'dummy' if self.most == 1 else 'dummies'} for each row would be needed.",
+                    hint="Choose coarser levels (--level), or ask for less; AddDummies(most=…) in Python allows more.",
                 )
             classes = rest.joined(classes, places)
             places = np.flatnonzero(breaking(classes, models))

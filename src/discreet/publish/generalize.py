@@ -14,10 +14,11 @@ import numpy as np
 
 from discreet.core.exact import Number, exact
 from discreet.core.table import Table
-from discreet.errors import BadInput, NoPromise, NotFound
-from discreet.models.model import Model, population_of
+from discreet.errors import NoPromise
+from discreet.models.model import Model, parts_of, population_of
 from discreet.publish.lattice import Found, Search
-from discreet.publish.recoding import Progress, Recoding, allowed
+from discreet.publish.mapped import refusal, require_beside
+from discreet.publish.recoding import Progress, Recoding, allowed, require_levels, require_quasi
 from discreet.publish.rules import Rules
 from discreet.publish.score import Score, score_of
 from discreet.publish.space import Space
@@ -51,6 +52,7 @@ class Generalize:
 
     def recode(self, table: Table, require: Sequence[Model], progress: Progress | None = None) -> Recoding:
         """The levels at which all models hold and least is lost; an error if there are none."""
+        require_beside(parts_of(require), table.quasi())
         sensitive = {*self.quality.sensitive, *(name for model in require for name in model.sensitive)}
         return self.search(tuples_of(table, sorted(sensitive), population_of(require)), require, progress)
 
@@ -67,18 +69,11 @@ class Generalize:
         return self._result(space, rules, score, found, search.tried)
 
     def _limits(self, tuples: Tuples) -> dict[str, range]:
+        require_quasi(self.levels, tuples.names)
         heights = dict(zip(tuples.names, tuples.heights, strict=True))
         found = {}
         for name, given in self.levels.items():
-            if name not in heights:
-                raise NotFound(f"{name!r} is no quasi-identifier; these are {', '.join(heights)}.")
-            levels = _span(given)
-            if levels is None or not levels or not 0 <= levels[0] <= levels[-1] <= heights[name]:
-                raise BadInput(
-                    f"The levels of {name!r} go from 0 to {heights[name]}, got {given!r}.",
-                    hint=f"Give one level, or two: the finest and the coarsest, such as (0, {heights[name]}).",
-                )
-            found[name] = levels
+            found[name] = require_levels(name, given, _span(given), heights[name])
         return found
 
     def _result(self, space: Space, rules: Rules, score: Score, found: Found, tried: int) -> Recoding:
@@ -102,7 +97,9 @@ class Generalize:
                 f"Of {space.nodes:,} combinations of levels, the one that loses least by {self.quality} was sought: "
                 f"{tried:,} were tried, {_ending(found, loss - bound)}",
                 "Levels: " + ", ".join(f"{name} {level}" for name, level in chosen.items()) + ".",
-                f"{suppressed:,} of {tuples.rows:,} rows were suppressed, in classes that broke a model.",
+                f"{suppressed:,} of {tuples.rows:,} rows were suppressed, in classes that broke a model."
+                if suppressed
+                else "No row was suppressed.",
             ),
             optimal=found.optimal,
             gap=loss - bound,
@@ -122,20 +119,17 @@ class Generalize:
         wanted = " and ".join(model.claim.text for model in require)
         if late:
             return NoPromise(f"No levels were found in time at which the table is {wanted}.", hint="Allow more time.")
-        one = tuples.classes(np.zeros(len(tuples.counts), dtype=np.int64))
-        never = [model.claim.text for model in require if model.breaking(one).any()]
-        if never:
-            return NoPromise(
-                f"The table cannot be {' and '.join(never)}: not even all rows as one class are.",
-                hint="Ask for less, or for another model.",
-            )
+        limits = self._limits(tuples)
+        fixed = all(len(limits.get(name, ())) == 1 for name in tuples.names)
         helps = ["coarser levels"] if self.levels else []
         helps += ["more suppressed rows"] if exact(self.suppress, "suppress") < Fraction(1) else []
         helps += ["models that ask for less"]
-        return NoPromise(
-            f"At no levels is the table {wanted} when the classes that are not are suppressed, and those are at most "
-            f"{self.suppress} of the rows.",
-            hint=f"Allow {' or '.join(helps)}.",
+        return refusal(
+            tuples,
+            require,
+            f"At {'these' if fixed else 'no'} levels {'the table is not' if fixed else 'is the table'} {wanted} when "
+            f"the classes that are not are suppressed, and those are at most {self.suppress} of the rows.",
+            f"Allow {' or '.join(helps)}.",
         )
 
 

@@ -102,8 +102,7 @@ def joint(table: Table, recoding: Recoding, given: Sequence[Earlier], require: S
         *(replace(column, role=Role.QUASI) for column in known),
     )
     rows = everything.query(*shown, *(sql.column(column.name) for column in known))
-    card = replace(table.card, columns=columns, unit=None, rows_per_unit=None)
-    seen = Table(card, table.engine, rows.where(exp.or_(*map(sql.column, present))))
+    seen = Table(table.card.without_unit(columns), table.engine, rows.where(exp.or_(*map(sql.column, present))))
     titles = tuple((one[0] if isinstance(one, tuple) else one).title for one in given)
     return Joint(titles, tuple(check_all(seen, require)), Sizes.of(seen))
 
@@ -123,6 +122,7 @@ def _recoding_of(table: Table, earlier: Earlier) -> Recoding:
     release, key = earlier if isinstance(earlier, tuple) else (earlier, None)
     names = table.quasi()
     released = _sizes(_rows(release), names, release.title)
+    _require_same_quasi(release, names)
     levels = release.recipe.parameters.get("levels")
     if key is not None:
         found = _plain(mapping=_mapping(key, names))
@@ -131,10 +131,7 @@ def _recoding_of(table: Table, earlier: Earlier) -> Recoding:
         gone = pa.array([key not in released for key in keys_of(counted, names)], pa.bool_())
         found = _plain(levels=levels, dropped=counted.filter(gone).select(list(names)))
     else:
-        raise BadInput(
-            f"What {release.title!r} did to {table.card.name} cannot be told from it.",
-            hint="If each class got labels of its own, give what was kept of it too: (release, key).",
-        )
+        raise _untold(release)
     again = recoded(table, found).histogram()
     there = _counts(again, names, count_name(names))
     dummies = bool(release.recipe.parameters.get("dummies"))
@@ -167,10 +164,36 @@ def _mapping(key: str | Path, names: Sequence[str]) -> pa.Table:
     except pa.ArrowException as error:
         raise DataError(f"{key} cannot be read: {error}.") from error
     called = Names.of(names)
-    missing = {*names, *called.new.values(), called.kept} - set(found.column_names)
-    if missing:
+    expected, there = {*names, *called.new.values(), called.kept}, set(found.column_names)
+    if missing := expected - there:
         raise DataError(f"{key} is not what was kept of a release: it has no column {min(missing)!r}.")
+    if unknown := there - expected:
+        raise DataError(f"{key} is not what was kept of this release: it has a column {min(unknown)!r}.")
     return found
+
+
+def _untold(release: Release[Any]) -> BadInput:
+    return BadInput(
+        f"What {release.title!r} did to the table cannot be told from it.",
+        hint="If each class got labels of its own, give what was kept of it too: (release, key).",
+    )
+
+
+def _require_same_quasi(release: Release[Any], names: Sequence[str]) -> None:
+    """An error if the release shows what is no quasi-identifier now: what it tells would not be counted."""
+    said = release.recipe.parameters.get("quasi_identifiers")
+    if not isinstance(said, list | tuple):
+        raise _untold(release)
+    if gone := set(said) - set(names):
+        raise BadInput(
+            f"{release.title!r} was published with {min(gone)!r} as a quasi-identifier, which it is not now.",
+            hint="Only releases with the same quasi-identifiers can be given: give that column the role it had.",
+        )
+    if fresh := set(names) - set(said):
+        raise BadInput(
+            f"{min(fresh)!r} is a quasi-identifier now, and was none when {release.title!r} was published.",
+            hint="Only releases with the same quasi-identifiers can be given: give that column the role it had.",
+        )
 
 
 def _rows(release: Release[Any]) -> pa.Table:

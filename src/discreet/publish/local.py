@@ -111,6 +111,8 @@ class Grouped:
     settled: bool
     bound: float | None
     """What is lost at least, as a share of all; ``None``: not known."""
+    hurried: bool
+    """Whether there was a time limit."""
 
     @property
     def classes(self) -> int:
@@ -125,7 +127,8 @@ class Grouped:
                 "The grouping is locally optimal: every combination was tried in every class, and every class was "
                 "split by every finer label, and nothing lost less."
             )
-        return "Classes were bettered as long as time and models allowed; a single step may still better them."
+        until = "as long as time and models allowed" if self.hurried else "by many tries, not by every one there is"
+        return f"Classes were bettered {until}; a single step may still better them."
 
 
 def group(
@@ -161,6 +164,7 @@ def group(
         int(tuples.counts[of == mapped.GONE].sum()),
         found.settled,
         None if found.bound is None else found.bound / layout.scale / max(tuples.rows, 1),
+        effort.until is not None,
     )
 
 

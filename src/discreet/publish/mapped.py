@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 
 from discreet.errors import BadInput, NoPromise
 from discreet.models.classes import Classes, Integers
-from discreet.models.model import All, Model
+from discreet.models.model import Model, parts_of
 from discreet.publish.recoding import Names
 from discreet.publish.tuples import Tuples
 
@@ -119,14 +119,9 @@ def mapping(tuples: Tuples, cells: Sequence[pa.Array[Any]], kept: Flags) -> pa.T
 
 def local_models(require: Sequence[Model], quasi: Sequence[str]) -> tuple[Model, ...]:
     """The models, one by one; an error if one of them cannot be judged when each class has labels of its own."""
-    models = All(require).models
+    models = parts_of(require)
+    require_beside(models, quasi)
     for model in models:
-        known = [name for name in model.sensitive if name in quasi]
-        if known:
-            raise BadInput(
-                f"“{model.claim.text}” is about {known[0]!r}, a quasi-identifier: all of a class show the same.",
-                hint='Give that column role = "sensitive".',
-            )
         if model.reference is not None:
             raise BadInput(
                 f"“{model.claim.text}” compares with a population, which has no labels when each class has its own.",
@@ -135,12 +130,30 @@ def local_models(require: Sequence[Model], quasi: Sequence[str]) -> tuple[Model,
     return models
 
 
-def refusal(tuples: Tuples, models: Sequence[Model]) -> NoPromise:
-    """Why there is no recoding."""
+def require_beside(models: Sequence[Model], quasi: Sequence[str]) -> None:
+    """An error if a model looks at a quasi-identifier as if it were a secret."""
+    for model in models:
+        known = [name for name in model.sensitive if name in quasi]
+        if known:
+            raise BadInput(
+                f"“{model.claim.text}” is about {known[0]!r}, a quasi-identifier: all of a class show the same.",
+                hint='Give that column role = "sensitive".',
+            )
+
+
+def refusal(
+    tuples: Tuples,
+    models: Sequence[Model],
+    missed: str = "No classes were found in which all models hold.",
+    hint: str = "Ask for less, or try another method.",
+) -> NoPromise:
+    """Why there is no recoding: what not even all rows as one class are; or, if they are, what was ``missed``."""
     one = tuples.classes(np.zeros(len(tuples.counts), dtype=np.int64))
     never = [model.claim.text for model in models if model.breaking(one).any()]
+    if not never:
+        return NoPromise(missed, hint=hint)
     return NoPromise(
-        f"The table cannot be {' and '.join(never) or 'made so'}: not even all rows as one class are.",
+        f"The table cannot be {' and '.join(never)}: not even all rows as one class are.",
         hint="Ask for less, or for another model; or add rows: there may be fewer than one class must have.",
     )
 

@@ -45,12 +45,7 @@ def recoded(table: Table, recoding: Recoding) -> Table:
         more = exp.select(*map(sql.column, names)).from_(shown(table.engine, recoding.added).subquery("a"))
         rows = exp.select(*map(sql.column, names)).from_(exp.union(rows, more, distinct=False).subquery("u"))
     order = [exp.Ordered(this=sql.column(name), desc=False, nulls_first=False) for name in names]
-    card = replace(
-        table.card,
-        columns=tuple(labelled.column(column) for column in columns),
-        unit=None,
-        rows_per_unit=None,
-    )
+    card = table.card.without_unit(labelled.column(column) for column in columns)
     return Table(card, table.engine, rows.order_by(*order))
 
 

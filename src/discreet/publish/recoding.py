@@ -11,7 +11,8 @@ import pyarrow as pa
 
 from discreet.core.exact import Number, exact
 from discreet.core.table import Table
-from discreet.errors import BadInput
+from discreet.core.words import meant
+from discreet.errors import BadInput, NotFound
 from discreet.models.model import Model
 
 Progress: TypeAlias = Callable[[float, str], None]
@@ -86,6 +87,23 @@ def free(name: str, taken: Iterable[str]) -> str:
     while name.casefold() in known:
         name += "_"
     return name
+
+
+def require_quasi(named: Iterable[str], quasi: Sequence[str]) -> None:
+    """An error if something is said of a column that is no quasi-identifier."""
+    for name in named:
+        if name not in quasi:
+            raise NotFound(f"{name!r} is no quasi-identifier{meant(name, quasi)}; these are {', '.join(quasi)}.")
+
+
+def require_levels(name: str, given: object, levels: range | None, height: int) -> range:
+    """The levels that were ``given`` for a column; an error if they are not among those it has."""
+    if not levels or not 0 <= levels[0] <= levels[-1] <= height:
+        raise BadInput(
+            f"The levels of {name!r} go from 0 to {height}, got {given!r}.",
+            hint=f"Give one level, or two: the finest and the coarsest, such as (0, {height}).",
+        )
+    return levels
 
 
 def allowed(suppress: Number, rows: int) -> int:

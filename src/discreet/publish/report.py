@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from itertools import pairwise
 
 from sqlglot import exp
 
 from discreet.core import sql
 from discreet.core.picture import Picture, bars
 from discreet.core.table import Table, count_name
-
-_BORDERS = (1, 2, 3, 5, 10, 20, 50, 100, 200, 500, 1_000)
+from discreet.models.picture import by_size
 
 
 @dataclass(frozen=True)
@@ -77,14 +75,8 @@ def pictures(before: Sizes, after: Sizes, lost: Mapping[str, float]) -> tuple[Pi
 
 def _sizes(after: Sizes) -> Picture:
     """Rows by the size of their class."""
-    rows = dict.fromkeys(_BORDERS, 0)
-    for size, count in after.classes.items():
-        rows[max(border for border in _BORDERS if border <= size)] += size * count
-    shown = [border for border in _BORDERS if rows[border]]
-    ends = dict(pairwise(_BORDERS))
-    labels = [_between(border, ends.get(border)) for border in shown]
     caption = f"{after.count:,} classes; the smallest has {after.smallest:,} rows."
-    return bars("Rows by the size of their class", labels, [rows[border] for border in shown], caption=caption)
+    return by_size("Rows by the size of their class", after.classes, caption)
 
 
 def _risk(before: Sizes, after: Sizes) -> Picture:
@@ -98,9 +90,3 @@ def _risk(before: Sizes, after: Sizes) -> Picture:
     values = [100 * figure for pair in measured.values() for figure in pair]
     caption = "Of the rows, how many are alone in their class; and the chance that a guess within a class is right."
     return bars("Risk before and after, in per cent", labels, values, caption=caption)
-
-
-def _between(low: int, high: int | None) -> str:
-    if high is None:
-        return f"{low:,} or more"
-    return str(low) if high == low + 1 else f"{low:,} to {high - 1:,}"

@@ -15,6 +15,8 @@ from discreet.publish.scatter import Dot, scatter
 
 ORIGINAL = "original"
 _LIMITS = (0.05, 0.1, 0.2, 0.4)
+_NOTHING = 1e-9
+"""A loss below this is none: what is left of it is rounding."""
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 _PAGE = (
     "body{font:16px/1.5 system-ui,sans-serif;max-width:56rem;margin:2rem auto;padding:0 1rem;color:#243040}"
@@ -69,11 +71,17 @@ class RiskMap:
         return tuple(p for p in self.points if p.why)
 
     @property
+    def unseen(self) -> tuple[Point, ...]:
+        """The maskings that lose nothing by this measure: it is blind to what they did, so it cannot rank them."""
+        return tuple(p for p in self.placed if p.method != ORIGINAL and p.place[1] < _NOTHING)
+
+    @property
     def frontier(self) -> tuple[Point, ...]:
         """The points no other one beats: none has less risk and no more loss, or less loss and no more risk. The
-        riskiest first."""
+        riskiest first. What the measure cannot see is not among them."""
         found: list[Point] = []
-        for point in sorted(self.placed, key=lambda p: p.place):
+        unseen = self.unseen
+        for point in sorted((p for p in self.placed if p not in unseen), key=lambda p: p.place):
             if not found or point.place[1] < found[-1].place[1]:
                 found.append(point)
         return tuple(reversed(found))
@@ -83,10 +91,11 @@ class RiskMap:
         """What there is to choose between, in plain words. It does not choose: how much risk is right is not in the
         data."""
         best = [p for p in self.frontier if p.method != ORIGINAL]
+        masked = [p for p in self.placed if p.method != ORIGINAL and p not in self.unseen]
         if not best:
-            return "No method could be measured, so there is nothing to choose between."
-        masked = [p for p in self.placed if p.method != ORIGINAL]
-        said = [
+            return self._blind or "No method could be measured, so there is nothing to choose between."
+        said = [self._blind] if self.unseen else []
+        said += [
             f"Of {len(masked)} maskings, {len(best)} {'is' if len(best) == 1 else 'are'} worth a look: for each other "
             "one there is one with less risk that loses no more, or as little risk and less loss."
         ]
@@ -115,6 +124,20 @@ class RiskMap:
         return " ".join(said)
 
     @property
+    def _blind(self) -> str:
+        """What to do about maskings that the measure cannot see; empty if it sees all of them."""
+        if not self.unseen:
+            return ""
+        other = "il1" if self.measure != "il1" else "propensity"
+        more = ", or --loss propensity where no number is masked" if other == "il1" else ""
+        if all(p.method == ORIGINAL or p in self.unseen for p in self.placed):
+            which, so = "these methods", "None of them is better than another by it."
+        else:
+            which = ", ".join(f"“{p.method}”" for p in self.unseen)
+            so = f"{'It is' if len(self.unseen) == 1 else 'They are'} left out of what follows."
+        return f"{self.measure} cannot see what {which} did: use --loss {other}{more}. {so}"
+
+    @property
     def picture(self) -> Picture:
         """Risk to the right, loss upwards: the best place is the corner at the lower left."""
         front = {p.method for p in self.frontier}
@@ -123,6 +146,8 @@ class RiskMap:
             "Each dot is a masking; less is better on both sides. The line is the efficient frontier: no masking tried "
             "lies below it and to its left."
         )
+        if self.unseen:
+            caption += f" Maskings at the bottom lose nothing that {self.measure} sees, and are not on it."
         axes = "disclosure risk (DR)", f"information loss ({self.measure})"
         return scatter(f"Risk and loss of {self.table}", axes, dots, [p.place for p in self.frontier], caption)
 
@@ -148,16 +173,22 @@ class RiskMap:
             "seed": self.seed,
             "points": [asdict(point) for point in self.points],
             "frontier": [point.method for point in self.frontier],
+            "unseen": [point.method for point in self.unseen],
             "recommend": self.recommend,
         }
 
     def __str__(self) -> str:
         front = {p.method for p in self.frontier}
         wide = max((len(p.method) for p in self.points), default=0)
-        lines = [f"Risk and loss ({self.measure}) of {self.table}, {self.rows:,} rows; * is on the efficient frontier"]
+        unseen = {p.method for p in self.unseen}
+        blind = f", ? is not seen by {self.measure}" if unseen else ""
+        lines = [
+            f"Risk and loss ({self.measure}) of {self.table}, {self.rows:,} rows; * is on the efficient frontier{blind}"
+        ]
         for p in self.placed:
             risk, loss = p.place
-            lines.append(f"{'*' if p.method in front else ' '} {p.method:<{wide}}  {risk:7.1%}  {loss:8.4f}")
+            mark = "*" if p.method in front else "?" if p.method in unseen else " "
+            lines.append(f"{mark} {p.method:<{wide}}  {risk:7.1%}  {loss:8.4f}")
         lines += [f"  {p.method:<{wide}}  {p.why}" for p in self.failed]
         return "\n".join([*lines, "", self.recommend])
 

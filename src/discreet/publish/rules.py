@@ -17,7 +17,7 @@ import numpy.typing as npt
 from discreet.models.classes import Classes
 from discreet.models.crowd import KAnonymity, KMap
 from discreet.models.diversity import AlphaK, EntropyLDiversity, LDiversity, PSensitivity, RecursiveLDiversity
-from discreet.models.model import All, Model, settled
+from discreet.models.model import Model, parts_of, settled
 from discreet.models.risk import JournalistRisk, ProsecutorRisk
 
 Booleans = npt.NDArray[np.bool_]
@@ -28,7 +28,7 @@ class Rules:
 
     def __init__(self, models: Iterable[Model], limit: int, quality: Sequence[str] = ()) -> None:
         """``limit``: how many rows may be suppressed; ``quality``: the columns the quality measure looks at."""
-        self.models = All(models).models
+        self.models = parts_of(models)
         self.smallest = max((_smallest(model) for model in self.models), default=1)
         absorbing = LDiversity | KMap | PSensitivity | JournalistRisk
         self.absorbing = tuple(model for model in self.models if isinstance(model, absorbing))

@@ -153,13 +153,12 @@ class SafePub(Method[pa.Table]):
                 f"A {card.unit} may have {card.rows_per_unit} rows, and this protects one row of each.",
                 hint=f"Make one row of each {card.unit} first.",
             )
-        whose = f"The column {card.unit} says whose row it is." if card.unit else "Every row is about somebody else."
         return Statement(
             card.unit or "person",
             Approximate(self.epsilon, self.delta),
             (self._claim,),
             evidence=Evidence.PROVED,
-            assumes=("The levels and the hierarchies were chosen without looking at the data.", whose),
+            assumes=("The levels and the hierarchies were chosen without looking at the data.", card.whose),
         )
 
     def run(self, table: Table, entropy: Entropy) -> pa.Table:

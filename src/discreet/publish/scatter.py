@@ -12,7 +12,8 @@ from discreet.core.picture import Picture
 _WIDTH, _HEIGHT = 760, 520
 _LEFT, _TOP, _ACROSS, _UP = 70, 30, 660, 420
 _LINE = 14
-_LETTER = 6.6
+_LETTER = 7.4
+_DOT = 5
 _UNWRITABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 _STYLE = (
     "text{font:12px system-ui,sans-serif;fill:#243040;stroke:#fff;stroke-width:3px;paint-order:stroke}"
@@ -37,7 +38,7 @@ class Dot:
 def scatter(
     title: str, axes: tuple[str, str], dots: Sequence[Dot], frontier: Sequence[tuple[float, float]], caption: str
 ) -> Picture:
-    """The dots from 0 to the next tenth beyond the last, each with its label where no other one is."""
+    """The dots from 0 to the next tenth beyond the last, each with its label where no other one and no dot is."""
     wide, high = (_end([getattr(dot, side) for dot in dots]) for side in "xy")
 
     def at(x: float, y: float) -> tuple[float, float]:
@@ -52,7 +53,7 @@ def scatter(
         drawn.append(f'<text x="{_LEFT - 8}" y="{y + 4:.1f}" text-anchor="end">{high * step / 5:.3g}</text>')
     path = " ".join(f"{x:.1f},{y:.1f}" for x, y in (at(*point) for point in frontier))
     drawn.append(f'<polyline class="front" points="{path}"/>')
-    taken: list[tuple[float, float, float]] = []
+    taken = [_around(*at(dot.x, dot.y)) for dot in dots]
     for dot in sorted(dots, key=lambda dot: not dot.best):
         x, y = at(dot.x, dot.y)
         kind = "first" if dot.first else "best" if dot.best else "dot"
@@ -69,19 +70,39 @@ def scatter(
     return Picture(title, caption, svg)
 
 
-def _label(text: str, x: float, y: float, taken: list[tuple[float, float, float]]) -> str:
-    """Beside the dot, or as near as there is room, with a line to it."""
+@dataclass(frozen=True)
+class _Box:
+    """A place on the picture that something is on."""
+
+    left: float
+    right: float
+    top: float
+    bottom: float
+
+    def meets(self, other: _Box) -> bool:
+        return (
+            self.left < other.right and other.left < self.right and self.top < other.bottom and other.top < self.bottom
+        )
+
+
+def _around(x: float, y: float) -> _Box:
+    return _Box(x - _DOT, x + _DOT, y - _DOT, y + _DOT)
+
+
+def _label(text: str, x: float, y: float, taken: list[_Box]) -> str:
+    """Beside the dot, right or left, or as near as there is room, with a line to it; none if there is no room."""
     short = text if len(text) <= 40 else text[:39] + "…"
     width = len(short) * _LETTER
-    left = x + 9 if x + 9 + width < _WIDTH else x - 9 - width
-    for step in range(60):
-        top = y + 4 + (step + 1) // 2 * _LINE * (1 if step % 2 else -1)
-        clear = all(abs(top - other) >= _LINE or left > end or left + width < start for start, end, other in taken)
-        if clear and _TOP < top < _TOP + _UP + 8:
-            break
-    taken.append((left, left + width, top))
-    lead = f'<line class="lead" x1="{x:.1f}" y1="{y:.1f}" x2="{left:.1f}" y2="{top - 4:.1f}"/>' if step else ""
-    return f'{lead}<text x="{left:.1f}" y="{top:.1f}">{_xml(short)}</text>'
+    for step in range(2 * _UP // _LINE + 2):
+        base = y + 4 + (step + 1) // 2 * _LINE * (1 if step % 2 else -1)
+        for left, end in ((x + 9, x + 9), (x - 9 - width, x - 9)):
+            box = _Box(left, left + width, base - 10, base + 4)
+            inside = left >= _LEFT and box.right <= _WIDTH and _TOP < base < _TOP + _UP + 8
+            if inside and not any(box.meets(other) for other in taken):
+                taken.append(box)
+                lead = f'<line class="lead" x1="{x:.1f}" y1="{y:.1f}" x2="{end:.1f}" y2="{base - 4:.1f}"/>'
+                return f'{lead if step else ""}<text x="{left:.1f}" y="{base:.1f}">{_xml(short)}</text>'
+    return ""
 
 
 def _end(values: Sequence[float]) -> float:

@@ -108,9 +108,10 @@ class ColumnScore:
     def least(self, node: Node, gone: Gone, rows: int) -> float:
         if not self._quality.linear:
             return self.floor(node, gone)
-        here = [row[place] for row, place in zip(gone.totals, node, strict=True)]
-        more = [row[place] * rows for row, place in zip(self._most, node, strict=True)]
-        return float(self._scores(np.add(here, more)).sum())
+        totals = [
+            here[place] + most[place] * rows for here, most, place in zip(gone.totals, self._most, node, strict=True)
+        ]
+        return float(sum(self._scores(np.array(totals)).tolist()))
 
     def floor(self, low: Node, gone: Gone) -> float:
         return sum(map(getitem, gone.scores, low))

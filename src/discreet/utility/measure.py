@@ -13,6 +13,7 @@ from discreet.core.card import Role
 from discreet.core.kind import Kind
 from discreet.core.release import Release
 from discreet.core.table import Table
+from discreet.core.words import meant
 from discreet.errors import BadInput, DataError, MissingPart
 from discreet.utility import classical, learning, marginals, probabilistic, propensity, relations
 from discreet.utility.metric import Figure, Metric
@@ -165,7 +166,8 @@ def loss(
     """
     unknown = [name for name in metrics if name not in METRICS]
     if unknown:
-        raise BadInput(f"There is no measure {unknown[0]!r}.", hint=f"Known are {', '.join(METRICS)}.")
+        near = meant(unknown[0], METRICS)
+        raise BadInput(f"There is no measure {unknown[0]!r}{near}.", hint=f"Known are {', '.join(METRICS)}.")
     two = pair(table, release, links, columns, target or target_of(table))
     entries = tuple(_entry(METRICS[name], two) for name in metrics or METRICS)
     title = release.title if isinstance(release, Release) else "the release"

@@ -128,7 +128,7 @@ CASES = {
 
 @pytest.mark.parametrize("name", CASES)
 def test_a_shared_label_is_shared_upwards(name: str) -> None:
-    @settings(max_examples=50, deadline=None, database=None)
+    @settings(max_examples=25, deadline=None, database=None)
     @given(CASES[name]())
     def holds(case: Case) -> None:
         hierarchy, kind, values = case

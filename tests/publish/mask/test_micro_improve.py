@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 
+from discreet.noise.masking import generator
 from discreet.publish.mask.micro.diverse import DISTINCT, NO_RULE, Rule
 from discreet.publish.mask.micro.gather import LEFT, mdav
-from discreet.publish.mask.micro.grouping import neighbours
+from discreet.publish.mask.micro.grouping import Way, grouped, neighbours
 from discreet.publish.mask.micro.improve import linked, search
 
 NONE = np.zeros(0, np.int64)
@@ -78,6 +79,20 @@ def test_the_same_seed_makes_the_same_groups_and_another_does_not():
     once, again, other = (bettered(points, 3, 500, seed)[1].of for seed in (1, 1, 2))
     assert (once == again).all()
     assert (once != other).any()
+
+
+def test_of_several_searches_the_best_counts():
+    """16,000 tries for each group are two searches, by the first two seeds."""
+    points = np.random.default_rng(11).normal(size=(30, 3))
+    way = Way(3, "mdav", 0.2, 16_000, 100, NO_RULE, None)
+    of = grouped(points, np.arange(30), NONE, way, generator(4))
+    start, groups = mdav(points, 3, True, NONE, NO_RULE)
+    ends = []
+    for seed in generator(4).integers(2**63, size=2):
+        state = linked(start, 10)
+        search(points, state, neighbours(points, 29), 3, 8000 * groups, int(seed), NONE, NO_RULE)
+        ends.append(lost(points, state.of))
+    assert lost(points, of) == pytest.approx(min(ends))
 
 
 def test_groups_stay_diverse():

@@ -1,11 +1,15 @@
 """Masked tables on their way out: streams, files, models, Spark, the command."""
 
+from dataclasses import replace
+
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from tests.publish.mask.people import CARD, people, rows
 
 import discreet as dc
+from discreet.core.card import Column, Role
+from discreet.core.kind import Kind
 from discreet.errors import BadInput, NoPromise, NotFound
 from discreet.publish.mask import records
 from discreet.publish.mask.noise import Noise
@@ -47,6 +51,9 @@ def test_a_unit_with_several_rows_is_warned_of():
     card = dc.Card(CARD.name, CARD.columns, unit="id")
     release = publish(dc.read(rows(), card), Noise(0.1))
     assert any("several rows" in caveat for caveat in release.statement.caveats)
+    twice = dc.read(pa.concat_tables([rows(20)] * 2), card)
+    with pytest.raises(BadInput, match="40 rows of 20 ids"):
+        publish(twice, Noise(0.1), dc.KAnonymity(1))
     assert "id" not in release.payload.column_names
 
 
@@ -90,3 +97,23 @@ def test_spark_masks_on_its_workers(spark, tmp_path):
         assert one.sort_by(key)[name].equals(rows(3000).sort_by(key)[name]), name
     noise = one.sort_by(key)["height"].to_numpy() - rows(3000).sort_by(key)["height"].to_numpy()
     assert noise.var() == pytest.approx(first.recipe.parameters["noise_variance"]["height"], rel=0.2)
+
+
+def test_what_is_left_as_it_was_is_said():
+    said = publish(people(), Noise(0.2, ("age",)), seed=1).statement.caveats
+    assert "Not masked, and known to outsiders: weight, height, income, born, town. They may single people out." in said
+    once = replace(CARD, columns=(Column("id", Kind.INTEGER, Role.OTHER), *CARD.columns[1:]), unit="id")
+    for many, warned in ((1, False), (3, True)):
+        table = dc.read(rows(), replace(once, rows_per_unit=many))
+        told = publish(table, Noise(0.2), seed=1).statement.caveats
+        assert any("with several rows" in one for one in told) == warned
+
+
+def test_dates_are_drawn_by_year_or_decade():
+    release = publish(people(), RankSwap(5, ("born",)), seed=1)
+    (before_and_after,) = release.compared
+    assert "By decade." in before_and_after.caption
+    assert "1950s, before" in before_and_after.svg
+    assert before_and_after.svg.index("1950s, after") < before_and_after.svg.index("2000s, before")
+    (released,) = release.pictures
+    assert "1960s" in released.svg

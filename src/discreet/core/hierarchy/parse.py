@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import MISSING, fields
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +15,7 @@ from discreet.core.hierarchy.ordered import Ordered
 from discreet.core.hierarchy.protocol import Hierarchy
 from discreet.core.hierarchy.ranges import Ranges
 from discreet.core.hierarchy.taxonomy import Taxonomy
+from discreet.core.words import meant
 from discreet.errors import HierarchyError, NotFound
 
 TYPES: dict[str, Any] = {
@@ -35,14 +35,12 @@ def from_fields(table: Mapping[str, object], *, folder: Path | None) -> Hierarch
     if not isinstance(name, str) or name not in TYPES:
         given = "is missing" if name is None else f"{name!r} is not known"
         raise HierarchyError(
-            f"The type of the hierarchy {given}{_meant(str(name), TYPES)}: it is one of {', '.join(TYPES)}."
+            f"The type of the hierarchy {given}{meant(str(name), TYPES)}: it is one of {', '.join(TYPES)}."
         )
     given_fields = {field: value for field, value in table.items() if field != "type"}
     required, optional = ((), ("tree", "file", "other")) if name == "taxonomy" else _names(TYPES[name])
     allowed = (*required, *optional)
-    problems = [
-        f"{field!r} is no field of it{_meant(field, allowed)}" for field in given_fields if field not in allowed
-    ]
+    problems = [f"{field!r} is no field of it{meant(field, allowed)}" for field in given_fields if field not in allowed]
     problems += [f"{field} is missing" for field in required if field not in given_fields]
     known = {field: value for field, value in given_fields.items() if field in allowed}
     hierarchy: Hierarchy | None = None
@@ -89,8 +87,3 @@ def _names(hierarchy: Any) -> tuple[tuple[str, ...], tuple[str, ...]]:
     declared = [field for field in fields(hierarchy) if field.init]
     required = tuple(field.name for field in declared if field.default is MISSING)
     return required, tuple(field.name for field in declared if field.default is not MISSING)
-
-
-def _meant(name: str, known: Mapping[str, object] | tuple[str, ...]) -> str:
-    near = get_close_matches(name, list(known), n=1)
-    return f" (did you mean {near[0]!r}?)" if near else ""

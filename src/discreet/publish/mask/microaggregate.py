@@ -12,10 +12,8 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
 
-from discreet.core.card import Card, Role
+from discreet.core.card import Card
 from discreet.core.table import Table
 from discreet.errors import BadInput
 from discreet.models.diversity import PSensitivity
@@ -27,6 +25,7 @@ from discreet.publish.mask.micro.confidential import Confidential, Diversity, co
 from discreet.publish.mask.micro.embed import Coordinate, coordinates, embedded
 from discreet.publish.mask.micro.gaps import patterns
 from discreet.publish.mask.micro.grouping import MOST_IMPROVED, Way, grouped
+from discreet.publish.mask.release import by_content
 from discreet.publish.mask.values import Array, Cells, replaced
 from discreet.publish.masking import ANY, Masked, chosen
 
@@ -86,7 +85,7 @@ class Microaggregate:
         """
         card, rng = table.card, generator(seed)
         rows = table.payload()
-        order = _by_content(rows)
+        order = by_content(rows)
         rows = rows.take(order)
         names = chosen(card, self.columns, ANY, self.name)
         model = self._model(card)
@@ -103,7 +102,7 @@ class Microaggregate:
             rows.take(np.argsort(order)),
             self._parameters(names, told, model),
             self._steps(told, model),
-            self._not_promised(card, names, len(told)),
+            self._not_promised(card, len(told)),
         )
 
     def _model(self, card: Card) -> Model | None:
@@ -189,25 +188,16 @@ class Microaggregate:
             steps.append(f"Every group is {model.claim.text}.")
         return tuple(steps)
 
-    def _not_promised(self, card: Card, names: Sequence[str], blocks: int) -> tuple[str, ...]:
-        others = [c.name for c in card.having(Role.QUASI) if c.name not in names and c.name != card.unit]
+    def _not_promised(self, card: Card, blocks: int) -> tuple[str, ...]:
         said = ["Members of a group are alike: what stands for them says about what each of them is."]
         if self.diverse is None:
             said.append("Nothing is done about confidential values: all members of a group may share one.")
         if blocks > 1:
             said.append(f"Columns were grouped in {blocks} blocks: together they may still be one person's alone.")
-        if others:
-            said.append(f"Not masked, and known to outsiders: {', '.join(others)}. They may single people out.")
         if card.unit is not None and card.rows_per_unit != 1:
             said.append(f"Groups are of {self.k} rows: a {card.unit} with several may be in one more than once.")
         said.append("Whoever knows the method can rule out groups for a person, often all but a few.")
         return tuple(said)
-
-
-def _by_content(rows: pa.Table) -> Array:
-    plain = [c.cast(pa.int8()) if pa.types.is_boolean(c.type) else c for c in rows.columns]
-    keys = pa.table(plain, names=[str(place) for place in range(len(plain))])
-    return np.asarray(pc.sort_indices(keys, sort_keys=[(name, "ascending") for name in keys.column_names]), np.int64)
 
 
 @dataclass

@@ -8,6 +8,7 @@ from dataclasses import MISSING, dataclass, fields
 from typing import Any
 
 from discreet.core.card import Card
+from discreet.core.words import meant
 from discreet.errors import BadInput
 from discreet.publish.mask.coding import Code
 from discreet.publish.mask.ipso import Ipso
@@ -71,7 +72,10 @@ def parse(text: str, card: Card) -> Masker:
     form = FORMS.get(name.lower())
     if form is None:
         listed = "\n  ".join(f"{known.example}" for known in FORMS.values())
-        raise BadInput(f"{text!r} is no masking method.", hint=f"\nKnown are:\n  {listed}\neach with: on COLUMNS")
+        raise BadInput(
+            f"{text!r} is no masking method{meant(name.lower(), FORMS)}.",
+            hint=f"\nKnown are:\n  {listed}\neach with: on COLUMNS",
+        )
     said: dict[str, Any] = {}
     for word in words:
         key, equals, value = word.partition("=")

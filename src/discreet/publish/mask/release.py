@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 from sqlglot import exp
 
 from discreet.core import sql
-from discreet.core.card import Card
+from discreet.core.card import Card, Role
 from discreet.core.picture import Picture
 from discreet.core.recipe import Recipe, versions
 from discreet.core.release import Release
@@ -29,7 +29,8 @@ from discreet.engines.files import open_file
 from discreet.engines.read import read
 from discreet.engines.spark import Spark
 from discreet.errors import NoPromise
-from discreet.models.model import Model, check_all
+from discreet.models.classes import require_people
+from discreet.models.model import Model, check_all, checked_alone
 from discreet.publish.keep import kept
 from discreet.publish.mask.bounds import limits_of, said, within
 from discreet.publish.mask.records import on_workers, stream
@@ -99,7 +100,7 @@ def release_masked(
         limits = limits_of(table.card, told.parameters)
         release = Linked(
             payload,
-            _statement(table.card, models, told.not_promised),
+            _statement(table.card, models, told),
             Recipe(
                 masker.name,
                 {
@@ -125,15 +126,20 @@ def release_masked(
     return release
 
 
+def by_content(rows: pa.Table) -> Array:
+    """The numbers of the rows in the order of what they hold, so that the order they came in tells nothing."""
+    plain = [c.cast(pa.int8()) if pa.types.is_boolean(c.type) else c for c in rows.columns]
+    keys = pa.table(plain, names=[str(place) for place in range(len(plain))])
+    return np.asarray(pc.sort_indices(keys, sort_keys=[(name, "ascending") for name in keys.column_names]), np.int64)
+
+
 @contextmanager
 def _held(table: Table, masker: Masker, seed: int | None) -> Iterator[tuple[pa.Table, Masked, Array]]:
     """All in memory, ordered by content."""
     masked = masker.mask(table, seed)
     rows = within(masked.rows, limits_of(table.card, masked.parameters))
-    plain = [c.cast(pa.int8()) if pa.types.is_boolean(c.type) else c for c in rows.columns]
-    keys = pa.table(plain, names=[f"c{i}" for i in range(len(plain))])
-    order = pc.sort_indices(keys, sort_keys=[(name, "ascending") for name in keys.column_names])
-    yield rows.take(order), masked, np.asarray(order).astype(np.int64)
+    order = by_content(rows)
+    yield rows.take(order), masked, order
 
 
 @contextmanager
@@ -198,11 +204,14 @@ def _masked(parameters: Mapping[str, Any], out: Table) -> list[str]:
 
 def _card(card: Card) -> Card:
     """The card of what leaves: no identifiers, no unit."""
-    return replace(card, columns=published_columns(card), unit=None, rows_per_unit=None, groups_per_unit=None)
+    return card.without_unit(published_columns(card))
 
 
 def _require_held(table: Table, out: Table, models: Sequence[Model]) -> None:
-    broken = [verdict.claim.text for verdict in check_all(out, models) if not verdict.holds] if models else []
+    if not models:
+        return
+    require_people(table)
+    broken = [verdict.claim.text for verdict in check_all(out, models) if not verdict.holds]
     if broken:
         raise NoPromise(
             f"What was made of {table.card.name} is not {' and not '.join(broken)}. Nothing was released.",
@@ -210,11 +219,16 @@ def _require_held(table: Table, out: Table, models: Sequence[Model]) -> None:
         )
 
 
-def _statement(card: Card, models: Sequence[Model], not_promised: Sequence[str]) -> Statement:
-    caveats = list(not_promised)
-    if card.unit is not None:
+def _statement(card: Card, models: Sequence[Model], told: Masked | Plan) -> Statement:
+    caveats = list(told.not_promised)
+    masked = told.parameters.get("columns", ())
+    left = [c.name for c in card.having(Role.QUASI) if c.name not in masked and c.name != card.unit]
+    if left:
+        caveats.append(f"Not masked, and known to outsiders: {', '.join(left)}. They may single people out.")
+    if card.unit is not None and card.rows_per_unit != 1:
         caveats.append(f"Rows are masked one by one: a {card.unit} with several rows is masked less.")
     caveats.append("How much an intruder learns is measured by attacking the release, not promised by its method.")
+    caveats += checked_alone(models)
     claims = tuple(model.claim for model in models)
     evidence = Evidence.CHECKED if claims else Evidence.ARGUED
     return Statement(card.unit or "person", None, claims, None, evidence, (), tuple(caveats))

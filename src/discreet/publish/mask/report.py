@@ -6,7 +6,7 @@ hides. So what is saved shows released values only, in steps that hang on nothin
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,6 +27,9 @@ _MOST = 8
 """Columns that are drawn, and values of each that are named."""
 _LONGEST = 22
 """Letters that a label of a bar has room for."""
+_MISSING = "NULL"
+_CALENDAR = (("month", 3, ""), ("year", 6, ""), ("decade", 7, "0s"), ("century", 8, "00s"))
+"""How many letters of a written day are cut off to tell only so much of it, and what is written instead."""
 
 
 def pictures(after: Table, names: Sequence[str]) -> tuple[Picture, ...]:
@@ -38,7 +41,7 @@ def pictures(after: Table, names: Sequence[str]) -> tuple[Picture, ...]:
             if spread is not None:
                 found.append(_lines(name, {"released": spread}, "Released values."))
         else:
-            found += _bars(name, {"": _shares(after, name)}, "Released values.")
+            found += _drawing(after, name)(name, {"": _shares(after, name)}, "Released values.")
     return tuple(found)
 
 
@@ -55,7 +58,7 @@ def compared(before: Table, after: Table, names: Sequence[str]) -> tuple[Picture
                 found.append(_lines(name, lines, "Original and released values, in the same steps."))
         else:
             both_ = {", before": _shares(before, name), ", after": _shares(after, name)}
-            found += _bars(name, both_, "Original and released values.")
+            found += _drawing(before, name)(name, both_, "Original and released values.")
     return tuple(found)
 
 
@@ -107,6 +110,27 @@ def _lines(name: str, spreads: dict[str, _Spread], caption: str) -> Picture:
     return curves(name, Axis(name, across), Axis("per cent of the rows", up), lines, caption=caption)
 
 
+def _drawing(table: Table, name: str) -> Callable[[str, dict[str, dict[str, float]], str], list[Picture]]:
+    return _dated if table.card[name].kind is Kind.DATE else _bars
+
+
+def _dated(name: str, shares: dict[str, dict[str, float]], caption: str) -> list[Picture]:
+    """Dates in their order, by the finest of month, year, decade and century that makes few enough bars."""
+    days = {value for found in shares.values() for value in found}
+    ways = {what: {day: day if day == _MISSING else day[:-cut] + end for day in days} for what, cut, end in _CALENDAR}
+    what = next((what for what, labels in ways.items() if len(set(labels.values())) <= _STEPS), _CALENDAR[-1][0])
+    labels = ways[what]
+    named = sorted(set(labels.values()) - {_MISSING}) + [_MISSING] * (_MISSING in days)
+    if not named:
+        return []
+    sums = {when: dict.fromkeys(named, 0.0) for when in shares}
+    for when, found in shares.items():
+        for day, share in found.items():
+            sums[when][labels[day]] += share
+    shown = [(f"{label}{when}", sums[when][label]) for label in named for when in shares]
+    return [bars(f"{name}, per cent of the rows", *zip(*shown, strict=True), caption=f"{caption} By {what}.")]
+
+
 def _bars(name: str, shares: dict[str, dict[str, float]], caption: str) -> list[Picture]:
     """The most frequent values; no picture if there are none."""
     most: dict[str, float] = {}
@@ -130,7 +154,7 @@ def _shares(table: Table, name: str) -> dict[str, float]:
     cells = counted.column(0)
     texts = pc.if_else(cells, "true", "false") if pa.types.is_boolean(cells.type) else cells.cast(pa.string())
     total = sum(counts) or 1
-    values = ["NULL" if text is None else text for text in texts.to_pylist()]
+    values = [_MISSING if text is None else text for text in texts.to_pylist()]
     return {value: 100 * count / total for value, count in zip(values, counts, strict=True)}
 
 

@@ -214,7 +214,8 @@ def _edge(points: Array, tree: Tree) -> Edge:
     place = len(rest) - _EDGE
     if place <= 0:
         return Edge(centre, rest, -1.0)
-    away, order = np.empty(len(points)), rest.copy()
+    column, order = np.empty((len(points), 1)), rest.copy()
+    away = column[:, 0]  # as columns of points come: Numba would compile for another layout
     for point in rest:
         away[point] = apart(points[point], centre)
     select(away, order, 0, len(rest) - 1, place)

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 MOST_IMPROVED = 128
 """Groups of a larger k are not bettered: it would take too long."""
 _NEIGHBOURS = 32
+_SEARCH = 8000
+"""More tries than these for each group are shared out among several searches, of which the best counts: where one ends
+is chance, and taking longer over it helps less and less."""
 
 
 @dataclass(frozen=True)
@@ -102,14 +105,19 @@ def _joined(points: Array, of: Array) -> Array:
 
 
 def _improved(points: Array, of: Array, codes: Array, way: Way, rng: Generator) -> Array:
-    """The groups after ``way.improve`` tries for each of them; as they were, if that did not help."""
+    """The best groups found in ``way.improve`` tries for each of them; as they were, if none helped."""
     from discreet.publish.mask.micro import improve
 
     near = neighbours(points, min(len(points) - 1, max(_NEIGHBOURS, 2 * way.k)))
-    groups = improve.linked(of, len(points) // way.k)
-    tries, seed = way.improve * (int(of.max()) + 1), int(rng.integers(2**63))
-    gained = improve.search(points, groups, near, way.k, tries, seed, codes, way.rule)
-    return np.asarray(np.unique(groups.of, return_inverse=True)[1]) if gained > 0 else of
+    searches = -(-way.improve // _SEARCH)
+    tries = way.improve * (int(of.max()) + 1) // searches
+    most, best = 0.0, of
+    for seed in rng.integers(2**63, size=searches):
+        groups = improve.linked(of, len(points) // way.k)
+        gained = improve.search(points, groups, near, way.k, tries, int(seed), codes, way.rule)
+        if gained > most:
+            most, best = gained, np.unique(groups.of, return_inverse=True)[1]
+    return best
 
 
 def _repaired(points: Array, rows: Array, of: Array, broken: Callable[[Array, Array], Array]) -> Array:

@@ -24,7 +24,10 @@ Array = npt.NDArray[Any]
 NOBODY: Any = np.int64(-1)  # no literal: Numba would compile everything twice
 ROOM = 16
 """So many times k records are looked at together at most."""
-_GROUPS = 8
+_GROUPS: Any = np.int64(8)
+"""Fewer groups than two more than these are taken at a time."""
+_FEWER: Any = np.int64(4)
+"""One time in so many there is a group less than there could be."""
 _HEAT, _COOLING = 0.03, 5.0
 """By what share worse what is kept may be, on average, at first; and how far that falls, as a power of e."""
 _SMALL = 1e-9
@@ -167,7 +170,7 @@ def _cost(pool: Pool, made: int) -> float:
 def _recreate(pool: Pool, count: int, k: int, state: Array) -> int:
     """Group all anew: around a record chosen at random the k - 1 that lie nearest to the growing group, again and
     again; those who remain join where they cost least. How many groups there are."""
-    made = max(count // k - int(_below(state, 4) == 0), 1)
+    made = max(count // k - int(_below(state, _FEWER) == 0), 1)
     pool.of[:count] = NOBODY
     pool.total[:count, :made] = 0.0
     pool.pairs[:made] = 0.0

@@ -1,0 +1,108 @@
+"""What attacks share that match people with the rows that may be theirs."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from discreet.attack.applies import not_rows
+from discreet.attack.cover import Cover, cover
+from discreet.attack.finding import SHOWN_VICTIMS, Finding, Outcome, clopper_pearson, failed
+from discreet.core.release import Release
+from discreet.core.table import Table
+from discreet.errors import BadInput
+
+Array = npt.NDArray[Any]
+
+
+@dataclass(frozen=True)
+class Matching(ABC):
+    """An attacker who knows some columns of everybody and looks which rows may be whose."""
+
+    columns: tuple[str, ...] = ()
+    """What the attacker knows about people (default: the quasi-identifiers)."""
+
+    name: ClassVar[str]
+
+    @property
+    @abstractmethod
+    def skill(self) -> str:
+        """What the attacker does, as the end of a sentence that begins with "knows … of everybody"."""
+
+    @abstractmethod
+    def judge(self, found: Cover, rows: pa.Table, known: Table, release: Release[Any]) -> Finding:
+        """What is found; a ``DataError`` if that cannot be said. ``Finding.knows`` is filled in later."""
+
+    def applies(self, release: Release[Any]) -> str | None:
+        """For tables of rows."""
+        return not_rows(release)
+
+    def run(self, release: Release[Any], known: Table, links: Array | None = None) -> Finding:
+        """Match, and judge."""
+        return self.look(lambda: cover(release, known, links, self.columns), release, known)
+
+    def look(self, match: Callable[[], Cover], release: Release[Any], known: Table) -> Finding:
+        """What is found in the rows that ``match`` says may be whose."""
+        said = ", ".join(self.columns) or "the quasi-identifiers"
+        try:
+            found = match()
+            finding = self.judge(found, release.payload, known, release)
+        except BadInput as problem:
+            return failed(self.name, f"The attacker knows {said} of everybody{self.skill}.", str(problem))
+        knows = f"The attacker knows {', '.join(found.columns)} of everybody{self.skill}."
+        details = {"columns": list(found.columns), "people": len(found.people), **finding.details}
+        return replace(finding, knows=knows, details=details)
+
+
+def few(found: Cover, which: Array) -> tuple[int, ...]:
+    """A few of those attacked, by their row numbers."""
+    return tuple(map(int, found.people[np.flatnonzero(which)[:SHOWN_VICTIMS]]))
+
+
+def by_lot(
+    name: str, credits: Array, baseline: float, *, meaning: str, found: Cover, details: Mapping[str, Any]
+) -> Finding:
+    """A finding about chances: ``credits`` says of each person how likely the attacker is right."""
+    interval = clopper_pearson(float(credits.sum()), len(credits))
+    figure = float(credits.mean())
+    outcome = Outcome.BROKE if interval[0] > baseline else Outcome.NOTHING
+    return Finding(
+        name, "", outcome, figure, _around(figure, interval), baseline, meaning, few(found, credits > 1 - 1e-9), details
+    )
+
+
+def certain(
+    name: str, sure: Array, right: Array, luck: Array | float, *, meaning: str, found: Cover, details: Mapping[str, Any]
+) -> Finding:
+    """A finding about certainty: of whom the attacker is ``sure``, and ``right``.
+
+    Guessing is to say the same of the same people without looking: ``luck`` is the chance (of each person, or of all)
+    that this is right of anybody. Of what nearly everybody has, nearly nothing is learned by being sure. Where the
+    attacker is never sure and wrong there is no chance in it, so that one person, of whom something was learned that
+    is not everybody's, is a breach; else (rows are not what they seem) the interval has to be above guessing.
+    """
+    hits = sure & right
+    figure, interval = float(hits.mean()), clopper_pearson(float(hits.sum()), len(hits))
+    baseline = float(np.where(sure, luck, 0.0).mean())
+    least = interval[0] if (sure & ~right).any() else figure
+    return Finding(
+        name,
+        "",
+        Outcome.BROKE if least > baseline + 1e-12 else Outcome.NOTHING,
+        figure,
+        _around(figure, interval),
+        baseline,
+        meaning,
+        few(found, hits),
+        {"sure": int(sure.sum()), "right": int(hits.sum()), **details},
+    )
+
+
+def _around(figure: float, interval: tuple[float, float]) -> tuple[float, float]:
+    return min(interval[0], figure), max(interval[1], figure)
