@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from discreet.core.card import Role
 from discreet.core.release import Release
 from discreet.core.table import Table
 from discreet.errors import DataError, NotFound
-
-Array = npt.NDArray[Any]
-Cells: TypeAlias = "pa.ChunkedArray[Any]"
+from discreet.utility.cells import Array, on_one_footing, require_links
 
 
 @dataclass(frozen=True)
@@ -77,7 +73,7 @@ def side_by_side(payload: pa.Table, mine: pa.Table, links: Array, columns: tuple
     for name in columns:
         if name not in mine.column_names:
             raise NotFound(f"The attacker's table has no column {name!r}.")
-        both = _both(mine[name], payload[name]) if name in payload.column_names else None
+        both = on_one_footing(mine[name], payload[name]) if name in payload.column_names else None
         if both is not None and not (np.isnan(both[1]).all() or np.isnan(both[2]).all()):
             names.append(name)
             numeric.append(both[0])
@@ -99,41 +95,10 @@ def expected(known: Table) -> tuple[str, ...]:
 
 def true_rows(links: Array, people: int, rows: int) -> Array:
     """Of each person the place of their released row, or -1, by ``links``; an error if these make no sense."""
-    if links.shape != (rows,) or links.dtype.kind not in "iu":
-        raise DataError(f"Links are one whole number a released row: expected {rows:,}, got {links.shape}.")
-    if len(links) and (links.max() >= people or links.min() < -1):
-        raise DataError(f"A link leads to no row of the {people:,} of the original.")
+    require_links(links, people, rows)
     real = np.flatnonzero(links >= 0)
     truth = np.full(people, -1, np.int64)
     truth[links[real]] = real
     if np.count_nonzero(truth >= 0) != len(real):
         raise DataError("Two links lead to the same row of the original.")
     return truth
-
-
-def _both(mine: Cells, theirs: Cells) -> tuple[bool, Array, Array] | None:
-    a, b = _plain(mine), _plain(theirs)
-    if pa.types.is_float64(a.type) and pa.types.is_float64(b.type):
-        return True, _numbers(a), _numbers(b)
-    if a.type != b.type or pa.types.is_float64(a.type):
-        return None
-    together = pa.chunked_array([*a.chunks, *b.chunks], type=a.type).combine_chunks()
-    codes = _numbers(pc.cast(together.dictionary_encode().indices, pa.float64()))
-    return False, codes[: len(a)], codes[len(a) :]
-
-
-def _plain(column: Cells) -> Cells:
-    kind = column.type
-    if isinstance(kind, pa.DictionaryType):
-        return _plain(column.cast(kind.value_type))
-    if pa.types.is_date32(kind):
-        column, kind = column.cast(pa.int32()), pa.int32()
-    elif pa.types.is_timestamp(kind) or pa.types.is_date64(kind):
-        column, kind = column.cast(pa.timestamp("us")).cast(pa.int64()), pa.int64()
-    if pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind):
-        return column.cast(pa.float64(), safe=False)
-    return column.cast(pa.string()) if not pa.types.is_boolean(kind) else column
-
-
-def _numbers(column: Any) -> Array:
-    return np.asarray(column.to_numpy(zero_copy_only=False), dtype=np.float64)

@@ -10,8 +10,9 @@ from collections.abc import Mapping
 import numpy as np
 
 from discreet.errors import DataError
+from discreet.utility.cells import Array
 from discreet.utility.metric import Figure
-from discreet.utility.pair import Array, Pair
+from discreet.utility.pair import Pair
 
 
 def il1(pair: Pair) -> Figure:

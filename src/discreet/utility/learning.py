@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from discreet.errors import DataError, MissingPart
+from discreet.utility.cells import Array
 from discreet.utility.metric import Figure
-from discreet.utility.pair import Array, Pair
+from discreet.utility.pair import Pair
 
 _FOLDS = 5
 _MOST = 5_000

@@ -8,8 +8,9 @@ from math import comb
 import numpy as np
 
 from discreet.errors import DataError
+from discreet.utility.cells import Array
 from discreet.utility.metric import Figure
-from discreet.utility.pair import Array, Pair
+from discreet.utility.pair import Pair
 
 _PARTS = {1: 10, 2: 5, 3: 3}
 """Numbers are cut into so many parts, each holding as many of the original rows: fewer for more columns together, so

@@ -16,8 +16,9 @@ from discreet.core.table import Table
 from discreet.core.words import meant
 from discreet.errors import BadInput, DataError, MissingPart
 from discreet.utility import classical, learning, marginals, probabilistic, propensity, relations
+from discreet.utility.cells import Array
 from discreet.utility.metric import Figure, Metric
-from discreet.utility.pair import Array, Pair, pair
+from discreet.utility.pair import Pair, pair
 
 _CLASSES = frozenset({Kind.TEXT, Kind.BOOLEAN})
 

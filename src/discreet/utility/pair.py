@@ -5,20 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from discreet.core.release import Release
 from discreet.core.release_folder import Rows
 from discreet.core.table import Table
 from discreet.errors import DataError, NotFound
-
-Array: TypeAlias = npt.NDArray[Any]
-Cells: TypeAlias = "pa.ChunkedArray[Any]"
+from discreet.utility.cells import Array, on_one_footing, require_links
 
 
 @dataclass(frozen=True)
@@ -93,7 +89,7 @@ def pair(
             raise NotFound(f"{table.card.name} releases no column {name!r}.")
     names, numeric, left, right, out = [], [], [], [], []
     for name in columns or mine.column_names:
-        both = _both(mine[name], rows[name]) if name in rows.column_names else None
+        both = on_one_footing(mine[name], rows[name]) if name in rows.column_names else None
         if both is None or np.isnan(both[1]).all() or np.isnan(both[2]).all():
             out.append(name)
             continue
@@ -104,43 +100,7 @@ def pair(
     if not names:
         raise DataError("The release has no column with values of the kind the original has.")
     if links is not None:
-        links = _checked(np.asarray(links), mine.num_rows, rows.num_rows)
+        links = np.asarray(links)
+        require_links(links, mine.num_rows, rows.num_rows)
     sides = np.column_stack(left), np.column_stack(right)
     return Pair(tuple(names), tuple(numeric), *sides, links, tuple(out), target)
-
-
-def _checked(links: Array, originals: int, rows: int) -> Array:
-    if links.shape != (rows,) or links.dtype.kind not in "iu":
-        raise DataError(f"Links are one whole number a released row: expected {rows:,}, got {links.shape}.")
-    if len(links) and (links.max() >= originals or links.min() < -1):
-        raise DataError(f"A link leads to no row of the {originals:,} of the original.")
-    return links
-
-
-def _both(mine: Cells, theirs: Cells) -> tuple[bool, Array, Array] | None:
-    a, b = _plain(mine), _plain(theirs)
-    if pa.types.is_float64(a.type) and pa.types.is_float64(b.type):
-        return True, _numbers(a), _numbers(b)
-    if a.type != b.type or pa.types.is_float64(a.type):
-        return None
-    together = pa.chunked_array([*a.chunks, *b.chunks], type=a.type).combine_chunks()
-    codes = _numbers(pc.cast(together.dictionary_encode().indices, pa.float64()))
-    return False, codes[: len(a)], codes[len(a) :]
-
-
-def _plain(column: Cells) -> Cells:
-    """Numbers, dates and times as float64, truth values as they are, all else as text."""
-    kind = column.type
-    if isinstance(kind, pa.DictionaryType):
-        return _plain(column.cast(kind.value_type))
-    if pa.types.is_date32(kind):
-        column, kind = column.cast(pa.int32()), pa.int32()
-    elif pa.types.is_timestamp(kind) or pa.types.is_date64(kind):
-        column, kind = column.cast(pa.timestamp("us")).cast(pa.int64()), pa.int64()
-    if pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind):
-        return column.cast(pa.float64(), safe=False)
-    return column if pa.types.is_boolean(kind) else column.cast(pa.string())
-
-
-def _numbers(column: Any) -> Array:
-    return np.asarray(column.to_numpy(zero_copy_only=False), dtype=np.float64)

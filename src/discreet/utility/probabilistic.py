@@ -12,7 +12,8 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from discreet.utility.pair import Array, Pair
+from discreet.utility.cells import Array
+from discreet.utility.pair import Pair
 
 _LEVELS = np.arange(1, 20) / 20
 """Of the quantiles: 5 to 95 %."""

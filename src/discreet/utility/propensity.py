@@ -8,8 +8,9 @@ from itertools import combinations
 import numpy as np
 
 from discreet.errors import DataError, MissingPart
+from discreet.utility.cells import Array
 from discreet.utility.metric import Figure
-from discreet.utility.pair import Array, Pair
+from discreet.utility.pair import Pair
 
 _PRODUCTS = 12
 """With more numeric columns, products of two are left out."""

@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from discreet.errors import DataError
+from discreet.utility.cells import Array
 from discreet.utility.classical import correlations as correlated
 from discreet.utility.metric import Figure
-from discreet.utility.pair import Array, Pair
+from discreet.utility.pair import Pair
 
 _CLUSTERS = 5
 _ROUNDS = 100
