@@ -57,7 +57,8 @@ class MicroaggregationIntersection(Linkage):
     """Rows whose every value is next to the person's: columns that were microaggregated one by one have groups without
     overlap, so that a value lies between the means of its own group and of the next (Nin and Torra 2009).
 
-    Columns that were microaggregated together give no such bounds, and the nearest centroid is the best guess.
+    Columns that were microaggregated together give no such bounds, nor do groups that were made diverse or improved,
+    which may overlap; then the nearest centroid is the best guess.
     """
 
     name: ClassVar[str] = "microaggregation intersection"
@@ -69,7 +70,8 @@ class MicroaggregationIntersection(Linkage):
 
     def link(self, sight: Sight, recipe: Recipe) -> Linked:
         averaged = _masked(sight, recipe)
-        alone = {names[0] for names in _blocks(recipe) if len(names) == 1}
+        apart = not recipe.parameters.get("diverse") and not recipe.parameters.get("improve")
+        alone = {names[0] for names in _blocks(recipe) if len(names) == 1 and apart}
         low, high = np.full_like(sight.known, -np.inf), np.full_like(sight.known, np.inf)
         for column, name in enumerate(sight.columns):
             known, shown = sight.known[:, column], sight.shown[:, column]

@@ -13,13 +13,13 @@ import pyarrow.compute as pc
 from discreet.core.card import Role
 from discreet.core.exact import Number, exact
 from discreet.core.table import Table
-from discreet.errors import BadInput, NoPromise, NotFound
+from discreet.errors import NoPromise
 from discreet.models.classes import Classes, Integers, Spread
 from discreet.models.model import Model
 from discreet.noise.entropy import SYSTEM, Entropy
 from discreet.publish.mapped import breaking, local_models
 from discreet.publish.recode import published_columns
-from discreet.publish.recoding import Progress, Recoding
+from discreet.publish.recoding import Progress, Recoding, require_levels, require_quasi
 from discreet.publish.rules import Rules
 from discreet.publish.tuples import Tuples, merged, tuples_of
 from discreet.utility.quality import figures
@@ -90,11 +90,10 @@ class AddDummies:
 
     def _levels(self, tuples: Tuples) -> list[int]:
         heights = dict(zip(tuples.names, tuples.heights, strict=True))
+        require_quasi(self.levels, tuples.names)
         for name, level in self.levels.items():
-            if name not in heights:
-                raise NotFound(f"{name!r} is no quasi-identifier; these are {', '.join(heights)}.")
-            if isinstance(level, bool) or not isinstance(level, int) or not 0 <= level <= heights[name]:
-                raise BadInput(f"The levels of {name!r} go from 0 to {heights[name]}, got {level!r}.")
+            one = isinstance(level, int) and not isinstance(level, bool)
+            require_levels(name, level, range(level, level + 1) if one else None, heights[name])
         return [self.levels.get(name, 0) for name in tuples.names]
 
     def _filled(self, classes: Classes, rest: _Rest, models: Sequence[Model]) -> Integers:
