@@ -173,3 +173,28 @@ def test_mistakes_are_answered():
 
 def test_the_target_is_a_sensitive_column_with_categories():
     assert target_of(people()) == "ill"
+
+
+def people_and_rows(**changed):
+    rng = np.random.default_rng(5)
+    rows = pa.table({"x": rng.normal(size=60), "y": rng.normal(size=60), "c": list("abc") * 20})
+    numbers = (dc.Column(name, dc.Kind.REAL) for name in "xy")
+    card = dc.Card("people", (*numbers, dc.Column("c", dc.Kind.TEXT, dc.Role.SENSITIVE)))
+    masked = pa.table({name: changed.get(name, rows[name]) for name in rows.column_names})
+    return dc.read(rows, card), masked
+
+
+def test_a_column_that_was_blanked_is_lost():
+    table, masked = people_and_rows(y=pa.nulls(60, pa.float64()))
+    lost = loss(table, masked, links=np.arange(60))
+    assert lost["il1"] == pytest.approx(np.sqrt(2 / np.pi) / 2)
+    assert lost["marginals 1"] > 0.3
+    assert lost["propensity"] > 0.5
+    assert lost.entry("pil").figure is None
+
+
+def test_what_cannot_be_measured_is_no_figure():
+    table, masked = people_and_rows(x=pa.array([np.inf, *np.zeros(59)]))
+    assert all(entry.figure is None or np.isfinite(entry.figure) for entry in loss(table, masked).entries)
+    few = table.payload().slice(0, 12)
+    assert "too few" in loss(dc.read(few, table.card), few, links=np.arange(12)).entry("learning").why

@@ -73,7 +73,7 @@ class RiskMap:
     @property
     def unseen(self) -> tuple[Point, ...]:
         """The maskings that lose nothing by this measure: it is blind to what they did, so it cannot rank them."""
-        return tuple(p for p in self.placed if p.method != ORIGINAL and p.place[1] < _NOTHING)
+        return tuple(p for p in self.placed if p.method != ORIGINAL and abs(p.place[1]) < _NOTHING)
 
     @property
     def frontier(self) -> tuple[Point, ...]:
@@ -82,7 +82,7 @@ class RiskMap:
         found: list[Point] = []
         unseen = self.unseen
         for point in sorted((p for p in self.placed if p not in unseen), key=lambda p: p.place):
-            if not found or point.place[1] < found[-1].place[1]:
+            if not found or point.place[1] < found[-1].place[1] or point.place == found[-1].place:
                 found.append(point)
         return tuple(reversed(found))
 

@@ -18,17 +18,19 @@ from discreet.utility.pair import Pair
 def il1(pair: Pair) -> Figure:
     """IL1: the mean of |x − x'| / (√2 S), S being the column's standard deviation in the original (Mateo-Sanz et al.).
 
-    0: nobody's numbers changed. About 0.8: everybody has a stranger's. There is no upper end. Values missing on either
-    side are left out; columns that do not vary count as soon as they are not what they were.
+    0: nobody's numbers changed. About 0.8: everybody has a stranger's. There is no upper end. Values that the original
+    lacks are left out; one that was taken away counts as a stranger's. Columns that do not vary count as soon as they
+    are not what they were.
     """
     x, y = _linked_numbers(pair)
     there = [column[~np.isnan(column)] for column in x.T]
     spread = np.array([column.std(ddof=1) if len(column) > 1 else 0.0 for column in there])
     apart = np.abs(x - y)
     scaled = np.where(spread > 0, apart / (np.sqrt(2) * np.where(spread > 0, spread, 1.0)), (apart > 0) / np.sqrt(2))
+    scaled[np.isnan(y) & ~np.isnan(x)] = np.sqrt(2 / np.pi)  # what normal values that are strangers' differ by
     each = np.array([np.nanmean(column) if (~np.isnan(column)).any() else np.nan for column in scaled.T])
     if np.isnan(each).all():
-        raise DataError("Nobody has a number on both sides.")
+        raise DataError("Nobody has a number in the original.")
     return Figure(float(np.nanmean(each)), dict(zip(pair.number_names, each.tolist(), strict=True)))
 
 

@@ -13,6 +13,7 @@ from discreet.utility.cells import Array
 from discreet.utility.metric import Figure
 from discreet.utility.pair import Pair
 
+_FEWEST = 40
 _FOLDS = 5
 _MOST = 5_000
 _CATEGORIES = 20
@@ -48,6 +49,8 @@ def scores(pair: Pair, *, masked: bool = True, folds: int = _FOLDS) -> Mapping[s
     x, y = x[some], y[some]
     known = ~np.isnan(x[:, target]) & ~np.isnan(y[:, target])
     x, y = x[known], y[known]
+    if len(x) < _FEWEST:
+        raise DataError(f"Fewer than {_FEWEST} rows have {pair.target}: too few to learn from.")
     classes = np.unique(x[:, target])
     if len(classes) < 2:
         raise DataError(f"{pair.target} has fewer than two values.")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape
@@ -188,4 +189,6 @@ def _entry(metric: Metric, two: Pair) -> Entry:
         found = metric.measure(two)
     except (DataError, MissingPart) as problem:
         return Entry(metric, None, why=f"not measured: {problem}")
+    if not math.isfinite(found.value):
+        return Entry(metric, None, why="not measured: the figure is beyond all numbers; are values infinite?")
     return Entry(metric, found.value, found.details)

@@ -36,12 +36,12 @@ class Pair:
 
     @cached_property
     def numbers(self) -> tuple[Array, Array]:
-        """Both sides of the numeric columns, rows with a NULL in any of them left out."""
+        """Both sides of the numeric columns, rows with a NULL or an infinite number in any of them left out."""
         which = np.array(self.numeric, dtype=bool)
         if not which.any():
             raise DataError("No column that both sides have holds numbers.")
         both = tuple(side[:, which] for side in (self.original, self.released))
-        found = tuple(side[~np.isnan(side).any(axis=1)] for side in both)
+        found = tuple(side[np.isfinite(side).all(axis=1)] for side in both)
         if min(map(len, found)) < 3:
             raise DataError("Fewer than three rows have all their numbers.")
         return found[0], found[1]
@@ -90,7 +90,7 @@ def pair(
     names, numeric, left, right, out = [], [], [], [], []
     for name in columns or mine.column_names:
         both = on_one_footing(mine[name], rows[name]) if name in rows.column_names else None
-        if both is None or np.isnan(both[1]).all() or np.isnan(both[2]).all():
+        if both is None or np.isnan(both[1]).all():
             out.append(name)
             continue
         names.append(name)
