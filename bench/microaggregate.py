@@ -86,8 +86,9 @@ def ours(rows: int, k: int, at_once: int = 250_000, **_: object) -> Work:
 
     masker = Microaggregate(k, at_once=at_once)
     masker.mask(_table(_normal(1000)))
-    table = _table(_normal(rows))
-    return lambda: _shown(masker.mask(table).parameters["found"][0]["loss"])
+    values = _normal(rows)
+    table = _table(values)
+    return lambda: _shown(_share(values, masker.mask(table)))
 
 
 def best(rows: int, k: int, **_: object) -> Work:
@@ -119,7 +120,15 @@ def reference(file: str, k: int, improve: int, **_: object) -> Work:
     Microaggregate(k, improve=min(improve, 1)).mask(table, seed=1)
     spread = values.shape[1] * (len(values) - 1)  # of columns with deviation 1
     masker = Microaggregate(k, improve=improve)
-    return lambda: masker.mask(table, seed=1).parameters["found"][0]["loss"] * spread
+    return lambda: _share(values, masker.mask(table, seed=1)) * spread
+
+
+def _share(values: Any, masked: Any) -> float:
+    """What of the spread of standardised columns lies within groups."""
+    import numpy as np
+
+    shown = np.column_stack([column.to_numpy() for column in masked.rows.columns])
+    return float(np.mean(((values - shown) ** 2).sum(axis=0) / (values.var(axis=0, ddof=1) * (len(values) - 1))))
 
 
 def _normal(rows: int) -> Any:

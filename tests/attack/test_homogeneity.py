@@ -1,10 +1,13 @@
+from dataclasses import replace
+
+import numpy as np
 import pyarrow as pa
 import pytest
 from tests.attack import released
 from tests.attack.cases import by_hand
 
 import discreet as dc
-from discreet.attack.finding import Outcome
+from discreet.attack.finding import Finding, Outcome, worst
 from discreet.attack.homogeneity import BackgroundKnowledge, Homogeneity, Similarity, Skewness
 from discreet.core.hierarchy.taxonomy import Taxonomy
 
@@ -92,3 +95,18 @@ def test_what_is_not_there_or_not_as_it_was_cannot_be_learned():
     plain = released.known(release.payload, ill=dc.Role.SENSITIVE)
     assert "has no hierarchy" in Similarity().run(release, plain).meaning
     assert Homogeneity(on="ward").run(release, plain).figure == 1
+
+
+def test_a_column_that_is_learned_is_not_hidden_behind_one_that_is_not():
+    """A few rows may be far above guessing by chance: what surely broke comes first."""
+    broke = Finding("a", "", Outcome.BROKE, 0.2, (0.1, 0.3), 0.05, "")
+    nothing = Finding("a", "", Outcome.NOTHING, 0.8, (0.5, 0.9), 0.55, "")
+    assert worst([nothing, broke]) is broke
+    assert worst([replace(nothing, figure=0.6), nothing]) is nothing
+    q = np.repeat(np.arange(6), 10)
+    rng = np.random.default_rng(1)
+    halves = np.where(rng.random(60) < np.where(q < 3, 0.75, 0.3), "y", "n")
+    rows = pa.table({"q": q, "half": halves, "own": [f"v{place}" for place in range(60)]})
+    table = released.known(rows, half=dc.Role.SENSITIVE, own=dc.Role.SENSITIVE)
+    found = Skewness().run(by_hand(rows), table)
+    assert (found.outcome, found.details["column"]) == (Outcome.BROKE, "own")

@@ -6,6 +6,7 @@ import pytest
 from tests.attack import released
 
 import discreet as dc
+from discreet.attack import learned, probabilistic, transparency
 from discreet.attack.distance import DistanceLinkage, Metric
 from discreet.attack.finding import Outcome
 from discreet.attack.interval import IntervalDisclosure, Width
@@ -125,3 +126,24 @@ def test_the_quasi_identifiers_are_what_is_known():
     table = released.known(rows, town=dc.Role.SENSITIVE, born=dc.Role.IDENTIFIER)
     made, links = released.release(rows)
     assert DistanceLinkage().run(made, table, links).details["columns"] == ["age", "income", "height"]
+
+
+@pytest.mark.parametrize("few", [False, True], ids=["everybody", "a sample"])
+def test_victims_are_row_numbers_of_the_original(attack, few, monkeypatch):
+    """Only the last people have a row of their own: whoever is named is one of them."""
+    if isinstance(attack, IntervalDisclosure):
+        pytest.skip("it needs no links, and finds ranges")
+    if few:
+        for module in (learned, probabilistic, transparency):
+            monkeypatch.setattr(module, "PAIRS", N * N // 2 * (10 if module is learned else 1))
+    table = released.people(N)
+    own, other = table.fetch(), released.people(N, seed=77).fetch()
+    rows = pa.concat_tables([other.slice(0, N // 4), own.slice(N // 4)])
+    made, links = released_by(attack, rows)
+    found = attack.run(made, table, np.where(links < N // 4, -1, links))
+    assert found.outcome is Outcome.BROKE
+    assert found.details["people"] == N // (1 + isinstance(attack, LearnedLinkage)) // (
+        1 + (few and isinstance(attack, LearnedLinkage | ProbabilisticLinkage | NoiseLinkage))
+    )
+    assert found.victims
+    assert min(found.victims) >= N // 4

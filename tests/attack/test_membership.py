@@ -9,7 +9,7 @@ from tests.attack import released
 
 from discreet.attack.attack import CATALOGUE
 from discreet.attack.closest import ClosestRecord, auc, best_threshold
-from discreet.attack.effective import effective_epsilon
+from discreet.attack.effective import EffectiveEpsilon, effective_epsilon
 from discreet.attack.finding import Outcome
 from discreet.attack.membership import Test as By
 from discreet.attack.membership import membership
@@ -162,3 +162,24 @@ def test_the_threshold_and_the_area_are_what_pairs_give():
     limit = best_threshold(members, others)
     right = [(members > cut).sum() + (others <= cut).sum() for cut in np.arange(-1.0, 9.0, 0.5)]
     assert (members > limit).sum() + (others <= limit).sum() == max(right)
+
+
+def test_people_are_taken_from_all_over_a_sorted_table():
+    """The first of a sorted original are unlike a control as a whole, in whatever release."""
+    rng = np.random.default_rng(0)
+    rows, others, made = (pa.table({"x": np.sort(rng.exponential(size=size))}) for size in (2000, 150, 300))
+    found = ClosestRecord(released.known(others)).run(released.release(made)[0], released.known(rows))
+    assert found.outcome is Outcome.NOTHING
+
+
+def test_too_few_coins_of_a_kind_are_told(table):
+    """Of the 16 coins that seed 17 judges fewer than 4 fall on one side."""
+    found = membership(responding(), table, [0], runs=32, seed=17)
+    assert found.outcome is Outcome.FAILED
+    assert "at least 4 scores" in found.meaning
+
+
+def test_the_bound_is_rounded_down(table, monkeypatch):
+    bound = EffectiveEpsilon(1.23459, 0.95, 0.0, 1.0, 0.0)
+    monkeypatch.setattr("discreet.attack.membership.effective_epsilon", lambda *scores, confidence: bound)
+    assert membership(responding(), table, [3], runs=32).details["epsilon at least"] == 1.2345

@@ -14,7 +14,7 @@ from discreet.attack.attack import CATALOGUE
 from discreet.attack.finding import Outcome, clopper_pearson
 from discreet.attack.gower import distances
 from discreet.attack.guesses import Guesses, judged, risk
-from discreet.attack.inference import Inference
+from discreet.attack.inference import Inference, _commonest, _same
 from discreet.attack.linkability import Linkability, telling_halves
 from discreet.attack.singling_out import By, SinglingOut, _one_of
 
@@ -139,10 +139,12 @@ def test_a_copy_of_patients_can_be_linked_by_their_births_and_the_rest():
     assert found.figure > 0.5  # by every other column 3 %: the one that tells most is alone in its file
 
 
-def test_of_equally_near_rows_one_is_taken_by_lot():
-    table = released.known(pa.table({"x": [1, 1, 1, 2], "s": ["u", "u", "v", "v"]}), s=dc.Role.SENSITIVE)
+def test_of_equally_near_rows_the_commonest_value_is_taken_and_of_equally_common_ones_one_by_lot():
+    table = released.known(
+        pa.table({"x": [1, 1, 1, 2, 3, 3], "s": ["u", "u", "v", "v", "u", "v"]}), s=dc.Role.SENSITIVE
+    )
     found = Inference().run(released.release(table.fetch())[0], table)
-    assert found.figure == pytest.approx((2 / 3 + 2 / 3 + 1 / 3 + 1) / 4)
+    assert found.figure == pytest.approx((1 + 1 + 0 + 1 + 1 / 2 + 1 / 2) / 6)
     assert found.baseline == 0.5
 
 
@@ -199,3 +201,34 @@ def test_they_are_among_the_attacks_on_releases():
     names = [one.name for one in CATALOGUE]
     assert {"linkability", "inference", "singling out by one column", "singling out by several columns"} <= set(names)
     assert len(set(names)) == len(names)
+
+
+def test_of_several_secrets_the_worst_is_told():
+    rng = np.random.default_rng(0)
+    age = rng.integers(20, 80, 300)
+    blood = rng.choice(["A", "B", "0"], 300, p=[0.8, 0.1, 0.1])
+    rows = pa.table({"age": age, "blood": blood, "ill": np.where(age > 50, "yes", "no")})
+    table = released.known(rows, blood=dc.Role.SENSITIVE, ill=dc.Role.SENSITIVE)
+    release = dc.publish(table, dc.Microaggregate(5))
+    found = Inference().run(release, table)
+    assert (found.outcome, found.details["secret"]) == (Outcome.BROKE, "ill")
+    assert Inference("blood").run(release, table).outcome is Outcome.NOTHING
+    without = dc.Release(rows.drop(["blood"]), dc.Statement(unit="a row"), dc.Recipe("by hand", {}))
+    assert Inference().run(without, table).outcome is Outcome.BROKE
+
+
+def test_the_commonest_number_is_the_one_most_are_near():
+    values = np.array([10.0, 10.4, 10.8, 50.0, 50.0])
+    assert _commonest(values, 0.05).tolist() == [10.4]
+    assert _commonest(values, 0.0).tolist() == [50.0]
+    gaps = np.array([np.nan, np.nan, 3.0, 3.0, 4.0])
+    assert np.array_equal(_commonest(gaps, 0.0), [3.0, np.nan], equal_nan=True)
+
+
+def test_the_commonest_value_is_the_best_of_all_guesses():
+    rng = np.random.default_rng(3)
+    for tolerance in (0.0, 0.05, 0.5, 2.0):
+        values = rng.integers(-20, 20, 40) * 1.1
+        right = [int(_same(one, values, tolerance).sum()) for one in np.unique(values)]
+        found = _commonest(values, tolerance)
+        assert _same(found[0], values, tolerance).sum() == max(right)

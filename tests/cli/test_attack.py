@@ -10,6 +10,7 @@ from tests.publish.mask.people import CARD, rows
 
 import discreet as dc
 from discreet.publish.mask.noise import Noise
+from discreet.publish.mask.swap import RankSwap
 
 
 @pytest.fixture(scope="module")
@@ -23,6 +24,7 @@ def made(tmp_path_factory):
     dc.publish(table, Noise(0.3, ("age", "weight")), to=folder / "r1", keep=folder / "r1.links.parquet")
     dc.publish(table, Noise(0.1, ("height",)), to=folder / "r2")
     pq.write_table(pa.table({"other": [1]}), folder / "wrong.parquet")
+    pq.write_table(pa.table({"row": pq.read_table(folder / "r1.links.parquet")["row"]}), folder / "bare.parquet")
     return folder
 
 
@@ -64,6 +66,27 @@ def test_links_beside_the_release_are_found_and_without_them_linking_cannot_be_m
     lacking = json.loads(run("r2", *KNOWN, *FEW, "--json"))
     assert {one["attack"]: one["outcome"] for one in lacking["findings"]}["distance linkage"] == "could not run"
     assert "Give the links" in " ".join(run("r2", *KNOWN, *FEW).split())
+
+
+def test_links_of_another_release_are_refused(run, made):
+    """They would make every link look wrong, and a broken release safe."""
+    table = dc.read(made / "people.csv", made / "people.toml")
+    dc.publish(table, Noise(0.3, ("age", "weight")), to=made / "r3")
+    (made / "r3.links.parquet").write_bytes((made / "r1.links.parquet").read_bytes())
+    assert "is of another release" in " ".join(run("r3", *KNOWN, *FEW, code=1).split())
+    assert "is of another release" in run("r2", *KNOWN, *FEW, "--links", "r1.links.parquet", code=1)
+    assert "does not say that it is of" in run("r1", *KNOWN, *FEW, "--links", "bare.parquet", code=1)
+
+
+@pytest.mark.parametrize("masker", [Noise(0.3, ("age",)), RankSwap(5)], ids=lambda masker: masker.name)
+def test_links_that_were_kept_before_the_release_was_saved_are_of_it(run, made, masker):
+    table = dc.read(made / "people.csv", made / "people.toml")
+    name = f"later-{masker.name}"
+    dc.publish(table, masker, keep=made / f"{name}.links.parquet").save(made / name, csv=True)
+    dc.publish(table, masker, to=made / f"{name}-at-once", keep=made / f"{name}-at-once.links.parquet")
+    for folder in (name, f"{name}-at-once"):
+        found = json.loads(run(folder, *KNOWN, "--only", "distance linkage", "--json"))
+        assert found["findings"][0]["outcome"] == "learned something"
 
 
 def test_releases_are_laid_side_by_side(run):

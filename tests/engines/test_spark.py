@@ -86,7 +86,7 @@ def test_the_session_given_keeps_its_settings(spark: Spark, spark_session: Spark
 
 def test_data_frames_are_seen_until_the_engine_is_closed(spark_session: SparkSession) -> None:
     engine = Spark(spark_session)
-    views = spark_session.catalog.listTables()
+    views = spark_session.sql("SHOW TABLES").collect()
     first = engine.view_of(spark_session.range(3).withColumnRenamed("id", "n"))
     assert rows(engine, first) == [{"n": 0}, {"n": 1}, {"n": 2}]
     second = engine.view_of(spark_session.range(1))
@@ -94,7 +94,7 @@ def test_data_frames_are_seen_until_the_engine_is_closed(spark_session: SparkSes
     assert len(rows(engine, both)) == 3
     engine.close()
     engine.close()
-    assert spark_session.catalog.listTables() == views
+    assert spark_session.sql("SHOW TABLES").collect() == views
     assert spark_session.range(2).count() == 2
 
 

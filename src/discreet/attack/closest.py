@@ -57,15 +57,16 @@ class ClosestRecord:
             count = min(map(len, who))
             if count < 2:
                 raise DataError("Membership takes two people of either kind or more: one to learn from, one to judge.")
+            who = [some[np.arange(count) * len(some) // count] for some in who]  # evenly spaced: rows may be sorted
             near = [
-                -closest(people[some[:count]], both.sight.shown, both.sight.numeric)
+                -closest(people[some], both.sight.shown, both.sight.numeric)
                 for people, some in zip((both.people, both.control), who, strict=True)
             ]
         except BadInput as problem:
             return failed(self.name, knows, str(problem))
         limit = best_threshold(near[0][::2], near[1][::2])
         right = np.concatenate([near[0][1::2] > limit, near[1][1::2] <= limit])
-        members = who[0][:count][1::2]
+        members = who[0][1::2]
         details = {"columns": list(both.sight.columns), "AUC": round(auc(*near), 4), "distance": -limit}
         found = share(self.name, knows, right.astype(float), 0.5, _MEANING, details=details)
         victims = tuple(int(members[at]) for at in found.victims if at < len(members))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Any, Protocol
@@ -115,6 +115,11 @@ def share(
         tuple(map(int, np.flatnonzero(credits >= 1.0)[:SHOWN_VICTIMS])),
         details or {},
     )
+
+
+def worst(findings: Iterable[Finding]) -> Finding:
+    """Of several that could run the one to worry about: whatever broke before all that found nothing."""
+    return max(findings, key=lambda one: (one.outcome is Outcome.BROKE, one.figure - one.baseline))
 
 
 def failed(attack: str, knows: str, why: str) -> Finding:

@@ -16,7 +16,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from discreet.attack.cover import Cover
-from discreet.attack.finding import Finding
+from discreet.attack.finding import Finding, worst
 from discreet.attack.labels import at_level, untouched
 from discreet.attack.matching import Matching, by_lot, certain
 from discreet.core.card import Column, Role
@@ -50,7 +50,7 @@ class Disclosure(Matching):
                 problems.append(problem)
         if not each:
             raise problems[0]
-        return max(each, key=lambda one: one.figure - one.baseline)
+        return worst(each)
 
     @abstractmethod
     def learn(self, found: Cover, what: Learned) -> Finding:

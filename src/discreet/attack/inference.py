@@ -1,4 +1,4 @@
-"""Inference: a person's secret is read off the released row that is most like them.
+"""Inference: a person's secret is read off the released rows that are most like them.
 
 Giomi, Boenisch, Wehmeyer and Tasnádi (2023), "A unified framework for quantifying privacy risk in synthetic data".
 """
@@ -12,10 +12,9 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.attack.applies import not_values
-from discreet.attack.finding import Finding, failed
+from discreet.attack.finding import Finding, Outcome, failed, worst
 from discreet.attack.gower import distances
 from discreet.attack.guesses import GUESSES, Guesses, attacked, judged, sides
-from discreet.attack.linkage import every
 from discreet.core.card import Role
 from discreet.core.release import Release
 from discreet.core.table import Table
@@ -23,19 +22,19 @@ from discreet.errors import BadInput, DataError
 
 Array = npt.NDArray[Any]
 
-_TRIED = 2_000
-
 
 @dataclass(frozen=True)
 class Inference:
-    """The attacker takes the secret of the nearest released row for the person's; of equally near rows one by lot.
+    """The attacker takes the secret of the nearest released row for the person's; of equally near rows the commonest,
+    and of equally common ones any by lot.
 
-    Numbers are guessed rightly within ``tolerance`` of the true value. Mere guessing is to name, for
-    everybody, the value that fits most released rows.
+    Numbers are guessed rightly within ``tolerance`` of the true value, and the commonest is the one that is right for
+    most. Mere guessing is to name, for everybody, the value that fits most released rows.
     """
 
     secret: str = ""
-    """What the attacker wants to know (default: the first sensitive column, or the last of all)."""
+    """What the attacker wants to know (default: each sensitive column, of which the worst counts, or the last of
+    all)."""
     columns: tuple[str, ...] = ()
     """What the attacker knows (default: the quasi-identifiers, or all other columns)."""
     tolerance: float = 0.05
@@ -49,7 +48,11 @@ class Inference:
 
     def run(self, release: Release[Any], known: Table, links: Array | None = None) -> Finding:
         """The share of people whose secret is guessed; ``links`` are not needed."""
-        secret, columns = self._roles(known)
+        each = [self._read_off(release, known, *roles) for roles in self._roles(known)]
+        ran = [one for one in each if one.outcome is not Outcome.FAILED]
+        return worst(ran) if ran else each[0]
+
+    def _read_off(self, release: Release[Any], known: Table, secret: str, columns: tuple[str, ...]) -> Finding:
         knows = f"The attacker knows {', '.join(columns) or 'nothing'} of everybody, and wants to know {secret}."
         try:
             both = sides(release, known, self.control, (*columns, secret))
@@ -61,22 +64,25 @@ class Inference:
                 raise DataError("The release shows no values of what the attacker knows.")
             shown, numeric, at = both.sight.shown, both.sight.numeric, names.index(secret)
             tolerance = self.tolerance if numeric[at] else 0.0
+            answers: dict[bytes, Array] = {}  # by which rows are nearest: many people share them
 
             def guessed(people: Array) -> tuple[Array, Array]:
                 who = attacked(people, shown, self.guesses)
                 truth = people[who, at]
                 credit: list[float] = []
                 for far in distances(people[who][:, used], shown[:, used], numeric[used]):
-                    nearest = far <= far.min(axis=1, keepdims=True) + 1e-12
-                    mine = truth[len(credit) : len(credit) + len(far), None]
-                    credit += ((nearest & _same(shown[None, :, at], mine, tolerance)).sum(1) / nearest.sum(1)).tolist()
+                    for nearest in far <= far.min(axis=1, keepdims=True) + 1e-12:
+                        key = np.packbits(nearest).tobytes()
+                        if key not in answers:
+                            answers[key] = _commonest(shown[nearest, at], tolerance)
+                        credit.append(float(_same(answers[key], truth[len(credit)], tolerance).mean()))
                 return np.array(credit), who
 
             right, who = guessed(both.people)
             control = guessed(both.control)[0] if both.control is not None else None
         except BadInput as problem:
             return failed(self.name, knows, str(problem))
-        chance = float(_same(np.array([_popular(shown[:, at], tolerance)]), both.people[:, at], tolerance).mean())
+        chance = float(_same(_commonest(shown[:, at], tolerance)[:1], both.people[:, at], tolerance).mean())
         details = {"secret": secret, "columns": [name for name in names if name != secret], "tolerance": tolerance}
         meaning = (
             f"The share of people whose {secret} the attacker reads off the release; what most people have is guessed "
@@ -84,14 +90,16 @@ class Inference:
         )
         return judged(self.name, knows, Guesses(right, who, control, chance), meaning, details)
 
-    def _roles(self, known: Table) -> tuple[str, tuple[str, ...]]:
+    def _roles(self, known: Table) -> list[tuple[str, tuple[str, ...]]]:
+        """Each secret, and what the attacker knows who is after it."""
         card = known.card
         names = [c.name for c in card.columns if c.role is not Role.IDENTIFIER and c.name != card.unit]
         sensitive = [column.name for column in card.having(Role.SENSITIVE) if column.name in names]
-        secret = self.secret or (sensitive or names)[0 if sensitive else -1]
         quasi = [column.name for column in card.having(Role.QUASI)]
-        columns = self.columns or tuple(name for name in quasi or names if name != secret)
-        return secret, tuple(columns)
+        return [
+            (secret, self.columns or tuple(name for name in quasi or names if name != secret))
+            for secret in ([self.secret] if self.secret else sensitive or names[-1:])
+        ]
 
 
 def _same(guess: Array, truth: Array, tolerance: float) -> Array:
@@ -101,12 +109,14 @@ def _same(guess: Array, truth: Array, tolerance: float) -> Array:
     return np.asarray(near | (np.isnan(guess) & np.isnan(truth)))
 
 
-def _popular(values: Array, tolerance: float) -> float:
-    """The value that is a right guess for most rows."""
+def _commonest(values: Array, tolerance: float) -> Array:
+    """Which of the values are a right guess for most of them, NaN (for NULL) last."""
     there = values[~np.isnan(values)]
     tried = np.unique(there)
-    tried = tried[every(len(tried), _TRIED)]
-    fits = [int(_same(there, one, tolerance).sum()) for one in tried]
-    if max(fits, default=0) < len(values) - len(there):
-        return float("nan")
-    return float(tried[int(np.argmax(fits))])
+    with np.errstate(invalid="ignore"):
+        slack = tolerance * np.abs(there)
+        low, high = np.sort(there - slack), np.sort(there + slack)
+    fits = np.searchsorted(low, tried, "right") - np.searchsorted(high, tried, "left")
+    gaps = len(values) - len(there)
+    most = max(int(fits.max(initial=0)), gaps)
+    return np.concatenate([tried[fits == most], [np.nan] if gaps == most else []])

@@ -58,7 +58,8 @@ class LearnedLinkage(Linkage):
 
         if not np.any(sight.truth[::2] >= 0) or len(sight.truth) < 2:
             raise DataError("There are too few true links to learn from.")
-        sample = sight.people(every(len(sight.known), max(PAIRS // 10 // len(sight.shown), 2)))
+        chosen = every(len(sight.known), max(PAIRS // 10 // len(sight.shown), 2))
+        sample = sight.people(chosen)
         people, rows = _comparable(sight, sample.known), _comparable(sight, sight.shown)
         scales = _scales(sight)
         taught = np.arange(0, len(people), 2)
@@ -72,7 +73,7 @@ class LearnedLinkage(Linkage):
         ]
         names = {name: round(float(weight), 6) for name, weight in zip(sight.columns, rule[0], strict=True)}
         details = {"shape": self.shape.value, "people learnt from": float(links[1].mean()), "weights": names}
-        return Linked(links[0], details, sample.people(asked).guessing)
+        return Linked(links[0], details, sample.people(asked).guessing, chosen[asked])
 
 
 def learn(

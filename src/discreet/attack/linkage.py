@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -31,6 +31,8 @@ class Linked:
     credits: Array
     details: Mapping[str, Any]
     baseline: float
+    people: Array | None = None
+    """The row numbers of those who were attacked; None: everybody, in order."""
 
 
 @dataclass(frozen=True)
@@ -82,7 +84,10 @@ class Linkage(ABC):
             "1 means that everybody is re-identified."
         )
         details = {"columns": list(sight.columns), "people": len(linked.credits), **linked.details}
-        return share(self.name, knows, linked.credits, linked.baseline, meaning, details=details)
+        found = share(self.name, knows, linked.credits, linked.baseline, meaning, details=details)
+        if linked.people is None:
+            return found
+        return replace(found, victims=tuple(int(linked.people[place]) for place in found.victims))
 
 
 def by_lot(ties: Array, found: Array) -> Array:

@@ -8,6 +8,7 @@ Tramèr (2022), "Membership inference attacks from first principles" (LiRA). Sta
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
@@ -76,24 +77,24 @@ def membership(
     knows = "The attacker knows all other rows and the row in question, and can train again as often as they like."
     try:
         played = _play(train, known, np.asarray(targets), runs, seed)
+        half = runs // 2
+        shadows = Runs(played.scores[:half], played.inside[:half])
+        judge = _likelihood if by is Test.LIKELIHOOD else _threshold
+        evidence = judge(shadows, played.scores[half:])
+        truth = played.inside[half:]
+        lots = Draws.of(seed).at(1).integers(truth.shape[1], size=len(truth))
+        drawn = np.arange(len(truth)), lots
+        coins, told = truth[drawn], evidence[drawn]
+        bound = effective_epsilon(told[coins], told[~coins], confidence=confidence)
     except BadInput as problem:
         return failed("membership", knows, str(problem))
-    half = runs // 2
-    shadows = Runs(played.scores[:half], played.inside[:half])
-    judge = _likelihood if by is Test.LIKELIHOOD else _threshold
-    evidence = judge(shadows, played.scores[half:])
-    truth = played.inside[half:]
-    lots = Draws.of(seed).at(1).integers(truth.shape[1], size=len(truth))
-    drawn = np.arange(len(truth)), lots
-    coins, told = truth[drawn], evidence[drawn]
-    bound = effective_epsilon(told[coins], told[~coins], confidence=confidence)
     right = np.where(told == 0, 0.5, (told > 0) == coins)
     details = {
         "test": by.value,
         "runs": runs,
         "targets": len(targets),
         "AUC": round(auc(evidence[truth], evidence[~truth]), 4),
-        "epsilon at least": round(bound.epsilon, 4),
+        "epsilon at least": math.floor(bound.epsilon * 10_000) / 10_000,  # a lower bound is rounded down
         "confidence": confidence,
         "TPR": bound.tpr,
         "FPR": bound.fpr,

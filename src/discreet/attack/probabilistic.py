@@ -84,13 +84,14 @@ class ProbabilisticLinkage(Linkage):
     def link(self, sight: Sight, recipe: Recipe) -> Linked:
         from discreet.attack.agreement import best
 
-        sample = sight.people(every(len(sight.known), PAIRS // len(sight.shown)))
+        chosen = every(len(sight.known), PAIRS // len(sight.shown))
+        sample = sight.people(chosen)
         people, rows = _graded(sight, sample.known), _graded(sight, sight.shown)
         limits = np.where(sight.numeric[:, None], NEAR, (0.0, np.inf, np.inf, np.inf))
         model = _competing(people[every(len(people), TAUGHT)], rows, limits)
         ties, found = best(people, rows, limits, _table(model), sample.truth)
         agree = {name: [round(float(level), 6) for level in m] for name, m in zip(sight.columns, model.m, strict=True)}
-        return Linked(by_lot(ties, found), {"agreement of true pairs": agree}, sample.guessing)
+        return Linked(by_lot(ties, found), {"agreement of true pairs": agree}, sample.guessing, chosen)
 
 
 def _competing(people: Array, rows: Array, limits: Array) -> FellegiSunter:

@@ -106,8 +106,8 @@ class NoiseLinkage(Linkage):
         noisy = _masked(sight, recipe) & sight.numeric
         if not noisy.any():
             raise DataError("The recipe names no column the attacker knows.")
-        step = every(len(sight.known), PAIRS // len(sight.shown))
-        sample = sight.people(step)
+        chosen = every(len(sight.known), PAIRS // len(sight.shown))
+        sample = sight.people(chosen)
         names = [name for name, masked in zip(sight.columns, noisy, strict=True) if masked]
         people, rows = sample.known[:, noisy], sight.shown[:, noisy]
         if recipe.method == "multiply":
@@ -119,7 +119,7 @@ class NoiseLinkage(Linkage):
         turned = whitened_by(unit, np.nan_to_num(people) / scale, np.nan_to_num(rows) / scale)
         same = [_alike(side, noisy) for side in (sample.known, sight.shown)]
         ties, found = likeliest(turned[0], turned[1], same[0], same[1], sample.truth)
-        return Linked(by_lot(ties, found), {}, sample.guessing)
+        return Linked(by_lot(ties, found), {}, sample.guessing, chosen)
 
 
 def _intersected(sight: Sight, low: Array, high: Array) -> Linked:

@@ -93,9 +93,11 @@ def attack(
 
 
 def _links(folder: Path, links: Path | None) -> Any:
-    """Which row is whose, as far as it was kept."""
+    """Which row is whose, as far as it was kept; an error if it was kept of another release."""
     import pyarrow as pa
     import pyarrow.parquet as pq
+
+    from discreet.publish.keep import RELEASE, fingerprint
 
     place = links or folder.resolve().with_name(f"{folder.resolve().name}.links.parquet")
     if not place.is_file():
@@ -106,6 +108,13 @@ def _links(folder: Path, links: Path | None) -> Any:
         with pq.ParquetFile(place) as file:
             if file.schema_arrow.names != ["row"]:
                 raise DataError(f"{place} does not say which row is whose.", hint="Give the file that publish kept.")
+            of = (file.metadata.metadata or {}).get(RELEASE.encode(), b"").decode()
+            if not of or of != fingerprint(folder):
+                raise DataError(
+                    f"{place} {'is of another release than' if of else 'does not say that it is of'} {folder}, so that "
+                    "nobody could tell which row is whose.",
+                    hint="Give the file that publish kept with this release (--links), or move this one away.",
+                )
             return file.read().column("row").to_numpy()
     except pa.ArrowException as error:
         raise DataError(f"{place} cannot be read: {error}.") from error

@@ -39,6 +39,7 @@ def test_what_is_masked_stays_within_bounds(masker, to, tmp_path):
         assert low <= min(values) <= max(values) <= high, name
     assert made["age"].null_count == rows()["age"].null_count
     assert "age 18 to 89" in release.recipe.steps[-1]
+    assert release.recipe.steps[-1].endswith("so that what is said of means and variances holds only nearly.")
     free = [value for value in made["weight"].to_pylist() if value is not None]
     assert min(free) < min(value for value in rows()["weight"].to_pylist() if value is not None)
 

@@ -177,7 +177,7 @@ def test_means_of_the_column_are_kept_and_what_is_lost_is_told():
     [told] = Microaggregate(4, ("height",)).mask(table).parameters["found"]
     was, is_ = before["height"].to_numpy(), Microaggregate(4, ("height",)).mask(table).rows["height"].to_numpy()
     within, total = ((was - is_) ** 2).sum(), ((was - was.mean()) ** 2).sum()
-    assert told["loss"] == pytest.approx(within / total)
+    assert told["loss"] == float(f"{within / total:.3g}"), "more digits would tell of small groups"
     assert sum(int(size) * count for size, count in told["sizes"].items()) == told["rows"] == 400
     assert told["smallest"] == 4
 

@@ -36,6 +36,19 @@ def test_a_category_too_large_to_change_is_said_so():
         least_moved(np.array([900.0, 100.0]), 0.5, "c")
 
 
+@pytest.mark.parametrize("how", ["even", "invariant"])
+def test_to_keep_less_than_a_blind_guess_would_is_refused(how):
+    for keep in (0.0, 0.1, 0.49):
+        with pytest.raises(BadInput, match="flipped") as refused:
+            Pram(keep, ["smokes"], how).mask(people())
+        assert "1/2" in refused.value.hint
+    with pytest.raises(BadInput, match="any other of 4"):
+        Pram(0.24, ["town"], how).mask(people())
+    for keep, name in ((0.5, "smokes"), (0.25, "town")):
+        told = Pram(keep, [name], how).mask(people(), 1).parameters["matrices"][name]
+        assert 0.2 < told["changed"] < 0.8
+
+
 def test_given_matrices_are_used():
     certain = {"smokes": [[0.0, 1.0], [1.0, 0.0]]}
     before, after = people().payload(), Pram(matrices=certain).mask(people(), 1)

@@ -8,7 +8,7 @@ import pytest
 from tests.publish.mask.people import CARD, people, rows
 
 from discreet.engines.read import read
-from discreet.errors import BadInput
+from discreet.errors import BadInput, DataError
 from discreet.noise.masking import Draws, generator
 from discreet.publish.mask.coding import Code
 from discreet.publish.mask.multiply import Multiply
@@ -79,6 +79,20 @@ def test_tails_are_cut_and_by_mean_the_total_stays():
     mean = Code({"height": 180}, {"height": 160}, by_mean=True).mask(people()).rows["height"].to_numpy()
     assert mean.sum() == pytest.approx(before.sum(), rel=1e-9)
     assert len(np.unique(mean[before > 180])) == 1
+
+
+@pytest.mark.parametrize("many", [0, 1, 2, 3])
+def test_the_mean_of_a_tail_is_that_of_three_or_more(many):
+    data = rows(50).set_column(3, "height", pa.array([400.0 + at for at in range(many)] + [170.0] * (50 - many)))
+    mirrored = data.set_column(3, "height", pa.array([-value for value in data["height"].to_pylist()]))
+    top, bottom = Code({"height": 250}, by_mean=True), Code({}, {"height": -250}, by_mean=True)
+    for masker, side, sign in ((top, data, 1), (bottom, mirrored, -1)):
+        if many in (1, 2):
+            with pytest.raises(DataError, match="Fewer than 3 rows"):
+                masker.mask(read(side, CARD))
+        else:
+            after = masker.mask(read(side, CARD)).rows["height"].to_pylist()
+            assert after == [sign * 401.0] * many + [sign * 170.0] * (50 - many)
 
 
 def test_resampling_keeps_ranks():

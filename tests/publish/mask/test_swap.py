@@ -1,7 +1,11 @@
 import numpy as np
+import pyarrow as pa
 import pytest
 from tests.publish.mask.people import people
 
+from discreet.core.card import Card, Column, Role
+from discreet.core.kind import Kind
+from discreet.engines.read import read
 from discreet.errors import BadInput
 from discreet.noise.masking import generator
 from discreet.publish.mask.kernels import around, buckets, within
@@ -43,6 +47,16 @@ def test_people_exchange_as_a_whole_and_only_with_those_who_agree():
     changed = sum(a != b for a, b in zip(before["height"].to_pylist(), after.rows["height"].to_pylist(), strict=True))
     assert changed == after.parameters["swapped"]
     assert 190 <= changed <= 200
+
+
+def test_who_has_nobody_to_exchange_with_is_told_of():
+    card = Card("t", (Column("town", Kind.TEXT, Role.QUASI), Column("pay", Kind.INTEGER, Role.SENSITIVE)))
+    table = read(pa.table({"town": ["A", "A", "A", "A", "H"], "pay": [1, 2, 3, 4, 99]}), card)
+    masked = DataSwap(1.0, ["pay"], ["town"]).mask(table, 1)
+    assert masked.rows["pay"].to_pylist()[4] == 99
+    assert any("1 of 5 rows were not exchanged" in sentence for sentence in masked.not_promised)
+    assert "Who agrees with nobody on town keeps every value for sure." in masked.not_promised
+    assert not any("agrees with nobody" in sentence for sentence in DataSwap(1.0, ["pay"]).mask(table).not_promised)
 
 
 @pytest.mark.parametrize(

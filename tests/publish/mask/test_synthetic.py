@@ -1,10 +1,13 @@
 """IPSO and shuffling: what they keep, to the last digits."""
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from scipy.stats import spearmanr
 from tests.publish.mask.people import CARD, people, rows
 
+from discreet.core.card import Card, Column, Role
+from discreet.core.kind import Kind
 from discreet.engines.read import read
 from discreet.errors import BadInput, DataError
 from discreet.publish.mask.given import matrix_of, regressors
@@ -44,6 +47,37 @@ def test_without_anything_given_means_and_covariances_are_kept():
     assert np.allclose(a[whole].mean(axis=0), b[whole].mean(axis=0), rtol=1e-9)
     assert np.allclose(np.cov(a[whole].T), np.cov(b[whole].T), rtol=1e-9)
     assert abs(np.corrcoef(a[whole, 0], b[whole, 0])[0, 1]) < 0.2, "the values themselves are new"
+
+
+def towns(**sizes):
+    """Towns of so many people each, a town hall beside each town, and pay."""
+    town = [name for name, size in sizes.items() for _ in range(size)]
+    columns = {"town": Kind.TEXT, "hall": Kind.TEXT, "same": Kind.REAL, "pay": Kind.REAL}
+    card = Card("towns", tuple(Column(name, kind, Role.QUASI) for name, kind in columns.items()))
+    pay = np.random.default_rng(1).normal(3000, 800, len(town))
+    return read(pa.table({"town": town, "hall": town, "same": [7.5] * len(town), "pay": pay}), card)
+
+
+@pytest.mark.parametrize("version", ["A", "B", "C"])
+@pytest.mark.parametrize("few", [1, 2])
+def test_who_is_alone_or_one_of_two_in_what_is_given_is_not_published(version, few):
+    """Residuals are orthogonal to what is given: theirs, or the sum of theirs, would be 0."""
+    with pytest.raises(DataError, match="Given 'town', somebody") as refused:
+        Ipso(version, ("pay",), ("same", "town")).mask(towns(Linz=30, Graz=20, Ried=few))
+    assert "Pool rare categories" in refused.value.hint
+    crowd = towns(Linz=30, Graz=20, Ried=3)
+    # that one column is constant, and one follows from another, singles nobody out
+    masked = Ipso(version, ("pay",), ("same", "town", "hall")).mask(crowd, 1)
+    assert not np.isclose(masked.rows["pay"], crowd.payload()["pay"], rtol=1e-6).any()
+    assert any("only three" in sentence for sentence in masked.not_promised)
+
+
+def test_who_lies_far_out_in_what_is_given_is_not_published():
+    data = rows().set_column(3, "height", pa.array([1e6, *rows()["height"].to_pylist()[1:]]))
+    with pytest.raises(DataError, match="Given 'height', somebody"):
+        Ipso("C", ("income",), ("smokes", "height")).mask(read(data, CARD))
+    with pytest.raises(DataError, match="too few"):
+        Ipso("A", ("pay",)).mask(towns(Linz=2))
 
 
 def test_shuffling_keeps_rank_correlations_and_nothing_of_who_had_what():

@@ -40,7 +40,10 @@ def said(limits: Limits) -> tuple[str, ...]:
     if not limits:
         return ()
     listed = ", ".join(f"{name} {low} to {high}" for name, (low, high) in limits.items())
-    return (f"Values do not leave the declared bounds ({listed}): whatever would lie beyond was moved to them.",)
+    return (
+        f"Values do not leave the declared bounds ({listed}): whatever would lie beyond was moved to them, "
+        "so that what is said of means and variances holds only nearly.",
+    )
 
 
 def _ends(bounds: tuple[Any, Any], type_: pa.DataType) -> tuple[Any, Any]:

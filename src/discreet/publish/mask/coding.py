@@ -1,6 +1,7 @@
 """Top and bottom coding: what lies beyond a border is written as the border, or as the mean of all that does.
 
-Only the tails change. With ``by_mean`` totals and means stay.
+Only the tails change. With ``by_mean`` totals and means stay; the mean of one row is its value, and of two each can
+tell the other's, so a tail has three rows or none.
 """
 
 from __future__ import annotations
@@ -15,12 +16,14 @@ from sqlglot import exp
 
 from discreet.core import sql
 from discreet.core.table import Table
-from discreet.errors import BadInput
+from discreet.errors import BadInput, DataError
 from discreet.noise.masking import Generator
 from discreet.publish.mask.moments import finite
 from discreet.publish.mask.records import mask_rows, swapped_in
 from discreet.publish.mask.values import numbers, on_grid, written
 from discreet.publish.masking import NUMERIC, Masked, Plan, chosen
+
+_LEAST = 3
 
 
 @dataclass(frozen=True)
@@ -61,7 +64,7 @@ class Code:
             (f"{'; '.join(said)}.",),
             (
                 "Between the borders every value is as it was.",
-                *(("The mean of a tail with one person in it is that person's value.",) if self.by_mean else ()),
+                *(("The mean of a tail of few says about what each of them has.",) if self.by_mean else ()),
             ),
         )
 
@@ -81,10 +84,17 @@ class Code:
 
 
 def _mean_beyond(table: Table, name: str, border: float, *, above: bool) -> float:
-    """The mean of what lies beyond the border; the border if nothing does."""
+    """The mean of what lies beyond the border; the border if nothing does. An error if too little does."""
     value = exp.cast(sql.column(name), exp.DType.DOUBLE)
     edge = sql.literal(float(border))
     beyond = exp.GT(this=value, expression=edge) if above else exp.LT(this=value, expression=edge)
     mean = sql.named(exp.cast(exp.Avg(this=value.copy()), exp.DType.DOUBLE), "m")
-    (row,) = table.engine.fetch(table.query(mean).where(exp.and_(beyond, finite(value)))).to_pylist()
+    many = sql.named(sql.count_rows(), "n")
+    (row,) = table.engine.fetch(table.query(mean, many).where(exp.and_(beyond, finite(value)))).to_pylist()
+    if 0 < row["n"] < _LEAST:
+        raise DataError(
+            f"Fewer than {_LEAST} rows have {name!r} {'above' if above else 'below'} {border:g}: their mean would give "
+            "them away.",
+            hint="Move the border inwards, or leave by_mean out.",
+        )
     return float(border if row["m"] is None else row["m"])

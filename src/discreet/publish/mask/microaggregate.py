@@ -227,7 +227,7 @@ class _Found:
         return [aggregated(column, self.of, kept, median) for column, kept in zip(columns, self.kept.T, strict=True)]
 
     def told(self, columns: Sequence[Coordinate], median: bool) -> dict[str, Any]:
-        """What everybody may know about it."""
+        """What everybody may know about it. The loss has three digits: all of them would give small groups away."""
         sizes = np.bincount(self.of, minlength=self.groups)
         return {
             "columns": [column.column.name for column in columns],
@@ -237,6 +237,6 @@ class _Found:
             "smallest": int(sizes.min(initial=len(self.of))),
             "largest": int(sizes.max(initial=0)),
             "sizes": {str(size): int(count) for size, count in zip(*np.unique(sizes, return_counts=True), strict=True)},
-            "loss": self.within / self.total if self.total else 0.0,
+            "loss": float(f"{self.within / self.total:.3g}") if self.total else 0.0,
             "left_out": self.left_out,
         }

@@ -1,4 +1,4 @@
-"""Variances and covariances of columns, computed where the rows lie."""
+"""Variances and covariances of columns, computed where the rows lie, and the root of a covariance matrix."""
 
 from __future__ import annotations
 
@@ -39,6 +39,13 @@ def covariances(table: Table, names: Sequence[str]) -> Array:
     matrix = np.zeros((len(names), len(names)))
     matrix[pairs] = matrix.T[pairs] = _averages(table, values, products)
     return matrix
+
+
+def root(covariance: Array) -> Array:
+    """L with LLᵗ = covariance. By eigenvalues: a constant column has no Cholesky factor."""
+    values, vectors = np.linalg.eigh(covariance)
+    made: Array = vectors * np.sqrt(np.maximum(values, 0.0))
+    return made
 
 
 def finite(value: exp.Expr) -> exp.Expr:

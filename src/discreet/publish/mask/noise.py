@@ -18,9 +18,9 @@ import pyarrow as pa
 from discreet.core.table import Table
 from discreet.errors import BadInput
 from discreet.noise.masking import Generator
-from discreet.publish.mask.moments import covariances, variances
+from discreet.publish.mask.moments import covariances, root, variances
 from discreet.publish.mask.records import mask_rows, swapped_in
-from discreet.publish.mask.values import Array, numbers, on_grid, unit_of, written
+from discreet.publish.mask.values import numbers, on_grid, unit_of, written
 from discreet.publish.masking import NUMERIC, Masked, Plan, chosen
 
 
@@ -66,7 +66,7 @@ class Noise:
         if any(units):
             steps.append("Whole numbers were rounded up or down at random, which noise_variance includes.")
         return Plan(
-            (names, _root(noise)),
+            (names, root(noise)),
             parameters,
             tuple(steps),
             (
@@ -79,8 +79,8 @@ class Noise:
 
     def batch(self, state: Any, rows: pa.RecordBatch, rng: Generator) -> pa.RecordBatch:
         """Some rows, with noise."""
-        names, root = state
-        drawn = rng.standard_normal((rows.num_rows, len(names))) @ root.T
+        names, scale = state
+        drawn = rng.standard_normal((rows.num_rows, len(names))) @ scale.T
         for place, name in enumerate(names):
             cells = rows.column(name)
             found = numbers(cells)
@@ -108,10 +108,3 @@ def rounded_variance(sd: float, unit: float | None) -> float:
         return s * sqrt(2 / pi) * unit**2
     added = 1 / 6 - sum(exp(-2 * (pi * k * s) ** 2) / (pi * k) ** 2 for k in range(1, 20))
     return (s**2 + added) * unit**2
-
-
-def _root(noise: Array) -> Array:
-    """A matrix whose product with its transpose is ``noise``: by eigenvalues, since constants make it singular."""
-    values, vectors = np.linalg.eigh(noise)
-    root: Array = vectors * np.sqrt(np.maximum(values, 0.0))
-    return root

@@ -32,7 +32,8 @@ _MOST = 1000
 @dataclass(frozen=True)
 class Pram:
     """``keep`` is the chance that a value stays, or ``matrices`` has the matrix of each column, by name, its rows and
-    columns in the order of the card's categories (or of the values, sorted).
+    columns in the order of the card's categories (or of the values, sorted). Unless ``optimal``, ``keep`` is at least 1
+    in the number of categories: below, two of them would be flipped for sure rather than hidden.
 
     ``how``: ``even`` changes to any other category; ``invariant`` is ``even``, made invariant; ``optimal`` is, of all
     invariant matrices that keep no category with more than ``keep``, the one that moves values least (by how far
@@ -112,6 +113,12 @@ class Pram:
             return np.ones((1, 1))
         if self.how == "optimal":
             return least_moved(counts, keep, name)
+        if keep < 1 / len(counts):
+            raise BadInput(
+                f"{name}: with keep={keep:g} a value is less likely to stay than to become any other of {len(counts)} "
+                "categories: two would mostly be flipped (even), or flipped and flipped back (invariant).",
+                hint=f"Take keep of at least 1/{len(counts)}.",
+            )
         even = evenly(len(counts), keep)
         return invariant(even, counts) if self.how == "invariant" else even
 

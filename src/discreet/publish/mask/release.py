@@ -31,7 +31,7 @@ from discreet.engines.spark import Spark
 from discreet.errors import NoPromise
 from discreet.models.classes import require_people
 from discreet.models.model import Model, check_all, checked_alone
-from discreet.publish.keep import kept
+from discreet.publish.keep import RELEASE, fingerprint, kept
 from discreet.publish.mask.bounds import limits_of, said, within
 from discreet.publish.mask.records import on_workers, stream
 from discreet.publish.mask.report import compared, pictures
@@ -118,10 +118,14 @@ def release_masked(
             links=links,
             original=table,
         )
-        with kept(None if links is None else pa.table({LINK: pa.array(links, pa.int64())}), keep):
+        with kept(None if links is None else pa.table({LINK: pa.array(links, pa.int64())}), keep) as notes:
             if to is not None:
                 folder = release.save(to, csv=csv)
                 release = replace(release, payload=Rows(folder / "payload.parquet"))
+                notes[RELEASE] = fingerprint(folder)
+            elif keep is not None:
+                with TemporaryDirectory(prefix=".discreet-") as scratch:  # as it will be if it is saved later
+                    notes[RELEASE] = fingerprint(release.save(Path(scratch) / "release"))
     progress(1.0, "done")
     return release
 

@@ -18,6 +18,7 @@ from discreet.core.table import Table
 from discreet.errors import BadInput, DataError, MissingPart
 from discreet.noise.masking import Generator, generator
 from discreet.publish.mask.given import matrix_of, require_given
+from discreet.publish.mask.moments import root
 from discreet.publish.mask.swap import ranks
 from discreet.publish.mask.values import Array, moved, replaced
 from discreet.publish.masking import ORDERED, Masked, chosen
@@ -89,7 +90,6 @@ def _drawn(scores: Array, count: int, rng: Generator) -> tuple[Array, Array]:
     correlations = scores.T @ scores / rows
     own, shared, others = correlations[:count, :count], correlations[:count, count:], correlations[count:, count:]
     weights = shared @ np.linalg.pinv(others)
-    values, vectors = np.linalg.eigh(own - weights @ shared.T)
-    root = vectors * np.sqrt(np.maximum(values, 0.0))
-    drawn: Array = scores[:, count:] @ weights.T + rng.standard_normal((rows, count)) @ root.T
+    left = root(own - weights @ shared.T)
+    drawn: Array = scores[:, count:] @ weights.T + rng.standard_normal((rows, count)) @ left.T
     return correlations, drawn

@@ -123,7 +123,13 @@ class DataSwap:
             },
             (f"{swapped:,} people{same} exchanged {', '.join(names)} with each other, in random pairs.",),
             (
-                "Whoever was not drawn keeps every value: most rows are as they were.",
+                "Whoever was not drawn, or found no partner, keeps every value: "
+                f"{rows.num_rows - swapped:,} of {rows.num_rows:,} rows were not exchanged.",
+                *(
+                    (f"Who agrees with nobody on {', '.join(self.within)} keeps every value for sure.",)
+                    if self.within
+                    else ()
+                ),
                 "A pair who agree on what they exchange are as they were.",
             ),
         )

@@ -54,12 +54,13 @@ class SuppressUniques:
                 "rows_with_suppressed_cells": affected,
             },
             (
-                f"{int(gone.sum()):,} cells in {affected:,} rows were suppressed: nobody has a combination of up to "
-                f"{self.size} of {', '.join(names)} that no other row could have.",
+                f"{int(gone.sum()):,} cells in {affected:,} rows were suppressed: no released row shows a combination "
+                f"of up to {self.size} values of {', '.join(names)} that no other row could have.",
             ),
             (
                 f"Who knows more than {self.size} values of a person may still find the row.",
                 "A suppressed cell counts as one that could hold anything; that it was suppressed says it was special.",
+                "Who alone lost a value may be known by the gap.",
                 "Two people who share a combination are enough: this is no k-anonymity for k above 2.",
             ),
         )
