@@ -74,6 +74,7 @@ def _published(folder: Path, rows: int) -> dict[str, float]:
     settings = {
         "spark.driver.memory": HEAP,
         "spark.sql.adaptive.coalescePartitions.enabled": "false",
+        "spark.task.maxDirectResultSize": "64m",  # larger results are kept first, and were lost from a heap this small
         "spark.sql.shuffle.partitions": str(PARTITIONS),
         "spark.driver.host": "127.0.0.1",
         "spark.driver.bindAddress": "127.0.0.1",
