@@ -25,7 +25,7 @@ from discreet.core.hierarchy.intervals import Intervals
 from discreet.core.hierarchy.mask import Mask
 from discreet.core.kind import Kind
 
-HEAP = "1g"
+HEAP = "2g"
 PARTITIONS = 400
 """Sorted rows leave Spark a partition at a time, so partitions must be small beside the heap. Spark would put small
 ones together by their size on disk, which says little: labels are compressed to a fiftieth there."""
