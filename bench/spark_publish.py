@@ -3,6 +3,10 @@
 Rows are made by DuckDB as Parquet; Spark (in this process, two threads) counts, recodes and sorts them; what comes out
 is streamed into a release folder and checked there. Memory is the peak of this process and of Spark's, which is
 given a heap that the rows do not fit in.
+
+Recorded on two cores: 100 million rows in 842 CPU seconds (585 of the clock), 421 MB in Python and 2,693 MB in Spark's
+processes together; 99,978,879 rows in 389,695 classes were released, in a file of 11 MB. With a heap of 1 GB the same
+run ended for want of memory while the last partitions were sorted.
 """
 
 from __future__ import annotations
