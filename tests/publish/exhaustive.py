@@ -19,6 +19,7 @@ from discreet.core.hierarchy.taxonomy import Taxonomy
 from discreet.core.kind import Kind
 from discreet.models.classes import Spread
 from discreet.publish.tuples import Tuples
+from discreet.utility.quality import Classification, ClassSize, Discernibility, Entropy, Granularity, Precision
 
 
 @dataclass(frozen=True)
@@ -265,3 +266,14 @@ def class_size(case, levels, kept):
 def wrong(case, levels, kept):
     right = sum(max(Counter(case.rows[place][1] for place in places).values()) for places in kept.values())
     return (len(case.rows) - right) / len(case.rows)
+
+
+MEASURES = [
+    (Granularity(), granularity("arithmetic")),
+    (Granularity("geometric"), granularity("geometric")),
+    (Precision(), precision),
+    (Entropy(), bits),
+    (Discernibility(), discernibility),
+    (ClassSize(), class_size),
+    (Classification("s"), wrong),
+]

@@ -20,17 +20,8 @@ from discreet.models.diversity import AlphaK, EntropyLDiversity, LDiversity, PSe
 from discreet.models.model import Predicate
 from discreet.models.risk import ProsecutorRisk
 from discreet.publish.generalize import Generalize
-from discreet.utility.quality import Classification, ClassSize, Discernibility, Entropy, Granularity, Precision
+from discreet.utility.quality import Classification, Granularity
 
-MEASURES = [
-    (Granularity(), slow.granularity("arithmetic")),
-    (Granularity("geometric"), slow.granularity("geometric")),
-    (Precision(), slow.precision),
-    (Entropy(), slow.bits),
-    (Discernibility(), slow.discernibility),
-    (ClassSize(), slow.class_size),
-    (Classification("s"), slow.wrong),
-]
 SHARES = [0, "1/10", "1/3", "2/3", 1]
 
 
@@ -103,7 +94,7 @@ def found_or_none(search, *arguments):
 
 def random_question(rng):
     models = random_models(rng)
-    quality, measure = rng.choice(MEASURES)
+    quality, measure = rng.choice(slow.MEASURES)
     return [model for model, _ in models], [test for _, test in models], quality, measure, rng.choice(SHARES)
 
 

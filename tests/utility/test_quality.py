@@ -8,7 +8,6 @@ from tests.publish import exhaustive as slow
 
 from discreet.errors import BadInput
 from discreet.utility.quality import (
-    Classification,
     ClassSize,
     Discernibility,
     Entropy,
@@ -17,18 +16,10 @@ from discreet.utility.quality import (
     figures,
 )
 
-MEASURES = [
-    (Granularity(), slow.granularity("arithmetic")),
-    (Granularity("geometric"), slow.granularity("geometric")),
-    (Precision(), slow.precision),
-    (Entropy(), slow.bits),
-    (Discernibility(), slow.discernibility),
-    (ClassSize(), slow.class_size),
-    (Classification("s"), slow.wrong),
-]
 
-
-@pytest.mark.parametrize(("quality", "measure"), MEASURES, ids=lambda one: str(one) if hasattr(one, "name") else "")
+@pytest.mark.parametrize(
+    ("quality", "measure"), slow.MEASURES, ids=lambda one: str(one) if hasattr(one, "name") else ""
+)
 @pytest.mark.parametrize("seed", range(15))
 def test_a_measure_is_what_plain_python_says(seed, quality, measure):
     rng = random.Random(seed)  # noqa: S311
@@ -77,7 +68,7 @@ def test_figures_for_a_report_are_those_of_the_measures(tuples):
 
 
 def test_a_measure_says_what_it_is():
-    said = [str(quality) for quality, _ in MEASURES]
+    said = [str(quality) for quality, _ in slow.MEASURES]
     assert said == [
         "granularity, arithmetic mean",
         "granularity, geometric mean",

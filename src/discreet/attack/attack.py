@@ -31,7 +31,7 @@ from discreet.attack.suda import SpecialUniques
 from discreet.attack.transparency import MicroaggregationIntersection, NoiseLinkage, RankSwapIntersection
 from discreet.attack.uniqueness import PopulationUniques, QuasiMatching, Uniqueness
 from discreet.core.release import Release
-from discreet.core.release_folder import Rows
+from discreet.core.release_folder import with_rows
 from discreet.core.table import Table
 from discreet.core.words import meant
 from discreet.engines.read import read
@@ -84,8 +84,8 @@ def attack(
     people of the same kind who are known not to be in it: what is learned about them too is no risk of the release.
     ``population``: how many people the original is a random sample of, if it is one.
     """
-    scene = _Scene(_with_rows(release), read(known.fetch(), known.card), links)
-    asked = (PopulationUniques(people=population), Composition(tuple(_with_rows(other) for other in others)))
+    scene = _Scene(with_rows(release), read(known.fetch(), known.card), links)
+    asked = (PopulationUniques(people=population), Composition(tuple(with_rows(other) for other in others)))
     outsiders = None if control is None else read(control.fetch(), control.card)
     named = {one.name: one for one in (*CATALOGUE, *asked)}
     chosen = [_controlled(one, outsiders) for one in _chosen(attacks, named)]
@@ -144,10 +144,3 @@ def _controlled(one: Attack, control: Table | None) -> Attack:
     if isinstance(one, SinglingOut | Linkability | Inference | ClosestRecord) and one.control is None:
         return replace(one, control=control)
     return one
-
-
-def _with_rows(release: Release[Any]) -> Release[Any]:
-    """The same release with its rows at hand, if they are in a folder."""
-    if isinstance(release.payload, Rows):
-        return replace(release, payload=Release.load(release.payload.path.parent).payload)
-    return release

@@ -49,10 +49,11 @@ def check(
     if picture is not None and picture.suffix not in (".svg", ".html"):
         raise BadInput(f"A picture is an .svg or .html file, not {picture}.")
     from discreet.core.cardfile import load_card
+    from discreet.core.release_folder import is_release
     from discreet.engines.read import read
     from discreet.models.check import check as check_models
     from discreet.models.parse import parse_all
-    from discreet.publish.released import is_release, released
+    from discreet.publish.released import released
 
     with working(f"Checking {shown(source)}"):
         opened = (

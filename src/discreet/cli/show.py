@@ -27,8 +27,10 @@ def show(source: Source, card: CardFile = None, table: CardTable = None, as_json
       discreet show patients.csv --card patients.toml
       discreet show release/
     """
+    from discreet.core.release_folder import is_release
+
     folder = Path(source)
-    if (folder / "manifest.json").is_file():
+    if is_release(folder):
         _show_release(folder, as_json)
         return
     if folder.is_dir() and not any(folder.glob("**/*.parquet")):

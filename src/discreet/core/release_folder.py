@@ -59,6 +59,18 @@ class Rows:
             return f"a table of {file.metadata.num_rows:,} rows and {len(names):,} columns: {', '.join(names)}"
 
 
+def is_release(folder: str | Path) -> bool:
+    """Whether a folder holds a release."""
+    return (Path(folder) / _MANIFEST).is_file()
+
+
+def with_rows(release: Release[Any]) -> Release[Any]:
+    """The same release with its rows at hand, if they are in a folder; they are checked against their hash."""
+    if isinstance(release.payload, Rows):
+        return replace(release, payload=load(release.payload.path.parent).payload)
+    return release
+
+
 def save(release: Release[object], folder: Path, *, csv: bool = False) -> Path:
     """Write a release to ``folder``, which must be new or empty: all of it or, on any failure, nothing.
 
@@ -172,7 +184,7 @@ def _verified(folder: Path) -> frozenset[str]:
 
 
 def _listed(folder: Path) -> dict[str, Any]:
-    if not (folder / _MANIFEST).is_file():
+    if not is_release(folder):
         if not (folder / "statement.json").exists():
             raise NotFound(f"{folder} is no release.", hint="A release is a folder that discreet wrote as a whole.")
         raise Damaged(f"{_MANIFEST} is missing from {folder}.")

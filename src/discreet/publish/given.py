@@ -21,7 +21,7 @@ from discreet.core import sql
 from discreet.core.card import Column, Role
 from discreet.core.kind import Kind
 from discreet.core.release import Release
-from discreet.core.release_folder import Rows
+from discreet.core.release_folder import with_rows
 from discreet.core.table import Table, count_name
 from discreet.errors import BadInput, DataError, NoPromise, NotFound
 from discreet.models.model import Model, Verdict, check_all
@@ -197,9 +197,7 @@ def _require_same_quasi(release: Release[Any], names: Sequence[str]) -> None:
 
 
 def _rows(release: Release[Any]) -> pa.Table:
-    payload = release.payload
-    if isinstance(payload, Rows):
-        payload = Release.load(payload.path.parent).payload
+    payload = with_rows(release).payload
     if not isinstance(payload, pa.Table):
         raise BadInput(f"{release.title!r} is not a published table.", hint="Give releases that publish made.")
     return payload

@@ -16,11 +16,6 @@ from discreet.engines.read import read
 from discreet.errors import BadInput
 
 
-def is_release(folder: str | Path) -> bool:
-    """Whether a folder holds a release."""
-    return (Path(folder) / "manifest.json").is_file()
-
-
 def released(folder: str | Path, card: Card) -> Table:
     """The rows of a published release, every file checked against its hash, with the roles that ``card`` gives them.
 
