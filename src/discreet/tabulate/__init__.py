@@ -1,0 +1,1 @@
+"""Print a table without giving anybody away."""

@@ -1,0 +1,60 @@
+"""What has to be kept from an intruder: which cells are sensitive, how far off they must stay, and who knows what."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+_Numbers = np.ndarray[Any, Any]
+
+
+@dataclass(frozen=True, eq=False)
+class Protection:
+    """For each cell, whether it must be hidden, and the interval an intruder must at least be left with.
+
+    Of a sensitive cell with value a, an intruder who knows everything that is printed and ``lower`` and ``upper`` of
+    every cell must hold every value from a - below to a + above possible.
+    """
+
+    sensitive: _Numbers
+    """bool."""
+    below: _Numbers
+    above: _Numbers
+    """float64, in the units of the cells; 0 where the cell is not sensitive."""
+    reasons: Mapping[int, tuple[str, ...]] = field(default_factory=dict, repr=False)
+    """Why each sensitive cell is."""
+    insiders: tuple[tuple[int, ...], ...] = ()
+    """For each respondent who is alone in some cells: these cells. They know their figures although they are hidden,
+    and every *other* sensitive cell must keep its interval from them too."""
+
+
+@dataclass(frozen=True, eq=False)
+class Pattern:
+    """Which cells are hidden, and how good that is."""
+
+    hidden: _Numbers
+    """bool; the sensitive cells are among them."""
+    weight: float
+    """Of the cells that were hidden although they are not sensitive."""
+    bound: float
+    """No pattern that protects has a smaller weight than this; minus infinity where nothing is known."""
+    method: str
+
+    @property
+    def gap(self) -> float:
+        """By how much of its weight the pattern may be worse than the best."""
+        if self.weight <= 0:
+            return 0.0
+        return float(min(1.0, max(0.0, (self.weight - self.bound) / self.weight)))
+
+
+@dataclass(frozen=True, eq=False)
+class Intervals:
+    """What an intruder can compute: of each cell the smallest and largest possible value; of a printed one, both are
+    its value."""
+
+    low: _Numbers
+    high: _Numbers

@@ -1,0 +1,31 @@
+"""Sides of a table."""
+
+import pytest
+
+from discreet.errors import BadInput
+from discreet.tabulate.dimension import Dimension
+
+
+def test_paths_become_a_tree_without_totals_of_one():
+    side = Dimension.from_paths("r", [("a1", "A"), ("a2", "A"), ("b", "B"), ("c1", "C1", "C"), ("c2", "C1", "C")])
+    assert side.codes == ("Total", "A", "a1", "a2", "b", "C1", "c1", "c2")
+    assert side.parents == (-1, 0, 1, 1, 0, 0, 5, 5)
+    assert side.nested
+
+
+def test_what_is_all_under_one_label_has_one_total():
+    assert Dimension.from_paths("r", [("a", "X"), ("b", "X")]).codes == ("Total", "a", "b")
+    assert Dimension.from_paths("r", [("a", "X")]).codes == ("a",)
+
+
+def test_parents_come_in_any_order():
+    side = Dimension.from_parents("r", {"a1": "A", "A": "all", "b": "all", "all": None, "a2": "A"})
+    assert side.codes == ("all", "A", "a1", "a2", "b")
+
+
+@pytest.mark.parametrize(
+    "parents", [{"a": None, "b": None}, {"a": "nowhere", "t": None}, {"a": "b", "b": "a", "t": None}]
+)
+def test_what_is_no_tree_is_refused(parents):
+    with pytest.raises(BadInput):
+        Dimension.from_parents("r", parents)
