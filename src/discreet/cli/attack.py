@@ -97,7 +97,7 @@ def _links(folder: Path, links: Path | None) -> Any:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    from discreet.publish.keep import RELEASE, fingerprint
+    from discreet.core.keep import RELEASE, fingerprint
 
     place = links or folder.resolve().with_name(f"{folder.resolve().name}.links.parquet")
     if not place.is_file():

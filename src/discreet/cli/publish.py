@@ -118,11 +118,11 @@ def publish(
     you alone. What is published is written down beside the card; if something of the same people is out already, you
     are told.
     """
+    from discreet.core.keep import private
     from discreet.curator.published import Register, earlier, now
     from discreet.engines.read import read
     from discreet.models.parse import parse_all
     from discreet.publish.advice import advise as look
-    from discreet.publish.keep import private
     from discreet.publish.mask.parse import is_mask
     from discreet.publish.mask.release import Linked
     from discreet.publish.publish import publish as make

@@ -18,6 +18,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from discreet.core.card import Role
+from discreet.core.keep import kept
 from discreet.core.recipe import Recipe, versions
 from discreet.core.release import Release
 from discreet.core.release_folder import Rows
@@ -28,7 +29,6 @@ from discreet.errors import BadInput, NoPromise, NotFound
 from discreet.models.model import Model, check_all, checked_alone, parts_of
 from discreet.models.uniqueness import PopulationUniqueness
 from discreet.publish.given import Earlier, Joint, joint
-from discreet.publish.keep import kept
 from discreet.publish.mask.release import release_masked
 from discreet.publish.masking import Masker
 from discreet.publish.recode import at_hand, published_columns, recoded

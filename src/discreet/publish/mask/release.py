@@ -17,6 +17,7 @@ from sqlglot import exp
 
 from discreet.core import sql
 from discreet.core.card import Card, Role
+from discreet.core.keep import RELEASE, fingerprint, kept
 from discreet.core.picture import Picture
 from discreet.core.recipe import Recipe, versions
 from discreet.core.release import Release
@@ -31,7 +32,6 @@ from discreet.engines.spark import Spark
 from discreet.errors import NoPromise
 from discreet.models.classes import require_people
 from discreet.models.model import Model, check_all, checked_alone
-from discreet.publish.keep import RELEASE, fingerprint, kept
 from discreet.publish.mask.bounds import limits_of, said, within
 from discreet.publish.mask.records import on_workers, stream
 from discreet.publish.mask.report import compared, pictures
