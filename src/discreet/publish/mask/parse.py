@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import MISSING, dataclass, fields
+from dataclasses import dataclass
 from typing import Any
 
 from discreet.core.card import Card
+from discreet.core.spelled import require_options, spelled
 from discreet.core.words import meant
 from discreet.errors import BadInput
 from discreet.publish.mask.coding import Code
@@ -67,43 +68,17 @@ def is_mask(text: str) -> bool:
 
 def parse(text: str, card: Card) -> Masker:
     """The method that ``text`` names. ``on COLUMNS``, with commas between them, says what is masked."""
-    head, *tail = re.split(r"\s+(on|given|within)\s+", re.sub(r"\s*=\s*", "=", " ".join(text.split())))
-    name, *words = head.split() or [""]
-    form = FORMS.get(name.lower())
+    head, *tail = re.split(r"\s+(on|given|within)\s+", " ".join(text.split()))
+    name, said = spelled(head)
+    form = FORMS.get(name)
     if form is None:
         listed = "\n  ".join(f"{known.example}" for known in FORMS.values())
         raise BadInput(
-            f"{text!r} is no masking method{meant(name.lower(), FORMS)}.",
+            f"{text!r} is no masking method{meant(name, FORMS)}.",
             hint=f"\nKnown are:\n  {listed}\neach with: on COLUMNS",
         )
-    said: dict[str, Any] = {}
-    for word in words:
-        key, equals, value = word.partition("=")
-        said[key.replace("-", "_").lower()] = _value(value) if equals else True
     for clause, names in zip(tail[::2], tail[1::2], strict=True):
         said[_CLAUSES[clause]] = tuple(card[one.strip().strip("\"'")].name for one in names.split(","))
-    _require_options(name, form, said)
+    require_options(name, form.kind, said, form.example, *(("columns",) if form.make else ()))
     made: Masker = form.make(said) if form.make else form.kind(**said)
     return made
-
-
-def _require_options(name: str, form: Form, said: Mapping[str, Any]) -> None:
-    known = {option.name: option for option in fields(form.kind)} | ({"columns": None} if form.make else {})
-    for option in said:
-        if option not in known:
-            raise BadInput(f"{option!r} means nothing to {name}.", hint=f"Write: {form.example}")
-    for option, about in known.items():
-        needed = about is not None and about.default is MISSING and about.default_factory is MISSING
-        if needed and option not in said:
-            raise BadInput(f"{name} needs {option}.", hint=f"Write: {form.example}")
-
-
-def _value(text: str) -> int | float | str:
-    try:
-        return float(text[:-1]) / 100 if text.endswith("%") else int(text)
-    except ValueError:
-        pass
-    try:
-        return float(text)
-    except ValueError:
-        return text
