@@ -228,13 +228,13 @@ def _searched(data: Path, effort: int) -> Figures:
             start = _once(REFERENCE, file=str(data / file), k=k, improve=0)
             found = _once(REFERENCE, file=str(data / file), k=k, improve=effort)
             before, after = float(str(start.answer)), float(str(found.answer))
-            off = max(off, abs(_share(name, before) - PUBLISHED[name][k]))
+            off = max(off, abs(_percent(name, before) - PUBLISHED[name][k]))
             worst = max(worst, after / goal)
             lines.append(
                 [
                     f"{name}, k = {k}",
-                    f"{before:.3f} ({_share(name, before):.3f} %)",
-                    f"{after:.3f} ({_share(name, after):.3f} %)",
+                    f"{before:.3f} ({_percent(name, before):.3f} %)",
+                    f"{after:.3f} ({_percent(name, after):.3f} %)",
                     f"{goal:.3f}",
                     f"{after / goal - 1:+.3%}",
                     f"{found.cpu:.0f}",
@@ -244,7 +244,7 @@ def _searched(data: Path, effort: int) -> Figures:
     return {"search_over_best_so_far": (worst, SEARCH_GOAL, True), "mdav_off_published": (off, 0.001, True)}
 
 
-def _share(name: str, lost: float) -> float:
+def _percent(name: str, lost: float) -> float:
     rows, columns = (int(number) for number in FILES[name].split("_")[1].removesuffix(".csv").split("x"))
     return 100 * lost / (columns * (rows - 1))
 

@@ -14,7 +14,6 @@ import sqlglot
 from tests.ask.recording import RecordingLaplace, apart
 from tests.noise.bits import Repeatable
 
-from discreet.ask.deviation import Noise
 from discreet.ask.marginals import Marginal, MarginalCounts, declared_values
 from discreet.core import sql
 from discreet.core.card import Card, Column
@@ -24,6 +23,7 @@ from discreet.core.loss import Concentrated, Pure, sequential
 from discreet.core.table import Table
 from discreet.engines.duckdb import DuckDB
 from discreet.errors import BadInput, NotDeclared, NotFound, Refused
+from discreet.noise.deviation import Noise
 from discreet.noise.gaussian import DiscreteGaussian
 from discreet.noise.laplace import DiscreteLaplace
 from discreet.samples import cases

@@ -2,12 +2,13 @@
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from scipy.stats import norm
 from tests.utility.sides import noisy, people, strangers
 
 import discreet as dc
-from discreet.errors import BadInput, DataError, NotFound
+from discreet.errors import BadInput, Damaged, DataError, NotFound
 from discreet.publish.mask.noise import Noise
 from discreet.utility import learning, marginals, probabilistic, propensity, relations
 from discreet.utility.classical import il1, table
@@ -198,3 +199,33 @@ def test_what_cannot_be_measured_is_no_figure():
     assert all(entry.figure is None or np.isfinite(entry.figure) for entry in loss(table, masked).entries)
     few = table.payload().slice(0, 12)
     assert "too few" in loss(dc.read(few, table.card), few, links=np.arange(12)).entry("learning").why
+
+
+@pytest.mark.parametrize("often", [2, 3])
+def test_a_constant_that_stayed_is_no_loss_however_many_rows_there_are(often):
+    """The mean of many times 0.1 is not quite 0.1, and how far off hangs on how many there are."""
+    x = np.random.default_rng(1).normal(size=47)
+    z = x + np.random.default_rng(2).normal(size=47)
+    before = numbers(x=x, same=[0.1] * 47, too=[0.7] * 47, z=z)
+    after = pa.table({name: np.repeat(before.payload()[name].to_numpy(), often) for name in before.columns})
+    both = pair(before, after, np.repeat(np.arange(47), often))
+    lost = probabilistic.families(both)
+    assert {name: value for name, value in lost.items() if name != "quantiles"} == pytest.approx(
+        dict.fromkeys(lost.keys() - {"quantiles"}, 0.0), abs=1e-9
+    )
+    assert table(both)["correlations"]["variation"] == pytest.approx(0, abs=1e-9)
+    assert relations.correlations(both).value == pytest.approx(0, abs=1e-9)
+    assert set(relations.overlap(both).details) == {"on x", "on z"}
+    assert il1(both).value == 0
+    alone = pair(numbers(same=[0.1] * 47), pa.table({"same": [0.1] * 47 * often}))
+    assert probabilistic.pil(alone) == 0
+    assert table(alone)["covariances"]["variation"] == 0
+    moved = probabilistic.families(pair(numbers(same=[0.1] * 47), pa.table({"same": [0.3] * 50})))
+    assert moved == {"means": 1, "variances": 0, "quantiles": 1}
+
+
+def test_saved_rows_that_were_changed_are_not_measured(tmp_path):
+    release = dc.publish(people(), Noise(0.1), to=tmp_path / "r", seed=1)
+    pq.write_table(people().payload(), tmp_path / "r" / "payload.parquet")
+    with pytest.raises(Damaged, match="not what was saved"):
+        loss(people(), release)

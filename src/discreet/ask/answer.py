@@ -19,13 +19,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from discreet.ask.after import ERROR, work_out
-from discreet.ask.fetch import fetch
 from discreet.ask.plan import UNITS, Plan
 from discreet.ask.price import Price
 from discreet.ask.quantile import counts_by_group, slice_query
 from discreet.ask.value import Value
 from discreet.core.arrow import arrow_type
 from discreet.core.sql import scale_of
+from discreet.engines.fetch import fetch
 from discreet.noise.entropy import SYSTEM, Entropy
 
 _Group = tuple[Any, ...]

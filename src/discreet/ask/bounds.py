@@ -8,9 +8,9 @@ from typing import Any, ClassVar
 
 import pyarrow as pa
 
-from discreet.ask.promise import kept_rows, loss_of, promised, require_drawable, rows_per_unit
 from discreet.ask.unknown_bounds import BoundsSearch
 from discreet.ask.value import Value
+from discreet.budget.promise import kept_rows, loss_of, promised, require_drawable, rows_per_unit
 from discreet.core import sql
 from discreet.core.card import Card
 from discreet.core.exact import Number

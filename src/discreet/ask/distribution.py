@@ -13,9 +13,8 @@ import pyarrow as pa
 from sqlglot import exp
 
 from discreet.ask.bins import Bins
-from discreet.ask.fetch import fetch
-from discreet.ask.promise import BETA, kept_rows, loss_of, promised, require_drawable, rows_per_unit
 from discreet.ask.tree import Ranges, Tree
+from discreet.budget.promise import BETA, kept_rows, loss_of, promised, require_drawable, rows_per_unit
 from discreet.core import sql
 from discreet.core.arrow import arrow_type
 from discreet.core.card import Card, Scalar
@@ -25,6 +24,7 @@ from discreet.core.method import Method
 from discreet.core.picture import Picture, bars
 from discreet.core.statement import Statement
 from discreet.core.table import Table
+from discreet.engines.fetch import fetch
 from discreet.errors import BadInput
 from discreet.noise.entropy import SYSTEM, Entropy
 

@@ -17,16 +17,16 @@ import numpy as np
 import pyarrow as pa
 from sqlglot import exp
 
-from discreet.ask.deviation import Noise, spread_error
-from discreet.ask.fetch import fetch
-from discreet.ask.promise import rows_per_unit
+from discreet.budget.promise import rows_per_unit
 from discreet.core import sql
 from discreet.core.card import Card, Scalar
 from discreet.core.exact import Number
 from discreet.core.kind import Kind
 from discreet.core.loss import Concentrated, Loss, Pure, sequential
 from discreet.core.table import Table
+from discreet.engines.fetch import fetch
 from discreet.errors import BadInput, NotDeclared
+from discreet.noise.deviation import Noise, spread_error
 from discreet.noise.entropy import SYSTEM, Entropy
 from discreet.noise.gaussian import DiscreteGaussian
 from discreet.noise.laplace import DiscreteLaplace

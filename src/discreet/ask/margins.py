@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import pyarrow as pa
 
 from discreet.ask.marginals import MarginalCounts
-from discreet.ask.promise import BETA, kept_rows, loss_of, promised, require_drawable, rows_per_unit
+from discreet.budget.promise import BETA, kept_rows, loss_of, promised, require_drawable, rows_per_unit
 from discreet.core.arrow import arrow_type
 from discreet.core.card import Card, Scalar
 from discreet.core.exact import Number

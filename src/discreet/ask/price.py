@@ -31,13 +31,13 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 
-from discreet.ask.deviation import Noise
 from discreet.ask.plan import UNITS, Plan
-from discreet.ask.promise import loss_of, require_drawable
 from discreet.budget.bounds import sqrt_lower
+from discreet.budget.promise import loss_of, require_drawable
 from discreet.core.exact import Number, exact
 from discreet.core.loss import Approximate, Concentrated, Loss, Pure
 from discreet.errors import BadInput
+from discreet.noise.deviation import Noise
 from discreet.noise.exponential import Exponential
 from discreet.noise.gaussian import DiscreteGaussian
 from discreet.noise.laplace import DiscreteLaplace

@@ -15,10 +15,10 @@ from typing import Any
 
 import numpy as np
 
-from discreet.ask.deviation import Noise, sum_error
 from discreet.core.exact import Number
 from discreet.core.loss import Concentrated, Pure
 from discreet.errors import BadInput
+from discreet.noise.deviation import Noise, sum_error
 from discreet.noise.entropy import SYSTEM, Entropy
 from discreet.noise.gaussian import DiscreteGaussian
 from discreet.noise.laplace import DiscreteLaplace

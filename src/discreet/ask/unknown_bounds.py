@@ -12,15 +12,15 @@ from typing import Any
 import numpy as np
 from sqlglot import exp
 
-from discreet.ask.deviation import sum_error
-from discreet.ask.fetch import fetch
 from discreet.ask.value import Interval, Value
 from discreet.core import sql
 from discreet.core.engine import Engine
 from discreet.core.exact import Number
 from discreet.core.kind import Kind
 from discreet.core.loss import Pure
+from discreet.engines.fetch import fetch
 from discreet.errors import BadInput
+from discreet.noise.deviation import sum_error
 from discreet.noise.entropy import SYSTEM, Entropy
 from discreet.noise.laplace import DiscreteLaplace
 from discreet.noise.parameters import positive, probability, whole

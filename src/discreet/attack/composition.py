@@ -16,10 +16,10 @@ import pyarrow as pa
 
 from discreet.attack.applies import not_rows
 from discreet.attack.cover import Cover, cover, numbered, table_of
-from discreet.attack.finding import Finding, Outcome, clopper_pearson, failed
+from discreet.attack.finding import Finding, Outcome, failed
 from discreet.attack.homogeneity import Homogeneity
 from discreet.attack.labels import untouched
-from discreet.attack.matching import few
+from discreet.attack.matching import few, likely
 from discreet.core.card import Role
 from discreet.core.release import Release
 from discreet.core.table import Table
@@ -61,10 +61,9 @@ class Composition:
     def _judge(self, together: Cover, alone: list[Cover], known: Table, release: Release[Any]) -> Finding:
         credits = together.credits
         singles = [one.credits[np.searchsorted(one.people, together.people)] for one in alone]
-        interval, baseline = clopper_pearson(float(credits.sum()), len(credits)), float(max(map(np.mean, singles)))
+        baseline = float(max(map(np.mean, singles)))
         sure = together.alone & together.right
-        before = np.any([single > 1 - 1e-9 for single in singles], axis=0)
-        learned = interval[0] > baseline or bool((sure & ~before).any())
+        fresh = sure & ~np.any([single > 1 - 1e-9 for single in singles], axis=0)
         meaning = (
             "The share of people whose row is found when all releases are laid side by side; guessing is what the "
             "most telling of them gives alone. 0 is best; more than guessing means that the releases must not meet."
@@ -75,21 +74,14 @@ class Composition:
             "alone": [float(single.mean()) for single in singles],
             "highest chance to be right": float(credits.max()),
             "singled out by all together": int(sure.sum()),
-            "of these by none alone": int((sure & ~before).sum()),
+            "of these by none alone": int(fresh.sum()),
         }
         if known.card.having(Role.SENSITIVE):
             details |= _certain_values(together, alone[0], known, release)
-        return Finding(
-            self.name,
-            "",
-            Outcome.BROKE if learned else Outcome.NOTHING,
-            float(credits.mean()),
-            (min(interval[0], float(credits.mean())), max(interval[1], float(credits.mean()))),
-            baseline,
-            meaning,
-            few(together, sure & ~before if (sure & ~before).any() else sure),
-            details,
-        )
+        judged = likely(self.name, credits, baseline, meaning=meaning, found=together, details=details)
+        if fresh.any():  # one person whom only all together single out is a breach
+            return replace(judged, outcome=Outcome.BROKE, victims=few(together, fresh))
+        return replace(judged, victims=few(together, sure))
 
 
 def _certain_values(together: Cover, alone: Cover, known: Table, release: Release[Any]) -> dict[str, float]:

@@ -19,12 +19,15 @@ Array = npt.NDArray[Any]
 
 SHOWN_VICTIMS = 5
 """So many victims a finding names for the steward."""
+_LITTLE = 0.1
+"""Whoever gains so much of what guessing leaves open did not find nothing, even if chance may explain it."""
 
 
 class Outcome(Enum):
-    """An attack that finds nothing is good news; one that could not run is no news."""
+    """An attack that finds nothing is good news; one that cannot tell, or could not run, is no news. Worst first."""
 
     BROKE = "learned something"
+    UNSURE = "too few people to tell"
     NOTHING = "found nothing"
     FAILED = "could not run"
 
@@ -94,32 +97,55 @@ class Attack(Protocol):
 
 
 def share(
-    attack: str, knows: str, credits: Array, baseline: float, meaning: str, *, details: Mapping[str, Any] | None = None
+    attack: str,
+    knows: str,
+    credits: Array,
+    baseline: float,
+    meaning: str,
+    *,
+    details: Mapping[str, Any] | None = None,
+    people: Array | None = None,
 ) -> Finding:
     """A finding about a share of people: ``credits`` says of each with what probability the attacker is right.
 
     The probabilities of independent people sum to less spread than coins of the same mean, so that the interval
-    of Clopper and Pearson for as many coins covers at least as often as it says. Guessing counts as
-    beaten only when the whole interval lies above it.
+    of Clopper and Pearson for as many coins covers at least as often as it says. ``people`` are the row numbers of
+    those who were attacked (default: everybody, in order).
     """
-    right, people = float(credits.sum()), len(credits)
-    interval = clopper_pearson(right, people)
+    right, count = float(credits.sum()), len(credits)
+    interval = clopper_pearson(right, count)
+    sure = np.flatnonzero(credits > 1 - 1e-9)[:SHOWN_VICTIMS]
     return Finding(
         attack,
         knows,
-        Outcome.BROKE if interval[0] > baseline else Outcome.NOTHING,
-        right / people,
+        outcome(right / count, interval, baseline),
+        right / count,
         interval,
         baseline,
         meaning,
-        tuple(map(int, np.flatnonzero(credits >= 1.0)[:SHOWN_VICTIMS])),
+        tuple(map(int, sure if people is None else people[sure])),
         details or {},
     )
 
 
+def outcome(figure: float, interval: tuple[float, float], baseline: float) -> Outcome:
+    """Guessing counts as beaten only when the whole interval lies above it.
+
+    If the figure does, by more than a little, and the interval does not, there are too few people to tell.
+    """
+    if interval[0] > baseline:
+        return Outcome.BROKE
+    return Outcome.UNSURE if figure - baseline > _LITTLE * (1 - baseline) else Outcome.NOTHING
+
+
+def rank(outcome: Outcome) -> int:
+    """The place of an outcome among all, the worst first."""
+    return list(Outcome).index(outcome)
+
+
 def worst(findings: Iterable[Finding]) -> Finding:
-    """Of several that could run the one to worry about: whatever broke before all that found nothing."""
-    return max(findings, key=lambda one: (one.outcome is Outcome.BROKE, one.figure - one.baseline))
+    """Of several that could run the one to worry about: by their outcome, then by what is beyond guessing."""
+    return min(findings, key=lambda one: (rank(one.outcome), one.baseline - one.figure))
 
 
 def failed(attack: str, knows: str, why: str) -> Finding:

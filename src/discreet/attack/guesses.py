@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from discreet.attack.finding import SHOWN_VICTIMS, Finding, Outcome, clopper_pearson
+from discreet.attack.finding import SHOWN_VICTIMS, Finding, clopper_pearson, outcome, rank
 from discreet.attack.linkage import every
 from discreet.attack.sight import Sight, side_by_side
 from discreet.core.card import Role
@@ -26,6 +26,8 @@ from discreet.errors import DataError, NotFound
 Array = npt.NDArray[Any]
 
 _PAIRS = 100_000_000
+
+_NO_CONTROL = "There is no control to say how much of that is general."
 
 GUESSES = 1_000
 """So many guesses an attack makes, unless told otherwise."""
@@ -42,6 +44,8 @@ class Guesses:
     """The same, about people who are not in the data; None if there are none to compare with."""
     naive: float
     """What guessing without the release gives."""
+    blind: float = 0.0
+    """What may be reached, without a control, although nothing is known of anybody: only more is learned."""
     scale: float = 1.0
     """The control's share, times this, bounds what as many people as in the data would give; 1 if they are as many."""
 
@@ -53,24 +57,29 @@ def judged(attack: str, knows: str, guesses: Guesses, meaning: str, details: Map
     """
     right, count = float(guesses.right.sum()), len(guesses.right)
     main, interval = right / count, clopper_pearson(right, count)
-    baseline, told, surely = guesses.naive, {"guessing": guesses.naive}, interval[0] > guesses.naive
-    if guesses.control is not None:
+    baseline, told = guesses.naive, {"guessing": guesses.naive}
+    outcomes = [outcome(main, interval, guesses.naive)]
+    if guesses.control is None:
+        outcomes.append(outcome(main, interval, guesses.blind))
+        meaning += f" {_NO_CONTROL}"
+    else:
         others, trials = float(guesses.control.sum()), len(guesses.control)
         control = min(guesses.scale * others / trials, 1.0)
         ends = [clopper_pearson(*one, confidence=0.975) for one in ((right, count), (others, trials))]
         least, most = (min(guesses.scale * end, 1.0) for end in ends[1])
         low, high = risk(ends[0][0], most), risk(ends[0][1], least)
         told |= {"control": control, "risk": risk(main, control), "risk from": low, "risk to": high}
-        baseline, surely = max(baseline, control), surely and low > 0
+        baseline = max(baseline, control)
+        outcomes.append(outcome(risk(main, control), (low, high), 0.0))
     sure = guesses.victims[guesses.right >= 1.0]
     return Finding(
         attack,
         knows,
-        Outcome.BROKE if surely else Outcome.NOTHING,
+        max(outcomes, key=rank),
         main,
         interval,
         baseline,
-        meaning + ("" if guesses.control is not None else " There is no control to say how much of that is general."),
+        meaning,
         tuple(map(int, dict.fromkeys(sure.tolist())))[:SHOWN_VICTIMS],
         {"guesses": count, **told, **details},
     )

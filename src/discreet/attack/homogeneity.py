@@ -18,7 +18,7 @@ import pyarrow as pa
 from discreet.attack.cover import Cover
 from discreet.attack.finding import Finding, worst
 from discreet.attack.labels import at_level, untouched
-from discreet.attack.matching import Matching, by_lot, certain
+from discreet.attack.matching import Matching, certain, likely
 from discreet.core.card import Column, Role
 from discreet.core.release import Release
 from discreet.core.table import Table
@@ -174,7 +174,7 @@ class Skewness(Disclosure):
             f"How strongly, on average, the attacker believes in the {what.column.name} a person really has; guessing "
             "is to believe in what is frequent among all. 1 means certainty about everybody."
         )
-        return by_lot(self.name, belief, float(prior.mean()), meaning=meaning, found=found, details=details)
+        return likely(self.name, belief, float(prior.mean()), meaning=meaning, found=found, details=details)
 
 
 @dataclass(frozen=True)

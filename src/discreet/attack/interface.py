@@ -8,7 +8,7 @@ repeat is none either, because it averages out. An answer that is charged, noisy
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from statistics import fmean, pstdev
 from typing import Any
 
@@ -70,8 +70,7 @@ def _attacked(attack: str, ask: Ask, known: Table, secret: tuple[str, Any], *, p
     guess = often > 0.5
     right = np.array([(guess if one is None else one > 0.5) == truth for one, truth in zip(told, has, strict=True)])
     details = {"people": len(who), "questions": door.asked, "refused": door.refused, "spread of repeats": door.spread}
-    found = share(attack, knows, right.astype(float), max(often, 1 - often), _MEANING, details=details)
-    return _naming(found, who)
+    return share(attack, knows, right.astype(float), max(often, 1 - often), _MEANING, details=details, people=who)
 
 
 @dataclass
@@ -120,8 +119,3 @@ def _alone(rows: pa.Table, columns: list[str]) -> Array:
     numbered = rows.select(columns).append_column("row", pa.array(np.arange(rows.num_rows)))
     groups = numbered.group_by(columns).aggregate([("row", "count"), ("row", "min")])
     return np.sort(groups["row_min"].to_numpy()[groups["row_count"].to_numpy() == 1])
-
-
-def _naming(found: Finding, who: Array) -> Finding:
-    """The victims by their rows in the original, not by their places among the attacked."""
-    return replace(found, victims=tuple(int(who[place]) for place in found.victims))

@@ -28,6 +28,7 @@ Array = npt.NDArray[Any]
 _LOT = 1e-9
 _LOOKED_AT = 2_000
 """By so many rows columns are split."""
+_NEARLY = 0.95
 
 _MEANING = (
     "The share of people whose two halves the attacker joins, because both lie next to the same released row; "
@@ -79,8 +80,18 @@ class Linkability:
         except BadInput as problem:
             return failed(self.name, knows, str(problem))
         chance = 1 - comb(len(shown) - taken, taken) / comb(len(shown), taken)
-        details = {part: [names[at] for at in half] for part, half in (("first", first), ("second", second))}
-        return judged(self.name, knows, Guesses(right, who, control, chance), _MEANING, details)
+        most = _joined(_coded(shown), [first, second]) if taken == 1 else 1.0
+        details: dict[str, Any] = {
+            "first file": [names[at] for at in first],
+            "second file": [names[at] for at in second],
+        }
+        meaning = _MEANING
+        if most < _NEARLY:
+            meaning += (
+                f" With these two files even a copy would give no more than about {most:.0%}: people are alike in one."
+            )
+            details["a copy would give"] = most
+        return judged(self.name, knows, Guesses(right, who, control, chance), meaning, details)
 
     def _halves(self, names: tuple[str, ...], shown: Array) -> tuple[list[int], list[int]]:
         if self.first:
@@ -98,7 +109,7 @@ def telling_halves(rows: Array) -> list[list[int]]:
     Both must tell rows apart, so columns are dealt out from the most to the least telling, each to the set that tells
     less so far (or has fewer, if both tell all), and then moved or exchanged as long as that helps.
     """
-    codes = [np.unique(column, return_inverse=True)[1] for column in rows.T]
+    codes = _coded(rows)
     halves: list[list[int]] = [[], []]
     for column in np.argsort([-_told_apart(codes, [one]) for one in range(len(codes))], kind="stable"):
         min(halves, key=lambda half: (_told_apart(codes, half), len(half))).append(int(column))
@@ -108,6 +119,10 @@ def telling_halves(rows: Array) -> list[list[int]]:
         tried = [[sorted({*half} ^ moved) for half in kept] for moved in _moves(kept)]
         found, halves = max(((_joined(codes, one), one) for one in tried if all(one)), default=(best, kept))
     return [sorted(half) for half in kept]
+
+
+def _coded(rows: Array) -> list[Array]:
+    return [np.unique(column, return_inverse=True)[1] for column in rows.T]
 
 
 def _moves(halves: list[list[int]]) -> list[set[int]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -84,10 +84,7 @@ class Linkage(ABC):
             "1 means that everybody is re-identified."
         )
         details = {"columns": list(sight.columns), "people": len(linked.credits), **linked.details}
-        found = share(self.name, knows, linked.credits, linked.baseline, meaning, details=details)
-        if linked.people is None:
-            return found
-        return replace(found, victims=tuple(int(linked.people[place]) for place in found.victims))
+        return share(self.name, knows, linked.credits, linked.baseline, meaning, details=details, people=linked.people)
 
 
 def by_lot(ties: Array, found: Array) -> Array:

@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from discreet.attack.applies import not_rows
 from discreet.attack.cover import Cover, cover
-from discreet.attack.finding import SHOWN_VICTIMS, Finding, Outcome, clopper_pearson, failed
+from discreet.attack.finding import SHOWN_VICTIMS, Finding, clopper_pearson, failed, outcome, share
 from discreet.core.release import Release
 from discreet.core.table import Table
 from discreet.errors import BadInput
@@ -65,16 +65,11 @@ def few(found: Cover, which: Array) -> tuple[int, ...]:
     return tuple(map(int, found.people[np.flatnonzero(which)[:SHOWN_VICTIMS]]))
 
 
-def by_lot(
+def likely(
     name: str, credits: Array, baseline: float, *, meaning: str, found: Cover, details: Mapping[str, Any]
 ) -> Finding:
     """A finding about chances: ``credits`` says of each person how likely the attacker is right."""
-    interval = clopper_pearson(float(credits.sum()), len(credits))
-    figure = float(credits.mean())
-    outcome = Outcome.BROKE if interval[0] > baseline else Outcome.NOTHING
-    return Finding(
-        name, "", outcome, figure, _around(figure, interval), baseline, meaning, few(found, credits > 1 - 1e-9), details
-    )
+    return share(name, "", credits, baseline, meaning, details=details, people=found.people)
 
 
 def certain(
@@ -94,15 +89,11 @@ def certain(
     return Finding(
         name,
         "",
-        Outcome.BROKE if least > baseline + 1e-12 else Outcome.NOTHING,
+        outcome(figure, (least, interval[1]), baseline + 1e-12),
         figure,
-        _around(figure, interval),
+        interval,
         baseline,
         meaning,
         few(found, hits),
         {"sure": int(sure.sum()), "right": int(hits.sum()), **details},
     )
-
-
-def _around(figure: float, interval: tuple[float, float]) -> tuple[float, float]:
-    return min(interval[0], figure), max(interval[1], figure)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from discreet.attack.finding import SHOWN_VICTIMS, Finding, Outcome, clopper_pearson, failed
+from discreet.attack.finding import SHOWN_VICTIMS, Finding, failed, share
 from discreet.core.release import Release
 from discreet.core.table import Table
 from discreet.errors import BadInput, DataError
@@ -52,24 +52,15 @@ class LastFromMean:
         computed = mean * len(values) - (values.sum() - values)
         near = np.abs(computed - values) <= self.within * width
         guessed = float(np.mean(np.abs(mean - values) <= self.within * width))
-        figure, interval = float(near.mean()), clopper_pearson(float(near.sum()), len(near))
         special = np.argsort(-np.abs(values - np.median(values)), kind="stable")[:SHOWN_VICTIMS]
         meaning = (
             f"The share of people whose {release.recipe.parameters['column']} is computed to within "
             f"{self.within:.0%} of its range by somebody who knows all others'; whoever stands out is given away even "
             "to those who know less. 0 is best."
         )
-        return Finding(
-            self.name,
-            knows,
-            Outcome.BROKE if interval[0] > guessed else Outcome.NOTHING,
-            figure,
-            (min(interval[0], figure), max(interval[1], figure)),
-            guessed,
-            meaning,
-            tuple(int(place) for place in special if near[place]),
-            {"people": len(values), "computed for who stands out most": float(computed[special[0]])},
-        )
+        details = {"people": len(values), "computed for who stands out most": float(computed[special[0]])}
+        found = share(self.name, knows, near.astype(float), guessed, meaning, details=details)
+        return replace(found, victims=tuple(int(place) for place in special if near[place]))
 
 
 def _values(known: Table, name: str) -> tuple[Array, float]:

@@ -9,12 +9,14 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-from discreet.attack.finding import Finding, Outcome
+from discreet.attack.finding import Finding, Outcome, rank
 from discreet.core.picture import Picture, bars
 from discreet.core.report import page, pairs, plain, section, styled
 from discreet.core.words import number
 
-_BADGES = {Outcome.BROKE: "bad", Outcome.NOTHING: "good", Outcome.FAILED: "none"}
+_BADGES = {Outcome.BROKE: "bad", Outcome.UNSURE: "none", Outcome.NOTHING: "good", Outcome.FAILED: "none"}
+UNSURE = "This is more than guessing gives, but of so few that chance may explain it; or it may be worse."
+"""What is said of attacks on too few people to tell."""
 _WARNING = (
     "For the data steward only: it names rows of the original. Pass on report.without_victims() instead, or the "
     "report made with --no-victims."
@@ -46,11 +48,13 @@ class Report:
     def summary(self) -> str:
         """The report in two sentences."""
         counts = {outcome: sum(one.outcome is outcome for one in self.findings) for outcome in Outcome}
-        ran = counts[Outcome.BROKE] + counts[Outcome.NOTHING]
+        ran = len(self.findings) - counts[Outcome.FAILED]
         if not ran:
             return f"No attack on {self.release} could run, which says nothing about how safe it is."
         broke = counts[Outcome.BROKE]
         said = f"{number(ran, 'attack')} on {self.release}: {broke or 'none'} of them learned something."
+        if counts[Outcome.UNSURE]:
+            said += f" Of {counts[Outcome.UNSURE]} there are too few people to tell."
         if counts[Outcome.FAILED]:
             said += f" {number(counts[Outcome.FAILED], 'more', 'more')} could not run."
         if self.worst is not None:
@@ -132,10 +136,10 @@ def share_text(value: float) -> str:
 
 def _order(finding: Finding) -> tuple[int, float]:
     """What was learned first, by how much of what guessing leaves open; what could not run last."""
+    place = rank(finding.outcome)
     if finding.outcome is Outcome.FAILED:
-        return 2, 0.0
-    beyond = (finding.figure - finding.baseline) / max(1 - finding.baseline, 1e-12)
-    return (0 if finding.outcome is Outcome.BROKE else 1), -beyond
+        return place, 0.0
+    return place, (finding.baseline - finding.figure) / max(1 - finding.baseline, 1e-12)
 
 
 def _told(finding: Finding) -> list[str]:
@@ -147,6 +151,7 @@ def _told(finding: Finding) -> list[str]:
         finding.knows,
         f"{figure} ({finding.interval_is}: {low} to {high}); guessing gives {guessing}.",
         finding.meaning,
+        *([UNSURE] if finding.outcome is Outcome.UNSURE else []),
     ]
 
 

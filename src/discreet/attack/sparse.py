@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from discreet.attack.finding import SHOWN_VICTIMS, Finding, Outcome, clopper_pearson, failed
+from discreet.attack.finding import Finding, failed, share
 from discreet.core.release import Release
 from discreet.core.table import Table
 from discreet.errors import BadInput, DataError
@@ -63,7 +63,6 @@ class Scoreboard:
             return failed(self.name, knows, str(problem))
         named = np.array([board.named(target, self.eccentricity) for target in range(len(board.targets))])
         right = (named >= 0) & (named == board.targets)
-        figure, interval = float(right.mean()), clopper_pearson(float(right.sum()), len(right))
         baseline = float(np.mean(board.targets >= 0)) / board.records
         meaning = (
             "The share of people whose whole record the attacker finds from the few entries they know; 0 is best, "
@@ -76,17 +75,7 @@ class Scoreboard:
             "named wrongly": int(np.sum((named >= 0) & ~right)),
             "entries known of each, on average": float(len(board.asked) / len(right)),
         }
-        return Finding(
-            self.name,
-            knows,
-            Outcome.BROKE if interval[0] > baseline else Outcome.NOTHING,
-            figure,
-            (min(interval[0], figure), max(interval[1], figure)),
-            baseline,
-            meaning,
-            tuple(int(board.first[place]) for place in np.flatnonzero(right)[:SHOWN_VICTIMS]),
-            details,
-        )
+        return share(self.name, knows, right.astype(float), baseline, meaning, details=details, people=board.first)
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from discreet.attack.cover import Cover
 from discreet.attack.finding import Finding, Outcome
-from discreet.attack.matching import Matching, by_lot, certain
+from discreet.attack.matching import Matching, certain, likely
 from discreet.core.release import Release
 from discreet.core.table import Table
 from discreet.errors import DataError
@@ -48,7 +48,7 @@ class QuasiMatching(Matching):
             "The share of people whose own row the attacker takes, by lot among those that may be theirs; 0 is best, "
             "1 means that everybody is re-identified. With k rows for each it is one in k."
         )
-        return by_lot(self.name, found.credits, found.guessing, meaning=meaning, found=found, details=details)
+        return likely(self.name, found.credits, found.guessing, meaning=meaning, found=found, details=details)
 
 
 @dataclass(frozen=True)

@@ -122,7 +122,7 @@ def _links(folder: Path, links: Path | None) -> Any:
 
 def _print(report: Report, html: Path | None) -> None:
     from discreet.attack.finding import Outcome
-    from discreet.attack.report import share_text
+    from discreet.attack.report import UNSURE, share_text
 
     out = console()
     out.print(bold(report.summary))
@@ -141,6 +141,8 @@ def _print(report: Report, html: Path | None) -> None:
         if one.outcome is Outcome.BROKE:
             out.print(bold(one.attack), f"– {one.knows} {one.meaning}")
     for one in report.findings:
+        if one.outcome is Outcome.UNSURE:
+            out.print(bold(one.attack), f"– {UNSURE} {one.meaning}")
         if one.outcome is Outcome.FAILED:
             out.print(bold(one.attack), f"could not run. {one.meaning}")
     if report.not_applicable:

@@ -115,6 +115,10 @@ class Release(Generic[T]):
             said += f" Read off the data: {', '.join(self.recipe.from_data)}."
         return said if self.private or not self.statement.private else f"{said} So this release is not private."
 
+    def laid_out(self) -> str:
+        """The payload as HTML for the report, if there is a better way to show it than as rows; else nothing."""
+        return ""
+
     def save(self, folder: str | Path, *, csv: bool = False) -> Path:
         """Write the release to a folder that is new or empty; see ``core/release_folder.py``."""
         from discreet.core.release_folder import save

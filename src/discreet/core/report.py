@@ -35,7 +35,7 @@ def fragment(release: Release[object]) -> str:
     sections = [
         f'<header><h1>{escape(release.title)}</h1><span class="badge {colour}">{word}</span></header>',
         section("What is promised", _promise(release)),
-        section("What is released", _payload(release.payload)),
+        section("What is released", release.laid_out() or _payload(release.payload)),
         *(section(picture.title, picture.figure) for picture in release.pictures),
         section("How it was made", _recipe(release)),
     ]

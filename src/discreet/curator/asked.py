@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import pyarrow as pa
 
 from discreet.ask.answer import answer
-from discreet.ask.promise import kept_rows, promised
+from discreet.budget.promise import kept_rows, promised
 from discreet.core.card import Card
 from discreet.core.method import Method
 from discreet.core.statement import Statement

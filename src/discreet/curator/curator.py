@@ -17,10 +17,10 @@ from typing import Any, Self, TypeVar
 
 from discreet.ask.continual import SquareRootCounter, Stream, TreeCounter
 from discreet.ask.plan import plan
-from discreet.ask.promise import rows_per_unit
 from discreet.budget.filter import Budget
 from discreet.budget.ledger import SqlLedger, Verdict
 from discreet.budget.opening import create_ledger, open_ledger
+from discreet.budget.promise import rows_per_unit
 from discreet.core.exact import Number, exact
 from discreet.core.loss import Loss
 from discreet.core.method import Method

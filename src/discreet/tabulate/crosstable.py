@@ -26,6 +26,8 @@ class Contributions:
     """Their largest contributions, the largest first, one axis more than the table; 0 where there are fewer."""
     sole: _Numbers | None = None
     """Where there is a single respondent, a number that stands for them, the same in every cell; elsewhere -1."""
+    absolute: _Numbers | None = None
+    """Only where some contributions are negative: the sum of the absolute ones. ``largest`` are absolute then too."""
 
 
 @dataclass(frozen=True)

@@ -27,6 +27,23 @@ def on_one_footing(mine: Cells, theirs: Cells) -> tuple[bool, Array, Array] | No
     return False, codes[: len(a)], codes[len(a) :]
 
 
+def means(x: Array) -> Array:
+    """The means of the columns; that of a constant is the constant itself, however many rows there are."""
+    return np.asarray(x[0] + (x - x[0]).mean(axis=0))
+
+
+def centred(x: Array) -> Array:
+    """The columns less their means; a constant is exactly 0, which rounding would not leave of most."""
+    moved = x - x[0]
+    return np.asarray(moved - moved.mean(axis=0))
+
+
+def spread(values: Array, ddof: int = 0) -> float:
+    """The standard deviation of the numbers that are there: exactly 0 if they are all the same, or too few."""
+    there = values[~np.isnan(values)]
+    return float(np.sqrt((centred(there) ** 2).sum() / (len(there) - ddof))) if len(there) > ddof else 0.0
+
+
 def require_links(links: Array, originals: int, rows: int) -> None:
     """An error unless ``links`` says of each released row which of the original it is, or -1."""
     if links.shape != (rows,) or links.dtype.kind not in "iu":

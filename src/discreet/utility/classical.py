@@ -10,7 +10,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from discreet.errors import DataError
-from discreet.utility.cells import Array
+from discreet.utility.cells import Array, centred, spread
 from discreet.utility.metric import Figure
 from discreet.utility.pair import Pair
 
@@ -23,10 +23,9 @@ def il1(pair: Pair) -> Figure:
     are not what they were.
     """
     x, y = _linked_numbers(pair)
-    there = [column[~np.isnan(column)] for column in x.T]
-    spread = np.array([column.std(ddof=1) if len(column) > 1 else 0.0 for column in there])
+    wide = np.array([spread(column, ddof=1) for column in x.T])
     apart = np.abs(x - y)
-    scaled = np.where(spread > 0, apart / (np.sqrt(2) * np.where(spread > 0, spread, 1.0)), (apart > 0) / np.sqrt(2))
+    scaled = np.where(wide > 0, apart / (np.sqrt(2) * np.where(wide > 0, wide, 1.0)), (apart > 0) / np.sqrt(2))
     scaled[np.isnan(y) & ~np.isnan(x)] = np.sqrt(2 / np.pi)  # what normal values that are strangers' differ by
     each = np.array([np.nanmean(column) if (~np.isnan(column)).any() else np.nan for column in scaled.T])
     if np.isnan(each).all():
@@ -57,7 +56,7 @@ def table(pair: Pair) -> Mapping[str, Mapping[str, float]]:
         found["values"] = _errors(x[there], y[there])
     x, y = pair.numbers
     upper = np.triu_indices(x.shape[1])
-    found["covariances"] = _errors(np.atleast_2d(np.cov(x.T))[upper], np.atleast_2d(np.cov(y.T))[upper])
+    found["covariances"] = _errors(_covariances(x)[upper], _covariances(y)[upper])
     r, s = correlations(x), correlations(y)
     if len(r) < 2:
         return found
@@ -74,12 +73,17 @@ def table(pair: Pair) -> Mapping[str, Mapping[str, float]]:
 
 def correlations(x: Array) -> Array:
     """The correlations of the columns; a constant correlates with itself alone."""
-    centred = x - x.mean(axis=0)
-    spread = np.sqrt((centred**2).mean(axis=0))
-    z = centred / np.where(spread > 0, spread, 1.0)
+    a = centred(x)
+    wide = np.sqrt((a**2).mean(axis=0))
+    z = a / np.where(wide > 0, wide, 1.0)
     found: Array = z.T @ z / len(z)
     np.fill_diagonal(found, 1.0)
     return found
+
+
+def _covariances(x: Array) -> Array:
+    a = centred(x)
+    return np.asarray(a.T @ a / (len(a) - 1))
 
 
 def _linked_numbers(pair: Pair) -> tuple[Array, Array]:

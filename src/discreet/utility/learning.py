@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from discreet.errors import DataError, MissingPart
-from discreet.utility.cells import Array
+from discreet.utility.cells import Array, spread
 from discreet.utility.metric import Figure
 from discreet.utility.pair import Pair
 
@@ -91,9 +91,9 @@ def _features(pair: Pair, target: int, x: Array, y: Array) -> tuple[Array, Array
         if place == target:
             continue
         if number:
-            mean, spread = np.nanmean(a), np.nanstd(a)
-            left.append(np.nan_to_num((a - mean) / (spread or 1.0)))
-            right.append(np.nan_to_num((b - mean) / (spread or 1.0)))
+            mean, wide = np.nanmean(a), spread(a) or 1.0
+            left.append(np.nan_to_num((a - mean) / wide))
+            right.append(np.nan_to_num((b - mean) / wide))
             continue
         kinds, counts = np.unique(a[~np.isnan(a)], return_counts=True)
         for kind in kinds[np.argsort(-counts, kind="stable")][:_CATEGORIES]:

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from discreet.core.release import Release
-from discreet.core.release_folder import Rows
+from discreet.core.release_folder import with_rows
 from discreet.core.table import Table
 from discreet.errors import DataError, NotFound
 from discreet.utility.cells import Array, on_one_footing, require_links
@@ -74,11 +74,7 @@ def pair(
     rows = release
     if isinstance(release, Release):
         links = getattr(release, "links", None) if links is None else links
-        rows = release.payload
-        if isinstance(rows, Rows):
-            import pyarrow.parquet as pq
-
-            rows = pq.read_table(rows.path)
+        rows = with_rows(release).payload
     if not isinstance(rows, pa.Table):
         raise DataError("What is lost can be measured only of a table of rows.", hint="This release is none.")
     mine = table.payload()

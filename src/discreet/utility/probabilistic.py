@@ -12,7 +12,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from discreet.utility.cells import Array
+from discreet.utility.cells import Array, centred, means, spread
 from discreet.utility.pair import Pair
 
 _LEVELS = np.arange(1, 20) / 20
@@ -32,10 +32,10 @@ def families(pair: Pair) -> Mapping[str, float]:
     """The mean loss within each family of statistics."""
     x, y = pair.numbers
     n = len(x)
-    a, b = x - x.mean(axis=0), y - y.mean(axis=0)
+    a, b = centred(x), centred(y)
     v, w = (a**2).mean(axis=0), (b**2).mean(axis=0)
     found = {
-        "means": _loss(y.mean(axis=0) - x.mean(axis=0), v / n),
+        "means": _loss(means(y) - means(x), v / n),
         "variances": _loss(w - v, ((a**4).mean(axis=0) - v**2) / n),
         "quantiles": _quantiles(x, y),
     }
@@ -69,11 +69,11 @@ def _quantiles(x: Array, y: Array) -> float:
     found = []
     for mine, theirs in zip(x.T, y.T, strict=True):
         at, there = np.quantile(mine, _LEVELS), np.quantile(theirs, _LEVELS)
-        spread = min(float(mine.std()), float(np.subtract(*np.quantile(mine, [0.75, 0.25]))) / 1.349 or np.inf)
-        if spread == 0:
+        wide = min(spread(mine), float(np.subtract(*np.quantile(mine, [0.75, 0.25]))) / 1.349 or np.inf)
+        if wide == 0:
             found.append(float(np.mean(at != there)))
             continue
-        width = 0.9 * spread * len(mine) ** -0.2
+        width = 0.9 * wide * len(mine) ** -0.2
         density = np.array([np.exp(-(((mine - q) / width) ** 2) / 2).mean() for q in at]) / (width * np.sqrt(2 * np.pi))
         found.append(_loss(there - at, _LEVELS * (1 - _LEVELS) / (len(mine) * np.maximum(density, 1e-300) ** 2)))
     return float(np.mean(found))

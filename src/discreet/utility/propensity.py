@@ -8,7 +8,7 @@ from itertools import combinations
 import numpy as np
 
 from discreet.errors import DataError, MissingPart
-from discreet.utility.cells import Array
+from discreet.utility.cells import Array, spread
 from discreet.utility.metric import Figure
 from discreet.utility.pair import Pair
 
@@ -50,8 +50,7 @@ def described(rows: Array, numeric: tuple[bool, ...], count: int) -> Array:
         marks.append(gone.astype(float))
         if number:
             mine = values[:count]
-            spread = np.nanstd(mine)
-            scaled = (values - np.nanmean(mine)) / (spread if spread > 0 else 1.0)
+            scaled = (values - np.nanmean(mine)) / (spread(mine) or 1.0)
             numbers.append(np.clip(np.where(gone, 0.0, scaled), -100.0, 100.0))
         else:
             kinds, counts = np.unique(values[~gone], return_counts=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from discreet.errors import DataError
-from discreet.utility.cells import Array
+from discreet.utility.cells import Array, means, spread
 from discreet.utility.classical import correlations as correlated
 from discreet.utility.metric import Figure
 from discreet.utility.pair import Pair
@@ -37,11 +37,11 @@ def overlap(pair: Pair) -> Figure:
     x, y = pair.numbers
     if x.shape[1] < 2:
         raise DataError("There are fewer than two columns of numbers.")
-    mean, spread = x.mean(axis=0), x.std(axis=0)
-    varied = spread > 0
+    mean, scale = means(x), np.array([spread(column) for column in x.T])
+    varied = scale > 0
     if varied.sum() < 2:
         raise DataError("There are fewer than two columns of numbers that vary.")
-    x, y = ((side[:, varied] - mean[varied]) / spread[varied] for side in (x, y))
+    x, y = ((side[:, varied] - mean[varied]) / scale[varied] for side in (x, y))
     if min(len(x), len(y)) <= x.shape[1] + 1:
         raise DataError("There are too few rows to fit a regression.")
     names = [name for name, varies in zip(pair.number_names, varied, strict=True) if varies]
@@ -61,8 +61,8 @@ def clusters(pair: Pair) -> Figure:
     sides, the original people given to the nearest centres of each, and the two divisions compared by the adjusted Rand
     index (Hubert and Arabie 1985). 1: the same division; 0: as alike as any two by chance."""
     x, y = pair.numbers
-    mean, spread = x.mean(axis=0), x.std(axis=0)
-    x, y = (_sorted((side - mean) / np.where(spread > 0, spread, 1.0)) for side in (x, y))
+    mean, scale = means(x), np.array([spread(column) for column in x.T])
+    x, y = (_sorted((side - mean) / np.where(scale > 0, scale, 1.0)) for side in (x, y))
     if not x.any() or len(x) < 2 * _CLUSTERS or len(y) < 2 * _CLUSTERS:
         raise DataError("All rows are alike, or there are too few to be divided.")
     mine, theirs = _nearest(x, _centres(x)), _nearest(x, _centres(y))
