@@ -46,26 +46,10 @@ def counts(noise: float, runs: int, **_: object) -> Work:
 
 def tables(ages: int, **_: object) -> Work:
     from discreet.attack.tables import Published, rebuild
+    from discreet.samples.cases import block7_lines
 
-    few, last = (0, 2), ages
-    columns = {"age": range(last), "sex": "FM", "race": "BW", "married": "SM"}
-
-    def of_age(where: dict[str, object], count: int, mean: str, median: str) -> Published:
-        return Published(where, count, {"age": mean}, {"age": median})  # type: ignore[arg-type]
-
-    lines = [
-        of_age({}, 7, "38.0", "30"),
-        of_age({"sex": "F"}, 4, "33.5", "30"),
-        of_age({"sex": "M"}, 3, "44.0", "30"),
-        of_age({"race": "B"}, 4, "48.5", "51"),
-        of_age({"race": "W"}, 3, "24.0", "24"),
-        of_age({"married": "M"}, 4, "54.0", "51"),
-        of_age({"race": "B", "sex": "F"}, 3, "36.7", "36"),
-        Published({"married": "S", "age": range(18, last)}, few),
-        *(Published({"race": race, "sex": sex}, few) for race, sex in ("BM", "WM", "WF")),
-        *(Published({"age": some}, few) for some in (range(5), range(18), range(64, last))),
-        Published({"age": range(18), "married": "M"}, 0),
-    ]
+    columns = {"age": range(ages), "sex": "FM", "race": "BW", "married": "SM"}
+    lines = [Published(**line) for line in block7_lines(range(ages))]
     return lambda: rebuild(columns, lines).finding.figure
 
 

@@ -39,18 +39,19 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
-    """All tests of one server go to one worker, so that it is started once; a test's id says which it needs.
+    """All tests of one server, or of kernels that take long to compile, go to one worker, so that it is started, or
+    they are compiled, once; a test's id says which it needs.
 
     The ``xdist_group`` mark would say it better, but xdist 3.8 overlooks it under pytest 9.2.
     """
     from xdist.scheduler import LoadScopeScheduling
 
-    class ByServer(LoadScopeScheduling):
+    class ByNeed(LoadScopeScheduling):
         def _split_scope(self, nodeid: str) -> str:
-            found = re.search("postgres|spark|connect", nodeid)
-            return {"connect": "spark"}.get(found[0], found[0]) if found else nodeid
+            found = re.search("postgres|spark|connect", nodeid) or re.search("local|suppress-cells|micro", nodeid)
+            return {"connect": "spark", "suppress-cells": "local"}.get(found[0], found[0]) if found else nodeid
 
-    return ByServer(config, log) if config.getvalue("dist") == "loadgroup" else None
+    return ByNeed(config, log) if config.getvalue("dist") == "loadgroup" else None
 
 
 @pytest.fixture(scope="session")

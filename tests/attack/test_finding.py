@@ -5,7 +5,8 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from discreet.attack.finding import Finding, Outcome, clopper_pearson, failed, share
+from discreet.attack.finding import Finding, Outcome, clopper_pearson, failed, outcome, share, worst
+from discreet.attack.guesses import Guesses, judged
 from discreet.errors import BadInput
 
 
@@ -46,6 +47,53 @@ def test_guessing_is_beaten_only_by_the_whole_interval():
     assert found.outcome is Outcome.BROKE
     assert found.figure == 0.2
     assert found.victims == (0, 1, 2, 3, 4)
+
+
+@pytest.mark.parametrize(
+    ("right", "people", "baseline", "expected"),
+    [
+        (2, 2, 0.5, Outcome.UNSURE),  # all of two: so are two coins in four
+        (1, 2, 0.5, Outcome.NOTHING),
+        (0, 2, 0.5, Outcome.NOTHING),
+        (5, 5, 0.2, Outcome.BROKE),
+        (12, 20, 0.4, Outcome.UNSURE),
+        (520, 1000, 0.5, Outcome.NOTHING),  # whoever gains next to nothing by chance found nothing
+        (600, 1000, 0.5, Outcome.BROKE),
+    ],
+)
+def test_much_beyond_guessing_that_chance_may_explain_is_neither_nothing_nor_a_breach(
+    right, people, baseline, expected
+):
+    credits = (np.arange(people) < right).astype(float)
+    assert share("a", "k", credits, baseline, "m").outcome is expected
+    guesses = Guesses(credits, np.arange(people), None, baseline)
+    assert judged("a", "k", guesses, "m", {}).outcome is expected
+    assert outcome(right / people, clopper_pearson(right, people), baseline) is expected
+
+
+def test_beside_a_few_others_it_may_be_too_few_to_tell():
+    right = np.ones(4)
+    for control, expected in ((4, Outcome.NOTHING), (1, Outcome.UNSURE)):
+        others = (np.arange(4) < control).astype(float)
+        assert judged("a", "k", Guesses(right, np.arange(4), others, 0.01), "m", {}).outcome is expected
+
+
+def test_the_worst_of_several_is_the_one_to_worry_about():
+    def found(outcome, figure):
+        return Finding("a", "k", outcome, figure, (0.0, 1.0), 0.1, "m")
+
+    all_ = [
+        found(Outcome.NOTHING, 0.9),
+        found(Outcome.UNSURE, 0.8),
+        found(Outcome.BROKE, 0.2),
+        found(Outcome.BROKE, 0.3),
+    ]
+    assert worst(all_) == all_[3]
+    assert worst(all_[:2]) == all_[1]
+
+
+def test_victims_are_told_by_their_rows():
+    assert share("a", "k", np.array([0.0, 1.0]), 0.1, "m", people=np.array([7, 9])).victims == (9,)
 
 
 def test_a_probability_is_no_victim():

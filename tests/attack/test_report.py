@@ -5,6 +5,7 @@ from tests.attack.cases import bare
 
 import discreet as dc
 from discreet.attack.attack import attack
+from discreet.attack.details import in_words
 from discreet.attack.finding import Finding, Outcome, failed
 from discreet.attack.report import Report
 
@@ -47,6 +48,18 @@ def test_found_nothing_and_could_not_run_are_told_apart():
     assert nobody.summary.endswith("says nothing about how safe it is.")
 
 
+def test_too_few_people_to_tell_is_said_of_what_is_neither():
+    few = Report("r", "two", (finding("nothing", 0.2, 0.3, Outcome.NOTHING), finding("few", 1.0, 0.5, Outcome.UNSURE)))
+    assert [one.attack for one in few.findings] == ["few", "nothing"]
+    assert few.worst is None
+    assert few.summary.startswith(
+        "2 attacks on r: none of them learned something. For 1 of them there are too few people to tell."
+    )
+    assert "few: too few people to tell" in str(few)
+    assert "chance may explain it; or it may be worse." in str(few)
+    assert '<span class="badge none">too few people to tell</span>' in few._repr_html_()
+
+
 def test_victims_are_in_the_stewards_page_alone(tmp_path):
     page = REPORT.html(tmp_path / "report.html").read_text()
     assert "rows of victims" in page
@@ -66,6 +79,25 @@ def test_the_page_opens_offline_and_runs_nothing(tmp_path):
     assert "<release>" not in page
     assert not re.search(r"<script|https?://(?!www\.w3\.org)", page)
     assert page.count("<img") == 1
+
+
+def test_details_are_told_in_words_and_shares_in_per_cent(tmp_path):
+    raw = {"guesses": 1000, "guessing": 0.0333, "control": 0.2, "risk": 0.5, "risk from": 0.4, "risk to": 0.6}
+    raw |= {"columns": ["age", "town"], "crowds": {"1": 2}, "TPR": 0.9, "a thing said in words": 1.5}
+    assert in_words(raw) == [
+        ("guesses made", "1,000"),
+        ("right without the release", "3.3 %"),
+        ("right about people who are not in the data", "20.0 %"),
+        ("added by the release, of what it could add", "50.0 % (95 %: 40.0 % to 60.0 %)"),
+        ("columns that were used", "age, town"),
+        ("members who were taken for members", "90.0 %"),
+        ("a thing said in words", "1.5"),
+    ]
+    assert in_words({"columns": {"age": 0.25}}) == [("given away, by column", "age: 25.0 %")]
+    one = Finding("a", "k", Outcome.BROKE, 0.5, (0.4, 0.6), 0.1, "m", details=raw)
+    page = Report("r", "people", (one,)).html(tmp_path / "r.html").read_text()
+    assert "members who were taken for members" in page
+    assert "TPR" not in page
 
 
 def test_a_real_report_has_both_pictures_and_is_readable():

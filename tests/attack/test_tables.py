@@ -3,52 +3,25 @@
 import itertools
 from statistics import mean, median
 
-import pyarrow as pa
 import pytest
-from tests.attack import released
 
 from discreet.attack.finding import Outcome
 from discreet.attack.tables import Published, rebuild
 from discreet.errors import BadInput, DataError
+from discreet.samples.cases import block7, block7_lines
 
-SMALL = (0, 2)
 EVEN = range(0, 90, 2)
-BLOCK = [
-    (8, "F", "B", "S"),
-    (18, "M", "W", "S"),
-    (24, "F", "W", "S"),
-    (30, "M", "W", "M"),
-    (36, "F", "B", "M"),
-    (66, "F", "B", "M"),
-    (84, "M", "B", "M"),
-]
-
-
-def of_age(where, count, average, middle):
-    return Published(where, count, {"age": average}, {"age": middle})
 
 
 def test_the_block_of_seven_people_is_rebuilt():
     """The fictional block of Garfinkel, Abowd and Martindale (2018): small counts are left out, and do not help."""
     columns = {"age": EVEN, "sex": "FM", "race": "BW", "married": "SM"}
-    lines = [
-        of_age({}, 7, "38.0", "30"),
-        of_age({"sex": "F"}, 4, "33.5", "30"),
-        of_age({"sex": "M"}, 3, "44.0", "30"),
-        of_age({"race": "B"}, 4, "48.5", "51"),
-        of_age({"race": "W"}, 3, "24.0", "24"),
-        of_age({"married": "M"}, 4, "54.0", "51"),
-        of_age({"race": "B", "sex": "F"}, 3, "36.7", "36"),
-        Published({"married": "S", "age": range(18, 90)}, SMALL),
-        *(Published({"race": race, "sex": sex}, SMALL) for race, sex in ("BM", "WM", "WF")),
-        *(Published({"age": ages}, SMALL) for ages in (range(5), range(18), range(64, 90))),
-        Published({"age": range(18), "married": "M"}, 0),
-    ]
-    names = list(columns)
-    rows = pa.table({name: [person[at] for person in BLOCK] for at, name in enumerate(names)})
-    found = rebuild(columns, lines, known=released.known(rows))
+    block = block7()
+    people = [tuple(row.values()) for row in block.fetch().to_pylist()]
+    lines = [Published(**line) for line in block7_lines(EVEN)]
+    found = rebuild(columns, lines, known=block)
     assert found.unique and found.complete and found.solutions == 1
-    assert sorted(found.people) == sorted(found.determined) == BLOCK
+    assert sorted(found.people) == sorted(found.determined) == people
     assert found.finding.outcome is Outcome.BROKE
     assert found.finding.figure == 1.0
     assert found.finding.victims == (0, 1, 2, 3, 4)

@@ -60,6 +60,21 @@ def test_other_people_give_nobody_away(attack, size):
         assert found.details["risk from"] == 0.0
 
 
+@pytest.mark.parametrize("by", By)
+def test_without_a_control_guessing_is_to_put_descriptions_together_without_looking(by):
+    """And only more than what may be reached without knowing anybody, 37 %, is learned."""
+    table = released.people()
+    control = released.people(seed=9)
+    for rows, outcome in ((table, Outcome.BROKE), (released.people(seed=77), Outcome.NOTHING)):
+        release, _ = released.release(rows.fetch())
+        found = SinglingOut(by).run(release, table)
+        assert found.baseline < 0.15
+        assert found.baseline == SinglingOut(by, control).run(release, table).details["guessing"]
+        assert found.details["without knowing anybody, at most"] == pytest.approx(np.exp(-1), abs=0.01)
+        assert "Up to 37% may do so although nothing is known of anybody" in found.meaning
+        assert found.outcome is outcome
+
+
 def test_what_is_general_is_no_risk():
     """Whoever reads a law of nature off a release learns about everybody, in it or not."""
 
@@ -135,8 +150,26 @@ def test_continuous_columns_are_shared_out_evenly():
 def test_a_copy_of_patients_can_be_linked_by_their_births_and_the_rest():
     patients = dc.samples.hospital(rows=300, seed=1).table("patients")
     found = Linkability().run(released.release(patients.payload())[0], patients)
-    assert found.details["first"] == ["birth_date"]
+    assert found.details["first file"] == ["birth_date"]
     assert found.figure > 0.5  # by every other column 3 %: the one that tells most is alone in its file
+
+
+@pytest.mark.parametrize("rows", [300, 3000])
+def test_what_a_copy_would_give_is_told_where_people_are_alike_in_a_file(rows):
+    patients = dc.samples.hospital(rows=rows, seed=1).table("patients")
+    release, _ = released.release(patients.payload())
+    found = Linkability().run(release, patients)
+    kinds = [found.details[file] for file in ("first file", "second file")]
+    people = patients.payload().to_pylist()
+    keys = [[tuple(one[name] for name in file) for one in people] for file in (*kinds, [*kinds[0], *kinds[1]])]
+    counts = [Counter(some) for some in keys]
+    first, second, both = (np.array([count[one] for one in some]) for some, count in zip(keys, counts, strict=True))
+    expected = np.mean(both / first / second)
+    assert found.details["a copy would give"] == pytest.approx(expected)
+    assert f"about {expected:.0%}" in found.meaning
+    assert found.interval[0] < expected < found.interval[1]
+    table = released.people()
+    assert "a copy would give" not in Linkability().run(released.release(table.fetch())[0], table).details
 
 
 def test_of_equally_near_rows_the_commonest_value_is_taken_and_of_equally_common_ones_one_by_lot():

@@ -42,6 +42,7 @@ def run(made):
 
 
 KNOWN = ("--original", "people.csv", "--card", "people.toml")
+LOTS = "matching by quasi-identifiers"
 FEW = ("--only", "distance linkage", "--only", "homogeneity", "--only", "composition")
 
 
@@ -66,6 +67,17 @@ def test_links_beside_the_release_are_found_and_without_them_linking_cannot_be_m
     lacking = json.loads(run("r2", *KNOWN, *FEW, "--json"))
     assert {one["attack"]: one["outcome"] for one in lacking["findings"]}["distance linkage"] == "could not run"
     assert "Give the links" in " ".join(run("r2", *KNOWN, *FEW).split())
+
+
+def test_of_two_people_nothing_can_be_told(run, made):
+    two = pa.table({"age": [30, 40]})
+    card = dc.Card("two", (dc.Column("age", dc.Kind.INTEGER, dc.Role.QUASI),))
+    pyarrow.csv.write_csv(two, made / "two.csv")
+    (made / "two.toml").write_text(dc.dump_cards([card]))
+    dc.Release(two, dc.Statement(unit="a row"), dc.Recipe("a copy")).save(made / "two")
+    said = " ".join(run("two", "--original", "two.csv", "--card", "two.toml", "--only", LOTS).split())
+    assert "For 1 of them there are too few people to tell." in said
+    assert "chance may explain it" in said
 
 
 def test_links_of_another_release_are_refused(run, made):

@@ -76,7 +76,9 @@ def test_a_picture_of_the_class_sizes(run, tmp_path):
     run("--model", "k=2", "--picture", "sizes.svg")
     assert "2: 2; 3 to 4: 3" in (tmp_path / "sizes.svg").read_text()
     run("--model", "k=2", "--picture", "sizes.html")
-    assert "2-anonymous" in (tmp_path / "sizes.html").read_text()
+    drawn = (tmp_path / "sizes.html").read_text()
+    assert "2-anonymous" in drawn
+    assert "default-src 'none'" in drawn
     assert ".svg or .html" in run("--picture", "sizes.png", code=1)
 
 

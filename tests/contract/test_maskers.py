@@ -40,7 +40,7 @@ MASKERS = {
     "data-swap": DataSwap(0.4, (*NUMBERS, "town", "born"), ("smokes",)),
     "pram": Pram(0.6, ("town", "smokes")),
     "pram even": Pram(0.6, ("town", "smokes"), "even"),
-    "pram optimal": Pram(0.6, ("town", "smokes"), "optimal"),
+    "pram optimal": Pram(0.7, ("town", "smokes"), "optimal"),
     "round": Round(5, ("age", "weight", "same")),
     "round at random": Round(5, ("age", "weight", "same"), at_random=True),
     "resample": Resample(3, NUMBERS),

@@ -4,7 +4,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from discreet.core.picture import Axis, bars, curves, stacked
+from discreet.core.picture import Axis, bars, beside, curves, stacked
 from discreet.errors import BadInput
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -46,6 +46,23 @@ def test_lines_differ_without_colour_and_names_are_written():
     assert root.find(f"{SVG}title").text == "t <1>"
     assert "a&b: 1 at 0 to 2 at 1" in root.find(f"{SVG}desc").text
     assert len(list(root.iter(f"{SVG}circle"))) == 1
+
+
+def test_bars_beside_each_other_differ_in_colour_and_their_names_are_not_cut():
+    name = "a name that is much longer than the room beside a bar"
+    made = beside("t", [name, "b"], {"found": [50.0, 0.0], "guessing": [25.0, 5.0]})
+    root = parsed(made)
+    words = [one.text for one in root.iter(f"{SVG}text")]
+    assert words == ["found", "guessing", name, "50", "25", "b", "0", "5"]
+    drawn = [(one.get("class"), float(one.get("width"))) for one in root.iter(f"{SVG}rect")]
+    assert [kind for kind, _ in drawn] == ["bar bar0", "bar bar1"] * 3
+    widths = [width for _, width in drawn][2:]
+    assert widths == pytest.approx([widths[0], widths[0] / 2, 0, widths[0] / 10], abs=0.1)
+    assert ".bar1{fill:" in root.find(f"{SVG}style").text
+    assert f"{name}: found 50, guessing 25; b: found 0, guessing 5" == root.find(f"{SVG}desc").text
+    for labels, series in (([], {"a": []}), (["a"], {}), (["a"], {"x": [1, 2]}), (["a"], {"x": [-1]})):
+        with pytest.raises(BadInput):
+            beside("t", labels, series)
 
 
 def test_pictures_can_be_stacked():

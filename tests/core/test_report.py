@@ -15,7 +15,7 @@ from discreet.core.loss import Pure
 from discreet.core.picture import Picture, bars
 from discreet.core.recipe import Recipe
 from discreet.core.release import Receipt, Release
-from discreet.core.report import render, shortened
+from discreet.core.report import listing, render, shortened
 from discreet.core.statement import Claim, Statement
 from discreet.errors import BadInput
 
@@ -182,3 +182,16 @@ def test_bars_are_as_long_as_their_values_and_stay_inside() -> None:
 def test_bars_need_a_finite_value_a_label(labels: list[str], values: list[float]) -> None:
     with pytest.raises(BadInput, match="Bars need"):
         bars("x", labels, values)
+
+
+def test_parameters_are_said_in_words_and_prose_is_not_cut() -> None:
+    recipe = Recipe("noise", {"noise_variance": {"a_b": 1.0}, "smallest_class": 5})
+    page = Page(Release(1, Statement("person"), recipe)._repr_html_())
+    assert page.text.count("_") - page.text.count("a_b") == 0
+    assert "variance of the noise" in page.text
+    assert "a_b: 1" in page.text, "a column keeps its name"
+    assert "smallest class" in page.text
+    long = "word " * 100
+    html = listing(["a", "b"], ["prose", "text"], [[long + EVIL, None], [None, long]])
+    assert Page(html).text == f"ab{long}{EVIL}NULLNULL{shortened(long, 120)}"
+    assert "script" not in Page(html).tags

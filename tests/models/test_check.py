@@ -34,6 +34,8 @@ def test_verdicts_say_what_holds_and_where_not():
     html = found._repr_html_()
     assert "2-diverse on condition" in html
     assert "zip = 130**, age = 3*, nationality = *" in html
+    assert html.startswith('<div class="discreet-release">')
+    assert '<span class="badge bad">does not hold</span>' in html
     assert "<svg" not in html  # drawn as an image, which cannot run anything
     assert json.loads(json.dumps(found.to_dict()))["models"][1]["worst"]["age"] == "3*"
 

@@ -72,6 +72,10 @@ class Fixed:
 
     found: Recoding
 
+    @property
+    def own_labels(self) -> bool:
+        return self.found.mapping is not None
+
     def recode(self, table: Table, require: Sequence[Any], progress: Any = None) -> Recoding:
         return self.found
 

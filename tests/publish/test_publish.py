@@ -271,9 +271,13 @@ def test_what_is_kept_is_for_its_owner_alone(table, tmp_path):
 
 
 def test_where_there_is_nothing_to_keep_that_is_said(table, tmp_path):
-    with pytest.raises(BadInput, match="Generalize leaves nothing to keep"):
-        publish(table, Generalize(), KAnonymity(2), keep=tmp_path / "key.parquet")
+    """Before anything is searched for."""
+    said = []
+    for method in (Generalize(), AddDummies()):
+        with pytest.raises(BadInput, match=f"{type(method).__name__} leaves nothing to keep"):
+            publish(table, method, KAnonymity(2), keep=tmp_path / "key.parquet", progress=lambda *at: said.append(at))
     assert not any(tmp_path.iterdir())
+    assert said == []
 
 
 def test_that_sensitive_columns_are_checked_each_alone_is_said(table):

@@ -26,6 +26,7 @@ CASES: list[Callable[[], Table]] = [
     lambda: samples.psychiatric(rich=True),
     samples.drug_trial,
     samples.bits,
+    samples.block7,
     samples.municipality,
     samples.municipality_totals,
     samples.transactions,

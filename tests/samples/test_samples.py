@@ -8,6 +8,7 @@ import sys
 import pytest
 
 from discreet import samples
+from discreet.core.validate import violations
 
 
 def test_every_listed_name_is_there_and_callable() -> None:
@@ -27,3 +28,9 @@ def test_importing_samples_imports_nothing_heavy() -> None:
     )
     ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert ran.stdout.strip() == "[]"
+
+
+def test_firms_are_the_same_for_the_same_seed_and_keep_to_their_card():
+    table = samples.firms(rows=500, seed=3)
+    assert table.fetch() == samples.firms(rows=500, seed=3).fetch() != samples.firms(rows=500, seed=4).fetch()
+    assert not violations(table)

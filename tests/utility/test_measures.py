@@ -142,6 +142,7 @@ def test_loss_of_a_release_in_its_holder_s_hands_and_of_one_read_again(tmp_path)
     assert again["pil"] == held["pil"]
     assert "give links" in str(again)
     assert "give links" in again._repr_html_()
+    assert again._repr_html_().startswith('<div class="discreet-release">')
     assert "less is better" in repr(held)
     linked = loss(people(), dc.Release.load(tmp_path / "r"), links=release.links, metrics=["il1"])
     assert linked["il1"] == held["il1"]

@@ -33,7 +33,6 @@ Cells: TypeAlias = "pa.Array[Any]"
 
 _TRUTHFUL = ("publish", "safepub", "suppress-uniques", "round", "code", "pram")
 """Methods that say of every cell what it may stand for; others change the columns they name beyond that."""
-_MISSING = " or missing"
 _RANGE = re.compile(r"\[(.+) to (.+)\]|\[([^-]+)-([^-]+)\]")
 
 
@@ -109,17 +108,14 @@ def _spoken(column: Column, values: Cells, labels: Cells, recipe: Recipe) -> Arr
     if hierarchy is not None:
         for shown in _at_levels(column, hierarchy, values, range(1, hierarchy.height)):
             fits |= _equal(shown, texts)
-    spelled, missing = own.to_pylist(), np.asarray(own.is_null())
+    spelled = own.to_pylist()
     for place, text in enumerate(texts.to_pylist()):
         if text == TOP:
             fits[:, place] = True
         elif text is not None:
-            inner = text.removesuffix(_MISSING)
-            if inner != text:
-                fits[:, place] |= missing | np.array([one == inner for one in spelled], dtype=bool)
-            if inner.startswith("{"):
-                fits[:, place] |= np.array([one is not None and _listed(one, inner) for one in spelled], dtype=bool)
-            elif found := _RANGE.fullmatch(inner):
+            if text.startswith("{"):
+                fits[:, place] |= np.array([one is not None and _listed(one, text) for one in spelled], dtype=bool)
+            elif found := _RANGE.fullmatch(text):
                 fits[:, place] |= _between(column, values, spelled, *filter(None, found.groups()))
     return fits
 

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from html import escape
 from pathlib import Path
 from typing import Any
 
+from discreet.attack.details import in_words, share_text
 from discreet.attack.finding import Finding, Outcome, rank
-from discreet.core.picture import Picture, bars
-from discreet.core.report import page, pairs, plain, section, styled
+from discreet.core.picture import Picture, bars, beside
+from discreet.core.report import page, pairs, section, styled
 from discreet.core.words import number
 
 _BADGES = {Outcome.BROKE: "bad", Outcome.UNSURE: "none", Outcome.NOTHING: "good", Outcome.FAILED: "none"}
@@ -54,7 +54,7 @@ class Report:
         broke = counts[Outcome.BROKE]
         said = f"{number(ran, 'attack')} on {self.release}: {broke or 'none'} of them learned something."
         if counts[Outcome.UNSURE]:
-            said += f" Of {counts[Outcome.UNSURE]} there are too few people to tell."
+            said += f" For {counts[Outcome.UNSURE]} of them there are too few people to tell."
         if counts[Outcome.FAILED]:
             said += f" {number(counts[Outcome.FAILED], 'more', 'more')} could not run."
         if self.worst is not None:
@@ -82,10 +82,12 @@ class Report:
         ran = [one for one in self.findings if one.outcome is not Outcome.FAILED]
         found = []
         if ran:
-            labels = [text for one in ran for text in (one.attack, "   by guessing")]
-            values = [100 * share for one in ran for share in (one.figure, one.baseline)]
+            both = {
+                "what the attack gets": [100 * one.figure for one in ran],
+                "what guessing gives": [100 * one.baseline for one in ran],
+            }
             caption = "Per cent. The further an attack is above guessing, the worse."
-            found.append(bars("What each attack gets", labels, values, caption=caption))
+            found.append(beside("What each attack gets", [one.attack for one in ran], both, caption=caption))
         crowds = next((one.details["crowds"] for one in ran if "crowds" in one.details), None)
         if isinstance(crowds, Mapping):
             caption = "How many released rows may be a person's. Whoever has only one stands alone."
@@ -127,13 +129,6 @@ def headline(finding: Finding) -> str:
     return f"{share_text(finding.figure)} where guessing gives {share_text(finding.baseline)}"
 
 
-def share_text(value: float) -> str:
-    """A share in per cent, small ones not rounded away."""
-    if math.isnan(value):
-        return "unknown"
-    return f"{100 * value:.3g} %" if 0 < value < 0.01 else f"{100 * value:.1f} %"
-
-
 def _order(finding: Finding) -> tuple[int, float]:
     """What was learned first, by how much of what guessing leaves open; what could not run last."""
     place = rank(finding.outcome)
@@ -158,7 +153,7 @@ def _told(finding: Finding) -> list[str]:
 def _told_in_html(finding: Finding) -> str:
     badge = f'<span class="badge {_BADGES[finding.outcome]}">{escape(finding.outcome.value)}</span>'
     told = "".join(f"<p>{escape(line)}</p>" for line in _told(finding))
-    facts = [(name, plain(value)) for name, value in finding.details.items()]
+    facts = in_words(finding.details)
     if finding.victims:
         facts.append(("rows of victims", ", ".join(f"{row:,}" for row in finding.victims)))
     return section(finding.attack, f"<p>{badge}</p>{told}{pairs(facts) if facts else ''}")

@@ -121,8 +121,9 @@ def _links(folder: Path, links: Path | None) -> Any:
 
 
 def _print(report: Report, html: Path | None) -> None:
+    from discreet.attack.details import share_text
     from discreet.attack.finding import Outcome
-    from discreet.attack.report import UNSURE, share_text
+    from discreet.attack.report import UNSURE
 
     out = console()
     out.print(bold(report.summary))

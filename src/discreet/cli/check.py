@@ -94,8 +94,10 @@ def _print(verdicts: Verdicts, *, asked: bool) -> None:
 
 
 def _draw(verdicts: Verdicts, path: Path) -> None:
+    from discreet.core.report import page
+
     if not verdicts.rows:
         raise BadInput("There are no rows to draw.")
     drawn = verdicts.picture()
-    text = drawn.svg if path.suffix == ".svg" else f"<!DOCTYPE html><meta charset=utf-8>{verdicts._repr_html_()}"
+    text = drawn.svg if path.suffix == ".svg" else page(verdicts.table, verdicts._repr_html_())
     path.write_text(text, encoding="utf-8")

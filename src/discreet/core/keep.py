@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import hashlib
+import io
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+
+from discreet.core.release_folder import write_rows
 
 RELEASE = "discreet.release"
 """The note in a kept file that says which release it belongs to."""
@@ -40,13 +43,36 @@ def kept(rows: pa.Table | None, place: str | Path | None) -> Iterator[dict[str, 
         waiting.unlink(missing_ok=True)
 
 
-def fingerprint(folder: Path) -> str:
-    """By which a kept file knows its release: the SHA-256 of its rows as saved; of no rows, none."""
-    place = folder / "payload.parquet"
+def fingerprint(release: Path | pa.Table) -> str:
+    """By which a kept file knows its release: the SHA-256 of its rows as they are, or will be, saved; of none, none."""
+    if isinstance(release, pa.Table):
+        digest = _Digest()
+        write_rows(release, digest)
+        return digest.sha256.hexdigest()
+    place = release / "payload.parquet"
     if not place.is_file():
         return ""
     with place.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+class _Digest(io.RawIOBase):
+    """A file that is nowhere: its hash is all that is left."""
+
+    def __init__(self) -> None:
+        self.sha256 = hashlib.sha256()
+        self._written = 0
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, data: Any) -> int:
+        self.sha256.update(data)
+        self._written += len(data)
+        return len(data)
+
+    def tell(self) -> int:
+        return self._written
 
 
 @contextmanager

@@ -30,6 +30,10 @@ _LINES = (
     "@media(prefers-color-scheme:dark){.line0{stroke:#6fb3d2}.line1{stroke:#e9a06f}.line2{stroke:#b4cc78}"
     ".dot{fill:#e9a06f}}"
 )
+_SERIES = (
+    ".bar1{fill:#b3a48a}.bar2{fill:#5d7030}@media(prefers-color-scheme:dark){.bar1{fill:#7d725f}.bar2{fill:#b4cc78}}"
+)
+_THIN = 17
 _LEFT, _TOP, _ACROSS, _UP = 64, 54, 548, 208  # where curves are drawn
 _MOST_LINES = 3
 
@@ -82,6 +86,37 @@ def bars(title: str, labels: Sequence[str], values: Sequence[float], *, caption:
     read_aloud = "; ".join(f"{label}: {_number(value)}" for label, value in zip(labels, values, strict=True))
     axis = f'<line class="axis" x1="{zero:.1f}" x2="{zero:.1f}" y1="0" y2="{height}"/>'
     return Picture(title, caption, _svg(height, title, read_aloud, _STYLE, "".join(rows) + axis))
+
+
+def beside(title: str, labels: Sequence[str], series: Mapping[str, Sequence[float]], *, caption: str = "") -> Picture:
+    """Under each label, which is written in full, a bar of every series from zero: up to three, told by a legend."""
+    if not labels or not 1 <= len(series) <= _MOST_LINES or any(len(one) != len(labels) for one in series.values()):
+        raise BadInput(f"Bars beside each other need some labels, and 1 to {_MOST_LINES} series of as many values.")
+    if not all(math.isfinite(value) and value >= 0 for values in series.values() for value in values):
+        raise BadInput("Bars beside each other need finite values that are not negative.")
+    scale = (_WIDTH - _VALUES) / (max(value for values in series.values() for value in values) or 1)
+    drawn = []
+    for place, name in enumerate(series):
+        left = place * _WIDTH // _MOST_LINES
+        drawn.append(f'<rect class="bar bar{place}" x="{left}" y="8" width="28" height="{_THIN - 4}" rx="2"/>')
+        drawn.append(f'<text x="{left + 34}" y="19">{_xml(name)}</text>')
+    top = 30
+    for row, label in enumerate(labels):
+        drawn.append(f'<text x="0" y="{top + 14}">{_xml(label)}</text>')
+        top += 20
+        for place, values in enumerate(series.values()):
+            width = values[row] * scale
+            drawn.append(
+                f'<rect class="bar bar{place}" x="0" y="{top}" width="{width:.1f}" height="{_THIN - 4}" rx="2"/>'
+                f'<text x="{width + 6:.1f}" y="{top + 11}">{_number(values[row])}</text>'
+            )
+            top += _THIN
+        top += 6
+    read_aloud = "; ".join(
+        f"{label}: " + ", ".join(f"{name} {_number(values[row])}" for name, values in series.items())
+        for row, label in enumerate(labels)
+    )
+    return Picture(title, caption, _svg(top, title, read_aloud, _STYLE + _SERIES, "".join(drawn)))
 
 
 @dataclass(frozen=True)

@@ -71,6 +71,11 @@ def with_rows(release: Release[Any]) -> Release[Any]:
     return release
 
 
+def write_rows(table: pa.Table, where: Any) -> None:
+    """Write rows as they are saved: the same bytes for the same rows, so that they can be told by their hash."""
+    pq.write_table(table, where, compression="zstd")
+
+
 def save(release: Release[object], folder: Path, *, csv: bool = False) -> Path:
     """Write a release to ``folder``, which must be new or empty: all of it or, on any failure, nothing.
 
@@ -141,7 +146,7 @@ def _write(release: Release[object], folder: Path, *, csv: bool) -> None:
 def _write_table(table: pa.Table, folder: Path, *, csv: bool) -> None:
     path = folder / "payload.parquet"
     try:
-        pq.write_table(table, path, compression="zstd")
+        write_rows(table, path)
         if csv:
             pa.csv.write_csv(table, folder / "payload.csv")
     except pa.ArrowException as error:

@@ -7,7 +7,7 @@ escaped, and pictures are shown as images, so that nothing in them can run.
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from decimal import Decimal
 from fractions import Fraction
 from html import escape
@@ -21,6 +21,21 @@ if TYPE_CHECKING:
 _ROWS = 10
 _COLUMNS = 12
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
+_WORDS = {
+    "at_random": "rounded at random",
+    "factor_mean": "mean of the factors",
+    "factor_variance": "variance of the factors",
+    "noise_covariance": "covariance of the noise",
+    "noise_mean": "mean of the noise",
+    "noise_variance": "variance of the noise",
+    "optimal": "proved to be optimal",
+    "quasi_identifiers": "quasi-identifiers",
+    "rows": "rows of the original",
+    "suppress": "share of rows that may be suppressed",
+    "suppressed": "suppressed rows",
+    "time_limit": "time limit, in seconds",
+}
+"""What a parameter of a recipe is called for people, where its name says too little."""
 _ANSWERS = (bool, int, float, str, Decimal, Fraction, dt.date)
 
 
@@ -79,6 +94,24 @@ def pairs(facts: Iterable[tuple[str, str]]) -> str:
     return "<dl>" + "".join(f"<dt>{escape(name)}</dt><dd>{escape(value)}</dd>" for name, value in facts) + "</dl>"
 
 
+def listing(heads: Sequence[str], kinds: Sequence[str], rows: Iterable[Sequence[str | None]]) -> str:
+    """A table as HTML: each column is ``text``, ``number`` (to the right) or ``prose`` (in lines, in full); None
+    is NULL."""
+    head = "".join(
+        f'<th scope="col" class="{kind}">{_cell(name)}</th>' for name, kind in zip(heads, kinds, strict=True)
+    )
+    body = "".join(
+        "<tr>"
+        + "".join(
+            f'<td class="{kind}">{escape(cell) if kind == "prose" and cell else _cell(cell)}</td>'
+            for cell, kind in zip(row, kinds, strict=True)
+        )
+        + "</tr>"
+        for row in rows
+    )
+    return f'<div class="scroll"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
+
+
 def plain(value: object) -> str:
     """A figure, or several in lists and mappings, as people read it."""
     if isinstance(value, list | tuple):
@@ -114,7 +147,9 @@ def _recipe(release: Release[object]) -> str:
     steps = "".join(f"<li>{escape(step)}</li>" for step in recipe.steps)
     facts = [("method", recipe.method)]
     said = {name: value for name, value in recipe.parameters.items() if value not in (None, "", (), [], {})}
-    facts += [(name, shortened(plain(value), 400)) for name, value in said.items()]
+    facts += [
+        (_WORDS.get(name) or name.replace("_", " "), shortened(plain(value), 400)) for name, value in said.items()
+    ]
     if recipe.seed is not None:
         facts.append(("seed", f"{recipe.seed} (every random choice can be repeated)"))
     facts.append(("made with", ", ".join(f"{name} {version}" for name, version in recipe.versions.items())))
@@ -134,24 +169,12 @@ def _payload(payload: object) -> str:
 def _table(table: pa.Table) -> str:
     shown = table.slice(0, _ROWS).select(range(min(_COLUMNS, table.num_columns)))
     kinds = ["number" if _is_number(field.type) else "text" for field in shown.schema]
-    head = "".join(
-        f'<th scope="col" class="{kind}">{_cell(name)}</th>'
-        for name, kind in zip(shown.column_names, kinds, strict=True)
-    )
     columns = [_texts(column) for column in shown.columns]
-    body = "".join(
-        "<tr>"
-        + "".join(f'<td class="{kind}">{_cell(column[row])}</td>' for column, kind in zip(columns, kinds, strict=True))
-        + "</tr>"
-        for row in range(shown.num_rows)
-    )
+    rows = ([column[row] for column in columns] for row in range(shown.num_rows))
     size = f"{table.num_rows:,} rows, {table.num_columns:,} columns"
     if (shown.num_rows, shown.num_columns) != (table.num_rows, table.num_columns):
         size += f"; the first {shown.num_rows} rows and {shown.num_columns} columns are shown"
-    return (
-        f'<div class="scroll"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
-        f'<p class="size">{size}.</p>'
-    )
+    return f'{listing(shown.column_names, kinds, rows)}<p class="size">{size}.</p>'
 
 
 def _texts(column: pa.ChunkedArray[Any]) -> list[str | None]:
@@ -193,6 +216,7 @@ justify-content:space-between;flex-wrap:wrap}
 .discreet-release table{border-collapse:collapse;font-size:14px}
 .discreet-release th,.discreet-release td{padding:5px 14px 5px 0;text-align:left;white-space:nowrap;
 border-bottom:1px solid var(--line)}
+.discreet-release .prose{white-space:normal;min-width:14em}
 .discreet-release .number{text-align:right;font-variant-numeric:tabular-nums}
 .discreet-release .null,.discreet-release .size{color:var(--soft);font-size:13px}
 .discreet-release .null{font-style:italic}

@@ -21,7 +21,7 @@ def spelled(text: str) -> tuple[str, dict[str, Any]]:
 
 
 def require_options(name: str, kind: Any, said: Mapping[str, Any], example: str, *also: str) -> None:
-    """An error unless everything said is a field of the dataclass ``kind`` or in ``also``, and what it needs is said."""
+    """An error unless what is said are fields of the dataclass ``kind``, or in ``also``, and all it needs is said."""
     known = {option.name: option for option in fields(kind)}
     for option in said:
         if option not in known and option not in also:

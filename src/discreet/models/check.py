@@ -14,6 +14,7 @@ import numpy as np
 
 from discreet.core.card import Role
 from discreet.core.picture import Picture
+from discreet.core.report import listing, section, styled
 from discreet.core.table import Table
 from discreet.core.words import number
 from discreet.models.classes import Classes, classes_of
@@ -95,14 +96,22 @@ class Verdicts(Sequence[Verdict]):
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        heads = "".join(f"<th>{head}</th>" for head in ("model", "holds", "figure", "", "worst class", "rows exposed"))
-        rows = "".join(
-            f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in cells(verdict))}</tr>" for verdict in self.verdicts
+        models = listing(
+            ("model", "holds", "figure", "what it is", "worst class", "rows exposed"),
+            ("text", "text", "number", "prose", "prose", "number"),
+            map(cells, self.verdicts),
         )
-        return (
-            f"<p>{escape(self.summary)}</p><table><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table>"
-            f"{self.picture()._repr_html_() if self.rows else ''}"
+        badge = (
+            '<span class="badge good">holds</span>' if self.holds else '<span class="badge bad">does not hold</span>'
         )
+        sections = [
+            f"<header><h1>{escape(self.table)}</h1>{badge if self.verdicts else ''}</header>",
+            section("Models", f"<p>{escape(self.summary)}</p>{models}"),
+        ]
+        if self.rows:
+            drawn = self.picture()
+            sections.append(section(drawn.title, drawn.figure))
+        return styled(sections)
 
 
 def check(table: Table, *models: Model, levels: Mapping[str, int] | None = None) -> Verdicts:

@@ -1,19 +1,18 @@
 """Giving a file away so that nobody in it can be singled out.
 
-The room is also the verb: ``discreet.publish(table, method, require)`` is ``publish`` in ``publish.py``. Python gives
-a package's name to its room as soon as anything in it is loaded, so the room itself is made callable.
+The room is also the verb: ``discreet.publish(table, method, require)``; see ``core/verb.py``.
 """
 
-import sys
-from types import ModuleType
+from collections.abc import Callable
 from typing import Any
 
-
-class _Verb(ModuleType):
-    def __call__(self, *given: Any, **named: Any) -> Any:
-        from discreet.publish.publish import publish
-
-        return publish(*given, **named)
+from discreet.core.verb import make_callable
 
 
-sys.modules[__name__].__class__ = _Verb
+def _verb() -> Callable[..., Any]:
+    from discreet.publish.publish import publish
+
+    return publish
+
+
+make_callable(__name__, _verb)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from typing import ClassVar
 
 import numpy as np
 
@@ -40,6 +41,7 @@ class SuppressCells:
     Why this is private: as its models are; nothing else is promised.
     """
 
+    own_labels: ClassVar[bool] = True
     weights: Mapping[str, Number] = field(default_factory=dict)
     suppress: Number = 0
     effort: int = 16

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
@@ -41,6 +41,7 @@ class AddDummies:
     combination that nobody has) finds the person.
     """
 
+    own_labels: ClassVar[bool] = False
     levels: Mapping[str, int] = field(default_factory=dict)
     most: Number = 1
     entropy: Entropy = field(default=SYSTEM, repr=False, compare=False)

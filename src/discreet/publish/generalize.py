@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from math import isfinite
-from typing import TypeAlias
+from typing import ClassVar, TypeAlias
 
 import numpy as np
 
@@ -42,6 +42,7 @@ class Generalize:
     if the search is long. A recoding that would suppress all rows is none.
     """
 
+    own_labels: ClassVar[bool] = False
     suppress: Number = 0
     quality: Quality = field(default_factory=Granularity)
     levels: Mapping[str, Levels] = field(default_factory=dict)

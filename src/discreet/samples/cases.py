@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Sequence
 from decimal import Decimal
+from typing import Any
 
 import pyarrow as pa
 
@@ -231,6 +232,54 @@ def transactions() -> Table:
     )
     baskets = {"T1": "abcd", "T2": "abc", "T3": "acd"}
     return _table(card, [(name, item) for name, items in baskets.items() for item in items])
+
+
+def block7() -> Table:
+    """The seven people of a made-up block (Garfinkel, Abowd and Martindale 2018), whom its tables give away."""
+    card = Card(
+        "block7",
+        (
+            Column("age", Kind.INTEGER, Role.QUASI, bounds=_AGE),
+            _labelled("sex", Role.QUASI, "F", "M"),
+            _labelled("race", Role.QUASI, "B", "W"),
+            _labelled("married", Role.QUASI, "S", "M"),
+        ),
+    )
+    rows = [
+        (8, "F", "B", "S"),
+        (18, "M", "W", "S"),
+        (24, "F", "W", "S"),
+        (30, "M", "W", "M"),
+        (36, "F", "B", "M"),
+        (66, "F", "B", "M"),
+        (84, "M", "B", "M"),
+    ]
+    return _table(card, rows)
+
+
+def block7_lines(ages: range) -> list[dict[str, Any]]:
+    """What was published of the block: who is counted, how many they are (from 0 to 2, where that was left out), and
+    of some the mean and the median age, as printed. ``ages`` are those that people may have."""
+    few = (0, 2)
+    told: list[tuple[dict[str, Any], int, str, str]] = [
+        ({}, 7, "38.0", "30"),
+        ({"sex": "F"}, 4, "33.5", "30"),
+        ({"sex": "M"}, 3, "44.0", "30"),
+        ({"race": "B"}, 4, "48.5", "51"),
+        ({"race": "W"}, 3, "24.0", "24"),
+        ({"married": "M"}, 4, "54.0", "51"),
+        ({"race": "B", "sex": "F"}, 3, "36.7", "36"),
+    ]
+    small: list[dict[str, Any]] = [
+        {"married": "S", "age": range(18, ages.stop)},
+        *({"race": race, "sex": sex} for race, sex in ("BM", "WM", "WF")),
+        *({"age": some} for some in (range(5), range(18), range(64, ages.stop))),
+    ]
+    return [
+        *({"where": w, "count": n, "means": {"age": mean}, "medians": {"age": middle}} for w, n, mean, middle in told),
+        *({"where": where, "count": few} for where in small),
+        {"where": {"age": range(18), "married": "M"}, "count": 0},
+    ]
 
 
 def _municipality_card(name: str, rows: Sequence[str], columns: Sequence[str], role: Role) -> Card:

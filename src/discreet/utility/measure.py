@@ -13,6 +13,7 @@ import pyarrow as pa
 from discreet.core.card import Role
 from discreet.core.kind import Kind
 from discreet.core.release import Release
+from discreet.core.report import listing, pairs, section, styled
 from discreet.core.table import Table
 from discreet.core.words import meant
 from discreet.errors import BadInput, DataError, MissingPart
@@ -136,15 +137,27 @@ class Lost:
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        rows = "".join(
-            f"<tr><th scope='row'>{escape(e.metric.name)}</th>"
-            f"<td>{'–' if e.figure is None else f'{e.figure:.4f}'}</td>"
-            f"<td>{escape(e.metric.direction)}</td><td>{escape(e.why or e.metric.meaning)}</td></tr>"
-            for e in self.entries
+        measures = listing(
+            ("measure", "figure", "direction", "meaning"),
+            ("text", "number", "prose", "prose"),
+            (
+                (
+                    e.metric.name,
+                    "–" if e.figure is None else f"{e.figure:.4f}",
+                    e.metric.direction,
+                    e.why or e.metric.meaning,
+                )
+                for e in self.entries
+            ),
         )
-        head = "<tr><th>measure</th><th>figure</th><th>direction</th><th>meaning</th></tr>"
-        said = f"What {self.title} has lost ({len(self.columns)} columns compared{self._beside})"
-        return f"<table><caption>{escape(said)}</caption><thead>{head}</thead><tbody>{rows}</tbody></table>"
+        columns = [("compared", ", ".join(self.columns)), ("not comparable", ", ".join(self.left_out))]
+        return styled(
+            [
+                f"<header><h1>What {escape(self.title)} has lost</h1></header>",
+                section("Measures", measures),
+                section("Columns", pairs([(what, names) for what, names in columns if names])),
+            ]
+        )
 
     @property
     def _beside(self) -> str:

@@ -32,12 +32,12 @@ _MOST = 1000
 @dataclass(frozen=True)
 class Pram:
     """``keep`` is the chance that a value stays, or ``matrices`` has the matrix of each column, by name, its rows and
-    columns in the order of the card's categories (or of the values, sorted). Unless ``optimal``, ``keep`` is at least 1
-    in the number of categories: below, two of them would be flipped for sure rather than hidden.
+    columns in the order of the card's categories (or of the values, sorted). ``keep`` is at least 1 in the number of
+    categories: below, two of them would be flipped for sure rather than hidden.
 
     ``how``: ``even`` changes to any other category; ``invariant`` is ``even``, made invariant; ``optimal`` is, of all
-    invariant matrices that keep no category with more than ``keep``, the one that moves values least (by how far
-    apart categories are in their order).
+    invariant matrices by which no shown category tells the true one with more than ``keep``, the one that moves values
+    least (by how far apart categories are in their order). There ``keep`` is at least the commonest category's share.
     """
 
     name: ClassVar[str] = "pram"

@@ -123,9 +123,8 @@ def release_masked(
                 folder = release.save(to, csv=csv)
                 release = replace(release, payload=Rows(folder / "payload.parquet"))
                 notes[RELEASE] = fingerprint(folder)
-            elif keep is not None:
-                with TemporaryDirectory(prefix=".discreet-") as scratch:  # as it will be if it is saved later
-                    notes[RELEASE] = fingerprint(release.save(Path(scratch) / "release"))
+            elif keep is not None and isinstance(payload, pa.Table):
+                notes[RELEASE] = fingerprint(payload)  # as it will be if it is saved later
     progress(1.0, "done")
     return release
 

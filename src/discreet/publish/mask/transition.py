@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from discreet.errors import BadInput, MissingPart
@@ -40,11 +42,16 @@ def invariant(matrix: Array, counts: Array) -> Array:
 
 
 def least_moved(counts: Array, keep: float, name: str) -> Array:
-    """Of all invariant matrices with at most ``keep`` on the diagonal, the one that moves values least on average.
+    """Of all invariant matrices that hide with ``keep``, the one that moves values least on average.
 
-    A linear program: a flow from shares to the same shares, with |i - j| for the cost of a way. Because shown and
-    original shares are the same, ``keep`` also bounds the chance that a shown category is the true one. Categories that
-    nobody has stay out of it.
+    A linear program: a flow from shares to the same shares, with |i - j| for the cost of a way. No way takes more than
+    ``keep`` of either end, so that no category becomes another (or stays), and none that is shown was another (or the
+    same), with a greater chance: whoever sees it and knows the matrix names the true one with ``keep`` at best. A bound
+    on who stays alone would let a small ``keep`` flip categories almost for sure.
+
+    There is such a matrix if and only if ``keep`` is no less than the largest share: then all rows may be the shares
+    themselves; else, as shown and true shares are the same, some shown category must be the commonest with a greater
+    chance. Categories that nobody has stay out of it.
     """
     try:
         from scipy.optimize import linprog
@@ -52,16 +59,20 @@ def least_moved(counts: Array, keep: float, name: str) -> Array:
         raise MissingPart("SciPy", "attack") from None
     there = np.flatnonzero(counts > 0)
     shares = counts[there] / counts.sum()
+    if keep < shares.max():
+        raise BadInput(
+            f"{name}: keep={keep:g} is less than the share of the commonest category: no matrix that keeps the counts "
+            "hides so well, as naming that category is right more often.",
+            hint=f"Take keep of at least {math.ceil(1000 * shares.max()) / 1000:g}, or how='invariant'.",
+        )
     size = len(there)
     cost = np.abs(np.subtract.outer(there, there)).astype(np.float64)
     rows, columns = np.kron(np.eye(size), np.ones(size)), np.kron(np.ones(size), np.eye(size))
-    limits = [(0.0, keep * shares[i] if i == j else None) for i in range(size) for j in range(size)]
+    most = keep * np.minimum.outer(shares, shares).ravel()
+    limits = np.column_stack([np.zeros(size**2), most])
     found = linprog(cost.ravel(), A_eq=np.vstack([rows, columns]), b_eq=np.r_[shares, shares], bounds=limits)
     if found.status != 0:
-        raise BadInput(
-            f"{name}: the largest category is too large for all to change with chance {1 - keep:g} and counts to stay.",
-            hint=f"Take keep of at least {max(0.0, 2 - 1 / shares.max()):.3g}, or how='even'.",
-        )
+        raise BadInput(f"{name}: no matrix was found: {found.message}", hint="Take how='invariant'.")
     flow = np.maximum(found.x.reshape(size, size), 0.0)
     matrix = np.eye(len(counts))
     matrix[np.ix_(there, there)] = flow / flow.sum(axis=1, keepdims=True)
