@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from discreet.ask.bounds import Bounds
     from discreet.ask.continual import SquareRootCounter, TreeCounter
     from discreet.ask.distribution import Distribution
-    from discreet.ask.margins import Marginals
     from discreet.attack.attack import attack
     from discreet.core import hierarchy
     from discreet.core.card import Card, Column, Role
@@ -70,13 +69,19 @@ if TYPE_CHECKING:
     from discreet.publish.publish import publish
     from discreet.publish.riskmap import RiskMap
     from discreet.publish.safepub import SafePub
+    from discreet.tabulate.crosstable import CrossTable
+    from discreet.tabulate.dimension import Dimension
+    from discreet.tabulate.given import read_table
+    from discreet.tabulate.private.macro_table import MacroTable
+    from discreet.tabulate.seen import audit
+    from discreet.tabulate.tabulate import tabulate
+    from discreet.tabulate.tabulated import Tabulated
     from discreet.utility import quality
 
 _HOMES = {
     "ask.bounds": ("Bounds",),
     "ask.continual": ("SquareRootCounter", "TreeCounter"),
     "ask.distribution": ("Distribution",),
-    "ask.margins": ("Marginals",),
     "core.card": ("Card", "Column", "Role"),
     "core.cardfile": ("dump_cards", "load_card", "load_cards"),
     "core.describe": ("Description", "describe"),
@@ -124,6 +129,12 @@ _HOMES = {
     "publish.mondrian": ("Mondrian",),
     "publish.riskmap": ("RiskMap",),
     "publish.safepub": ("SafePub",),
+    "tabulate.crosstable": ("CrossTable",),
+    "tabulate.dimension": ("Dimension",),
+    "tabulate.given": ("read_table",),
+    "tabulate.private.macro_table": ("MacroTable",),
+    "tabulate.seen": ("audit",),
+    "tabulate.tabulated": ("Tabulated",),
 }
 _HOME = {name: home for home, names in _HOMES.items() for name in names}
 _ROOMS = {
@@ -133,6 +144,7 @@ _ROOMS = {
     "publish": "publish",  # and so is this one
     "quality": "utility.quality",
     "samples": "samples",
+    "tabulate": "tabulate",  # and this
     "utility": "utility",
 }
 
@@ -149,11 +161,13 @@ __all__ = [
     "Code",
     "Column",
     "Concentrated",
+    "CrossTable",
     "Curator",
     "DataSwap",
     "DeltaDisclosure",
     "DeltaPresence",
     "Description",
+    "Dimension",
     "Distribution",
     "Draft",
     "DuckDB",
@@ -167,7 +181,7 @@ __all__ = [
     "Kind",
     "LDiversity",
     "LocalRecode",
-    "Marginals",
+    "MacroTable",
     "MarketerRisk",
     "Method",
     "Microaggregate",
@@ -202,6 +216,7 @@ __all__ = [
     "SuppressUniques",
     "TCloseness",
     "Table",
+    "Tabulated",
     "TreeCounter",
     "Verdict",
     "Verdicts",
@@ -209,6 +224,7 @@ __all__ = [
     "__version__",
     "advise",
     "attack",
+    "audit",
     "check",
     "compare",
     "describe",
@@ -222,9 +238,11 @@ __all__ = [
     "publish",
     "quality",
     "read",
+    "read_table",
     "require_valid",
     "samples",
     "sequential",
+    "tabulate",
     "utility",
     "violations",
 ]

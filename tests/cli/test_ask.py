@@ -110,7 +110,7 @@ def test_a_distribution_is_priced_released_and_free_the_second_time(clinic):
 
 def test_marginals_and_bounds_are_released(clinic):
     found = json.loads(clinic("ask", "clinic", "--marginals", "visits.city", "--ways", "1", "--epsilon", "1", "--json"))
-    assert [row["city"] for row in found["rows"]] == ["Rome", "Milan", "Turin"]
+    assert [row["city"] for row in found["rows"]] == [None, "Rome", "Milan", "Turin"]
     assert found["statement"]["unit"] == "patient"
     found = json.loads(clinic("ask", "clinic", "--bounds", "visits.income", "--epsilon", "1", "--json"))
     assert set(found["rows"][0]) == {"low", "high", "outside"}

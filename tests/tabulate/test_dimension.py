@@ -29,3 +29,26 @@ def test_parents_come_in_any_order():
 def test_what_is_no_tree_is_refused(parents):
     with pytest.raises(BadInput):
         Dimension.from_parents("r", parents)
+
+
+def test_parts_leaves_and_depths():
+    side = Dimension.from_paths("r", [("a1", "A"), ("a2", "A"), ("b",)])
+    assert side.parts == ((1, 4), (2, 3), (), (), ())
+    assert side.leaves.tolist() == [2, 3, 4]
+    assert side.depths == (0, 1, 2, 2, 1)
+    assert not Dimension.flat("r", ["a", "b"]).nested
+
+
+@pytest.mark.parametrize(
+    ("codes", "parents"),
+    [
+        ((), ()),
+        (("t", "a", "a"), (-1, 0, 0)),
+        (("t", "a"), (-1,)),
+        (("a", "t"), (1, -1)),
+        (("t", "a", "b"), (-1, 2, 0)),
+    ],
+)
+def test_what_is_no_dimension_is_refused(codes, parents):
+    with pytest.raises(BadInput):
+        Dimension("r", codes, parents)

@@ -35,9 +35,10 @@ def chosen(
 
         return Distribution(column, bins, epsilon, rho), table
     if what == "marginals":
-        from discreet.ask.margins import Marginals
+        from discreet.tabulate.private.macro_table import MacroTable
 
-        return Marginals([one.strip() for one in column.split(",")], ways, epsilon, rho), table
+        columns = [one.strip() for one in column.split(",")]
+        return MacroTable.every(columns, ways, epsilon=epsilon, rho=rho, levels=False, whole=False), table
     from discreet.ask.bounds import Bounds
 
     if epsilon is None:

@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from discreet._version import __version__
-from discreet.cli import arx, ask, attack, budget, card, check, compare, demo, publish, show, workspace
+from discreet.cli import arx, ask, attack, budget, card, check, compare, demo, publish, show, tabulate, workspace
 from discreet.cli.output import Stopped, print_json
 from discreet.errors import DiscreetError, Refused
 
@@ -30,6 +30,7 @@ app.command("show")(show.show)
 app.command("check")(check.check)
 app.command("publish")(publish.publish)
 app.command("compare")(compare.compare)
+app.command("tabulate")(tabulate.tabulate)
 app.command("attack")(attack.attack)
 app.add_typer(workspace.app, name="workspace")
 app.command("ask")(ask.ask)

@@ -22,6 +22,7 @@ from discreet.cli.output import (
     grid,
     percent,
     print_json,
+    share_of,
     stoppable,
     tracking,
 )
@@ -132,7 +133,7 @@ def publish(
         raise BadInput("A table is published by its card: add --card CARD.", hint="Draft one: discreet card draft …")
     opened = read(source, card, table=table)
     models = parse_all(model or (), opened.card)
-    share = share_of(suppress or ("5%" if advise else "0"))
+    share = share_of(suppress or ("5%" if advise else "0"), "--suppress")
     if advise:
         with tracking("Looking") as at:
             found = look(opened, models or None, suppress=share, progress=lambda done, what: at(what, done))
@@ -183,17 +184,6 @@ def publish(
         _print_masked(release, output, keep, page)
     else:
         _print(release, output, as_json)
-
-
-def share_of(text: str) -> Fraction:
-    """A share as people write it: 5%, 0.05 or 1/20."""
-    from discreet.core.exact import exact
-
-    written = text.strip()
-    share = exact(written.removesuffix("%"), "--suppress") / (100 if written.endswith("%") else 1)
-    if share > 1:
-        raise BadInput(f"{text} is more than all rows.", hint="Write --suppress 5% or --suppress 0.05.")
-    return share
 
 
 @dataclass(frozen=True)

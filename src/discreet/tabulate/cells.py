@@ -78,6 +78,16 @@ class Cells:
             place[where] = np.arange(len(where))
         return table, place
 
+    @cached_property
+    def counts(self) -> _Numbers | None:
+        """How many respondents each cell has, if that is known."""
+        found = np.zeros(len(self), np.float64)
+        for table, place in zip(self.tables, self.places, strict=True):
+            if table.contributions is None:
+                return None
+            found[place] = table.contributions.counts.ravel()
+        return found
+
     def name(self, cell: int) -> str:
         """What a cell is called: its codes."""
         table, place = self.homes
@@ -86,6 +96,11 @@ class Cells:
     def broken(self) -> _Numbers:
         """The relations that do not hold."""
         return np.flatnonzero(self.relations.astype(np.int64) @ self.values)
+
+    def total(self, relation: int) -> int:
+        """The cell that a relation says is the sum of others."""
+        span = slice(*self.relations.indptr[relation : relation + 2])
+        return int(self.relations.indices[span][self.relations.data[span] > 0][0])
 
 
 def sums(side: Dimension) -> Any:

@@ -15,13 +15,16 @@ from discreet.tabulate.dimension import Dimension
 
 _Numbers = np.ndarray[Any, Any]
 
+MOST_CELLS = 50_000_000
+"""So many cells a table has at most."""
+
 
 @dataclass(frozen=True)
 class Contributions:
     """Who is in each cell; every array has the table's shape first."""
 
     counts: _Numbers
-    """How many respondents."""
+    """How many respondents; with sampling weights the sum of their weights."""
     largest: _Numbers | None = None
     """Their largest contributions, the largest first, one axis more than the table; 0 where there are fewer."""
     sole: _Numbers | None = None
@@ -76,6 +79,17 @@ class CrossTable:
     def written(self, value: float) -> str:
         """A figure in whole units as people write it."""
         return written(value, self.decimals)
+
+
+def require_size(dimensions: Sequence[Dimension]) -> None:
+    """Raise an error if a table with these sides would have too many cells."""
+    sizes = [len(side) for side in dimensions]
+    if prod(sizes) > MOST_CELLS:
+        raise BadInput(
+            f"The table would have {' × '.join(f'{size:,}' for size in sizes)} = {prod(sizes):,} cells; at most "
+            f"{MOST_CELLS:,} are made.",
+            hint="Begin at a coarser level (column@level), or leave a column out.",
+        )
 
 
 def written(value: float, decimals: int) -> str:

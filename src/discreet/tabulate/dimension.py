@@ -20,8 +20,8 @@ _Numbers = np.ndarray[Any, Any]
 class Dimension:
     """The codes of one side, the total of all first, each total before its parts.
 
-    A total with a single part would print the same figure twice, so whoever builds a dimension leaves one of them
-    out (``from_paths`` does).
+    A total with a single part prints the same figure twice, so whoever builds a dimension leaves one of them out
+    (``from_paths`` does); a table that is given has it if it was printed so.
     """
 
     name: str

@@ -29,6 +29,9 @@ class Protection:
     insiders: tuple[tuple[int, ...], ...] = ()
     """For each respondent who is alone in some cells: these cells. They know their figures although they are hidden,
     and every *other* sensitive cell must keep its interval from them too."""
+    within: tuple[tuple[int, ...], ...] = ()
+    """For each of ``insiders`` the sensitive totals that their cells are part of, which need not be kept from them:
+    what others have in such a total lies in its other parts, and those that are sensitive are kept from the insider."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,0 +1,267 @@
+"""`discreet tabulate`: print a table without giving anybody away."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from discreet.cli.output import CardFile, Json, bold, console, grid, print_json, share_of, stoppable, tracking
+from discreet.core.words import number
+from discreet.errors import BadInput
+
+if TYPE_CHECKING:
+    from discreet.tabulate.crosstable import CrossTable
+    from discreet.tabulate.tabulated import Tabulated
+
+_SHOWN_ROWS, _SHOWN_COLUMNS = 40, 12
+
+
+def tabulate(
+    what: Annotated[
+        list[str] | None,
+        typer.Argument(
+            help="The rows, as for `discreet publish`; or `audit FOLDER`: what can be computed from a release?",
+            metavar="[DATA | audit FOLDER]",
+        ),
+    ] = None,
+    card: CardFile = None,
+    table: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--table",
+            "-t",
+            help="Without DATA: a table of figures to protect (CSV or Parquet), again for one that is linked to it. "
+            "With DATA: which table of the card.",
+        ),
+    ] = None,
+    *,
+    by: Annotated[
+        list[str] | None,
+        typer.Option("--by", help='The sides: "region × activity" (or *); again for a table linked to it.'),
+    ] = None,
+    value: Annotated[str | None, typer.Option("--value", help="What is added up; without it rows are counted.")] = None,
+    rule: Annotated[
+        list[str] | None,
+        typer.Option("--rule", "-r", help='Which cells are sensitive: "p=10", "n=1,k=0.7", "p=10,q=50", "min=3".'),
+    ] = None,
+    method: Annotated[
+        str,
+        typer.Option(
+            "--method",
+            help='What is done: suppress, "round base=5", adjust, cell-key, "factors spread=10%", "swap share=5%"; '
+            'of a workspace, "noise epsilon=1".',
+        ),
+    ] = "suppress",
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="Write the release to this new folder.")] = None,
+    weight: Annotated[str | None, typer.Option("--weight", help="The column of sampling weights.")] = None,
+    decimals: Annotated[int | None, typer.Option("--decimals", min=0, help="How exactly figures are added up.")] = None,
+    totals: Annotated[
+        list[str] | None,
+        typer.Option("--totals", help="Of a table of figures: the file that gives each code its total, activity=FILE."),
+    ] = None,
+    share: Annotated[
+        str, typer.Option("--share", help="How uncertain a cell must stay where its rule does not say, of its figure.")
+    ] = "10%",
+    absolute: Annotated[
+        bool, typer.Option("--absolute", help="Where contributions are negative, rules look at absolute ones.")
+    ] = False,
+    secret: Annotated[
+        Path | None,
+        typer.Option("--secret", help="The file of the secret that cell keys and factors hang on; made if not there."),
+    ] = None,
+    keep: Annotated[
+        Path | None, typer.Option("--keep", help="Where to keep, or find, what the holder alone may know.")
+    ] = None,
+    xlsx: Annotated[Path | None, typer.Option("--xlsx", help="Also write the table to this workbook.")] = None,
+    csv: Annotated[bool, typer.Option("--csv", help="Also write the rows as CSV.")] = False,
+    seed: Annotated[
+        int | None, typer.Option("--seed", min=0, help="Make random choices repeatable, by anybody. Not for release.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Print a table so that nobody's figure can be told from it.
+
+    \b
+    Examples:
+      discreet tabulate firms.parquet --card firms.toml --by "region × activity" --value turnover --rule p=10 -o table
+      discreet tabulate --table published.csv --rule "n=1,k=0.7" -o table
+      discreet tabulate firms.parquet --card firms.toml --by "region × activity" --method "round base=5" -o table
+      discreet tabulate audit table
+
+    Cells that a rule finds sensitive are hidden, and as few others as keep them from being computed. What an intruder
+    can compute of every hidden cell is checked before anything is written; if one comes too close, nothing is. Which
+    cells are sensitive, why, and what an intruder can tell of them is kept beside the folder, for you alone.
+    """
+    words = what or []
+    if words[:1] == ["audit"]:
+        _audit(words[1:], keep, as_json)
+        return
+    if len(words) > 1:
+        raise BadInput(f"One table at a time: what is {words[1]!r}?", hint='Write --by "region × activity".')
+    if method.strip().lower().startswith("noise"):
+        _noisy(words, table or [], by or [], method, output=output, as_json=as_json)
+        return
+    if output is None:
+        raise BadInput("Say where to write the release: add --output FOLDER.")
+    page = output.with_name(f"{output.name}.holder.html")
+    keep = keep or output.with_name(f"{output.name}.holder.parquet")
+    for place in (page, keep, *([xlsx] if xlsx else [])):
+        if place.exists():
+            raise BadInput(f"There is a file {place} already.", hint="Move it away, or write to another folder.")
+    from discreet.core.keep import private
+    from discreet.tabulate.tabulate import tabulate as make
+
+    given: dict[str, Any] = {"rules": "; ".join(rule or ()), "method": method, "seed": seed}
+    given["secret"] = _secret(secret)
+    given |= {"share": share_of(share, "--share"), "negative": "absolute" if absolute else "refuse"}
+    if words:
+        source: Any = _rows(words[0], card, table)
+        given |= {"by": by or (), "value": value, "weight": weight, "decimals": decimals}
+    elif table:
+        source = [_figures(Path(one), card, by or [], value, totals or []) for one in table]
+    else:
+        raise BadInput("Which table? Give DATA and --card CARD, or --table FILE.", hint="See discreet tabulate --help.")
+    with stoppable(lambda: f"Nothing was written to {output}."), tracking("Tabulating") as at:
+        release = make(source, **given, to=output, csv=csv, keep=keep, progress=lambda done, what: at(what, done))
+    with private(page) as file:
+        file.write(release.page().encode())
+    if secret is not None and given["secret"] is None and release.holder is not None and release.holder.secret:
+        with private(secret) as file:
+            file.write(release.holder.secret)
+    if xlsx is not None:
+        release.save_xlsx(xlsx)
+    if as_json:
+        print_json(_plain(release, output))
+    else:
+        _print(release, output, page)
+
+
+def _rows(source: str, card: str | None, names: list[str] | None) -> Any:
+    from discreet.engines.read import read
+
+    if card is None:
+        raise BadInput("Rows are added up by their card: add --card CARD.", hint="Draft one: discreet card draft …")
+    if names and len(names) > 1:
+        raise BadInput("With DATA, --table says which table of the card it is: one.")
+    return read(source, card, table=names[0] if names else None)
+
+
+def _secret(place: Path | None) -> bytes | None:
+    """What is in the file, if there is one."""
+    return place.read_bytes() if place is not None and place.exists() else None
+
+
+def _figures(file: Path, card: str | None, by: list[str], value: str | None, totals: list[str]) -> CrossTable:
+    from discreet.core.cardfile import load_card
+    from discreet.tabulate.given import read_table
+    from discreet.tabulate.tabulate import sides_of
+
+    parents = {}
+    for text in totals:
+        side, equals, place = text.partition("=")
+        if not equals:
+            raise BadInput(f"--totals {text} names no file.", hint="Write --totals activity=parents.csv")
+        parents[side.strip()] = Path(place.strip())
+    sides = sides_of(by) if by else (None,)
+    if len(sides) > 1:
+        raise BadInput("Of a table of figures --by names its sides, once.", hint="Give each table by --table.")
+    return read_table(file, sides[0], value, parents=parents, card=load_card(card) if card is not None else None)
+
+
+def _noisy(
+    words: list[str], names: list[str], by: list[str], method: str, *, output: Path | None, as_json: bool
+) -> None:
+    """Counts with noise, through the one door of a workspace."""
+    from discreet.cli.beyond import show
+    from discreet.core.spelled import spelled
+    from discreet.curator.curator import ANALYST, Curator
+    from discreet.tabulate.private.macro_table import MacroTable
+    from discreet.tabulate.tabulate import sides_of
+
+    _, said = spelled(method)
+    if not words or not Path(words[0]).is_dir() or len(names) != 1:
+        raise BadInput(
+            "Noise is charged to the budget of a workspace: give its folder, and --table NAME.",
+            hint='Such as: discreet tabulate clinic --table visits --by "sex × ward" --method "noise epsilon=1"',
+        )
+    if set(said) not in ({"epsilon"}, {"rho"}):
+        raise BadInput("Say what to spend.", hint='Write --method "noise epsilon=1" or "noise rho=0.1".')
+    epsilon, rho = (str(said[name]) if name in said else None for name in ("epsilon", "rho"))
+    with Curator(words[0]) as curator:
+        made = MacroTable(sides_of(by), epsilon, rho)
+        show(curator, made, names[0], analyst=ANALYST, dry_run=False, as_json=as_json)
+        if output is not None:
+            curator.release(made, names[0]).save(output)  # answered before, so it is free
+
+
+def _audit(words: list[str], keep: Path | None, as_json: bool) -> None:
+    import pyarrow.parquet as pq
+
+    from discreet.core.keep import RELEASE, fingerprint
+    from discreet.core.release import Release
+    from discreet.tabulate.seen import audit
+
+    if len(words) != 1:
+        raise BadInput("Which release? Write: discreet tabulate audit FOLDER")
+    folder = Path(words[0])
+    release = Release.load(folder)
+    beside = folder.absolute().with_name(f"{folder.absolute().name}.holder.parquet")
+    place = keep or (beside if beside.is_file() else None)
+    holder = None
+    if place is not None:
+        with pq.ParquetFile(place) as file:
+            holder = file.read()
+            notes = file.metadata.metadata or {}
+        if notes.get(RELEASE.encode(), b"").decode() != fingerprint(folder):
+            raise BadInput(f"{place} was not kept of {folder}.", hint="Give the file that was written with it.")
+    with tracking("Auditing") as at:
+        found = audit(release, holder, progress=lambda done, what: at(what, done))
+    if as_json:
+        print_json({"cells": len(found.cells), "hidden": found.rows().to_pylist()})
+        return
+    out = console()
+    out.print(str(found))
+    listing = grid("cell", "#at least", "#at most", "" if found.short is None else "kept")
+    rows = found.rows().to_pylist()
+    for row in rows[:_SHOWN_ROWS]:
+        listing.add_row(
+            row["cell"], f"{row['low']:,.6g}", f"{row['high']:,.6g}", "too close" if row.get("short") else ""
+        )
+    out.print(listing)
+    if len(rows) > _SHOWN_ROWS:
+        out.print(f"and {len(rows) - _SHOWN_ROWS:,} more; --json has all.")
+
+
+def _plain(release: Tabulated, folder: Path) -> dict[str, Any]:
+    return {
+        "release": str(folder),
+        "statement": release.statement.to_dict(),
+        "recipe": {name: value for name, value in release.recipe.to_dict().items() if name != "parameters"},
+        "rows": release.payload.to_pylist(),
+    }
+
+
+def _print(release: Tabulated, folder: Path, page: Path) -> None:
+    from discreet.tabulate.laid_out import shown
+
+    out = console()
+    out.print(bold(release.title), f"in {folder}")
+    out.print(str(release.statement))
+    printed, holder = release.printed, release.holder
+    assert printed is not None and holder is not None  # noqa: S101  # just made
+    for table, hidden in zip(printed.tables, printed.hidden, strict=True):
+        *down, across = table.dimensions
+        if len(across) > _SHOWN_COLUMNS or table.size > _SHOWN_ROWS * len(across):
+            continue
+        listing = grid(*(side.name for side in down), *(f"#{code}" for code in across.codes))
+        for start in range(0, table.size, len(across)):
+            labels = table.codes(start)[:-1]
+            listing.add_row(*labels, *(shown(table, hidden, start + place) for place in range(len(across))))
+        out.print(listing)
+    sensitive, added = int(holder.protection.sensitive.sum()), int(holder.added.sum())
+    if sensitive:
+        besides = f"; {number(added, 'other')} hidden with them" if added else ""
+        out.print(f"{number(sensitive, 'sensitive cell')} among {len(holder.cells):,}{besides}.")
+    out.print(f"Which and why, for you alone: {page}.")

@@ -1,0 +1,114 @@
+"""The audit: what an intruder can compute of every hidden cell. A table whose audit fails does not leave."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+
+from discreet.errors import NoPromise
+from discreet.tabulate.cells import Cells
+from discreet.tabulate.extents import extent, in_turn, movable
+from discreet.tabulate.intruder import unknowns
+from discreet.tabulate.protection import Intervals, Protection
+from discreet.tabulate.witnesses import Shortfall, Witnesses
+
+_Numbers = np.ndarray[Any, Any]
+Progress = Callable[[float, str], None]
+_NAMED = 5  # cells, in a refusal
+
+
+def intervals(
+    cells: Cells,
+    hidden: _Numbers,
+    *,
+    only: _Numbers | None = None,
+    known: Iterable[int] = (),
+    progress: Progress = lambda share, what: None,
+) -> Intervals:
+    """Of each cell the smallest and largest value that everything printed leaves possible, over the reals.
+
+    ``only`` these cells are computed (others that are hidden get what everybody knows of them); ``known`` cells are
+    hidden and yet known to this intruder. Ends are exact: found in whole numbers where the hidden cells are a network
+    or single relations tell, else by linear programs to within 1e-6 of the figures around. Whether a cell is
+    determined is decided apart from its value (see ``recoverable``), and then both ends are its value.
+    """
+    values = cells.values.astype(np.float64)
+    low, high = values.copy(), values.copy()
+    wanted = np.zeros(len(cells), bool)
+    wanted[np.flatnonzero(hidden) if only is None else only] = True
+    jobs = []
+    for part in unknowns(cells, hidden, known):
+        low[part.cells], high[part.cells] = cells.lower[part.cells], cells.upper[part.cells]
+        columns = np.flatnonzero(wanted[part.cells])
+        if len(columns):
+            jobs.append((part, columns))
+    total = sum(len(columns) for _, columns in jobs)
+    done = 0
+    for part, columns, (fall, rise) in in_turn(extent, jobs):
+        which = part.cells[columns]
+        low[which], high[which] = _tidy(values[which] - fall), _tidy(values[which] + rise)
+        done += len(columns)
+        progress(done / total, "computing what an intruder can compute")
+    return Intervals(low, high)
+
+
+def recoverable(cells: Cells, hidden: _Numbers, known: Iterable[int] = ()) -> _Numbers:
+    """The hidden cells that anybody can compute exactly.
+
+    All possible tables are a convex set around the true one, so a cell can move if it can move a little; and whether
+    it can depends only on the relations and on which cells are at a bound, not on the figures. So all figures are
+    left out and a program with coefficients and bounds 0, 1 and -1 decides, in which no rounding can mislead.
+    """
+    known = set(known)
+    moving = np.zeros(len(cells), bool)
+    for part in unknowns(cells, hidden, known):
+        moving[part.cells] = movable(part)
+    found = np.flatnonzero(hidden & ~moving)
+    return found[~np.isin(found, list(known))]
+
+
+def short(
+    cells: Cells,
+    protection: Protection,
+    hidden: _Numbers,
+    *,
+    only: _Numbers | None = None,
+    progress: Progress = lambda share, what: None,
+) -> list[Shortfall]:
+    """The sensitive cells (``only`` these, if given) that somebody can compute too closely if these cells are hidden.
+
+    Whoever is not in the list is proved to be kept off: for each cell and side there is a possible table in which the
+    cell is as far off as it must be. One such table proves it for everybody whose own cells are the same in it, so
+    insiders are looked at only where all tables found so far change theirs.
+    """
+    asked = np.flatnonzero(protection.sensitive) if only is None else np.asarray(only)
+    printed = [Shortfall(int(cell), side, None) for cell in asked[~hidden[asked]] for side in (-1, 1)]
+    witnesses = Witnesses(cells, hidden, protection.insiders)
+    return printed + witnesses.lacking(
+        asked[hidden[asked]],
+        protection.below,
+        protection.above,
+        lambda share: progress(share, "checking that sensitive cells are kept off"),
+    )
+
+
+def certify(
+    cells: Cells, protection: Protection, hidden: _Numbers, *, progress: Progress = lambda share, what: None
+) -> None:
+    """Refuse, unless all sensitive cells are kept off from everybody."""
+    lacking = short(cells, protection, hidden, progress=progress)
+    if lacking:
+        names = sorted({cells.name(one.cell) for one in lacking})
+        more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+        raise NoPromise(
+            f"From what would be printed, somebody computes cells too closely: {'; '.join(names[:_NAMED])}{more}.",
+            hint="Let more cells be hidden, combine codes, or ask for less with the rule.",
+        )
+
+
+def _tidy(figures: _Numbers) -> _Numbers:
+    """Whole numbers where a solver's rounding is all that is in the way."""
+    whole = np.round(figures)
+    return np.where(np.isclose(figures, whole, rtol=1e-9, atol=1e-9), whole, figures)

@@ -1,0 +1,131 @@
+"""What the holder of a table keeps of its release: which cells are sensitive and why, and what an intruder can tell.
+
+None of it may leave: which of the hidden cells are sensitive tells an intruder where a single respondent is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from html import escape
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from discreet.core.report import page, pairs, section, styled
+from discreet.core.words import number
+from discreet.tabulate.cells import Cells
+from discreet.tabulate.crosstable import CrossTable, written
+from discreet.tabulate.laid_out import laid_out
+from discreet.tabulate.protection import Intervals, Protection
+
+_Numbers = np.ndarray[Any, Any]
+_LISTED = 200
+
+
+@dataclass(frozen=True, eq=False)
+class Holder:
+    """The true table beside what is printed of it."""
+
+    cells: Cells
+    protection: Protection
+    values: _Numbers
+    """What is printed."""
+    hidden: _Numbers
+    intervals: Intervals | None
+    """What an intruder can compute of every cell; ``None`` where figures were changed and not hidden."""
+    exposures: Sequence[str] = ()
+    """What attackers would have learned from the table as it was."""
+    facts: Sequence[tuple[str, str]] = ()
+    """Figures about what was lost."""
+    secret: bytes | None = field(default=None, repr=False)
+    """What the secret numbers of records were made of, where they were: to be kept for the next table."""
+
+    @property
+    def added(self) -> _Numbers:
+        """The cells that were hidden to protect others."""
+        return self.hidden & ~self.protection.sensitive
+
+    def rows(self) -> pa.Table:
+        """A row a cell, in the order of the released rows: the true figure, what is sensitive and why, and what can be
+        computed. Figures are in whole units of the last decimal."""
+        whole = np.where(self.hidden, 0, self.values)
+        told: dict[str, Any] = {
+            "value": pa.array(self.cells.values),
+            "printed": pa.array(whole, mask=self.hidden),
+            "hidden": pa.array(self.hidden),
+            "sensitive": pa.array(self.protection.sensitive),
+            "below": pa.array(self.protection.below),
+            "above": pa.array(self.protection.above),
+            "reason": pa.array([self._reason(cell) or None for cell in range(len(self.cells))], pa.string()),
+        }
+        if self.intervals is not None:
+            told |= {"low": pa.array(self.intervals.low), "high": pa.array(self.intervals.high)}
+        return pa.table(told)
+
+    def page(self, title: str) -> str:
+        """All of it as HTML that opens offline."""
+        return page(title, self.fragment(title))
+
+    def fragment(self, title: str) -> str:
+        """The same for a notebook."""
+        tables = "".join(
+            f"<h3>{escape(' × '.join(side.name for side in table.dimensions))}</h3>{self._laid_out(number)}"
+            if len(self.cells.tables) > 1
+            else self._laid_out(number)
+            for number, table in enumerate(self.cells.tables)
+        )
+        legend = (
+            '<p><span class="badge bad">sensitive</span> by a rule; <span style="background:#f2c27b;color:#241a05;'
+            'padding:2px 8px">added</span> to protect them. Point at a cell to see why, and what an intruder can tell.'
+            "</p>"
+        )
+        sections = [
+            f'<header><h1>{escape(title)}</h1><span class="badge bad">For its holder alone</span></header>',
+            section("The table", legend + tables),
+            section("In figures", pairs(self._facts())),
+        ]
+        if self.exposures:
+            more = len(self.exposures) - _LISTED
+            shown = "".join(f"<li>{escape(one)}</li>" for one in self.exposures[:_LISTED])
+            rest = f"<p>and {more:,} more.</p>" if more > 0 else ""
+            sections.append(section("What would have been learned from it as it was", f"<ul>{shown}</ul>{rest}"))
+        return styled(sections)
+
+    def _laid_out(self, place: int) -> str:
+        table, where = self.cells.tables[place], self.cells.places[place]
+        return laid_out(
+            table, self.hidden[where].reshape(table.shape), lambda cell: self._told(table, int(where[cell]))
+        )
+
+    def _told(self, table: CrossTable, cell: int) -> tuple[str, str, str]:
+        value = table.written(int(self.cells.values[cell]))
+        parts = [self._reason(cell)]
+        if self.hidden[cell]:
+            kind = "sensitive" if self.protection.sensitive[cell] else "added"
+            if self.intervals is not None:
+                low, high = (table.written(float(end[cell])) for end in (self.intervals.low, self.intervals.high))
+                parts.append(f"an intruder can tell that it is between {low} and {high}")
+        else:
+            kind = ""
+            if self.values[cell] != self.cells.values[cell]:
+                kind = "sensitive" if self.protection.sensitive[cell] else "added"
+                parts.append(f"printed as {table.written(int(self.values[cell]))}")
+        return value, kind, "; ".join(filter(None, parts))
+
+    def _reason(self, cell: int) -> str:
+        return ", ".join(self.protection.reasons.get(cell, ()))
+
+    def _facts(self) -> list[tuple[str, str]]:
+        sensitive = int(self.protection.sensitive.sum())
+        facts = [("cells", f"{len(self.cells):,}"), ("sensitive", number(sensitive, "cell"))]
+        if self.hidden.any():
+            weight = int(np.abs(self.cells.values[self.added]).sum())
+            facts.append(
+                (
+                    "hidden besides",
+                    f"{number(int(self.added.sum()), 'cell')}, together {written(weight, self.cells.decimals)}",
+                )
+            )
+        return [*facts, *self.facts]

@@ -1,0 +1,1 @@
+"""All the tables that are wanted, at once, under one privacy loss: they add up, and nobody's row shows."""

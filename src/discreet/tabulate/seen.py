@@ -1,0 +1,121 @@
+"""What anybody can compute from a printed table: the intruder's intervals, from a release alone."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from discreet.core.release import Release
+from discreet.errors import BadInput, DataError
+from discreet.tabulate.audit import intervals
+from discreet.tabulate.cells import Cells
+from discreet.tabulate.crosstable import written
+from discreet.tabulate.printed import Printed
+from discreet.tabulate.program import Program
+from discreet.tabulate.protection import Intervals
+from discreet.tabulate.way import Progress
+
+NOT_NEGATIVE = "not_negative"
+"""The recipe's word for whether everybody knows that no figure is below 0."""
+_SECONDS = 600.0
+_Numbers = np.ndarray[Any, Any]
+
+
+@dataclass(frozen=True, eq=False)
+class Seen:
+    """Every hidden cell and what an intruder can tell of it; with the holder's file, also what was asked for."""
+
+    cells: Cells
+    hidden: _Numbers
+    intervals: Intervals
+    short: _Numbers | None = None
+    """The sensitive cells that can be told more closely than their rule allows; ``None`` if the rules are not known."""
+
+    @property
+    def recovered(self) -> _Numbers:
+        """The hidden cells that anybody can compute exactly."""
+        return np.flatnonzero(self.hidden & (self.intervals.low == self.intervals.high))
+
+    def rows(self) -> pa.Table:
+        """A row for each hidden cell: its codes, and the smallest and largest possible figure."""
+        which = np.flatnonzero(self.hidden)
+        told: dict[str, Any] = {
+            "cell": [self.cells.name(int(cell)) for cell in which],
+            "low": self._figures(self.intervals.low[which]),
+            "high": self._figures(self.intervals.high[which]),
+        }
+        if self.short is not None:
+            told["short"] = np.isin(which, self.short)
+        return pa.table(told)
+
+    def __str__(self) -> str:
+        lines = [f"{int(self.hidden.sum()):,} of {len(self.cells):,} cells are hidden."]
+        for cell in self.recovered.tolist():
+            figure = written(self.intervals.low[cell], self.cells.decimals)
+            lines.append(f"{self.cells.name(cell)} can be computed: {figure}.")
+        if not len(self.recovered):
+            lines.append("None of them can be computed exactly.")
+        if self.short is not None:
+            names = ", ".join(self.cells.name(int(cell)) for cell in self.short[:5])
+            lines.append(
+                f"Told more closely than their rules allow: {names}{', …' if len(self.short) > 5 else ''}."
+                if len(self.short)
+                else "Every sensitive cell keeps the interval its rule asks for."
+            )
+        return "\n".join(lines)
+
+    def _figures(self, ends: _Numbers) -> pa.Array[Any]:
+        return pa.array(ends / 10**self.cells.decimals, pa.float64())
+
+
+def audit(
+    release: Release[pa.Table], holder: pa.Table | None = None, *, progress: Progress = lambda done, what: None
+) -> Seen:
+    """What an intruder can compute of every hidden cell of a released table.
+
+    ``holder`` is the file that its holder kept: with it the intervals are also compared with what the rules ask for.
+    """
+    printed = Printed.read(release)
+    shown = Cells.of(*printed.tables)
+    hidden = np.zeros(len(shown), bool)
+    for mask, place in zip(printed.hidden, shown.places, strict=True):
+        hidden[place] = mask.ravel()
+    least = 0.0 if release.recipe.parameters.get(NOT_NEGATIVE, False) else -np.inf
+    cells = replace(shown, lower=np.full(len(shown), least))
+    if holder is not None and holder.num_rows != len(cells):
+        raise BadInput("The holder's file is not of this release.")
+    values = _possible(cells, hidden) if holder is None else holder.column("value").to_numpy()
+    cells = replace(cells, values=values)
+    if len(cells.broken()):
+        raise DataError("What is printed does not add up.", hint="Only tables with hidden cells are audited.")
+    told = intervals(cells, hidden, progress=progress)
+    short = None
+    if holder is not None:
+        sensitive, below, above = (holder.column(name).to_numpy() for name in ("sensitive", "below", "above"))
+        slack = 1e-6
+        close = (told.low > values - below * (1 - slack)) | (told.high < values + above * (1 - slack))
+        short = np.flatnonzero(sensitive & close)
+    return Seen(cells, hidden, told, short)
+
+
+def _possible(cells: Cells, hidden: _Numbers) -> _Numbers:
+    """Some whole figures for the hidden cells with which everything adds up."""
+    values = cells.values.copy()
+    which = np.flatnonzero(hidden)
+    if not len(which):
+        return values
+    relations = cells.relations[:, which]
+    rest = -(cells.relations.astype(np.int64) @ np.where(hidden, 0, values)).astype(np.float64)
+    blank = np.zeros(len(which))
+    program = Program(blank, relations, rest, rest, cells.lower[which], blank + np.inf, np.ones(len(which), bool))
+    found = program.solve_whole(_SECONDS)
+    if found.x is None:
+        raise DataError(
+            "No figures for the hidden cells were found that make this table add up.",
+            hint="Give what its holder kept, with --keep, if this is the table that was released.",
+        )
+    values[which] = np.rint(found.x).astype(np.int64)
+    return values

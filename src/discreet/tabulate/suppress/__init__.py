@@ -1,0 +1,1 @@
+"""Secondary suppression: which cells to hide besides the sensitive ones, so that no intruder computes those."""

@@ -1,0 +1,135 @@
+"""Complete a pattern of hidden cells until it protects as a whole."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from discreet.errors import NoPromise
+from discreet.tabulate.audit import short
+from discreet.tabulate.cells import Cells
+from discreet.tabulate.parts import highspy, sparse
+from discreet.tabulate.protection import Protection
+from discreet.tabulate.witnesses import Shortfall
+
+_Numbers = np.ndarray[Any, Any]
+Progress = Callable[[float, str], None]
+
+
+def completed(
+    cells: Cells,
+    protection: Protection,
+    hidden: _Numbers,
+    cost: _Numbers,
+    *,
+    until: float,
+    only: _Numbers | None = None,
+    progress: Progress = lambda share, what: None,
+) -> _Numbers:
+    """These cells and as few others as are found to be needed so that nothing is short; ``cost`` is infinite for what
+    must be printed, ``only`` the sensitive cells that are not yet known to be safe.
+
+    What is short is given what it lacks, the cheapest first seen (a linear program with the cost of a cell spread
+    over what it can take: Kelly, Golden & Assad 1992). Hiding more never shows more, so what is safe stays safe, and
+    the audit has the last word. Refuses if a cell cannot be protected, or not by ``until`` (monotonic time).
+    """
+    hidden = hidden.copy()
+    asked = np.flatnonzero(protection.sensitive) if only is None else only
+    first = max(len(asked), 1)
+    while True:
+        lacking = short(cells, protection, hidden, only=asked, progress=progress)
+        if not lacking:
+            return hidden
+        for one in sorted(lacking, key=lambda one: -_level(protection, one)):
+            if time.monotonic() > until:
+                raise _out_of_time()
+            hidden[_cheapest(cells, protection, hidden, cost, one, until)] = True
+        asked = np.unique([one.cell for one in lacking])
+        progress(1 - len(asked) / first, "protecting what is left")
+
+
+def unprotectable(cells: Cells, cell: int) -> NoPromise:
+    """The refusal if a cell cannot be protected by any pattern."""
+    return NoPromise(
+        f"The cell {cells.name(cell)} cannot be protected: with all that may be hidden, somebody still computes it too "
+        "closely.",
+        hint="Combine codes, let cells of 0 or totals be hidden too, or ask for less with the rule.",
+    )
+
+
+def _cheapest(  # noqa: PLR0917
+    cells: Cells, protection: Protection, hidden: _Numbers, cost: _Numbers, one: Shortfall, until: float
+) -> _Numbers:
+    """Cells to hide for one shortfall: among those nearby first, then further away, then among all."""
+    level = _level(protection, one)
+    may = np.isfinite(cost) | hidden
+    if one.insider is not None:
+        may[list(protection.insiders[one.insider])] = False
+    price = np.where(hidden, 0.0, cost)
+    sides = max(len(table.shape) for table in cells.tables)
+    near = np.zeros(len(cells), bool)
+    near[one.cell] = True
+    links = abs(cells.relations).astype(np.float32)
+    for steps in (sides + 1, sides + 1, None):
+        before = int(near.sum())
+        for _ in range(steps or len(cells)):
+            count = int(near.sum())
+            near = (links.T @ ((links @ near.astype(np.float32)) > 0).astype(np.float32) > 0) & may | near
+            if int(near.sum()) == count:
+                break
+        found = None if before == int(near.sum()) else _program(cells, one, level, price, np.flatnonzero(near), until)
+        if found is not None:
+            return found
+    raise unprotectable(cells, one.cell)
+
+
+def _program(  # noqa: PLR0917
+    cells: Cells, one: Shortfall, level: float, price: _Numbers, which: _Numbers, until: float
+) -> _Numbers | None:
+    """The cheapest changes of these cells that move one by its level; none if there are none."""
+    lib = highspy()
+    count, place = len(which), int(np.searchsorted(which, one.cell))
+    relations = cells.relations[:, which]
+    relations = sparse().csc_array(relations[np.diff(relations.indptr) > 0], dtype=np.float64)
+    rise, fall = cells.upper[which] - cells.values[which], cells.values[which] - cells.lower[which]
+    room = np.concatenate([rise, fall]) / level
+    least = np.zeros(2 * count)
+    own, other = (place, place + count) if one.side > 0 else (place + count, place)
+    if room[own] < 1:
+        return None
+    least[own], room[own], room[other] = 1.0, 1.0, 0.0
+    spread = np.tile(price[which], 2) / np.clip(room, 1e-6, 1.0)
+    program = lib.HighsLp()
+    program.num_row_, program.num_col_ = relations.shape[0], 2 * count
+    program.col_cost_ = spread / max(float(spread.max(initial=0.0)), 1e-300)
+    program.col_lower_, program.col_upper_ = least, room
+    program.row_lower_ = program.row_upper_ = np.zeros(relations.shape[0])
+    both = sparse().csc_array(sparse().hstack([relations, -relations]))
+    program.a_matrix_.format_ = lib.MatrixFormat.kColwise
+    program.a_matrix_.start_, program.a_matrix_.index_, program.a_matrix_.value_ = both.indptr, both.indices, both.data
+    solver = lib.Highs()
+    for name, value in (("output_flag", False), ("threads", 1), ("time_limit", max(until - time.monotonic(), 0.1))):
+        solver.setOptionValue(name, value)
+    solver.passModel(program)
+    solver.run()
+    status = solver.getModelStatus()
+    if status == lib.HighsModelStatus.kTimeLimit:
+        raise _out_of_time()
+    if status != lib.HighsModelStatus.kOptimal:
+        return None
+    moved = np.flatnonzero(np.array(solver.getSolution().col_value) > 1e-9) % count
+    return np.unique(which[moved])
+
+
+def _level(protection: Protection, one: Shortfall) -> float:
+    return float((protection.above if one.side > 0 else protection.below)[one.cell])
+
+
+def _out_of_time() -> NoPromise:
+    return NoPromise(
+        "The table could not be protected in the time given; nothing leaves half protected.",
+        hint="Give it more seconds, or combine codes so that there are fewer cells.",
+    )

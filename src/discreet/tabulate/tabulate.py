@@ -1,0 +1,177 @@
+"""Tabulate: print a table of figures without giving anybody away."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+
+from discreet.core.exact import Number
+from discreet.core.keep import RELEASE, fingerprint, kept
+from discreet.core.recipe import Recipe, versions
+from discreet.core.statement import Evidence, Statement
+from discreet.core.table import Table
+from discreet.errors import BadInput
+from discreet.tabulate.additive import require_additive
+from discreet.tabulate.audit import certify, intervals
+from discreet.tabulate.build import build
+from discreet.tabulate.cells import Cells
+from discreet.tabulate.crosstable import CrossTable
+from discreet.tabulate.exposure import exposures
+from discreet.tabulate.holder import Holder
+from discreet.tabulate.information import changed_loss, hidden_loss
+from discreet.tabulate.methods.parse import parse_method
+from discreet.tabulate.printed import Printed
+from discreet.tabulate.protection import Intervals
+from discreet.tabulate.rules import Rule, parse_rules, protect
+from discreet.tabulate.seen import NOT_NEGATIVE
+from discreet.tabulate.tabulated import Tabulated
+from discreet.tabulate.way import Job, Outcome, Progress, Way
+
+Source: TypeAlias = Table | CrossTable | Sequence[CrossTable]
+_EVEN = 1e-9
+_BETWEEN = re.compile(r"\s*[×*]\s*|\s+x\s+")
+
+
+def tabulate(
+    source: Source,
+    by: str | Sequence[str] = (),
+    value: str | None = None,
+    *,
+    rules: str | Sequence[Rule] = (),
+    method: str | Way = "suppress",
+    weight: str | None = None,
+    decimals: int | None = None,
+    share: Number = "1/10",
+    negative: Literal["refuse", "absolute"] = "refuse",
+    weights: np.ndarray[Any, Any] | None = None,
+    seed: int | None = None,
+    secret: bytes | None = None,
+    to: str | Path | None = None,
+    csv: bool = False,
+    keep: str | Path | None = None,
+    progress: Progress = lambda done, what: None,
+) -> Tabulated:
+    """A table of counts, or of the sums of ``value``, that gives nobody away.
+
+    ``source`` is a table of rows, which is added up on its engine ``by`` some columns (``"region × activity"``;
+    several such texts make several tables, protected together), or tables of figures as ``dc.read_table`` gives them.
+    ``rules`` say which cells are sensitive (``share`` and ``negative`` as for ``protect``), ``method`` what is done
+    about it, ``weights`` what hiding or changing each cell costs. A table whose protection cannot be shown does not
+    leave: an error says which cell, and what to do.
+
+    ``secret`` makes the numbers of records that cell keys and factors hang on: the same one changes the same people in
+    the same way, so the one that was drawn (``holder.secret``) is kept for the next table.
+    """
+    way = parse_method(method) if isinstance(method, str) else method
+    said = parse_rules(rules) if isinstance(rules, str) else tuple(rules)
+    if way.protects and not said:
+        raise BadInput("Say which cells are sensitive: give rules.", hint='Such as "p=10", "n=1,k=0.7" or "min=3".')
+    progress(0.0, "adding up")
+    tables, sides = _tables(source, by, value, said, weight=weight, decimals=decimals)
+    cells = Cells.of(*tables)
+    require_additive(cells)
+    protection = protect(cells, said, share=share, negative=negative)
+    job = Job(
+        cells,
+        protection,
+        source if isinstance(source, Table) else None,
+        sides,
+        value,
+        weights,
+        seed,
+        secret,
+        lambda done, what: progress(0.1 + 0.6 * done, what),
+    )
+    outcome = way.apply(job)
+    release = _release(job, way, said, outcome, lambda done, what: progress(0.7 + 0.3 * done, what))
+    _save(release, to, csv=csv, keep=keep)
+    progress(1.0, "done")
+    return release
+
+
+def sides_of(by: str | Sequence[str]) -> tuple[tuple[str, ...], ...]:
+    """The columns of each table: "region × activity; region × size" has two."""
+    texts = by.split(";") if isinstance(by, str) else list(by)
+    found = tuple(tuple(filter(None, map(str.strip, _BETWEEN.split(text.strip())))) for text in texts)
+    if not found or not all(found):
+        raise BadInput("Say what the table is by.", hint='Such as "region × activity".')
+    return found
+
+
+def _tables(
+    source: Source,
+    by: str | Sequence[str],
+    value: str | None,
+    rules: Sequence[Rule],
+    **how: Any,
+) -> tuple[tuple[CrossTable, ...], tuple[tuple[str, ...], ...]]:
+    if not isinstance(source, Table):
+        if by or value or any(one is not None for one in how.values()):
+            raise BadInput("A table of figures has been added up already: give it and its rules alone.")
+        return (source,) if isinstance(source, CrossTable) else tuple(source), ()
+    sides = sides_of(by)
+    largest = max((rule.largest for rule in rules), default=0)
+    made = (build(source, one, value, keep_largest=max(largest, 2), **how) for one in sides)
+    return tuple(made), sides
+
+
+def _release(job: Job, way: Way, rules: Sequence[Rule], outcome: Outcome, progress: Progress) -> Tabulated:
+    """The release of what was made, after everything that is claimed was checked on it."""
+    cells, protection = job.cells, job.protection
+    told = None
+    if outcome.hidden.any():
+        certify(cells, protection, outcome.hidden, progress=lambda done, what: progress(0.5 * done, what))
+        told = intervals(cells, outcome.hidden, progress=lambda done, what: progress(0.5 + 0.5 * done, what))
+    printed = Printed.of(cells, outcome.values, outcome.hidden)
+    card = job.source.card if job.source is not None else None
+    what = cells.tables[0].what or "counts"
+    by = " × ".join(printed.sides)
+    parameters: dict[str, Any] = {
+        "tables": printed.structure(),
+        "rules": [rule.kind for rule in rules],
+        NOT_NEGATIVE: bool((cells.lower >= 0).all()),
+        **outcome.told,
+    }
+    assumes = ("Nobody knows more of a figure than what is printed and that it is not negative.",)
+    statement = Statement(
+        card.unit if card is not None and card.unit else "respondent",
+        models=outcome.claims,
+        evidence=Evidence.CHECKED if outcome.claims else Evidence.ARGUED,
+        assumes=assumes if outcome.claims else (),
+        caveats=outcome.caveats,
+    )
+    recipe = Recipe(
+        way.name,
+        parameters,
+        outcome.steps,
+        seed=job.seed,
+        versions=versions(job.source.engine if job.source is not None else None),
+    )
+    learned = exposures(cells, protection)
+    facts = _facts(job, outcome, told)
+    holder = Holder(cells, protection, outcome.values, outcome.hidden, told, learned, facts, outcome.secret)
+    return Tabulated(printed.rows(), statement, recipe, title=f"{what} by {by}", printed=printed, holder=holder)
+
+
+def _facts(job: Job, outcome: Outcome, told: Intervals | None) -> list[tuple[str, str]]:
+    facts = list(outcome.holder)
+    pattern = outcome.pattern
+    if pattern is not None:
+        lost = hidden_loss(job.cells, job.protection, outcome.hidden, np.abs(job.cells.values).astype(float), told)
+        best = "the least possible" if pattern.gap <= _EVEN else f"at most {pattern.gap:.1%} of it more than needed"
+        known = f", {best}" if np.isfinite(pattern.bound) else ""
+        facts.append(("lost", str(lost)))
+        facts.append(("weight hidden besides", f"{pattern.weight:,.6g}{known} ({pattern.method})"))
+    else:
+        facts.append(("lost", str(changed_loss(job.cells, outcome.values))))
+    return facts
+
+
+def _save(release: Tabulated, to: str | Path | None, *, csv: bool, keep: str | Path | None) -> None:
+    rows = release.holder.rows() if release.holder is not None and keep is not None else None
+    with kept(rows, keep) as notes:
+        notes[RELEASE] = fingerprint(release.payload if to is None else release.save(to, csv=csv))

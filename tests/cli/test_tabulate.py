@@ -1,0 +1,107 @@
+"""`discreet tabulate` as people call it."""
+
+from __future__ import annotations
+
+import json
+
+import pyarrow.parquet as pq
+import pytest
+from tests.called import called
+
+import discreet as dc
+
+FIRMS = ["tabulate", "firms.parquet", "--card", "firms.toml", "--by", "region × size", "--value", "turnover"]
+PUBLISHED = """municipality,profession,value,count,largest_1
+M1,P1,360,2,200
+M1,P2,450,15,60
+M1,P3,720,30,40
+M2,P1,1440,72,30
+M2,P2,540,20,50
+M2,P3,22,1,22
+M3,P1,722,38,40
+M3,P2,1178,38,80
+M3,P3,363,5,350
+"""
+
+
+@pytest.fixture
+def folder(tmp_path):
+    firms = dc.samples.firms(300, seed=2)
+    pq.write_table(firms.fetch(), tmp_path / "firms.parquet")
+    (tmp_path / "firms.toml").write_text(dc.dump_cards([firms.card]), encoding="utf-8")
+    (tmp_path / "published.csv").write_text(PUBLISHED, encoding="utf-8")
+    return tmp_path
+
+
+def test_rows_become_a_table_that_is_audited_from_its_folder(folder):
+    done = called([*FIRMS, "--rule", "p=10", "-o", "table", "--csv", "--xlsx", "table.xlsx"], folder)
+    assert done.code == 0, done.stderr
+    assert "×" in done.stdout
+    assert "for you alone" in done.stdout
+    names = {path.name for path in folder.iterdir()}
+    assert {"table", "table.xlsx", "table.holder.html", "table.holder.parquet"} <= names
+    assert (folder / "table" / "payload.csv").is_file()
+    for private in ("table.holder.html", "table.holder.parquet"):
+        assert (folder / private).stat().st_mode & 0o077 == 0
+    seen = called(["tabulate", "audit", "table"], folder)
+    assert "None of them can be computed exactly." in seen.stdout
+    assert "Every sensitive cell keeps the interval its rule asks for." in seen.stdout
+    (folder / "table.holder.parquet").unlink()
+    told = json.loads(called(["tabulate", "audit", "table", "--json"], folder).stdout)
+    assert all(row["low"] < row["high"] for row in told["hidden"])
+    assert told["hidden"]
+
+
+def test_a_table_of_figures_is_protected(folder):
+    done = called(["tabulate", "--table", "published.csv", "--rule", "n=1,k=0.7", "-o", "given", "--json"], folder)
+    assert done.code == 0, done.stderr
+    rows = json.loads(done.stdout)["rows"]
+    hidden = {(row["municipality"], row["profession"]) for row in rows if row["hidden"]}
+    assert {("M2", "P3"), ("M3", "P3")} <= hidden
+    assert len(rows) == 16
+
+
+def test_a_holders_file_of_another_release_is_refused(folder):
+    for name in ("one", "two"):
+        rule = "n=1,k=0.7" if name == "one" else "cells=M1,P2"
+        assert called(["tabulate", "--table", "published.csv", "--rule", rule, "-o", name], folder).code == 0
+    done = called(["tabulate", "audit", "one", "--keep", "two.holder.parquet"], folder)
+    assert done.code == 1
+    assert "was not kept of" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["tabulate", "-o", "x"], "Which table?"),
+        ([*FIRMS, "--rule", "p=10"], "--output"),
+        ([*FIRMS, "-o", "x"], "Say which cells are sensitive"),
+        ([*FIRMS, "--rule", "q=10", "-o", "x"], "is no rule"),
+        ([*FIRMS, "--method", "rund base=5", "-o", "x"], "did you mean 'round'"),
+        ([*FIRMS, "--method", "noise epsilon=1"], "workspace"),
+        (["tabulate", "firms.parquet", "other", "-o", "x"], "One table at a time"),
+        (["tabulate", "--table", "published.csv", "--totals", "x", "--rule", "min=3", "-o", "x"], "names no file"),
+        (["tabulate", "audit"], "Which release?"),
+    ],
+)
+def test_what_is_missing_or_wrong_is_said(folder, words, said):
+    done = called(words, folder)
+    assert done.code == 1
+    assert said in done.stderr
+    assert not (folder / "x").exists()
+
+
+def test_noise_goes_through_the_one_door(folder):
+    dc.samples.hospital(rows=200, seed=1).write(folder / "data")
+    made = called(
+        ["workspace", "init", "clinic", "--table", "patients=data/patients.parquet", "--card", "data/hospital.toml"]
+        + ["--budget", "epsilon=3"],
+        folder,
+    )
+    assert made.code == 0, made.stderr
+    line = ["tabulate", "clinic", "--table", "patients", "--by", "sex × insurance", "--method", "noise epsilon=1"]
+    done = called([*line, "-o", "noisy"], folder)
+    assert done.code == 0, done.stderr
+    assert "It cost" in done.stdout
+    assert dc.Release.load(folder / "noisy").statement.loss == dc.Pure(1)
+    assert "so it is free" in called(line, folder).stdout

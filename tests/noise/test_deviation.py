@@ -1,0 +1,55 @@
+"""Bounds on sums of noises, against the sums' own laws by convolution: never too short, and not much too long."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from tests.statistical.ask_beyond.laws import weighted_sum
+
+from discreet.noise.deviation import Noise, Weighted, sum_error, weighted_error
+from discreet.noise.gaussian import DiscreteGaussian
+from discreet.noise.laplace import DiscreteLaplace
+
+BETA = 0.05
+
+
+def beyond(draws: list[tuple[Noise, list[int]]], bound: float) -> float:
+    """P(|Σ| > bound), the noises convolved one after the other."""
+    total = {0: 1.0}
+    for noise, weights in draws:
+        law = weighted_sum(noise, weights)
+        ends = min(total) + min(law), max(total) + max(law)
+        sums = np.zeros(ends[1] - ends[0] + 1)
+        for x, p in total.items():
+            for y, q in law.items():
+                sums[x + y - ends[0]] += p * q
+        total = {place + ends[0]: float(p) for place, p in enumerate(sums) if p > 0}
+    return sum(p for x, p in total.items() if abs(x) > bound)
+
+
+@pytest.mark.parametrize(
+    "draws",
+    [
+        [(DiscreteLaplace(1), [1, 1, 1])],
+        [(DiscreteLaplace("1/2"), [3]), (DiscreteLaplace(2), [1, 1])],
+        [(DiscreteLaplace(1), [2, 1]), (DiscreteGaussian(4), [1, 1])],
+        [(DiscreteGaussian(2), [1, 2]), (DiscreteGaussian(1), [3])],
+    ],
+)
+def test_a_bound_on_a_sum_of_several_noises_holds(draws: list[tuple[Noise, list[int]]]) -> None:
+    given = [Weighted(noise, np.array(weights, float), np.ones(len(weights))) for noise, weights in draws]
+    bound = weighted_error(given, BETA)
+    assert beyond(draws, bound) <= BETA
+    assert beyond(draws, bound / 2) > BETA
+
+
+def test_draws_of_one_weight_may_be_told_together() -> None:
+    noise = DiscreteLaplace(3)
+    together = [Weighted(noise, np.array([1.0, -2.0]), np.array([3.0, 2.0]))]
+    assert weighted_error(together, BETA) == pytest.approx(sum_error(noise, [1, 1, 1, 2, 2, 0], BETA))
+
+
+def test_a_single_draw_has_its_own_tail_and_none_has_no_error() -> None:
+    noise = DiscreteLaplace(3)
+    assert sum_error(noise, [0, -2, 0], BETA) == 2 * noise.error(BETA)
+    assert sum_error(noise, [0, 0], BETA) == weighted_error([], BETA) == 0

@@ -1,0 +1,62 @@
+"""Cells and relations of one table, and of several that share some."""
+
+import numpy as np
+import pytest
+
+from discreet.errors import BadInput
+from discreet.tabulate.cells import Cells
+from discreet.tabulate.crosstable import CrossTable, summed
+from discreet.tabulate.dimension import Dimension
+
+REGION = Dimension.from_paths("region", [("n1", "N"), ("n2", "N"), ("s",)])
+ACTIVITY = Dimension.flat("activity", ["p", "q"])
+SIZE = Dimension.flat("size", ["small", "large", "huge"])
+ROWS = np.arange(1, 19).reshape(3, 2, 3)
+
+
+def made(*sides, rows=ROWS, axis=2, **more):
+    return CrossTable(sides, summed(sides, rows.sum(axis=axis)), **more)
+
+
+def test_every_total_is_a_relation_that_holds():
+    cells = Cells.of(made(REGION, ACTIVITY))
+    assert len(cells) == 15
+    assert cells.relations.shape == (2 * 3 + 5, 15)  # two totals of regions in three columns, five totals of activities
+    assert not len(cells.broken())
+    assert cells.name(4) == "N, p"
+
+
+def test_a_wrong_total_breaks_its_relations():
+    table = made(REGION, ACTIVITY)
+    wrong = table.values.copy()
+    wrong[1, 1] += 1  # N, p: a total of n1 and n2, and a part of two totals
+    cells = Cells.of(CrossTable(table.dimensions, wrong))
+    assert len(cells.broken()) == 3
+
+
+def test_linked_tables_share_cells_and_their_relations():
+    first, second = made(REGION, ACTIVITY), made(REGION, SIZE, axis=1)
+    cells = Cells.of(first, second)
+    assert len(cells) == 15 + 20 - 5  # the totals of regions are the same
+    assert cells.places[0][first.cell("N", "Total")] == cells.places[1][second.cell("N", "Total")]
+    assert cells.relations.shape[0] == (6 + 5) + (8 + 5) - 2
+    assert not len(cells.broken())
+
+
+def test_linked_tables_that_disagree():
+    other = made(REGION, SIZE, rows=ROWS + 1, axis=1)
+    with pytest.raises(BadInput, match="different figures"):
+        Cells.of(made(REGION, ACTIVITY), other)
+    with pytest.raises(BadInput, match="decimals"):
+        Cells.of(made(REGION, ACTIVITY), made(REGION, SIZE, axis=1, decimals=1))
+
+
+def test_what_everybody_knows():
+    cells = Cells.of(made(REGION, ACTIVITY))
+    assert (cells.lower == 0).all()
+    assert np.isposinf(cells.upper).all()
+    assert np.isneginf(Cells.of(made(REGION, ACTIVITY, rows=-ROWS)).lower).all()
+    nearer = cells.knowing(cells.values * 0.5, cells.values * 1.5)
+    assert nearer.upper[0] == cells.values[0] * 1.5
+    with pytest.raises(BadInput):
+        cells.knowing(cells.values + 1, cells.values + 2)

@@ -1,0 +1,182 @@
+"""The verb: from rows or figures to a release that gives nobody away."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import discreet as dc
+from discreet.errors import BadInput, DataError
+from discreet.tabulate.crosstable import Contributions, CrossTable, summed
+from discreet.tabulate.dimension import Dimension
+from discreet.tabulate.printed import Printed
+from discreet.tabulate.seen import audit
+
+SIDES = (
+    Dimension.flat("municipality", ["M1", "M2", "M3"]),
+    Dimension.flat("profession", [f"P{i}" for i in range(1, 6)]),
+)
+
+
+def municipality(*, sole: bool = True) -> CrossTable:
+    rows = dc.samples.municipality().fetch()
+    values = np.array(rows["salary"].to_pylist(), np.int64).reshape(3, 5)
+    counts = summed(SIDES, np.array(rows["count"].to_pylist(), np.int64).reshape(3, 5))
+    largest = np.zeros((4, 6, 2), np.int64)
+    largest[..., 0] = np.maximum(summed(SIDES, values) // np.maximum(counts, 1), 1)
+    largest[2, 3, 0], largest[1, 1], largest[3, 5, 0] = 22, (200, 160), 350
+    alone = np.where(counts == 1, 0, -1) if sole else None
+    return CrossTable(SIDES, summed(SIDES, values), "salary", 0, Contributions(counts, largest, alone))
+
+
+def test_the_worked_case_hides_no_more_than_the_printed_answer():
+    table = municipality()
+    made = dc.tabulate(table, rules="min=2")
+    hidden = {made.holder.cells.name(cell) for cell in np.flatnonzero(made.holder.hidden)}
+    assert "M2, P3" in hidden
+    assert len(hidden) == 4
+    printed_answer = sum(table.values.flat[table.cell(*codes)] for codes in (("M2", "P5"), ("M1", "P3"), ("M1", "P5")))
+    added = np.flatnonzero(made.holder.added)
+    assert table.values.ravel()[added].sum() == 1058 <= printed_answer
+    fewest = dc.tabulate(table, rules="min=2", method="suppress weight=cells")
+    assert fewest.holder.added.sum() == 3
+
+
+def test_the_three_attacks_are_told_of_the_right_cells():
+    made = dc.tabulate(municipality(), rules="min=3; n=1,k=0.9")
+    told = made.holder.exposures
+    assert any(one.startswith("M2, P3") and "single" in one for one in told)
+    assert any(one.startswith("M1, P1") for one in told)
+    assert any(one.startswith("M3, P5") and "13" in one for one in told)
+    assert {one.split(":")[0] for one in told} == {"M2, P3", "M1, P1", "M3, P5"}
+
+
+def test_a_release_is_laid_out_with_crosses_saved_and_audited_from_its_folder(tmp_path):
+    made = dc.tabulate(municipality(), rules="min=2", to=tmp_path / "table", csv=True, keep=tmp_path / "kept.parquet")
+    report = (tmp_path / "table" / "report.html").read_text(encoding="utf-8")
+    assert report.count(">×<") == 4
+    assert ">8,620<" in report
+    back = dc.Release.load(tmp_path / "table")
+    assert Printed.read(back).rows() == made.payload
+    seen = audit(back)
+    assert not len(seen.recovered)
+    low, high = made.holder.intervals.low, made.holder.intervals.high
+    assert np.array_equal(seen.intervals.low, low)
+    assert np.array_equal(seen.intervals.high, high)
+    assert (low <= made.holder.cells.values).all()
+    assert (made.holder.cells.values <= high).all()
+    assert 'class="sensitive"' not in report
+    assert (tmp_path / "kept.parquet").stat().st_mode & 0o077 == 0
+
+
+def test_the_holders_page_says_what_is_sensitive_and_why():
+    page = dc.tabulate(municipality(), rules="min=2").page()
+    assert 'class="sensitive"' in page
+    assert 'class="added"' in page
+    assert "an intruder can tell that it is between" in page
+
+
+def test_a_single_hidden_cell_is_recovered():
+    cells = dc.tabulate(municipality(), rules="min=2").holder.cells
+    hidden = np.zeros(len(cells), bool)
+    hidden[cells.tables[0].cell("M2", "P3")] = True
+    printed = Printed.of(cells, cells.values, hidden)
+    release = dc.Release(
+        printed.rows(),
+        dc.Statement("respondent"),
+        dc.Recipe("by hand", {"tables": printed.structure(), "not_negative": True}),
+    )
+    seen = audit(release)
+    assert [seen.cells.name(int(cell)) for cell in seen.recovered] == ["M2, P3"]
+    assert "M2, P3 can be computed: 22." in str(seen)
+
+
+def test_rows_are_added_up_and_linked_tables_share_cells():
+    firms = dc.samples.firms(400, seed=2)
+    made = dc.tabulate(firms, ["region@1 × size", "size"], "turnover", rules="p=10", method="suppress seconds=20")
+    assert made.payload.num_rows == 5 * 4
+    assert set(made.payload.column_names) == {"region", "size", "turnover", "hidden"}
+    assert made.recipe.parameters["rules"] == ["p%"]
+    assert "10" not in str(made.statement)
+
+
+def test_figures_changed_add_up_and_say_what_they_are():
+    rounded = dc.tabulate(municipality(), method="round base=10")
+    assert not rounded.private
+    values = rounded.holder.values
+    assert not (values % 10).any()
+    assert not (rounded.holder.cells.relations @ values).any()
+    adjusted = dc.tabulate(municipality(), rules="min=3", method="adjust")
+    off = np.abs(adjusted.holder.values - adjusted.holder.cells.values)
+    sensitive = adjusted.holder.protection.sensitive
+    assert (
+        off[sensitive] >= np.minimum(adjusted.holder.protection.below, adjusted.holder.protection.above)[sensitive]
+    ).all()
+    assert adjusted.statement.models[0].name == "far-enough-off"
+
+
+def test_a_workbook_has_crosses_and_figures(tmp_path):
+    from openpyxl import load_workbook
+
+    made = dc.tabulate(municipality(), rules="min=2")
+    sheet = load_workbook(made.save_xlsx(tmp_path / "t.xlsx"))["Table 1"]
+    assert [cell.value for cell in sheet[1]] == ["municipality", "Total", "P1", "P2", "P3", "P4", "P5"]
+    assert [cell.value for cell in sheet[2]][:3] == ["Total", 8620, 2522]
+    assert sum(cell.value == "×" for row in sheet for cell in row) == 4
+
+
+@pytest.mark.parametrize(
+    ("how", "error"),
+    [
+        ({"rules": ""}, BadInput),
+        ({"rules": "p=10", "method": "suppres"}, BadInput),
+        ({"rules": "p=10", "method": "suppress how=magic"}, BadInput),
+        ({"rules": "p=10", "method": "round"}, BadInput),
+        ({"rules": "min=2", "by": "municipality"}, BadInput),
+    ],
+)
+def test_what_makes_no_sense_is_refused(how, error):
+    with pytest.raises(error):
+        dc.tabulate(municipality(), **how)
+
+
+def test_a_table_that_does_not_add_up_is_told_where():
+    table = municipality()
+    wrong = table.values.copy()
+    wrong[2, 0] += 1
+    with pytest.raises(DataError, match="M2, Total"):
+        dc.tabulate(CrossTable(SIDES, wrong, "salary", 0, table.contributions), rules="min=2")
+
+
+def test_nothing_is_kept_of_a_release_that_could_not_be_written(tmp_path):
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "mine.txt").touch()
+    with pytest.raises(BadInput, match="not an empty folder"):
+        dc.tabulate(municipality(), rules="min=2", to=tmp_path / "out", keep=tmp_path / "kept")
+    assert {path.name for path in tmp_path.iterdir()} == {"out"}
+
+
+@pytest.mark.parametrize("method", ["cell-key most=3 variance=1", "swap areas=region risk=activity"])
+def test_counts_are_changed_by_the_rows_they_are_made_of(method):
+    firms = dc.samples.firms(300, seed=2)
+    made = dc.tabulate(firms, "region@1 × size", method=method)
+    assert not made.private
+    assert (made.holder.values != made.holder.cells.values).any()
+    again = dc.tabulate(firms, "region@1 × size", method=method, secret=made.holder.secret)
+    if method.startswith("cell-key"):
+        assert np.abs(made.holder.values - made.holder.cells.values).max() <= 3
+        assert (again.holder.values == made.holder.values).all()
+    else:
+        assert not (made.holder.cells.relations @ made.holder.values).any()
+
+
+def test_factors_change_what_respondents_contribute():
+    firms = dc.samples.firms(300, seed=2)
+    made = dc.tabulate(firms, "region@1 × size", "turnover", method="factors least=10% most=20%")
+    off = np.abs(made.holder.values / np.maximum(made.holder.cells.values, 1) - 1)
+    assert 0 < off.max() <= 0.2 + 1e-3
+    assert not (made.holder.cells.relations @ made.holder.values).any()
+    with pytest.raises(BadInput, match="table of counts"):
+        dc.tabulate(firms, "size", method="factors")
+    with pytest.raises(BadInput, match="only a table of figures"):
+        dc.tabulate(municipality(), method="cell-key")
