@@ -21,7 +21,8 @@ def compared(macro: MacroTable, card: Card) -> pa.Table:
 
     Asked: every table by a question of its own (``SELECT …, COUNT(*) … GROUP BY …``) for an equal part of the loss, and
     totals added up from the answer that has the fewest cells to add. Made: by ``macro``, before it is made whole.
-    Deviations are root mean squares; error bars hold with 95 % confidence. Both follow from the card alone.
+    Deviations are root mean squares, to compare by. Error bars hold with 95 % confidence or more: that of a sum of
+    noises is a bound, and longer than it need be, that of a single one is not. All of it follows from the card alone.
     """
     plan = macro.plan(card)
     precision = plan.counts.precision

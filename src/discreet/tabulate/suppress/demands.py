@@ -55,7 +55,8 @@ class Demands:
         self.always = protection.sensitive | (may & free)
         self.may = may & ~free
         self.attacker = Network.of(cells.relations) or Linear(cells.relations)
-        self.patience = (400_000 if isinstance(self.attacker, Network) else 40_000) // len(cells)
+        quick = isinstance(self.attacker, Network)
+        self.patience, self.pause = (400_000 // len(cells), 5) if quick else (40_000 // len(cells), 50)
         self.insiders: dict[int, list[tuple[int, ...]]] = {}
         for known in protection.insiders:
             for cell in known:
@@ -107,6 +108,10 @@ class Demands:
         shares = np.abs(found.by) / np.minimum(room, demand.level)
         return Witness(found.moved, np.clip(shares - 1e-9, 1e-12, 1 - 1e-9))
 
+    def met(self, demand: Demand, hidden: _Numbers) -> bool:
+        """Whether a pattern meets a demand, insiders apart."""
+        return self._alone(demand, hidden).amount >= demand.level * (1 - _SHORT)
+
     def despite(self, demand: Demand, hidden: _Numbers, weights: _Numbers) -> Reach:
         """What is lacking still if, besides what is hidden, cheap cells are hidden too, as many as do not help.
 
@@ -152,7 +157,7 @@ class Demands:
         free = self.may[cut.cells] & (room > 0)
         if left <= demand.level * _SHORT:
             return nothing(), nothing()
-        return cut.cells[free], np.minimum(room[free] / left, 1.0)
+        return cut.cells[free].astype(np.int32), np.minimum(room[free] / left, 1.0)
 
 
 def _every(protection: Protection) -> list[Demand]:

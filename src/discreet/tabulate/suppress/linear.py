@@ -22,18 +22,24 @@ class Linear:
     that figures are real numbers within their bounds."""
 
     def __init__(self, relations: Any) -> None:
-        self.relations = sparse().csr_array(relations)
-        self.down = sparse().csr_array(self.relations.T.astype(np.float64))
+        self.relations = sparse().csc_array(relations, dtype=np.float64)
+        self.down = sparse().csr_array(self.relations.T)
+        self.changes: Any = None
+        self.column = np.full(self.relations.shape[1], -1, np.int32)
 
-    @cached_property
-    def changes(self) -> Any:
-        """A solver in which a column is the change of a cell; all are 0 between two questions."""
-        return _solver(self.relations, [1])
+    def hold(self, cells: _Numbers) -> Any:
+        """A solver in which a column is the change of a cell, for these cells and few others; all are 0 between two
+        questions."""
+        if (self.column[cells] < 0).any() or self.column.max() > 2 * len(cells):
+            self.changes = _solver(self.relations[:, cells])
+            self.column[:] = -1
+            self.column[cells] = np.arange(len(cells))
+        return self.changes
 
     @cached_property
     def priced(self) -> Any:
         """A solver in which a column is the rise of a cell, and as many more are the falls."""
-        return _solver(self.relations, [1, -1])
+        return _solver(sparse().hstack([self.relations, -self.relations]))
 
     def opened(self, rise: _Numbers, fall: _Numbers, share: _Numbers | None = None) -> Opened:
         """The program in which each cell may rise and fall by so much, times its share; see ``Network.opened``."""
@@ -85,27 +91,29 @@ class Opened:
         The program is in units of ``enough``. The cut comes from the values of the relations (the dual): whatever
         they are, they prove it, since they only add relations up.
         """
-        solver = self.program.changes
+        solver = self.program.hold(np.union1d(self.arcs, cell))
         which = self.arcs if shut is None else np.setdiff1d(self.arcs, shut)
         which = which[which != cell].astype(np.int32)
         most = 1.0 if (self.share[which] < 1).any() else _FAR
         forth, back = (np.minimum(room[which] / enough, most) * self.share[which] for room in (self.rise, self.fall))
-        solver.changeColsBounds(len(which), which, -back, forth)
-        solver.changeColBounds(cell, min(side, 0), max(side, 0))
-        solver.changeColCost(cell, -side)
+        columns, own = self.program.column[which], int(self.program.column[cell])
+        solver.changeColsBounds(len(which), columns, -back, forth)
+        solver.changeColBounds(own, min(side, 0), max(side, 0))
+        solver.changeColCost(own, -side)
         solver.run()
         if solver.getModelStatus() != highspy().HighsModelStatus.kOptimal:
             raise DiscreetError("HiGHS could not compute how far a cell may change.")
         solution = solver.getSolution()
         change, values = np.array(solution.col_value), np.array(solution.row_dual)
-        solver.changeColsBounds(len(which), which, np.zeros(len(which)), np.zeros(len(which)))
-        solver.changeColBounds(cell, 0.0, 0.0)
-        solver.changeColCost(cell, 0.0)
-        amount = change[cell] * side
-        moved = which[np.abs(change[which]) > _NEAR]
+        solver.changeColsBounds(len(which), columns, np.zeros(len(which)), np.zeros(len(which)))
+        solver.changeColBounds(own, 0.0, 0.0)
+        solver.changeColCost(own, 0.0)
+        amount = change[own] * side
+        by = change[columns]
+        moved, by = which[np.abs(by) > _NEAR], by[np.abs(by) > _NEAR] * enough
         if amount >= 1 - 1e-7:
-            return Reach(enough, moved, change[moved] * enough)
-        return self._short(cell, side, amount * enough, moved, change[moved] * enough, values, shut)
+            return Reach(enough, moved, by)
+        return self._short(cell, side, amount * enough, moved, by, values, shut)
 
     def _short(  # noqa: PLR0917
         self,
@@ -128,7 +136,7 @@ class Opened:
         return Reach(amount, moved, by, (Cut(cut, np.maximum(times[cut], 0.0), np.maximum(-times[cut], 0.0)),))
 
 
-def _solver(relations: Any, signs: list[int]) -> Any:
+def _solver(relations: Any) -> Any:
     lib = highspy()
     solver = lib.Highs()
     for option, value in (
@@ -140,7 +148,7 @@ def _solver(relations: Any, signs: list[int]) -> Any:
         ("dual_feasibility_tolerance", _NEAR),
     ):
         solver.setOptionValue(option, value)
-    matrix = sparse().csc_array(sparse().hstack([sign * relations.astype(np.float64) for sign in signs]))
+    matrix = sparse().csc_array(relations)
     rows, columns = matrix.shape
     empty, none = np.empty(0, np.int32), np.empty(0)
     solver.addRows(rows, np.zeros(rows), np.zeros(rows), 0, empty, empty, none)

@@ -125,7 +125,7 @@ class _Search:
             hidden = self.demands.always | (share > 0.5)
             if last:
                 self.learn(hidden)
-            if last or len(bounds) % 5 == 0:
+            if last or len(bounds) % self.demands.pause == 0:
                 self.master.require(self.offer(hidden, self.weights * (1 - share)), lasting=True)
             if last:
                 self.master.exclude(np.flatnonzero(self.master.may & (bound + costs > self.weight * (1 + 1e-9))))

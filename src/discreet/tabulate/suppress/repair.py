@@ -24,6 +24,8 @@ def completed(demands: Demands, hidden: _Numbers, prices: _Numbers, witnesses: d
     lacking = sorted((demand for demand, _ in demands.unmet(hidden.astype(float), demands.open, witnesses)), key=_order)
     while lacking:
         for demand in lacking:
+            if demands.met(demand, hidden):
+                continue
             shut = np.array(demand.shut, np.int64)
             price = np.where(hidden, 0.0, prices)
             hidden[demands.attacker.cheapest(demand.cell, demand.side, demand.level, rise, fall, price, shut)] = True
