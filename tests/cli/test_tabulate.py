@@ -94,8 +94,10 @@ def test_what_is_missing_or_wrong_is_said(folder, words, said):
 def test_noise_goes_through_the_one_door(folder):
     dc.samples.hospital(rows=200, seed=1).write(folder / "data")
     made = called(
-        ["workspace", "init", "clinic", "--table", "patients=data/patients.parquet", "--card", "data/hospital.toml"]
-        + ["--budget", "epsilon=3"],
+        [
+            *("workspace", "init", "clinic", "--table", "patients=data/patients.parquet"),
+            *("--card", "data/hospital.toml", "--budget", "epsilon=3"),
+        ],
         folder,
     )
     assert made.code == 0, made.stderr

@@ -146,7 +146,7 @@ def _recipe(release: Release[object]) -> str:
     recipe = release.recipe
     steps = "".join(f"<li>{escape(step)}</li>" for step in recipe.steps)
     facts = [("method", recipe.method)]
-    said = {name: value for name, value in recipe.parameters.items() if value not in (None, "", (), [], {})}
+    said = {name: value for name, value in recipe.parameters.items() if not _for_machines(value)}
     facts += [
         (_WORDS.get(name) or name.replace("_", " "), shortened(plain(value), 400)) for name, value in said.items()
     ]
@@ -154,6 +154,11 @@ def _recipe(release: Release[object]) -> str:
         facts.append(("seed", f"{recipe.seed} (every random choice can be repeated)"))
     facts.append(("made with", ", ".join(f"{name} {version}" for name, version in recipe.versions.items())))
     return pairs(facts) + (f"<ol>{steps}</ol>" if steps else "")
+
+
+def _for_machines(value: object) -> bool:
+    """Whether there is nothing to read in a parameter: it is empty, or a list of structures."""
+    return value in (None, "", (), [], {}) or (isinstance(value, list) and any(isinstance(one, dict) for one in value))
 
 
 def _payload(payload: object) -> str:

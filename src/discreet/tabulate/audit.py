@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import partial
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -38,19 +40,18 @@ def intervals(
     low, high = values.copy(), values.copy()
     wanted = np.zeros(len(cells), bool)
     wanted[np.flatnonzero(hidden) if only is None else only] = True
-    jobs = []
+    parts = []
     for part in unknowns(cells, hidden, known):
         low[part.cells], high[part.cells] = cells.lower[part.cells], cells.upper[part.cells]
         columns = np.flatnonzero(wanted[part.cells])
         if len(columns):
-            jobs.append((part, columns))
-    total = sum(len(columns) for _, columns in jobs)
-    done = 0
-    for part, columns, (fall, rise) in in_turn(extent, jobs):
+            parts.append((part, columns))
+    tally = _Tally([len(columns) for _, columns in parts], progress)
+    jobs = [(part, columns, partial(tally.tell, job)) for job, (part, columns) in enumerate(parts)]
+    for part, columns, tick, (fall, rise) in in_turn(extent, jobs):
         which = part.cells[columns]
         low[which], high[which] = _tidy(values[which] - fall), _tidy(values[which] + rise)
-        done += len(columns)
-        progress(done / total, "computing what an intruder can compute")
+        tick(1.0)
     return Intervals(low, high)
 
 
@@ -106,6 +107,18 @@ def certify(
             f"From what would be printed, somebody computes cells too closely: {'; '.join(names[:_NAMED])}{more}.",
             hint="Let more cells be hidden, combine codes, or ask for less with the rule.",
         )
+
+
+class _Tally:
+    """The progress of several jobs that run at a time as that of the whole; it never goes back."""
+
+    def __init__(self, sizes: list[int], progress: Progress) -> None:
+        self._sizes, self._done, self._progress, self._lock = sizes, [0.0] * len(sizes), progress, Lock()
+
+    def tell(self, job: int, share: float) -> None:
+        with self._lock:
+            self._done[job] = max(share * self._sizes[job], self._done[job])
+            self._progress(min(sum(self._done) / sum(self._sizes), 1.0), "computing what an intruder can compute")
 
 
 def _tidy(figures: _Numbers) -> _Numbers:

@@ -14,12 +14,14 @@ from discreet.tabulate.intruder import Simplex, Unknowns, outer_bounds
 from discreet.tabulate.merged import Merged
 
 _Numbers = np.ndarray[Any, Any]
+Tick = Callable[[float], None]
+"""Told the share of the work that is done, now and then, by whichever thread does it; an error it raises ends it."""
 _MOVES = 1e-6  # of cells that may move by 1: less is no movement
 _NEARLY = 1 - 1e-9
 _WORTH_SHARING = 200  # programs: with fewer, another solver takes longer to start than it saves
 
 
-def extent(part: Unknowns, columns: _Numbers) -> tuple[_Numbers, _Numbers]:
+def extent(part: Unknowns, columns: _Numbers, tick: Tick) -> tuple[_Numbers, _Numbers]:
     """How far each of these columns can fall and rise: by maximum flows if the part is a network, else by programs."""
     from discreet.tabulate.suppress.network import Network
 
@@ -27,12 +29,15 @@ def extent(part: Unknowns, columns: _Numbers) -> tuple[_Numbers, _Numbers]:
     if network is not None:
         least, most = outer_bounds(part)
         opened = network.opened(part.rise, part.fall)
-        falls = [opened.reach(int(c), -1, float(least[c])).amount for c in columns]
-        rises = [opened.reach(int(c), 1, float(most[c])).amount for c in columns]
-        return np.minimum(falls, least[columns]), np.minimum(rises, most[columns])
+        fall, rise = np.zeros(len(columns)), np.zeros(len(columns))
+        for place, column in enumerate(columns.tolist()):
+            tick(place / len(columns))
+            fall[place] = opened.reach(column, -1, float(least[column])).amount
+            rise[place] = opened.reach(column, 1, float(most[column])).amount
+        return np.minimum(fall, least[columns]), np.minimum(rise, most[columns])
     merged = Merged.of(part)
     asked = np.unique(merged.column[columns])
-    fall, rise = merged.back(*_by_programs(merged.part, asked[asked >= 0]))
+    fall, rise = merged.back(*_by_programs(merged.part, asked[asked >= 0], tick))
     return fall[columns], rise[columns]
 
 
@@ -43,7 +48,7 @@ def movable(part: Unknowns) -> _Numbers:
     return np.asarray(moves[merged.column])
 
 
-def reaching(part: Unknowns, below: _Numbers, above: _Numbers) -> tuple[_Numbers, _Numbers]:
+def reaching(part: Unknowns, below: _Numbers, above: _Numbers, tick: Tick) -> tuple[_Numbers, _Numbers]:
     """How far each column can fall and rise; no further than is needed where something is."""
     merged = Merged.of(part)
     here = merged.column >= 0
@@ -54,7 +59,7 @@ def reaching(part: Unknowns, below: _Numbers, above: _Numbers) -> tuple[_Numbers
     falling, rising = _endless(merged.part, columns, *outer_bounds(merged.part))
     need_fall[columns[falling]] = need_rise[columns[rising]] = 0.0
     search = Search(merged.part, need_fall, need_rise)
-    search.run(np.flatnonzero(need_fall), np.flatnonzero(need_rise))
+    search.run(np.flatnonzero(need_fall), np.flatnonzero(need_rise), tick)
     search.fall[columns[falling]], search.rise[columns[rising]] = np.inf, np.inf
     return merged.back(search.fall, search.rise)
 
@@ -87,7 +92,7 @@ class Search:
         self._part, self._least, self._most, self._either = part, least, most, either
         self._lock = Lock()
 
-    def run(self, falling: _Numbers, rising: _Numbers) -> None:
+    def run(self, falling: _Numbers, rising: _Numbers, tick: Tick = lambda share: None) -> None:
         """See how far the falling columns fall and the rising ones rise."""
         program = Simplex(self._part)
         asked = np.concatenate([falling, rising])
@@ -103,15 +108,21 @@ class Search:
                 if len(some):
                     self._see(program.furthest(asked[some], sides[some]))
         if len(still) < _WORTH_SHARING:
-            self._one_by_one(program, asked[still], sides[still])
+            self._one_by_one(program, asked[still], sides[still], tick)
             return
         programs = [program, *(Simplex(self._part) for _ in range(processors() - 1))]
         with ThreadPoolExecutor(len(programs)) as pool:  # the solver runs outside Python's lock
             shares = [still[one :: len(programs)] for one in range(len(programs))]
-            list(pool.map(self._one_by_one, programs, [asked[s] for s in shares], [sides[s] for s in shares]))
+            work = [
+                pool.submit(self._one_by_one, p, asked[s], sides[s], tick)
+                for p, s in zip(programs, shares, strict=True)
+            ]
+            for one in work:
+                one.result()
 
-    def _one_by_one(self, program: Simplex, asked: _Numbers, sides: _Numbers) -> None:
+    def _one_by_one(self, program: Simplex, asked: _Numbers, sides: _Numbers, tick: Tick) -> None:
         for place in range(len(asked)):
+            tick(place / len(asked))
             one = slice(place, place + 1)
             if len(self._open(asked[one], sides[one])):
                 self._see(program.furthest(asked[one], sides[one]))
@@ -128,12 +139,12 @@ class Search:
         return np.flatnonzero(~(fallen | risen if self._either else np.where(sides < 0, fallen, risen)))
 
 
-def _by_programs(part: Unknowns, columns: _Numbers) -> tuple[_Numbers, _Numbers]:
+def _by_programs(part: Unknowns, columns: _Numbers, tick: Tick) -> tuple[_Numbers, _Numbers]:
     """How far these columns fall and rise; of the others, nothing that counts."""
     least, most = outer_bounds(part)
     falling, rising = _endless(part, columns, least, most)
     search = Search(part, least, most)
-    search.run(columns[~falling], columns[~rising])
+    search.run(columns[~falling], columns[~rising], tick)
     fall, rise = np.minimum(search.fall, least), np.minimum(search.rise, most)
     fall[columns[falling]], rise[columns[rising]] = np.inf, np.inf
     doubtful = columns[(fall + rise)[columns] <= 1e-6 * max(1.0, search.size)]

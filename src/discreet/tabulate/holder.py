@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from discreet.core.report import page, pairs, section, styled
+from discreet.core.report import listing, page, pairs, section, styled
 from discreet.core.words import number
 from discreet.tabulate.cells import Cells
 from discreet.tabulate.crosstable import CrossTable, written
-from discreet.tabulate.laid_out import laid_out
+from discreet.tabulate.laid_out import headed, laid_out
 from discreet.tabulate.protection import Intervals, Protection
 
 _Numbers = np.ndarray[Any, Any]
@@ -70,28 +70,39 @@ class Holder:
 
     def fragment(self, title: str) -> str:
         """The same for a notebook."""
-        tables = "".join(
-            f"<h3>{escape(' × '.join(side.name for side in table.dimensions))}</h3>{self._laid_out(number)}"
-            if len(self.cells.tables) > 1
-            else self._laid_out(number)
-            for number, table in enumerate(self.cells.tables)
-        )
+        count = len(self.cells.tables)
+        tables = "".join(headed(self.cells.tables[one], self._laid_out(one), count) for one in range(count))
         legend = (
-            '<p><span class="badge bad">sensitive</span> by a rule; <span style="background:#f2c27b;color:#241a05;'
-            'padding:2px 8px">added</span> to protect them. Point at a cell to see why, and what an intruder can tell.'
-            "</p>"
+            '<p><span style="background:#b3261e;color:#fff;padding:2px 8px">sensitive</span> by a rule, '
+            '<span style="background:#f2c27b;color:#241a05;padding:2px 8px">added</span> to protect them. '
+            "Point at a cell to see why, and what an intruder can tell.</p>"
         )
         sections = [
             f'<header><h1>{escape(title)}</h1><span class="badge bad">For its holder alone</span></header>',
             section("The table", legend + tables),
             section("In figures", pairs(self._facts())),
         ]
+        if self.hidden.any():
+            sections.append(section("What an intruder can tell of the hidden cells", self._told_of_hidden()))
         if self.exposures:
             more = len(self.exposures) - _LISTED
             shown = "".join(f"<li>{escape(one)}</li>" for one in self.exposures[:_LISTED])
             rest = f"<p>and {more:,} more.</p>" if more > 0 else ""
             sections.append(section("What would have been learned from it as it was", f"<ul>{shown}</ul>{rest}"))
         return styled(sections)
+
+    def _told_of_hidden(self) -> str:
+        which = np.flatnonzero(self.hidden)
+        rows = []
+        for cell in which[:_LISTED].tolist():
+            ends = (self.cells.values, *((self.intervals.low, self.intervals.high) if self.intervals else ()))
+            figures = [written(float(end[cell]), self.cells.decimals) for end in ends]
+            why = self._reason(cell) or "to protect others"
+            rows.append([self.cells.name(cell), *figures, why])
+        more = f"<p>and {len(which) - _LISTED:,} more.</p>" if len(which) > _LISTED else ""
+        told = ["at least", "at most"] if self.intervals else []
+        heads = ["cell", "figure", *told, "why it is hidden"]
+        return listing(heads, ["text", "number", *("number" for _ in told), "prose"], rows) + more
 
     def _laid_out(self, place: int) -> str:
         table, where = self.cells.tables[place], self.cells.places[place]

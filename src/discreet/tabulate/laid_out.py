@@ -47,6 +47,11 @@ def laid_out(table: CrossTable, hidden: _Numbers, about: Callable[[int], tuple[s
     )
 
 
+def headed(table: CrossTable, html: str, of: int) -> str:
+    """A table laid out, with a heading if it is one of several."""
+    return html if of == 1 else f"<h3>{escape(' × '.join(side.name for side in table.dimensions))}</h3>{html}"
+
+
 def shown(table: CrossTable, hidden: _Numbers, cell: int) -> str:
     """What is printed in a cell: its figure, or a cross."""
     return CROSS if hidden.flat[cell] else table.written(int(table.values.flat[cell]))

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from html import escape
 from pathlib import Path
 
 import pyarrow as pa
 
 from discreet.core.release import Release
 from discreet.tabulate.holder import Holder
-from discreet.tabulate.laid_out import laid_out
+from discreet.tabulate.laid_out import headed, laid_out
 from discreet.tabulate.printed import Printed
 from discreet.tabulate.xlsx import save_xlsx
 
@@ -26,11 +25,8 @@ class Tabulated(Release[pa.Table]):
         """The tables as people read them."""
         if self.printed is None:
             return ""
-        shown = zip(self.printed.tables, self.printed.hidden, strict=True)
-        return "".join(
-            f"<h3>{escape(' × '.join(side.name for side in table.dimensions))}</h3>{laid_out(table, hidden)}"
-            for table, hidden in shown
-        )
+        tables = zip(self.printed.tables, self.printed.hidden, strict=True)
+        return "".join(headed(table, laid_out(table, hidden), len(self.printed.tables)) for table, hidden in tables)
 
     def page(self) -> str:
         """What is sensitive and why, what was added, what an intruder can tell, as HTML. It must never leave."""

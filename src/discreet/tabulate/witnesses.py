@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -11,7 +11,7 @@ import numpy as np
 
 from discreet.tabulate.boxes import Boxes
 from discreet.tabulate.cells import Cells
-from discreet.tabulate.extents import in_turn, reaching
+from discreet.tabulate.extents import Tick, in_turn, reaching
 from discreet.tabulate.intruder import Simplex, Unknowns, unknowns
 from discreet.tabulate.merged import Merged
 
@@ -48,9 +48,7 @@ class Witnesses:
             self._part[part.cells] = number
         self._movers: dict[int, _Mover] = {}
 
-    def lacking(
-        self, asked: _Numbers, below: _Numbers, above: _Numbers, progress: Callable[[float], None]
-    ) -> list[Shortfall]:
+    def lacking(self, asked: _Numbers, below: _Numbers, above: _Numbers, progress: Tick) -> list[Shortfall]:
         """The shortfalls of these cells, if they must be able to move by so much."""
         found, left = [], []
         for place, cell in enumerate(asked.tolist()):
@@ -61,7 +59,7 @@ class Witnesses:
         left = [one for one in left if one[2] > 0]
         crowded = {int(self._part[cell]) for cell in self._owners}
         alone = [one for one in left if self._part[one[0]] not in crowded]
-        found += self._from_nobody_inside([one for one in alone if self._part[one[0]] >= 0])
+        found += self._from_nobody_inside([one for one in alone if self._part[one[0]] >= 0], lambda _: progress(0.5))
         found += [Shortfall(cell, side, None) for cell, side, _ in alone if self._part[cell] < 0]
         rest = [one for one in left if self._part[one[0]] in crowded]
         for place, (cell, side, level) in enumerate(rest):
@@ -109,7 +107,7 @@ class Witnesses:
             self._movers[number] = _Mover(self._parts[number])
         return self._movers[number].support(cell, side, level, shut)
 
-    def _from_nobody_inside(self, asked: list[tuple[int, int, float]]) -> list[Shortfall]:
+    def _from_nobody_inside(self, asked: list[tuple[int, int, float]], tick: Tick) -> list[Shortfall]:
         """The shortfalls where no insider is: every possible table found counts for all cells of a part."""
         needs: dict[int, tuple[Unknowns, _Numbers, _Numbers]] = {}
         for cell, side, level in asked:
@@ -118,7 +116,7 @@ class Witnesses:
             (below if side < 0 else above)[part.column(np.array([cell]))] = level
         return [
             Shortfall(int(part.cells[column]), side, None)
-            for part, below, above, (fall, rise) in in_turn(reaching, list(needs.values()))
+            for part, below, above, _, (fall, rise) in in_turn(reaching, [(*need, tick) for need in needs.values()])
             for side, moved, need in ((-1, fall, below), (1, rise, above))
             for column in np.flatnonzero(moved < need * _NEARLY)
         ]

@@ -100,7 +100,8 @@ class Adjust:
         if near.any() or (cells.relations.astype(np.int64) @ made.values).any():
             raise NoPromise("What was made of the table is not far enough off. Nothing was released.")
         claim = Claim(
-            "far-enough-off", "every sensitive figure is printed at least as far off as its rule asks, and all add up"
+            "far-enough-off",
+            "adjusted: every sensitive figure is printed at least as far off as its rule asks, and all add up",
         )
         return Outcome(
             made.values,

@@ -56,7 +56,7 @@ class Suppress:
         )
         claim = Claim(
             "protection-intervals",
-            "no sensitive figure can be told from what is printed more closely than its rule allows",
+            "printed so that no sensitive figure can be told from it more closely than its rule allows",
         )
         return Outcome(
             cells.values,

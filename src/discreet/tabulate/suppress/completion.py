@@ -36,19 +36,26 @@ def completed(
     over what it can take: Kelly, Golden & Assad 1992). Hiding more never shows more, so what is safe stays safe, and
     the audit has the last word. Refuses if a cell cannot be protected, or not by ``until`` (monotonic time).
     """
+
+    def timed(share: float, what: str) -> None:
+        if time.monotonic() > until:
+            raise _out_of_time()
+        progress(share, what)
+
     hidden = hidden.copy()
     asked = np.flatnonzero(protection.sensitive) if only is None else only
-    first = max(len(asked), 1)
+    around = _Around(cells, protection, cost, until)
     while True:
-        lacking = short(cells, protection, hidden, only=asked, progress=progress)
+        lacking = short(cells, protection, hidden, only=asked, progress=timed)
         if not lacking:
             return hidden
-        for one in sorted(lacking, key=lambda one: -_level(protection, one)):
-            if time.monotonic() > until:
-                raise _out_of_time()
-            hidden[_cheapest(cells, protection, hidden, cost, one, until)] = True
+        before = int(hidden.sum())
+        for place, one in enumerate(sorted(lacking, key=lambda one: -_level(protection, one))):
+            timed(place / len(lacking), "protecting what is left")
+            hidden[around.cheapest(hidden, one)] = True
+        if int(hidden.sum()) == before:
+            raise unprotectable(cells, lacking[0].cell)
         asked = np.unique([one.cell for one in lacking])
-        progress(1 - len(asked) / first, "protecting what is left")
 
 
 def unprotectable(cells: Cells, cell: int) -> NoPromise:
@@ -60,30 +67,42 @@ def unprotectable(cells: Cells, cell: int) -> NoPromise:
     )
 
 
-def _cheapest(  # noqa: PLR0917
-    cells: Cells, protection: Protection, hidden: _Numbers, cost: _Numbers, one: Shortfall, until: float
-) -> _Numbers:
-    """Cells to hide for one shortfall: among those nearby first, then further away, then among all."""
-    level = _level(protection, one)
-    may = np.isfinite(cost) | hidden
-    if one.insider is not None:
-        may[list(protection.insiders[one.insider])] = False
-    price = np.where(hidden, 0.0, cost)
-    sides = max(len(table.shape) for table in cells.tables)
-    near = np.zeros(len(cells), bool)
-    near[one.cell] = True
-    links = abs(cells.relations).astype(np.float32)
-    for steps in (sides + 1, sides + 1, None):
-        before = int(near.sum())
-        for _ in range(steps or len(cells)):
-            count = int(near.sum())
-            near = (links.T @ ((links @ near.astype(np.float32)) > 0).astype(np.float32) > 0) & may | near
-            if int(near.sum()) == count:
+class _Around:
+    """Looks for cells to hide around one that is short."""
+
+    def __init__(self, cells: Cells, protection: Protection, cost: _Numbers, until: float) -> None:
+        self._cells, self._protection, self._cost, self._until = cells, protection, cost, until
+        self._links = abs(cells.relations).astype(np.float32)
+        self._sides = max(len(table.shape) for table in cells.tables)
+
+    def cheapest(self, hidden: _Numbers, one: Shortfall) -> _Numbers:
+        """Cells to hide for one shortfall: among those nearby first, then further away, then among all."""
+        may = np.isfinite(self._cost) | hidden
+        if one.insider is not None:
+            may[list(self._protection.insiders[one.insider])] = False
+        price = np.where(hidden, 0.0, self._cost)
+        near = np.zeros(len(hidden), bool)
+        near[one.cell] = True
+        level = _level(self._protection, one)
+        for steps in (self._sides + 1, self._sides + 1, len(hidden)):
+            wider = self._wider(near, may, steps)
+            if wider.sum() == near.sum():
                 break
-        found = None if before == int(near.sum()) else _program(cells, one, level, price, np.flatnonzero(near), until)
-        if found is not None:
-            return found
-    raise unprotectable(cells, one.cell)
+            near = wider
+            found = _program(self._cells, one, level, price, np.flatnonzero(near), self._until)
+            if found is not None:
+                return found
+        raise unprotectable(self._cells, one.cell)
+
+    def _wider(self, near: _Numbers, may: _Numbers, steps: int) -> _Numbers:
+        """These cells and those that may be hidden within so many relations of them."""
+        for _ in range(steps):
+            touched = (self._links @ near.astype(np.float32)) > 0
+            wider = near | (may & (self._links.T @ touched.astype(np.float32) > 0))
+            if wider.sum() == near.sum():
+                break
+            near = wider
+        return near
 
 
 def _program(  # noqa: PLR0917
@@ -98,9 +117,10 @@ def _program(  # noqa: PLR0917
     room = np.concatenate([rise, fall]) / level
     least = np.zeros(2 * count)
     own, other = (place, place + count) if one.side > 0 else (place + count, place)
-    if room[own] < 1:
+    if room[own] < 1 - 1e-7:  # rounding
         return None
-    least[own], room[own], room[other] = 1.0, 1.0, 0.0
+    least[own] = room[own] = min(room[own], 1.0)
+    room[other] = 0.0
     spread = np.tile(price[which], 2) / np.clip(room, 1e-6, 1.0)
     program = lib.HighsLp()
     program.num_row_, program.num_col_ = relations.shape[0], 2 * count

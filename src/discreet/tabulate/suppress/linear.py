@@ -15,6 +15,7 @@ from discreet.tabulate.suppress.reach import Cut, Reach
 _Numbers = np.ndarray[Any, Any]
 _NEAR = 1e-9
 _FAR = 1e3  # a change of one cell by more than this many times what another one needs is not looked for
+_TOLL = 1e-5  # on every change, so that a solution leaves at 0 what need not change
 
 
 class Linear:
@@ -28,8 +29,10 @@ class Linear:
         self.column = np.full(self.relations.shape[1], -1, np.int32)
 
     def hold(self, cells: _Numbers) -> Any:
-        """A solver in which a column is the change of a cell, for these cells and few others; all are 0 between two
-        questions."""
+        """A solver with a column for the rise of each of these cells (and of few others), then one for each fall.
+
+        All are 0 between two questions.
+        """
         if (self.column[cells] < 0).any() or self.column.max() > 2 * len(cells):
             self.changes = _solver(self.relations[:, cells])
             self.column[:] = -1
@@ -39,7 +42,7 @@ class Linear:
     @cached_property
     def priced(self) -> Any:
         """A solver in which a column is the rise of a cell, and as many more are the falls."""
-        return _solver(sparse().hstack([self.relations, -self.relations]))
+        return _solver(self.relations)
 
     def opened(self, rise: _Numbers, fall: _Numbers, share: _Numbers | None = None) -> Opened:
         """The program in which each cell may rise and fall by so much, times its share; see ``Network.opened``."""
@@ -67,10 +70,7 @@ class Linear:
         solver, every = self.priced, np.arange(2 * count, dtype=np.int32)
         solver.changeColsBounds(2 * count, every, least, room)
         solver.changeColsCost(2 * count, every, cost / most if most > 0 else cost)
-        solver.run()
-        if solver.getModelStatus() != highspy().HighsModelStatus.kOptimal:
-            raise DiscreetError("HiGHS found no way to protect a cell that can be protected.")
-        moved = np.flatnonzero(np.array(solver.getSolution().col_value) > _NEAR) % count
+        moved = np.flatnonzero(_solved(solver)[0] > _NEAR) % count
         return np.setdiff1d(moved, [cell])
 
 
@@ -96,20 +96,24 @@ class Opened:
         which = which[which != cell].astype(np.int32)
         most = 1.0 if (self.share[which] < 1).any() else _FAR
         forth, back = (np.minimum(room[which] / enough, most) * self.share[which] for room in (self.rise, self.fall))
-        columns, own = self.program.column[which], int(self.program.column[cell])
-        solver.changeColsBounds(len(which), columns, -back, forth)
-        solver.changeColBounds(own, min(side, 0), max(side, 0))
-        solver.changeColCost(own, -side)
-        solver.run()
-        if solver.getModelStatus() != highspy().HighsModelStatus.kOptimal:
-            raise DiscreetError("HiGHS could not compute how far a cell may change.")
-        solution = solver.getSolution()
-        change, values = np.array(solution.col_value), np.array(solution.row_dual)
-        solver.changeColsBounds(len(which), columns, np.zeros(len(which)), np.zeros(len(which)))
+        falls = solver.getNumCol() // 2
+        columns = self.program.column[which]
+        both = np.concatenate([columns, columns + falls])
+        own = int(self.program.column[cell]) + (falls if side < 0 else 0)
+        nothing = np.zeros(len(both))
+        solver.changeColsBounds(len(both), both, nothing, np.concatenate([forth, back]))
+        solver.changeColBounds(own, 0.0, 1.0)
+        solver.changeColCost(own, -1.0)
+        change, values = _solved(solver)
+        if change[own] < 1 - 1e-7:  # perhaps for the toll, which blurs the values of the relations too
+            solver.changeColsCost(len(both), both, nothing)
+            change, values = _solved(solver)
+            solver.changeColsCost(len(both), both, nothing + _TOLL)
+        solver.changeColsBounds(len(both), both, nothing, nothing)
         solver.changeColBounds(own, 0.0, 0.0)
-        solver.changeColCost(own, 0.0)
-        amount = change[own] * side
-        by = change[columns]
+        solver.changeColCost(own, _TOLL)
+        amount = change[own]
+        by = change[columns] - change[columns + falls]
         moved, by = which[np.abs(by) > _NEAR], by[np.abs(by) > _NEAR] * enough
         if amount >= 1 - 1e-7:
             return Reach(enough, moved, by)
@@ -136,7 +140,17 @@ class Opened:
         return Reach(amount, moved, by, (Cut(cut, np.maximum(times[cut], 0.0), np.maximum(-times[cut], 0.0)),))
 
 
+def _solved(solver: Any) -> tuple[_Numbers, _Numbers]:
+    """The changes, and the values of the relations."""
+    solver.run()
+    if solver.getModelStatus() != highspy().HighsModelStatus.kOptimal:
+        raise DiscreetError("HiGHS could not compute how far a cell may change.")
+    solution = solver.getSolution()
+    return np.array(solution.col_value), np.array(solution.row_dual)
+
+
 def _solver(relations: Any) -> Any:
+    """A program of rises and falls, all 0, that keep the relations."""
     lib = highspy()
     solver = lib.Highs()
     for option, value in (
@@ -148,13 +162,13 @@ def _solver(relations: Any) -> Any:
         ("dual_feasibility_tolerance", _NEAR),
     ):
         solver.setOptionValue(option, value)
-    matrix = sparse().csc_array(relations)
+    matrix = sparse().csc_array(sparse().hstack([relations, -relations]))
     rows, columns = matrix.shape
     empty, none = np.empty(0, np.int32), np.empty(0)
     solver.addRows(rows, np.zeros(rows), np.zeros(rows), 0, empty, empty, none)
     solver.addCols(
         columns,
-        np.zeros(columns),
+        np.full(columns, _TOLL),
         np.zeros(columns),
         np.zeros(columns),
         matrix.nnz,
