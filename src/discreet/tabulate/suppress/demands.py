@@ -49,6 +49,7 @@ class Demands:
     """
 
     def __init__(self, cells: Cells, protection: Protection, candidates: _Numbers, free: _Numbers) -> None:
+        self.cells = cells
         values = cells.values.astype(np.float64)
         self.rise, self.fall = cells.upper - values, values - cells.lower
         may = candidates & ~protection.sensitive & ((self.rise > 0) | (self.fall > 0))
@@ -64,10 +65,8 @@ class Demands:
         self.every = _every(protection)
         for demand in self.every:
             if (self.rise if demand.side > 0 else self.fall)[demand.cell] < demand.level * (1 - _SHORT):
-                raise _unprotectable(cells, demand)
+                raise self.refusal(demand)
         self.open = list(dict.fromkeys(demand for demand, _ in self.unmet(self.always.astype(float), self.every, {})))
-        for demand, _ in self.unmet((self.always | self.may).astype(float), self.open, {}):
-            raise _unprotectable(cells, demand)
 
     def unmet(
         self, share: _Numbers, demands: Sequence[Demand], witnesses: MutableMapping[Demand, Witness]
@@ -107,6 +106,15 @@ class Demands:
         room = np.where(found.by > 0, self.rise[found.moved], self.fall[found.moved])
         shares = np.abs(found.by) / np.minimum(room, demand.level)
         return Witness(found.moved, np.clip(shares - 1e-9, 1e-12, 1 - 1e-9))
+
+    def refusal(self, demand: Demand) -> NoPromise:
+        """What is said if nothing that may be hidden meets a demand."""
+        whom = "somebody alone in another cell" if demand.shut else "an intruder"
+        return NoPromise(
+            f"The cell {self.cells.name(demand.cell)} cannot be protected: with all that may be hidden, {whom} still "
+            "computes it too closely.",
+            hint="Combine codes, let cells of 0 or totals be hidden too, or ask for less with the rule.",
+        )
 
     def met(self, demand: Demand, hidden: _Numbers) -> bool:
         """Whether a pattern meets a demand, insiders apart."""
@@ -172,12 +180,3 @@ def _every(protection: Protection) -> list[Demand]:
 
 def _finite(room: _Numbers, times: _Numbers) -> _Numbers:
     return np.where(times > 0, np.minimum(room, 1e300), 0.0)
-
-
-def _unprotectable(cells: Cells, demand: Demand) -> NoPromise:
-    whom = "somebody alone in another cell" if demand.shut else "an intruder"
-    return NoPromise(
-        f"The cell {cells.name(demand.cell)} cannot be protected: with all that may be hidden, {whom} still computes "
-        "it too closely.",
-        hint="Combine codes, let cells of 0 or totals be hidden too, or ask for less with the rule.",
-    )

@@ -51,11 +51,11 @@ class Linear:
 
     def cheapest(  # noqa: PLR0917
         self, cell: int, side: int, enough: float, rise: _Numbers, fall: _Numbers, price: _Numbers, shut: _Numbers
-    ) -> _Numbers:
+    ) -> _Numbers | None:
         """Cells that let one change by ``enough``, of small price together; what cannot be hidden has no rise or fall.
 
         The price of a cell is spread over what it can take, which makes a linear program of it (Kelly, Golden &
-        Assad 1992).
+        Assad 1992). None if there are no such cells.
         """
         count = len(rise)
         room = np.concatenate([rise, fall]) / enough
@@ -70,6 +70,9 @@ class Linear:
         solver, every = self.priced, np.arange(2 * count, dtype=np.int32)
         solver.changeColsBounds(2 * count, every, least, room)
         solver.changeColsCost(2 * count, every, cost / most if most > 0 else cost)
+        solver.run()
+        if solver.getModelStatus() == highspy().HighsModelStatus.kInfeasible:
+            return None
         moved = np.flatnonzero(_solved(solver)[0] > _NEAR) % count
         return np.setdiff1d(moved, [cell])
 

@@ -77,16 +77,21 @@ class Network:
 
     def cheapest(  # noqa: PLR0917
         self, cell: int, side: int, enough: float, rise: _Numbers, fall: _Numbers, price: _Numbers, shut: _Numbers
-    ) -> _Numbers:
-        """Cells that let one change by ``enough``, of small price together; what must be printed has no room."""
+    ) -> _Numbers | None:
+        """Cells that let one change by ``enough``, of small price together; none if there are none.
+
+        What must be printed has no room to rise or fall.
+        """
         from discreet.tabulate.suppress.flow import cheap_flow
 
         first, last = self.heads[cell], self.tails[cell]
         if side < 0:
             first, last = last, first
         closed = np.append(shut, cell)
-        _, moved = cheap_flow(self.tails, self.heads, *self._incident, rise, fall, price, first, last, closed, enough)
-        return np.asarray(moved)
+        amount, moved = cheap_flow(
+            self.tails, self.heads, *self._incident, rise, fall, price, first, last, closed, enough
+        )
+        return np.asarray(moved) if amount >= enough * (1 - 1e-7) else None
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,7 +16,7 @@ _Numbers = np.ndarray[Any, Any]
 def completed(demands: Demands, hidden: _Numbers, prices: _Numbers, witnesses: dict[Demand, Witness]) -> _Numbers:
     """The pattern with cells hidden besides until every demand is met, each time those that cost little.
 
-    ``prices`` is what each cell costs; what is hidden already costs nothing.
+    ``prices`` is what each cell costs; what is hidden already costs nothing. Refuses if a demand cannot be met.
     """
     hidden = hidden.copy()
     usable = hidden | demands.may
@@ -28,7 +28,10 @@ def completed(demands: Demands, hidden: _Numbers, prices: _Numbers, witnesses: d
                 continue
             shut = np.array(demand.shut, np.int64)
             price = np.where(hidden, 0.0, prices)
-            hidden[demands.attacker.cheapest(demand.cell, demand.side, demand.level, rise, fall, price, shut)] = True
+            found = demands.attacker.cheapest(demand.cell, demand.side, demand.level, rise, fall, price, shut)
+            if found is None:
+                raise demands.refusal(demand)
+            hidden[found] = True
         lacking = [demand for demand, _ in demands.unmet(hidden.astype(float), demands.open, witnesses)]
     return hidden
 
