@@ -35,7 +35,7 @@ def modular(
     candidates: _Numbers,
     *,
     seconds: float,
-    gap: float = 0.01,
+    gap: float = 0.0,
     progress: Progress = lambda share, what: None,
 ) -> Pattern:
     """A pattern that protects, each piece of which is about as good as it can be.
