@@ -33,6 +33,8 @@ from discreet.tabulate.way import Job, Outcome, Progress, Way
 
 Source: TypeAlias = Table | CrossTable | Sequence[CrossTable]
 _EVEN = 1e-9
+_TOLD = 30_000
+"""Of more hidden cells it is certified that they keep their intervals, and these are not computed: it takes hours."""
 _BETWEEN = re.compile(r"\s*[×*]\s*|\s+x\s+")
 
 
@@ -125,7 +127,8 @@ def _release(job: Job, way: Way, rules: Sequence[Rule], outcome: Outcome, progre
     told = None
     if outcome.hidden.any():
         certify(cells, protection, outcome.hidden, progress=lambda done, what: progress(0.5 * done, what))
-        told = intervals(cells, outcome.hidden, progress=lambda done, what: progress(0.5 + 0.5 * done, what))
+        if int(outcome.hidden.sum()) <= _TOLD:
+            told = intervals(cells, outcome.hidden, progress=lambda done, what: progress(0.5 + 0.5 * done, what))
     printed = Printed.of(cells, outcome.values, outcome.hidden)
     card = job.source.card if job.source is not None else None
     what = cells.tables[0].what or "counts"

@@ -3,10 +3,13 @@
 import numpy as np
 import pytest
 from tests.tabulate.municipality import salaries
-from tests.tabulate.plain_intruder import lacking, task
+from tests.tabulate.plain_intruder import furthest, lacking, task
 
 from discreet.errors import NoPromise
+from discreet.tabulate.audit import certify
 from discreet.tabulate.cells import Cells
+from discreet.tabulate.crosstable import CrossTable, summed
+from discreet.tabulate.dimension import Dimension
 from discreet.tabulate.protection import Protection
 from discreet.tabulate.suppress.fast import fast
 from discreet.tabulate.suppress.modular import modular
@@ -84,3 +87,25 @@ def test_pieces_do_no_harm():
         s(cells, protection, weights, np.ones(len(cells), bool), seconds=60, gap=0.5) for s in (modular, fast)
     )
     assert one.weight <= other.weight
+
+
+@pytest.mark.slow
+@both
+def test_a_large_nested_table(search):
+    rng = np.random.default_rng(7)
+    sides = tuple(
+        Dimension.from_paths(name, [(f"{name}{leaf}", f"{name}-{leaf // 4}") for leaf in range(16)]) for name in "abc"
+    )
+    inner = np.ceil(rng.lognormal(4, 1.5, (16, 16, 16))).astype(np.int64)
+    cells = Cells.of(CrossTable(sides, summed(sides, inner)))
+    sensitive = np.zeros(len(cells), bool)
+    sensitive[rng.permutation(len(cells))[:400]] = True
+    level = np.where(sensitive, np.ceil(cells.values * 0.1), 0.0)
+    protection = Protection(sensitive, level, level)
+    weights = cells.values.astype(float)
+    pattern = search(cells, protection, weights, ~sensitive, seconds=60, gap=0.1)
+    certify(cells, protection, pattern.hidden)
+    for cell in rng.permutation(np.flatnonzero(sensitive))[:20]:
+        for sign in (-1, 1):
+            off = sign * (furthest(cells, pattern.hidden, cell, sign) - cells.values[cell])
+            assert off >= level[cell] * (1 - 1e-6)

@@ -69,7 +69,7 @@ class Suppress:
             ),
             (
                 "sensitive cells were hidden, and others with them, so that no figure can be computed too closely; "
-                "what can be computed of every hidden figure was computed before it left",
+                "that what can be computed of each is wide enough was checked before it left",
             ),
             pattern=pattern,
         )

@@ -45,10 +45,10 @@ def completed(
     hidden = hidden.copy()
     asked = np.flatnonzero(protection.sensitive) if only is None else only
     around = _Around(cells, protection, cost, until)
-    while True:
+    while len(asked):
         lacking = short(cells, protection, hidden, only=asked, progress=timed)
         if not lacking:
-            return hidden
+            break
         before = int(hidden.sum())
         for place, one in enumerate(sorted(lacking, key=lambda one: -_level(protection, one))):
             timed(place / len(lacking), "protecting what is left")
@@ -56,6 +56,7 @@ def completed(
         if int(hidden.sum()) == before:
             raise unprotectable(cells, lacking[0].cell)
         asked = np.unique([one.cell for one in lacking])
+    return hidden
 
 
 def unprotectable(cells: Cells, cell: int) -> NoPromise:

@@ -22,6 +22,7 @@ from discreet.tabulate.suppress.completion import completed
 _Numbers = np.ndarray[Any, Any]
 Progress = Callable[[float, str], None]
 _PASSES = 4
+_AGAIN = 0.5  # of the time at most is for giving boxes back
 
 
 def fast(
@@ -39,18 +40,18 @@ def fast(
     Each sensitive cell takes the cheapest box around it, what is hidden already being free, and another one that
     leaves alone the cells of every insider the first one needs. Then each in turn gives its boxes back and takes the
     cheapest again, now that all others are known. Cells without a box (shared by several tables, or with too little
-    room around) are completed by linear programs.
+    room around) are completed by linear programs. ``gap`` is not looked at: there is no bound to compare with.
     """
-    until = time.monotonic() + seconds
+    start = time.monotonic()
     cost = np.where(candidates, weights, np.inf).astype(np.float64)
     cost[protection.sensitive] = 0.0
     held = _Held(cells, protection, cost)
-    order = np.flatnonzero(protection.sensitive)
-    order = order[np.argsort(-np.maximum(protection.below, protection.above)[order], kind="stable")]
+    level = np.where(protection.sensitive, np.maximum(protection.below, protection.above), 0.0)
+    order = np.argsort(-level, kind="stable")[: np.count_nonzero(level)]
     weight = np.inf
     for turn in range(_PASSES):
         for place, cell in enumerate(order.tolist()):
-            if turn and time.monotonic() > until:
+            if time.monotonic() > start + seconds * (_AGAIN if turn else 1.0):
                 break
             held.take(cell)
             if place % 1000 == 0:
@@ -63,8 +64,8 @@ def fast(
         protection,
         held.hidden(),
         cost,
-        until=until,
-        only=np.array(sorted(held.without), np.int64),
+        until=start + seconds,
+        only=np.array([cell for cell in order.tolist() if cell not in held.boxes], np.int64),
         progress=lambda share, what: progress(0.8 + 0.2 * share, what),
     )
     return Pattern(hidden, float(weights[hidden & ~protection.sensitive].sum()), -np.inf, "fast")
@@ -77,15 +78,15 @@ class _Held:
         self._boxes = Boxes(cells)
         self._protection, self._price, self._cost = protection, cost, cost.copy()
         self._times = np.zeros(len(cost), np.int64)
-        self._of: dict[int, list[_Numbers]] = {}
+        self.boxes: dict[int, list[_Numbers]] = {}
+        """Of each cell for which there are enough."""
         self._shut = np.zeros(len(cost), bool)
         self._insiders = [np.array(known, np.int64) for known in protection.insiders]
         self._owners: dict[int, set[int]] = {}
         for number, known in enumerate(protection.insiders):
             for cell in known:
                 self._owners.setdefault(int(cell), set()).add(number)
-        self.without: set[int] = set()
-        """The cells for which no boxes were found."""
+        self._without: set[int] = set()
 
     def hidden(self) -> _Numbers:
         """Which cells are hidden now."""
@@ -97,16 +98,16 @@ class _Held:
 
     def take(self, cell: int) -> None:
         """Give back the boxes of a cell and take the cheapest there are now."""
-        if cell in self.without:
+        if cell in self._without:
             return
         self._give_back(cell)
         below, above = float(self._protection.below[cell]), float(self._protection.above[cell])
         if self._taken(cell, below, above):
             return
         self._give_back(cell)
-        if not (self._taken(cell, below, 0.0) and self._taken(cell, 0.0, above)):
+        if not all(self._taken(cell, *need) for need in ((below, 0.0), (0.0, above)) if any(need)):
             self._give_back(cell)
-            self.without.add(cell)
+            self._without.add(cell)
 
     def _taken(self, cell: int, below: float, above: float) -> bool:
         """Take boxes that keep everybody off a cell, if there are such."""
@@ -131,11 +132,11 @@ class _Held:
         if box is not None:
             self._times[box] += 1
             self._cost[box] = 0.0
-            self._of.setdefault(cell, []).append(box)
+            self.boxes.setdefault(cell, []).append(box)
         return box
 
     def _give_back(self, cell: int) -> None:
-        for box in self._of.pop(cell, []):
+        for box in self.boxes.pop(cell, []):
             self._times[box] -= 1
             free = box[self._times[box] == 0]
             self._cost[free] = self._price[free]

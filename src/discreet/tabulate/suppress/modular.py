@@ -50,6 +50,7 @@ def modular(
     weights = np.asarray(weights, np.float64)
     quick = fast(cells, protection, weights, candidates, seconds=seconds, progress=_between(progress, 0.0, 0.1))
     hidden = _by_pieces(cells, protection, weights, candidates, start, seconds, gap, _between(progress, 0.1, 0.7))
+    found = [quick]
     try:
         hidden = completed(
             cells,
@@ -59,18 +60,13 @@ def modular(
             until=start + seconds,
             progress=_between(progress, 0.7, 0.9),
         )
-        found = fast(
-            cells,
-            protection,
-            weights,
-            hidden & ~protection.sensitive,
-            seconds=max(start + seconds - time.monotonic(), 0.0),
-            progress=_between(progress, 0.9, 1.0),
-        )
-    except NoPromise:  # no time left; what can be protected is known to be
-        found = quick
-    best = min(quick, found, key=lambda pattern: pattern.weight)
-    return replace(best, method="modular")
+        secondary = hidden & ~protection.sensitive
+        found.append(Pattern(hidden, float(weights[secondary].sum()), -np.inf, "modular"))
+        left = max(start + seconds - time.monotonic(), 0.0)
+        found.append(fast(cells, protection, weights, secondary, seconds=left, progress=_between(progress, 0.9, 1.0)))
+    except NoPromise:  # no time left: that it can be protected is known
+        pass
+    return replace(min(found, key=lambda pattern: pattern.weight), method="modular")
 
 
 def _by_pieces(  # noqa: PLR0917

@@ -67,13 +67,14 @@ class _Search:
         self.best = demands.always
         self.weight = 0.0
         self.bound = 0.0
+        self.witnesses: dict[Demand, Witness] = {}
 
     def run(self) -> None:
+        """Shares first, then whole cells, until the cheapest choice protects."""
         self.weight = np.inf
         cuts = self.offer(self.demands.always, self.weights)
         self.master.admit(np.flatnonzero(self.best & self.demands.may))
         self.master.require(cuts, lasting=True)
-        self.learn(self.demands.always)
         self.root()
         while not self.over():
             share, bound = whole(self.master, self.best, self.weight, self.gap, self.until)
@@ -87,25 +88,28 @@ class _Search:
                 break
             self.root()
 
-    def learn(self, hidden: _Numbers) -> int:
-        """Add inequalities that say why a pattern does not protect; how many demands it does not meet."""
-        unmet = list(self.demands.unmet(hidden.astype(float), self.demands.open, {}))
+    def learn(self, hidden: _Numbers) -> bool:
+        """Add inequalities that say why a pattern does not protect; false if it does."""
+        unmet = list(self.demands.unmet(hidden.astype(float), self.demands.open, self.witnesses))
         hardest = sorted(unmet, key=lambda one: -one[0].level)[: self.demands.patience]
-        deeper = [(demand, self.demands.despite(demand, hidden, self.weights)) for demand, _ in hardest]
-        self.master.require(self.inequalities(unmet + deeper), lasting=True)
-        return len(unmet)
+        for demand, _ in hardest:
+            if time.monotonic() > self.until:
+                break
+            unmet.append((demand, self.demands.despite(demand, hidden, self.weights)))
+        self.master.require(self.inequalities(unmet), lasting=True)
+        return bool(unmet)
 
     def over(self) -> bool:
         """Whether the best pattern is good enough, or the time is over."""
         return self.weight - self.bound <= max(self.gap, 1e-9) * self.weight or time.monotonic() > self.until
 
     def raise_bound(self, bound: float) -> None:
+        """No pattern has a smaller weight than this; whole weights have a whole sum."""
         if self.master.integral:
             bound = np.ceil(bound - 1e-6 * max(1.0, abs(bound) * 1e-3))
         self.bound = min(max(self.bound, bound), self.weight)
-        self.progress(
-            0.0 if self.weight <= 0 else self.bound / self.weight, f"{self.weight:g}, at least {self.bound:g}"
-        )
+        done = self.bound / self.weight if self.weight > 0 else 1.0
+        self.progress(done, f"hiding a weight of {self.weight:g}, at least {self.bound:g} is needed")
 
     def root(self) -> None:
         """Add inequalities until the best shares between 0 and 1 violate none, or the bound hardly moves."""
@@ -134,10 +138,16 @@ class _Search:
 
     def separate(self, share: _Numbers) -> list[_Inequality]:
         """Inequalities that these shares violate, for each demand that is not met."""
-        found = self.inequalities(list(self.demands.unmet(share, self.demands.open, {})))
+        unmet = []
+        for one in self.demands.unmet(share, self.demands.open, self.witnesses):
+            unmet.append(one)
+            if time.monotonic() > self.until:
+                break
+        found = self.inequalities(unmet)
         return [(which, by) for which, by in found if by @ share[which] < 1 - 1e-4]
 
     def inequalities(self, unmet: list[tuple[Demand, Reach]]) -> list[_Inequality]:
+        """Each inequality once."""
         found: dict[bytes, _Inequality] = {}
         for demand, reach in unmet:
             for cut in reach.cuts:
@@ -152,7 +162,7 @@ class _Search:
         hidden = completed(self.demands, hidden, prices, witnesses)
         extra = np.flatnonzero(hidden & self.demands.may)
         order = extra[np.argsort(-self.weights[extra], kind="stable")]
-        hidden, needed = cleaned(self.demands, hidden, order, witnesses)
+        hidden, needed = cleaned(self.demands, hidden, order, witnesses, self.until)
         weight = float(self.weights[hidden & self.demands.may].sum())
         if weight >= self.weight:
             return []

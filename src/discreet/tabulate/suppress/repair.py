@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections import ChainMap
 from typing import Any
 
@@ -37,12 +38,12 @@ def completed(demands: Demands, hidden: _Numbers, prices: _Numbers, witnesses: d
 
 
 def cleaned(
-    demands: Demands, hidden: _Numbers, printable: _Numbers, witnesses: dict[Demand, Witness]
+    demands: Demands, hidden: _Numbers, printable: _Numbers, witnesses: dict[Demand, Witness], until: float = np.inf
 ) -> tuple[_Numbers, list[tuple[Demand, Reach]]]:
     """The pattern with every cell printed that need not be hidden, and what is lacking without each of the others.
 
-    ``printable`` are the cells to try, in order. Only demands whose witness needs the cell are looked at again. The
-    witnesses must be those of the pattern, and become those of the new one.
+    ``printable`` are the cells to try, in order, until that (monotonic) time. Only demands whose witness needs the
+    cell are looked at again. The witnesses must be those of the pattern, and become those of the new one.
     """
     needed = []
     share = hidden.astype(float)
@@ -51,6 +52,8 @@ def cleaned(
         for cell in witness.cells.tolist():
             users.setdefault(cell, set()).add(demand)
     for cell in printable[hidden[printable]].tolist():
+        if time.monotonic() > until:
+            break
         share[cell] = 0.0
         fresh: dict[Demand, Witness] = {}
         touched = sorted(users.get(cell, ()), key=_order)
