@@ -180,3 +180,24 @@ def test_factors_change_what_respondents_contribute():
         dc.tabulate(firms, "size", method="factors")
     with pytest.raises(BadInput, match="only a table of figures"):
         dc.tabulate(municipality(), method="cell-key")
+
+
+def test_a_total_need_not_be_kept_from_whoever_is_alone_in_most_of_it():
+    places = Dimension.from_paths("place", [("a1", "A"), ("a2", "A"), ("b1", "B"), ("b2", "B")])
+    kinds = Dimension.flat("kind", ["x", "y"])
+    sides = (places, kinds)
+    values = summed(sides, np.array([[990, 500], [10, 400], [300, 350], [310, 340]], np.int64))
+    counts = summed(sides, np.array([[1, 20], [4, 20], [20, 20], [20, 20]], np.int64))
+    largest = np.zeros((*values.shape, 2), np.int64)
+    largest[..., 0] = values // np.maximum(counts, 1)
+    table = CrossTable(sides, values, "v", 0)
+    for codes in (("a1", "x"), ("A", "x")):
+        largest.reshape(-1, 2)[table.cell(*codes)] = (990, 0)
+    alone = np.where(np.arange(values.size) == table.cell("a1", "x"), 0, -1).reshape(values.shape)
+    known = Contributions(counts, largest, alone)
+    made = dc.tabulate(CrossTable(sides, values, "v", 0, known), rules="n=1,k=0.8")
+    protection = made.holder.protection
+    assert protection.sensitive.sum() == 2
+    assert protection.insiders == ((table.cell("a1", "x"),),)
+    assert protection.within == ((table.cell("A", "x"),),)
+    assert made.holder.hidden[protection.sensitive].all()

@@ -86,7 +86,7 @@ def short(
     """
     asked = np.flatnonzero(protection.sensitive) if only is None else np.asarray(only)
     printed = [Shortfall(int(cell), side, None) for cell in asked[~hidden[asked]] for side in (-1, 1)]
-    witnesses = Witnesses(cells, hidden, protection.insiders)
+    witnesses = Witnesses(cells, hidden, protection)
     return printed + witnesses.lacking(
         asked[hidden[asked]],
         protection.below,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -28,10 +29,20 @@ class Protection:
     """Why each sensitive cell is."""
     insiders: tuple[tuple[int, ...], ...] = ()
     """For each respondent who is alone in some cells: these cells. They know their figures although they are hidden,
-    and every *other* sensitive cell must keep its interval from them too."""
+    and every other sensitive cell must keep its interval from them too, but for those ``within``."""
     within: tuple[tuple[int, ...], ...] = ()
     """For each of ``insiders`` the sensitive totals that their cells are part of, which need not be kept from them:
     what others have in such a total lies in its other parts, and those that are sensitive are kept from the insider."""
+
+    @cached_property
+    def spared(self) -> dict[int, frozenset[int]]:
+        """For each cell the places of the insiders from whom it need not be kept: they know it, or it is ``within``."""
+        found: dict[int, set[int]] = {}
+        for of in (self.insiders, self.within):
+            for number, cells in enumerate(of):
+                for cell in cells:
+                    found.setdefault(cell, set()).add(number)
+        return {cell: frozenset(numbers) for cell, numbers in found.items()}
 
 
 @dataclass(frozen=True, eq=False)

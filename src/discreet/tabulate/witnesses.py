@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -14,6 +13,7 @@ from discreet.tabulate.cells import Cells
 from discreet.tabulate.extents import Tick, in_turn, reaching
 from discreet.tabulate.intruder import Simplex, Unknowns, unknowns
 from discreet.tabulate.merged import Merged
+from discreet.tabulate.protection import Protection
 
 _Numbers = np.ndarray[Any, Any]
 _NEARLY = 1 - 1e-7  # of a level: less is rounding
@@ -33,13 +33,14 @@ class Shortfall:
 class Witnesses:
     """Looks for witnesses if these cells are hidden: boxes first, which are quick, then flows or linear programs."""
 
-    def __init__(self, cells: Cells, hidden: _Numbers, insiders: Sequence[Sequence[int]] = ()) -> None:
+    def __init__(self, cells: Cells, hidden: _Numbers, protection: Protection) -> None:
         self._boxes = Boxes(cells)
         self._cost = np.where(hidden, 0.0, np.inf)
         self._nobody = np.zeros(len(cells), bool)
-        self._insiders = [np.array(known, np.int64) for known in insiders]
+        self._insiders = [np.array(known, np.int64) for known in protection.insiders]
+        self._spared = protection.spared
         self._owners: dict[int, list[int]] = {}
-        for number, known in enumerate(insiders):
+        for number, known in enumerate(protection.insiders):
             for cell in known:
                 self._owners.setdefault(int(cell), []).append(number)
         self._parts = unknowns(cells, hidden)
@@ -86,11 +87,11 @@ class Witnesses:
         ]
 
     def _touched(self, cell: int, support: _Numbers) -> list[int]:
-        """The insiders who see that this is not the true table, but for those who know the cell anyhow."""
+        """The insiders who see that this is not the true table, but for those from whom the cell need not be kept."""
         if not self._owners:
             return []
         seen = {one for moved in support.tolist() for one in self._owners.get(moved, ())}
-        return sorted(seen - set(self._owners.get(cell, ())))
+        return sorted(seen - self._spared.get(cell, frozenset()))
 
     def _support(self, cell: int, side: int, level: float, shut: _Numbers) -> _Numbers | None:
         """The cells that move in a witness in which the ``shut`` ones do not, or none if there is none."""

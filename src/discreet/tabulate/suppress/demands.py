@@ -58,10 +58,11 @@ class Demands:
         self.attacker = Network.of(cells.relations) or Linear(cells.relations)
         quick = isinstance(self.attacker, Network)
         self.patience, self.pause = (400_000 // len(cells), 5) if quick else (40_000 // len(cells), 50)
-        self.insiders: dict[int, list[tuple[int, ...]]] = {}
-        for known in protection.insiders:
+        self.protection = protection
+        self.insiders: dict[int, list[int]] = {}
+        for number, known in enumerate(protection.insiders):
             for cell in known:
-                self.insiders.setdefault(cell, []).append(known)
+                self.insiders.setdefault(cell, []).append(number)
         self.every = _every(protection)
         for demand in self.every:
             if (self.rise if demand.side > 0 else self.fall)[demand.cell] < demand.level * (1 - _SHORT):
@@ -99,8 +100,10 @@ class Demands:
         """The same demand for the insiders whose cells the witness needs."""
         if not self.insiders:
             return []
-        known = dict.fromkeys(known for cell in witness.cells.tolist() for known in self.insiders.get(cell, ()))
-        return [Demand(demand.cell, demand.side, demand.level, one) for one in known if demand.cell not in one]
+        some = dict.fromkeys(number for cell in witness.cells.tolist() for number in self.insiders.get(cell, ()))
+        spared = self.protection.spared.get(demand.cell, frozenset())
+        known = [self.protection.insiders[number] for number in some if number not in spared]
+        return [Demand(demand.cell, demand.side, demand.level, one) for one in known]
 
     def _witness(self, demand: Demand, found: Reach) -> Witness:
         room = np.where(found.by > 0, self.rise[found.moved], self.fall[found.moved])

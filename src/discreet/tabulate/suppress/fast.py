@@ -115,7 +115,7 @@ class _Held:
         if first is None:
             return False
         touched = {one for corner in first.tolist() for one in self._owners.get(corner, ())}
-        touched -= self._owners.get(cell, set())
+        touched -= self._protection.spared.get(cell, frozenset())
         return (
             not touched
             or self._take_one(cell, below, above, touched) is not None

@@ -160,12 +160,17 @@ class _State:
         fall = (self._cells.values - self._cells.lower)[which]
         rise = (self._cells.upper - self._cells.values)[which]
         place = {int(cell): number for number, cell in enumerate(which)}
-        insiders = (tuple(place[cell] for cell in known if cell in place) for known in self._protection.insiders)
+        known = (
+            tuple(tuple(place[cell] for cell in some if cell in place) for some in both)
+            for both in itertools.zip_longest(self._protection.insiders, self._protection.within, fillvalue=())
+        )
+        insiders = [both for both in known if both[0]]
         return Protection(
             hidden,
             np.where(kept_off, np.minimum(self._below[which], fall), 0.0),
             np.where(kept_off, np.minimum(self._above[which], rise), 0.0),
-            insiders=tuple(known for known in insiders if known),
+            insiders=tuple(own for own, _ in insiders),
+            within=tuple(over for _, over in insiders),
         )
 
     def _spread(self, cells: Cells, which: _Numbers) -> None:
