@@ -17,7 +17,7 @@ from discreet.tabulate.way import Job, Outcome
 _Numbers = np.ndarray[Any, Any]
 _WEIGHTS = ("value", "cells", "log", "respondents")
 _SEARCHES = ("optimal", "modular", "fast")
-_EXACT_UP_TO = 20_000
+_EXACT_UP_TO = 5_000
 _MODULAR_UP_TO = 200_000
 
 

@@ -56,8 +56,8 @@ class Demands:
         self.always = protection.sensitive | (may & free)
         self.may = may & ~free
         self.attacker = Network.of(cells.relations) or Linear(cells.relations)
-        quick = isinstance(self.attacker, Network)
-        self.patience, self.pause = (400_000 // len(cells), 5) if quick else (40_000 // len(cells), 50)
+        self.quick = isinstance(self.attacker, Network)
+        self.patience, self.pause = (400_000 // len(cells), 5) if self.quick else (40_000 // len(cells), 50)
         self.protection = protection
         self.insiders: dict[int, list[int]] = {}
         for number, known in enumerate(protection.insiders):

@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from discreet.errors import DiscreetError
+from discreet.errors import DiscreetError, NoPromise
 from discreet.tabulate.cells import Cells
 from discreet.tabulate.protection import Pattern, Protection
 from discreet.tabulate.suppress.demands import Demand, Demands, Witness
+from discreet.tabulate.suppress.fast import fast
 from discreet.tabulate.suppress.master import Master
 from discreet.tabulate.suppress.reach import Reach
 from discreet.tabulate.suppress.repair import cleaned, completed
@@ -19,6 +20,7 @@ from discreet.tabulate.suppress.whole import whole
 
 _Numbers = np.ndarray[Any, Any]
 _Inequality = tuple[_Numbers, _Numbers]
+_HASTE = 0.2  # of the time is for a pattern to begin with
 _PATIENCE = 20  # rounds in which the bound must come one thousandth of the way
 Progress = Callable[[float, str], None]
 
@@ -46,12 +48,20 @@ def optimal(
     demands = Demands(cells, protection, candidates, weights <= 0)
     search = _Search(demands, weights, gap, until, progress)
     if demands.open:
-        search.run()
+        search.run(demands.always if demands.quick else _start(cells, protection, weights, candidates, seconds))
     hidden = search.printed_free(protection.sensitive)
     for demand, _ in demands.unmet(hidden.astype(float), demands.every, {}):
         raise DiscreetError(f"The pattern found does not protect the cell {cells.name(demand.cell)}.")
     weight = float(weights[hidden & ~protection.sensitive].sum())
     return Pattern(hidden, weight, min(weight, search.bound), "optimal")
+
+
+def _start(cells: Cells, protection: Protection, weights: _Numbers, candidates: _Numbers, seconds: float) -> _Numbers:
+    """A pattern to begin with where looking at one is slow: boxes, if there are such."""
+    try:
+        return fast(cells, protection, weights, candidates, seconds=_HASTE * seconds).hidden
+    except NoPromise:
+        return protection.sensitive
 
 
 class _Search:
@@ -69,10 +79,10 @@ class _Search:
         self.bound = 0.0
         self.witnesses: dict[Demand, Witness] = {}
 
-    def run(self) -> None:
-        """Shares first, then whole cells, until the cheapest choice protects."""
+    def run(self, start: _Numbers) -> None:
+        """Shares first, then whole cells, until the cheapest choice protects; the first is made of ``start``."""
         self.weight = np.inf
-        cuts = self.offer(self.demands.always, self.weights)
+        cuts = self.offer(self.demands.always | start, self.weights)
         self.master.admit(np.flatnonzero(self.best & self.demands.may))
         self.master.require(cuts, lasting=True)
         self.root()
