@@ -83,6 +83,7 @@ def tabulate(
         source if isinstance(source, Table) else None,
         sides,
         value,
+        weight,
         weights,
         seed,
         secret,

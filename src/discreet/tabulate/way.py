@@ -26,6 +26,8 @@ class Job:
     source: Table | None = None
     by: tuple[tuple[str, ...], ...] = ()
     value: str | None = None
+    weight: str | None = None
+    """The column of sampling weights."""
     weights: _Numbers | None = None
     """Of each cell, what hiding or changing it costs, if somebody said."""
     seed: int | None = None
