@@ -84,7 +84,7 @@ def test_a_single_hidden_cell_is_recovered():
     release = dc.Release(
         printed.rows(),
         dc.Statement("respondent"),
-        dc.Recipe("by hand", {"tables": printed.structure(), "not_negative": True}),
+        dc.Recipe("by hand", {"tables": printed.structure(), "least_hidden": 0}),
     )
     seen = audit(release)
     assert [seen.cells.name(int(cell)) for cell in seen.recovered] == ["M2, P3"]
@@ -201,3 +201,15 @@ def test_a_total_need_not_be_kept_from_whoever_is_alone_in_most_of_it():
     assert protection.insiders == ((table.cell("a1", "x"),),)
     assert protection.within == ((table.cell("A", "x"),),)
     assert made.holder.hidden[protection.sensitive].all()
+
+
+def test_everybody_knows_that_a_hidden_count_is_not_zero():
+    side = Dimension.flat("row", ["a", "b", "c", "d"]), Dimension.flat("column", ["x", "y", "z"])
+    counts = summed(side, np.array([[1, 1, 1], [1, 1, 1], [1, 1, 1], [0, 20, 30]], np.int64))
+    made = dc.tabulate(CrossTable(side, counts, "", 0, Contributions(counts)), rules="min=2")
+    assert made.recipe.parameters["least_hidden"] == 1
+    hidden, told = made.holder.hidden, made.holder.intervals
+    assert (told.low[hidden] >= 1).all()
+    assert (told.high[hidden] > told.low[hidden]).all()
+    zeros = dc.tabulate(CrossTable(side, counts, "", 0, Contributions(counts)), rules="min=2", method="suppress zeros")
+    assert zeros.recipe.parameters["least_hidden"] == 0

@@ -63,7 +63,7 @@ def protect(
 
     A cell must seem to reach as far as the most demanding of its rules asks, and at least a unit; ``share`` of its
     value where a rule does not say how far. Nobody can be made to believe that a figure is negative if everybody knows
-    that none is, so below a cell no more than its value is asked for. Rules on the largest contributions are for such
+    that none is, so below a cell no more is asked for than everybody holds possible. Rules on the largest contributions are for such
     that are not negative; with ``negative="absolute"`` absolute values are taken for them.
 
     Whoever is alone in a cell knows its figure even if it is hidden: ``insiders`` has every cell somebody is alone in,
@@ -88,7 +88,7 @@ def protect(
             below[at] = np.maximum(below[at], found.below.astype(np.float64))
             above[at] = np.maximum(above[at], found.above.astype(np.float64))
     sensitive = np.asarray(why.any(axis=0))
-    below = np.where(cells.lower >= 0, np.minimum(below, cells.values), below)
+    below = np.minimum(below, cells.values - cells.lower)
     insiders = _insiders(cells)
     reasons = _reasons(rules, why, sensitive)
     asked = [number for number, rule in enumerate(rules) if isinstance(rule, Request | Zero)]

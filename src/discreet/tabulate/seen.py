@@ -18,8 +18,8 @@ from discreet.tabulate.program import Program
 from discreet.tabulate.protection import Intervals
 from discreet.tabulate.way import Progress
 
-NOT_NEGATIVE = "not_negative"
-"""The recipe's word for whether everybody knows that no figure is below 0."""
+LEAST = "least_hidden"
+"""The recipe's word for the least that a hidden figure can be, in units of the last decimal, if everybody knows."""
 _SECONDS = 600.0
 _Numbers = np.ndarray[Any, Any]
 
@@ -83,8 +83,9 @@ def audit(
     hidden = np.zeros(len(shown), bool)
     for mask, place in zip(printed.hidden, shown.places, strict=True):
         hidden[place] = mask.ravel()
-    least = 0.0 if release.recipe.parameters.get(NOT_NEGATIVE, False) else -np.inf
-    cells = replace(shown, lower=np.full(len(shown), least))
+    least = release.recipe.parameters.get(LEAST)
+    lower = np.where(hidden, -np.inf if least is None else float(least), shown.lower)
+    cells = replace(shown, lower=lower)
     if holder is not None and holder.num_rows != len(cells):
         raise BadInput("The holder's file is not of this release.")
     values = _possible(cells, hidden) if holder is None else holder.column("value").to_numpy()

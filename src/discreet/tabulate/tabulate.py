@@ -26,8 +26,8 @@ from discreet.tabulate.information import changed_loss, hidden_loss
 from discreet.tabulate.methods.parse import parse_method
 from discreet.tabulate.printed import Printed
 from discreet.tabulate.protection import Intervals
-from discreet.tabulate.rules import Rule, parse_rules, protect
-from discreet.tabulate.seen import NOT_NEGATIVE
+from discreet.tabulate.rules import Request, Rule, Zero, parse_rules, protect
+from discreet.tabulate.seen import LEAST
 from discreet.tabulate.tabulated import Tabulated
 from discreet.tabulate.way import Job, Outcome, Progress, Way
 
@@ -74,7 +74,7 @@ def tabulate(
         raise BadInput("Say which cells are sensitive: give rules.", hint='Such as "p=10", "n=1,k=0.7" or "min=3".')
     progress(0.0, "adding up")
     tables, sides = _tables(source, by, value, said, weight=weight, decimals=decimals)
-    cells = Cells.of(*tables)
+    cells = _known(Cells.of(*tables), source, value, way, said)
     require_additive(cells)
     protection = protect(cells, said, share=share, negative=negative)
     job = Job(
@@ -122,11 +122,26 @@ def _tables(
     return tuple(made), sides
 
 
+def _known(cells: Cells, source: Source, value: str | None, way: Way, rules: Sequence[Rule]) -> Cells:
+    """The cells with what everybody knows of each before the table is printed.
+
+    A count of 0 is hidden only if ``zeros`` or a rule says so; where none does, everybody knows that what is hidden is
+    at least 1. Sums may be negative where the card says that what is added up may be.
+    """
+    if not cells.tables[0].what:
+        hides = getattr(way, "zeros", False) or any(isinstance(rule, Zero | Request) for rule in rules)
+        return cells if hides else cells.knowing(np.minimum(cells.values, 1).clip(0), cells.upper)
+    bounds = source.card[value].bounds if isinstance(source, Table) and value is not None else None
+    if bounds is not None and bounds[0] < 0:  # type: ignore[operator]  # a number, as what is added up
+        return cells.knowing(np.full(len(cells), -np.inf), cells.upper)
+    return cells
+
+
 def _release(job: Job, way: Way, rules: Sequence[Rule], outcome: Outcome, progress: Progress) -> Tabulated:
     """The release of what was made, after everything that is claimed was checked on it."""
     cells, protection = job.cells, job.protection
     told = None
-    if outcome.hidden.any():
+    if outcome.pattern is not None:
         certify(cells, protection, outcome.hidden, progress=lambda done, what: progress(0.5 * done, what))
         if int(outcome.hidden.sum()) <= _TOLD:
             told = intervals(cells, outcome.hidden, progress=lambda done, what: progress(0.5 + 0.5 * done, what))
@@ -134,13 +149,15 @@ def _release(job: Job, way: Way, rules: Sequence[Rule], outcome: Outcome, progre
     card = job.source.card if job.source is not None else None
     what = cells.tables[0].what or "counts"
     by = " × ".join(printed.sides)
+    least = float(cells.lower[cells.values != 0].min(initial=np.inf if (cells.values != 0).any() else 0.0))
     parameters: dict[str, Any] = {
         "tables": printed.structure(),
-        "rules": [rule.kind for rule in rules],
-        NOT_NEGATIVE: bool((cells.lower >= 0).all()),
+        **({"rules": [rule.kind for rule in rules]} if way.protects else {}),
+        LEAST: int(least) if np.isfinite(least) else None,
         **outcome.told,
     }
-    assumes = ("Nobody knows more of a figure than what is printed and that it is not negative.",)
+    known = f" and that it is at least {least:g}" if np.isfinite(least) else ""
+    assumes = (f"Nobody knows more of a figure than what is printed{known}.",)
     statement = Statement(
         card.unit if card is not None and card.unit else "respondent",
         models=outcome.claims,

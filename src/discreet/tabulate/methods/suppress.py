@@ -17,7 +17,7 @@ from discreet.tabulate.way import Job, Outcome
 _Numbers = np.ndarray[Any, Any]
 _WEIGHTS = ("value", "cells", "log", "respondents")
 _SEARCHES = ("optimal", "modular", "fast")
-_EXACT_UP_TO = 5_000
+_EXACT_UP_TO, _PLAIN_UP_TO = 5_000, 200_000
 _MODULAR_UP_TO = 200_000
 
 
@@ -79,7 +79,7 @@ class Suppress:
             return self.how
         plain = len(cells.tables) == 1 and len(cells.tables[0].shape) <= 2
         plain &= not any(side.nested for table in cells.tables for side in table.dimensions)
-        if plain or len(cells) <= _EXACT_UP_TO:
+        if len(cells) <= (_PLAIN_UP_TO if plain else _EXACT_UP_TO):
             return "optimal"
         return "modular" if len(cells) <= _MODULAR_UP_TO else "fast"
 
