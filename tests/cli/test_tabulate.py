@@ -78,10 +78,16 @@ def test_a_holders_file_of_another_release_is_refused(folder):
         ([*FIRMS, "-o", "x"], "Say which cells are sensitive"),
         ([*FIRMS, "--rule", "q=10", "-o", "x"], "is no rule"),
         ([*FIRMS, "--method", "rund base=5", "-o", "x"], "did you mean 'round'"),
-        ([*FIRMS, "--method", "noise epsilon=1"], "workspace"),
+        (["tabulate", "firms.parquet", "--by", "size", "--method", "noise epsilon=1"], "workspace"),
         (["tabulate", "firms.parquet", "other", "-o", "x"], "One table at a time"),
         (["tabulate", "--table", "published.csv", "--totals", "x", "--rule", "min=3", "-o", "x"], "names no file"),
         (["tabulate", "audit"], "Which release?"),
+        ([*FIRMS, "--rule", "p=10", "-o", "x", "--secret", "x/secret"], "would leave with the release"),
+        ([*FIRMS, "--rule", "p=10", "-o", "x", "--xlsx", "nowhere/x.xlsx"], "There is no folder"),
+        ([*FIRMS, "--rule", "p=10", "-o", "x", "--keep", "x.holder.html"], "the same name"),
+        ([*FIRMS, "--rule", "p=10", "-o", "x", "--totals", "a=b"], "--totals means nothing to rows"),
+        (["tabulate", "--table", "published.csv", "--weight", "w", "--rule", "min=3", "-o", "x"], "means nothing"),
+        (["tabulate", "clinic", "--table", "t", "--method", "noise epsilon=1", "--rule", "min=3"], "means nothing"),
     ],
 )
 def test_what_is_missing_or_wrong_is_said(folder, words, said):
@@ -107,3 +113,23 @@ def test_noise_goes_through_the_one_door(folder):
     assert "It cost" in done.stdout
     assert dc.Release.load(folder / "noisy").statement.loss == dc.Pure(1)
     assert "so it is free" in called(line, folder).stdout
+
+
+def test_a_secret_is_made_once_and_used_again(folder):
+    line = [
+        "tabulate",
+        "firms.parquet",
+        "--card",
+        "firms.toml",
+        "--by",
+        "size",
+        "--method",
+        "cell-key",
+        "--secret",
+        "s",
+    ]
+    made = [json.loads(called([*line, "-o", name, "--json"], folder).stdout)["rows"] for name in ("one", "two")]
+    assert made[0] == made[1]
+    assert (folder / "s").stat().st_mode & 0o077 == 0
+    (folder / "s").write_bytes(b"")
+    assert called([*line, "-o", "three"], folder).code == 1

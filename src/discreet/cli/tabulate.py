@@ -50,8 +50,8 @@ def tabulate(
         str,
         typer.Option(
             "--method",
-            help='What is done: suppress, "round base=5", adjust, cell-key, "factors spread=10%", "swap share=5%"; '
-            'of a workspace, "noise epsilon=1".',
+            help='What is done: suppress, "round base=5", adjust, cell-key, "factors least=10%", '
+            '"swap areas=region risk=size"; of a workspace, "noise epsilon=1".',
         ),
     ] = "suppress",
     output: Annotated[Path | None, typer.Option("--output", "-o", help="Write the release to this new folder.")] = None,
@@ -61,6 +61,9 @@ def tabulate(
         list[str] | None,
         typer.Option("--totals", help="Of a table of figures: the file that gives each code its total, activity=FILE."),
     ] = None,
+    total: Annotated[
+        str, typer.Option("--total", help="Of a table of figures: the code that stands for all.")
+    ] = "Total",
     share: Annotated[
         str, typer.Option("--share", help="How uncertain a cell must stay where its rule does not say, of its figure.")
     ] = "10%",
@@ -101,35 +104,34 @@ def tabulate(
     if len(words) > 1:
         raise BadInput(f"One table at a time: what is {words[1]!r}?", hint='Write --by "region × activity".')
     if method.strip().lower().startswith("noise"):
+        _refuse("noise", value=value, rule=rule, weight=weight, xlsx=xlsx, seed=seed, keep=keep, secret=secret, csv=csv)
         _noisy(words, table or [], by or [], method, output=output, as_json=as_json)
         return
     if output is None:
         raise BadInput("Say where to write the release: add --output FOLDER.")
     page = output.with_name(f"{output.name}.holder.html")
     keep = keep or output.with_name(f"{output.name}.holder.parquet")
-    for place in (page, keep, *([xlsx] if xlsx else [])):
-        if place.exists():
-            raise BadInput(f"There is a file {place} already.", hint="Move it away, or write to another folder.")
+    _require_places(output, [page, keep, *([xlsx] if xlsx else [])], secret)
     from discreet.core.keep import private
     from discreet.tabulate.tabulate import tabulate as make
 
     given: dict[str, Any] = {"rules": "; ".join(rule or ()), "method": method, "seed": seed}
-    given["secret"] = _secret(secret)
+    if secret is not None:
+        given["secret"] = _secret(secret)
     given |= {"share": share_of(share, "--share"), "negative": "absolute" if absolute else "refuse"}
     if words:
+        _refuse("rows", totals=totals, total=total if total != "Total" else None)
         source: Any = _rows(words[0], card, table)
         given |= {"by": by or (), "value": value, "weight": weight, "decimals": decimals}
     elif table:
-        source = [_figures(Path(one), card, by or [], value, totals or []) for one in table]
+        _refuse("a table of figures", weight=weight, decimals=decimals)
+        source = [_figures(Path(one), card, by or [], value=value, totals=totals or [], total=total) for one in table]
     else:
         raise BadInput("Which table? Give DATA and --card CARD, or --table FILE.", hint="See discreet tabulate --help.")
     with stoppable(lambda: f"Nothing was written to {output}."), tracking("Tabulating") as at:
         release = make(source, **given, to=output, csv=csv, keep=keep, progress=lambda done, what: at(what, done))
     with private(page) as file:
         file.write(release.page().encode())
-    if secret is not None and given["secret"] is None and release.holder is not None and release.holder.secret:
-        with private(secret) as file:
-            file.write(release.holder.secret)
     if xlsx is not None:
         release.save_xlsx(xlsx)
     if as_json:
@@ -148,12 +150,41 @@ def _rows(source: str, card: str | None, names: list[str] | None) -> Any:
     return read(source, card, table=names[0] if names else None)
 
 
-def _secret(place: Path | None) -> bytes | None:
-    """What is in the file, if there is one."""
-    return place.read_bytes() if place is not None and place.exists() else None
+def _refuse(what: str, **said: object) -> None:
+    """An error for options that mean nothing here."""
+    for option, value in said.items():
+        if value not in (None, False):
+            raise BadInput(f"--{option} means nothing to {what}.", hint="Leave it out.")
 
 
-def _figures(file: Path, card: str | None, by: list[str], value: str | None, totals: list[str]) -> CrossTable:
+def _require_places(output: Path, places: list[Path], secret: Path | None) -> None:
+    """Everything that is to be written can be, and nothing that must not leave lies in what does."""
+    folder = output.resolve()
+    if len({place.resolve() for place in places}) < len(places):
+        raise BadInput("Two files would have the same name.", hint="Name them differently.")
+    for place in (*places, *([secret] if secret else [])):
+        if folder in (place.resolve(), *place.resolve().parents):
+            raise BadInput(f"{place} would leave with the release in {output}.", hint="Keep it somewhere else.")
+        if not place.resolve().parent.is_dir():
+            raise BadInput(f"There is no folder {place.resolve().parent} to write {place.name} to.")
+        if place.exists() and place is not secret:
+            raise BadInput(f"There is a file {place} already.", hint="Move it away, or write to another folder.")
+
+
+def _secret(place: Path) -> bytes:
+    """What is in the file; if there is none, it is drawn and kept there, before anything hangs on it."""
+    from discreet.core.keep import private
+    from discreet.tabulate.record_keys import draw_secret
+
+    if not place.exists():
+        with private(place) as file:
+            file.write(draw_secret())
+    return place.read_bytes()
+
+
+def _figures(
+    file: Path, card: str | None, by: list[str], *, value: str | None, totals: list[str], total: str
+) -> CrossTable:
     from discreet.core.cardfile import load_card
     from discreet.tabulate.given import read_table
     from discreet.tabulate.tabulate import sides_of
@@ -167,7 +198,8 @@ def _figures(file: Path, card: str | None, by: list[str], value: str | None, tot
     sides = sides_of(by) if by else (None,)
     if len(sides) > 1:
         raise BadInput("Of a table of figures --by names its sides, once.", hint="Give each table by --table.")
-    return read_table(file, sides[0], value, parents=parents, card=load_card(card) if card is not None else None)
+    declared = load_card(card) if card is not None else None
+    return read_table(file, sides[0], value, total=total, parents=parents, card=declared)
 
 
 def _noisy(
@@ -197,6 +229,7 @@ def _noisy(
 
 
 def _audit(words: list[str], keep: Path | None, as_json: bool) -> None:
+    import pyarrow as pa
     import pyarrow.parquet as pq
 
     from discreet.core.keep import RELEASE, fingerprint
@@ -211,9 +244,12 @@ def _audit(words: list[str], keep: Path | None, as_json: bool) -> None:
     place = keep or (beside if beside.is_file() else None)
     holder = None
     if place is not None:
-        with pq.ParquetFile(place) as file:
-            holder = file.read()
-            notes = file.metadata.metadata or {}
+        try:
+            with pq.ParquetFile(place) as file:
+                holder = file.read()
+                notes = file.metadata.metadata or {}
+        except (pa.ArrowException, OSError) as error:
+            raise BadInput(f"{place} is not what the holder kept: {error}.") from error
         if notes.get(RELEASE.encode(), b"").decode() != fingerprint(folder):
             raise BadInput(f"{place} was not kept of {folder}.", hint="Give the file that was written with it.")
     with tracking("Auditing") as at:
