@@ -133,3 +133,11 @@ def test_a_secret_is_made_once_and_used_again(folder):
     assert (folder / "s").stat().st_mode & 0o077 == 0
     (folder / "s").write_bytes(b"")
     assert called([*line, "-o", "three"], folder).code == 1
+
+
+def test_what_was_changed_is_not_audited(folder):
+    line = ["tabulate", "--table", "published.csv", "--method", "round base=10", "-o", "rounded"]
+    assert called(line, folder).code == 0
+    done = called(["tabulate", "audit", "rounded"], folder)
+    assert done.code == 1
+    assert "nothing to audit" in done.stderr

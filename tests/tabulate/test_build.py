@@ -20,7 +20,7 @@ from discreet.core.hierarchy import Intervals, Mask, Ordered, Taxonomy
 from discreet.core.kind import Kind
 from discreet.core.table import Table
 from discreet.engines.read import read
-from discreet.errors import BadInput, DataError, HierarchyError, NotFound
+from discreet.errors import BadInput, DataError, HierarchyError, NotDeclared, NotFound
 from discreet.tabulate.build import build
 from discreet.tabulate.cells import Cells
 from discreet.tabulate.rules import parse_rules, protect
@@ -150,10 +150,10 @@ def test_rules_see_the_holding():
 def test_weights_stand_for_others_of_the_same_size():
     table = build(firms(), ["place", "trade"], "turnover", weight="weight")
     assert figure(table, "North", "food") == 262  # 1.6·70 + 3·50
-    assert table.contributions.counts.flat[table.cell("North", "food")] == 4.6
+    assert table.contributions.counts.flat[table.cell("North", "food")] == 2  # who answered
     assert known(table, "North", "food")[1] == [70, 62]  # 0.6·70 + 0.4·50
     assert known(table, "n1", "food")[1] == [50, 50]
-    assert known(table, "s1", "toys") == (1.6, [5, 3])
+    assert known(table, "s1", "toys") == (1, [5, 3])
     assert table.contributions.sole.flat[table.cell("s1", "toys")] >= 0
     assert not len(Cells.of(table).broken())
     counted = build(firms(), ["trade"], weight="weight", decimals=1)
@@ -163,12 +163,26 @@ def test_weights_stand_for_others_of_the_same_size():
 def test_weights_without_a_unit():
     bare = read(rows(), Card("firms", CARD.columns))
     table = build(bare, ["place"], "turnover", weight="weight", keep_largest=3)
-    assert known(table, "North") == (6.2, [50, 50, 50])
-    assert known(table, "Coast") == (3.6, [8, 7, 5])
+    assert known(table, "North") == (3, [50, 50, 50])
+    assert known(table, "Coast") == (3, [8, 7, 5])
     assert figure(table, "Coast") == 23
     sole = table.contributions.sole
     assert sole.flat[table.cell("n2")] >= 0
     assert (sole >= 0).sum() == 3
+
+
+@pytest.mark.parametrize("rule", ["min=3", "p=10", "p=10,q=50", "n=1,k=0.7", "n=2,k=0.7"])
+@pytest.mark.parametrize("unit", ["owner", None])
+def test_weights_hide_nobody(rule, unit):
+    of = [("A", "n1", "food", 777, 50.0), ("B", "n2", "food", 100, 9.0), ("C", "n2", "food", 90, 9.0)]
+    of += [(f"D{number}", "s2", "food", 10, 1.0) for number in range(20)]
+    cells = Cells.of(build(firms(of, Card("firms", CARD.columns, unit=unit)), ["place"], "turnover", weight="weight"))
+    found = protect(cells, parse_rules(rule))
+    hidden = {cells.name(cell) for cell in found.reasons}
+    assert {"n1", "n2"} <= hidden
+    assert "s2" not in hidden
+    if rule == "p=10":
+        assert found.above[cells.tables[0].cell("n1")] == 3885
 
 
 def test_weights_must_be_one_each_and_above_0():
@@ -373,3 +387,44 @@ def test_too_many_cells_are_refused_before_they_are_made():
     table = read(data, Card("t", tuple(Column(name, Kind.TEXT) for name in names)))
     with pytest.raises(BadInput, match=r"41 × 41 × 41 × 41 × 41 = 115,856,201 cells; at most 50,000,000"):
         build(table, names)
+
+
+@pytest.mark.parametrize(
+    ("column", "error", "said"),
+    [
+        (Column("r", Kind.INTEGER, Role.SENSITIVE), NotDeclared, "not declared"),
+        (Column("r", Kind.INTEGER, Role.SENSITIVE, bounds=(0, 9)), NotDeclared, "r@1"),
+        (Column("r", Kind.INTEGER), None, ""),
+        (Column("r", Kind.INTEGER, Role.SENSITIVE, categories=(1, 2, 3)), None, ""),
+    ],
+)
+def test_what_is_sensitive_is_no_code_unless_it_is_declared(column, error, said):
+    table = read(pa.table({"r": [1, 2, 2]}), Card("t", (column,)))
+    if error is None:
+        assert build(table, ["r"]).values.tolist() == [3, 1, 2]
+    else:
+        with pytest.raises(error, match=said):
+            build(table, ["r"])
+
+
+def test_nobody_is_a_side_or_added_up():
+    table = read(
+        pa.table({"id": [1, 2], "no": [1, 2]}),
+        Card("t", (Column("id", Kind.INTEGER), Column("no", Kind.INTEGER, Role.IDENTIFIER)), unit="id"),
+    )
+    with pytest.raises(BadInput, match="whose each row is"):
+        build(table, ["id"])
+    for value in ("id", "no"):
+        with pytest.raises(BadInput, match="nothing to add up"):
+            build(table, ["no"], value)
+
+
+def test_declared_codes_that_nobody_has():
+    card = Card("t", (Column("r", Kind.TEXT, hierarchy=PLACES), Column("c", Kind.INTEGER, categories=(3, 1, 2))))
+    table = read(pa.table({"r": ["s3", "n1"], "c": [1, 2]}), card)
+    found = build(table, ["r@1", "c"], declared=True)
+    assert found.dimensions[0].codes == ("Total", "North", "South", "Coast", "Hills", "w")
+    assert found.dimensions[1].codes == ("Total", "3", "1", "2")
+    assert found.values.tolist()[0] == [2, 0, 1, 1]
+    assert build(table, ["r", "c"], declared=True).shape == (10, 4)
+    assert build(table, ["c"]).shape == (3,)

@@ -52,3 +52,13 @@ def test_parts_leaves_and_depths():
 def test_what_is_no_dimension_is_refused(codes, parents):
     with pytest.raises(BadInput):
         Dimension("r", codes, parents)
+
+
+def test_what_stands_for_a_total_that_is_left_out():
+    side = Dimension.from_paths("r", [("a1", "A", "AA"), ("a2", "A", "AA"), ("b", "B", "BB"), ("c", "c", "C")])
+    assert side.codes == ("Total", "A", "a1", "a2", "b", "c")
+    assert side.aliases == {"AA": "A", "B": "b", "BB": "b", "C": "c"}
+    assert Dimension.from_paths("r", [("a", "X"), ("b", "X")]).aliases == {"X": "Total"}
+    assert Dimension.from_paths("r", [("a", "X", "Y")]).aliases == {"X": "a", "Y": "a"}
+    with pytest.raises(BadInput, match="left out"):
+        Dimension("r", ("t", "a", "b"), (-1, 0, 0), {"a": "b"})

@@ -23,7 +23,8 @@ def lines(figures=SALARIES, *, inner_only=False):
     for i, row in enumerate(SIDES[0].codes):
         for j, column in enumerate(SIDES[1].codes):
             if not inner_only or (i and j):
-                yield f"{row},{column},{figures[i, j]},{COUNTS[i, j]},{350 if (row, column) == ('M3', 'P5') else ''}"
+                told = {(1, 1): 200, (2, 3): "", (3, 5): 350}.get((i, j), 50) if i and j else ""
+                yield f"{row},{column},{figures[i, j]},{COUNTS[i, j]},{told}"
 
 
 def written(folder, rows, header="municipality,profession,value,count,largest_1"):
@@ -40,6 +41,7 @@ def test_the_municipalities_and_the_three_attacks(tmp_path):
     cells = Cells.of(table)
     found = exposed(cells, protect(cells, parse_rules("min=3; n=1,k=0.9")))
     assert [(cells.name(one.cell), one.attack) for one in found] == [
+        ("M1, P1", "internal"),
         ("M1, P1", "internal"),
         ("M2, P3", "external"),
         ("M3, P5", "dominance"),
@@ -182,7 +184,21 @@ def test_columns_are_told_by_name(tmp_path):
         ("r,count", ["a,1.5"], {}, "whole numbers"),
         ("r,count", ["a,-1"], {}, "whole numbers"),
         ("r,value,largest_1", ["a,1,1"], {}, "how many respondents"),
-        ("r,value,count,largest_1", ["a,1,1,"], {}, "says nothing"),
+        ("r,value", ["a,1", "TOTAL,1"], {}, "'TOTAL' looks like the total"),
+        ("r,value", ["a,1", "b,2", "All,3"], {}, "'All' looks like the total"),
+        ("r,s,value", ["a,x,1", "b,x,2", "T,x,3", "a,y,4", "b,y,0", "T,y,4"], {}, "'T' looks like the total"),
+        ("r,s,value", ["a,x,1", "b,x,2", "T,x,4", "a,y,4", "b,y,0", "T,y,4"], {"rounded": True}, "'T' looks like"),
+        ("r,value", ["a,1", "Sum,1"], {"total": {"q": "Sum"}}, "'q' is no side"),
+        ("r,value,count,largest_1", ["a,5,1,4"], {}, "a cannot be: .* do not make up its figure"),
+        ("r,value,count,largest_1", ["a,5,1,6"], {}, "a cannot be: .* more than its figure"),
+        ("r,value,count,largest_1", ["a,100,3,10"], {}, "do not make up its figure"),
+        ("r,value,count,largest_1,largest_2", ["a,10,4,8,3"], {}, "more than its figure"),
+        ("r,value,count,largest_1,largest_2", ["a,10,1,10,3"], {}, "more contributions than respondents"),
+        ("r,value,count,largest_1,largest_2", ["a,10,2,,3"], {}, "have a gap"),
+        ("r,value,count", ["a,10,0"], {}, "nobody is there"),
+        ("r,value,count,absolute", ["a,-10,3,9"], {}, "below its figure"),
+        ("hidden,value", ["a,10"], {}, "is called 'hidden'"),
+        ("r,n,value", ["a,1,10"], {"by": ["r", "n"], "value": "n"}, "is called 'n'"),
         ("r,value,count,largest_1,largest_2", ["a,5,2,1,4"], {}, "do not fall"),
         ("value", ["1"], {}, "by one or more columns"),
     ],
@@ -191,3 +207,42 @@ def test_what_is_no_table(tmp_path, header, rows, told, said):
     with pytest.raises(DiscreetError, match=said) as refused:
         read_table(written(tmp_path, rows, header), **told)
     assert isinstance(refused.value, BadInput | DataError | NotFound)
+
+
+def test_a_total_is_called_what_it_is_called_on_each_side(tmp_path):
+    rows = ["a,x,1", "b,x,2", "Sum,x,3", "a,All,1", "b,All,2", "Sum,All,3"]
+    table = read_table(written(tmp_path, rows, "r,s,value"), total={"r": "Sum", "s": "All"})
+    assert [side.codes[0] for side in table.dimensions] == ["Sum", "All"]
+    parts = read_table(
+        written(tmp_path, ["a,1", "b,2", "All,3"], "r,value"), parents={"r": dict.fromkeys(["a", "b", "All"])}
+    )
+    assert parts.values.tolist() == [6, 1, 2, 3]
+
+
+def test_two_parts_may_be_alike(tmp_path):
+    assert read_table(written(tmp_path, ["a,x,1", "b,x,1", "a,y,2", "b,y,2"], "r,s,value")).values[0, 0] == 6
+
+
+def test_what_is_not_told_is_not_safe(tmp_path):
+    rows = ["a,900,1,,", "b,100,5,30,20", "c,100,2,60,40", "d,100,9,30,", "Total,1200,17,,"]
+    cells = Cells.of(read_table(written(tmp_path, rows, "r,value,count,largest_1,largest_2")))
+    found = protect(cells, parse_rules("n=1,k=0.7"))
+    assert {cells.name(cell) for cell in found.reasons} == {"a", "Total"}  # the total follows from its parts
+    with pytest.raises(
+        BadInput, match=r"needs the 2 largest contributions to each cell; of 2 cells nothing tells: .*d"
+    ):
+        protect(cells, parse_rules("p=10"))
+
+
+def test_decimals_are_those_of_the_values_and_contributions_are_rounded_up(tmp_path):
+    table = read_table(written(tmp_path, ["a,10,2,9.125", "b,20,3,10.5", "c,30,9,5"], "r,value,count,largest_1"))
+    assert table.decimals == 0
+    assert table.values.tolist() == [60, 10, 20, 30]
+    assert table.contributions.largest.ravel().tolist() == [11, 10, 11, 5]
+
+
+def test_linked_files_at_two_levels_share_what_a_single_part_stands_for(tmp_path):
+    tree = {"n1": "North", "n2": "North", "s3": "Hills", "North": None, "Hills": None}
+    fine = read_table(written(tmp_path, ["n1,1", "n2,2", "s3,4"], "r,value"), parents={"r": tree})
+    coarse = read_table(written(tmp_path, ["North,3", "Hills,4"], "r,value"))
+    assert len(Cells.of(fine, coarse)) == len(fine.dimensions[0])

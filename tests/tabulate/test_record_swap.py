@@ -1,5 +1,7 @@
 """Record swapping: those who stand out move, every count by area and match columns stays."""
 
+from dataclasses import replace
+
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -7,7 +9,7 @@ import pytest
 from discreet.core.card import Card, Column, Role
 from discreet.core.kind import Kind
 from discreet.engines.read import read
-from discreet.errors import BadInput, DataError
+from discreet.errors import BadInput, DataError, NotFound
 from discreet.tabulate.record_swap import record_swap
 
 CARD = Card(
@@ -130,3 +132,21 @@ def test_wrong_input_is_refused():
             record_swap(table, **wrong)
     with pytest.raises(DataError, match="two areas"):
         record_swap(census(1), areas=["town"], risk=["age"], household="age")
+
+
+def test_the_rows_of_a_unit_in_one_area_move_together():
+    card = replace(CARD, unit="home", rows_per_unit=3)
+    before = read(census(0).fetch(), card)
+    swap = record_swap(before, areas=["region", "town"], risk=["job"], k=5, seed=1)
+    assert swap.swapped and swap.households == 120
+    assert (
+        swap.table.fetch()
+        == record_swap(before, areas=["region", "town"], risk=["job"], household="home", k=5, seed=1).table.fetch()
+    )
+
+
+@pytest.mark.parametrize("wrong", ["areas", "risk", "match", "household"])
+def test_a_column_that_is_not_there_is_said(wrong):
+    asked = {"areas": ["region"], "risk": ["job"], "match": ["age"], "household": "home"}
+    with pytest.raises(NotFound, match=r"'towns' .did you mean 'town'"):
+        record_swap(census(0), **asked | {wrong: "towns" if wrong == "household" else ["towns"]})

@@ -103,7 +103,7 @@ def test_the_municipalities():
     found = protect(cells, parse_rules("min=3; n=1,k=0.9"))
     assert {cells.name(cell): why for cell, why in found.reasons.items()} == {
         "M1, P1": ("fewer than 3 respondents",),
-        "M2, P3": ("fewer than 3 respondents",),
+        "M2, P3": ("fewer than 3 respondents", "the largest contribution is more than 90 % of the total"),
         "M3, P5": ("the largest contribution is more than 90 % of the total",),
     }
     assert found.above[found.sensitive].tolist() == [36, 3, 26]
@@ -259,3 +259,25 @@ def test_two_million_cells():
     found = protect(cells, parse_rules("min=3; p=10; n=1,k=0.8"))
     few = int(((counts > 0) & (counts < 3)).sum())
     assert found.sensitive.sum() == len(found.reasons) == few == len(found.insiders) * 2
+
+
+def test_codes_with_marks_in_them_are_quoted():
+    assert parse_rules('cells="a, b",x | "5"" |; pipe",y; min=3') == (
+        Request((("a, b", "x"), ('5" |; pipe', "y"))),
+        MinFrequency(3),
+    )
+    with pytest.raises(BadInput, match="not closed"):
+        parse_rules('cells=5" pipe,y')
+
+
+@pytest.mark.parametrize(
+    "text", ["zero=1e30", "min=99999999999999999999", f"min={'9' * 5000}", "n=5000,k=0.7", "n=1,k=1e-400"]
+)
+def test_figures_beyond_reason_are_refused(text):
+    with pytest.raises(BadInput):
+        protect(one_cell(), parse_rules(text))
+
+
+def test_negative_is_one_of_two_words():
+    with pytest.raises(BadInput, match="refuse"):
+        protect(one_cell(1), [MinFrequency(3)], negative="foo")

@@ -79,6 +79,9 @@ def tabulate(
     ] = None,
     xlsx: Annotated[Path | None, typer.Option("--xlsx", help="Also write the table to this workbook.")] = None,
     csv: Annotated[bool, typer.Option("--csv", help="Also write the rows as CSV.")] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="With noise: say what it would cost, and spend nothing.")
+    ] = False,
     seed: Annotated[
         int | None, typer.Option("--seed", min=0, help="Make random choices repeatable, by anybody. Not for release.")
     ] = None,
@@ -99,14 +102,19 @@ def tabulate(
     """
     words = what or []
     if words[:1] == ["audit"]:
-        _audit(words[1:], keep, as_json)
+        from discreet.cli.tabulate_audit import audit_release
+
+        audit_release(words[1:], keep, as_json)
         return
     if len(words) > 1:
         raise BadInput(f"One table at a time: what is {words[1]!r}?", hint='Write --by "region × activity".')
     if method.strip().lower().startswith("noise"):
         _refuse("noise", value=value, rule=rule, weight=weight, xlsx=xlsx, seed=seed, keep=keep, secret=secret, csv=csv)
-        _noisy(words, table or [], by or [], method, output=output, as_json=as_json)
+        _noisy(words, table or [], by or [], method, output=output, dry_run=dry_run, as_json=as_json)
         return
+    if not words and not table:
+        raise BadInput("Which table? Give DATA and --card CARD, or --table FILE.", hint="See discreet tabulate --help.")
+    _refuse(method, dry_run=dry_run)
     if output is None:
         raise BadInput("Say where to write the release: add --output FOLDER.")
     page = output.with_name(f"{output.name}.holder.html")
@@ -123,11 +131,11 @@ def tabulate(
         _refuse("rows", totals=totals, total=total if total != "Total" else None)
         source: Any = _rows(words[0], card, table)
         given |= {"by": by or (), "value": value, "weight": weight, "decimals": decimals}
-    elif table:
-        _refuse("a table of figures", weight=weight, decimals=decimals)
-        source = [_figures(Path(one), card, by or [], value=value, totals=totals or [], total=total) for one in table]
     else:
-        raise BadInput("Which table? Give DATA and --card CARD, or --table FILE.", hint="See discreet tabulate --help.")
+        _refuse("a table of figures", weight=weight, decimals=decimals)
+        source = [
+            _figures(Path(one), card, by or [], value=value, totals=totals or [], total=total) for one in table or ()
+        ]
     with stoppable(lambda: f"Nothing was written to {output}."), tracking("Tabulating") as at:
         release = make(source, **given, to=output, csv=csv, keep=keep, progress=lambda done, what: at(what, done))
     with private(page) as file:
@@ -160,6 +168,8 @@ def _refuse(what: str, **said: object) -> None:
 def _require_places(output: Path, places: list[Path], secret: Path | None) -> None:
     """Everything that is to be written can be, and nothing that must not leave lies in what does."""
     folder = output.resolve()
+    if not folder.parent.is_dir():
+        raise BadInput(f"There is no folder {folder.parent} to put {folder.name} in.")
     if len({place.resolve() for place in places}) < len(places):
         raise BadInput("Two files would have the same name.", hint="Name them differently.")
     for place in (*places, *([secret] if secret else [])):
@@ -203,7 +213,7 @@ def _figures(
 
 
 def _noisy(
-    words: list[str], names: list[str], by: list[str], method: str, *, output: Path | None, as_json: bool
+    words: list[str], names: list[str], by: list[str], method: str, *, output: Path | None, dry_run: bool, as_json: bool
 ) -> None:
     """Counts with noise, through the one door of a workspace."""
     from discreet.cli.beyond import show
@@ -223,51 +233,9 @@ def _noisy(
     epsilon, rho = (str(said[name]) if name in said else None for name in ("epsilon", "rho"))
     with Curator(words[0]) as curator:
         made = MacroTable(sides_of(by), epsilon, rho)
-        show(curator, made, names[0], analyst=ANALYST, dry_run=False, as_json=as_json)
-        if output is not None:
+        show(curator, made, names[0], analyst=ANALYST, dry_run=dry_run, as_json=as_json)
+        if output is not None and not dry_run:
             curator.release(made, names[0]).save(output)  # answered before, so it is free
-
-
-def _audit(words: list[str], keep: Path | None, as_json: bool) -> None:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    from discreet.core.keep import RELEASE, fingerprint
-    from discreet.core.release import Release
-    from discreet.tabulate.seen import audit
-
-    if len(words) != 1:
-        raise BadInput("Which release? Write: discreet tabulate audit FOLDER")
-    folder = Path(words[0])
-    release = Release.load(folder)
-    beside = folder.absolute().with_name(f"{folder.absolute().name}.holder.parquet")
-    place = keep or (beside if beside.is_file() else None)
-    holder = None
-    if place is not None:
-        try:
-            with pq.ParquetFile(place) as file:
-                holder = file.read()
-                notes = file.metadata.metadata or {}
-        except (pa.ArrowException, OSError) as error:
-            raise BadInput(f"{place} is not what the holder kept: {error}.") from error
-        if notes.get(RELEASE.encode(), b"").decode() != fingerprint(folder):
-            raise BadInput(f"{place} was not kept of {folder}.", hint="Give the file that was written with it.")
-    with tracking("Auditing") as at:
-        found = audit(release, holder, progress=lambda done, what: at(what, done))
-    if as_json:
-        print_json({"cells": len(found.cells), "hidden": found.rows().to_pylist()})
-        return
-    out = console()
-    out.print(str(found))
-    listing = grid("cell", "#at least", "#at most", "" if found.short is None else "kept")
-    rows = found.rows().to_pylist()
-    for row in rows[:_SHOWN_ROWS]:
-        listing.add_row(
-            row["cell"], f"{row['low']:,.6g}", f"{row['high']:,.6g}", "too close" if row.get("short") else ""
-        )
-    out.print(listing)
-    if len(rows) > _SHOWN_ROWS:
-        out.print(f"and {len(rows) - _SHOWN_ROWS:,} more; --json has all.")
 
 
 def _plain(release: Tabulated, folder: Path) -> dict[str, Any]:
@@ -284,20 +252,28 @@ def _print(release: Tabulated, folder: Path, page: Path) -> None:
 
     out = console()
     out.print(bold(release.title), f"in {folder}")
-    out.print(str(release.statement))
     printed, holder = release.printed, release.holder
     assert printed is not None and holder is not None  # noqa: S101  # just made
-    for table, hidden in zip(printed.tables, printed.hidden, strict=True):
-        *down, across = table.dimensions
-        if len(across) > _SHOWN_COLUMNS or table.size > _SHOWN_ROWS * len(across):
-            continue
-        listing = grid(*(side.name for side in down), *(f"#{code}" for code in across.codes))
-        for start in range(0, table.size, len(across)):
-            labels = table.codes(start)[:-1]
-            listing.add_row(*labels, *(shown(table, hidden, start + place) for place in range(len(across))))
-        out.print(listing)
     sensitive, added = int(holder.protection.sensitive.sum()), int(holder.added.sum())
     if sensitive:
         besides = f"; {number(added, 'other')} hidden with them" if added else ""
         out.print(f"{number(sensitive, 'sensitive cell')} among {len(holder.cells):,}{besides}.")
-    out.print(f"Which and why, for you alone: {page}.")
+    elif release.recipe.parameters.get("rules"):
+        out.print(f"None of the {len(holder.cells):,} cells is sensitive: the table is printed as it is.")
+    for table, hidden in zip(printed.tables, printed.hidden, strict=True):
+        *down, across = table.dimensions
+        listing = grid(*(side.name for side in down), *(f"#{code}" for code in across.codes))
+        if table.size > _SHOWN_ROWS * len(across) or len(across) > _SHOWN_COLUMNS:
+            out.print(f"The table has {table.size:,} cells: see {folder / 'report.html'}.")
+            continue
+        for start in range(0, table.size, len(across)):
+            labels = table.codes(start)[:-1]
+            listing.add_row(*labels, *(shown(table, hidden, start + place) for place in range(len(across))))
+        if out.measure(listing).minimum > out.width or out.measure(listing).maximum > out.width:
+            out.print(f"The table is wider than the screen: see {folder / 'report.html'}.")
+        else:
+            out.print(listing)
+    for name, told in holder.facts:
+        out.print(f"{name}: {told}.", soft_wrap=True)
+    out.print(str(release.statement), soft_wrap=True)
+    out.print(f"What is sensitive and why, for you alone: {page}.")

@@ -12,8 +12,9 @@ What is promised, and why it holds on every engine:
 - With sampling weights a respondent of weight w stands for w respondents of the same size, as statistical offices
   take it: the value is the sum of w·x, rounded in every inner cell; the n largest contributions are those of the n
   largest of them, with parts of a respondent where weights are not whole (x = 10 with w = 1.6 and x = 5 with w = 3 make
-  10 and 0.6·10 + 0.4·5 = 8), rounded. ``counts`` are sums of weights. Weights count in millionths. Who is alone is
-  judged without weights: whoever answered knows what they said.
+  10 and 0.6·10 + 0.4·5 = 8), rounded. Weights count in millionths. ``counts`` are those who answered, without their
+  weights, and so is who is alone: a weight hides nobody, since it may be known, and whoever answered knows what they
+  said. So rules on contributions take cells with one or two respondents as if all of it were of one (see ``protect``).
 - Where contributions are negative, the largest are the largest in absolute value.
 """
 
@@ -26,7 +27,7 @@ import numpy as np
 
 from discreet.core.table import Table
 from discreet.errors import BadInput
-from discreet.tabulate.crosstable import Contributions, CrossTable, require_size, summed
+from discreet.tabulate.crosstable import MOST_KEPT, Contributions, CrossTable, require_names, require_size, summed
 from discreet.tabulate.gather import Gathered, Measure, gather, measure
 from discreet.tabulate.respondents import alone, merged
 from discreet.tabulate.sides import Side, side
@@ -42,21 +43,24 @@ def build(
     weight: str | None = None,
     decimals: int | None = None,
     keep_largest: int = 2,
+    declared: bool = False,
 ) -> CrossTable:
     """Count the rows of ``table`` by the columns ``by``, or add up their ``value``, with totals at every level.
 
     An entry of ``by`` is a column, or ``column@level`` to begin at a level of its hierarchy. ``decimals`` are those
     of the figures; by default none for counts and whole numbers, those of the column for decimals, 2 for reals.
-    ``keep_largest`` of the contributions to each cell are kept, for rules on them.
+    ``keep_largest`` of the contributions to each cell are kept, for rules on them. With ``declared`` the
+    table also has the declared codes that nobody has, for rules on empty cells.
     """
     if isinstance(by, str) or not by:
         raise BadInput("A table is by one or more columns.", hint='Name them in a list: ["region", "activity"].')
-    if keep_largest < 0:
-        raise BadInput(f"keep_largest is 0 or more, not {keep_largest}.")
+    if not 0 <= keep_largest <= MOST_KEPT:
+        raise BadInput(f"keep_largest is from 0 to {MOST_KEPT}, not {keep_largest}.")
     what = measure(table, value, weight, decimals)
-    sides = [side(what.rows, asked) for asked in by]
+    sides = [side(what.rows, asked, declared=declared) for asked in by]
     dimensions = tuple(one.dimension for one in sides)
     require_size(dimensions)
+    require_names([one.name for one in dimensions], value or "")
     keep = 0 if value is None and what.apart else keep_largest
     found = _Filling(sides, keep, what)
     found.add(gather(what, sides, [one.levels[0] for one in sides], keep))
@@ -76,7 +80,7 @@ class _Filling:
         self.dimensions = tuple(one.dimension for one in sides)
         shape = tuple(map(len, self.dimensions))
         self.values = np.zeros(shape, np.int64)
-        self.counts = np.zeros(shape, np.int64 if what.weight is None else np.float64)
+        self.counts = np.zeros(shape, np.int64)
         self.sole = np.full(shape, -1, np.int64)
         self.absolute = np.zeros(shape, np.int64) if what.negative else None
         self.largest = np.zeros((*shape, keep), np.int64) if keep else None

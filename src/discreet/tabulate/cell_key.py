@@ -34,7 +34,7 @@ class CellKey:
     Why this is private, and how far: a printed count may come from any count up to ``most`` away, and asking again
     tells nothing new, for the change is the same. It is no differential privacy. Changes are bounded, so where
     many cells that add up are printed their differences narrow down what is possible; and whoever can have the same
-    people counted in many groups averages the changes out (Asghar and Kaafar 2020). Zeros are true.
+    people counted in many groups averages the changes out (Asghar and Kaafar 2020). A 0 stays 0.
     """
 
     most: int
@@ -49,6 +49,8 @@ class CellKey:
                 f"Counts are changed by at most 1 to 100, which is more than the largest count that never appears; got "
                 f"{self.most} and {self.never}."
             )
+        if not self.variance > 0:
+            raise BadInput(f"Counts are changed with a variance above 0, got {self.variance!r}.")
         changes = np.arange(-self.most, self.most + 1)
         laws = np.zeros((self.most + self.never + 2, len(changes)))
         laws[0, self.most] = 1.0
@@ -75,6 +77,8 @@ class CellKey:
         """A table of counts with each figure changed by its cell's key; what is known of respondents is left out."""
         if table.what:
             raise BadInput(f"Cell keys change counts, and this table adds up {table.what}.")
+        if table.decimals:
+            raise BadInput("Cell keys change counts of people, which have no decimals.", hint="Leave decimals out.")
         return CrossTable(table.dimensions, self.applied(table.values, keys), decimals=table.decimals)
 
 

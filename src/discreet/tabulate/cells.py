@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -39,7 +39,8 @@ class Cells:
 
     @classmethod
     def of(cls, *tables: CrossTable) -> Cells:
-        """The cells of these tables. What has the same codes in two tables, totals of all left out, is one cell."""
+        """The cells of these tables. What has the same codes in two tables, totals of all left out, is one cell; so is
+        a total that one of them leaves out for its single part, and this part."""
         if len({table.decimals for table in tables}) != 1:
             raise BadInput("Linked tables need figures with the same number of decimals.")
         places, values = _shared(tables)
@@ -126,29 +127,74 @@ def _relations(table: CrossTable) -> Any:
     return lib.csr_array(lib.vstack(found, format="csr"), dtype=np.int8)
 
 
+def alike(sides: Sequence[Dimension]) -> dict[str, dict[str, int]]:
+    """For each name of a side a number for every code and alias there: the same for what is the same, 0 for the total.
+
+    A total that one table leaves out for its single part may be a code of another, which begins at a coarser level:
+    they are one figure. Where some table has both, its relations say what they have to do with each other.
+    """
+    found: dict[str, dict[str, int]] = {}
+    for name in dict.fromkeys(side.name for side in sides):
+        here = [side for side in sides if side.name == name]
+        same = {code: code for side in here for code in (*side.codes, *side.aliases)}
+
+        def first(code: str, same: dict[str, str] = same) -> str:
+            while same[code] != code:
+                code = same[code]
+            return code
+
+        for label, code in (pair for side in here for pair in side.aliases.items()):
+            if not any(label in side.places and code in side.places for side in here):
+                same[first(label)] = first(code)
+        tops = {first(side.codes[0]): side.codes[0] for side in here}
+        if len(tops) > 1:
+            called = " and ".join(map(repr, tops.values()))
+            raise BadInput(
+                f"Linked tables need one name for the total of {name}; it is called {called}.",
+                hint="Say what the total is called in each (total=…), and have the codes of a side in every table.",
+            )
+        numbers = dict.fromkeys([*tops, *map(first, same)])
+        places = {code: number for number, code in enumerate(numbers)}
+        found[name] = {code: places[first(code)] for code in same}
+        if any(len({found[name][code] for code in side.codes}) < len(side) for side in here):
+            raise BadInput(f"The tables do not agree on which codes of {name} are the same.")
+    return found
+
+
 def _shared(tables: Sequence[CrossTable]) -> tuple[tuple[_Numbers, ...], _Numbers]:
     """For each table the cell each of its places is, and the cells' values; an error if a shared cell has two."""
     if len(tables) == 1:
         return (np.arange(tables[0].size),), tables[0].values.ravel()
-    known: dict[frozenset[tuple[str, str]], int] = {}
-    values: list[int] = []
-    places = []
-    for table in tables:
-        place = np.empty(table.size, np.int64)
-        for flat, value in enumerate(table.values.ravel().tolist()):
-            codes = zip(table.dimensions, table.codes(flat), strict=True)
-            key = frozenset((side.name, code) for side, code in codes if code != side.codes[0])
-            cell = known.setdefault(key, len(values))
-            if cell == len(values):
-                values.append(value)
-            elif values[cell] != value:
-                raise BadInput(
-                    f"The tables share the cell {', '.join(table.codes(flat))} and give it different figures: "
-                    f"{table.written(values[cell])} and {table.written(value)}."
-                )
-            place[flat] = cell
-        places.append(place)
-    return tuple(places), np.array(values, np.int64)
+    ends = np.cumsum([table.size for table in tables])
+    keys = np.zeros(ends[-1], np.int64)
+    for name, numbers in alike([side for table in tables for side in table.dimensions]).items():
+        along = np.concatenate([_along(table, name, numbers) for table in tables])
+        _, keys = np.unique(keys, return_inverse=True)  # so that the next product fits 64 bits
+        keys = keys * len(numbers) + along
+    _, first, cell = np.unique(keys, return_index=True, return_inverse=True)
+    order = np.argsort(first)
+    number = np.empty(len(order), np.int64)
+    number[order] = np.arange(len(order))
+    figures = np.concatenate([table.values.ravel() for table in tables])
+    odd = np.flatnonzero(figures != figures[first[cell]])
+    if len(odd):
+        which = int(np.searchsorted(ends, odd[0], side="right"))
+        table = tables[which]
+        raise BadInput(
+            f"The tables share the cell {', '.join(table.codes(int(odd[0]) - int(ends[which]) + table.size))} and give "
+            f"it different figures: {table.written(figures[first[cell[odd[0]]]])} and {table.written(figures[odd[0]])}."
+        )
+    return tuple(np.split(number[cell], ends[:-1])), figures[first[order]]
+
+
+def _along(table: CrossTable, name: str, numbers: Mapping[str, int]) -> _Numbers:
+    """For each cell of a table the number of its code on a side, or of the total if the table is not over it."""
+    for axis, side in enumerate(table.dimensions):
+        if side.name == name:
+            codes = np.array([numbers[code] for code in side.codes], np.int64)
+            shape = [-1 if other == axis else 1 for other in range(len(table.shape))]
+            return np.broadcast_to(codes.reshape(shape), table.shape).ravel()
+    return np.zeros(table.size, np.int64)
 
 
 def _distinct(relations: Any) -> Any:

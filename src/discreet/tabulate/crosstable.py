@@ -18,19 +18,28 @@ _Numbers = np.ndarray[Any, Any]
 MOST_CELLS = 50_000_000
 """So many cells a table has at most."""
 
+MOST_KEPT = 100
+"""So many of the largest contributions to a cell are kept at most."""
+
+HIDDEN = "hidden"
+COUNT = "n"
+"""What the columns of a table that leaves are called beside its sides: whether a figure is hidden, and counts."""
+
 
 @dataclass(frozen=True)
 class Contributions:
     """Who is in each cell; every array has the table's shape first."""
 
     counts: _Numbers
-    """How many respondents; with sampling weights the sum of their weights."""
+    """How many respondents; with sampling weights those who answered, whatever they stand for."""
     largest: _Numbers | None = None
     """Their largest contributions, the largest first, one axis more than the table; 0 where there are fewer."""
     sole: _Numbers | None = None
     """Where there is a single respondent, a number that stands for them, the same in every cell; elsewhere -1."""
     absolute: _Numbers | None = None
     """Only where some contributions are negative: the sum of the absolute ones. ``largest`` are absolute then too."""
+    known: _Numbers | None = None
+    """How many of ``largest`` are known; ``None`` if all are."""
 
 
 @dataclass(frozen=True)
@@ -89,6 +98,18 @@ def require_size(dimensions: Sequence[Dimension]) -> None:
             f"The table would have {' × '.join(f'{size:,}' for size in sizes)} = {prod(sizes):,} cells; at most "
             f"{MOST_CELLS:,} are made.",
             hint="Begin at a coarser level (column@level), or leave a column out.",
+        )
+
+
+def require_names(sides: Sequence[str], what: str) -> None:
+    """Raise an error if the columns of a table, which has one for each side and for its figures, share a name."""
+    figure = what or COUNT
+    if what == HIDDEN or HIDDEN in sides or figure in sides:
+        name = figure if figure in sides else HIDDEN
+        has = "figures" if name == figure else "what is hidden"
+        raise BadInput(
+            f"No side or value of a table is called {name!r}: this is the name of its column of {has}.",
+            hint="Give the column another name.",
         )
 
 

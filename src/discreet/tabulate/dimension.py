@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -28,6 +28,8 @@ class Dimension:
     codes: tuple[str, ...]
     parents: tuple[int, ...]
     """For each code the place of its total; -1 for the total of all, which is the first."""
+    aliases: Mapping[str, str] = field(default_factory=dict, compare=False)
+    """For each total that is left out because it has a single part the code that stands for it: they are one figure."""
 
     def __post_init__(self) -> None:
         twice = [code for code, times in Counter(self.codes).items() if times > 1]
@@ -37,6 +39,8 @@ class Dimension:
             raise BadInput(f"{self.name} needs codes, the total of all first.")
         if any(not 0 <= parent < place for place, parent in enumerate(self.parents[1:], 1)):
             raise BadInput(f"{self.name}: a code stands before its total.", hint="Write each total before its parts.")
+        if any(label in self.places or code not in self.places for label, code in self.aliases.items()):
+            raise BadInput(f"{self.name}: what is left out is no code, and a code stands for it.")
 
     @classmethod
     def flat(cls, name: str, leaves: Iterable[str], total: str = TOTAL) -> Dimension:
@@ -48,8 +52,8 @@ class Dimension:
     def from_paths(cls, name: str, paths: Iterable[Sequence[str]], total: str = TOTAL) -> Dimension:
         """From one path for each leaf, from the leaf upwards, the total of all left out.
 
-        A label that equals the one below it on a path, or that has a single part, is left out; of a single leaf there
-        is no total.
+        A label that equals the one below it on a path, or that has a single part, is left out (``aliases`` says what
+        stands for it); of a single leaf there is no total.
         """
         parts: dict[tuple[str, ...], dict[str, None]] = {}
         for path in paths:
@@ -57,24 +61,33 @@ class Dimension:
             for depth, label in enumerate(down):
                 parts.setdefault(down[:depth], {})[label] = None
         codes, parents = [total], [-1]
+        left_out: dict[str, set[str]] = {}
         top: tuple[str, ...] = ()
         while len(parts.get(top, ())) == 1:
             top = (*top, *parts[top])
         if top not in parts:
-            return cls(name, top[-1:] or (total,), (-1,))
+            return cls(name, top[-1:] or (total,), (-1,), {label: top[-1] for label in top if label != top[-1]})
+        left_out.update((label, {total}) for label in top)
 
         def add(above: tuple[str, ...], parent: int) -> None:
             for label in parts.get(above, {}):
                 here = (*above, label)
                 if len(parts.get(here, ())) == 1:
                     add(here, parent)
+                    left_out.setdefault(label, set()).add(stands_for(here))
                     continue
                 codes.append(label)
                 parents.append(parent)
                 add(here, len(codes) - 1)
 
+        def stands_for(here: tuple[str, ...]) -> str:
+            while len(parts.get(here, ())) == 1:
+                here = (*here, *parts[here])
+            return here[-1]
+
         add(top, 0)
-        return cls(name, tuple(codes), tuple(parents))
+        aliases = {label: min(by) for label, by in left_out.items() if len(by) == 1 and label not in codes}
+        return cls(name, tuple(codes), tuple(parents), aliases)
 
     @classmethod
     def from_parents(cls, name: str, parents: Mapping[str, str | None]) -> Dimension:

@@ -21,6 +21,7 @@ from discreet.tabulate.dimension import Dimension
 from discreet.tabulate.record_keys import KeyedRows
 
 _Numbers = np.ndarray[Any, Any]
+_EXACT = 1e-9
 
 
 @dataclass(frozen=True)
@@ -28,10 +29,10 @@ class Factors:
     """The law of the factors: 1 + s or 1 - s by a fair coin, with s from ``least`` to ``most``; ``ramp``: values near
     ``least`` are likelier, falling in a line to 0 at ``most``; ``uniform``: all are as likely.
 
-    Why this is private, and how far: a figure that one respondent made is printed off by at least ``least`` of it, and
-    which way is a fair coin. Of a figure that two made, each can subtract what they contributed but not what it became.
-    It is no differential privacy: the change is in proportion to the figure, so large and small stay apart, it is
-    never more than ``most``, and a 0 stays 0.
+    Why this is private, and how far: a figure that one respondent made is printed off by at least ``least`` of it, also
+    after rounding, and which way is a fair coin. Of a figure that two made, each can subtract what they contributed but
+    not what it became. It is no differential privacy: the change is in proportion to the figure, so large and small
+    stay apart, it is never more than ``most`` but for rounding, and a 0 stays 0.
     """
 
     least: float = 0.1
@@ -74,8 +75,9 @@ def multiplied(
     """The table that ``build`` makes, from contributions multiplied by their respondents' factors.
 
     A respondent has the same factor in all cells of all tables with this ``secret``, so nobody can take the mean of
-    several. Inner cells are rounded to whole units and totals are added up from them: a figure of a few units only may
-    be printed as it is, and needs more decimals or another method.
+    several. The change of an inner cell is rounded to whole units away from 0, and totals are added up from them. What
+    one respondent has in several cells changes in the same sense, so a total of theirs is as far off as they are; if
+    some of it is negative that need not be so, and a table with such a figure printed too close is refused.
     """
     rows = KeyedRows.of(table, by, value, secret=secret, use="factor", decimals=decimals)
     batches = [(np.stack(places), numbers, units) for places, numbers, units in rows.stream()]
@@ -83,10 +85,10 @@ def multiplied(
     numbers, units = (np.concatenate([batch[part] for batch in batches]) for part in (1, 2))
     sides = rows.dimensions
     inner = np.ix_(*(side.leaves for side in sides))
-    true, noisy = np.zeros(rows.shape, np.int64), np.zeros(rows.shape)
+    true, off = np.zeros(rows.shape, np.int64), np.zeros(rows.shape)
     np.add.at(true, tuple(places), units)
-    np.add.at(noisy, tuple(places), law.of(numbers) * units)
-    squares = np.zeros(rows.shape)
+    np.add.at(off, tuple(places), (law.of(numbers) - 1) * units)
+    squares, alone = np.zeros(rows.shape), np.zeros(rows.shape, np.bool_)
     for maps in product(*map(_levels, sides)):
         where = np.ravel_multi_index([up[place] for up, place in zip(maps, places, strict=True)], rows.shape)
         order = np.lexsort((numbers, where))
@@ -95,10 +97,23 @@ def multiplied(
         cells = where[order][first]
         starts = _starts(cells)
         squares.ravel()[cells[starts]] = np.add.reduceat(owned**2, starts)
+        alone.ravel()[cells[starts]] = np.add.reduceat((owned != 0).astype(np.int64), starts) == 1
     size = np.abs(summed(sides, true[inner])).astype(np.float64)
     expected = np.sqrt(law.variance * squares) / np.where(size == 0, np.nan, size)
-    changed = summed(sides, np.rint(noisy[inner]).astype(np.int64))
+    change = summed(sides, _away(off[inner]))
+    if (alone & (np.abs(change) < law.least * size * (1 - _EXACT))).any():
+        raise BadInput(
+            "A figure that one respondent made would be printed too close: parts of it are negative, and the table is "
+            "too coarse for their changes.",
+            hint="Give more decimals, or choose another method.",
+        )
+    changed = summed(sides, true[inner]) + change
     return Multiplied(CrossTable(sides, changed, value, rows.what.decimals), expected)
+
+
+def _away(off: _Numbers) -> _Numbers:
+    """Whole units, away from 0."""
+    return (np.sign(off) * np.ceil(np.abs(off))).astype(np.int64)
 
 
 def _levels(side: Dimension) -> Iterator[_Numbers]:

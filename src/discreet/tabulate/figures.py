@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from decimal import Decimal
 from fractions import Fraction
+from math import ceil
 from typing import Any
 
 import numpy as np
@@ -31,34 +32,42 @@ def codes_of(rows: pa.Table, name: str) -> list[str]:
     return [code if isinstance(code, str) else str(code) for code in codes]
 
 
-def figures_of(rows: pa.Table, name: str, *, blank: bool = False) -> list[Decimal]:
-    """The figures in a column, as they are written: 0.1 is one tenth. With ``blank`` there may be none: then 0."""
-    found = []
-    for line, figure in enumerate(rows.column(name).to_pylist(), 1):
-        text = "0" if figure is None and blank else str(figure)
-        if not _WRITTEN.fullmatch(text):
-            shown = "nothing" if figure is None else repr(text)
-            raise DataError(
-                f"Row {line:,} has {shown} in {name}, where a number is expected.",
-                hint="Write numbers like 1234.5, without separators.",
-            )
-        found.append(Decimal(text.strip()))
-    return found
+def figures_of(rows: pa.Table, name: str) -> list[Decimal]:
+    """The figures in a column, as they are written: 0.1 is one tenth."""
+    return [_figure(figure, line, name) for line, figure in enumerate(rows.column(name).to_pylist(), 1)]
 
 
-def whole_units(figures: Mapping[str, Sequence[Decimal]]) -> tuple[int, dict[str, _Numbers]]:
-    """How many decimals are needed to write all figures, and the figures in whole units of the last of them."""
-    decimals = max((_decimals(figure) for column in figures.values() for figure in column), default=0)
-    units: dict[str, _Numbers] = {}
-    for name, column in figures.items():
-        whole = [int(Fraction(figure) * 10**decimals) for figure in column]
-        if sum(map(abs, whole)) >= _MOST:
-            raise DataError(
-                f"{name} with {decimals} decimals has more digits than 64 bits hold.",
-                hint="Round it to fewer decimals.",
-            )
-        units[name] = np.array(whole, np.int64)
-    return decimals, units
+def figures_or_blanks(rows: pa.Table, name: str) -> list[Decimal | None]:
+    """The same, where nothing may stand."""
+    found = enumerate(rows.column(name).to_pylist(), 1)
+    return [None if figure is None else _figure(figure, line, name) for line, figure in found]
+
+
+def decimals_of(figures: Sequence[Decimal]) -> int:
+    """How many decimals are needed to write all of these, zeros at their end left out."""
+    return max(map(_decimals, figures), default=0)
+
+
+def units_of(figures: Sequence[Decimal], decimals: int, name: str) -> _Numbers:
+    """The figures in whole units of 10 to the power of minus ``decimals``; what is between two is rounded up."""
+    whole = [ceil(Fraction(figure) * 10**decimals) for figure in figures]
+    if sum(map(abs, whole)) >= _MOST:
+        raise DataError(
+            f"{name} with {decimals} decimals has more digits than 64 bits hold.",
+            hint="Round it to fewer decimals.",
+        )
+    return np.array(whole, np.int64)
+
+
+def _figure(figure: Any, line: int, name: str) -> Decimal:
+    text = str(figure)
+    if not _WRITTEN.fullmatch(text):
+        shown = "nothing" if figure is None else repr(text)
+        raise DataError(
+            f"Row {line:,} has {shown} in {name}, where a number is expected.",
+            hint="Write numbers like 1234.5, without separators.",
+        )
+    return Decimal(text.strip())
 
 
 def _decimals(figure: Decimal) -> int:

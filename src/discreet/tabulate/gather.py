@@ -12,6 +12,7 @@ import numpy as np
 from sqlglot import exp
 
 from discreet.core import sql
+from discreet.core.card import Role
 from discreet.core.kind import Kind
 from discreet.core.table import Table
 from discreet.core.words import number
@@ -64,6 +65,8 @@ def measure(table: Table, value: str | None, weight: str | None, decimals: int |
     for name in (value, weight):
         if name is not None and table.card[name].kind not in _ADDABLE:
             raise BadInput(f"{name} holds {table.card[name].kind.value} values, which do not add up.")
+    if value is not None and (value == table.card.unit or table.card[value].role is Role.IDENTIFIER):
+        raise BadInput(f"{value} says who somebody is: it is nothing to add up.")
     scale = 0
     if value is not None and table.card[value].kind is Kind.DECIMAL:
         scale = table.schema.field(value).type.scale
@@ -109,7 +112,7 @@ def gather(what: Measure, sides: Sequence[Side], levels: Sequence[int | None], k
     return Gathered(
         tuple(place[kept] for place in places),
         _rounded(columns["total"], scale)[kept],
-        (columns["weight"].to_numpy() if scale == 1 else columns["weight"].to_numpy() / scale)[kept],
+        columns["respondents"].to_numpy()[kept],
         sole[kept],
         _rounded(columns["absolute"], scale)[kept],
         np.stack([_rounded(columns[f"slot_{slot}"], scale) for slot in range(keep)] or [single], axis=-1)[kept],
@@ -152,7 +155,6 @@ def _query(what: Measure, sides: Sequence[Side], levels: Sequence[int | None], k
     long = what.weight is not None
     figures = [
         sql.named(exp.cast(sql.count_rows(), _WHOLE), "respondents"),
-        _sum(heavy, _WHOLE, "weight"),
         _sum(_times(size, heavy, long), _LONG if long else _WHOLE, "total"),
         _sum(_times(far, heavy, long), _LONG if long else _WHOLE, "absolute"),
     ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -16,11 +17,11 @@ from discreet.engines.read import open_source
 from discreet.errors import BadInput, DataError, NotFound
 from discreet.tabulate.additive import require_additive
 from discreet.tabulate.cells import Cells
-from discreet.tabulate.crosstable import Contributions, CrossTable, require_size, summed
+from discreet.tabulate.crosstable import CrossTable, require_names, require_size, summed
 from discreet.tabulate.dimension import TOTAL, Dimension
-from discreet.tabulate.figures import codes_of, figures_of, whole_units
-from discreet.tabulate.respondents import alone, merged
-from discreet.tabulate.tree import Tree, declared, side_of
+from discreet.tabulate.figures import codes_of, decimals_of, figures_of, figures_or_blanks, units_of
+from discreet.tabulate.told import Grid, Told
+from discreet.tabulate.tree import Tree, declared, require_no_other_total, side_of, totals_of
 
 __all__ = ["read_table", "require_additive"]
 
@@ -35,7 +36,7 @@ def read_table(
     count: str | None = None,
     largest: Sequence[str] = (),
     absolute: str | None = None,
-    total: str = TOTAL,
+    total: str | Mapping[str, str] = TOTAL,
     parents: Mapping[str, Tree] | None = None,
     card: Card | None = None,
     rounded: bool = False,
@@ -46,11 +47,14 @@ def read_table(
     contributions, the largest first) and ``absolute`` (the sum of absolute contributions, where some are negative) are
     told, or found by the names ``value``, ``count``, ``largest_1``, ``largest_2``, … and ``absolute``; ``by`` is then
     all the others. Without a value it is a table of counts. Where nothing stands in ``largest`` it is not known, and
-    rules on it do not look at that cell.
+    rules that need it refuse the table, unless there is a single respondent, whose contribution the value is. Figures
+    have as many decimals as the values need; contributions are rounded up to that.
 
-    ``total`` is the code of the total of all. Totals within it are told by ``parents`` for a column or by its taxonomy
-    on the ``card``; without either all other codes are parts of the total. Totals that are not in the file are added
-    up (so are respondents, as if each were in one inner cell); an inner cell that is not there is 0.
+    ``total`` is the code of the total of all, of every side or for each by its name. A code that looks like it and is
+    called otherwise is an error, unless ``parents`` tell what it is. Totals within it are told by ``parents`` for a
+    column or by its taxonomy on the ``card``; without either all other codes are parts of the total. Totals that are
+    not in the file are added up (so are respondents, as if each were in one inner cell); an inner cell that is not
+    there is 0.
 
     A table that does not add up is an error that lists where, and is never mended; with ``rounded`` its figures were
     rounded one by one: inner cells are taken as they are, totals that are off by no more than rounding can make are
@@ -65,25 +69,26 @@ def read_table(
         if name not in named.by:
             raise NotFound(f"{name!r} is no side of the table{meant(name, named.by)}; it is by {', '.join(named.by)}.")
     trees = [parents.get(name, declared(card, name)) for name in named.by]
+    tops = totals_of(named.by, total)
+    figures = figures_of(rows, named.figures)
+    decimals = 0 if named.value is None else decimals_of(figures)
+    units = units_of(figures, decimals, named.figures)
+    for place, (name, tree) in enumerate(zip(named.by, trees, strict=True)):
+        if tree is None:
+            require_no_other_total(name, codes, place, tops[name], units, rounded=rounded)
     dimensions = tuple(
-        side_of(name, found, tree, total) for name, found, tree in zip(named.by, codes, trees, strict=True)
+        side_of(name, found, tree, tops[name]) for name, found, tree in zip(named.by, codes, trees, strict=True)
     )
     require_size(dimensions)
-    places = _places(dimensions, codes)
-    sums = [name for name in (named.value, *named.largest, named.absolute) if name is not None]
-    decimals, units = whole_units({name: figures_of(rows, name, blank=name in named.largest) for name in sums})
-    if named.count is not None:
-        odd, counts = whole_units({named.count: figures_of(rows, named.count)})
-        if odd or counts[named.count].min(initial=0) < 0:
-            raise DataError(f"{named.count} counts respondents: it has whole numbers of at least 0.")
-        units |= counts
-    grid = _Grid(dimensions, places)
-    values = grid.filled(units[named.figures])
+    require_names(named.by, named.value or "")
+    grid = Grid(dimensions, _places(dimensions, codes))
+    values = grid.filled(units)
     require_additive(Cells.of(CrossTable(dimensions, values, decimals=decimals)), grid.there, rounded=rounded)
     if rounded:
         values = summed(dimensions, values[grid.inner])
-    what = named.value or ""
-    return CrossTable(dimensions, values, what, decimals, _contributions(grid, named, units, values))
+    told = _told(rows, named, figures, decimals, rounded=rounded)
+    known = None if told is None else told.contributions(grid, values)
+    return CrossTable(dimensions, values, named.value or "", decimals, known)
 
 
 @dataclass(frozen=True)
@@ -100,39 +105,6 @@ class _Columns:
     def figures(self) -> str:
         """The column of the figures."""
         return self.value or self.count or ""
-
-
-@dataclass(frozen=True)
-class _Grid:
-    """The cells of a table, and which of them the file has: a place for each of its rows."""
-
-    dimensions: tuple[Dimension, ...]
-    places: _Numbers
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        return tuple(map(len, self.dimensions))
-
-    @property
-    def inner(self) -> Any:
-        """The cells that have no parts."""
-        return np.ix_(*(side.leaves for side in self.dimensions))
-
-    @property
-    def there(self) -> _Numbers:
-        """Whether the file has a cell, flat."""
-        found = np.zeros(int(np.prod(self.shape)), bool)
-        found[self.places] = True
-        return found
-
-    def filled(self, figures: _Numbers, *, ranks: bool = False) -> _Numbers:
-        """The figures in their places; inner cells that are not there are 0, totals follow from the inner cells."""
-        laid = np.zeros((int(np.prod(self.shape)), *figures.shape[1:]), np.int64)
-        laid[self.places] = figures
-        laid = laid.reshape(*self.shape, *figures.shape[1:])
-        follow = (merged if ranks else summed)(self.dimensions, laid[self.inner])
-        there = self.there.reshape(self.shape)
-        return np.where(there[..., None] if ranks else there, laid, follow)
 
 
 def _columns(
@@ -180,9 +152,8 @@ def _places(dimensions: Sequence[Dimension], codes: Sequence[Sequence[str]]) -> 
     return places
 
 
-def _contributions(
-    grid: _Grid, named: _Columns, units: Mapping[str, _Numbers], values: _Numbers
-) -> Contributions | None:
+def _told(rows: pa.Table, named: _Columns, figures: Sequence[Decimal], decimals: int, *, rounded: bool) -> Told | None:
+    """What the file says of who is in its cells."""
     if named.count is None:
         if named.largest:
             raise BadInput(
@@ -190,16 +161,15 @@ def _contributions(
                 hint="Say which column has their number: count=….",
             )
         return None
-    for name in named.largest[:1]:
-        if not units[name].any():
-            raise DataError(f"{name} says nothing: every row is empty or 0 there.", hint="Fill it, or leave it out.")
-    counts = grid.filled(units[named.count])
-    largest = np.stack([units[name] for name in named.largest], axis=-1) if named.largest else None
-    if largest is not None and (np.diff(largest, axis=-1) > 0).any():
-        raise DataError(f"{', '.join(named.largest)} do not fall: the largest contribution comes first.")
-    return Contributions(
-        counts,
-        None if largest is None else grid.filled(largest, ranks=True),
-        alone(CrossTable(grid.dimensions, values), counts),
-        None if named.absolute is None else grid.filled(units[named.absolute]),
+    counts = figures_of(rows, named.count)
+    if decimals_of(counts) or min(counts, default=0) < 0:
+        raise DataError(f"{named.count} counts respondents: it has whole numbers of at least 0.")
+    return Told(
+        [", ".join(codes) for codes in zip(*(codes_of(rows, name) for name in named.by), strict=True)],
+        figures,
+        decimals,
+        units_of(counts, 0, named.count),
+        {name: figures_or_blanks(rows, name) for name in named.largest},
+        None if named.absolute is None else figures_of(rows, named.absolute),
+        rounded,
     )

@@ -24,7 +24,7 @@ _Numbers = np.ndarray[Any, Any]
 _LISTED = 200
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Holder:
     """The true table beside what is printed of it."""
 
@@ -46,6 +46,14 @@ class Holder:
     def added(self) -> _Numbers:
         """The cells that were hidden to protect others."""
         return self.hidden & ~self.protection.sensitive
+
+    def __str__(self) -> str:
+        return "\n".join(f"{name}: {told}" for name, told in self._facts())
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        return self.fragment("The table, for its holder alone")
 
     def rows(self) -> pa.Table:
         """A row a cell, in the order of the released rows: the true figure, what is sensitive and why, and what can be

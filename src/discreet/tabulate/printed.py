@@ -13,12 +13,10 @@ import pyarrow as pa
 from discreet.core.document import fields, texts
 from discreet.core.release import Release
 from discreet.errors import BadInput, DataError
-from discreet.tabulate.cells import Cells
-from discreet.tabulate.crosstable import CrossTable
+from discreet.tabulate.cells import Cells, alike
+from discreet.tabulate.crosstable import COUNT, HIDDEN, CrossTable, require_names
 from discreet.tabulate.dimension import Dimension
 
-HIDDEN = "hidden"
-COUNT = "n"
 _MOST_DIGITS = 38
 _Numbers = np.ndarray[Any, Any]
 
@@ -30,6 +28,10 @@ class Printed:
     tables: tuple[CrossTable, ...]
     hidden: tuple[_Numbers, ...]
     """For each table, of its shape: bool."""
+
+    def __post_init__(self) -> None:
+        for table in self.tables:
+            require_names(self.sides, table.what)
 
     @classmethod
     def of(cls, cells: Cells, values: _Numbers, hidden: _Numbers) -> Printed:
@@ -49,16 +51,18 @@ class Printed:
 
     def rows(self) -> pa.Table:
         """A row a cell: a code of every dimension (the total, where a table is not over it), the figure, and whether
-        it is hidden. A cell that several tables share is there once."""
+        it is hidden. A cell that several tables share is there once, under its codes in the first of them."""
         cells = Cells.of(*self.tables)
-        codes: dict[str, _Numbers] = {}
+        tops = {side.name: side.codes[0] for table in reversed(self.tables) for side in table.dimensions}
+        codes = {name: np.full(len(cells), tops[name], dtype=object) for name in self.sides}
         hidden = np.zeros(len(cells), bool)
-        for table, mask, place in zip(self.tables, self.hidden, cells.places, strict=True):
+        for table, mask, place in reversed(list(zip(self.tables, self.hidden, cells.places, strict=True))):
             hidden[place] = mask.ravel()
             for axis, side in enumerate(table.dimensions):
-                column = codes.setdefault(side.name, np.full(len(cells), side.codes[0], dtype=object))
                 along = np.arange(len(side)).reshape([-1 if other == axis else 1 for other in range(len(table.shape))])
-                column[place] = np.array(side.codes, dtype=object)[np.broadcast_to(along, table.shape).ravel()]
+                codes[side.name][place] = np.array(side.codes, dtype=object)[
+                    np.broadcast_to(along, table.shape).ravel()
+                ]
         name = self.tables[0].what or COUNT
         figures = {name: _figures(cells.values, hidden, cells.decimals), HIDDEN: pa.array(hidden)}
         sides: dict[str, Any] = {side: pa.array(column, pa.string()) for side, column in codes.items()}
@@ -70,6 +74,7 @@ class Printed:
             {
                 "dimensions": [
                     {"name": side.name, "codes": list(side.codes), "parents": list(side.parents)}
+                    | ({"aliases": [list(pair) for pair in side.aliases.items()]} if side.aliases else {})
                     for side in table.dimensions
                 ],
                 "figure": table.what,
@@ -85,19 +90,25 @@ class Printed:
         if not isinstance(tables, list) or not isinstance(release.payload, pa.Table):
             raise BadInput("This is not the release of a table.", hint="Give a folder that `discreet tabulate` wrote.")
         shapes = [_shape(one) for one in tables]
-        figure: list[Any] = release.payload.column(shapes[0][1] or COUNT).to_pylist()
-        hides = release.payload.column(HIDDEN).to_pylist()
+        name = shapes[0][1] or COUNT if shapes else ""
         sides = [side for dimensions, _, _ in shapes for side in dimensions]
-        columns = {side.name: release.payload.column(side.name).to_pylist() for side in sides}
-        found: dict[tuple[str, ...], int] = {key: row for row, key in enumerate(zip(*columns.values(), strict=True))}
-        tops = {side.name: side.codes[0] for side in sides}
+        same = alike(sides)
+        strange = [column for column in (*same, name, HIDDEN) if column not in release.payload.column_names]
+        if strange:
+            raise DataError(f"The release has no column {strange[0]!r}, which its recipe speaks of.")
+        figure: list[Any] = release.payload.column(name).to_pylist()
+        hides = release.payload.column(HIDDEN).to_pylist()
+        columns = {one: [same[one].get(str(code)) for code in release.payload.column(one).to_pylist()] for one in same}
+        found: dict[tuple[int | None, ...], int] = {
+            key: row for row, key in enumerate(zip(*columns.values(), strict=True))
+        }
         made, masks = [], []
         for dimensions, what, decimals in shapes:
             blank = CrossTable(dimensions, np.zeros(tuple(map(len, dimensions)), np.int64), what, decimals)
             values, hidden = np.zeros(blank.size, np.int64), np.zeros(blank.size, bool)
             for cell in range(blank.size):
                 codes = dict(zip((side.name for side in dimensions), blank.codes(cell), strict=True))
-                row = found.get(tuple(codes.get(name, tops[name]) for name in columns))
+                row = found.get(tuple(same[one][codes[one]] if one in codes else 0 for one in columns))
                 if row is None:
                     raise DataError(f"The cell {', '.join(codes.values())} is missing from the release.")
                 hidden[cell] = hides[row]
@@ -123,8 +134,12 @@ def _shape(data: Mapping[str, Any]) -> tuple[tuple[Dimension, ...], str, int]:
 
 
 def _side(data: object) -> Dimension:
-    read = fields(data, "a dimension", name=str, codes=list, parents=list)
+    known = {"aliases": [], **data} if isinstance(data, Mapping) else data
+    read = fields(known, "a dimension", name=str, codes=list, parents=list, aliases=list)
     parents: Sequence[object] = read["parents"]
     if not all(type(parent) is int for parent in parents):
         raise BadInput("a dimension: parents must be whole numbers.")
-    return Dimension(read["name"], texts(read["codes"], "codes"), tuple(parents))  # type: ignore[arg-type]  # just seen
+    pairs = [texts(pair, "aliases") if isinstance(pair, list) else () for pair in read["aliases"]]
+    if any(len(pair) != 2 for pair in pairs):
+        raise BadInput("a dimension: aliases must be pairs of texts.")
+    return Dimension(read["name"], texts(read["codes"], "codes"), tuple(parents), dict(pairs))  # type: ignore[arg-type]  # just seen

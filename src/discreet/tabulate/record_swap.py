@@ -20,8 +20,9 @@ import numpy as np
 import pyarrow as pa
 
 from discreet.core.table import Table
+from discreet.core.words import meant
 from discreet.engines.read import read
-from discreet.errors import BadInput, DataError
+from discreet.errors import BadInput, DataError, NotFound
 from discreet.noise.masking import Generator, generator
 
 _Numbers = np.ndarray[Any, Any]
@@ -57,14 +58,19 @@ def record_swap(
     ``areas`` are columns from the largest areas to the smallest, each within the one before. A household that stands
     out at one level only changes places within the area above it, so tables of that are as they were. If fewer than
     ``rate`` of all households are swapped in the end, others are, at random, at the lowest level. Without a
-    ``household`` column each row is one. With a ``seed``, whoever knows it can undo the swap.
+    ``household`` column the rows of one unit in one area are one, and without a unit on the card each row is. With a
+    ``seed``, whoever knows it can undo the swap.
     """
     if not areas or not risk or set(areas) & {*risk, *match}:
         raise BadInput("Swapping needs columns of areas and others by which people stand out in them or match.")
-    if type(k) is not int or k < 2 or not 0 <= rate <= 1:
-        raise BadInput(f"Swapping needs a k of 2 or more and a rate from 0 to 1, got {k!r} and {rate!r}.")
+    require_settings(k, rate)
+    for name in (*areas, *risk, *match, *(() if household is None else (household,))):
+        if name not in table.columns:
+            raise NotFound(f"There is no column {name!r}{meant(name, table.columns)}.")
     rows, rng = table.fetch(), generator(seed)
-    people = _People.of(rows, areas, match, household)
+    unit = table.card.unit
+    together = () if unit is None else (unit, *areas)
+    people = _People.of(rows, areas, match, together if household is None else (household,))
     pairs = _Pairs(np.ones(people.count, np.bool_), np.arange(people.count), rng)
     at_risk = np.zeros(people.count, np.bool_)
     levels = range(len(areas))
@@ -83,6 +89,12 @@ def record_swap(
     return Swapped(read(rows, table.card), people.count, pairs.paired, int(at_risk.sum()), left)
 
 
+def require_settings(k: int, rate: float) -> None:
+    """An error unless swapping can be done with these."""
+    if type(k) is not int or k < 2 or not 0 <= rate <= 1:
+        raise BadInput(f"Swapping needs a k of 2 or more and a rate from 0 to 1, got {k!r} and {rate!r}.")
+
+
 @dataclass(frozen=True, eq=False)
 class _People:
     of_row: _Numbers
@@ -96,14 +108,14 @@ class _People:
     """Equal for households that match."""
 
     @classmethod
-    def of(cls, rows: pa.Table, areas: Sequence[str], match: Sequence[str], household: str | None) -> _People:
-        """Who lives together, where, and who matches."""
-        of_row = np.arange(rows.num_rows) if household is None else _numbered(_codes(rows, household))
+    def of(cls, rows: pa.Table, areas: Sequence[str], match: Sequence[str], together: Sequence[str]) -> _People:
+        """Who lives together (rows that agree on these columns), where, and who matches."""
+        of_row = _numbered(*(_codes(rows, name) for name in together)) if together else np.arange(rows.num_rows)
         first = np.unique(of_row, return_index=True)[1]
         codes = [_codes(rows, name) for name in areas]
         by_row = [_numbered(*codes[: level + 1]) for level in range(len(areas))]
         if (by_row[-1] != by_row[-1][first][of_row]).any():
-            raise DataError(f"A household of {household} lives in two areas.", hint="A household has one place.")
+            raise DataError(f"A household of {together[0]} lives in two areas.", hint="A household has one place.")
         member = _numbered(np.zeros(rows.num_rows, np.int64), *(_codes(rows, name) for name in match))
         return cls(of_row, first, by_row, [one[first] for one in by_row], _profiles(of_row, member))
 

@@ -34,6 +34,22 @@ def merged(dimensions: Sequence[Dimension], inner: _Numbers) -> _Numbers:
     return np.ascontiguousarray(table)
 
 
+def surely(dimensions: Sequence[Dimension], inner: _Numbers, most: int) -> _Numbers:
+    """How many of the largest contributions of every cell, ``most`` of them, follow from the ``inner`` ones.
+
+    ``inner`` says it of these, ``most`` where all are known. Of a union they are as many as of each of its parts: what
+    is not known of a part may be next.
+    """
+    table = inner
+    for axis, side in enumerate(dimensions):
+        whole = np.full((len(side), *np.delete(table.shape, axis)), most, dtype=table.dtype)
+        whole[side.leaves] = np.moveaxis(table, axis, 0)
+        for place in range(len(side) - 1, 0, -1):
+            whole[side.parents[place]] = np.minimum(whole[side.parents[place]], whole[place])
+        table = np.moveaxis(whole, 0, axis)
+    return np.ascontiguousarray(table)
+
+
 def numbered(whose: Iterable[object]) -> _Numbers:
     """Numbers for respondents by what the unit's column says of them: the same in every table, and not negative."""
     return np.array([_number(str(one)) for one in whose], np.int64)

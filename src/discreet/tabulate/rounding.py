@@ -25,6 +25,7 @@ from discreet.tabulate.whole import Wanted
 Progress = Callable[[float, str], None]
 _Numbers = np.ndarray[Any, Any]
 _NEAR = 1e-9
+_MOST = 2**53
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,5 +122,5 @@ def _rounded(
 
 
 def _require_base(base: int) -> None:
-    if type(base) is not int or base < 2:
-        raise BadInput(f"Rounding needs a whole number of units as its base, 2 or more, got {base!r}.")
+    if type(base) is not int or not 2 <= base < _MOST:
+        raise BadInput(f"Rounding needs a whole number of units as its base, from 2 to below 2**53, got {base!r}.")

@@ -14,16 +14,19 @@ Arithmetic is in whole numbers, so that a cell exactly on the edge of a rule is 
 
 from __future__ import annotations
 
+import reprlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from math import ceil
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
 from discreet.core.exact import Number, exact
+from discreet.core.words import number
 from discreet.errors import BadInput
-from discreet.tabulate.crosstable import CrossTable
+from discreet.tabulate.crosstable import MOST_KEPT, CrossTable
 
 _Numbers = np.ndarray[Any, Any]
 
@@ -37,6 +40,8 @@ class Seen:
     counts: _Numbers | None
     largest: _Numbers | None
     """A row for each rank, the largest first."""
+    known: _Numbers | None
+    """How many ranks are known; ``None`` if all are."""
     totals: _Numbers
     """What ``largest`` are part of: the values or, of negative contributions, the sum of absolute ones."""
     refused: str
@@ -85,7 +90,7 @@ class MinFrequency:
     largest: ClassVar[int] = 0
 
     def __post_init__(self) -> None:
-        _require_whole(self.n, "min", 2)
+        _require_whole(self.n, "min", 2, 1_000_000)
 
     @property
     def reason(self) -> str:
@@ -118,10 +123,10 @@ class Dominance:
     kind: ClassVar[str] = "(n,k)-dominance"
 
     def __post_init__(self) -> None:
-        _require_whole(self.n, "n", 1)
+        _require_whole(self.n, "n", 1, MOST_KEPT)
         share = exact(self.k, "k")
         share = share / 100 if share > 1 else share
-        if not 0 < share < 1:
+        if not Fraction(1, 10**6) <= share < 1:
             raise BadInput(f"k must be a share between 0 and 1, or per cent, got {self.k}.", hint="Write: n=1,k=0.7")
         object.__setattr__(self, "k", share)
 
@@ -219,7 +224,9 @@ class Zero:
     def find(self, seen: Seen) -> Found:
         """The sensitive cells of a table."""
         cells = np.flatnonzero(seen.values == 0)
-        up = -int(-Fraction(self.reach) * 10**seen.table.decimals // 1)
+        up = ceil(Fraction(self.reach) * 10**seen.table.decimals)
+        if up >= 2**53:
+            raise BadInput("zero=… says up to what figure an empty cell must seem to reach; that is below 2**53 units.")
         return Found(cells, np.zeros(len(cells), np.int64), np.full(len(cells), up, np.int64))
 
 
@@ -266,13 +273,31 @@ def _largest(seen: Seen, ranks: int, what: str) -> _Numbers:
     known = 0 if seen.largest is None else len(seen.largest)
     if seen.largest is None or known < ranks:
         columns = ", ".join(f"largest_{rank}" for rank in range(known + 1, ranks + 1))
-        needed = "largest contribution" if ranks == 1 else f"{ranks} largest contributions"
         told = f"{known or 'none'} {'are' if known > 1 else 'is'} known"
         raise BadInput(
-            f"A rule with {what} needs the {needed} to each cell; {told}.",
+            f"A rule with {what} needs the {_ranks(ranks)} to each cell; {told}.",
             hint=f"Give a table columns {columns}; building one from rows, keep_largest={ranks}.",
         )
+    _require_known(seen, ranks, what)
     return seen.largest[:ranks]
+
+
+def _require_known(seen: Seen, ranks: int, what: str) -> None:
+    """Raise an error if of some cells the largest contributions are not known: nobody can say that they are safe."""
+    if seen.known is None or seen.counts is None:
+        return
+    unsure = np.flatnonzero(seen.known < np.minimum(seen.counts, ranks))
+    if len(unsure):
+        names = " | ".join(", ".join(seen.table.codes(cell)) for cell in unsure[:3].tolist())
+        raise BadInput(
+            f"A rule with {what} needs the {_ranks(ranks)} to each cell; of {number(len(unsure), 'cell')} nothing "
+            f"tells: {names}{' | …' if len(unsure) > 3 else ''}.",
+            hint=f"Fill {', '.join(f'largest_{rank}' for rank in range(1, ranks + 1))} wherever there are so many.",
+        )
+
+
+def _ranks(ranks: int) -> str:
+    return "largest contribution" if ranks == 1 else f"{ranks} largest contributions"
 
 
 def _plus(*terms: tuple[_Numbers, int]) -> _Numbers:
@@ -297,6 +322,6 @@ def _share(seen: Seen, cells: _Numbers) -> _Numbers:
     return level
 
 
-def _require_whole(value: object, name: str, least: int) -> None:
-    if isinstance(value, bool) or not isinstance(value, int) or value < least:
-        raise BadInput(f"{name} must be a whole number of at least {least}, got {value}.")
+def _require_whole(value: object, name: str, least: int, most: int) -> None:
+    if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
+        raise BadInput(f"{name} must be a whole number from {least} to {most:,}, got {reprlib.repr(value)}.")

@@ -40,6 +40,7 @@ _FORMS: dict[tuple[str, ...], tuple[str, Callable[..., Rule]]] = {
     ("zero",): ("zero", lambda reach: Zero(reach or 1)),
 }
 _CELLS = "cells=M2,P3 | M1,P1"
+_QUOTED = 'cells="5"" pipe",P1'
 
 
 def parse_rules(text: str) -> tuple[Rule, ...]:
@@ -47,9 +48,9 @@ def parse_rules(text: str) -> tuple[Rule, ...]:
 
     ``min=3``, ``p=10`` (per cent), ``p=10,q=50`` (per cent), ``n=1,k=0.7`` (a share, or per cent: 70 or 70%), ``zero``
     (or the figure an empty cell must seem to reach, ``zero=50``), and ``cells=`` with the codes of cells, divided by
-    commas, and ``|`` between cells.
+    commas, and ``|`` between cells; a code that has one of ``, | ; "`` in it is put in quotes, its own doubled.
     """
-    return tuple(_rule(part.strip()) for part in text.split(";") if part.strip())
+    return tuple(_rule(part.strip()) for part in _split(text, ";") if part.strip())
 
 
 def protect(
@@ -62,9 +63,11 @@ def protect(
     """The cells, totals like all others, that are sensitive by any of the ``rules``, and what must be kept up.
 
     A cell must seem to reach as far as the most demanding of its rules asks, and at least a unit; ``share`` of its
-    value where a rule does not say how far. Nobody can be made to believe that a figure is negative if everybody knows
-    that none is, so below a cell no more is asked for than everybody holds possible. Rules on the largest contributions are for such
-    that are not negative; with ``negative="absolute"`` absolute values are taken for them.
+    value where a rule does not say how far. Nobody can be made to believe that a figure is negative if everybody
+    knows that none is, so below a cell no more is asked for than everybody holds possible. Rules on the largest
+    contributions are for such that are not negative; with ``negative="absolute"`` absolute values are taken for
+    them. With sampling weights one or two respondents stand for many, and could tell their figures all the same:
+    the cell is then taken as one contribution.
 
     Whoever is alone in a cell knows its figure even if it is hidden: ``insiders`` has every cell somebody is alone in,
     sensitive or not, since any may be hidden in the end. Without a unit on the card nobody can tell whether two cells
@@ -76,6 +79,8 @@ def protect(
     part = exact(share, "share")
     if not 0 < part <= 1:
         raise BadInput(f"share is above 0 and at most 1, got {share}.")
+    if negative not in ("refuse", "absolute"):
+        raise BadInput(f'negative is "refuse" or "absolute", got {negative!r}.')
     _require_there(cells, rules)
     below, above = np.zeros(len(cells)), np.zeros(len(cells))
     why = np.zeros((len(rules), len(cells)), bool)
@@ -99,7 +104,7 @@ def protect(
 def _rule(text: str) -> Rule:
     name, _, rest = text.partition("=")
     if name.strip().lower() == "cells":
-        cells = [tuple(code.strip() for code in cell.split(",")) for cell in rest.split("|") if cell.strip()]
+        cells = [tuple(map(_unquoted, _split(cell, ","))) for cell in _split(rest, "|") if cell.strip()]
         if not cells:
             raise BadInput(f"{text!r} names no cell.", hint=f"Write: {_CELLS}")
         return Request(tuple(cells))
@@ -120,6 +125,24 @@ def _rule(text: str) -> Rule:
     raise BadInput(f"{text!r} is no rule{near}.", hint=_known())
 
 
+def _split(text: str, mark: str) -> list[str]:
+    """The pieces between marks that are not in quotes."""
+    quoted = text.split('"')
+    if len(quoted) % 2 == 0:
+        raise BadInput(f"{text!r} has a quote that is not closed.", hint=f"Write a quote in a code so: {_QUOTED}")
+    pieces = [""]
+    for place, run in enumerate(quoted):
+        first, *others = run.split(mark) if place % 2 == 0 else [run]
+        pieces[-1] += first if place == 0 else f'"{first}'
+        pieces += others
+    return pieces
+
+
+def _unquoted(code: str) -> str:
+    code = code.strip()
+    return code[1:-1].replace('""', '"') if len(code) > 1 and code[0] == code[-1] == '"' else code
+
+
 def _known() -> str:
     return "Known are " + ", ".join(f'"{example}"' for example, _ in _FORMS.values()) + f' and "{_CELLS}".'
 
@@ -134,7 +157,7 @@ def _share(text: str) -> str:
 
 
 def _whole(text: str, name: str) -> int:
-    if not text.isdecimal():
+    if not text.isdecimal() or len(text) > 18:
         raise BadInput(f"{name} must be a whole number, got {text!r}.")
     return int(text)
 
@@ -143,7 +166,7 @@ def _seen(table: CrossTable, share: Fraction, negative: str) -> Seen:
     known = table.contributions
     values = table.values.ravel()
     if known is None:
-        return Seen(table, values, None, None, values, "", share)
+        return Seen(table, values, None, None, None, values, "", share)
     largest = None if known.largest is None else known.largest.reshape(table.size, -1).T
     refused = ""
     if known.absolute is None and (values.min(initial=0) < 0 or (largest is not None and largest.min(initial=0) < 0)):
@@ -151,7 +174,22 @@ def _seen(table: CrossTable, share: Fraction, negative: str) -> Seen:
     elif known.absolute is not None and negative != "absolute":
         refused = f"some of {table.what} are"
     totals = values if known.absolute is None else known.absolute.ravel()
-    return Seen(table, values, known.counts.ravel(), largest, totals, refused, share)
+    counts = known.counts.ravel()
+    told = None if known.known is None else known.known.ravel()
+    return Seen(table, values, counts, _of_few(largest, counts, totals, told), told, totals, refused, share)
+
+
+def _of_few(largest: _Numbers | None, counts: _Numbers, totals: _Numbers, known: _Numbers | None) -> _Numbers | None:
+    """The largest contributions, where one or two respondents are there that stand for others the whole as one."""
+    if largest is None:
+        return None
+    ranks = len(largest) if known is None else known
+    few = (counts > 0) & (counts <= np.minimum(ranks, 2)) & (largest[:2].sum(axis=0) < totals)
+    if not few.any():
+        return largest
+    whole = np.zeros_like(largest)
+    whole[0] = totals
+    return np.where(few, whole, largest)
 
 
 def _reasons(rules: Sequence[Rule], why: _Numbers, sensitive: _Numbers) -> dict[int, tuple[str, ...]]:

@@ -22,7 +22,7 @@ from discreet.core.hierarchy.taxonomy import Taxonomy
 from discreet.core.kind import Kind
 from discreet.core.table import Table
 from discreet.core.validate import require_known
-from discreet.errors import BadInput
+from discreet.errors import BadInput, NotDeclared
 from discreet.tabulate.dimension import TOTAL, Dimension
 
 _Numbers = np.ndarray[Any, Any]
@@ -62,17 +62,17 @@ class Side:
         return found_at
 
 
-def side(table: Table, asked: str) -> Side:
+def side(table: Table, asked: str, *, declared: bool = False) -> Side:
     """The side that ``asked`` names: a column, or ``column@level`` to begin at a level of its hierarchy.
 
-    Its codes are those that occur, in the order in which they are declared, or else sorted. Rows without a value have
-    a code of their own. Labels with a single part, and labels that only repeat the one below, are left out.
+    Its codes are those that occur, in the order in which they are declared, or else sorted; with ``declared`` also
+    those categories and codes of its hierarchy that nobody has. Rows without a value have a code of their own. Labels with a single part, and labels that only repeat the one below, are left out.
     """
     column, start = _asked(table, asked)
     levels = range(start, column.hierarchy.height if column.hierarchy else 1)
     if levels[-1] > 0:
         require_known(table, [column.name])
-    found = _paths(table, column, levels)
+    found = _paths(table, column, levels, declared=declared)
     labels = {label for path in found for label in path if label is not None}
     missing = _free(("missing", "(missing)", f"{column.name} is missing"), labels)
     paths = [tuple(missing if label is None else label for label in path) for path in found]
@@ -92,13 +92,28 @@ def _asked(table: Table, asked: str) -> tuple[Column, int]:
     column = table.card[name or asked]
     if column.role is Role.IDENTIFIER:
         raise BadInput(f"{column.name} names people outright: there is no table by it.")
+    if column.name == table.card.unit:
+        raise BadInput(f"{column.name} says whose each row is: there is no table by it.", hint="Leave it out.")
     if not level:
+        _require_declared(column)
         return column, 0
     top = column.hierarchy.height if column.hierarchy else 1
     if not level.isdecimal() or int(level) >= top:
         known = f"levels 0 to {top - 1} of its hierarchy" if top > 1 else "its values, without a level"
         raise BadInput(f"{column.name} cannot begin at {level!r}; a table has {known}.")
+    if not int(level):
+        _require_declared(column)
     return column, int(level)
+
+
+def _require_declared(column: Column) -> None:
+    """What intruders want to learn is not read off the rows to be printed as a code."""
+    known = column.categories is not None or column.kind is Kind.BOOLEAN
+    if column.role is Role.SENSITIVE and not known and not isinstance(column.hierarchy, Taxonomy | Ordered):
+        raise NotDeclared(
+            f"{column.name} is sensitive, and its values are not declared: as codes of a table they would be printed.",
+            hint=f"Declare its categories or a taxonomy, or begin at a level of its hierarchy: {column.name}@1.",
+        )
 
 
 def _at(column: Column, level: int) -> exp.Expr:
@@ -106,7 +121,7 @@ def _at(column: Column, level: int) -> exp.Expr:
     return apply(column.hierarchy, value, level, column.kind) if column.hierarchy else value
 
 
-def _paths(table: Table, column: Column, levels: range) -> list[tuple[str | None, ...]]:
+def _paths(table: Table, column: Column, levels: range, *, declared: bool) -> list[tuple[str | None, ...]]:
     """The labels upwards of each distinct code, in the order the codes shall have."""
     names = [f"level_{level}" for level in levels]
     labelled = [sql.named(_at(column, level), name) for level, name in zip(levels, names, strict=True)]
@@ -118,18 +133,43 @@ def _paths(table: Table, column: Column, levels: range) -> list[tuple[str | None
     fetched = table.engine.fetch(query)
     values = fetched.column("least" if by_value else names[0]).to_pylist()
     paths = list(zip(*(map(_written, fetched.column(name).to_pylist()) for name in names), strict=True))
-    declared = _declared(column, levels[0])
+    if declared:
+        there = set(paths)
+        more = {path: value for path, value in _nobody_has(column, levels).items() if path not in there}
+        paths += more
+        values += more.values() if by_value else [path[0] for path in more]
+    listed = _declared(column, levels[0])
 
     def order(place: int) -> tuple[Any, ...]:
         value, label = values[place], paths[place][0]
         if label is None:
             return (2, 0, 0, "")
-        if label in declared:
-            return (0, declared[label], 0, "")
+        if label in listed:
+            return (0, listed[label], 0, "")
         odd = isinstance(value, float) and isnan(value)
         return (1, odd, 0 if odd or isinstance(value, str) else value, label)
 
     return [paths[place] for place in sorted(range(len(paths)), key=order)]
+
+
+def _nobody_has(column: Column, levels: range) -> dict[tuple[str, ...], Any]:
+    """The labels upwards of every declared value, and the least value that has them."""
+    listed: Sequence[Any] = column.categories or ()
+    if isinstance(column.hierarchy, Taxonomy):
+        listed = column.hierarchy.leaves
+    elif isinstance(column.hierarchy, Ordered):
+        listed = column.hierarchy.order
+    found: dict[tuple[str, ...], Any] = {}
+    upwards = [[_written(value)] for value in listed]
+    if column.hierarchy is not None and listed:
+        known = codes(column.hierarchy, column.kind, pa.array(listed))
+        for labels, places in zip(known.labels[1:-1], known.codes[1:-1], strict=True):
+            for path, place in zip(upwards, places.tolist(), strict=True):
+                path.append(_written(labels[place].as_py()))
+    for value, path in zip(listed, upwards, strict=True):
+        labels_here = tuple(path[level] for level in levels)
+        found[labels_here] = min(found.get(labels_here, value), value)
+    return found
 
 
 def _declared(column: Column, level: int) -> dict[str, int]:

@@ -148,7 +148,7 @@ def _release(job: Job, way: Way, rules: Sequence[Rule], outcome: Outcome, progre
     printed = Printed.of(cells, outcome.values, outcome.hidden)
     card = job.source.card if job.source is not None else None
     what = cells.tables[0].what or "counts"
-    by = " × ".join(printed.sides)
+    by = "; ".join(" × ".join(side.name for side in table.dimensions) for table in printed.tables)
     least = float(cells.lower[cells.values != 0].min(initial=np.inf if (cells.values != 0).any() else 0.0))
     parameters: dict[str, Any] = {
         "tables": printed.structure(),

@@ -32,6 +32,9 @@ class Tabulated(Release[pa.Table]):
         """What is sensitive and why, what was added, what an intruder can tell, as HTML. It must never leave."""
         return "" if self.holder is None else self.holder.page(f"{self.title} (for its holder alone)")
 
+    def __repr__(self) -> str:
+        return f"<{self.title}: {self.payload.num_rows:,} cells>"
+
     def save_xlsx(self, place: str | Path) -> Path:
         """Write the table, as it is printed, to a workbook."""
         return save_xlsx(self.printed or Printed.read(self), place)

@@ -3,16 +3,24 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from decimal import Decimal
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
 from discreet.core.statement import Claim
+from discreet.core.words import number
 from discreet.errors import BadInput, NoPromise
 from discreet.tabulate.way import Job, Outcome
 
+if TYPE_CHECKING:
+    from discreet.tabulate.rounding import Rounded
+
 _ROUNDINGS = ("controlled", "random", "conventional")
 _NEAR = 1e-6
+_MOST_BASE = 2.0**53
+_TOLD = 5_000
+"""Of a rounded table of more cells it is not computed what can be told: it takes long."""
 
 
 @dataclass(frozen=True)
@@ -29,13 +37,17 @@ class Round:
     def __post_init__(self) -> None:
         if self.how not in _ROUNDINGS:
             raise BadInput(f"Figures are rounded {', '.join(_ROUNDINGS)}, not {self.how!r}.")
+        if not 0 < self.base < _MOST_BASE:
+            raise BadInput(f"Figures are rounded to a base above 0 and below 2**53, not {self.base}.")
+        if not self.seconds > 0:
+            raise BadInput("The search needs seconds above 0.")
 
     def apply(self, job: Job) -> Outcome:
         """The rounded figures."""
         from discreet.tabulate import rounding
 
         cells = job.cells
-        base = round(self.base * 10**cells.decimals)
+        base = self._units(cells.decimals)
         if self.how == "controlled":
             made = rounding.controlled(cells, base, seconds=self.seconds, progress=job.progress)
         elif self.how == "random":
@@ -53,7 +65,18 @@ class Round:
             ),
             steps=(f"every figure was printed as a multiple of {self.base:g} that is {off} away ({self.how})",),
             told={"base": self.base, "how": self.how, "reach": made.reach},
+            holder=_told_exactly(job, made),
         )
+
+    def _units(self, decimals: int) -> int:
+        """The base in units of the last decimal."""
+        units = Decimal(str(self.base)).scaleb(decimals)
+        if units != int(units):
+            raise BadInput(
+                f"Figures with {number(decimals, 'decimal')} cannot be multiples of {self.base:g}.",
+                hint="Name a base with no more decimals.",
+            )
+        return int(units)
 
 
 @dataclass(frozen=True)
@@ -73,6 +96,8 @@ class Adjust:
     def __post_init__(self) -> None:
         if self.norm not in ("l1", "l2") or self.weight not in ("value", "cells"):
             raise BadInput("Changes are measured with norm=l1 or l2 and weight=value or cells.")
+        if not self.seconds > 0 or not 0 <= self.gap < 1:
+            raise BadInput("The search needs seconds above 0 and a gap from 0 to below 1.")
 
     def apply(self, job: Job) -> Outcome:
         """The changed figures."""
@@ -114,3 +139,16 @@ class Adjust:
             ("sensitive figures were moved up or down, and others as little as makes every total the sum of parts",),
             {"norm": self.norm},
         )
+
+
+def _told_exactly(job: Job, made: Rounded) -> tuple[tuple[str, str], ...]:
+    """For the holder: how many sensitive figures the rounded table tells exactly, to whoever knows they are whole."""
+    from discreet.tabulate.rounding import possible
+
+    sensitive = np.flatnonzero(job.protection.sensitive)
+    if not len(sensitive) or len(job.cells) > _TOLD:
+        return ()
+    told = possible(job.cells, made, only=sensitive)
+    least, most = np.ceil(told.low[sensitive] - _NEAR), np.floor(told.high[sensitive] + _NEAR)
+    exact = int((least >= most).sum())
+    return (("sensitive, and told exactly", f"{exact:,} of {number(len(sensitive), 'cell')}"),)

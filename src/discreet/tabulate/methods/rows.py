@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
@@ -11,7 +11,9 @@ from discreet.core.table import Table
 from discreet.errors import BadInput
 from discreet.tabulate.build import build
 from discreet.tabulate.cells import Cells
+from discreet.tabulate.factors import Factors, multiplied
 from discreet.tabulate.record_keys import draw_secret
+from discreet.tabulate.record_swap import record_swap, require_settings
 from discreet.tabulate.way import Job, Outcome
 
 
@@ -31,9 +33,10 @@ class CellKeys:
         from discreet.tabulate.cell_key import CellKey, cell_keys
 
         source = _source(job, self.name)
+        _refuse_weights(job, self.name)
         law = CellKey(self.most, float(self.variance), self.never)
         values = job.cells.values.copy()
-        secret = job.secret or draw_secret()
+        secret, caveats = _secret(job, source)
         for table, place, by in zip(job.cells.tables, job.cells.places, job.by, strict=True):
             values[place] = law.perturbed(table, cell_keys(source, by, secret)).values.ravel()
         return Outcome(
@@ -41,7 +44,8 @@ class CellKeys:
             np.zeros(len(values), bool),
             caveats=(
                 "A count may come from any count near it. Totals were changed by themselves, so the table need not add "
-                "up, and differences of many cells narrow down what is possible. Zeros are true.",
+                "up, and differences of many cells narrow down what is possible. A 0 stays 0.",
+                *caveats,
             ),
             steps=("every count was changed by a law that the sum of its records' secret numbers looked up",),
             told={"most": self.most, "variance": float(self.variance), "never": self.never},
@@ -59,27 +63,32 @@ class Multiply:
     most: float = 0.25
     law: Literal["ramp", "uniform"] = "ramp"
 
+    def __post_init__(self) -> None:
+        Factors(self.least, self.most, self.law)
+
     def apply(self, job: Job) -> Outcome:
         """The table of changed contributions."""
-        from discreet.tabulate.factors import Factors, multiplied
-
         source = _source(job, self.name)
+        _refuse_weights(job, self.name)
         if job.value is None:
             raise BadInput("Factors change what is added up, and this is a table of counts.", hint="Give a value.")
         if len(job.by) > 1:
             raise BadInput("Factors are for one table at a time.")
         law = Factors(self.least, self.most, self.law)
-        secret = job.secret or draw_secret()
+        secret, caveats = _secret(job, source)
         made = multiplied(source, job.by[0], job.value, law, secret, decimals=job.cells.decimals)
         return Outcome(
             made.table.values.ravel(),
             np.zeros(len(job.cells), bool),
             caveats=(
-                f"A figure that one respondent made is off by {self.least:.0%} to {self.most:.0%}, one that many made "
-                "by less; large and small stay apart.",
+                f"A figure that one respondent made is off by {self.least:.3g} of it or more, and by no more than "
+                f"{self.most:.3g} of it but for rounding; one that many made is off by less, or not at all where "
+                "changes up and down cancel. Large and small stay apart, and a 0 stays 0.",
+                *caveats,
             ),
             steps=("what each respondent contributes was multiplied by a factor of their own and then added up",),
             told={"least": self.least, "most": self.most, "law": self.law},
+            holder=_expected(made.expected),
             secret=secret,
         )
 
@@ -98,10 +107,11 @@ class SwapRecords:
     k: int = 3
     rate: float = 0.0
 
+    def __post_init__(self) -> None:
+        require_settings(self.k, self.rate)
+
     def apply(self, job: Job) -> Outcome:
         """The table of swapped rows."""
-        from discreet.tabulate.record_swap import record_swap
-
         source = _source(job, self.name)
         areas, risk, match = (_names(text) for text in (self.areas, self.risk, self.match))
         made = record_swap(
@@ -114,8 +124,10 @@ class SwapRecords:
             rate=float(self.rate),
             seed=job.seed,
         )
-        decimals = job.cells.decimals if job.value is not None else None
-        tables = [build(made.table, by, job.value, decimals=decimals, keep_largest=0) for by in job.by]
+        decimals = job.cells.decimals
+        tables = [
+            build(made.table, by, job.value, weight=job.weight, decimals=decimals, keep_largest=0) for by in job.by
+        ]
         if [one.dimensions for one in tables] != [one.dimensions for one in job.cells.tables]:
             raise BadInput("Swapping emptied an area of this table.", hint="Tabulate larger areas.")
         return Outcome(
@@ -132,6 +144,40 @@ def _source(job: Job, name: str) -> Table:
     if job.source is None:
         raise BadInput(f"{name} changes rows, and only a table of figures is given.", hint="Give the rows.")
     return job.source
+
+
+def _refuse_weights(job: Job, name: str) -> None:
+    if job.weight is not None:
+        raise BadInput(
+            f"{name} changes what people count or contribute, and not weighted figures.",
+            hint="Leave the weight out, or choose another method.",
+        )
+
+
+def _secret(job: Job, source: Table) -> tuple[bytes, tuple[str, ...]]:
+    """The given secret or a new one, and what must be said where nobody can be recognised in the next table."""
+    unit = source.card.unit
+    if job.secret is not None and unit is None:
+        raise BadInput(
+            "With the same secret the same people are changed in the same way, and the card does not say who a row is "
+            "about.",
+            hint="Name the unit on the card, or leave the secret out.",
+        )
+    secret = draw_secret() if job.secret is None else job.secret
+    if unit is not None:
+        return secret, ()
+    return secret, (
+        "No column says who a row is about: the next table changes the same people differently, and whoever has "
+        "several takes the mean.",
+    )
+
+
+def _expected(shares: np.ndarray[Any, Any]) -> tuple[tuple[str, str], ...]:
+    """For the holder: how far off figures are expected to be."""
+    known = shares[np.isfinite(shares)]
+    if not len(known):
+        return ()
+    return (("expected change", f"{np.median(known):.1%} of a figure in the middle, {known.max():.1%} of one at most"),)
 
 
 def _names(text: str) -> tuple[str, ...]:

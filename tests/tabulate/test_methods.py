@@ -1,0 +1,122 @@
+"""Methods by name: what they refuse, and what they tell only to the holder."""
+
+from dataclasses import replace
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import discreet as dc
+from discreet.core.card import Card, Column
+from discreet.core.kind import Kind
+from discreet.engines.read import read
+from discreet.errors import BadInput, NotFound
+from discreet.tabulate.crosstable import CrossTable, summed
+from discreet.tabulate.dimension import Dimension
+from discreet.tabulate.factors import Factors, multiplied
+
+SECRET = bytes(range(32))
+CARD = Card(
+    "people",
+    (
+        Column("who", Kind.INTEGER),
+        Column("area", Kind.TEXT),
+        Column("sort", Kind.TEXT),
+        Column("pay", Kind.INTEGER),
+        Column("weight", Kind.INTEGER),
+    ),
+    unit="who",
+    rows_per_unit=4,
+)
+
+
+def people(*, card=CARD, count=60):
+    rng = np.random.default_rng(0)
+    rows = {
+        "who": np.arange(count),
+        "area": np.array(["a", "b", "c"])[rng.integers(3, size=count)],
+        "sort": np.array(["x", "y"])[rng.integers(2, size=count)],
+        "pay": rng.integers(1, 5, size=count),
+        "weight": rng.integers(1, 9, size=count),
+    }
+    return read(pa.table(rows), card)
+
+
+@pytest.mark.parametrize("method", ["cell-key", "factors"])
+def test_a_secret_needs_to_know_who_a_row_is_about(method):
+    value = "pay" if method == "factors" else None
+    nobody = people(card=replace(CARD, unit=None, rows_per_unit=None))
+    with pytest.raises(BadInput, match="unit"):
+        dc.tabulate(nobody, "area", value, method=method, secret=SECRET)
+    assert "the next table" in str(dc.tabulate(nobody, "area", value, method=method).statement)
+    assert "the next table" not in str(dc.tabulate(people(), "area", value, method=method, secret=SECRET).statement)
+    for wrong in (b"", b"short"):
+        with pytest.raises(BadInput, match="32 bytes"):
+            dc.tabulate(people(), "area", value, method=method, secret=wrong)
+    with pytest.raises(BadInput, match="weight"):
+        dc.tabulate(people(), "area", value, method=method, weight="weight")
+
+
+def test_cell_keys_are_for_counts_of_people_that_are_changed():
+    with pytest.raises(BadInput, match="variance above 0"):
+        dc.tabulate(people(), "area", method="cell-key variance=0")
+    with pytest.raises(BadInput, match="decimals"):
+        dc.tabulate(people(), "area", method="cell-key", decimals=2)
+
+
+@pytest.mark.parametrize("how", [{"weight": "weight"}, {"decimals": 2}, {"value": "pay"}])
+def test_swapping_keeps_weights_and_decimals(how):
+    """Nothing but the area changes, so the table by sort is as it was."""
+    made = dc.tabulate(people(), "sort", method="swap areas=area risk=sort k=50", **how)
+    assert np.array_equal(made.holder.values, made.holder.cells.values)
+
+
+@pytest.mark.parametrize("option", ["areas=nope risk=sort", "areas=area risk=nope", "areas=area risk=sort match=nope"])
+def test_swapping_by_a_column_that_is_not_there(option):
+    with pytest.raises(NotFound, match="nope"):
+        dc.tabulate(people(), "area", method=f"swap {option}")
+
+
+@pytest.mark.parametrize("law", [Factors(0.1, 0.25), Factors(0.01, 0.02, "uniform")])
+def test_no_figure_of_one_respondent_is_printed_as_it_is_however_small(law):
+    true = np.arange(60) % 12
+    rows = people().fetch().set_column(1, "area", pa.array([f"{place:02}" for place in range(60)]))
+    made = multiplied(read(rows.set_column(3, "pay", pa.array(true)), CARD), ["area"], "pay", law, SECRET).table.values
+    off = np.abs(made[1:] - true)
+    assert (off >= law.least * true).all()
+    assert (off[true > 0] >= 1).all()
+    assert (off <= np.ceil(law.most * true)).all()
+    assert made[0] == made[1:].sum()
+
+
+def test_a_total_that_cancels_is_not_printed_as_it_is():
+    rows = pa.table(
+        {"who": [1, 1, 2], "area": ["a", "a", "b"], "sort": ["x", "y", "x"], "pay": [10, -9, 50], "weight": [1, 1, 1]}
+    )
+    with pytest.raises(BadInput, match="negative"):
+        multiplied(read(rows, CARD), ["area", "sort"], "pay", Factors(0.05, 0.050001), SECRET)
+
+
+def test_the_holder_of_a_table_with_factors_is_told_what_to_expect():
+    facts = dict(dc.tabulate(people(), "area", "pay", method="factors").holder.facts)
+    assert "in the middle" in facts["expected change"]
+
+
+def rounded(inner, method, rules=""):
+    sides = (Dimension.flat("area", ["a", "b"]), Dimension.flat("sort", ["x", "y"]))
+    return dc.tabulate(CrossTable(sides, summed(sides, np.array(inner, np.int64)), "pay"), rules=rules, method=method)
+
+
+def test_the_holder_of_a_rounded_table_is_told_what_it_tells_exactly():
+    """1, 1, 1, 1 with totals 2 and 4 are printed as 0, 0, 0, 0 with totals 3 and 3: no other figures are."""
+    facts = dict(rounded([[4, 4], [4, 4]], "round base=10 how=conventional", "cells=a,x").holder.facts)
+    assert facts["sensitive, and told exactly"] == "0 of 1 cell"
+    assert "sensitive, and told exactly" not in dict(rounded([[4, 4], [4, 4]], "round base=10").holder.facts)
+    facts = dict(rounded([[1, 1], [1, 1]], "round base=3 how=conventional", "cells=a,x").holder.facts)
+    assert facts["sensitive, and told exactly"] == "1 of 1 cell"
+
+
+@pytest.mark.parametrize("base", ["2.5", "0.01"])
+def test_a_base_is_a_whole_number_of_units(base):
+    with pytest.raises(BadInput, match="multiples"):
+        rounded([[4, 4], [4, 4]], f"round base={base}")
