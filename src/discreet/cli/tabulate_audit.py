@@ -27,7 +27,7 @@ def audit_release(words: list[str], keep: Path | None, as_json: bool) -> None:
     release = Release.load(folder)
     if release.recipe.method != "suppress":
         raise BadInput(
-            f"In {folder} figures were changed ({release.recipe.method}) and none is hidden: there is nothing to audit.",
+            f"In {folder} figures were changed ({release.recipe.method}) and none is hidden: nothing to audit.",
             hint="What is promised of them is in its statement: discreet show FOLDER",
         )
     beside = folder.absolute().with_name(f"{folder.absolute().name}.holder.parquet")
