@@ -349,7 +349,7 @@ def test_engines_agree(engine, fresh):
         (["trade", "trade"], None, {}, BadInput, "another column"),
         (["trade"], "place", {}, BadInput, "do not add up"),
         (["trade"], "turnover", {"decimals": 13}, BadInput, "0 to 12 decimals"),
-        (["trade"], "turnover", {"keep_largest": -1}, BadInput, "0 or more"),
+        (["trade"], "turnover", {"keep_largest": -1}, BadInput, "from 0 to 100"),
         (["trade"], "turnover", {"weight": "owner"}, BadInput, "do not add up"),
     ],
 )
@@ -422,9 +422,19 @@ def test_nobody_is_a_side_or_added_up():
 def test_declared_codes_that_nobody_has():
     card = Card("t", (Column("r", Kind.TEXT, hierarchy=PLACES), Column("c", Kind.INTEGER, categories=(3, 1, 2))))
     table = read(pa.table({"r": ["s3", "n1"], "c": [1, 2]}), card)
-    found = build(table, ["r@1", "c"], declared=True)
-    assert found.dimensions[0].codes == ("Total", "North", "South", "Coast", "Hills", "w")
+    found = build(table, ["r@2", "c"], declared=True)
+    assert found.dimensions[0].codes == ("Total", "North", "South", "West")
     assert found.dimensions[1].codes == ("Total", "3", "1", "2")
     assert found.values.tolist()[0] == [2, 0, 1, 1]
     assert build(table, ["r", "c"], declared=True).shape == (10, 4)
     assert build(table, ["c"]).shape == (3,)
+
+
+def test_declared_codes_of_intervals_and_orders():
+    ages = Column("age", Kind.INTEGER, hierarchy=Intervals((5, 50)), categories=(101, 7, 51, 9))
+    grades = Column("grade", Kind.TEXT, hierarchy=Ordered(["low", "mid", "high", "top"], [2]))
+    table = read(pa.table({"age": [51, 51], "grade": ["top", "mid"]}), Card("t", (ages, grades)))
+    assert build(table, ["age@1"]).dimensions[0].codes == ("50-54",)
+    assert build(table, ["age@1"], declared=True).dimensions[0].leaves.size == 3
+    assert build(table, ["age"], declared=True).values.tolist()[0] == 2
+    assert build(table, ["grade"], declared=True).dimensions[0].leaves.size == 4

@@ -188,6 +188,7 @@ def test_columns_are_told_by_name(tmp_path):
         ("r,value", ["a,1", "b,2", "All,3"], {}, "'All' looks like the total"),
         ("r,s,value", ["a,x,1", "b,x,2", "T,x,3", "a,y,4", "b,y,0", "T,y,4"], {}, "'T' looks like the total"),
         ("r,s,value", ["a,x,1", "b,x,2", "T,x,4", "a,y,4", "b,y,0", "T,y,4"], {"rounded": True}, "'T' looks like"),
+        ("r,s,value", ["a,x,1", "b,x,2", "a,y,4", "b,y,0", "Sum,Sum,7"], {}, "'Sum' looks like the total"),
         ("r,value", ["a,1", "Sum,1"], {"total": {"q": "Sum"}}, "'q' is no side"),
         ("r,value,count,largest_1", ["a,5,1,4"], {}, "a cannot be: .* do not make up its figure"),
         ("r,value,count,largest_1", ["a,5,1,6"], {}, "a cannot be: .* more than its figure"),
@@ -246,3 +247,11 @@ def test_linked_files_at_two_levels_share_what_a_single_part_stands_for(tmp_path
     fine = read_table(written(tmp_path, ["n1,1", "n2,2", "s3,4"], "r,value"), parents={"r": tree})
     coarse = read_table(written(tmp_path, ["North,3", "Hills,4"], "r,value"))
     assert len(Cells.of(fine, coarse)) == len(fine.dimensions[0])
+
+
+def test_figures_that_nobody_named_do_not_become_codes():
+    table = pa.table({"a": ["A", "A", "B", "B"], "b": ["X", "Y", "X", "Y"], "val": [5, 2, 3, 3], "count": [1, 5, 5, 5]})
+    with pytest.raises(BadInput, match="Is val what was added up"):
+        read_table(table)
+    assert read_table(table, value="val").what == "val"
+    assert len(read_table(table, by=["a", "b", "val"]).dimensions) == 3

@@ -11,9 +11,14 @@ from discreet.core.card import Card, Column
 from discreet.core.kind import Kind
 from discreet.engines.read import read
 from discreet.errors import BadInput, NotFound
+from discreet.tabulate.build import build
+from discreet.tabulate.cells import Cells
 from discreet.tabulate.crosstable import CrossTable, summed
 from discreet.tabulate.dimension import Dimension
 from discreet.tabulate.factors import Factors, multiplied
+from discreet.tabulate.methods.parse import parse_method
+from discreet.tabulate.rules import protect
+from discreet.tabulate.way import Job
 
 SECRET = bytes(range(32))
 CARD = Card(
@@ -120,3 +125,15 @@ def test_the_holder_of_a_rounded_table_is_told_what_it_tells_exactly():
 def test_a_base_is_a_whole_number_of_units(base):
     with pytest.raises(BadInput, match="multiples"):
         rounded([[4, 4], [4, 4]], f"round base={base}")
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("cell-key", None), ("factors", "pay"), ("swap areas=area risk=pay", None)]
+)
+def test_declared_codes_that_nobody_has_stay_in_the_table(name, value):
+    columns = (*CARD.columns[:2], replace(CARD.columns[2], categories=("x", "y", "z")), *CARD.columns[3:])
+    rows = people(card=replace(CARD, columns=columns))
+    cells = Cells.of(build(rows, ["area", "sort"], value, declared=True))
+    made = parse_method(name).apply(Job(cells, protect(cells, ()), rows, (("area", "sort"),), value))
+    assert len(made.values) == len(cells) == 4 * 4
+    assert (made.values[cells.values == 0] == 0).all() or name.startswith("swap")

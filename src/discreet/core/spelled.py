@@ -32,15 +32,13 @@ def require_options(name: str, kind: Any, said: Mapping[str, Any], example: str,
         if option not in known and option not in also:
             raise BadInput(f"{option!r} means nothing to {name}.", hint=f"Write: {example}")
         if option in known and not _fits(value, types[option]):
+            wanted = " or ".join(dict.fromkeys(_described(types[option])))
+            shown = option.replace("_", "-")
+            if value is True:
+                raise BadInput(f"{name}: {shown} needs a value: {wanted}.", hint=f"Write: {example}")
             with suppress(TypeError, ValueError, ArithmeticError, AttributeError):
                 kind(**said)  # its own words, if it has any, say more
-            wanted = " or ".join(dict.fromkeys(_described(types[option])))
-            raise BadInput(
-                f"{name}: {option.replace('_', '-')} is {wanted}, not {value!r}."
-                if value is not True
-                else f"{name}: {option.replace('_', '-')} needs a value: {wanted}.",
-                hint=f"Write: {example}",
-            )
+            raise BadInput(f"{name}: {shown} is {wanted}, not {value!r}.", hint=f"Write: {example}")
     for option, about in known.items():
         if about.default is MISSING and about.default_factory is MISSING and option not in said:
             raise BadInput(f"{name} needs {option}.", hint=f"Write: {example}")

@@ -82,13 +82,13 @@ class CellKey:
         return CrossTable(table.dimensions, self.applied(table.values, keys), decimals=table.decimals)
 
 
-def cell_keys(table: Table, by: Sequence[str], secret: bytes) -> _Numbers:
+def cell_keys(table: Table, by: Sequence[str], secret: bytes, *, declared: bool = False) -> _Numbers:
     """The key of every cell, uint64, of the table of counts that ``build`` makes: the sum modulo 2**64 of the secret
     numbers of the rows in it.
 
     A sum of independent uniform numbers is uniform, and it is the same in whatever table the same rows make a cell.
     """
-    rows = KeyedRows.of(table, by, None, secret=secret, use="cell-key")
+    rows = KeyedRows.of(table, by, None, secret=secret, use="cell-key", declared=declared)
     inner = np.zeros(rows.shape, np.uint64)
     for places, numbers, counts in rows.stream():
         np.add.at(inner, places, numbers * counts.astype(np.uint64))

@@ -70,7 +70,14 @@ class Multiplied:
 
 
 def multiplied(
-    table: Table, by: Sequence[str], value: str, law: Factors, secret: bytes, *, decimals: int | None = None
+    table: Table,
+    by: Sequence[str],
+    value: str,
+    law: Factors,
+    secret: bytes,
+    *,
+    decimals: int | None = None,
+    declared: bool = False,
 ) -> Multiplied:
     """The table that ``build`` makes, from contributions multiplied by their respondents' factors.
 
@@ -79,7 +86,7 @@ def multiplied(
     one respondent has in several cells changes in the same sense, so a total of theirs is as far off as they are; if
     some of it is negative that need not be so, and a table with such a figure printed too close is refused.
     """
-    rows = KeyedRows.of(table, by, value, secret=secret, use="factor", decimals=decimals)
+    rows = KeyedRows.of(table, by, value, secret=secret, use="factor", decimals=decimals, declared=declared)
     batches = [(np.stack(places), numbers, units) for places, numbers, units in rows.stream()]
     places = np.concatenate([one for one, _, _ in batches], axis=1)
     numbers, units = (np.concatenate([batch[part] for batch in batches]) for part in (1, 2))

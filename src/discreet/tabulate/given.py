@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
@@ -64,6 +65,8 @@ def read_table(
     rows = opened.engine.fetch(opened.relation)
     named = _columns(rows.column_names, by=by, value=value, count=count, largest=largest, absolute=absolute)
     codes = [codes_of(rows, name) for name in named.by]
+    if by is None and named.value is None:
+        _require_no_figures(named.by, codes)
     parents = parents or {}
     for name in parents:
         if name not in named.by:
@@ -105,6 +108,16 @@ class _Columns:
     def figures(self) -> str:
         """The column of the figures."""
         return self.value or self.count or ""
+
+
+def _require_no_figures(sides: Sequence[str], codes: Sequence[Sequence[str]]) -> None:
+    """An error if what nobody called a side may be the figures: their values would be printed as codes."""
+    for name, found in zip(sides, codes, strict=True):
+        if found and all(re.fullmatch(r"[-+]?[\d.,]*\d[\d.,]*", code) for code in found):
+            raise BadInput(
+                f"Is {name} what was added up, or a side? It has numbers only, and no column is called value.",
+                hint=f"Say that the figures are in {name} (value), or name all sides (by).",
+            )
 
 
 def _columns(

@@ -87,10 +87,10 @@ class Printed:
     def read(cls, release: Release[pa.Table]) -> Printed:
         """What was released, from its rows and recipe."""
         tables = release.recipe.parameters.get("tables")
-        if not isinstance(tables, list) or not isinstance(release.payload, pa.Table):
+        if not isinstance(tables, list) or not tables or not isinstance(release.payload, pa.Table):
             raise BadInput("This is not the release of a table.", hint="Give a folder that `discreet tabulate` wrote.")
         shapes = [_shape(one) for one in tables]
-        name = shapes[0][1] or COUNT if shapes else ""
+        name = shapes[0][1] or COUNT
         sides = [side for dimensions, _, _ in shapes for side in dimensions]
         same = alike(sides)
         strange = [column for column in (*same, name, HIDDEN) if column not in release.payload.column_names]

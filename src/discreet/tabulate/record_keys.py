@@ -56,14 +56,15 @@ class KeyedRows:
         secret: bytes,
         use: Literal["cell-key", "factor"],
         decimals: int | None = None,
+        declared: bool = False,
     ) -> KeyedRows:
-        """The rows of the table that ``build`` would make."""
+        """The rows of the table that ``build`` would make; ``declared`` as there."""
         if len(secret) != _LENGTH:
             raise BadInput(
                 f"A secret key has {_LENGTH} bytes, this one {len(secret)}.", hint="Draw one: draw_secret()."
             )
         what = measure(table, value, None, decimals)
-        return cls(tuple(side(what.rows, asked) for asked in by), what, secret, use)
+        return cls(tuple(side(what.rows, asked, declared=declared) for asked in by), what, secret, use)
 
     @property
     def dimensions(self) -> tuple[Dimension, ...]:

@@ -324,4 +324,6 @@ def _share(seen: Seen, cells: _Numbers) -> _Numbers:
 
 def _require_whole(value: object, name: str, least: int, most: int) -> None:
     if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
-        raise BadInput(f"{name} must be a whole number from {least} to {most:,}, got {reprlib.repr(value)}.")
+        raise BadInput(
+            f"{name} must be a whole number of at least {least} and at most {most:,}, got {reprlib.repr(value)}."
+        )

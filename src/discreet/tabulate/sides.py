@@ -66,7 +66,8 @@ def side(table: Table, asked: str, *, declared: bool = False) -> Side:
     """The side that ``asked`` names: a column, or ``column@level`` to begin at a level of its hierarchy.
 
     Its codes are those that occur, in the order in which they are declared, or else sorted; with ``declared`` also
-    those categories and codes of its hierarchy that nobody has. Rows without a value have a code of their own. Labels with a single part, and labels that only repeat the one below, are left out.
+    those categories and codes of its hierarchy that nobody has. Rows without a value have a code of their own. Labels
+    with a single part, and labels that only repeat the one below, are left out.
     """
     column, start = _asked(table, asked)
     levels = range(start, column.hierarchy.height if column.hierarchy else 1)

@@ -43,7 +43,7 @@ def tabulate(
     by: str | Sequence[str] = (),
     value: str | None = None,
     *,
-    rules: str | Sequence[Rule] = (),
+    rules: str | Sequence[str | Rule] = (),
     method: str | Way = "suppress",
     weight: str | None = None,
     decimals: int | None = None,
@@ -69,13 +69,15 @@ def tabulate(
     the same way, so the one that was drawn (``holder.secret``) is kept for the next table.
     """
     way = parse_method(method) if isinstance(method, str) else method
-    said = parse_rules(rules) if isinstance(rules, str) else tuple(rules)
+    said = _rules(rules)
     if way.protects and not said:
         raise BadInput("Say which cells are sensitive: give rules.", hint='Such as "p=10", "n=1,k=0.7" or "min=3".')
     progress(0.0, "adding up")
     tables, sides = _tables(source, by, value, said, weight=weight, decimals=decimals)
     cells = _known(Cells.of(*tables), source, value, way, said)
     require_additive(cells)
+    if weights is not None and (np.shape(weights) != (len(cells),) or not (np.asarray(weights) >= 0).all()):
+        raise BadInput(f"There must be a weight of 0 or more for each of {len(cells):,} cells.")
     protection = protect(cells, said, share=share, negative=negative)
     job = Job(
         cells,
@@ -118,8 +120,15 @@ def _tables(
         return (source,) if isinstance(source, CrossTable) else tuple(source), ()
     sides = sides_of(by)
     largest = max((rule.largest for rule in rules), default=0)
-    made = (build(source, one, value, keep_largest=max(largest, 2), **how) for one in sides)
+    declared = any(isinstance(rule, Zero) for rule in rules)
+    made = (build(source, one, value, keep_largest=max(largest, 2), declared=declared, **how) for one in sides)
     return tuple(made), sides
+
+
+def _rules(rules: str | Sequence[str | Rule]) -> tuple[Rule, ...]:
+    if isinstance(rules, str):
+        return parse_rules(rules)
+    return tuple(one for rule in rules for one in (parse_rules(rule) if isinstance(rule, str) else (rule,)))
 
 
 def _known(cells: Cells, source: Source, value: str | None, way: Way, rules: Sequence[Rule]) -> Cells:

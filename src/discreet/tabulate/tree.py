@@ -71,7 +71,7 @@ def totals_of(sides: Sequence[str], total: str | Mapping[str, str]) -> dict[str,
 def require_no_other_total(
     name: str, codes: Sequence[Sequence[str]], place: int, total: str, figures: _Numbers, *, rounded: bool
 ) -> None:
-    """Raise an error if the side at ``place`` lacks its ``total``, and a code there is the sum of all others.
+    """Raise an error if the side at ``place`` lacks its ``total``, and a code is called so or is the sum of all others.
 
     Read as one more part it would be added to what it is the total of, and give every hidden figure away.
     """
@@ -79,7 +79,9 @@ def require_no_other_total(
     if total in present:
         return
     likely = {total.casefold(), TOTAL.casefold()}
-    found = [code for code in present if code.casefold() in likely]
+    called = [code for code in present if code.casefold() in likely | _CALLED]
+    everywhere = [code for code in called if len(codes) > 1 and all(code in side for side in codes)]
+    found = [code for code in called if code.casefold() in likely or code in everywhere]
     numbers = {code: number for number, code in enumerate(present)}
     own = np.array([numbers[code] for code in codes[place]], np.int64)
     others = list(zip(*(one for side, one in enumerate(codes) if side != place), strict=True)) or [()] * len(own)

@@ -37,8 +37,9 @@ class CellKeys:
         law = CellKey(self.most, float(self.variance), self.never)
         values = job.cells.values.copy()
         secret, caveats = _secret(job, source)
+        declared = _declared(job.cells)
         for table, place, by in zip(job.cells.tables, job.cells.places, job.by, strict=True):
-            values[place] = law.perturbed(table, cell_keys(source, by, secret)).values.ravel()
+            values[place] = law.perturbed(table, cell_keys(source, by, secret, declared=declared)).values.ravel()
         return Outcome(
             values,
             np.zeros(len(values), bool),
@@ -76,7 +77,9 @@ class Multiply:
             raise BadInput("Factors are for one table at a time.")
         law = Factors(self.least, self.most, self.law)
         secret, caveats = _secret(job, source)
-        made = multiplied(source, job.by[0], job.value, law, secret, decimals=job.cells.decimals)
+        made = multiplied(
+            source, job.by[0], job.value, law, secret, decimals=job.cells.decimals, declared=_declared(job.cells)
+        )
         return Outcome(
             made.table.values.ravel(),
             np.zeros(len(job.cells), bool),
@@ -124,10 +127,12 @@ class SwapRecords:
             rate=float(self.rate),
             seed=job.seed,
         )
-        decimals = job.cells.decimals
-        tables = [
-            build(made.table, by, job.value, weight=job.weight, decimals=decimals, keep_largest=0) for by in job.by
-        ]
+        how: dict[str, Any] = {
+            "weight": job.weight,
+            "decimals": job.cells.decimals,
+            "declared": _declared(job.cells),
+        }
+        tables = [build(made.table, by, job.value, keep_largest=0, **how) for by in job.by]
         if [one.dimensions for one in tables] != [one.dimensions for one in job.cells.tables]:
             raise BadInput("Swapping emptied an area of this table.", hint="Tabulate larger areas.")
         return Outcome(
@@ -144,6 +149,16 @@ def _source(job: Job, name: str) -> Table:
     if job.source is None:
         raise BadInput(f"{name} changes rows, and only a table of figures is given.", hint="Give the rows.")
     return job.source
+
+
+def _declared(cells: Cells) -> bool:
+    """Whether there are codes that nobody has: then all declared ones are in the table, and else those that occur."""
+    for table in cells.tables:
+        for axis in range(len(table.shape)):
+            along = tuple(slice(1, None) if other == axis else 0 for other in range(len(table.shape)))
+            if table.contributions is not None and (table.contributions.counts[along] == 0).any():
+                return True
+    return False
 
 
 def _refuse_weights(job: Job, name: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, MutableMapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -38,6 +39,10 @@ class Witness:
     shares: _Numbers
 
 
+class OutOfTime(Exception):
+    """The time for a search is over."""
+
+
 class Demands:
     """The demands that hiding what is ``always`` hidden does not meet, and how an intruder looks at them.
 
@@ -45,18 +50,29 @@ class Demands:
 
     Hiding more never lets an intruder know more, so what is met by a pattern is met by every larger one. Insiders
     are looked at where they matter: the changes that show that a cell is safe from everybody else show that it is safe
-    from each insider none of whose cells they need.
+    from each insider none of whose cells they need. From the (monotonic) time ``until`` on looking is over: it raises
+    ``OutOfTime``.
     """
 
-    def __init__(self, cells: Cells, protection: Protection, candidates: _Numbers, free: _Numbers) -> None:
+    def __init__(
+        self,
+        cells: Cells,
+        protection: Protection,
+        candidates: _Numbers,
+        free: _Numbers,
+        *,
+        attacker: Network | Linear,
+        until: float = np.inf,
+    ) -> None:
         self.cells = cells
         values = cells.values.astype(np.float64)
         self.rise, self.fall = cells.upper - values, values - cells.lower
         may = candidates & ~protection.sensitive & ((self.rise > 0) | (self.fall > 0))
         self.always = protection.sensitive | (may & free)
         self.may = may & ~free
-        self.attacker = Network.of(cells.relations) or Linear(cells.relations)
-        self.quick = isinstance(self.attacker, Network)
+        self.attacker = attacker
+        self.until = until
+        self.quick = isinstance(attacker, Network)
         self.patience, self.pause = (400_000 // len(cells), 5) if self.quick else (40_000 // len(cells), 50)
         self.protection = protection
         self.insiders: dict[int, list[int]] = {}
@@ -81,6 +97,8 @@ class Demands:
         waiting = list(demands[::-1])
         seen = set()
         while waiting:
+            if time.monotonic() > self.until:
+                raise OutOfTime
             demand = waiting.pop()
             if demand in seen:
                 continue

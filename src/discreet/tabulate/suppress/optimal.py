@@ -11,9 +11,11 @@ import numpy as np
 from discreet.errors import DiscreetError, NoPromise
 from discreet.tabulate.cells import Cells
 from discreet.tabulate.protection import Pattern, Protection
-from discreet.tabulate.suppress.demands import Demand, Demands, Witness
+from discreet.tabulate.suppress.demands import Demand, Demands, OutOfTime, Witness
 from discreet.tabulate.suppress.fast import fast
+from discreet.tabulate.suppress.linear import Linear
 from discreet.tabulate.suppress.master import Master
+from discreet.tabulate.suppress.network import Network
 from discreet.tabulate.suppress.reach import Reach
 from discreet.tabulate.suppress.repair import cleaned, completed
 from discreet.tabulate.suppress.whole import whole
@@ -21,6 +23,7 @@ from discreet.tabulate.suppress.whole import whole
 _Numbers = np.ndarray[Any, Any]
 _Inequality = tuple[_Numbers, _Numbers]
 _HASTE = 0.2  # of the time is for a pattern to begin with
+_LEAST = 20.0  # seconds for it in any case: without it there may be nothing when the time is over
 _PATIENCE = 20  # rounds in which the bound must come one thousandth of the way
 Progress = Callable[[float, str], None]
 
@@ -41,25 +44,46 @@ def optimal(
     share of it) above the least. Patterns are compared by inequalities: each says that one of the patterns seen does
     not protect, and why (what an intruder computes: a linear program over the reals, whose dual is the inequality).
     The least weight under the inequalities found so far is below that of every pattern that protects; when the
-    cheapest choice protects, it is the best. What is returned has been looked at by the intruder once more.
+    cheapest choice protects, it is the best. What is returned has been looked at by the intruder once more or, if
+    there was no time for that, when it was found.
     """
     until = time.monotonic() + seconds
     weights = np.asarray(weights, np.float64)
-    demands = Demands(cells, protection, candidates, weights <= 0)
-    search = _Search(demands, weights, gap, until, progress)
+    network = Network.of(cells.relations)
+    if network is not None:
+        demands = Demands(cells, protection, candidates, weights <= 0, attacker=network)
+        return _pattern(_Search(demands, weights, gap, until, progress), protection, demands.always)
+    start = _start(cells, protection, weights, candidates, seconds)
+    limit = until if start is not None else np.inf
+    begin = protection.sensitive if start is None else start
+    search: _Search | None = None
+    try:
+        attacker = Linear(cells.relations)
+        demands = Demands(cells, protection, candidates, weights <= 0, attacker=attacker, until=limit)
+        search = _Search(demands, weights, gap, until, progress)
+        return _pattern(search, protection, begin)
+    except OutOfTime:
+        best, bound = (begin, 0.0) if search is None or np.isinf(search.weight) else (search.best, search.bound)
+        weight = float(weights[best & ~protection.sensitive].sum())
+        return Pattern(best, weight, min(weight, bound), "optimal")
+
+
+def _pattern(search: _Search, protection: Protection, start: _Numbers) -> Pattern:
+    """What the search finds, looked at by the intruder once more."""
+    demands = search.demands
     if demands.open:
-        search.run(demands.always if demands.quick else _start(cells, protection, weights, candidates, seconds))
+        search.run(start)
     hidden = search.printed_free(protection.sensitive)
     for demand, _ in demands.unmet(hidden.astype(float), demands.every, {}):
-        raise DiscreetError(f"The pattern found does not protect the cell {cells.name(demand.cell)}.")
-    weight = float(weights[hidden & ~protection.sensitive].sum())
+        raise DiscreetError(f"The pattern found does not protect the cell {demands.cells.name(demand.cell)}.")
+    weight = float(search.weights[hidden & ~protection.sensitive].sum())
     return Pattern(hidden, weight, min(weight, search.bound), "optimal")
 
 
 def _start(cells: Cells, protection: Protection, weights: _Numbers, candidates: _Numbers, seconds: float) -> _Numbers:
     """A pattern to begin with where looking at one is slow: boxes, if there are such."""
     try:
-        return fast(cells, protection, weights, candidates, seconds=_HASTE * seconds).hidden
+        return fast(cells, protection, weights, candidates, seconds=max(_HASTE * seconds, _LEAST)).hidden
     except NoPromise:
         return protection.sensitive
 
