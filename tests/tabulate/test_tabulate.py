@@ -140,6 +140,11 @@ def test_what_makes_no_sense_is_refused(how, error):
         dc.tabulate(municipality(), **how)
 
 
+def test_what_is_no_table_is_told_how_to_become_one():
+    with pytest.raises(BadInput, match="neither a table of rows"):
+        dc.tabulate(dc.samples.firms(50).fetch().to_pandas(), "size", rules="min=3")
+
+
 def test_a_table_that_does_not_add_up_is_told_where():
     table = municipality()
     wrong = table.values.copy()

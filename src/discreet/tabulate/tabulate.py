@@ -19,7 +19,7 @@ from discreet.tabulate.additive import require_additive
 from discreet.tabulate.audit import certify, intervals
 from discreet.tabulate.build import build
 from discreet.tabulate.cells import Cells
-from discreet.tabulate.crosstable import CrossTable
+from discreet.tabulate.crosstable import CrossTable, written
 from discreet.tabulate.exposure import exposures
 from discreet.tabulate.holder import Holder
 from discreet.tabulate.information import changed_loss, hidden_loss
@@ -115,9 +115,15 @@ def _tables(
     **how: Any,
 ) -> tuple[tuple[CrossTable, ...], tuple[tuple[str, ...], ...]]:
     if not isinstance(source, Table):
+        given = (source,) if isinstance(source, CrossTable) else tuple(source)
+        if not given or not all(isinstance(one, CrossTable) for one in given):
+            raise BadInput(
+                f"A {type(source).__name__} is neither a table of rows nor tables of figures.",
+                hint="Open rows with dc.read(data, card=…), figures with dc.read_table(file).",
+            )
         if by or value or any(one is not None for one in how.values()):
             raise BadInput("A table of figures has been added up already: give it and its rules alone.")
-        return (source,) if isinstance(source, CrossTable) else tuple(source), ()
+        return given, ()
     sides = sides_of(by)
     largest = max((rule.largest for rule in rules), default=0)
     declared = any(isinstance(rule, Zero) for rule in rules)
@@ -165,7 +171,7 @@ def _release(job: Job, way: Way, rules: Sequence[Rule], outcome: Outcome, progre
         LEAST: int(least) if np.isfinite(least) else None,
         **outcome.told,
     }
-    known = f" and that it is at least {least:g}" if np.isfinite(least) else ""
+    known = f" and that it is at least {written(least, cells.decimals)}" if np.isfinite(least) else ""
     assumes = (f"Nobody knows more of a figure than what is printed{known}.",)
     statement = Statement(
         card.unit if card is not None and card.unit else "respondent",
