@@ -47,10 +47,10 @@ def made(name: str) -> tuple[Any, Any]:
 
     import numpy as np
 
-    from discreet.tabulate.cells import Cells
-    from discreet.tabulate.crosstable import Contributions, CrossTable, summed
-    from discreet.tabulate.respondents import merged
     from discreet.tabulate.rules import parse_rules, protect
+    from discreet.tabulate.tables.cells import Cells
+    from discreet.tabulate.tables.crosstable import Contributions, CrossTable, summed
+    from discreet.tabulate.tables.respondents import merged
 
     shape, seed, people = TABLES[name]
     sides = tuple(_side(f"side {place}", parts) for place, parts in enumerate(shape))
@@ -75,7 +75,7 @@ def made(name: str) -> tuple[Any, Any]:
 def ours(table: str, how: str, seconds: float, **_: object) -> Work:
     import numpy as np
 
-    from discreet.tabulate.audit import short
+    from discreet.tabulate.intruder.audit import short
     from discreet.tabulate.methods.suppress import Suppress
     from discreet.tabulate.way import Job
 
@@ -140,7 +140,7 @@ def whole(table: str, **_: object) -> Work:
 
 
 def audited(table: str, **_: object) -> Work:
-    from discreet.tabulate.audit import intervals
+    from discreet.tabulate.intruder.audit import intervals
 
     _warm()
     cells, hidden = _protected(table)
@@ -158,7 +158,7 @@ def audited_by_scipy(table: str, few: int, **_: object) -> Work:
     import numpy as np
     from scipy.optimize import linprog
 
-    from discreet.tabulate.audit import intervals
+    from discreet.tabulate.intruder.audit import intervals
 
     cells, hidden = _protected(table)
     which = np.flatnonzero(hidden)
@@ -238,7 +238,7 @@ def main() -> None:
 def _side(name: str, parts: list[int]) -> Any:
     from itertools import product
 
-    from discreet.tabulate.dimension import Dimension
+    from discreet.tabulate.tables.dimension import Dimension
 
     def path(places: tuple[int, ...]) -> tuple[str, ...]:
         return tuple(".".join(map(str, places[: depth + 1])) for depth in reversed(range(len(places))))

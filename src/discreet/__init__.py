@@ -69,13 +69,13 @@ if TYPE_CHECKING:
     from discreet.publish.publish import publish
     from discreet.publish.riskmap import RiskMap
     from discreet.publish.safepub import SafePub
-    from discreet.tabulate.crosstable import CrossTable
-    from discreet.tabulate.dimension import Dimension
-    from discreet.tabulate.given import read_table
+    from discreet.tabulate.intruder.seen import audit
+    from discreet.tabulate.printing.tabulated import Tabulated
     from discreet.tabulate.private.macro_table import MacroTable
-    from discreet.tabulate.seen import audit
+    from discreet.tabulate.tables.crosstable import CrossTable
+    from discreet.tabulate.tables.dimension import Dimension
+    from discreet.tabulate.tables.given import read_table
     from discreet.tabulate.tabulate import tabulate
-    from discreet.tabulate.tabulated import Tabulated
     from discreet.utility import quality
 
 _HOMES = {
@@ -129,12 +129,12 @@ _HOMES = {
     "publish.mondrian": ("Mondrian",),
     "publish.riskmap": ("RiskMap",),
     "publish.safepub": ("SafePub",),
-    "tabulate.crosstable": ("CrossTable",),
-    "tabulate.dimension": ("Dimension",),
-    "tabulate.given": ("read_table",),
+    "tabulate.tables.crosstable": ("CrossTable",),
+    "tabulate.tables.dimension": ("Dimension",),
+    "tabulate.tables.given": ("read_table",),
     "tabulate.private.macro_table": ("MacroTable",),
-    "tabulate.seen": ("audit",),
-    "tabulate.tabulated": ("Tabulated",),
+    "tabulate.intruder.seen": ("audit",),
+    "tabulate.printing.tabulated": ("Tabulated",),
 }
 _HOME = {name: home for home, names in _HOMES.items() for name in names}
 _ROOMS = {

@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from discreet.tabulate.crosstable import Contributions, CrossTable, summed
-from discreet.tabulate.dimension import Dimension
-from discreet.tabulate.respondents import alone
+from discreet.tabulate.tables.crosstable import Contributions, CrossTable, summed
+from discreet.tabulate.tables.dimension import Dimension
+from discreet.tabulate.tables.respondents import alone
 
 SIDES = (
     Dimension.flat("municipality", ["M1", "M2", "M3"]),

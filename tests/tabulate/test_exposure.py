@@ -3,11 +3,11 @@
 import numpy as np
 from tests.tabulate.municipality import people, salaries
 
-from discreet.tabulate.cells import Cells
-from discreet.tabulate.crosstable import Contributions, CrossTable
-from discreet.tabulate.dimension import Dimension
 from discreet.tabulate.exposure import exposed, exposures
 from discreet.tabulate.rules import parse_rules, protect
+from discreet.tabulate.tables.cells import Cells
+from discreet.tabulate.tables.crosstable import Contributions, CrossTable
+from discreet.tabulate.tables.dimension import Dimension
 
 
 def attacked(table, rules):

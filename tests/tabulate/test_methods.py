@@ -11,13 +11,13 @@ from discreet.core.card import Card, Column
 from discreet.core.kind import Kind
 from discreet.engines.read import read
 from discreet.errors import BadInput, NotFound
-from discreet.tabulate.build import build
-from discreet.tabulate.cells import Cells
-from discreet.tabulate.crosstable import CrossTable, summed
-from discreet.tabulate.dimension import Dimension
-from discreet.tabulate.factors import Factors, multiplied
 from discreet.tabulate.methods.parse import parse_method
+from discreet.tabulate.perturb.factors import Factors, multiplied
 from discreet.tabulate.rules import protect
+from discreet.tabulate.tables.build import build
+from discreet.tabulate.tables.cells import Cells
+from discreet.tabulate.tables.crosstable import CrossTable, summed
+from discreet.tabulate.tables.dimension import Dimension
 from discreet.tabulate.way import Job
 
 SECRET = bytes(range(32))

@@ -9,10 +9,6 @@ from hypothesis import strategies as st
 from tests.tabulate.municipality import people, salaries
 
 from discreet.errors import BadInput
-from discreet.tabulate.cells import Cells
-from discreet.tabulate.crosstable import Contributions, CrossTable, summed
-from discreet.tabulate.dimension import Dimension
-from discreet.tabulate.respondents import alone
 from discreet.tabulate.rules import (
     Dominance,
     MinFrequency,
@@ -23,6 +19,10 @@ from discreet.tabulate.rules import (
     parse_rules,
     protect,
 )
+from discreet.tabulate.tables.cells import Cells
+from discreet.tabulate.tables.crosstable import Contributions, CrossTable, summed
+from discreet.tabulate.tables.dimension import Dimension
+from discreet.tabulate.tables.respondents import alone
 
 
 def one_cell(*contributions, decimals=0):

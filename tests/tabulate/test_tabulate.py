@@ -7,10 +7,10 @@ import pytest
 
 import discreet as dc
 from discreet.errors import BadInput, DataError
-from discreet.tabulate.crosstable import Contributions, CrossTable, summed
-from discreet.tabulate.dimension import Dimension
-from discreet.tabulate.printed import Printed
-from discreet.tabulate.seen import audit
+from discreet.tabulate.intruder.seen import audit
+from discreet.tabulate.printing.printed import Printed
+from discreet.tabulate.tables.crosstable import Contributions, CrossTable, summed
+from discreet.tabulate.tables.dimension import Dimension
 
 SIDES = (
     Dimension.flat("municipality", ["M1", "M2", "M3"]),

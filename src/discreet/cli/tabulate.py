@@ -12,8 +12,8 @@ from discreet.core.words import number
 from discreet.errors import BadInput
 
 if TYPE_CHECKING:
-    from discreet.tabulate.crosstable import CrossTable
-    from discreet.tabulate.tabulated import Tabulated
+    from discreet.tabulate.printing.tabulated import Tabulated
+    from discreet.tabulate.tables.crosstable import CrossTable
 
 _SHOWN_ROWS, _SHOWN_COLUMNS = 40, 12
 
@@ -184,7 +184,7 @@ def _require_places(output: Path, places: list[Path], secret: Path | None) -> No
 def _secret(place: Path) -> bytes:
     """What is in the file; if there is none, it is drawn and kept there, before anything hangs on it."""
     from discreet.core.keep import private
-    from discreet.tabulate.record_keys import draw_secret
+    from discreet.tabulate.perturb.record_keys import draw_secret
 
     if not place.exists():
         with private(place) as file:
@@ -196,7 +196,7 @@ def _figures(
     file: Path, card: str | None, by: list[str], *, value: str | None, totals: list[str], total: str
 ) -> CrossTable:
     from discreet.core.cardfile import load_card
-    from discreet.tabulate.given import read_table
+    from discreet.tabulate.tables.given import read_table
     from discreet.tabulate.tabulate import sides_of
 
     parents = {}
@@ -248,7 +248,7 @@ def _plain(release: Tabulated, folder: Path) -> dict[str, Any]:
 
 
 def _print(release: Tabulated, folder: Path, page: Path) -> None:
-    from discreet.tabulate.laid_out import shown
+    from discreet.tabulate.printing.laid_out import shown
 
     out = console()
     out.print(bold(release.title), f"in {folder}")

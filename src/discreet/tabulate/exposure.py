@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from discreet.tabulate.cells import Cells
-from discreet.tabulate.crosstable import Contributions, CrossTable
 from discreet.tabulate.protection import Protection
+from discreet.tabulate.tables.cells import Cells
+from discreet.tabulate.tables.crosstable import Contributions, CrossTable
 
 _Numbers = np.ndarray[Any, Any]
 

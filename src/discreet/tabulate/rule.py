@@ -26,7 +26,7 @@ import numpy as np
 from discreet.core.exact import Number, exact
 from discreet.core.words import number
 from discreet.errors import BadInput
-from discreet.tabulate.crosstable import MOST_KEPT, CrossTable
+from discreet.tabulate.tables.crosstable import MOST_KEPT, CrossTable
 
 _Numbers = np.ndarray[Any, Any]
 

@@ -12,11 +12,11 @@ import numpy as np
 from discreet.core.exact import Number, exact
 from discreet.core.words import meant
 from discreet.errors import BadInput
-from discreet.tabulate.cells import Cells
-from discreet.tabulate.crosstable import CrossTable
 from discreet.tabulate.parts import sparse
 from discreet.tabulate.protection import Protection
 from discreet.tabulate.rule import Dominance, MinFrequency, PPercent, PriorPosterior, Request, Rule, Seen, Zero, has
+from discreet.tabulate.tables.cells import Cells
+from discreet.tabulate.tables.crosstable import CrossTable
 
 __all__ = [
     "Dominance",

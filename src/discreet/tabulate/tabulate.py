@@ -15,20 +15,20 @@ from discreet.core.recipe import Recipe, versions
 from discreet.core.statement import Evidence, Statement
 from discreet.core.table import Table
 from discreet.errors import BadInput
-from discreet.tabulate.additive import require_additive
-from discreet.tabulate.audit import certify, intervals
-from discreet.tabulate.build import build
-from discreet.tabulate.cells import Cells
-from discreet.tabulate.crosstable import CrossTable, written
 from discreet.tabulate.exposure import exposures
-from discreet.tabulate.holder import Holder
-from discreet.tabulate.information import changed_loss, hidden_loss
+from discreet.tabulate.intruder.audit import certify, intervals
+from discreet.tabulate.intruder.seen import LEAST
 from discreet.tabulate.methods.parse import parse_method
-from discreet.tabulate.printed import Printed
+from discreet.tabulate.printing.holder import Holder
+from discreet.tabulate.printing.information import changed_loss, hidden_loss
+from discreet.tabulate.printing.printed import Printed
+from discreet.tabulate.printing.tabulated import Tabulated
 from discreet.tabulate.protection import Intervals
 from discreet.tabulate.rules import Request, Rule, Zero, parse_rules, protect
-from discreet.tabulate.seen import LEAST
-from discreet.tabulate.tabulated import Tabulated
+from discreet.tabulate.tables.additive import require_additive
+from discreet.tabulate.tables.build import build
+from discreet.tabulate.tables.cells import Cells
+from discreet.tabulate.tables.crosstable import CrossTable, written
 from discreet.tabulate.way import Job, Outcome, Progress, Way
 
 Source: TypeAlias = Table | CrossTable | Sequence[CrossTable]

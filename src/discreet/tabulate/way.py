@@ -10,8 +10,8 @@ import numpy as np
 
 from discreet.core.statement import Claim
 from discreet.core.table import Table
-from discreet.tabulate.cells import Cells
 from discreet.tabulate.protection import Pattern, Protection
+from discreet.tabulate.tables.cells import Cells
 
 Progress = Callable[[float, str], None]
 _Numbers = np.ndarray[Any, Any]

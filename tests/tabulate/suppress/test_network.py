@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from discreet.tabulate.cells import Cells
-from discreet.tabulate.crosstable import CrossTable, summed
-from discreet.tabulate.dimension import Dimension
 from discreet.tabulate.suppress.linear import Linear
 from discreet.tabulate.suppress.network import Network
+from discreet.tabulate.tables.cells import Cells
+from discreet.tabulate.tables.crosstable import CrossTable, summed
+from discreet.tabulate.tables.dimension import Dimension
 
 
 def nested(name, *branches):

@@ -7,11 +7,11 @@ import pytest
 from scipy.optimize import linprog
 
 from discreet.errors import NoPromise
-from discreet.tabulate.cells import Cells
-from discreet.tabulate.crosstable import CrossTable, summed
-from discreet.tabulate.dimension import Dimension
 from discreet.tabulate.protection import Protection
 from discreet.tabulate.suppress.optimal import optimal
+from discreet.tabulate.tables.cells import Cells
+from discreet.tabulate.tables.crosstable import CrossTable, summed
+from discreet.tabulate.tables.dimension import Dimension
 
 
 def flat(name, parts):

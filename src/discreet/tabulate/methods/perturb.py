@@ -14,7 +14,7 @@ from discreet.errors import BadInput, NoPromise
 from discreet.tabulate.way import Job, Outcome
 
 if TYPE_CHECKING:
-    from discreet.tabulate.rounding import Rounded
+    from discreet.tabulate.perturb.rounding import Rounded
 
 _ROUNDINGS = ("controlled", "random", "conventional")
 _NEAR = 1e-6
@@ -44,7 +44,7 @@ class Round:
 
     def apply(self, job: Job) -> Outcome:
         """The rounded figures."""
-        from discreet.tabulate import rounding
+        from discreet.tabulate.perturb import rounding
 
         cells = job.cells
         base = self._units(cells.decimals)
@@ -101,7 +101,7 @@ class Adjust:
 
     def apply(self, job: Job) -> Outcome:
         """The changed figures."""
-        from discreet.tabulate.adjust import adjust
+        from discreet.tabulate.perturb.adjust import adjust
 
         cells, protection = job.cells, job.protection
         size = np.maximum(np.abs(cells.values).astype(np.float64), 1.0)
@@ -143,7 +143,7 @@ class Adjust:
 
 def _told_exactly(job: Job, made: Rounded) -> tuple[tuple[str, str], ...]:
     """For the holder: how many sensitive figures the rounded table tells exactly, to whoever knows they are whole."""
-    from discreet.tabulate.rounding import possible
+    from discreet.tabulate.perturb.rounding import possible
 
     sensitive = np.flatnonzero(job.protection.sensitive)
     if not len(sensitive) or len(job.cells) > _TOLD:

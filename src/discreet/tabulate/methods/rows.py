@@ -9,11 +9,11 @@ import numpy as np
 
 from discreet.core.table import Table
 from discreet.errors import BadInput
-from discreet.tabulate.build import build
-from discreet.tabulate.cells import Cells
-from discreet.tabulate.factors import Factors, multiplied
-from discreet.tabulate.record_keys import draw_secret
-from discreet.tabulate.record_swap import record_swap, require_settings
+from discreet.tabulate.perturb.factors import Factors, multiplied
+from discreet.tabulate.perturb.record_keys import draw_secret
+from discreet.tabulate.perturb.record_swap import record_swap, require_settings
+from discreet.tabulate.tables.build import build
+from discreet.tabulate.tables.cells import Cells
 from discreet.tabulate.way import Job, Outcome
 
 
@@ -30,7 +30,7 @@ class CellKeys:
 
     def apply(self, job: Job) -> Outcome:
         """The changed counts."""
-        from discreet.tabulate.cell_key import CellKey, cell_keys
+        from discreet.tabulate.perturb.cell_key import CellKey, cell_keys
 
         source = _source(job, self.name)
         _refuse_weights(job, self.name)

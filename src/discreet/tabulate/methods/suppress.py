@@ -10,8 +10,8 @@ import numpy as np
 
 from discreet.core.statement import Claim
 from discreet.errors import BadInput
-from discreet.tabulate.cells import Cells
 from discreet.tabulate.protection import Pattern
+from discreet.tabulate.tables.cells import Cells
 from discreet.tabulate.way import Job, Outcome
 
 _Numbers = np.ndarray[Any, Any]

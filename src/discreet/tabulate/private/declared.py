@@ -13,7 +13,7 @@ from discreet.core.hierarchy.taxonomy import Taxonomy
 from discreet.core.kind import Kind
 from discreet.core.sql import scale_of
 from discreet.errors import NotDeclared
-from discreet.tabulate.dimension import TOTAL, Dimension
+from discreet.tabulate.tables.dimension import TOTAL, Dimension
 
 _WIDEST = 1000
 

@@ -19,9 +19,9 @@ from discreet.core.table import Table
 from discreet.errors import BadInput
 from discreet.noise.entropy import SYSTEM, Entropy
 from discreet.noise.parameters import whole as whole_number
-from discreet.tabulate.crosstable import CrossTable
 from discreet.tabulate.private.plan import Plan
 from discreet.tabulate.private.top_down import require_fits
+from discreet.tabulate.tables.crosstable import CrossTable
 
 _BARS = 24
 _WIDEST = 2.0**30  # of a deviation: sums of a million cells are still told apart to small parts of one

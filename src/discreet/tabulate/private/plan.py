@@ -15,13 +15,13 @@ from discreet.budget.promise import BETA
 from discreet.core.card import Card
 from discreet.core.loss import Concentrated, Pure
 from discreet.errors import BadInput, NoPromise
-from discreet.tabulate.crosstable import CrossTable, summed
 from discreet.tabulate.private.counts import NoisyCounts
 from discreet.tabulate.private.declared import DeclaredSide
 from discreet.tabulate.private.precision import Precision
 from discreet.tabulate.private.strategy import MOST_CELLS, choose
 from discreet.tabulate.private.top_down import in_whole_numbers
 from discreet.tabulate.private.workload import Columns, Workload
+from discreet.tabulate.tables.crosstable import CrossTable, summed
 
 _MOST_TABLES = 100
 _MOST_COLUMNS = 8

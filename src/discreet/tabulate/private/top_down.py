@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 
 from discreet.errors import BadInput
-from discreet.tabulate.dimension import Dimension
 from discreet.tabulate.private.counts import overlaps
 from discreet.tabulate.private.transport import split, transported
 from discreet.tabulate.private.workload import Columns
+from discreet.tabulate.tables.dimension import Dimension
 
 _Numbers = np.ndarray[Any, Any]
 

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 from discreet.errors import NoPromise
-from discreet.tabulate.audit import short
-from discreet.tabulate.cells import Cells
+from discreet.tabulate.intruder.audit import short
+from discreet.tabulate.intruder.witnesses import Shortfall
 from discreet.tabulate.parts import highspy, sparse
 from discreet.tabulate.protection import Protection
-from discreet.tabulate.witnesses import Shortfall
+from discreet.tabulate.tables.cells import Cells
 
 _Numbers = np.ndarray[Any, Any]
 Progress = Callable[[float, str], None]

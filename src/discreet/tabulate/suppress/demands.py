@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 
 from discreet.errors import NoPromise
-from discreet.tabulate.cells import Cells
 from discreet.tabulate.protection import Protection
 from discreet.tabulate.suppress.linear import Linear
 from discreet.tabulate.suppress.network import Network
 from discreet.tabulate.suppress.reach import Cut, Reach, nothing
+from discreet.tabulate.tables.cells import Cells
 
 _Numbers = np.ndarray[Any, Any]
 _SHORT = 1e-7  # of the level; less is rounding

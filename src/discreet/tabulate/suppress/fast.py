@@ -14,10 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from discreet.tabulate.boxes import Boxes
-from discreet.tabulate.cells import Cells
+from discreet.tabulate.intruder.boxes import Boxes
 from discreet.tabulate.protection import Pattern, Protection
 from discreet.tabulate.suppress.completion import completed
+from discreet.tabulate.tables.cells import Cells
 
 _Numbers = np.ndarray[Any, Any]
 Progress = Callable[[float, str], None]

@@ -12,13 +12,13 @@ from typing import Any
 import numpy as np
 
 from discreet.errors import DiscreetError, NoPromise
-from discreet.tabulate.cells import Cells
-from discreet.tabulate.crosstable import CrossTable
-from discreet.tabulate.dimension import Dimension
 from discreet.tabulate.protection import Pattern, Protection
 from discreet.tabulate.suppress.completion import completed
 from discreet.tabulate.suppress.fast import fast
 from discreet.tabulate.suppress.optimal import optimal
+from discreet.tabulate.tables.cells import Cells
+from discreet.tabulate.tables.crosstable import CrossTable
+from discreet.tabulate.tables.dimension import Dimension
 
 _Numbers = np.ndarray[Any, Any]
 Progress = Callable[[float, str], None]

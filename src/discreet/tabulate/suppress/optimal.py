@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from discreet.errors import DiscreetError, NoPromise
-from discreet.tabulate.cells import Cells
 from discreet.tabulate.protection import Pattern, Protection
 from discreet.tabulate.suppress.demands import Demand, Demands, OutOfTime, Witness
 from discreet.tabulate.suppress.fast import fast
@@ -19,6 +18,7 @@ from discreet.tabulate.suppress.network import Network
 from discreet.tabulate.suppress.reach import Reach
 from discreet.tabulate.suppress.repair import cleaned, completed
 from discreet.tabulate.suppress.whole import whole
+from discreet.tabulate.tables.cells import Cells
 
 _Numbers = np.ndarray[Any, Any]
 _Inequality = tuple[_Numbers, _Numbers]

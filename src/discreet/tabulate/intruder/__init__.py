@@ -1,0 +1,1 @@
+"""What an intruder can compute from a printed table."""

@@ -1,0 +1,1 @@
+"""Changing figures instead of hiding them."""

@@ -1,0 +1,1 @@
+"""What leaves, and what the holder keeps."""

@@ -1,0 +1,1 @@
+"""Tables of figures: their sides, cells and relations, from rows or from a file."""
