@@ -115,7 +115,7 @@ def test_advice_publishes_nothing(command, inpatient, tmp_path):
         ({"level": ["agee=1"]}, "did you mean 'age'"),
         ({"given": ["."]}, "is no release"),
         ({"level": ["age"]}, "names no levels"),
-        ({"suppress": "200%"}, "all rows"),
+        ({"suppress": "200%"}, "more than the whole"),
         ({"method": "mondrian", "suppress": "5%"}, "means nothing to --method mondrian"),
         ({"weight": ["age=2"]}, "means nothing to --method generalize"),
         ({"method": "suppress-cells", "weight": ["age"]}, "COLUMN=NUMBER"),

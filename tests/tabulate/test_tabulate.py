@@ -218,3 +218,15 @@ def test_everybody_knows_that_a_hidden_count_is_not_zero():
     assert (told.high[hidden] > told.low[hidden]).all()
     zeros = dc.tabulate(CrossTable(side, counts, "", 0, Contributions(counts)), rules="min=2", method="suppress zeros")
     assert zeros.recipe.parameters["least_hidden"] == 0
+
+
+def test_large_figures_beside_small_ones_are_audited():
+    sides = tuple(
+        Dimension.flat(name, [f"{name}{place}" for place in range(size)])
+        for name, size in zip("abc", (2, 2, 3), strict=True)
+    )
+    inner = np.array([[[30, 0, 81205321], [29, 25242077, 22]], [[0, 11, 29], [0, 13, 38]]], np.int64)
+    counts = np.where(inner == 0, 0, np.where(inner < 40, 1, 20))
+    table = CrossTable(sides, summed(sides, inner), "v", 0, Contributions(summed(sides, counts)))
+    made = dc.tabulate(table, rules="min=3", method="suppress how=fast")
+    assert (made.holder.intervals.high >= made.holder.cells.values).all()

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.errors import DiscreetError
+from discreet.errors import EngineError
 from discreet.tabulate.parts import highspy, sparse
 from discreet.tabulate.tables.cells import Cells
 
@@ -132,11 +132,15 @@ class Simplex:
         self._goal = np.asarray(columns, np.int32)
         self._solver.changeColsCost(len(self._goal), self._goal, -np.asarray(weights, np.float64))
         self._solver.run()
-        if not self._solved():  # a warm start may go astray
-            self._solver.clearSolver()
+        for strategy in (_PRIMAL, _DUAL):
+            if self._solved():
+                break
+            self._solver.clearSolver()  # a warm start may go astray, and so may one way where figures are large
+            self._solver.setOptionValue("simplex_strategy", strategy)
             self._solver.run()
-            if not self._solved():
-                raise DiscreetError("HiGHS could not compute what an intruder can compute.")
+        self._solver.setOptionValue("simplex_strategy", _PRIMAL)
+        if not self._solved():
+            raise EngineError("HiGHS could not compute what an intruder can compute.", hint="Print fewer decimals.")
         return np.asarray(self._solver.getSolution().col_value) * float(self._scale)
 
     def reach(self, column: int, side: int, enough: float, shut: _Numbers) -> tuple[float, _Numbers]:
@@ -153,12 +157,14 @@ class Simplex:
         return bool(self._solver.getModelStatus() == self._lib.HighsModelStatus.kOptimal)
 
 
+_DUAL, _PRIMAL = 1, 4
+"""Primal: the last table stays possible when the goal changes."""
 _OPTIONS: dict[str, Any] = {
     "output_flag": False,
     "threads": 1,
     "presolve": "off",
     "solver": "simplex",
-    "simplex_strategy": 4,  # primal: the last table stays possible when the goal changes
+    "simplex_strategy": _PRIMAL,
     "simplex_scale_strategy": 0,  # nearly all coefficients are 1 or -1
     "primal_feasibility_tolerance": 1e-9,
     "dual_feasibility_tolerance": 1e-9,

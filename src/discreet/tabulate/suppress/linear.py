@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.errors import DiscreetError
+from discreet.errors import EngineError
 from discreet.tabulate.parts import highspy, sparse
 from discreet.tabulate.suppress.reach import Cut, Reach
 
@@ -147,7 +147,7 @@ def _solved(solver: Any) -> tuple[_Numbers, _Numbers]:
     """The changes, and the values of the relations."""
     solver.run()
     if solver.getModelStatus() != highspy().HighsModelStatus.kOptimal:
-        raise DiscreetError("HiGHS could not compute how far a cell may change.")
+        raise EngineError("HiGHS could not compute how far a cell may change.", hint="Print fewer decimals.")
     solution = solver.getSolution()
     return np.array(solution.col_value), np.array(solution.row_dual)
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.errors import DiscreetError, NoPromise
+from discreet.errors import DiscreetError, EngineError, NoPromise
 from discreet.tabulate.protection import Pattern, Protection
 from discreet.tabulate.suppress.demands import Demand, Demands, OutOfTime, Witness
 from discreet.tabulate.suppress.fast import fast
@@ -62,7 +62,9 @@ def optimal(
         demands = Demands(cells, protection, candidates, weights <= 0, attacker=attacker, until=limit)
         search = _Search(demands, weights, gap, until, progress)
         return _pattern(search, protection, begin)
-    except OutOfTime:
+    except (OutOfTime, EngineError):
+        if start is None:
+            raise
         best, bound = (begin, 0.0) if search is None or np.isinf(search.weight) else (search.best, search.bound)
         weight = float(weights[best & ~protection.sensitive].sum())
         return Pattern(best, weight, min(weight, bound), "optimal")
@@ -80,12 +82,14 @@ def _pattern(search: _Search, protection: Protection, start: _Numbers) -> Patter
     return Pattern(hidden, weight, min(weight, search.bound), "optimal")
 
 
-def _start(cells: Cells, protection: Protection, weights: _Numbers, candidates: _Numbers, seconds: float) -> _Numbers:
-    """A pattern to begin with where looking at one is slow: boxes, if there are such."""
+def _start(
+    cells: Cells, protection: Protection, weights: _Numbers, candidates: _Numbers, seconds: float
+) -> _Numbers | None:
+    """A pattern that protects, to begin with where looking at one is slow: boxes, if there are such."""
     try:
         return fast(cells, protection, weights, candidates, seconds=max(_HASTE * seconds, _LEAST)).hidden
     except NoPromise:
-        return protection.sensitive
+        return None
 
 
 class _Search:
