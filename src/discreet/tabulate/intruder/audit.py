@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from functools import partial
 from threading import Lock
 from typing import Any
@@ -15,9 +15,9 @@ from discreet.tabulate.intruder.unknowns import unknowns
 from discreet.tabulate.intruder.witnesses import Shortfall, Witnesses
 from discreet.tabulate.protection import Intervals, Protection
 from discreet.tabulate.tables.cells import Cells
+from discreet.tabulate.way import Progress
 
 _Numbers = np.ndarray[Any, Any]
-Progress = Callable[[float, str], None]
 _NAMED = 5  # cells, in a refusal
 
 

@@ -8,7 +8,6 @@ cells are sensitive, and by which rule, has two values left for each.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from time import monotonic
 from typing import Any, Literal
@@ -22,8 +21,8 @@ from discreet.tabulate.perturb.squares import least_squares
 from discreet.tabulate.perturb.whole import Wanted
 from discreet.tabulate.protection import Protection
 from discreet.tabulate.tables.cells import Cells
+from discreet.tabulate.way import Progress
 
-Progress = Callable[[float, str], None]
 _Numbers = np.ndarray[Any, Any]
 _FAR = 4
 """A sensitive cell without an upper bound goes up by at most its own rise and this many times what all sensitive cells

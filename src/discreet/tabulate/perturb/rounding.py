@@ -8,7 +8,6 @@ rounding is chosen may rule out a few values more.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from math import ceil
 from typing import Any
@@ -21,8 +20,8 @@ from discreet.tabulate.intruder.audit import intervals
 from discreet.tabulate.perturb.whole import Wanted
 from discreet.tabulate.protection import Intervals
 from discreet.tabulate.tables.cells import Cells
+from discreet.tabulate.way import Progress
 
-Progress = Callable[[float, str], None]
 _Numbers = np.ndarray[Any, Any]
 _NEAR = 1e-9
 _MOST = 2**53

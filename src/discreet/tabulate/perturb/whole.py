@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from time import monotonic
 from typing import Any
@@ -12,8 +11,8 @@ import numpy as np
 from discreet.errors import EngineError, NoPromise
 from discreet.tabulate.parts import sparse
 from discreet.tabulate.perturb.program import Program
+from discreet.tabulate.way import Progress
 
-Progress = Callable[[float, str], None]
 _Numbers = np.ndarray[Any, Any]
 
 

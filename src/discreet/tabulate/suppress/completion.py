@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -14,9 +13,9 @@ from discreet.tabulate.intruder.witnesses import Shortfall
 from discreet.tabulate.parts import highspy, sparse
 from discreet.tabulate.protection import Protection
 from discreet.tabulate.tables.cells import Cells
+from discreet.tabulate.way import Progress
 
 _Numbers = np.ndarray[Any, Any]
-Progress = Callable[[float, str], None]
 
 
 def completed(

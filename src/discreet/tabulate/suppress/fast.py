@@ -9,7 +9,7 @@ a power of the number of cells.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from typing import Any
 
 import numpy as np
@@ -18,9 +18,9 @@ from discreet.tabulate.intruder.boxes import Boxes
 from discreet.tabulate.protection import Pattern, Protection
 from discreet.tabulate.suppress.completion import completed
 from discreet.tabulate.tables.cells import Cells
+from discreet.tabulate.way import Progress
 
 _Numbers = np.ndarray[Any, Any]
-Progress = Callable[[float, str], None]
 _PASSES = 4
 _AGAIN = 0.5  # of the time at most is for giving boxes back
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import heapq
 import itertools
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -19,9 +19,9 @@ from discreet.tabulate.suppress.optimal import optimal
 from discreet.tabulate.tables.cells import Cells
 from discreet.tabulate.tables.crosstable import CrossTable
 from discreet.tabulate.tables.dimension import Dimension
+from discreet.tabulate.way import Progress
 
 _Numbers = np.ndarray[Any, Any]
-Progress = Callable[[float, str], None]
 _PIECES = 0.6  # of the time is for the pieces, the rest for the whole
 _ONE = 0.01  # of the time, at most, is for one of several pieces
 _REOPENED = 10.0  # times what it costs to hide a cell that a piece above has decided to print

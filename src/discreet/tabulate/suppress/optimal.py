@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -19,13 +18,13 @@ from discreet.tabulate.suppress.reach import Reach
 from discreet.tabulate.suppress.repair import cleaned, completed
 from discreet.tabulate.suppress.whole import whole
 from discreet.tabulate.tables.cells import Cells
+from discreet.tabulate.way import Progress
 
 _Numbers = np.ndarray[Any, Any]
 _Inequality = tuple[_Numbers, _Numbers]
 _HASTE = 0.2  # of the time is for a pattern to begin with
 _LEAST = 20.0  # seconds for it in any case: without it there may be nothing when the time is over
 _PATIENCE = 20  # rounds in which the bound must come one thousandth of the way
-Progress = Callable[[float, str], None]
 
 
 def optimal(
