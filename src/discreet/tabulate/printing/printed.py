@@ -13,7 +13,7 @@ import pyarrow as pa
 from discreet.core.document import fields, texts
 from discreet.core.release import Release
 from discreet.errors import BadInput, DataError
-from discreet.tabulate.tables.cells import Cells, alike
+from discreet.tabulate.tables.cells import Cells, alike, shared
 from discreet.tabulate.tables.crosstable import COUNT, HIDDEN, CrossTable, require_names
 from discreet.tabulate.tables.dimension import Dimension
 
@@ -52,11 +52,11 @@ class Printed:
     def rows(self) -> pa.Table:
         """A row a cell: a code of every dimension (the total, where a table is not over it), the figure, and whether
         it is hidden. A cell that several tables share is there once, under its codes in the first of them."""
-        cells = Cells.of(*self.tables)
+        places, values = shared(self.tables)
         tops = {side.name: side.codes[0] for table in reversed(self.tables) for side in table.dimensions}
-        codes = {name: np.full(len(cells), tops[name], dtype=object) for name in self.sides}
-        hidden = np.zeros(len(cells), bool)
-        for table, mask, place in reversed(list(zip(self.tables, self.hidden, cells.places, strict=True))):
+        codes = {name: np.full(len(values), tops[name], dtype=object) for name in self.sides}
+        hidden = np.zeros(len(values), bool)
+        for table, mask, place in reversed(list(zip(self.tables, self.hidden, places, strict=True))):
             hidden[place] = mask.ravel()
             for axis, side in enumerate(table.dimensions):
                 along = np.arange(len(side)).reshape([-1 if other == axis else 1 for other in range(len(table.shape))])
@@ -64,7 +64,7 @@ class Printed:
                     np.broadcast_to(along, table.shape).ravel()
                 ]
         name = self.tables[0].what or COUNT
-        figures = {name: _figures(cells.values, hidden, cells.decimals), HIDDEN: pa.array(hidden)}
+        figures = {name: _figures(values, hidden, self.tables[0].decimals), HIDDEN: pa.array(hidden)}
         sides: dict[str, Any] = {side: pa.array(column, pa.string()) for side, column in codes.items()}
         return pa.table(sides | figures)
 

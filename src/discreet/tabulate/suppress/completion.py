@@ -58,10 +58,10 @@ def completed(
     return hidden
 
 
-def unprotectable(cells: Cells, cell: int) -> NoPromise:
+def unprotectable(cells: Cells, cell: int, whom: str = "somebody") -> NoPromise:
     """The refusal if a cell cannot be protected by any pattern."""
     return NoPromise(
-        f"The cell {cells.name(cell)} cannot be protected: with all that may be hidden, somebody still computes it too "
+        f"The cell {cells.name(cell)} cannot be protected: with all that may be hidden, {whom} still computes it too "
         "closely.",
         hint="Combine codes, let cells of 0 or totals be hidden too, or ask for less with the rule.",
     )

@@ -11,6 +11,7 @@ import numpy as np
 
 from discreet.errors import NoPromise
 from discreet.tabulate.protection import Protection
+from discreet.tabulate.suppress.completion import unprotectable
 from discreet.tabulate.suppress.linear import Linear
 from discreet.tabulate.suppress.network import Network
 from discreet.tabulate.suppress.reach import Cut, Reach, nothing
@@ -131,11 +132,7 @@ class Demands:
     def refusal(self, demand: Demand) -> NoPromise:
         """What is said if nothing that may be hidden meets a demand."""
         whom = "somebody alone in another cell" if demand.shut else "an intruder"
-        return NoPromise(
-            f"The cell {self.cells.name(demand.cell)} cannot be protected: with all that may be hidden, {whom} still "
-            "computes it too closely.",
-            hint="Combine codes, let cells of 0 or totals be hidden too, or ask for less with the rule.",
-        )
+        return unprotectable(self.cells, demand.cell, whom)
 
     def met(self, demand: Demand, hidden: _Numbers) -> bool:
         """Whether a pattern meets a demand, insiders apart."""

@@ -43,7 +43,7 @@ class Cells:
         a total that one of them leaves out for its single part, and this part."""
         if len({table.decimals for table in tables}) != 1:
             raise BadInput("Linked tables need figures with the same number of decimals.")
-        places, values = _shared(tables)
+        places, values = shared(tables)
         blocks = [
             sparse().csr_array((one.data, place[one.indices], one.indptr), shape=(one.shape[0], len(values)))
             for one, place in zip(map(_relations, tables), places, strict=True)
@@ -97,11 +97,6 @@ class Cells:
     def broken(self) -> _Numbers:
         """The relations that do not hold."""
         return np.flatnonzero(self.relations.astype(np.int64) @ self.values)
-
-    def total(self, relation: int) -> int:
-        """The cell that a relation says is the sum of others."""
-        span = slice(*self.relations.indptr[relation : relation + 2])
-        return int(self.relations.indices[span][self.relations.data[span] > 0][0])
 
 
 def sums(side: Dimension) -> Any:
@@ -161,7 +156,7 @@ def alike(sides: Sequence[Dimension]) -> dict[str, dict[str, int]]:
     return found
 
 
-def _shared(tables: Sequence[CrossTable]) -> tuple[tuple[_Numbers, ...], _Numbers]:
+def shared(tables: Sequence[CrossTable]) -> tuple[tuple[_Numbers, ...], _Numbers]:
     """For each table the cell each of its places is, and the cells' values; an error if a shared cell has two."""
     if len(tables) == 1:
         return (np.arange(tables[0].size),), tables[0].values.ravel()
