@@ -11,6 +11,10 @@
     │   ├── NotDeclared     something must be declared that discreet will not read off the data
     │   ├── NoPromise       nothing true can be promised (an unsound composition, a group too large)
     │   └── BudgetExceeded  the budget does not cover this
+    ├── AccessError         whoever asks may not
+    │   ├── NotSignedIn     nobody is signed in, or the sign-in failed or is over
+    │   ├── NotAllowed      signed in, and not allowed to do this
+    │   └── TooMany         too often in too short a time
     ├── Damaged             a saved release is not what was saved
     ├── LedgerError         a ledger cannot be used, or could not write a charge down
     ├── EngineError         an engine cannot be reached or could not do its work
@@ -105,6 +109,26 @@ class BudgetExceeded(Refused):
         super().__init__(message, hint=hint)
         self.asked = asked
         self.left = left
+
+
+class AccessError(DiscreetError):
+    """Whoever asks may not. The message may be shown to anybody."""
+
+
+class NotSignedIn(AccessError):
+    """Nobody is signed in, or the sign-in failed or is over."""
+
+
+class NotAllowed(AccessError):
+    """Signed in, and not allowed to do this."""
+
+
+class TooMany(AccessError):
+    """Too often in too short a time; ``wait`` is how many seconds to wait before trying again."""
+
+    def __init__(self, message: str, *, wait: int, hint: str = "") -> None:
+        super().__init__(message, hint=hint)
+        self.wait = wait
 
 
 class Damaged(DiscreetError):

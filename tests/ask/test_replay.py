@@ -120,13 +120,13 @@ def audit(pair: Pair, engine: Engine) -> None:
 _FEW = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much]
 
 
-@settings(max_examples=40, deadline=None, derandomize=True, suppress_health_check=_FEW)
+@settings(max_examples=25, deadline=None, derandomize=True, suppress_health_check=_FEW)
 @given(pair=pairs())
 def test_nobody_changes_a_measure_by_more_than_declared(duckdb: DuckDB, pair: Pair) -> None:
     audit(pair, duckdb)
 
 
-@settings(max_examples=20, deadline=None, derandomize=True, suppress_health_check=_FEW, phases=[Phase.generate])
+@settings(max_examples=10, deadline=None, derandomize=True, suppress_health_check=_FEW, phases=[Phase.generate])
 @given(pair=pairs())
 def test_nobody_changes_a_measure_by_more_than_declared_on_postgres(postgres: Engine, pair: Pair) -> None:
     audit(pair, postgres)

@@ -34,6 +34,8 @@ class Answer:
     """What a question gets. Every figure that is known to be off by so much has its ``<column>_error`` beside it."""
 
     release: Release[pa.Table]
+    identity: str
+    """What it is kept under: the same for the same question of the same tables at the same loss."""
     left_on: Mapping[str, Left]
     """What is left on each private table that the question is about."""
     free: bool

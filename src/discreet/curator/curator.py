@@ -127,8 +127,12 @@ class Curator:
 
         The same again is free, and gets the same release. ``key`` is as for ``ask``.
         """
+        return self.given(method, table, analyst=analyst, key=key).release
+
+    def given(self, method: Method[T], table: str, *, analyst: str = ANALYST, key: str | None = None) -> Given:
+        """As ``release``, with what it is kept under, and whether it was free."""
         asked = self._request(method, table, analyst)
-        return self._door.one(asked, analyst, f"release {analyst}: {key or asked.identity}").release
+        return self._door.one(asked, analyst, f"release {analyst}: {key or asked.identity}")
 
     def quote(self, method: Method[T], table: str, *, analyst: str = ANALYST) -> Quote:
         """What ``release`` would cost, and how far off its figures would be; nothing is looked at or charged."""
@@ -283,7 +287,9 @@ class Curator:
         return Quote(asked.loss, errors, left, self._store.place(asked.identity).is_dir())
 
     def _answer(self, asked: Request[Any], given: Given, analyst: str) -> Answer:
-        return Answer(given.release, {table: self._left(table, analyst) for table in asked.tables}, given.free)
+        return Answer(
+            given.release, given.identity, {table: self._left(table, analyst) for table in asked.tables}, given.free
+        )
 
     def _tables(self, analyst: str) -> dict[str, Table]:
         """The tables somebody may ask about: those the ledger has an account for, and the public ones."""

@@ -67,6 +67,8 @@ class Given:
     """What came through the door."""
 
     release: Release[Any]
+    identity: str
+    """What it is kept under."""
     free: bool
     """Whether nothing was charged for it, because it had been answered before."""
 
@@ -116,7 +118,7 @@ class Door:
                 made = _made(one, [receipts[table] for table in one.tables])
                 found[identity] = self._store.keep(identity, one.tables[0], made)
         given = [(one.identity, found[one.identity]) for one in asked]
-        return [Given(release, identity not in due) for identity, release in given if release is not None]
+        return [Given(release, identity, identity not in due) for identity, release in given if release is not None]
 
     def _charged(
         self, due: Sequence[Request[Any]], analyst: str, keys: Mapping[str, str], *, batch: bool

@@ -2,6 +2,7 @@
 
     workspace.toml              the tables, and where the ledger is
     tables/visits/card.toml     the card a table was registered with, as far as questions need it
+    tables/visits/source.toml   all of that card, for whoever publishes the table
     tables/visits/twin.parquet  its bounded twin (that of a database's table is in the database)
     ledger.db                   what was spent, by whom, on what; unless it is in PostgreSQL
     releases/                   every answer that was given
@@ -13,6 +14,7 @@ Who may ask what is not in these files but in the ledger: an account ``visits/an
 from __future__ import annotations
 
 import hashlib
+import os
 import re
 import time
 import tomllib
@@ -46,6 +48,7 @@ Given: TypeAlias = tuple[Any, Card | str | Path]
 Public: TypeAlias = Any
 """A source, or a source and its card."""
 _FILE = "workspace.toml"
+_IN_MEMORY = " in memory"
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,39}")
 _SECRET = re.compile(r"://[^/?@]*:[^@]+@|[?&;/](password|sslpassword|token)=", re.IGNORECASE)
 
@@ -118,6 +121,36 @@ class Workspace:
                 raise
             raise Damaged(f"The twin of {name} is not the one that was cut.", hint="Restore it from a copy.") from error
         return table
+
+    def original(self, name: str) -> Table:
+        """A table as it was registered, with all of its card, read from where it came from: for its holder alone."""
+        source, card = self.source(name), self.full_card(name)
+        if not parse_address(source) and not Path(source).exists():
+            raise NotFound(
+                f"The rows of {name} are no longer at {source}, where they were when it was registered.",
+                hint="Put them back, or register them in a new workspace.",
+            )
+        return read(source, card)
+
+    def source(self, name: str) -> str:
+        """Where the rows of a table came from: a full path, or an address."""
+        said = self.tables[name].source
+        if said.endswith(_IN_MEMORY):
+            raise NotFound(
+                f"{name} was registered from memory, so its rows cannot be read again.",
+                hint="Register it from a file or a database table.",
+            )
+        return said if parse_address(said) else os.path.normpath(self.folder.parent / said)
+
+    def full_card(self, name: str) -> Card:
+        """The card a table was registered with, hierarchies and all."""
+        path = self.folder / "tables" / name / "source.toml"
+        if not path.is_file():
+            raise NotFound(
+                f"{self.folder} does not have the whole card of {name}: an earlier discreet made it.",
+                hint="Register the table in a new workspace.",
+            )
+        return load_card(path, name)
 
     def _engine(self, address: Address | None) -> Engine:
         place = address.database if address else ""
@@ -199,12 +232,13 @@ def _register(name: str, source: Any, card: Card | str | Path, folder: Path) -> 
     if table.card.public:
         table = described(table)
     twin = bounded(table)
-    where = shown(str(source)) if isinstance(source, str | Path) else f"{type(source).__name__} in memory"
+    where = _where(source, folder.parent.parent)
     text = dump_cards([twin.card])
     identity = _digest(f"{name}\n{where}\n{text}\n{time.time_ns()}".encode())[:16]
     place = folder / "tables" / name
     place.mkdir(parents=True)
     (place / "card.toml").write_text(text, encoding="utf-8", newline="\n")
+    (place / "source.toml").write_text(dump_cards([table.card]), encoding="utf-8", newline="\n")
     kept, print_ = f"tables/{name}/twin.parquet", ""
     if isinstance(table.engine, DuckDB):
         write_parquet(twin, folder / kept)
@@ -221,6 +255,13 @@ def _register(name: str, source: Any, card: Card | str | Path, folder: Path) -> 
         table.engine.store(stored, twin.relation)
         kept = f"{address.database}#{stored}"
     return Registered(where, kept, identity, _digest(text.encode()), print_, twin.card.public)
+
+
+def _where(source: Any, beside: Path) -> str:
+    """Where rows came from: an address without its password, or a path as seen from the folder of the workspace."""
+    if not isinstance(source, str | Path):
+        return f"{type(source).__name__}{_IN_MEMORY}"
+    return shown(str(source)) if parse_address(str(source)) else os.path.relpath(Path(source).absolute(), beside)
 
 
 def _public(name: str, source: Any, card: Card | str | Path | None = None) -> Given:

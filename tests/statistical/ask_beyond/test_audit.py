@@ -76,6 +76,7 @@ def test_the_loss_seen_is_within_the_claim(case: Case) -> None:
     assert 0.5 * float(case.claim.epsilon) < seen <= float(case.claim.epsilon)
 
 
+@pytest.mark.slow  # that the check above would notice hangs on the check alone
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_noise_that_is_too_small_is_caught(case: Case) -> None:
     assert loss_at_least(case, TOO_SMALL) > float(case.claim.epsilon)
