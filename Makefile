@@ -23,8 +23,8 @@ $(READY): requirements.lock requirements-uv.lock pyproject.toml
 	@$(BIN)/uv pip install --python $(BIN)/python --quiet --no-deps --no-build-isolation --editable .
 	@touch $@
 
-run: $(READY)  ## Show discreet at work on sample data
-	@$(BIN)/discreet demo
+run: $(READY)  ## Serve a made-up hospital, and open the console
+	@$(BIN)/discreet serve --demo demo
 
 parts: $(READY)
 	@sh tools/parts.sh

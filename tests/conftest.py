@@ -48,7 +48,8 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
 
     class ByNeed(LoadScopeScheduling):
         def _split_scope(self, nodeid: str) -> str:
-            found = re.search("postgres|spark|connect", nodeid) or re.search("local|suppress-cells|micro", nodeid)
+            server = re.search("browser|postgres|spark|connect", nodeid)
+            found = server or re.search("local|suppress-cells|micro", nodeid)
             return {"connect": "spark", "suppress-cells": "local"}.get(found[0], found[0]) if found else nodeid
 
     return ByNeed(config, log) if config.getvalue("dist") == "loadgroup" else None

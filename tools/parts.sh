@@ -1,6 +1,7 @@
 #!/bin/sh
-# What the tests need beyond Python: Java, for Spark. Installed by the system's package manager where we may;
-# where we may not, the tests that need it are skipped with a line that says so (under CI they fail instead).
+# What the tests need beyond Python: Java, for Spark, and Chromium, for the console. Installed by the system's package
+# manager where we may; where we may not, the tests that need them are skipped with a line that says so (under CI they
+# fail instead).
 set -u
 
 have() { command -v "$1" >/dev/null 2>&1; }
@@ -12,12 +13,12 @@ as_root() {
     fi
 }
 
-install_java() {
+install() {  # the package's name for apt, for dnf, for apk
     if have apt-get; then
         as_root env DEBIAN_FRONTEND=noninteractive sh -c \
-            'apt-get -qq update && apt-get -qq install -y --no-install-recommends default-jre-headless' >/dev/null
-    elif have dnf; then as_root dnf -q -y install java-17-openjdk-headless
-    elif have apk; then as_root apk add -q openjdk17-jre-headless
+            "apt-get -qq update && apt-get -qq install -y --no-install-recommends $1" >/dev/null
+    elif have dnf; then as_root dnf -q -y install "$2"
+    elif have apk; then as_root apk add -q "$3"
     else return 1
     fi
 }
@@ -27,4 +28,9 @@ recent_java() {  # Spark needs 17; "1.8" and "11" are too old
     version=$("$java" -version 2>&1 | sed -n 's/.* version "\([0-9]*\).*/\1/p') && [ "${version:-0}" -ge 17 ]
 }
 
-recent_java || install_java || echo "Java is not installed and could not be: the Spark tests need a headless JRE (17 or later)."
+chromium() { have chromium || have chromium-browser || have google-chrome; }
+
+recent_java || install default-jre-headless java-17-openjdk-headless openjdk17-jre-headless ||
+    echo "Java is not installed and could not be: the Spark tests need a headless JRE (17 or later)."
+chromium || install chromium chromium chromium ||
+    echo "Chromium is not installed and could not be: the tests of the console need it."

@@ -69,6 +69,7 @@ if TYPE_CHECKING:
     from discreet.publish.publish import publish
     from discreet.publish.riskmap import RiskMap
     from discreet.publish.safepub import SafePub
+    from discreet.service.client import connect
     from discreet.tabulate.intruder.seen import audit
     from discreet.tabulate.printing.tabulated import Tabulated
     from discreet.tabulate.private.macro_table import MacroTable
@@ -129,6 +130,7 @@ _HOMES = {
     "publish.mondrian": ("Mondrian",),
     "publish.riskmap": ("RiskMap",),
     "publish.safepub": ("SafePub",),
+    "service.client": ("connect",),
     "tabulate.tables.crosstable": ("CrossTable",),
     "tabulate.tables.dimension": ("Dimension",),
     "tabulate.tables.given": ("read_table",),
@@ -227,6 +229,7 @@ __all__ = [
     "audit",
     "check",
     "compare",
+    "connect",
     "describe",
     "draft",
     "dump_cards",

@@ -17,6 +17,7 @@
     │   └── TooMany         too often in too short a time
     ├── Damaged             a saved release is not what was saved
     ├── LedgerError         a ledger cannot be used, or could not write a charge down
+    │   └── Taken           a key or an account stands for something else already
     ├── EngineError         an engine cannot be reached or could not do its work
     │   ├── Unreachable     nobody answers at that address
     │   └── LoginFailed     somebody answers and turns us away
@@ -103,12 +104,16 @@ class NoPromise(Refused):
 
 
 class BudgetExceeded(Refused):
-    """The budget does not cover this. ``asked`` and ``left`` are privacy losses; nothing was charged."""
+    """The budget does not cover this. ``asked`` and ``left`` are privacy losses; nothing was charged.
 
-    def __init__(self, message: str, *, asked: object, left: object, hint: str = "") -> None:
+    ``account`` is the one that does not cover it.
+    """
+
+    def __init__(self, message: str, *, asked: object, left: object, account: str = "", hint: str = "") -> None:
         super().__init__(message, hint=hint)
         self.asked = asked
         self.left = left
+        self.account = account
 
 
 class AccessError(DiscreetError):
@@ -137,6 +142,10 @@ class Damaged(DiscreetError):
 
 class LedgerError(DiscreetError):
     """A ledger cannot be used, or could not write a charge down."""
+
+
+class Taken(LedgerError):
+    """A key or an account stands for something else already."""
 
 
 class EngineError(DiscreetError):

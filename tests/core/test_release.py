@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import hashlib
 import json
+import os
 from collections.abc import Callable
 from decimal import Decimal
 from fractions import Fraction
@@ -15,7 +16,6 @@ import pyarrow.csv
 import pyarrow.parquet as pq
 import pytest
 
-from discreet.core import durable
 from discreet.core.loss import Approximate, Pure
 from discreet.core.picture import bars
 from discreet.core.recipe import Recipe, versions
@@ -70,16 +70,17 @@ def test_every_file_is_on_the_disk_before_the_folder_has_its_name(
     release: Release[pa.Table], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     flushed: list[tuple[str, bool]] = []
-    flush = durable._flush
+    flush = os.fsync
 
-    def recorded(path: Path) -> None:
-        flush(path)
-        flushed.append((path.name, (tmp_path / "out").exists()))
+    def recorded(handle: int) -> None:
+        flush(handle)
+        flushed.append((Path(f"/proc/self/fd/{handle}").readlink().name, (tmp_path / "out").exists()))
 
-    monkeypatch.setattr(durable, "_flush", recorded)
+    monkeypatch.setattr(os, "fsync", recorded)
     saved = release.save(tmp_path / "out")
-    before = [name for name, named in flushed if not named]
-    assert sorted(before) == sorted(["out", *(path.name for path in saved.iterdir())])
+    *files, folder = [name for name, named in flushed if not named]
+    assert sorted(files) == sorted(path.name for path in saved.iterdir())
+    assert folder.startswith(".discreet-")
     assert flushed[-1] == (tmp_path.name, True), "and then the name"
 
 

@@ -53,6 +53,7 @@ def worker(folder, *words):
 def with_engine(curator, engine):
     curator.price(COUNT, epsilon=1)
     curator._opened["visits"] = replace(curator._opened["visits"], engine=engine)
+    curator._lately.cache_clear()
 
 
 def test_a_question_is_answered_charged_and_kept(tmp_path):
@@ -151,6 +152,7 @@ def test_a_key_stands_for_one_question(tmp_path):
         with pytest.raises(Refused, match="charged"):
             curator.ask(COUNT, epsilon=1, key="monday")
         del curator._opened["visits"]
+        curator._lately.cache_clear()
         with pytest.raises(LedgerError, match="used for another charge"):
             curator.ask(CITIES, epsilon=1, key="monday")
         curator.ask(COUNT, epsilon=1, key="monday")

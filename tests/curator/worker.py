@@ -34,8 +34,9 @@ def main(folder, what, which):
         if which == "charge":
             curator.price(COUNT, epsilon="0.5")
             curator._opened["visits"] = replace(curator._opened["visits"], engine=Deadly())
+            curator._lately.cache_clear()
         else:
-            release_folder.settle = lambda made, place: (made.rename(place), os.kill(os.getpid(), signal.SIGKILL))
+            release_folder.give_name = lambda made, place: (made.rename(place), os.kill(os.getpid(), signal.SIGKILL))
         curator.ask(COUNT, epsilon="0.5")
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 import sqlglot
@@ -63,7 +64,7 @@ class Plan:
         """Whether all groups are known beforehand: every key has declared values."""
         return all(value.domain is not None for value in self.keys.values())
 
-    @property
+    @cached_property
     def query(self) -> exp.Select:
         """What the engine is asked."""
         return self._query({name: measure.sql for name, measure in self.measures.items()})
@@ -74,10 +75,10 @@ class Plan:
         return self._query({name: measure.large or measure.sql for name, measure in self.measures.items()})
 
     def _query(self, measured: Mapping[str, exp.Expr]) -> exp.Select:
-        shown = [sql.named(value.sql.copy(), name) for name, value in self.keys.items()]
-        shown += [sql.named(one.copy(), name) for name, one in measured.items()]
-        query = exp.select(*shown).from_(self.rows.query.subquery("r"))
-        return query.group_by(*(value.sql.copy() for value in self.keys.values())) if self.keys else query
+        shown = [sql.named(value.sql, name) for name, value in self.keys.items()]
+        shown += [sql.named(one, name) for name, one in measured.items()]
+        query = exp.select(*shown, copy=False).from_(self.rows.query.subquery("r"), copy=False)
+        return query.group_by(*(value.sql.copy() for value in self.keys.values()), copy=False)
 
 
 def plan(text: str, tables: Mapping[str, Table]) -> Plan:
@@ -135,11 +136,11 @@ class _Planner:
         for place, node in enumerate(self.select.expressions):
             name, column = self._column(place, node)
             columns[self._own_name(name, column, columns)] = column
-        after = exp.select(*(sql.named(attempt(column.copy()), name) for name, column in columns.items()))
+        shown = [sql.named(attempt(column), name) for name, column in columns.items()]
         for name, column in columns.items():
             if self._has_error(column):
-                after = after.select(sql.named(_noisy(f"{column.name}{ERROR}"), f"{name}{ERROR}"))
-        after = self._rest(after.from_(sql.table(NOISY)), columns)
+                shown.append(sql.named(_noisy(f"{column.name}{ERROR}"), f"{name}{ERROR}"))
+        after = self._rest(exp.select(*shown, copy=False).from_(sql.table(NOISY), copy=False), columns)
         if not self.aggregates.figures:
             raise BadQuery(
                 "A question asks for figures about many, not for rows.",
@@ -235,18 +236,19 @@ class _Planner:
         having, order, limit = (self.select.args.get(key) for key in ("having", "order", "limit"))
         if having is not None:
             condition = exp.cast(self._part(having.this, by_name), exp.DType.BOOLEAN)
-            after = after.where(attempt(condition))
+            after = after.where(attempt(condition), copy=False)
         for one in order.expressions if order is not None else ():
             if isinstance(one.this, exp.Literal) and not one.this.is_string:
                 key = list(columns.values())[position(one.this, len(columns), "ORDER BY")].copy()
             else:
                 key = self._computed(one.this, by_name)
-            after = after.order_by(exp.Ordered(this=attempt(key), desc=one.args.get("desc"), nulls_first=False))
+            ordered = exp.Ordered(this=attempt(key), desc=one.args.get("desc"), nulls_first=False)
+            after = after.order_by(ordered, copy=False)
         if limit is not None:
             said = limit.expression
             if not (isinstance(said, exp.Literal) and said.name.isdigit() and int(said.name) <= _MOST_ROWS):
                 raise BadQuery(f"LIMIT takes a number up to {_MOST_ROWS:,}.")
-            after = after.limit(int(said.name))
+            after = after.limit(int(said.name), copy=False)
         return after
 
 

@@ -80,7 +80,8 @@ class Rows:
         value = scalar(condition, self.columns)
         if value.kind is not Kind.BOOLEAN:
             raise BadQuery(f"{clause} takes a condition; {condition.sql()} is {value.kind.value}.")
-        return replace(self, query=exp.select("*").from_(self.query.subquery("r")).where(value.sql.copy()))
+        all_ = exp.select(exp.Star(), copy=False).from_(self.query.subquery("r"), copy=False)
+        return replace(self, query=all_.where(value.sql.copy(), copy=False))
 
     def showing(self, shown: Iterable[tuple[str, Value]]) -> Rows:
         """The same rows with these columns; the unit stays, named or not."""
@@ -96,7 +97,7 @@ class Rows:
             columns.append(Known(name, kept))
         if self.unit is not None:
             projected.append(sql.column(UNIT))
-        query = exp.select(*projected).from_(self.query.subquery("r"))
+        query = exp.select(*projected, copy=False).from_(self.query.subquery("r"), copy=False)
         return replace(self, query=query, columns=Columns(columns))
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from discreet.budget.filter import Budget, Spent
 from discreet.budget.lines import START, Began, Charged, Entry, Limited, Line, Opened, digest, path, write
 from discreet.core.loss import Loss
-from discreet.errors import BadInput, BudgetExceeded, LedgerError, NotFound
+from discreet.errors import BadInput, BudgetExceeded, LedgerError, NotFound, Taken
 
 
 @dataclass(frozen=True)
@@ -149,6 +149,7 @@ class Book:
             f"{account.budget}. Nothing was charged.",
             asked=entry.loss,
             left=left,
+            account=account.name,
             hint="Ask for less, or have the holder of the data raise the limit.",
         )
 
@@ -156,7 +157,7 @@ class Book:
 def _repeated(found: Line, entry: Charged) -> Line:
     if found.entry == entry:
         return found
-    raise LedgerError(
+    raise Taken(
         f"The key {entry.key!r} was used for another charge, on line {found.number}.",
         hint="A key stands for one request: repeat it word for word, or choose a new key.",
     )
@@ -164,7 +165,7 @@ def _repeated(found: Line, entry: Charged) -> Line:
 
 def _require_same(account: Account, entry: Opened) -> None:
     if (account.budget, account.partition) != (entry.budget, entry.partition):
-        raise LedgerError(
+        raise Taken(
             f"The account {account.name} is open already, with a budget of {account.budget}.",
             hint="To change its limit: discreet budget limit, or set_limit of the ledger.",
         )

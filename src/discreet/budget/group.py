@@ -26,13 +26,14 @@ class Group(Generic[Request, Answer]):
     last, up to a quarter of the time that writing took; a lone caller is never kept waiting.
     """
 
-    def __init__(self, work: Callable[[Sequence[Request]], Sequence[Answer | Exception]]) -> None:
+    def __init__(self, work: Callable[[Sequence[Request]], Sequence[Answer | Exception]], what: str = "ledger") -> None:
         self._work = work
+        self._what = what
         self._waiting: queue.SimpleQueue[tuple[Request, Future[Answer]] | None] = queue.SimpleQueue()
         self._process = os.getpid()
         self._closed = False
         self._gate = threading.Lock()
-        self._thread = threading.Thread(target=self._run, name="ledger", daemon=True)
+        self._thread = threading.Thread(target=self._run, name=what, daemon=True)
         self._thread.start()
 
     def submit(self, request: Request) -> Answer:
@@ -40,12 +41,12 @@ class Group(Generic[Request, Answer]):
         future: Future[Answer] = Future()
         if self._process != os.getpid():
             raise LedgerError(
-                "This ledger was opened in another process.",
+                f"This {self._what} was opened in another process.",
                 hint="Open it in every process that uses it, after forking.",
             )
         with self._gate:
             if self._closed:
-                raise LedgerError("This ledger has been closed.", hint="Open it again.")
+                raise LedgerError(f"This {self._what} has been closed.", hint="Open it again.")
             self._waiting.put((request, future))
         return future.result()
 

@@ -22,8 +22,20 @@ from typing import Protocol, Self, TypeVar
 from discreet.budget.book import Account, Book
 from discreet.budget.filter import Budget
 from discreet.budget.group import Group
-from discreet.budget.lines import Began, Charged, Entry, Limited, Line, Opened, digest, path, write
-from discreet.budget.store import Session, Store, account_of, line_of, load, pages, save, spent_of
+from discreet.budget.lines import FORMAT, Began, Charged, Entry, Limited, Line, Opened, digest, path, write
+from discreet.budget.store import (
+    SCHEMA,
+    Contents,
+    Session,
+    Store,
+    account_of,
+    accounts_among,
+    line_of,
+    load,
+    pages,
+    save,
+    spent_of,
+)
 from discreet.core.loss import Loss
 from discreet.core.release import Receipt
 from discreet.errors import BadInput, BudgetExceeded, DiscreetError, LedgerError, NotFound
@@ -98,11 +110,14 @@ class SqlLedger:
 
     def account(self, name: str) -> Account:
         """An account: its budget, what was spent, what is left."""
-        with self._store.reading() as session:
-            rows = session.rows("SELECT * FROM accounts WHERE name = ?", (name,))
-        if not rows:
+        found = self.find_accounts(name)
+        if not found:
             raise NotFound(f"There is no account {name!r} in {self._store.place}.")
-        return account_of(rows[0])
+        return found[name]
+
+    def find_accounts(self, *names: str) -> dict[str, Account]:
+        """Those of the named accounts that there are, all as of one moment."""
+        return accounts_among(self._store, names)
 
     def accounts(self) -> tuple[Account, ...]:
         """All accounts, by name."""
@@ -126,8 +141,7 @@ class SqlLedger:
 
     def find(self, key: str) -> Receipt | None:
         """The receipt of the charge under ``key``, if there was one."""
-        with self._store.reading() as session:
-            rows = session.rows("SELECT number, content, digest FROM lines WHERE key = ?", (key,))
+        rows = self._store.rows("SELECT number, content, digest FROM lines WHERE key = ?", (key,))
         return line_of(*rows[0]).receipt if rows else None
 
     def verify(self, receipts: Iterable[Receipt] = ()) -> Verdict:
@@ -174,6 +188,18 @@ def begin(session: Session) -> None:
     book = Book()
     book.post(Began(), dt.datetime.now(dt.UTC))
     save(session, book)
+
+
+LEDGER = Contents(
+    what="ledger",
+    application=0x64634C67,  # "dcLg"
+    format=FORMAT,
+    schema=SCHEMA,
+    lines="lines",
+    begin=begin,
+    again="Try again under the same key: it is charged once.",
+)
+"""What a store of a ledger holds."""
 
 
 def _verified(session: Session, store: Store, receipts: Iterable[Receipt]) -> Verdict:

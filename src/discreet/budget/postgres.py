@@ -1,20 +1,22 @@
-"""A ledger in a PostgreSQL database, for curators on several machines. It lives in a schema of its own.
+"""A ledger, or other contents, in a PostgreSQL database, for curators on several machines.
 
-A writer locks the table of lines, so that lines have one order; commits wait for the disk
-(``synchronous_commit``), whatever the server's or the user's settings say.
+It lives in a schema of its own. A writer locks the table of lines, so that lines have one order; commits wait
+for the disk (``synchronous_commit``), whatever the server's or the user's settings say.
 """
 
 from __future__ import annotations
 
 import json
 import re
+import threading
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from discreet.budget.ledger import SqlLedger, begin
+from discreet.budget.ledger import LEDGER, SqlLedger
 from discreet.budget.lines import FORMAT
-from discreet.budget.store import SCHEMA, Session
+from discreet.budget.readers import Readers
+from discreet.budget.store import Contents, Session
 from discreet.core.postgres import connection_settings
 from discreet.errors import BadInput, DiscreetError, LedgerError, LoginFailed, NotFound, Unreachable
 
@@ -22,17 +24,12 @@ if TYPE_CHECKING:
     import psycopg
 
 _SCHEMA = "discreet_ledger"
-_APPEND_ONLY = (
-    "CREATE FUNCTION append_only() RETURNS trigger LANGUAGE plpgsql AS "
-    "$$ BEGIN RAISE EXCEPTION 'a ledger is append-only'; END $$",
-    "CREATE TRIGGER append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON lines EXECUTE FUNCTION append_only()",
-)
-_AGAIN = "Try again under the same key: it is charged once."
+_SNAPSHOT = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 
 
 def create_postgres(address: str, *, schema: str = _SCHEMA) -> SqlLedger:
     """A new ledger in a new schema of the database at ``address``; there as a whole or not at all."""
-    store = PostgresStore(address, schema)
+    store = PostgresStore(address, schema, LEDGER)
     try:
         store.create()
     except BaseException:
@@ -43,27 +40,29 @@ def create_postgres(address: str, *, schema: str = _SCHEMA) -> SqlLedger:
 
 def open_postgres(address: str, *, schema: str = _SCHEMA) -> SqlLedger:
     """The ledger in the database at ``address``. A missing one is an error, not made."""
-    store = PostgresStore(address, schema)
-    with store.reading() as session:
-        rows = session.rows("SELECT content FROM lines WHERE number = 1")
-    version = json.loads(rows[0][0])["format"] if rows else FORMAT
-    if version > FORMAT:
-        raise LedgerError(
-            f"The ledger at {store.place} has format {version}; this version of discreet knows {FORMAT}.",
-            hint="Use a newer version of discreet.",
-        )
+    store = PostgresStore(address, schema, LEDGER)
+    try:
+        with store.reading() as session:
+            rows = session.rows("SELECT content FROM lines WHERE number = 1")
+        store.require_format(json.loads(rows[0][0])["format"] if rows else FORMAT)
+    except BaseException:
+        store.close()
+        raise
     return SqlLedger(store)
 
 
 class PostgresStore:
-    """See ``discreet.budget.store.Store``. A connection is kept for writing; readers have one each."""
+    """See ``discreet.budget.store.Store``. A connection is kept for writing, and some for reading."""
 
-    def __init__(self, address: str, schema: str) -> None:
+    def __init__(self, address: str, schema: str, contents: Contents) -> None:
         if not re.fullmatch("[a-z_][a-z0-9_]{0,62}", schema):
             raise BadInput("A schema's name has up to 63 small letters, digits and underscores.")
         self._settings = connection_settings(address)
         self._schema = schema
+        self._contents = contents
         self._writer: psycopg.Connection[Any] | None = None
+        self._turn = threading.Lock()
+        self._readers = Readers(self._connect, _SNAPSHOT)
 
     @property
     def place(self) -> str:
@@ -73,48 +72,61 @@ class PostgresStore:
         return f"{database} ({self._schema})"
 
     def create(self) -> None:
-        """Make the schema and its tables, and write the first line."""
+        """Make the schema and its tables, and write what they start with."""
         with self._transaction() as connection:
             connection.execute(f"CREATE SCHEMA {self._schema}")
-            for statement in (*SCHEMA, *_APPEND_ONLY):
+            for statement in (*self._contents.schema, *_append_only(self._contents.lines)):
                 connection.execute(statement)
-            begin(_Session(connection))
+            self._contents.begin(_Session(connection))
+
+    def require_format(self, version: int) -> None:
+        """An error if what is there was written by a later discreet."""
+        if version > self._contents.format:
+            raise LedgerError(
+                f"The {self._contents.what} at {self.place} has format {version}; this version of discreet knows "
+                f"{self._contents.format}.",
+                hint="Use a newer version of discreet.",
+            )
 
     @contextmanager
     def writing(self) -> Iterator[Session]:
         """A transaction that holds the lines' lock and is on the disk when the block ends."""
         with self._transaction() as connection:
-            connection.execute("LOCK TABLE lines IN EXCLUSIVE MODE")
+            connection.execute(f"LOCK TABLE {self._contents.lines} IN EXCLUSIVE MODE")
             yield _Session(connection)
 
     @contextmanager
     def reading(self) -> Iterator[Session]:
-        """A snapshot, on a connection of its own."""
-        import psycopg
+        """A snapshot, on a connection that nobody else has meanwhile."""
+        with self._errors(), self._readers.snapshot() as connection:
+            yield _Session(connection)
 
-        connection = self._connect()
-        with self._errors(), connection:
-            connection.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
-            connection.read_only = True
-            with connection.transaction():
-                yield _Session(connection)
+    def rows(self, sql: str, parameters: Sequence[object] = ()) -> list[tuple[Any, ...]]:
+        """What a query gives."""
+        with self._errors():
+            return self._readers.once(lambda connection: _Session(connection).rows(sql, parameters))
 
     def problems(self, session: Session) -> list[str]:
         """None: the server looks after its files."""
         return []
 
     def close(self) -> None:
-        """Close the connection."""
+        """Close the connections."""
+        self._readers.close()
         if self._writer is not None:
             self._writer.close()
 
     @contextmanager
     def _transaction(self) -> Iterator[psycopg.Connection[Any]]:
-        """One on the writer's connection, which is made anew when it was lost."""
-        if self._writer is None or self._writer.closed:
-            self._writer = self._connect()
-        with self._errors(), self._writer.transaction():
-            yield self._writer
+        """One on the writer's connection, which is made anew when it was lost.
+
+        Statements are sent without waiting for the answer to each: whoever reads waits, and so does the end.
+        """
+        with self._turn:
+            if self._writer is None or self._writer.closed:
+                self._writer = self._connect()
+            with self._errors(), self._writer.pipeline(), self._writer.transaction():
+                yield self._writer
 
     def _connect(self) -> psycopg.Connection[Any]:
         import psycopg
@@ -157,18 +169,19 @@ class PostgresStore:
             yield
         except psycopg.Error as error:
             reason = (error.diag.message_primary or str(error).strip().partition("\n")[0]).rstrip(".")
-            state = error.sqlstate or ""
+            state, again = error.sqlstate or "", self._contents.again
             if state in ("42P01", "3F000"):
                 raise self._missing() from None
             if state == "42P06":
                 problem = f"There is a schema {self._schema} at {self.place} already."
                 raise LedgerError(problem, hint="Open it, or choose another name.") from None
             if not state or state.startswith(("57P", "08")):
-                raise Unreachable(f"The connection to {self.place} was lost: {reason}.", hint=_AGAIN) from None
-            raise LedgerError(f"The ledger at {self.place} could not be used: {reason}.", hint=_AGAIN) from None
+                raise Unreachable(f"The connection to {self.place} was lost: {reason}.", hint=again) from None
+            what = f"The {self._contents.what} at {self.place}"
+            raise LedgerError(f"{what} could not be used: {reason}.", hint=again) from None
 
     def _missing(self) -> NotFound:
-        return NotFound(f"There is no ledger at {self.place}.", hint="Create one, or check the address.")
+        return NotFound(f"There is no {self._contents.what} at {self.place}.", hint="Create one, or check the address.")
 
 
 class _Session:
@@ -181,6 +194,14 @@ class _Session:
     def run(self, sql: str, rows: Iterable[Sequence[object]]) -> None:
         with self._connection.cursor() as cursor:
             cursor.executemany(_placed(sql), rows)
+
+
+def _append_only(table: str) -> tuple[str, ...]:
+    refusal = f"BEGIN RAISE EXCEPTION 'the table {table} is append-only'; END"
+    return (
+        f"CREATE FUNCTION append_only() RETURNS trigger LANGUAGE plpgsql AS $$ {refusal} $$",
+        f"CREATE TRIGGER append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON {table} EXECUTE FUNCTION append_only()",
+    )
 
 
 def _placed(sql: str) -> str:

@@ -1,4 +1,4 @@
-"""A ledger in an SQLite file: WAL, synchronous=FULL, so a commit is on the disk when it returns.
+"""A ledger, or other contents, in an SQLite file: WAL, synchronous=FULL, so a commit is on the disk when it returns.
 
 Processes take turns to write by a lock file beside the ledger. SQLite has locks of its own, but its waiters
 sleep longer and longer instead of queueing; and up to 3.51.2 a checkpoint and a write at the same instant
@@ -16,22 +16,17 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import closing, contextmanager, suppress
+from contextlib import AbstractContextManager, closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from discreet.budget.ledger import SqlLedger, begin
-from discreet.budget.lines import FORMAT
-from discreet.budget.store import SCHEMA, Session
+from discreet.budget.ledger import LEDGER, SqlLedger
+from discreet.budget.readers import Readers
+from discreet.budget.store import Contents, Session
 from discreet.core.durable import flush_name
 from discreet.errors import LedgerError, NotFound
 
-_APPLICATION = 0x64634C67  # "dcLg": how a ledger's file is told from other SQLite files
-_APPEND_ONLY = tuple(
-    f"CREATE TRIGGER no_{verb} BEFORE {verb} ON lines BEGIN SELECT RAISE(ABORT, 'a ledger is append-only'); END"
-    for verb in ("update", "delete")
-)
 _NETWORK = {"9p", "afs", "ceph", "cifs", "fuse.sshfs", "glusterfs", "lustre", "nfs", "nfs4", "smb2", "smb3", "smbfs"}
 _PATIENCE = 30.0
 _HELD: Counter[tuple[int, Path]] = Counter()
@@ -39,24 +34,35 @@ _HELD: Counter[tuple[int, Path]] = Counter()
 
 
 def create_sqlite(path: str | Path) -> SqlLedger:
-    """A new ledger at ``path``, where there must be nothing yet.
+    """A new ledger at ``path``, where there must be nothing yet."""
+    create_store(Path(path), LEDGER)
+    return open_sqlite(path)
+
+
+def open_sqlite(path: str | Path) -> SqlLedger:
+    """The ledger at ``path``. A missing one is an error: an empty one in its place would forget everything."""
+    return SqlLedger(open_store(Path(path), LEDGER))
+
+
+def create_store(path: Path, contents: Contents) -> None:
+    """Make a file with new contents at ``path``, where there must be nothing yet.
 
     It is made under another name and then given this one, so that it is there as a whole or not at all.
     """
-    path = _local(Path(path))
+    path = _local(path)
     try:
         handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
         os.close(handle)
         draft = Path(name)
         try:
-            with _errors(path), closing(_connect(draft)) as connection:
+            with _errors(path, contents), closing(_connect(draft)) as connection:
                 _keep_log(connection, path)
-                connection.execute(f"PRAGMA application_id = {_APPLICATION}")
-                connection.execute(f"PRAGMA user_version = {FORMAT}")
+                connection.execute(f"PRAGMA application_id = {contents.application}")
+                connection.execute(f"PRAGMA user_version = {contents.format}")
                 connection.execute("BEGIN IMMEDIATE")
-                for statement in (*SCHEMA, *_APPEND_ONLY):
+                for statement in (*contents.schema, *_append_only(contents.lines)):
                     connection.execute(statement)
-                begin(_Session(connection))
+                contents.begin(_Session(connection))
                 connection.execute("COMMIT")
             os.link(draft, path)
         finally:
@@ -65,30 +71,30 @@ def create_sqlite(path: str | Path) -> SqlLedger:
     except FileExistsError:
         raise LedgerError(f"There is something at {path} already.", hint="Open it, or choose another place.") from None
     except OSError as error:
-        raise LedgerError(f"No ledger can be made at {path}: {error.strerror}.") from None
-    return open_sqlite(path)
+        raise LedgerError(f"No {contents.what} can be made at {path}: {error.strerror}.") from None
 
 
-def open_sqlite(path: str | Path) -> SqlLedger:
-    """The ledger at ``path``. A missing one is an error: an empty one in its place would forget everything."""
-    path = _local(Path(path))
+def open_store(path: Path, contents: Contents) -> SqliteStore:
+    """The file at ``path``, which must be there and have such contents."""
+    path = _local(path)
     if not path.is_file():
-        raise NotFound(f"There is no ledger at {path}.", hint="Create one, or restore the one that was there.")
-    return SqlLedger(SqliteStore(path))
+        raise NotFound(f"There is no {contents.what} at {path}.", hint="Create one, or restore the one that was there.")
+    return SqliteStore(path, contents)
 
 
 class SqliteStore:
     """See ``discreet.budget.store.Store``."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, contents: Contents) -> None:
         self._path = path.resolve()  # two names for one file would be two logs for one ledger
-        _require_unforked(self._path)
-        self._turn = _Turn(self._path)
+        self._contents = contents
+        _require_unforked(self._path, contents)
+        self._turn = _Turn(self._path, contents)
         try:
-            with self._turn, _errors(self._path):
+            with self._turn, self._errors():
                 self._connection = _connect(self._path)
                 try:
-                    _require_ledger(self._connection, self._path)
+                    _require_contents(self._connection, self._path, contents)
                     _keep_log(self._connection, self._path)
                 except BaseException:
                     self._connection.close()
@@ -96,6 +102,7 @@ class SqliteStore:
         except BaseException:
             self._turn.abandon()
             raise
+        self._readers = Readers(self._reader, "BEGIN")
         self._holder = (os.getpid(), self._path)
         self._closed = False
         _HELD[self._holder] += 1
@@ -108,7 +115,7 @@ class SqliteStore:
     @contextmanager
     def writing(self) -> Iterator[Session]:
         """A transaction that is on the disk when the block ends."""
-        with self._turn, _errors(self._path):
+        with self._turn, self._errors():
             self._connection.execute("BEGIN IMMEDIATE")
             try:
                 yield _Session(self._connection)
@@ -120,14 +127,16 @@ class SqliteStore:
 
     @contextmanager
     def reading(self) -> Iterator[Session]:
-        """A snapshot, on a connection of its own."""
-        _require_unforked(self._path)
-        if self._closed:
-            raise LedgerError("This ledger has been closed.", hint="Open it again.")
-        with _errors(self._path), closing(_connect(self._path)) as connection:
-            connection.execute("PRAGMA query_only = ON")
-            connection.execute("BEGIN")
+        """A snapshot, on a connection that nobody else has meanwhile."""
+        self._require_open()
+        with self._errors(), self._readers.snapshot() as connection:
             yield _Session(connection)
+
+    def rows(self, sql: str, parameters: Sequence[object] = ()) -> list[tuple[Any, ...]]:
+        """What a query gives."""
+        self._require_open()
+        with self._errors():
+            return self._readers.once(lambda connection: _Session(connection).rows(sql, parameters))
 
     def problems(self, session: Session) -> list[str]:
         """What SQLite finds wrong with its file."""
@@ -137,10 +146,24 @@ class SqliteStore:
     def close(self) -> None:
         """Close the file, which moves the log into it if nobody else has it open."""
         self._closed = True
-        with self._turn, _errors(self._path):
+        with self._turn, self._errors():
+            self._readers.close()
             self._connection.close()
         _HELD[self._holder] -= 1
         self._turn.close()
+
+    def _require_open(self) -> None:
+        _require_unforked(self._path, self._contents)
+        if self._closed:
+            raise LedgerError(f"This {self._contents.what} has been closed.", hint="Open it again.")
+
+    def _reader(self) -> sqlite3.Connection:
+        connection = _connect(self._path)
+        connection.execute("PRAGMA query_only = ON")
+        return connection
+
+    def _errors(self) -> AbstractContextManager[None]:
+        return _errors(self._path, self._contents)
 
 
 class _Session:
@@ -158,15 +181,16 @@ class _Session:
 class _Turn:
     """One process at a time, and one thread of it. Not held by a process that has died."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, contents: Contents) -> None:
         self._path = path
+        self._contents = contents
         self._thread = threading.Lock()
         self._lock = Path(f"{path}-lock")
         self._new = not self._lock.exists()
         try:
             self._file = os.open(self._lock, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
         except OSError as error:
-            raise _read_only(path, error.strerror or "") from None
+            raise _read_only(path, contents, error.strerror or "") from None
 
     def __enter__(self) -> None:
         deadline = time.monotonic() + _PATIENCE
@@ -178,8 +202,9 @@ class _Turn:
                 if time.monotonic() > deadline:
                     self._thread.release()
                     raise LedgerError(
-                        f"Another process has kept the ledger {self._path} for {_PATIENCE:.0f} seconds.",
-                        hint="Is one of them stopped? Nothing was charged; try again under the same key.",
+                        f"Another process has kept the {self._contents.what} {self._path} for "
+                        f"{_PATIENCE:.0f} seconds, and nothing was written.",
+                        hint=f"Is one of them stopped? {self._contents.again}",
                     ) from None
                 time.sleep(0.001)
             else:
@@ -193,10 +218,16 @@ class _Turn:
         os.close(self._file)
 
     def abandon(self) -> None:
-        """Leave nothing beside a file that turned out to be no ledger."""
+        """Leave nothing beside a file that turned out to hold something else."""
         self.close()
         if self._new:
             self._lock.unlink(missing_ok=True)
+
+
+def _append_only(table: str) -> Iterator[str]:
+    for verb in ("update", "delete"):
+        refusal = f"RAISE(ABORT, 'the table {table} is append-only')"
+        yield f"CREATE TRIGGER no_{verb} BEFORE {verb} ON {table} BEGIN SELECT {refusal}; END"
 
 
 def _connect(path: Path) -> sqlite3.Connection:
@@ -223,55 +254,55 @@ def _keep_log(connection: sqlite3.Connection, path: Path) -> None:
 _ELSEWHERE = "Keep it on a local disk, or use PostgreSQL, which several machines can share."
 
 
-def _require_ledger(connection: sqlite3.Connection, path: Path) -> None:
+def _require_contents(connection: sqlite3.Connection, path: Path, contents: Contents) -> None:
     [(application,)] = connection.execute("PRAGMA application_id").fetchall()
     [(version,)] = connection.execute("PRAGMA user_version").fetchall()
-    if application != _APPLICATION:
-        raise LedgerError(f"{path} is no ledger, but some other SQLite file.")
-    if version > FORMAT:
+    if application != contents.application:
+        raise LedgerError(f"{path} is no {contents.what}, but some other SQLite file.")
+    if version > contents.format:
         raise LedgerError(
-            f"The ledger {path} has format {version}; this version of discreet knows {FORMAT}.",
+            f"The {contents.what} {path} has format {version}; this version of discreet knows {contents.format}.",
             hint="Use a newer version of discreet.",
         )
-    connection.execute("BEGIN IMMEDIATE")  # fails now, rather than at the first charge, if it is read-only
+    connection.execute("BEGIN IMMEDIATE")  # fails now, rather than at the first write, if it is read-only
     connection.execute("ROLLBACK")
 
 
-def _require_unforked(path: Path) -> None:
+def _require_unforked(path: Path, contents: Contents) -> None:
     """SQLite's locks do not outlive a fork, but what it remembers of them does."""
-    if any(count and held == path and process != os.getpid() for (process, held), count in _HELD.items()):
+    if any(count and held == path and process != os.getpid() for (process, held), count in list(_HELD.items())):
         raise LedgerError(
-            f"The ledger {path} was open when this process was forked.",
-            hint="Fork first and open the ledger afterwards, or start the process afresh (spawn).",
+            f"The {contents.what} {path} was open when this process was forked.",
+            hint="Fork first and open it afterwards, or start the process afresh (spawn).",
         )
 
 
 @contextmanager
-def _errors(path: Path) -> Iterator[None]:
+def _errors(path: Path, contents: Contents) -> Iterator[None]:
     """What SQLite's errors mean."""
     try:
         yield
     except sqlite3.Error as error:
         code = getattr(error, "sqlite_errorcode", 0) & 0xFF
         if code == sqlite3.SQLITE_NOTADB:
-            raise LedgerError(f"{path} is no ledger: it is not an SQLite file.") from None
+            raise LedgerError(f"{path} is no {contents.what}: it is not an SQLite file.") from None
         if code in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM):
-            raise _read_only(path, str(error)) from None
+            raise _read_only(path, contents, str(error)) from None
         if code == sqlite3.SQLITE_CORRUPT:
             raise LedgerError(
-                f"The file of the ledger {path} is damaged.",
-                hint="Restore a copy, without the old -wal and -shm beside it, and verify it against the receipts.",
+                f"The file of the {contents.what} {path} is damaged.",
+                hint="Restore a copy, without the old -wal and -shm beside it, and verify it.",
             ) from None
         raise LedgerError(
-            f"The ledger {path} could not be read or written: {error}.",
-            hint="Once that is mended, try again under the same key: it is charged once.",
+            f"The {contents.what} {path} could not be read or written: {error}.",
+            hint=f"Mend that first. {contents.again}",
         ) from None
 
 
-def _read_only(path: Path, reason: str) -> LedgerError:
+def _read_only(path: Path, contents: Contents, reason: str) -> LedgerError:
     return LedgerError(
-        f"The ledger {path} cannot be written: {reason}.",
-        hint="A charge has to be written down first, so the file and its folder must be writable.",
+        f"The {contents.what} {path} cannot be written: {reason}.",
+        hint="Everything is written down before it counts, so the file and its folder must be writable.",
     )
 
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Protocol
 
@@ -25,28 +26,54 @@ DAMAGED = "The ledger was changed from outside. Restore a copy, and verify it ag
 _PAGE = 5000
 
 
-class Session(Protocol):
-    """A transaction. Parameters are written as ``?``."""
+class Queried(Protocol):
+    """What can be asked in SQL. Parameters are written as ``?``."""
 
     def rows(self, sql: str, parameters: Sequence[object] = ()) -> list[tuple[Any, ...]]:
         """What a query gives."""
+
+
+class Session(Queried, Protocol):
+    """A transaction."""
 
     def run(self, sql: str, rows: Iterable[Sequence[object]]) -> None:
         """A statement, once for every row of parameters."""
 
 
-class Store(Protocol):
-    """A database that holds one ledger."""
+@dataclass(frozen=True)
+class Contents:
+    """What a database is to hold, as the stores need to know it: a ledger, or anything kept with the same care."""
+
+    what: str
+    """What it is called in messages."""
+    application: int
+    """How its SQLite file is told from others."""
+    format: int
+    schema: tuple[str, ...]
+    """The statements that make its tables."""
+    lines: str
+    """The table that lines are only ever added to: nobody may change or delete one."""
+    begin: Callable[[Session], None]
+    """Write what a new one starts with."""
+    again: str
+    """What to do after a failure."""
+
+
+class Store(Queried, Protocol):
+    """A database that holds one ledger, or what other ``Contents`` say.
+
+    A query of the store itself sees one state, as a transaction does, and costs less than one.
+    """
 
     @property
     def place(self) -> str:
         """Where it is, for people; without passwords."""
 
     def writing(self) -> AbstractContextManager[Session]:
-        """A transaction nobody else writes beside, durable when the block ends. One thread at a time."""
+        """A transaction nobody else writes beside, durable when the block ends. Others wait for their turn."""
 
     def reading(self) -> AbstractContextManager[Session]:
-        """A transaction that sees one state of the ledger throughout. Any thread."""
+        """A transaction that sees one state throughout. Any thread."""
 
     def problems(self, session: Session) -> list[str]:
         """What the database itself finds wrong with its files."""
@@ -59,8 +86,7 @@ def load(session: Session, entries: Sequence[Entry]) -> Book:
     """What has to be known to write ``entries``: the last line, the accounts, the parts, the keys."""
     [last] = session.rows("SELECT number, digest FROM lines ORDER BY number DESC LIMIT 1") or [(0, START)]
     book = Book(*last)
-    for row in _among(session, "SELECT * FROM accounts WHERE name", {(name,) for name in _names(entries)}):
-        book.accounts[row[0]] = account_of(row)
+    book.accounts |= accounts_among(session, _names(entries))
     for row in _among(session, "SELECT * FROM parts WHERE (account, part)", _parts(entries)):
         book.parts[row[0], row[1]] = spent_of(row[2])
     keys = {(entry.key,) for entry in entries if isinstance(entry, Charged)}
@@ -96,14 +122,21 @@ def pages(session: Session, after: int = 0) -> Iterator[list[tuple[int, str | No
         after = page[-1][0]
 
 
+def accounts_among(session: Queried, names: Iterable[str]) -> dict[str, Account]:
+    """Those of the named accounts that there are."""
+    rows = _among(session, "SELECT * FROM accounts WHERE name", {(name,) for name in names})
+    return {row[0]: account_of(row) for row in rows}
+
+
 def account_of(row: tuple[Any, ...]) -> Account:
     """A row of ``accounts``."""
     name, budget, partition, whole, peak = row
     return Account(name, _budget_of(budget), partition, spent_of(whole), spent_of(peak))
 
 
+@lru_cache(maxsize=1024)
 def spent_of(text: str) -> Spent:
-    """What a row says was spent."""
+    """What a row says was spent; remembered, because it is read more often than it changes."""
     return Spent.from_dict(_loaded(text))
 
 
@@ -131,7 +164,7 @@ def line_of(number: int, content: str, digest: str) -> Line:
     return Line(number, at, entry, digest)
 
 
-def _among(session: Session, sql: str, wanted: set[Any]) -> list[tuple[Any, ...]]:
+def _among(session: Queried, sql: str, wanted: set[Any]) -> list[tuple[Any, ...]]:
     """The rows where what ``sql`` ends with is one of the tuples ``wanted``."""
     if not wanted:
         return []

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from discreet.cli.output import CardFile, CardTable, Json, bold, console, grid, print_json, tracking
-from discreet.errors import BadInput, DataError, NotFound
+from discreet.errors import BadInput, NotFound
 
 if TYPE_CHECKING:
     from discreet.attack.report import Report
@@ -59,6 +59,7 @@ def attack(
     would give. Victims are named by their row in the original, for you alone.
     """
     from discreet.attack.attack import attack as run
+    from discreet.attack.links import links_of
     from discreet.core.release import Release
     from discreet.engines.read import read
 
@@ -70,7 +71,7 @@ def attack(
     if html is not None and not html.resolve().parent.is_dir():
         raise NotFound(f"There is no folder {html.resolve().parent} to put {html.name} in.")
     release, others = Release.load(folder), [Release.load(other) for other in also or ()]
-    found = _links(folder, links)
+    found = links_of(folder, links)
     with tracking("Attacking") as at:
         report = run(
             release,
@@ -90,34 +91,6 @@ def attack(
         print_json(report.to_dict(victims=not no_victims))
     else:
         _print(report, html)
-
-
-def _links(folder: Path, links: Path | None) -> Any:
-    """Which row is whose, as far as it was kept; an error if it was kept of another release."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    from discreet.core.keep import RELEASE, fingerprint
-
-    place = links or folder.resolve().with_name(f"{folder.resolve().name}.links.parquet")
-    if not place.is_file():
-        if links is None:
-            return None
-        raise NotFound(f"There is no file {links}.")
-    try:
-        with pq.ParquetFile(place) as file:
-            if file.schema_arrow.names != ["row"]:
-                raise DataError(f"{place} does not say which row is whose.", hint="Give the file that publish kept.")
-            of = (file.metadata.metadata or {}).get(RELEASE.encode(), b"").decode()
-            if not of or of != fingerprint(folder):
-                raise DataError(
-                    f"{place} {'is of another release than' if of else 'does not say that it is of'} {folder}, so that "
-                    "nobody could tell which row is whose.",
-                    hint="Give the file that publish kept with this release (--links), or move this one away.",
-                )
-            return file.read().column("row").to_numpy()
-    except pa.ArrowException as error:
-        raise DataError(f"{place} cannot be read: {error}.") from error
 
 
 def _print(report: Report, html: Path | None) -> None:

@@ -10,7 +10,23 @@ from typing import Annotated
 import typer
 
 from discreet._version import __version__
-from discreet.cli import arx, ask, attack, budget, card, check, compare, demo, publish, show, tabulate, workspace
+from discreet.cli import (
+    arx,
+    ask,
+    attack,
+    backup,
+    budget,
+    card,
+    check,
+    compare,
+    demo,
+    people,
+    publish,
+    serve,
+    show,
+    tabulate,
+    workspace,
+)
 from discreet.cli.output import Stopped, print_json
 from discreet.errors import DiscreetError, Refused
 
@@ -33,8 +49,12 @@ app.command("compare")(compare.compare)
 app.command("tabulate")(tabulate.tabulate)
 app.command("attack")(attack.attack)
 app.add_typer(workspace.app, name="workspace")
+workspace.app.command("backup")(backup.backup)
+workspace.app.command("restore")(backup.restore)
 app.command("ask")(ask.ask)
 app.add_typer(budget.app, name="budget")
+app.command("serve")(serve.serve)
+app.add_typer(people.app, name="people")
 app.command("demo")(demo.demo)
 
 

@@ -5,12 +5,9 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from fractions import Fraction
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-
-from discreet.errors import BadInput
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -100,17 +97,6 @@ def figures(table: pa.Table) -> Table:
     for row in table.to_pylist():
         listing.add_row(*(_figure(row[name], row.get(f"{name}_error")) for name in shown))
     return listing
-
-
-def share_of(text: str, option: str) -> Fraction:
-    """A share as people write it: 5%, 0.05 or 1/20."""
-    from discreet.core.exact import exact
-
-    written = text.strip()
-    share = exact(written.removesuffix("%"), option) / (100 if written.endswith("%") else 1)
-    if share > 1:
-        raise BadInput(f"{option} {text} is more than the whole.", hint=f"Write {option} 5% or {option} 0.05.")
-    return share
 
 
 def percent(part: float, whole: float) -> str:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
-from fractions import Fraction
+from collections.abc import Sequence
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -22,12 +21,12 @@ from discreet.cli.output import (
     grid,
     percent,
     print_json,
-    share_of,
     stoppable,
     tracking,
 )
-from discreet.core.words import meant
+from discreet.core.exact import share_of
 from discreet.errors import BadInput
+from discreet.publish.methods import METHODS, QUALITIES, Wish, parse_method
 
 if TYPE_CHECKING:
     from discreet.core.release import Release
@@ -37,18 +36,8 @@ if TYPE_CHECKING:
     from discreet.publish.given import Earlier
     from discreet.publish.masking import Masker
     from discreet.publish.recoding import Recoder
-    from discreet.utility.quality import Quality
 
-_METHODS = {
-    "generalize": ("--level", "--quality", "--suppress", "--time-limit"),
-    "local": ("--quality", "--suppress", "--time-limit"),
-    "mondrian": (),
-    "suppress-cells": ("--suppress", "--time-limit", "--weight"),
-    "dummies": ("--level",),
-}
-"""Each method and the options that mean something to it."""
-_QUALITIES = ("granularity", "geometric", "precision", "entropy", "discernibility", "class-size", "classification on …")
-_HOW = f"How to get there: {', '.join(_METHODS)}; or a masking method, such as 'noise alpha=0.1'."
+_HOW = f"How to get there: {', '.join(METHODS)}; or a masking method, such as 'noise alpha=0.1'."
 _LISTED = 8
 
 
@@ -67,8 +56,8 @@ def publish(
     ] = None,
     method: Annotated[str, typer.Option("--method", help=_HOW)] = "generalize",
     quality: Annotated[
-        str, typer.Option("--quality", help=f"What is to suffer least: {', '.join(_QUALITIES)}.")
-    ] = "granularity",
+        str, typer.Option("--quality", help=f"What is to suffer least: {', '.join(QUALITIES)}.")
+    ] = QUALITIES[0],
     level: Annotated[
         list[str] | None, typer.Option("--level", help="Levels a column may have: age=2 or age=1..3.")
     ] = None,
@@ -144,7 +133,7 @@ def publish(
         raise BadInput("Say what must hold: add --model.", hint='Such as --model k=5 or --model "l=3 on disease".')
     if output is None:
         raise BadInput("Say where to write the release: add --output FOLDER.")
-    wish = _Wish(share, quality, _levels(level or ()), _weights(weight or ()), time_limit)
+    wish = Wish(share, quality, _levels(level or ()), _weights(weight or ()), time_limit)
     chosen = _method(method, opened, wish)
     page = output.with_name(f"{output.name}.compared.html") if masks else None
     if page is not None and page.exists():
@@ -186,63 +175,10 @@ def publish(
         _print(release, output, as_json)
 
 
-@dataclass(frozen=True)
-class _Wish:
-    """What was said about the way to get there."""
-
-    share: Fraction
-    quality: str
-    levels: Mapping[str, tuple[int, int]]
-    weights: Mapping[str, str]
-    time_limit: float | None
-
-
-def _method(name: str, table: Table, wish: _Wish) -> Recoder | Masker:
-    from discreet.publish.cells import SuppressCells
-    from discreet.publish.dummies import AddDummies
-    from discreet.publish.generalize import Generalize
-    from discreet.publish.local import LocalRecode
-    from discreet.publish.mask.parse import FORMS, is_mask, parse
-    from discreet.publish.mondrian import Mondrian
-    from discreet.publish.recoding import require_quasi
-
-    given = {
-        "--level": bool(wish.levels),
-        "--quality": wish.quality != "granularity",
-        "--suppress": wish.share > 0,
-        "--time-limit": wish.time_limit is not None,
-        "--weight": bool(wish.weights),
-    }
-    masks = is_mask(name)
-    if name not in _METHODS and not masks:
-        known = (*_METHODS, *FORMS)
-        near = meant(name.lower().partition(" ")[0], known)
-        raise BadInput(f"There is no method {name!r}{near}.", hint=f"Known are {', '.join(known)}.")
-    for option, said in given.items():
-        if said and (masks or option not in _METHODS[name]):
-            raise BadInput(f"{option} means nothing to --method {name}.", hint="Leave it out.")
-    if masks:
-        return parse(name, table.card)
-    _require_levels(wish.levels, table)
-    require_quasi(wish.weights, table.quasi())
-    measure = _quality(wish.quality, table)
-    if name == "generalize":
-        return Generalize(wish.share, measure, wish.levels, wish.time_limit)
-    if name == "local":
-        return LocalRecode(wish.share, measure, time_limit=wish.time_limit)  # type: ignore[arg-type]  # it says so
-    if name == "mondrian":
-        return Mondrian()
-    if name == "suppress-cells":
-        return SuppressCells(wish.weights, wish.share, time_limit=wish.time_limit)
-    return AddDummies({column: _one_level(column, *ends) for column, ends in wish.levels.items()})
-
-
-def _require_levels(levels: Mapping[str, tuple[int, int]], table: Table) -> None:
-    """An error, in the words of a command line, for levels that a column does not have."""
-    from discreet.publish.recoding import require_quasi
-
-    require_quasi(levels, table.quasi())
-    for name, (low, high) in levels.items():
+def _method(text: str, table: Table, wish: Wish) -> Recoder | Masker:
+    """What ``text`` names; an error, in the words of a command line, for levels that a column does not have."""
+    made = parse_method(text, table.card, wish, dashes="--")
+    for name, (low, high) in wish.levels.items():
         hierarchy = table.card[name].hierarchy
         last = hierarchy.height if hierarchy else 1
         if not low <= high <= last:
@@ -251,12 +187,7 @@ def _require_levels(levels: Mapping[str, tuple[int, int]], table: Table) -> None
                 f"--level {name}={said}: the levels of {name} go from 0 to {last}, the finer one first.",
                 hint=f"Write one of them, --level {name}={last}, or a range, --level {name}=0..{last}.",
             )
-
-
-def _one_level(column: str, low: int, high: int) -> int:
-    if low != high:
-        raise BadInput(f"Dummies are added at one level of {column}.", hint=f"Write --level {column}={low}.")
-    return low
+    return made
 
 
 def _earlier(text: str) -> Earlier:
@@ -267,24 +198,6 @@ def _earlier(text: str) -> Earlier:
     release = Release.load(folder)
     release = replace(release, title=Path(folder).absolute().name)  # what it is called here: titles are all alike
     return (release, Path(key)) if key else release
-
-
-def _quality(text: str, table: Table) -> Quality:
-    from discreet.utility.quality import Classification, ClassSize, Discernibility, Entropy, Granularity, Precision
-
-    if text.startswith("classification on "):
-        return Classification(table.card[text.removeprefix("classification on ").strip()].name)
-    known: dict[str, Quality] = {
-        "granularity": Granularity(),
-        "geometric": Granularity("geometric"),
-        "precision": Precision(),
-        "entropy": Entropy(),
-        "discernibility": Discernibility(),
-        "class-size": ClassSize(),
-    }
-    if text not in known:
-        raise BadInput(f"There is no quality {text!r}{meant(text, known)}.", hint=f"Known are {', '.join(_QUALITIES)}.")
-    return known[text]
 
 
 def _levels(said: Sequence[str]) -> dict[str, tuple[int, int]]:
@@ -330,12 +243,13 @@ def _print(release: Release[Any], folder: Path, as_json: bool) -> None:
 
 def _warn_of_others(out: Sequence[Published], given: Sequence[str], *, masks: bool) -> None:
     """Say so if releases of the same people are out, and were not given."""
+    from discreet.curator.published import told_of
+
     known = {Path(part).absolute() for one in given for part in (one, one.partition("=")[0])}
     others = [one for one in out if Path(one.release) not in known]
     if not others:
         return
-    said = "Earlier releases of the same people are out: " + "; ".join(map(str, others))
-    said += ". Whoever has them and this one may learn more than each alone tells."
+    said = told_of(others)
     unmasked = [] if masks else [one for one in others if not one.masked]
     there = [f"--given {_short(one.release)}" for one in unmasked if Path(one.release).is_dir()]
     gone = [Path(one.release).name for one in unmasked if not Path(one.release).is_dir()]

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from discreet.cli.output import CardFile, Json, bold, console, grid, print_json, share_of, stoppable, tracking
+from discreet.cli.output import CardFile, Json, bold, console, grid, print_json, stoppable, tracking
+from discreet.core.exact import share_of
 from discreet.core.words import number
 from discreet.errors import BadInput
 
@@ -125,7 +126,9 @@ def tabulate(
 
     given: dict[str, Any] = {"rules": "; ".join(rule or ()), "method": method, "seed": seed}
     if secret is not None:
-        given["secret"] = _secret(secret)
+        from discreet.tabulate.perturb.record_keys import secret_in
+
+        given["secret"] = secret_in(secret)
     given |= {"share": share_of(share, "--share"), "negative": "absolute" if absolute else "refuse"}
     if words:
         _refuse("rows", totals=totals, total=total if total != "Total" else None)
@@ -179,17 +182,6 @@ def _require_places(output: Path, places: list[Path], secret: Path | None) -> No
             raise BadInput(f"There is no folder {place.resolve().parent} to write {place.name} to.")
         if place.exists() and place is not secret:
             raise BadInput(f"There is a file {place} already.", hint="Move it away, or write to another folder.")
-
-
-def _secret(place: Path) -> bytes:
-    """What is in the file; if there is none, it is drawn and kept there, before anything hangs on it."""
-    from discreet.core.keep import private
-    from discreet.tabulate.perturb.record_keys import draw_secret
-
-    if not place.exists():
-        with private(place) as file:
-            file.write(draw_secret())
-    return place.read_bytes()
 
 
 def _figures(

@@ -35,11 +35,22 @@ def exact(number: Number, what: str) -> Fraction:
     return value
 
 
+def share_of(text: str, what: str) -> Fraction:
+    """A share as people write it: 5%, 0.05 or 1/20."""
+    written = text.strip()
+    share = exact(written.removesuffix("%"), what) / (100 if written.endswith("%") else 1)
+    if share > 1:
+        raise BadInput(f"{what} {text} is more than the whole.", hint=f"Write {what} 5% or {what} 0.05.")
+    return share
+
+
 def round_up(value: Fraction, bits: int = 64) -> Fraction:
     """A number of about ``bits`` significant bits that is not below ``value``, which is positive."""
-    shift = bits - value.numerator.bit_length() + value.denominator.bit_length()
-    scale = Fraction(2) ** shift
-    return Fraction(-(-(value * scale) // 1)) / scale
+    whole, of = value.numerator, value.denominator
+    shift = bits - whole.bit_length() + of.bit_length()
+    if shift < 0:
+        return Fraction(-(-whole // (of << -shift)) << -shift)
+    return Fraction(-((-whole << shift) // of), 1 << shift)
 
 
 def exp_upper(x: Fraction) -> Fraction:
@@ -56,7 +67,7 @@ def exp_upper(x: Fraction) -> Fraction:
     y = x / 2**halvings
     term = total = Fraction(1)
     for n in range(1, 41):
-        term = round_up(term * y / n, _PRECISION)
+        term = round_up(Fraction(term.numerator * y.numerator, term.denominator * y.denominator * n), _PRECISION)
         total += term
     total += term
     for _ in range(halvings):

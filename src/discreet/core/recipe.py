@@ -5,8 +5,9 @@ from __future__ import annotations
 import platform
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from importlib.metadata import version
 from typing import Any
+
+import pyarrow as pa
 
 from discreet._version import __version__
 from discreet.core.document import dumps, fields, loads, texts
@@ -16,7 +17,7 @@ from discreet.errors import BadInput
 
 def versions(engine: Engine | None = None) -> dict[str, str]:
     """What made a release, each with its version."""
-    made = {"discreet": __version__, "python": platform.python_version(), "pyarrow": version("pyarrow")}
+    made = {"discreet": __version__, "python": platform.python_version(), "pyarrow": pa.__version__}
     return made if engine is None else made | {"engine": engine.title}
 
 

@@ -123,7 +123,8 @@ class Release(Generic[T]):
         """Write the release to a folder that is new or empty; see ``core/release_folder.py``."""
         from discreet.core.release_folder import save
 
-        return save(cast("Release[object]", self), Path(folder), csv=csv)
+        save(self, Path(folder), csv=csv)
+        return Path(folder).resolve()
 
     @staticmethod
     def load(folder: str | Path) -> Release[Any]:

@@ -17,11 +17,13 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import shutil
+import threading
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any, TypeVar
 
 import pyarrow as pa
@@ -29,7 +31,7 @@ import pyarrow.csv
 import pyarrow.parquet as pq
 
 from discreet.core import document, report
-from discreet.core.durable import settle
+from discreet.core.durable import give_name, write
 from discreet.core.picture import Picture
 from discreet.core.recipe import Recipe
 from discreet.core.release import Receipt, Release
@@ -38,7 +40,7 @@ from discreet.errors import BadInput, Damaged, DataError, NotFound
 
 FORMAT = 1
 _T = TypeVar("_T")
-_MANIFEST = "manifest.json"
+MANIFEST = "manifest.json"
 _ALWAYS = frozenset({"statement.json", "recipe.json", "presentation.json", "report.html"})
 _PAYLOADS = (
     frozenset({"payload.parquet"}),
@@ -61,7 +63,7 @@ class Rows:
 
 def is_release(folder: str | Path) -> bool:
     """Whether a folder holds a release."""
-    return (Path(folder) / _MANIFEST).is_file()
+    return (Path(folder) / MANIFEST).is_file()
 
 
 def with_rows(release: Release[Any]) -> Release[Any]:
@@ -76,32 +78,41 @@ def write_rows(table: pa.Table, where: Any) -> None:
     pq.write_table(table, where, compression="zstd")
 
 
-def save(release: Release[object], folder: Path, *, csv: bool = False) -> Path:
+def save(release: Release[Any], folder: Path, *, csv: bool = False) -> str:
     """Write a release to ``folder``, which must be new or empty: all of it or, on any failure, nothing.
 
-    Once this returns, it is there for good, also if the power fails.
+    Once this returns, it is there for good, also if the power fails. What is returned tells it from all others: the
+    SHA-256 of its manifest.
     """
     folder = folder.resolve()
     if not folder.parent.is_dir():
         raise NotFound(f"There is no folder {folder.parent} to put {folder.name} in.")
     if folder.exists() and not (folder.is_dir() and not any(folder.iterdir())):
         raise BadInput(f"{folder} exists and is not an empty folder.", hint="Save to a new folder.")
+    scratch = folder.with_name(f".discreet-{os.getpid()}-{threading.get_ident()}-{time.time_ns()}")
     try:
-        with TemporaryDirectory(prefix=".discreet-", dir=folder.parent) as scratch:
-            inside = Path(scratch) / folder.name
-            inside.mkdir()
-            _write(release, inside, csv=csv)
-            settle(inside, folder)
+        scratch.mkdir()
+        try:
+            written = _write(release, scratch, csv=csv)
+            give_name(scratch, folder)
+        except BaseException:
+            shutil.rmtree(scratch, ignore_errors=True)
+            raise
     except OSError as error:
         raise BadInput(f"The release could not be written to {folder}: {error.strerror or error}.") from error
-    return folder
+    return written
+
+
+def manifest_digest(folder: Path) -> str:
+    """What ``save`` returned for the release in ``folder``."""
+    return _digest((folder / MANIFEST).read_bytes())
 
 
 def load(folder: Path) -> Release[Any]:
     """The release in ``folder``, after every file was found to be what the manifest says."""
     if not folder.is_dir():
         raise NotFound(f"There is no folder {folder}.")
-    names = _verified(folder)
+    names = verified(folder)
     presentation = _read(
         folder, "presentation.json", lambda data: document.fields(data, "it", title=str, pictures=list)
     )
@@ -118,7 +129,8 @@ def load(folder: Path) -> Release[Any]:
         raise Damaged(f"{folder} does not hold a release: {error}") from error
 
 
-def _write(release: Release[object], folder: Path, *, csv: bool) -> None:
+def _write(release: Release[Any], folder: Path, *, csv: bool) -> str:
+    """Write all files, each to the disk; the digest of the manifest."""
     presentation = {"title": release.title, "pictures": [picture.to_dict() for picture in release.pictures]}
     parts: dict[str, object] = {
         "statement.json": release.statement.to_dict(),
@@ -127,26 +139,31 @@ def _write(release: Release[object], folder: Path, *, csv: bool) -> None:
     }
     if release.receipt is not None:
         parts["receipt.json"] = release.receipt.to_dict()
+    files: dict[str, dict[str, object]] = {}
     if isinstance(release.payload, pa.Table):
-        _write_table(release.payload, folder, csv=csv)
+        files |= _write_table(release.payload, folder, csv=csv)
     elif isinstance(release.payload, Rows):
-        release = replace(release, payload=_move_rows(release.payload, folder, csv=csv))
+        files |= _move_rows(release.payload, folder, csv=csv)
+        release = replace(release, payload=Rows(folder / "payload.parquet"))
     elif csv:
         raise BadInput("Only a table can be saved as CSV.", hint="Leave csv out.")
     else:
         parts["payload.json"] = release.payload
-    for name, part in parts.items():
-        (folder / name).write_text(document.dumps(part), encoding="utf-8", newline="\n")
-    (folder / "report.html").write_text(report.render(release), encoding="utf-8", newline="\n")
-    files = {path.name: _fingerprint(path) for path in sorted(folder.iterdir())}
-    manifest = document.dumps({"format": FORMAT, "files": files})
-    (folder / _MANIFEST).write_text(manifest, encoding="utf-8", newline="\n")
+    texts = {name: document.dumps(part) for name, part in parts.items()} | {"report.html": report.render(release)}
+    for name, text in texts.items():
+        data = text.encode()
+        write(folder / name, data)
+        files[name] = {"sha256": _digest(data), "bytes": len(data)}
+    manifest = document.dumps({"format": FORMAT, "files": dict(sorted(files.items()))}).encode()
+    write(folder / MANIFEST, manifest)
+    return _digest(manifest)
 
 
-def _write_table(table: pa.Table, folder: Path, *, csv: bool) -> None:
+def _write_table(table: pa.Table, folder: Path, *, csv: bool) -> dict[str, dict[str, object]]:
     path = folder / "payload.parquet"
     try:
-        write_rows(table, path)
+        with path.open("xb") as file:
+            write_rows(table, file)
         if csv:
             pa.csv.write_csv(table, folder / "payload.csv")
     except pa.ArrowException as error:
@@ -157,9 +174,10 @@ def _write_table(table: pa.Table, folder: Path, *, csv: bool) -> None:
                 f"Column {field.name!r} is {field.type}, which Parquet keeps as {saved.type}.",
                 hint="Cast it first, so that nothing is lost unseen.",
             )
+    return _flushed(folder)
 
 
-def _move_rows(rows: Rows, folder: Path, *, csv: bool) -> Rows:
+def _move_rows(rows: Rows, folder: Path, *, csv: bool) -> dict[str, dict[str, object]]:
     """Rows are neither read again nor held; as CSV they pass through a few at a time."""
     place = folder / "payload.parquet"
     shutil.move(rows.path, place)
@@ -167,17 +185,22 @@ def _move_rows(rows: Rows, folder: Path, *, csv: bool) -> Rows:
         with pq.ParquetFile(place) as file, pa.csv.CSVWriter(folder / "payload.csv", file.schema_arrow) as writer:
             for batch in file.iter_batches():
                 writer.write_batch(batch)
-    return Rows(place)
+    return _flushed(folder)
 
 
-def _verified(folder: Path) -> frozenset[str]:
+def _flushed(folder: Path) -> dict[str, dict[str, object]]:
+    """The fingerprints of the files that lie in a folder, once they are on the disk."""
+    return {path.name: _fingerprint(path, flush=True) for path in folder.iterdir()}
+
+
+def verified(folder: Path) -> frozenset[str]:
     """The names of the files, each of which is there, whole, and expected."""
     listed = _listed(folder)
     names = frozenset(listed)
     payload = frozenset(name for name in names if name.startswith("payload."))
     if payload not in _PAYLOADS or names - payload - {"receipt.json"} != _ALWAYS:
-        raise Damaged(f"{_MANIFEST} in {folder} does not list the files of a release.")
-    found = {path.name for path in folder.iterdir()} - {_MANIFEST}
+        raise Damaged(f"{MANIFEST} in {folder} does not list the files of a release.")
+    found = {path.name for path in folder.iterdir()} - {MANIFEST}
     for name in sorted(found - names):
         raise Damaged(f"{name} in {folder} is not part of the release.", hint="Take it away and try again.")
     for name in sorted(names):
@@ -192,21 +215,21 @@ def _listed(folder: Path) -> dict[str, Any]:
     if not is_release(folder):
         if not (folder / "statement.json").exists():
             raise NotFound(f"{folder} is no release.", hint="A release is a folder that discreet wrote as a whole.")
-        raise Damaged(f"{_MANIFEST} is missing from {folder}.")
+        raise Damaged(f"{MANIFEST} is missing from {folder}.")
     try:
-        manifest = json.loads((folder / _MANIFEST).read_text(encoding="utf-8"))
+        manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
     except (ValueError, RecursionError) as error:
-        raise Damaged(f"{_MANIFEST} in {folder} cannot be read: {error}.") from error
+        raise Damaged(f"{MANIFEST} in {folder} cannot be read: {error}.") from error
     version = manifest.get("format") if isinstance(manifest, dict) else None
     if type(version) is not int or version < 1:
-        raise Damaged(f"{_MANIFEST} in {folder} is not the manifest of a release.")
+        raise Damaged(f"{MANIFEST} in {folder} is not the manifest of a release.")
     if version > FORMAT:
         raise BadInput(
             f"{folder} has format {version}; this discreet reads formats up to {FORMAT}.",
             hint="Install a later discreet.",
         )
     try:
-        return dict(document.fields(manifest, _MANIFEST, format=int, files=dict)["files"])
+        return dict(document.fields(manifest, MANIFEST, format=int, files=dict)["files"])
     except BadInput as error:
         raise Damaged(f"{folder} is damaged: {error}") from error
 
@@ -228,7 +251,13 @@ def _payload(folder: Path, names: frozenset[str]) -> object:
         raise Damaged(f"payload.parquet in {folder} cannot be read: {error}") from error
 
 
-def _fingerprint(path: Path) -> dict[str, object]:
-    with path.open("rb") as file:
+def _fingerprint(path: Path, *, flush: bool = False) -> dict[str, object]:
+    with path.open("rb", buffering=0) as file:
         digest = hashlib.file_digest(file, "sha256").hexdigest()
-    return {"sha256": digest, "bytes": path.stat().st_size}
+        if flush:
+            os.fsync(file.fileno())
+        return {"sha256": digest, "bytes": file.tell()}
+
+
+def _digest(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from enum import Enum
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any, TypeAlias, TypeVar
 
 from discreet.core import loss as losses
@@ -308,7 +309,9 @@ def _meaning(loss: Loss, unit: str) -> str:
             return f"{compared} outcomes differ by no more than this Rényi divergence, order by order."
 
 
+@lru_cache(maxsize=256)
 def _factor(epsilon: Fraction) -> str:
+    """How many times as likely; remembered, since most questions are asked for one of a few epsilons."""
     return rounded(exp_upper(epsilon), 3)
 
 

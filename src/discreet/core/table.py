@@ -72,7 +72,7 @@ class Table:
 
     def query(self, *what: exp.Expr) -> exp.Select:
         """The query that selects ``what`` from the rows, to build on."""
-        return exp.select(*what).from_(self.relation.subquery("t", copy=True))
+        return exp.select(*what, copy=False).from_(self.relation.subquery("t"), copy=False)
 
     def select(self, *names: str) -> Table:
         """The same rows with these columns only; the unit must be among them, or a row would become a person."""

@@ -11,12 +11,12 @@ import threading
 import time
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
+from functools import lru_cache
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
 from discreet.ask.continual import SquareRootCounter, Stream, TreeCounter
-from discreet.ask.plan import plan
 from discreet.budget.filter import Budget
 from discreet.budget.ledger import SqlLedger, Verdict
 from discreet.budget.opening import create_ledger, open_ledger
@@ -29,13 +29,17 @@ from discreet.core.table import Table
 from discreet.curator.answer import Answer, Left
 from discreet.curator.asked import Asked
 from discreet.curator.door import Door, Given, Request, account_of, request
-from discreet.curator.question import Quote, normal, pose, smallest_epsilon
+from discreet.curator.question import Planned, Quote, planned, pose, smallest_epsilon
 from discreet.curator.store import Store
 from discreet.curator.workspace import Given as Source
 from discreet.curator.workspace import Public, Workspace, new_workspace, open_workspace
 from discreet.errors import BadInput, NoPromise, NotFound, Refused
 
 ANALYST = "analyst"
+_LATELY = 256
+"""How many plans are kept: a question is priced before it is asked, and by some again and again."""
+_SHORT = 1000
+"""How long a question may be for its plan to be kept: those of long ones are large."""
 T = TypeVar("T")
 
 
@@ -49,6 +53,7 @@ class Curator:
         self._store = Store(self.workspace.releases, self.ledger)
         self._door = Door(self.ledger, self._store)
         self._opened: dict[str, Table] = {}
+        self._lately = lru_cache(maxsize=_LATELY)(self._planned)
         self._lock = threading.Lock()
 
     @classmethod
@@ -213,12 +218,12 @@ class Curator:
         ``error`` is in the figure's own unit, such as 50, or a share of the figure you ``expect``, such as "5%".
         For averages give the ``rows`` you expect in a group. No row is looked at.
         """
-        return smallest_epsilon(plan(normal(sql), self._tables(analyst)), delta, error, expect, rows)
+        return smallest_epsilon(self._plan(sql, self._tables(analyst)).plan, delta, error, expect, rows)
 
     def left(self, table: str, analyst: str = ANALYST) -> Left:
         """What may still be spent on a table."""
         self._require_private(table)
-        return self._left(table, analyst)
+        return self._left([table], analyst)[table]
 
     def verify(self) -> Verdict:
         """Go through the ledger line by line, and compare it with the receipts of all answers that were given.
@@ -261,11 +266,17 @@ class Curator:
     ) -> Request[Asked]:
         tables = self._tables(analyst)
         twins = {name: one.id for name, one in self.workspace.tables.items()}
-        question = pose(sql, tables, twins, epsilon=epsilon, delta=delta, rho=rho)
+        question = pose(self._plan(sql, tables), twins, epsilon=epsilon, delta=delta, rho=rho)
         method = Asked(question, tuple(tables[name].card for name in question.tables))
         table = tables[question.tables[0]]
         promise = method.promise(table.card)
         return Request(method, table, question.tables, question.twins, question.text, promise, question.identity)
+
+    def _plan(self, sql: str, tables: Mapping[str, Table]) -> Planned:
+        return (self._lately if len(sql) <= _SHORT else self._planned)(sql, tuple(tables))
+
+    def _planned(self, sql: str, tables: tuple[str, ...]) -> Planned:
+        return planned(sql, {name: self._opened[name] for name in tables})
 
     def _request(self, method: Method[T], table: str, analyst: str) -> Request[Method[T]]:
         return request(method, self._table(table, analyst), table, self.workspace.tables[table].id)
@@ -283,17 +294,17 @@ class Curator:
             raise NotFound(f"There is no table about people called {name!r}; there are {known}.")
 
     def _quote(self, asked: Request[Any], errors: Mapping[str, float | None], analyst: str) -> Quote:
-        left = self._left(asked.tables[0], analyst).analyst
-        return Quote(asked.loss, errors, left, self._store.place(asked.identity).is_dir())
+        left = self._left(asked.tables[:1], analyst)[asked.tables[0]]
+        return Quote(asked.loss, errors, left.analyst, self._store.place(asked.identity).is_dir())
 
     def _answer(self, asked: Request[Any], given: Given, analyst: str) -> Answer:
-        return Answer(
-            given.release, given.identity, {table: self._left(table, analyst) for table in asked.tables}, given.free
-        )
+        return Answer(given.release, given.identity, self._left(asked.tables, analyst), given.free)
 
     def _tables(self, analyst: str) -> dict[str, Table]:
         """The tables somebody may ask about: those the ledger has an account for, and the public ones."""
-        allowed = [name for name in self.workspace.private if self._may(name, analyst)]
+        accounts = {account_of(name, analyst): name for name in self.workspace.private}
+        found = self.ledger.find_accounts(*accounts)
+        allowed = [name for account, name in accounts.items() if account in found]
         if not allowed:
             raise Refused(f"{analyst} may ask about nothing here.", hint="The data's holder adds analysts.")
         allowed += [name for name, one in self.workspace.tables.items() if one.public]
@@ -303,15 +314,12 @@ class Curator:
                     self._opened[name] = self.workspace.open(name)
             return {name: self._opened[name] for name in allowed}
 
-    def _may(self, table: str, analyst: str) -> bool:
-        try:
-            self.ledger.account(account_of(table, analyst))
-        except NotFound:
-            return False
-        return True
-
-    def _left(self, table: str, analyst: str) -> Left:
-        return Left(self.ledger.account(account_of(table, analyst)).left, self.ledger.account(table).left)
+    def _left(self, tables: Sequence[str], analyst: str) -> dict[str, Left]:
+        own = {table: account_of(table, analyst) for table in tables}
+        found = self.ledger.find_accounts(*own, *own.values())
+        for name in own.values() - found.keys():
+            self.ledger.account(name)  # which says that there is none
+        return {table: Left(found[name].left, found[table].left) for table, name in own.items()}
 
 
 def _new_ledger(workspace: Workspace) -> SqlLedger:

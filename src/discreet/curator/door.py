@@ -158,6 +158,7 @@ class Door:
                         f"{account.budget}. Nothing was charged.",
                         asked=charge.loss,
                         left=left,
+                        account=account.name,
                         hint="Ask for less, or have the holder of the data raise the limit.",
                     )
 

@@ -117,6 +117,12 @@ def earlier(table: str, source: str, registers: Iterable[Register], beside: Path
     return list(found.values())
 
 
+def told_of(others: Iterable[Published]) -> str:
+    """What whoever publishes must know of releases of the same people, of which there are some."""
+    said = f"Earlier releases of the same people are out: {'; '.join(map(str, others))}."
+    return f"{said} Whoever has them and this one may learn more than each alone tells."
+
+
 def now(table: str, source: str, folder: Path, method: str, rows: int) -> Published:
     """A release that was made just now."""
     today = dt.datetime.now(dt.UTC).date().isoformat()

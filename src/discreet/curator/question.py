@@ -29,6 +29,15 @@ _POWERS = range(-8, 2)
 
 
 @dataclass(frozen=True)
+class Planned:
+    """A question that can be asked, at whatever price."""
+
+    text: str
+    """In one spelling, without comments."""
+    plan: Plan
+
+
+@dataclass(frozen=True)
 class Question:
     """A question as it will be answered."""
 
@@ -82,25 +91,29 @@ def questions_in(text: str) -> list[str]:
     return found
 
 
+def planned(text: str, tables: Mapping[str, Table]) -> Planned:
+    """Plan a question about ``tables``."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise BadQuery("The question has half a character in it, which could not be kept.") from None
+    spelled = normal(text)
+    return Planned(spelled, plan(spelled, tables))
+
+
 def pose(
-    text: str,
-    tables: Mapping[str, Table],
+    asked: Planned,
     twins: Mapping[str, str],
     *,
     epsilon: Number | None = None,
     delta: Number = 0,
     rho: Number | None = None,
 ) -> Question:
-    """Plan and price a question, for an epsilon (and a delta, where groups are not declared) or for a rho."""
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        raise BadQuery("The question has half a character in it, which could not be kept.") from None
-    spelled = normal(text)
-    planned = plan(spelled, tables)
-    read = {name: twins[name] for name in sorted(planned.rows.sources | planned.rows.public)}
-    priced = price(planned, epsilon, delta, rho)
-    return Question(spelled, tuple(sorted(planned.rows.sources)), planned, priced, read)
+    """Price a question, for an epsilon (and a delta, where groups are not declared) or for a rho."""
+    rows = asked.plan.rows
+    read = {name: twins[name] for name in sorted(rows.sources | rows.public)}
+    priced = price(asked.plan, epsilon, delta, rho)
+    return Question(asked.text, tuple(sorted(rows.sources)), asked.plan, priced, read)
 
 
 def normal(text: str) -> str:
@@ -113,7 +126,7 @@ def normal(text: str) -> str:
     try:
         statements = sqlglot.parse(text, dialect="duckdb")
         first = statements[0] if len(statements) == 1 else None
-        return text if first is None else first.sql("duckdb", comments=False)
+        return text if first is None else first.sql("duckdb", comments=False, copy=False)
     except (sqlglot.errors.SqlglotError, RecursionError):
         return text
 

@@ -5,7 +5,8 @@ same charge would average the noise away, so of all answers that crashes, retrie
 charge at most one is ever given:
 
 * an answer is on the disk, under the question's own name, before it is given; a folder has one such name, and
-  whoever comes second throws its own answer away and gives the one that is there;
+  whoever comes second throws its own answer away and gives the one that is there. Whoever comes first gives what it
+  wrote, and need not read it again: a folder that is not empty takes no other's place;
 * its fingerprint is in the ledger (a line that costs nothing, the *seal*) before it is given. A line is written
   once, so a copy of the folder with the same ledger cannot give another answer; and an answer that is sealed
   and gone (somebody tidied up) is an error, not a reason to answer again.
@@ -16,7 +17,6 @@ shows the world one answer, which is what was paid for.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -25,6 +25,7 @@ from discreet.budget.ledger import SqlLedger
 from discreet.core.durable import flush_name
 from discreet.core.loss import Pure
 from discreet.core.release import Receipt, Release
+from discreet.core.release_folder import manifest_digest, save
 from discreet.errors import BadInput, Damaged, EngineError, LedgerError
 
 SEAL = "seal: "
@@ -52,35 +53,41 @@ class Store:
             return None
         flush_name(place)
         release = Release.load(place)
-        try:
-            print_ = hashlib.sha256((place / "manifest.json").read_bytes()).hexdigest()
-            self._ledger.charge(account, Pure(0), key=SEAL + identity, what=print_)
-        except LedgerError as error:
-            if self._ledger.find(SEAL + identity) is None:
-                raise
-            raise Damaged(
-                f"The answer in {place} is not the one that was given, by the ledger's seal.",
-                hint="Restore the workspace from a copy.",
-            ) from error
+        self._seal(identity, account, manifest_digest(place))
         return release
 
     def keep(self, identity: str, account: str, release: Release[Any]) -> Release[Any]:
         """Keep an answer, unless somebody was faster: then theirs stays. What is kept is what may be given."""
         place = self._folder / identity
         try:
-            release.save(place)
+            written = save(release, place)
         except BadInput as error:
             if not place.is_dir():
                 raise EngineError(
                     f"The answer could not be kept in {self._folder}, and so it is not given: {error}",
                     hint="Make room there, and ask again: it is charged once.",
                 ) from error
+        else:
+            self._seal(identity, account, written)
+            return release
         kept = self.find(identity, account)
         if kept is None:
             raise EngineError(
                 f"The answer was kept in {self._folder}, and is gone again.", hint="Ask again: it is charged once."
             )
         return kept
+
+    def _seal(self, identity: str, account: str, written: str) -> None:
+        """Write the fingerprint of an answer that is on the disk to the ledger; an error if another one is there."""
+        try:
+            self._ledger.charge(account, Pure(0), key=SEAL + identity, what=written)
+        except LedgerError as error:
+            if self._ledger.find(SEAL + identity) is None:
+                raise
+            raise Damaged(
+                f"The answer in {self.place(identity)} is not the one that was given, by the ledger's seal.",
+                hint="Restore the workspace from a copy.",
+            ) from error
 
     def place(self, identity: str) -> Path:
         """Where an answer is."""
@@ -90,8 +97,12 @@ class Store:
         """The receipts of all answers that were given, one for each table that was charged."""
         for place in sorted(self._folder.iterdir()):
             if not place.name.startswith("."):
-                release = Release.load(place)
-                if release.receipt is not None:
-                    yield release.receipt
-                for one in release.recipe.parameters.get(ALSO_CHARGED, ()):
-                    yield Receipt.from_dict(one)
+                yield from receipts_of(Release.load(place))
+
+
+def receipts_of(release: Release[Any]) -> Iterator[Receipt]:
+    """The receipts of a release, one for each table that was charged."""
+    if release.receipt is not None:
+        yield release.receipt
+    for one in release.recipe.parameters.get(ALSO_CHARGED, ()):
+        yield Receipt.from_dict(one)

@@ -21,6 +21,7 @@ import tomllib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, TypeAlias
@@ -48,6 +49,8 @@ Given: TypeAlias = tuple[Any, Card | str | Path]
 Public: TypeAlias = Any
 """A source, or a source and its card."""
 _FILE = "workspace.toml"
+_SMALL = 2**24
+"""How many bytes the twins' files may have to be held in memory, where a question costs half as much."""
 _IN_MEMORY = " in memory"
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,39}")
 _SECRET = re.compile(r"://[^/?@]*:[^@]+@|[?&;/](password|sslpassword|token)=", re.IGNORECASE)
@@ -120,7 +123,7 @@ class Workspace:
             if address is not None:
                 raise
             raise Damaged(f"The twin of {name} is not the one that was cut.", hint="Restore it from a copy.") from error
-        return table
+        return table.store(engine.new_name(name)) if isinstance(engine, DuckDB) and self._small else table
 
     def original(self, name: str) -> Table:
         """A table as it was registered, with all of its card, read from where it came from: for its holder alone."""
@@ -155,8 +158,15 @@ class Workspace:
     def _engine(self, address: Address | None) -> Engine:
         place = address.database if address else ""
         if place not in self._engines:
-            self._engines[place] = database(address) if address else DuckDB()
+            settings = {"threads": "1"} if self._small else None
+            self._engines[place] = database(address) if address else DuckDB(settings=settings)
         return self._engines[place]
+
+    @cached_property
+    def _small(self) -> bool:
+        """Whether all twins here are so small that they are held in memory, and that threads would get in the way."""
+        twins = [self.folder / one.twin for one in self.tables.values() if parse_address(one.twin) is None]
+        return sum(path.stat().st_size for path in twins if path.is_file()) <= _SMALL
 
     def require_twins(self) -> None:
         """An error if a twin in the folder is not the one that was cut."""
@@ -171,7 +181,7 @@ def new_workspace(
 ) -> Iterator[Workspace]:
     """Register tables in a folder that gets its name when the block ends well; else nothing is left of it."""
     folder = folder.absolute()
-    _require_free(folder)
+    require_free(folder)
     given = dict(tables)
     for name, source in (public or {}).items():
         if name in given:
@@ -285,7 +295,8 @@ def _card(name: str, source: Any, given: Card | str | Path) -> Card:
     return replace(given, name=name)
 
 
-def _require_free(folder: Path) -> None:
+def require_free(folder: Path) -> None:
+    """An error if a workspace cannot be put there."""
     if folder.exists() and not (folder.is_dir() and not any(folder.iterdir())):
         raise BadInput(f"{folder} exists and is not an empty folder.", hint="Name a new folder for the workspace.")
     if not folder.parent.is_dir():

@@ -7,6 +7,7 @@ memory. The kernel gives some 250 MB a second; a draw takes 2 to 20 bytes.
 
 from __future__ import annotations
 
+import base64
 import os
 from fractions import Fraction
 from typing import TypeAlias
@@ -134,6 +135,11 @@ class Entropy:
 
 SYSTEM = Entropy()
 """What every draw uses unless it is told otherwise."""
+
+
+def token(count: int) -> str:
+    """``count`` random bytes as a text that can stand in a header, an address or a file's name."""
+    return base64.urlsafe_b64encode(SYSTEM.bytes(count)).decode().rstrip("=")
 
 
 def _require_probability(p: Fraction) -> None:

@@ -10,12 +10,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
+from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 from sqlglot import exp
 
 from discreet.core import sql
+from discreet.core.keep import private
 from discreet.core.table import Table
 from discreet.errors import BadInput
 from discreet.noise.entropy import SYSTEM, Entropy
@@ -30,6 +32,14 @@ _LENGTH = 32
 def draw_secret(entropy: Entropy = SYSTEM) -> bytes:
     """A key of 256 random bits, to be kept as carefully as the rows, and to be used for all tables of them."""
     return entropy.bytes(_LENGTH)
+
+
+def secret_in(place: Path) -> bytes:
+    """The secret that is kept in a file; if there is none, it is drawn and kept there, before anything hangs on it."""
+    if not place.exists():
+        with private(place) as file:
+            file.write(draw_secret())
+    return place.read_bytes()
 
 
 @dataclass(frozen=True)

@@ -48,7 +48,7 @@ class Holder:
         return self.hidden & ~self.protection.sensitive
 
     def __str__(self) -> str:
-        return "\n".join(f"{name}: {told}" for name, told in self._facts())
+        return "\n".join(f"{name}: {told}" for name, told in self.in_figures())
 
     __repr__ = __str__
 
@@ -88,7 +88,7 @@ class Holder:
         sections = [
             f'<header><h1>{escape(title)}</h1><span class="badge bad">For its holder alone</span></header>',
             section("The table", legend + tables),
-            section("In figures", pairs(self._facts())),
+            section("In figures", pairs(self.in_figures())),
         ]
         if self.hidden.any():
             sections.append(section("What an intruder can tell of the hidden cells", self._told_of_hidden()))
@@ -98,6 +98,36 @@ class Holder:
             rest = f"<p>and {more:,} more.</p>" if more > 0 else ""
             sections.append(section("What would have been learned from it as it was", f"<ul>{shown}</ul>{rest}"))
         return styled(sections)
+
+    def told(self, table: CrossTable, cell: int) -> tuple[str, str, str]:
+        """Of a cell its figure, its kind (sensitive, added, or nothing special), and in words what there is to say."""
+        value = table.written(int(self.cells.values[cell]))
+        parts = [self._reason(cell)]
+        if self.hidden[cell]:
+            kind = "sensitive" if self.protection.sensitive[cell] else "added"
+            if self.intervals is not None:
+                low, high = (table.written(float(end[cell])) for end in (self.intervals.low, self.intervals.high))
+                parts.append(f"an intruder can tell that it is between {low} and {high}")
+        else:
+            kind = ""
+            if self.values[cell] != self.cells.values[cell]:
+                kind = "sensitive" if self.protection.sensitive[cell] else "added"
+                parts.append(f"printed as {table.written(int(self.values[cell]))}")
+        return value, kind, "; ".join(filter(None, parts))
+
+    def in_figures(self) -> list[tuple[str, str]]:
+        """How many cells there are, are sensitive, are hidden, and what was lost."""
+        sensitive = int(self.protection.sensitive.sum())
+        facts = [("cells", f"{len(self.cells):,}"), ("sensitive", number(sensitive, "cell"))]
+        if self.hidden.any():
+            weight = int(np.abs(self.cells.values[self.added]).sum())
+            facts.append(
+                (
+                    "hidden besides",
+                    f"{number(int(self.added.sum()), 'cell')}, together {written(weight, self.cells.decimals)}",
+                )
+            )
+        return [*facts, *self.facts]
 
     def _told_of_hidden(self) -> str:
         which = np.flatnonzero(self.hidden)
@@ -115,36 +145,8 @@ class Holder:
     def _laid_out(self, place: int) -> str:
         table, where = self.cells.tables[place], self.cells.places[place]
         return laid_out(
-            table, self.hidden[where].reshape(table.shape), lambda cell: self._told(table, int(where[cell]))
+            table, self.hidden[where].reshape(table.shape), lambda cell: self.told(table, int(where[cell]))
         )
-
-    def _told(self, table: CrossTable, cell: int) -> tuple[str, str, str]:
-        value = table.written(int(self.cells.values[cell]))
-        parts = [self._reason(cell)]
-        if self.hidden[cell]:
-            kind = "sensitive" if self.protection.sensitive[cell] else "added"
-            if self.intervals is not None:
-                low, high = (table.written(float(end[cell])) for end in (self.intervals.low, self.intervals.high))
-                parts.append(f"an intruder can tell that it is between {low} and {high}")
-        else:
-            kind = ""
-            if self.values[cell] != self.cells.values[cell]:
-                kind = "sensitive" if self.protection.sensitive[cell] else "added"
-                parts.append(f"printed as {table.written(int(self.values[cell]))}")
-        return value, kind, "; ".join(filter(None, parts))
 
     def _reason(self, cell: int) -> str:
         return ", ".join(self.protection.reasons.get(cell, ()))
-
-    def _facts(self) -> list[tuple[str, str]]:
-        sensitive = int(self.protection.sensitive.sum())
-        facts = [("cells", f"{len(self.cells):,}"), ("sensitive", number(sensitive, "cell"))]
-        if self.hidden.any():
-            weight = int(np.abs(self.cells.values[self.added]).sum())
-            facts.append(
-                (
-                    "hidden besides",
-                    f"{number(int(self.added.sum()), 'cell')}, together {written(weight, self.cells.decimals)}",
-                )
-            )
-        return [*facts, *self.facts]

@@ -1,0 +1,206 @@
+"""`discreet people`: who may sign in to a workspace's service, for whoever has its folder."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from discreet.cli.output import Json, console, grid, print_json
+from discreet.cli.workspace import Folder, loss_of
+from discreet.curator.people.person import Role
+
+if TYPE_CHECKING:
+    from discreet.service.desk import Desk
+
+Name = Annotated[str, typer.Argument(help="Who.", metavar="NAME")]
+app = typer.Typer(
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    help="""People: who may sign in to a workspace's service.
+
+    \b
+    Example:
+      discreet people add clinic ann --budget "epsilon=1, delta=1e-7"
+    """,
+)
+
+
+@app.command("add")
+def add(
+    folder: Folder,
+    name: Name,
+    role: Annotated[Role, typer.Option("--role", help="What they may do.")] = Role.ANALYST,
+    budget: Annotated[
+        str | None,
+        typer.Option("--budget", help='What they may spend: "epsilon=3", "epsilon=3, delta=1e-6" or "rho=0.1".'),
+    ] = None,
+    table: Annotated[
+        list[str] | None, typer.Option("--table", "-t", help="What they may ask; default: every table.", metavar="NAME")
+    ] = None,
+) -> None:
+    """Let somebody sign in; their one-time password is printed.
+
+    \b
+    Examples:
+      discreet people add clinic ann --budget "epsilon=1, delta=1e-7" --table visits
+      discreet people add clinic eve --role auditor
+    """
+    from discreet.service.desk import HOST
+
+    limit = None if budget is None else loss_of(budget)
+    with _desk(folder) as desk:
+        password = desk.add_person(HOST, name, role, budget=limit, tables=table or None)
+        _tell(name, password)
+        if role is Role.ANALYST and not _tables(desk, name):
+            typer.echo(f"{name} may ask nothing yet: give them a budget with discreet workspace add-analyst.")
+
+
+@app.command("list")
+def list_(folder: Folder, as_json: Json = False) -> None:
+    """List everybody, what they may ask about, and their tokens.
+
+    \b
+    Example:
+      discreet people list clinic
+    """
+    from discreet.service.desk import HOST
+
+    with _desk(folder) as desk:
+        people, tokens = desk.persons(HOST), desk.tokens(HOST)
+        may = {one.name: _tables(desk, one.name) for one in people}
+    if as_json:
+        print_json(
+            {
+                one.name: {
+                    "role": one.role.value,
+                    "since": one.since.isoformat(),
+                    "disabled": one.disabled,
+                    "must_change": one.must_change,
+                    "left": may[one.name],
+                    "tokens": [
+                        {"id": token.id, "label": token.label, "until": token.until.isoformat()}
+                        for token in tokens
+                        if token.person == one.name
+                    ],
+                }
+                for one in people
+            }
+        )
+        return
+    out = console()
+    listing = grid("name", "role", "since", "signs in", "left")
+    for one in people:
+        signs_in = "no: disabled" if one.disabled else "with a one-time password" if one.must_change else "yes"
+        left = "; ".join(f"{table}: {loss}" for table, loss in may[one.name].items())
+        listing.add_row(one.name, one.role.value, str(one.since.date()), signs_in, left or "may ask nothing")
+    out.print(listing)
+    if tokens:
+        listing = grid("token", "whose", "what for", "until", title="Tokens")
+        for token in tokens:
+            listing.add_row(token.id, token.person, token.label, str(token.until.date()))
+        out.print(listing)
+
+
+@app.command("reset")
+def reset(folder: Folder, name: Name) -> None:
+    """Give somebody another one-time password; it is printed, and their sessions end.
+
+    \b
+    Example:
+      discreet people reset clinic ann
+    """
+    from discreet.service.desk import HOST
+
+    with _desk(folder) as desk:
+        _tell(name, desk.reset_password(HOST, name))
+
+
+@app.command("disable")
+def disable(folder: Folder, name: Name) -> None:
+    """Keep somebody out: their sessions and tokens end at once. What they spent stays spent.
+
+    \b
+    Example:
+      discreet people disable clinic ann
+    """
+    from discreet.service.desk import HOST
+
+    with _desk(folder) as desk:
+        desk.disable(HOST, name, True)
+    typer.echo(f"{name} can no longer sign in.")
+
+
+@app.command("enable")
+def enable(folder: Folder, name: Name) -> None:
+    """Let somebody in again.
+
+    \b
+    Example:
+      discreet people enable clinic ann
+    """
+    from discreet.service.desk import HOST
+
+    with _desk(folder) as desk:
+        desk.disable(HOST, name, False)
+    typer.echo(f"{name} can sign in again.")
+
+
+@app.command("token")
+def token(
+    folder: Folder,
+    name: Name,
+    label: Annotated[str, typer.Option("--label", help="What it is for.")] = "made on the command line",
+    days: Annotated[int, typer.Option("--days", help="How long it is valid.")] = 90,
+) -> None:
+    """Make a token, with which programs do what somebody may do; it is printed once.
+
+    \b
+    Example:
+      discreet people token clinic ann --label "weekly report" --days 30
+    """
+    from discreet.service.desk import HOST
+
+    with _desk(folder) as desk:
+        made = desk.new_token(HOST, label, days, name=name)
+        waits = desk.people.find(name).must_change
+    typer.echo(f"Token {made.id} of {name}, until {made.until.date()}. It is told this once:")
+    typer.echo(made.text)
+    if waits:
+        typer.echo(f"It can be used once {name} has signed in and changed the one-time password.")
+
+
+@app.command("revoke")
+def revoke(
+    folder: Folder, id_: Annotated[str, typer.Argument(help="The token, as `people list` shows it.", metavar="TOKEN")]
+) -> None:
+    """End a token.
+
+    \b
+    Example:
+      discreet people revoke clinic 1f0c9a33b2e4
+    """
+    from discreet.service.desk import HOST
+
+    with _desk(folder) as desk:
+        desk.revoke(HOST, id_)
+    typer.echo(f"Token {id_} is no longer valid.")
+
+
+def _desk(folder: Path) -> Desk:
+    from discreet.service.desk import Desk
+
+    return Desk(folder)
+
+
+def _tables(desk: Desk, name: str) -> dict[str, str]:
+    """The tables that somebody may ask about, and what is left."""
+    from discreet.service.desk import HOST
+
+    return {one.table: str(one.left) for one in desk.budgets(HOST) if one.analyst == name}
+
+
+def _tell(name: str, password: str) -> None:
+    typer.echo(f"{name} signs in with the one-time password {password}")
+    typer.echo("It is told this once, and has to be changed at the first sign-in.")

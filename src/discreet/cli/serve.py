@@ -1,0 +1,113 @@
+"""`discreet serve`: the curator as a service, with a console in the browser."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from discreet.cli.output import console, grid, tracking
+from discreet.errors import BadInput, MissingPart
+
+if TYPE_CHECKING:
+    from discreet.service.desk import Desk
+    from discreet.service.settings import Settings
+
+
+def serve(
+    folder: Annotated[
+        Path | None, typer.Argument(help="The workspace's folder.", metavar="WORKSPACE", show_default=False)
+    ] = None,
+    *,
+    host: Annotated[str, typer.Option("--host", help="The address to listen at.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option("--port", help="The port to listen at; 0 for any that is free.")] = 8640,
+    cert: Annotated[
+        Path | None, typer.Option("--cert", help="The certificate for TLS (PEM), with those that signed it.")
+    ] = None,
+    key: Annotated[Path | None, typer.Option("--key", help="Its key (PEM).")] = None,
+    name: Annotated[
+        list[str] | None, typer.Option("--name", help="A name by which people call this computer.", metavar="NAME")
+    ] = None,
+    insecure: Annotated[
+        bool, typer.Option("--insecure", help="Listen beyond this computer without TLS: something else encrypts.")
+    ] = False,
+    browser: Annotated[
+        bool | None, typer.Option("--open/--no-open", help="Open a browser; default: if there is a screen.")
+    ] = None,
+    check: Annotated[bool, typer.Option("--check", help="Look whether all is well, and serve nothing.")] = False,
+    demo: Annotated[
+        Path | None,
+        typer.Option("--demo", help="Serve a made-up hospital, which is put into this folder.", metavar="FOLDER"),
+    ] = None,
+) -> None:
+    """Let people sign in and ask, publish and look after a workspace in the browser.
+
+    \b
+    Examples:
+      discreet serve clinic
+      discreet serve clinic --host 0.0.0.0 --name data.example.org --cert cert.pem --key key.pem
+      discreet serve --demo demo
+
+    It listens on this computer alone, unless it has a certificate. Ctrl-C stops it.
+    """
+    from discreet.service.settings import Settings
+
+    settings = Settings(host, port, cert, key, tuple(name or ()), insecure)
+    if (folder is None) == (demo is None):
+        raise BadInput(
+            "Say which workspace to serve: a folder, or --demo and a folder for a made-up one.",
+            hint="Make a workspace first (discreet workspace init), or try: discreet serve --demo demo",
+        )
+    if check:
+        _check(folder or (demo or Path()) / "clinic", settings)
+        return
+    _require_parts()
+    from discreet.service import run
+
+    desk, passwords = _opened(folder, demo)
+    for who, text in passwords.items():  # told at once, whatever becomes of the rest
+        typer.echo(f"Sign in as {who} with the one-time password {text}")
+
+    def ready(address: str) -> None:
+        typer.echo(f"discreet serves {desk.workspace.folder.name} at {address}")
+        typer.echo(f"Ctrl-C stops it; a job that is running gets {settings.grace:.0f} seconds.")
+        if run.can_show_browser() if browser is None else browser:
+            run.show_browser(address)
+
+    run.serve(desk, settings, ready=ready)
+
+
+def _opened(folder: Path | None, demo: Path | None) -> tuple[Desk, dict[str, str]]:
+    """The desk, and one-time passwords that somebody has to be told."""
+    from discreet.service.desk import Desk
+    from discreet.service.run import first_steward
+
+    if folder is not None:
+        desk = Desk(folder)
+        return desk, first_steward(desk)
+    from discreet.service.demo import demo_workspace, one_time_passwords
+
+    with tracking("Making a hospital") as advance:
+        desk = Desk(demo_workspace(demo or Path("demo"), progress=advance))
+    return desk, one_time_passwords(desk)
+
+
+def _check(folder: Path, settings: Settings) -> None:
+    from discreet.service.check import checks
+
+    found = list(checks(folder, settings))
+    listing = grid("", "looked at", "found")
+    for one in found:
+        listing.add_row("ok" if one.well else "not ok", one.what, one.said)
+    console().print(listing)
+    if not all(one.well for one in found):
+        raise typer.Exit(1)
+
+
+def _require_parts() -> None:
+    from importlib.util import find_spec
+
+    for part in ("argon2", "fastapi", "nicegui", "prometheus_client", "uvicorn"):
+        if find_spec(part) is None:
+            raise MissingPart(part, "serve")

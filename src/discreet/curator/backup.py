@@ -1,0 +1,226 @@
+"""Copies of a workspace: one file that a workspace can be made of again.
+
+Whoever restores a copy must never give an answer that was not charged, nor two answers for one charge. So a copy is
+the workspace as it was at one moment, that of its ledger, also if people ask while it is made:
+
+* the ledger is copied first, by SQLite's own means: all of it as of one commit;
+* then those answers of which every charge is in that copy. A charge is written before its answer, so no answer is in
+  the copy without its charge; an answer is on the disk before its seal is written, so every answer that had been given
+  by then is in the copy, and one that is missing is an error. An answer that was charged later is left out with its
+  charge;
+* people, the audit log and the list of releases are copied before either: what they list is in the copy, and what they
+  do not list yet is listed when the service starts.
+
+Why restoring is dangerous: whatever was spent after the copy was made is forgotten. The same budget could be spent
+twice, and what had been answered since would be answered again, with other noise. So ``restore`` wants the newest
+receipts, all of which must be in the copy, or somebody to say that they know.
+
+A ledger in PostgreSQL is not copied: a database is backed up by its own means, *after* the folder. Then it has the
+charge of every answer in the copy; what it has beyond that is refused, not answered again.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+import sqlite3
+import tarfile
+from collections.abc import Iterable
+from contextlib import closing
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from urllib.parse import quote
+
+from discreet._version import __version__
+from discreet.budget.ledger import SqlLedger
+from discreet.budget.lines import Charged
+from discreet.budget.opening import open_ledger
+from discreet.core.document import fields
+from discreet.core.durable import give_name, settle
+from discreet.core.release import Receipt, Release
+from discreet.curator.people.state import FILE as STATE
+from discreet.curator.people.state import State
+from discreet.curator.store import SEAL, Store, receipts_of
+from discreet.curator.workspace import LEDGER, Workspace, open_workspace, require_free
+from discreet.errors import BadInput, Damaged, LedgerError, NotFound, Refused
+
+FORMAT = 1
+_ABOUT = "backup.json"
+_RELEASES = "releases"
+
+
+@dataclass(frozen=True)
+class Copy:
+    """What a copy says of itself."""
+
+    made: str
+    """When, by UTC."""
+    releases: int
+    """How many answers are in it."""
+    lines: int
+    """How many lines its ledger has; 0 if the ledger is in PostgreSQL."""
+    discreet: str = __version__
+    format: int = FORMAT
+
+
+def back_up(folder: str | Path, file: str | Path) -> Copy:
+    """Copy the workspace in ``folder`` to a new file. People may go on asking meanwhile."""
+    workspace, file = open_workspace(Path(folder)), Path(file).absolute()
+    _require_new(file, workspace)
+    workspace.require_twins()
+    made = dt.datetime.now(dt.UTC).isoformat(timespec="seconds")
+    with TemporaryDirectory(prefix=".discreet-", dir=file.parent) as scratch:
+        here = Path(scratch)
+        with _copied_ledger(workspace, here) as book:
+            charged = _charged(workspace, book)
+            verdict = book.verify(one for receipts in charged.values() for one in receipts)
+        if not verdict.sound:
+            raise Damaged(f"{workspace.folder} is not sound: {verdict}", hint="Restore an older copy.")
+        copied = [name for name in (LEDGER, STATE) if (here / name).is_file()]
+        copy = Copy(made, len(charged), verdict.lines if LEDGER in copied else 0)
+        (here / _ABOUT).write_text(json.dumps(asdict(copy)), encoding="utf-8")
+        draft = here / "copy.tar"
+        draft.touch(mode=0o600)  # it has rows of people in it
+        with tarfile.open(draft, "w") as tar:
+            for name in (_ABOUT, *copied):
+                tar.add(here / name, name)
+            tar.add(workspace.releases, _RELEASES, recursive=False)
+            for place in charged:
+                tar.add(place, f"{_RELEASES}/{place.name}")
+            _add_rest(tar, workspace)
+        give_name(draft, file)
+    return copy
+
+
+def restore(
+    file: str | Path, folder: str | Path, *, newest: Iterable[Receipt] | None = None, forget: bool = False
+) -> Copy:
+    """Make a workspace in a new folder of a copy, all of which is checked, or on any failure nothing.
+
+    ``newest`` are the receipts of the last answers that were given: if one is missing, the copy is too old and is
+    refused. Without them, ``forget`` says that what was spent since the copy was made may be forgotten.
+    """
+    file, folder = Path(file), Path(folder).absolute()
+    require_free(folder)
+    with TemporaryDirectory(prefix=".discreet-", dir=folder.parent) as scratch:
+        made = Path(scratch) / folder.name
+        copy = _extracted(file, made)
+        workspace = open_workspace(made)
+        workspace.require_twins()
+        with open_ledger(workspace.ledger_place) as book:
+            verdict = book.verify(Store(workspace.releases, book).receipts())
+            if not verdict.sound:
+                raise Damaged(f"{file} is not sound: {verdict}", hint="Restore another copy.")
+            if newest is not None:
+                _require_all_in(book, newest, copy)
+            elif copy.lines and not forget:
+                raise Refused(
+                    f"Whatever was spent after {copy.made}, when this copy was made, would be forgotten: it could be "
+                    "spent again, and what was answered since would be answered again with other noise.",
+                    hint="Give the newest releases there are (--receipts FOLDER), so that they can be looked up in "
+                    "the copy; or say that you know (--yes-spent-is-forgotten).",
+                )
+        settle(made, folder)
+    return copy
+
+
+def receipts_in(folder: str | Path) -> list[Receipt]:
+    """The receipts of all releases in a folder, or below it."""
+    places = sorted(Path(folder).rglob("receipt.json"))
+    if not places:
+        raise NotFound(f"There is no release with a receipt in {folder}.")
+    return [one for place in places for one in receipts_of(Release.load(place.parent))]
+
+
+def _copied_ledger(workspace: Workspace, here: Path) -> SqlLedger:
+    """The ledger that the copy will have: a copy of the file, or the database."""
+    if workspace.ledger != LEDGER:
+        return open_ledger(workspace.ledger_place)
+    # both are held open meanwhile, so that the copying reader never is the last one, who would tidy up out of turn
+    if (workspace.folder / STATE).is_file():
+        with closing(State.open(workspace)):
+            _copy_database(workspace.folder / STATE, here / STATE)
+    with open_ledger(workspace.ledger_place):
+        _copy_database(workspace.folder / LEDGER, here / LEDGER)
+    return open_ledger(here / LEDGER)
+
+
+def _copy_database(source: Path, target: Path) -> None:
+    target.touch(mode=0o600)
+    try:
+        with (
+            closing(sqlite3.connect(f"file:{quote(str(source))}?mode=ro", uri=True)) as old,
+            closing(sqlite3.connect(target)) as new,
+        ):
+            old.backup(new)
+    except sqlite3.Error as error:
+        raise LedgerError(f"{source} could not be copied: {error}.") from None
+
+
+def _charged(workspace: Workspace, book: SqlLedger) -> dict[Path, list[Receipt]]:
+    """Every answer of which all charges are in the copied ledger: where it is, and its receipts."""
+    answers = {
+        place: list(receipts_of(Release.load(place)))
+        for place in sorted(workspace.releases.iterdir())
+        if not place.name.startswith(".")
+    }
+    found = {place: charged for place, charged in answers.items() if all(book.find(one.key) == one for one in charged)}
+    if workspace.ledger == LEDGER:  # one in PostgreSQL may have seals of other workspaces, too
+        keys = (line.entry.key for line in book.lines() if isinstance(line.entry, Charged))
+        for identity in (key.removeprefix(SEAL) for key in keys if key.startswith(SEAL)):
+            if workspace.releases / identity not in found:
+                raise Damaged(
+                    f"The answer {identity} was given, and is no longer in {workspace.releases}.",
+                    hint="Restore it from an older copy: without it, that question could not be asked any more.",
+                )
+    return found
+
+
+def _add_rest(tar: tarfile.TarFile, workspace: Workspace) -> None:
+    """Add what is neither a database nor an answer: tables, what was published, papers of the holder."""
+    for path in sorted(workspace.folder.iterdir()):
+        if path.name != _RELEASES and not path.name.startswith((".", LEDGER, STATE)):
+            tar.add(path, path.name, filter=_finished)
+
+
+def _finished(member: tarfile.TarInfo) -> tarfile.TarInfo | None:
+    """Nothing that is still being made."""
+    return None if Path(member.name).name.startswith(".") else member
+
+
+def _extracted(file: Path, place: Path) -> Copy:
+    try:
+        with tarfile.open(file) as tar:
+            tar.extractall(place, filter="data")
+        about = place / _ABOUT
+        kinds = {"made": str, "releases": int, "lines": int, "discreet": str, "format": int}
+        said = fields(json.loads(about.read_text(encoding="utf-8")), _ABOUT, **kinds)
+        about.unlink()
+    except FileNotFoundError:
+        what = f"There is no file {file}." if not file.exists() else f"{file} is no copy of a workspace."
+        raise NotFound(what) from None
+    except (tarfile.TarError, ValueError, BadInput, OSError) as error:
+        raise Damaged(f"{file} is no copy of a workspace, or not a whole one: {error}") from None
+    if said["format"] > FORMAT:
+        raise BadInput(f"{file} was made by discreet {said['discreet']}.", hint="Install a later discreet.")
+    return Copy(**said)
+
+
+def _require_all_in(book: SqlLedger, newest: Iterable[Receipt], copy: Copy) -> None:
+    for one in newest:
+        if book.find(one.key) != one:
+            raise Refused(
+                f"The copy was made on {copy.made}, and what was charged on {one.at.isoformat(timespec='seconds')} "
+                f"to {one.account} is not in it. What was spent since would be forgotten.",
+                hint="Restore a later copy; or, if there is none, say that you know (--yes-spent-is-forgotten).",
+            )
+
+
+def _require_new(file: Path, workspace: Workspace) -> None:
+    if file.exists():
+        raise BadInput(f"{file} exists already.", hint="Name a new file: copies are never written over.")
+    if not file.parent.is_dir():
+        raise NotFound(f"There is no folder {file.parent} to put {file.name} in.")
+    if file.is_relative_to(workspace.folder):
+        raise BadInput("A copy inside the folder that it is a copy of would be lost with it.", hint="Put it elsewhere.")

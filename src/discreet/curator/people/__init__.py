@@ -1,0 +1,1 @@
+"""Who may come in to a workspace's service, and what they did there."""

@@ -1,0 +1,341 @@
+"""The people who may sign in: passwords, sessions, tokens for programs, and the lock-out of whoever guesses.
+
+Nothing here tells a stranger whether a name exists: a wrong name and a wrong password take the same work, get the same
+answer, and are counted and locked out alike. An attempt is counted before the password is looked at, so that many
+guesses at the same instant are no way round. Sessions and tokens are kept as SHA-256: they have 256 random bits, which
+nobody can guess, so that no slow hash is needed.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import hashlib
+import hmac
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from discreet.budget.lines import named
+from discreet.budget.store import Queried, Session
+from discreet.curator.people.passwords import hashed, is_outdated, matches, one_time, require_strong
+from discreet.curator.people.person import Person, Role, is_name, require_name
+from discreet.curator.people.state import State
+from discreet.errors import BadInput, NotFound, NotSignedIn, TooMany
+from discreet.noise.entropy import SYSTEM, token
+
+PREFIX = "dct_"
+"""How tokens for programs begin, so that they are known when they turn up where they should not."""
+_HOURS = 12 * 3600
+_IDLE = 3600
+_NOTICE = 60
+"""A session's last use is written down at most once a minute."""
+_DAY = 24 * 3600
+_TRIES = 5
+_FIRST_WAIT = 60
+_LONGEST_WAIT = 3600
+_MOST_STRANGERS = 10_000
+_LONGEST_LABEL = 60
+_LONGEST_LIFE = 366
+_TABLES = (
+    "CREATE TABLE IF NOT EXISTS people (name text PRIMARY KEY, role text NOT NULL, since bigint NOT NULL, "
+    "disabled integer NOT NULL, must_change integer NOT NULL, password text NOT NULL)",
+    "CREATE TABLE IF NOT EXISTS sessions (digest text PRIMARY KEY, person text NOT NULL, seen bigint NOT NULL, "
+    "until bigint NOT NULL)",
+    "CREATE TABLE IF NOT EXISTS tokens (id text PRIMARY KEY, digest text UNIQUE NOT NULL, person text NOT NULL, "
+    "label text NOT NULL, made bigint NOT NULL, until bigint NOT NULL)",
+    "CREATE TABLE IF NOT EXISTS attempts (digest text PRIMARY KEY, failed integer NOT NULL, latest bigint NOT NULL, "
+    "until bigint NOT NULL)",
+)
+_PEOPLE = "SELECT name, role, since, disabled, must_change, password FROM people"
+_OF_SESSION = (
+    "SELECT name, role, since, disabled, must_change, seen, until FROM sessions JOIN people ON name = person "
+    "WHERE digest = ?"
+)
+_BEARER = (
+    "SELECT name, role, since, disabled, must_change FROM tokens JOIN people ON name = person "
+    "WHERE digest = ? AND until > ?"
+)
+
+
+@dataclass(frozen=True)
+class SignedIn:
+    """A session. ``csrf`` proves that a request was made by a page that knows the session."""
+
+    person: Person
+    token: str = field(repr=False)
+    csrf: str = field(repr=False)
+    until: dt.datetime
+
+
+@dataclass(frozen=True)
+class ApiToken:
+    """A token for programs. ``text`` is known when it is made, and never again."""
+
+    id: str
+    label: str
+    person: str
+    made: dt.datetime
+    until: dt.datetime
+    text: str = field(default="", repr=False)
+
+
+class People:
+    """Everybody who may sign in to a service."""
+
+    def __init__(self, state: State, clock: Callable[[], float] = time.time) -> None:
+        self._state = state
+        self._clock = clock
+        state.ensure(*_TABLES)
+
+    def add(self, name: str, role: Role) -> str:
+        """Let somebody sign in; their one-time password, told once, to be changed at the first sign-in."""
+        require_name(name)
+        password = one_time()
+        row = (name, role.value, self._now(), 0, 1, hashed(password))
+
+        def add(session: Session) -> None:
+            if _row(session, name) is not None:
+                raise BadInput(f"There is somebody called {name} already.", hint="Choose another name.")
+            session.run(
+                "INSERT INTO people (name, role, since, disabled, must_change, password) VALUES (?, ?, ?, ?, ?, ?)",
+                [row],
+            )
+
+        self._state.change(add)
+        return password
+
+    def find(self, name: str) -> Person:
+        """Somebody by name."""
+        return _person(_known(self._state, name))
+
+    def all(self) -> tuple[Person, ...]:
+        """Everybody, by name."""
+        return tuple(map(_person, self._state.rows(f"{_PEOPLE} ORDER BY name")))
+
+    def reset(self, name: str) -> str:
+        """Another one-time password for somebody. Their sessions end, and so does a lock-out."""
+        password = one_time()
+        kept = hashed(password)
+
+        def reset(session: Session) -> None:
+            _known(session, name)
+            _set_password(session, name, kept, must_change=True)
+            session.run("DELETE FROM sessions WHERE person = ?", [(name,)])
+            session.run("DELETE FROM attempts WHERE digest = ?", [(_digest(name),)])
+
+        self._state.change(reset)
+        return password
+
+    def change_password(self, name: str, old: str, new: str, *, keep: str = "") -> None:
+        """Give somebody who knows the old password another. All their sessions end but the one whose token is kept."""
+        require_strong(new, name)
+        self._proved(name, old)
+        if old == new:
+            raise BadInput("The new password is the old one.", hint="Choose another.")
+        kept = hashed(new)
+
+        def change(session: Session) -> None:
+            _set_password(session, name, kept, must_change=False)
+            session.run("DELETE FROM sessions WHERE person = ? AND digest <> ?", [(name, _digest(keep))])
+
+        self._state.change(change)
+
+    def disable(self, name: str) -> None:
+        """Keep somebody out: their sessions and tokens end at once."""
+
+        def disable(session: Session) -> None:
+            person = _person(_known(session, name))
+            stewards = "SELECT name FROM people WHERE role = ? AND disabled = 0"
+            if not person.disabled and session.rows(stewards, (Role.STEWARD.value,)) == [(name,)]:
+                raise BadInput("The last steward cannot be kept out.", hint="Add another steward first.")
+            session.run("UPDATE people SET disabled = 1 WHERE name = ?", [(name,)])
+            session.run("DELETE FROM sessions WHERE person = ?", [(name,)])
+            session.run("DELETE FROM tokens WHERE person = ?", [(name,)])
+
+        self._state.change(disable)
+
+    def enable(self, name: str) -> None:
+        """Let somebody in again."""
+
+        def enable(session: Session) -> None:
+            _known(session, name)
+            session.run("UPDATE people SET disabled = 0 WHERE name = ?", [(name,)])
+
+        self._state.change(enable)
+
+    def sign_in(self, name: str, password: str) -> SignedIn:
+        """Begin a session. Whatever is wrong, the answer is the same; after five failures there is a wait."""
+        person = self._proved(name, password)
+        text, now = token(32), self._now()
+
+        def begin(session: Session) -> None:
+            session.run("DELETE FROM sessions WHERE until <= ? OR seen <= ?", [(now, now - _IDLE)])
+            row = (_digest(text), name, now, now + _HOURS)
+            session.run("INSERT INTO sessions (digest, person, seen, until) VALUES (?, ?, ?, ?)", [row])
+
+        self._state.change(begin)
+        return _signed_in(person, text, now + _HOURS)
+
+    def session(self, token: str) -> SignedIn | None:
+        """The session with this token, unless it is over: after 12 hours, or an hour in which nothing was done."""
+        now, digest = self._now(), _digest(token)
+        rows = self._state.rows(_OF_SESSION, (digest,))
+        if not rows:
+            return None
+        person, (seen, until) = _person(rows[0]), rows[0][5:]
+        if person.disabled or now >= until or now - seen >= _IDLE:
+            return None
+        if now - seen >= _NOTICE:
+            self._state.change(
+                lambda session: session.run("UPDATE sessions SET seen = ? WHERE digest = ?", [(now, digest)])
+            )
+        return _signed_in(person, token, until)
+
+    def sign_out(self, token: str) -> None:
+        """End a session."""
+        digest = _digest(token)
+        self._state.change(lambda session: session.run("DELETE FROM sessions WHERE digest = ?", [(digest,)]))
+
+    def new_token(self, name: str, label: str, days: int) -> ApiToken:
+        """A token with which programs do what ``name`` may do, for some days. Its text is told once."""
+        if len(named(label, "A token")) > _LONGEST_LABEL:
+            raise BadInput(f"A token's label has at most {_LONGEST_LABEL} characters.")
+        if type(days) is not int or not 1 <= days <= _LONGEST_LIFE:
+            raise BadInput(f"A token lives for 1 to {_LONGEST_LIFE} days.")
+        text, id_, now = PREFIX + token(32), SYSTEM.bytes(6).hex(), self._now()
+        until = now + days * _DAY
+
+        def add(session: Session) -> None:
+            if _person(_known(session, name)).disabled:
+                raise BadInput(f"{name} is disabled.", hint="Enable them first.")
+            session.run("DELETE FROM tokens WHERE until <= ?", [(now,)])
+            session.run(
+                "INSERT INTO tokens (id, digest, person, label, made, until) VALUES (?, ?, ?, ?, ?, ?)",
+                [(id_, _digest(text), name, label, now, until)],
+            )
+
+        self._state.change(add)
+        return ApiToken(id_, label, name, _time(now), _time(until), text)
+
+    def tokens(self, name: str | None = None) -> tuple[ApiToken, ...]:
+        """The tokens that are valid, of somebody or of everybody, newest first; without their texts."""
+        sql, parameters = "SELECT id, label, person, made, until FROM tokens WHERE until > ?", [self._now(), name or ""]
+        sql += " AND person = ?" if name is not None else " AND person <> ?"
+        rows = self._state.rows(f"{sql} ORDER BY made DESC, id", parameters)
+        return tuple(ApiToken(id_, label, of, _time(made), _time(until)) for id_, label, of, made, until in rows)
+
+    def revoke(self, id: str) -> None:
+        """End a token."""
+
+        def revoke(session: Session) -> None:
+            if not session.rows("SELECT id FROM tokens WHERE id = ?", (id,)):
+                raise NotFound("There is no such token.")
+            session.run("DELETE FROM tokens WHERE id = ?", [(id,)])
+
+        self._state.change(revoke)
+
+    def by_token(self, text: str) -> Person | None:
+        """Whose token this is, if it is one and still valid."""
+        if not text.startswith(PREFIX):
+            return None
+        rows = self._state.rows(_BEARER, (_digest(text), self._now()))
+        person = _person(rows[0]) if rows else None
+        return None if person is None or person.disabled else person
+
+    def _now(self) -> int:
+        return int(self._clock())
+
+    def _proved(self, name: str, password: str) -> Person:
+        """Whoever has this name and this password; an error, the same for all that may be wrong, if there is nobody."""
+        now = self._now()
+        kept, person = self._state.change(lambda session: _attempt(session, name, now))
+        if not matches(kept, password) or person is None or person.disabled:
+            raise NotSignedIn("Name or password is wrong.", hint="Try again, or ask a steward for a new password.")
+        again = hashed(password) if kept is not None and is_outdated(kept) else None
+
+        def welcome(session: Session) -> None:
+            session.run("DELETE FROM attempts WHERE digest = ?", [(_digest(name),)])
+            if again is not None:
+                session.run("UPDATE people SET password = ? WHERE name = ? AND password = ?", [(again, name, kept)])
+
+        self._state.change(welcome)
+        return person
+
+
+def csrf_of(token: str) -> str:
+    """What a page that belongs to a session sends along: derived from its token, and of no use to get back to it."""
+    return hmac.new(token.encode(errors="replace"), b"discreet csrf", hashlib.sha256).hexdigest()
+
+
+def _attempt(session: Session, name: str, now: int) -> tuple[str | None, Person | None]:
+    """Count an attempt to sign in, before anybody knows how it ends; an error while there is a wait."""
+    digest = _digest(name)
+    rows = session.rows("SELECT failed, latest, until FROM attempts WHERE digest = ?", (digest,))
+    failed, latest, until = rows[0] if rows else (0, now, 0)
+    if until > now:
+        raise TooMany(
+            "There were too many attempts to sign in under this name.",
+            wait=until - now,
+            hint=f"Wait {_spoken(until - now)}, or ask a steward for a new password.",
+        )
+    failed = failed + 1 if now - latest < _DAY else 1
+    wait = min(_FIRST_WAIT << min(failed - _TRIES, 10), _LONGEST_WAIT) if failed >= _TRIES else 0
+    session.run(
+        "INSERT INTO attempts (digest, failed, latest, until) VALUES (?, ?, ?, ?) ON CONFLICT (digest) "
+        "DO UPDATE SET failed = excluded.failed, latest = excluded.latest, until = excluded.until",
+        [(digest, failed, now, now + wait)],
+    )
+    if not rows:
+        _forget_strangers(session, now)
+    row = _row(session, name)
+    return (None, None) if row is None else (row[5], _person(row))
+
+
+def _forget_strangers(session: Session, now: int) -> None:
+    """Keep the count of attempts small: old ones go, and the oldest of names that are nobody's."""
+    session.run("DELETE FROM attempts WHERE latest <= ?", [(now - _DAY,)])
+    [(count,)] = session.rows("SELECT COUNT(*) FROM attempts")
+    if count > _MOST_STRANGERS:
+        known = {_digest(name) for (name,) in session.rows("SELECT name FROM people")}
+        oldest = session.rows("SELECT digest FROM attempts ORDER BY latest LIMIT ?", (len(known) + count // 10,))
+        session.run("DELETE FROM attempts WHERE digest = ?", [row for row in oldest if row[0] not in known])
+
+
+def _row(session: Queried, name: str) -> tuple[Any, ...] | None:
+    if not is_name(name):
+        return None
+    rows = session.rows(f"{_PEOPLE} WHERE name = ?", (name,))
+    return rows[0] if rows else None
+
+
+def _known(session: Queried, name: str) -> tuple[Any, ...]:
+    row = _row(session, name)
+    if row is None:
+        raise NotFound(f"There is nobody called {name!r:.60}.")
+    return row
+
+
+def _person(row: tuple[Any, ...]) -> Person:
+    name, role, since, disabled, must_change = row[:5]
+    return Person(name, Role(role), _time(since), bool(disabled), bool(must_change))
+
+
+def _set_password(session: Session, name: str, kept: str, *, must_change: bool) -> None:
+    session.run("UPDATE people SET password = ?, must_change = ? WHERE name = ?", [(kept, int(must_change), name)])
+
+
+def _signed_in(person: Person, token: str, until: int) -> SignedIn:
+    return SignedIn(person, token, csrf_of(token), _time(until))
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode(errors="replace")).hexdigest()
+
+
+def _time(seconds: int) -> dt.datetime:
+    return dt.datetime.fromtimestamp(seconds, dt.UTC)
+
+
+def _spoken(seconds: int) -> str:
+    return f"{seconds} seconds" if seconds < 120 else f"{seconds // 60} minutes"

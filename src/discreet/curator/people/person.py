@@ -1,0 +1,49 @@
+"""Somebody who may sign in, and what for."""
+
+from __future__ import annotations
+
+import datetime as dt
+import re
+from dataclasses import dataclass
+from enum import Enum
+
+from discreet.errors import BadInput
+
+_NAME = re.compile(r"[a-z][a-z0-9._-]{0,39}")
+
+
+class Role(Enum):
+    """What somebody may do."""
+
+    STEWARD = "steward"
+    """Looks after the data: everything, but asks only within a budget, as analysts do."""
+    ANALYST = "analyst"
+    """Asks, within a budget."""
+    AUDITOR = "auditor"
+    """Reads what was done and promised, and nothing that is about rows."""
+
+
+@dataclass(frozen=True)
+class Person:
+    """Somebody who may sign in. ``must_change``: with a one-time password, which has to be changed first."""
+
+    name: str
+    role: Role
+    since: dt.datetime
+    disabled: bool
+    must_change: bool
+
+
+def is_name(text: object) -> bool:
+    """Whether somebody can be called this."""
+    return isinstance(text, str) and _NAME.fullmatch(text) is not None
+
+
+def require_name(text: str) -> str:
+    """``text``, if somebody can be called this."""
+    if not is_name(text):
+        raise BadInput(
+            f"Nobody can be called {text!r:.60} here.",
+            hint="Use up to 40 small letters, digits, dots, dashes and underscores, a letter first.",
+        )
+    return text

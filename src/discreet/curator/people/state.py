@@ -1,0 +1,138 @@
+"""The service's own database: people, sessions, tokens, the audit log, the list of releases, jobs.
+
+It is kept with the ledger's care, and beside it: ``service.db`` in the workspace, or the schema ``discreet_service``
+of the PostgreSQL database that has the ledger, which several processes and machines share. It holds no row of
+anybody's data, no answer, and of passwords, sessions and tokens only hashes.
+
+Whoever keeps something in it makes its own tables by ``ensure``; the audit log alone is made with the database, since
+its lines are the ones that nobody may change.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import Any, Self, TypeVar
+
+from discreet.budget.group import Group
+from discreet.budget.store import Contents, Session, Store
+from discreet.curator.workspace import Workspace
+from discreet.errors import AccessError, BadInput, LedgerError, NotFound
+
+T = TypeVar("T")
+FORMAT = 1
+FILE = "service.db"
+_SCHEMA = "discreet_service"
+
+
+def _begin(session: Session) -> None:
+    session.run("INSERT INTO about (format) VALUES (?)", [(FORMAT,)])
+
+
+SERVICE = Contents(
+    what="service database",
+    application=0x64635376,  # "dcSv"
+    format=FORMAT,
+    schema=(
+        "CREATE TABLE about (format integer NOT NULL)",
+        "CREATE TABLE audit (number integer PRIMARY KEY, who text NOT NULL, content text NOT NULL, "
+        "digest text NOT NULL)",
+        "CREATE INDEX audit_who ON audit (who, number)",
+    ),
+    lines="audit",
+    begin=_begin,
+    again="Try again.",
+)
+
+
+class State:
+    """The database of a workspace's service. Threads may share it; a process that forked must open it again."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._group: Group[Callable[[Session], Any], Any] = Group(self._commit, "service database")
+
+    @classmethod
+    def open(cls, workspace: Workspace) -> Self:
+        """That of a workspace, made on first use."""
+        if workspace.ledger_place == str(workspace.folder / workspace.ledger):
+            return cls(_file(workspace.folder / FILE))
+        return cls(_schema(workspace.ledger_place))
+
+    def rows(self, sql: str, parameters: Sequence[object] = ()) -> list[tuple[Any, ...]]:
+        """What a single query gives; cheaper than a transaction."""
+        return self._store.rows(sql, parameters)
+
+    def reading(self) -> AbstractContextManager[Session]:
+        """A transaction that sees one state throughout. Whoever is in one does not begin another."""
+        return self._store.reading()
+
+    def writing(self) -> AbstractContextManager[Session]:
+        """A transaction that nobody else writes beside, durable when the block ends."""
+        return self._store.writing()
+
+    def change(self, change: Callable[[Session], T]) -> T:
+        """Do ``change`` in a transaction shared with whoever waits at the same time; durable when this returns.
+
+        It may be tried twice, so it must do nothing but read and write the session. If it raises an error on purpose,
+        nothing of it is written.
+        """
+        done: T = self._group.submit(change)
+        return done
+
+    def ensure(self, *statements: str) -> None:
+        """Make tables and indexes that are not there yet (``CREATE TABLE IF NOT EXISTS …``)."""
+        with self.writing() as session:
+            for statement in statements:
+                session.run(statement, [()])
+
+    def close(self) -> None:
+        """Finish what is waiting, and let go."""
+        if self._group.close():
+            self._store.close()
+
+    def _commit(self, changes: Sequence[Callable[[Session], Any]]) -> list[Any]:
+        try:
+            with self.writing() as session:
+                return [change(session) for change in changes]
+        except (BadInput, AccessError) as refusal:
+            return [refusal] if len(changes) == 1 else [self._commit([change])[0] for change in changes]
+
+
+def _file(path: Path) -> Store:
+    from discreet.budget.sqlite import create_store, open_store
+
+    try:
+        return open_store(path, SERVICE)
+    except NotFound:
+        pass
+    try:
+        create_store(path, SERVICE)
+    except LedgerError:
+        if not path.is_file():  # else another process was faster
+            raise
+    return open_store(path, SERVICE)
+
+
+def _schema(address: str) -> Store:
+    from discreet.budget.postgres import PostgresStore
+
+    store = PostgresStore(address, _SCHEMA, SERVICE)
+    try:
+        try:
+            store.require_format(_format(store))
+        except NotFound:
+            try:
+                store.create()
+            except LedgerError:  # another process was faster, or the next line says what is wrong
+                store.require_format(_format(store))
+    except BaseException:
+        store.close()
+        raise
+    return store
+
+
+def _format(store: Store) -> int:
+    with store.reading() as session:
+        return int(session.rows("SELECT format FROM about")[0][0])

@@ -1,0 +1,172 @@
+"""How an error is told over HTTP: its kind, what happened, what to do, and a status that programs understand.
+
+Errors that may quote data, or say where it is kept, are told in full to stewards alone; others get the kind and the
+number of the request, under which the log has where it came from.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse
+from pydantic import BaseModel, Field
+from starlette.exceptions import HTTPException
+
+from discreet.curator.people.person import Role
+from discreet.errors import (
+    AccessError,
+    BadInput,
+    BudgetExceeded,
+    CardError,
+    Damaged,
+    DataError,
+    DiscreetError,
+    HierarchyError,
+    NotAllowed,
+    NotFound,
+    NotSignedIn,
+    Refused,
+    Taken,
+    TooMany,
+)
+from discreet.service.api.logs import Note, note
+from discreet.service.api.schemas import LossShape
+
+_STATUS: tuple[tuple[type[DiscreetError], int], ...] = (
+    (NotFound, 404),
+    (BadInput, 400),
+    (Refused, 409),
+    (Taken, 409),
+    (NotSignedIn, 401),
+    (NotAllowed, 403),
+    (TooMany, 429),
+    (Damaged, 500),
+    (DiscreetError, 503),
+)
+"""The first that fits. What is damaged is no fault of the code, but nobody can use it until it is mended."""
+_FOR_ANYBODY = (AccessError, Refused, BadInput, Taken)
+_FOR_STEWARDS = (CardError, DataError, HierarchyError)
+_SAID = {
+    400: "What was sent cannot be used: the message says why.",
+    401: "Nobody is signed in.",
+    403: "Whoever is signed in may not do this.",
+    404: "There is no such thing, or none that you may know of.",
+    409: "Privacy says no, the budget does not cover it, or a name is taken. Nothing was changed.",
+    413: "The request is too large.",
+    415: "The request is compressed, which is not taken.",
+    422: "The request is not what the document asks for.",
+    429: "Too many requests: Retry-After says how long to wait.",
+    500: "Something kept here is damaged, or there is a fault of the service.",
+    503: "The ledger or the data cannot be reached just now.",
+}
+
+
+class Problem(BaseModel):
+    """One thing that is wrong with a request."""
+
+    where: str = Field(examples=["body.questions"])
+    what: str = Field(examples=["Field required"])
+
+
+class Failure(BaseModel):
+    """What every request that fails is told."""
+
+    error: str = Field(description="The kind of error, as docs/errors.md names them.", examples=["BadQuery"])
+    message: str = Field(description="What happened.")
+    hint: str = Field(description="What to do.")
+    request: str = Field(description="The number of the request, as the service's log has it.")
+    problems: list[Problem] | None = Field(default=None, description="All that is wrong with what was sent.")
+    asked: LossShape | None = Field(default=None, description="What was asked for, if the budget does not cover it.")
+    left: LossShape | None = Field(default=None, description="What of the same kind is left.")
+    instead: str | None = Field(
+        default=None, description="The synthetic twin that may be asked instead."
+    )
+
+
+def answers(*statuses: int) -> dict[int | str, dict[str, Any]]:
+    """What a route may answer besides what it is for, for the OpenAPI document."""
+    return {status: {"model": Failure, "description": _SAID[status]} for status in sorted({*statuses, 429, 500, 503})}
+
+
+READS = answers(401, 403, 422)
+"""What every route for people who are signed in may answer."""
+WRITES = READS | answers(400, 404, 409, 413, 415)
+
+
+def status_of(error: DiscreetError) -> int:
+    """The status that tells an error."""
+    return next(status for kind, status in _STATUS if isinstance(error, kind))
+
+
+def install(api: FastAPI) -> None:
+    """Have every error of an app told in this way."""
+
+    @api.exception_handler(DiscreetError)
+    def refused(request: Request, error: DiscreetError) -> JSONResponse:
+        known = note(request.scope)
+        known.error = type(error).__name__
+        if isinstance(error, Refused | AccessError):
+            request.app.state.metrics.refused(known.error)
+        return response(status_of(error), _told(request, known, error), _headers(error))
+
+    @api.exception_handler(RequestValidationError)
+    async def wrong(request: Request, error: RequestValidationError) -> JSONResponse:
+        known = note(request.scope)
+        known.error = "RequestValidationError"
+        problems = [Problem(where=".".join(map(str, one["loc"])), what=str(one["msg"])) for one in error.errors()]
+        said = Failure(
+            error="BadInput",
+            message="The request is not as it should be.",
+            hint="See /v1/docs.",
+            request=known.id,
+            problems=problems[:50],
+        )
+        return response(422, said)
+
+    @api.exception_handler(HTTPException)
+    async def other(request: Request, error: HTTPException) -> JSONResponse:
+        kind = "NotFound" if error.status_code == 404 else "BadInput"
+        said = Failure(error=kind, message=f"{error.detail}.", hint="See /v1/docs.", request=note(request.scope).id)
+        return response(error.status_code, said, error.headers)
+
+    @api.exception_handler(Exception)
+    async def fault(request: Request, error: Exception) -> JSONResponse:
+        return response(500, _hidden("Fault", note(request.scope)))
+
+
+def response(status: int, said: Failure, headers: Mapping[str, str] | None = None) -> JSONResponse:
+    """A failure as an HTTP response."""
+    return JSONResponse(said.model_dump(exclude_none=True), status, headers=dict(headers or {}))
+
+
+def _told(request: Request, known: Note, error: DiscreetError) -> Failure:
+    steward = known.person is not None and known.person.role is Role.STEWARD
+    shown = isinstance(error, _FOR_ANYBODY) and not isinstance(error, _FOR_STEWARDS)
+    if not steward and not shown:
+        return _hidden(type(error).__name__, known)
+    said = {"error": known.error, "message": error.message, "hint": error.hint.strip(), "request": known.id}
+    if isinstance(error, BudgetExceeded):
+        said |= _exceeded(request, known, error)
+    return Failure.model_validate(said)
+
+
+def _hidden(kind: str, known: Note) -> Failure:
+    hint = f"Tell a steward that it was request {known.id}."
+    return Failure(error=kind, message="Something is wrong with the service.", hint=hint, request=known.id)
+
+
+def _exceeded(request: Request, known: Note, error: BudgetExceeded) -> dict[str, Any]:
+    said = {name: getattr(error, name).to_dict() for name in ("asked", "left")}
+    table = error.account.partition("/")[0]
+    if known.person is not None and table:
+        said["instead"] = request.app.state.desk.instead(known.person, table)
+    return said
+
+
+def _headers(error: DiscreetError) -> dict[str, str]:
+    if isinstance(error, TooMany):
+        return {"Retry-After": str(error.wait)}
+    return {"WWW-Authenticate": "Bearer"} if isinstance(error, NotSignedIn) else {}

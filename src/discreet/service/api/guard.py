@@ -1,0 +1,137 @@
+"""What every request meets first, those of the console and its websocket too: is it for us, from us, and not too large?
+
+* ``Host`` must be a name of ours. Otherwise a page from elsewhere whose name points to this computer (DNS rebinding)
+  could talk to a service that listens to this computer alone.
+* ``Origin``, where a browser says it, must be ours for everything that may change something, and for the websocket.
+* A body may be so large and no larger, however it is sent, and not compressed: a small one could unpack to anything.
+
+Every response says what browsers may do with it: load nothing from elsewhere, be in no frame of others, keep no copy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from urllib.parse import urlsplit
+
+from starlette.datastructures import MutableHeaders
+from starlette.exceptions import HTTPException
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from discreet.service.api.caller import SAFE
+from discreet.service.api.failures import Failure, response
+from discreet.service.api.logs import note
+from discreet.service.settings import Settings
+
+PAGE_POLICY = (
+    "default-src 'self'; script-src 'self' 'unsafe-inline' 'unsafe-eval'; style-src 'self' 'unsafe-inline'; "
+    "img-src 'self' data:; font-src 'self' data:; connect-src 'self'; frame-ancestors 'none'; object-src 'none'; "
+    "base-uri 'none'; form-action 'self'"
+)
+"""The console's pages: NiceGUI writes scripts and styles into them, and its templates are compiled in the browser."""
+PAPER_POLICY = "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:; frame-ancestors 'self'"
+"""Reports, which are made of data: they can run, load and send nothing, and stand in a frame of ours at most."""
+_HEADERS = {
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "same-origin",
+    "Permissions-Policy": "camera=(), microphone=(), geolocation=(), payment=(), usb=(), interest-cohort=()",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Content-Security-Policy": PAGE_POLICY,
+    "X-Frame-Options": "DENY",
+}
+_STRICT_TRANSPORT = "max-age=31536000"
+_STATIC = "/_nicegui/"
+"""Scripts and styles: the same for everybody, and kept by browsers."""
+
+
+class Guard:
+    """Refuses what is not for us, and seals what leaves."""
+
+    def __init__(self, app: ASGIApp, settings: Settings) -> None:
+        self._app = app
+        self._settings = settings
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] not in ("http", "websocket"):
+            await self._app(scope, receive, send)
+            return
+        sealed = self._sealing(scope, send)
+        wrong = self._wrong(scope)
+        if wrong is None:
+            await self._app(scope, self._counted(receive), sealed)
+            return
+        status, message = wrong
+        note(scope).error = "Guard"
+        if scope["type"] == "websocket":
+            await send({"type": "websocket.close", "code": 1008})
+            return
+        kind = "NotAllowed" if status == 403 else "BadInput"
+        said = Failure(error=kind, message=message, hint="", request=note(scope).id)
+        await response(status, said)(scope, receive, sealed)
+
+    def _wrong(self, scope: Scope) -> tuple[int, str] | None:
+        """Why a request is not taken, if it is not."""
+        headers = [(name, value.decode("latin-1")) for name, value in scope["headers"]]
+        hosts = _all(headers, b"host")
+        if len(hosts) != 1 or _name(hosts[0]) not in self._settings.hosts:
+            return 421, "This service is not called by that name."
+        socket = scope["type"] == "websocket"
+        if socket or scope["method"] not in SAFE:
+            origins = _all(headers, b"origin")
+            if (socket and not origins) or any(not self._is_ours(origin, hosts[0]) for origin in origins):
+                return 403, "The request comes from a page of somebody else."
+        if any(value.strip().lower() != "identity" for value in _all(headers, b"content-encoding")):
+            return 415, "A request must not be compressed."
+        lengths = _all(headers, b"content-length")
+        if any(not value.isdecimal() or len(value) > 15 or int(value) > self._settings.most_body for value in lengths):
+            return 413, f"A request may bring {self._settings.most_body:,} bytes at most."
+        return None
+
+    def _is_ours(self, origin: str, host: str) -> bool:
+        """Whether a page is from here. Behind somebody who speaks TLS for us, its scheme may not be ours."""
+        said = urlsplit(origin)
+        schemes = ("https",) if self._settings.tls else ("http", "https")
+        usual = {"http": ":80", "https": ":443"}.get(said.scheme, "")
+        return said.scheme in schemes and said.netloc.lower().removesuffix(usual) == host.lower().removesuffix(usual)
+
+    def _counted(self, receive: Receive) -> Receive:
+        """A body counted as it comes: one sent in pieces does not say how large it is."""
+        got = 0
+
+        async def counting() -> Message:
+            nonlocal got
+            message = await receive()
+            if message["type"] == "http.request":
+                got += len(message.get("body", b""))
+                if got > self._settings.most_body:
+                    raise HTTPException(413, f"A request may bring {self._settings.most_body:,} bytes at most")
+            return message
+
+        return counting
+
+    def _sealing(self, scope: Scope, send: Send) -> Send:
+        static = scope["path"].startswith(_STATIC)
+
+        async def sealing(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                for name, value in _HEADERS.items():
+                    headers.setdefault(name, value)
+                if not static:
+                    headers["Cache-Control"] = "no-store"
+                if self._settings.tls:
+                    headers["Strict-Transport-Security"] = _STRICT_TRANSPORT
+            await send(message)
+
+        return sealing
+
+
+def _all(headers: Iterable[tuple[bytes, str]], name: bytes) -> list[str]:
+    return [value for key, value in headers if key == name]
+
+
+def _name(host: str) -> str:
+    """A ``Host`` without its port: ``[::1]:8640`` is ``::1``."""
+    if host.startswith("["):
+        return host[1:].partition("]")[0].lower()
+    return host.partition(":")[0].lower()

@@ -1,0 +1,121 @@
+"""What happened, as one line of JSON a request: when, which kind of request, how it ended, how long it took, who.
+
+No line holds an address with values in it, a body, a header, a message or an answer: of a request there is the template
+of its route, of an error its kind and where in the code it was raised.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+import sys
+import threading
+import time
+import traceback
+import uuid
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TextIO
+
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from discreet.curator.people.person import Person
+from discreet.service.api.metrics import Metrics
+
+_NOTE = "discreet.note"
+_FRAMES = 6
+
+
+@dataclass
+class Note:
+    """What is known of a request while it is worked on."""
+
+    id: str = field(default_factory=lambda: uuid.uuid4().hex[:16])
+    person: Person | None = None
+    error: str = ""
+    """The kind of what went wrong."""
+
+
+def note(scope: Scope) -> Note:
+    """What is noted of a request."""
+    found: Note = scope.setdefault(_NOTE, Note())
+    return found
+
+
+class Log:
+    """Lines of JSON, each written whole."""
+
+    def __init__(self, stream: TextIO | None = None) -> None:
+        self._stream = stream
+        self._lock = threading.Lock()
+
+    def write(self, **said: object) -> None:
+        """Write a line."""
+        line = json.dumps({"at": dt.datetime.now(dt.UTC).isoformat(timespec="milliseconds"), **said})
+        stream = self._stream or sys.stderr
+        with self._lock:
+            stream.write(line + "\n")
+            stream.flush()
+
+
+class Logged:
+    """Writes a line for every request, and counts it. What nobody else caught ends here, and is not passed on."""
+
+    def __init__(self, app: ASGIApp, log: Log, metrics: Metrics) -> None:
+        self._app = app
+        self._log = log
+        self._metrics = metrics
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] not in ("http", "websocket"):
+            await self._app(scope, receive, send)
+            return
+        known, began, status = note(scope), time.perf_counter(), 0
+        method = scope["method"] if scope["type"] == "http" else "WEBSOCKET"
+
+        async def sending(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                message.setdefault("headers", [])
+                message["headers"] = [*message["headers"], (b"x-request-id", known.id.encode())]
+            elif message["type"] == "websocket.accept":
+                status = 101
+            await send(message)
+
+        where: list[str] = []
+        try:
+            await self._app(scope, receive, sending)
+        except Exception as error:  # noqa: BLE001  # its text may quote data, and whoever runs us would print it
+            known.error, where = type(error).__name__, _frames(error)
+            if status == 0 and scope["type"] == "http":
+                await _fault(sending, known.id)
+        finally:
+            seconds = time.perf_counter() - began
+            route = _route(scope)
+            self._metrics.seen(method, route, status, seconds)
+            line: dict[str, Any] = {"request": known.id, "method": method, "route": route, "status": status}
+            line |= {"ms": round(seconds * 1000, 1), "person": known.person.name if known.person else None}
+            line |= {"error": known.error} if known.error else {}
+            self._log.write(**line, **({"where": where} if where else {}))
+
+
+async def _fault(send: Send, request: str) -> None:
+    said = {"error": "Fault", "message": "Something went wrong here.", "hint": "Tell a steward.", "request": request}
+    body = json.dumps(said).encode()
+    headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
+    await send({"type": "http.response.start", "status": 500, "headers": headers})
+    await send({"type": "http.response.body", "body": body})
+
+
+def _frames(error: BaseException) -> list[str]:
+    """Where an error came from, without a word of what it says."""
+    frames: Iterable[traceback.FrameSummary] = traceback.extract_tb(error.__traceback__)
+    return [f"{Path(frame.filename).name}:{frame.lineno} {frame.name}" for frame in list(frames)[-_FRAMES:]]
+
+
+def _route(scope: Scope) -> str:
+    """The template of the route that a request took; of one that took none, nothing."""
+    path = getattr(scope.get("route"), "path", None)
+    return path if isinstance(path, str) and path else "-"

@@ -1,0 +1,1 @@
+"""What can be requested: a module a subject, each with its ``router``."""

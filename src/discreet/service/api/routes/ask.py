@@ -1,0 +1,75 @@
+"""Tables, and questions about them."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Path, Request
+
+from discreet.curator.answer import Answer as Answered
+from discreet.errors import NotFound
+from discreet.service.api.caller import Called
+from discreet.service.api.failures import READS, WRITES, answers
+from discreet.service.api.schemas import Asking, Making, Pricing, TableName, Wishing
+from discreet.service.api.views import Answer, Answers, Epsilon, Price, Prices, Table
+
+router = APIRouter(prefix="/v1", tags=["ask"])
+
+
+@router.get("/tables", responses=READS, summary="The tables that you may know of")
+def tables(caller: Called) -> list[Table]:
+    """For analysts those that they may ask, for others all."""
+    return [Table.of(view) for view in caller.desk.tables(caller.who)]
+
+
+@router.get("/tables/{name}", responses=READS | answers(404), summary="A table")
+def table(name: Annotated[TableName, Path()], caller: Called) -> Table:
+    """What its card declares, and what is left to be spent on it."""
+    return Table.of(caller.desk.table(caller.who, name))
+
+
+@router.post("/price", responses=WRITES, summary="What questions would cost")
+def price(given: Pricing, caller: Called) -> Prices:
+    """No row is looked at, nothing is charged or written down."""
+    return Prices(prices=_prices(given, caller))
+
+
+@router.post("/ask", responses=WRITES, summary="Ask")
+def ask(given: Asking, caller: Called, request: Request) -> Answers:
+    """Answer a question, or several for one price in all. The same question again is free."""
+    if given.dry_run:
+        return Answers(answers=[], prices=_prices(given, caller))
+    found = caller.desk.ask(caller.who, given.questions, given.spend(), key=given.key)
+    for one in found:
+        request.app.state.metrics.answered(one.free)
+    return Answers(answers=[Answer.of(one) for one in found], prices=[])
+
+
+@router.post("/epsilon", responses=WRITES, summary="The smallest epsilon for a wished error")
+def epsilon(given: Wishing, caller: Called) -> Epsilon:
+    """What to spend so that every figure is off by at most the error, with 95 % confidence. No row is looked at."""
+    found = caller.desk.epsilon_for(
+        caller.who, given.question, given.error, delta=given.delta, expect=given.expect, rows=given.rows
+    )
+    return Epsilon(epsilon=str(found), about=float(found))
+
+
+@router.post("/methods/price", responses=WRITES, summary="What a method would cost")
+def method_price(given: Making, caller: Called) -> Price:
+    """No row is looked at, nothing is charged."""
+    return Price.of(caller.desk.quote(caller.who, given.method.method(), given.table))
+
+
+@router.post("/methods/release", responses=WRITES, summary="Run a method")
+def method_release(given: Making, caller: Called, request: Request) -> Answer:
+    """A distribution, bounds or a macro-table, for the loss that it promises. The same again is free."""
+    found = caller.desk.release_of(caller.who, given.method.method(), given.table, key=given.key)
+    request.app.state.metrics.answered(found.free)
+    left = caller.desk.table(caller.who, given.table).left
+    if left is None:
+        raise NotFound("There is no such table here for you.")
+    return Answer.of(Answered(found.release, found.identity, {given.table: left}, found.free))
+
+
+def _prices(given: Pricing, caller: Called) -> list[Price]:
+    return [Price.of(one) for one in caller.desk.price(caller.who, given.questions, given.spend(), rows=given.rows)]

@@ -1,0 +1,66 @@
+"""Whether the service is there, how it does, and what can be requested."""
+
+from __future__ import annotations
+
+import ipaddress
+from typing import Annotated
+
+from fastapi import APIRouter, Request, Security
+from fastapi.responses import HTMLResponse, Response
+from fastapi.security import HTTPAuthorizationCredentials
+
+from discreet._version import __version__
+from discreet.curator.people.person import Role
+from discreet.errors import NotAllowed
+from discreet.service.api.caller import bearer, cookie, find
+from discreet.service.api.docs import page
+from discreet.service.api.failures import READS, answers
+from discreet.service.api.guard import PAPER_POLICY
+from discreet.service.api.metrics import CONTENT
+from discreet.service.api.views import Health
+
+router = APIRouter(prefix="/v1", tags=["operations"])
+
+
+@router.get("/health", responses=answers(), summary="Whether the service is there")
+async def health() -> Health:
+    """Answers to anybody, and touches nothing."""
+    return Health(version=__version__)
+
+
+@router.get(
+    "/metrics",
+    responses=READS | {200: {"content": {"text/plain": {}}, "description": "As Prometheus reads them."}},
+    response_class=Response,
+    summary="Figures for Prometheus",
+)
+def metrics(
+    request: Request,
+    token: Annotated[HTTPAuthorizationCredentials | None, Security(bearer)],
+    session: Annotated[str | None, Security(cookie)],
+) -> Response:
+    """For stewards and auditors; for anybody on this computer if the service was started so."""
+    if not (request.app.state.settings.open_metrics and _is_near(request)):
+        who = find(request, None if token is None else token.credentials, session).who
+        if who.must_change or who.role is Role.ANALYST:
+            raise NotAllowed("Metrics are for stewards and auditors.", hint="Ask a steward of this service.")
+    return Response(request.app.state.metrics.text(), media_type=CONTENT)
+
+
+@router.get(
+    "/docs",
+    responses=answers() | {200: {"content": {"text/html": {}}, "description": "A page."}},
+    response_class=Response,
+    summary="This list, as a page",
+)
+def docs(request: Request) -> HTMLResponse:
+    """What can be requested, to read. It loads nothing from anywhere."""
+    return HTMLResponse(page(request.app.openapi()), headers={"Content-Security-Policy": PAPER_POLICY})
+
+
+def _is_near(request: Request) -> bool:
+    """Whether a request was made on this computer."""
+    try:
+        return request.client is not None and ipaddress.ip_address(request.client.host).is_loopback
+    except ValueError:
+        return False

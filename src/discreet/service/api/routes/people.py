@@ -1,0 +1,86 @@
+"""People, their tokens, and what everybody did."""
+
+from __future__ import annotations
+
+from typing import Annotated, TypeAlias
+
+from fastapi import APIRouter, Path, Query
+from pydantic import StringConstraints
+
+from discreet.curator.people.person import Role
+from discreet.errors import BadInput
+from discreet.service.api.caller import Called
+from discreet.service.api.failures import READS, WRITES
+from discreet.service.api.schemas import ChangedPerson, NewBudget, NewPerson, NewToken, PersonName
+from discreet.service.api.views import AuditOut, BudgetOut, PersonOut, TokenOut, TokenText, Welcomed
+
+router = APIRouter(prefix="/v1", tags=["people"])
+Name: TypeAlias = Annotated[PersonName, Path()]
+TokenId: TypeAlias = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{8,64}$"), Path()]
+
+
+@router.get("/people", responses=READS, summary="Everybody who may sign in")
+def people(caller: Called) -> list[PersonOut]:
+    """For stewards and auditors."""
+    return [PersonOut.of(one) for one in caller.desk.persons(caller.who)]
+
+
+@router.post("/people", status_code=201, responses=WRITES, summary="Let somebody sign in")
+def add(given: NewPerson, caller: Called) -> Welcomed:
+    """Their one-time password is told this once, and changed at the first sign-in."""
+    budget = None if given.budget is None else given.budget.budget()
+    password = caller.desk.add_person(caller.who, given.name, Role(given.role), budget=budget, tables=given.tables)
+    return Welcomed(person=_named(given.name, caller), password=password)
+
+
+@router.put("/people/{name}", responses=WRITES, summary="Keep somebody out, let them in, or reset their password")
+def change(name: Name, given: ChangedPerson, caller: Called) -> Welcomed:
+    """What they spent stays spent. A new one-time password is told this once."""
+    if given.disabled is None and not given.reset:
+        raise BadInput("Nothing was to be changed.", hint="Send disabled, or reset.")
+    if given.disabled is not None:
+        caller.desk.disable(caller.who, name, given.disabled)
+    password = caller.desk.reset_password(caller.who, name) if given.reset else None
+    return Welcomed(person=_named(name, caller), password=password)
+
+
+@router.put("/people/{name}/budgets", responses=WRITES, summary="Let somebody ask")
+def give_budget(name: Name, given: NewBudget, caller: Called) -> list[BudgetOut]:
+    """Give somebody a budget for each of some tables; those that they have now. To change one: PUT /v1/budgets."""
+    caller.desk.give_budget(caller.who, name, given.budget.budget(), given.tables)
+    return [BudgetOut.of(view) for view in caller.desk.budgets(caller.who) if view.analyst == name]
+
+
+@router.get("/tokens", responses=READS, summary="Tokens")
+def tokens(caller: Called) -> list[TokenOut]:
+    """One's own; for stewards and auditors everybody's. Their texts are not kept."""
+    return [TokenOut.of(token) for token in caller.desk.tokens(caller.who)]
+
+
+@router.post("/tokens", status_code=201, responses=WRITES, summary="A new token")
+def new_token(given: NewToken, caller: Called) -> TokenText:
+    """For programs: with the rights of whoever makes it. Its text is told this once."""
+    return TokenText.of(caller.desk.new_token(caller.who, given.label, given.days))
+
+
+@router.delete("/tokens/{token}", status_code=204, responses=WRITES, summary="End a token")
+def revoke(token: TokenId, caller: Called) -> None:
+    """One's own or, as a steward, anybody's."""
+    caller.desk.revoke(caller.who, token)
+
+
+@router.get("/audit", responses=READS, summary="Who did what")
+def audit(
+    caller: Called,
+    after: Annotated[int, Query(ge=0, le=10**15, description="Lines after this one, in the order asked for.")] = 0,
+    most: Annotated[int, Query(ge=1, le=1000)] = 200,
+    newest_first: Annotated[bool, Query()] = True,
+    by: Annotated[str | None, Query(max_length=60, description="Of this person alone.")] = None,
+) -> list[AuditOut]:
+    """For stewards and auditors."""
+    lines = caller.desk.audit(caller.who, after=after, most=most, newest_first=newest_first, by=by)
+    return [AuditOut.of(line) for line in lines]
+
+
+def _named(name: str, caller: Called) -> PersonOut:
+    return PersonOut.of(caller.desk.people.find(name))

@@ -1,0 +1,120 @@
+"""Releases: what there is, what each promises, and the thing itself."""
+
+from __future__ import annotations
+
+import datetime as dt
+import shutil
+import tempfile
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path as Folder
+from typing import IO, Annotated, TypeAlias
+
+from fastapi import APIRouter, Path, Query
+from fastapi.responses import FileResponse, Response, StreamingResponse
+from pydantic import AfterValidator, AwareDatetime, StringConstraints
+
+from discreet.core.release_folder import MANIFEST, verified
+from discreet.service.api.caller import Called
+from discreet.service.api.failures import READS, WRITES, answers
+from discreet.service.api.guard import PAPER_POLICY
+from discreet.service.api.schemas import Sharing, TableName
+from discreet.service.api.views import ReleaseOut, Statement
+
+router = APIRouter(prefix="/v1/releases", tags=["releases"])
+_PIECE = 1 << 18
+_IN_MEMORY = 1 << 22
+_EARLY = (1980, 1, 1, 0, 0, 0)
+"""The time of every file in a download: the same release is the same bytes."""
+
+
+def _within_reach(at: dt.datetime) -> dt.datetime:
+    if not 1 < at.year < 9999:
+        raise ValueError("it is too far away")
+    return at
+
+
+ReleaseId: TypeAlias = Annotated[str, StringConstraints(pattern=r"^([0-9a-f]{64}|[0-9a-z-]{8,40})$"), Path()]
+Moment: TypeAlias = Annotated[AwareDatetime, AfterValidator(_within_reach)]
+
+
+@router.get("", responses=READS, summary="Releases")
+def releases(
+    caller: Called,
+    kind: Annotated[str | None, Query(pattern="^[a-z]{1,20}$", examples=["published"])] = None,
+    table: Annotated[TableName | None, Query()] = None,
+    most: Annotated[int, Query(ge=1, le=1000)] = 100,
+    before: Annotated[Moment | None, Query(description="Made before this, with its offset from UTC.")] = None,
+) -> list[ReleaseOut]:
+    """Newest first; for an analyst their own answers, and what was shared with them."""
+    found = caller.desk.releases(caller.who, kind=kind, table=table, most=most, before=before)
+    return [ReleaseOut.of(one) for one in found]
+
+
+@router.get("/{release}", responses=READS | answers(404), summary="A release")
+def release(release: ReleaseId, caller: Called) -> ReleaseOut:
+    """What the shelf says of it."""
+    return ReleaseOut.of(caller.desk.shelved(caller.who, release))
+
+
+@router.get("/{release}/statement", responses=READS | answers(404), summary="What it promises")
+def statement(release: ReleaseId, caller: Called) -> Statement:
+    """Statement, recipe and receipt; nothing of what is in it."""
+    return Statement.of(caller.desk.statement(caller.who, release))
+
+
+@router.get(
+    "/{release}/report",
+    responses=READS | answers(404) | {200: {"content": {"text/html": {}}, "description": "A page."}},
+    response_class=Response,
+    summary="Its report",
+)
+def report(release: ReleaseId, caller: Called) -> FileResponse:
+    """All of it as one page. It may run and load nothing."""
+    folder = caller.desk.folder(caller.who, release)
+    verified(folder)
+    return FileResponse(folder / "report.html", media_type="text/html", headers=paper_headers())
+
+
+@router.get(
+    "/{release}/download",
+    responses=READS | answers(404) | {200: {"content": {"application/zip": {}}, "description": "A zip archive."}},
+    response_class=Response,
+    summary="All of it",
+)
+def download(release: ReleaseId, caller: Called) -> StreamingResponse:
+    """The release's folder as a zip archive: unpacked, it is what ``Release.load`` reads."""
+    archive = _zipped(caller.desk.folder(caller.who, release))
+    headers = {"Content-Disposition": f'attachment; filename="{release}.zip"'}
+    return StreamingResponse(_pieces(archive), media_type="application/zip", headers=headers)
+
+
+@router.put("/{release}/shared", responses=WRITES, summary="Share it, or no longer")
+def share(release: ReleaseId, given: Sharing, caller: Called) -> ReleaseOut:
+    """Let the analysts of a release's tables have it."""
+    caller.desk.share(caller.who, release, given.shared)
+    return ReleaseOut.of(caller.desk.shelved(caller.who, release))
+
+
+def paper_headers() -> dict[str, str]:
+    """With which a page is served that is made of data."""
+    return {"Content-Security-Policy": PAPER_POLICY, "X-Frame-Options": "SAMEORIGIN"}
+
+
+def _zipped(folder: Folder) -> IO[bytes]:
+    """A release as an archive: the files that its manifest names, each of which is what it says, and no others."""
+    archive: IO[bytes] = tempfile.SpooledTemporaryFile(_IN_MEMORY)  # noqa: SIM115  # closed when it was sent
+    with zipfile.ZipFile(archive, "w") as packed:
+        for name in sorted({*verified(folder), MANIFEST}):
+            entry = zipfile.ZipInfo(name, _EARLY)
+            entry.compress_type = zipfile.ZIP_DEFLATED
+            with (folder / name).open("rb") as file, packed.open(entry, "w", force_zip64=True) as place:
+                shutil.copyfileobj(file, place)
+    archive.seek(0)
+    return archive
+
+
+def _pieces(file: IO[bytes]) -> Iterator[bytes]:
+    with file:
+        while piece := file.read(_PIECE):
+            yield piece

@@ -1,0 +1,48 @@
+"""Coming in and going out."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter, Request, Response
+
+from discreet.errors import BadInput
+from discreet.service.api.caller import Called, Stranger, drop_session, keep_session, require_turn
+from discreet.service.api.failures import READS, answers
+from discreet.service.api.schemas import NewPassword, SignIn
+from discreet.service.api.views import Session
+
+router = APIRouter(prefix="/v1", tags=["session"])
+
+
+@router.post("/session", responses=answers(401, 413, 415, 422), summary="Sign in")
+def sign_in(given: SignIn, desk: Stranger, request: Request, response: Response) -> Session:
+    """Begin a session, which is kept as a cookie. Programs use a token instead."""
+    signed = desk.sign_in(given.name, given.password)
+    keep_session(response, signed, request.app.state.settings)
+    return Session.of(signed.person, signed)
+
+
+@router.get("/session", responses=READS, summary="Who is signed in")
+def session(caller: Called) -> Session:
+    """Whoever asks, and what to send with requests that change something."""
+    return Session.of(caller.who, caller.session)
+
+
+@router.delete("/session", status_code=204, responses=READS | answers(400, 413, 415), summary="Sign out")
+def sign_out(caller: Called, request: Request, response: Response) -> None:
+    """End the session."""
+    if caller.session is None:
+        raise BadInput("Whoever comes with a token has no session.", hint="To end a token: DELETE /v1/tokens/{id}.")
+    caller.desk.sign_out(caller.who, caller.session.token)
+    drop_session(response, request.app.state.settings)
+
+
+@router.post("/password", responses=READS | answers(400, 413, 415), summary="Change the password")
+def change_password(given: NewPassword, caller: Called, request: Request, response: Response) -> Session:
+    """Give oneself another password. All sessions end; whoever came with one gets a new one."""
+    require_turn(request)
+    caller.desk.change_password(caller.who, given.old, given.new)
+    if caller.session is None:
+        return Session.of(caller.desk.people.find(caller.who.name), None)
+    signed = caller.desk.sign_in(caller.who.name, given.new)
+    keep_session(response, signed, request.app.state.settings)
+    return Session.of(signed.person, signed)

@@ -1,0 +1,288 @@
+"""What requests bring: strictly read, and never longer than anybody needs.
+
+A field that is not known, a text for a number, a list too long: all refused before anything is looked at.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal, TypeAlias
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints
+
+from discreet.ask.bounds import Bounds
+from discreet.ask.distribution import Distribution
+from discreet.budget.filter import Budget
+from discreet.core import loss as losses
+from discreet.core.loss import Loss
+from discreet.core.method import Method
+from discreet.service.shown import Spend
+from discreet.tabulate.private.macro_table import MacroTable
+
+
+def _plain(text: str) -> str:
+    if "\0" in text or any("\ud800" <= letter <= "\udfff" for letter in text):
+        raise ValueError("it has a character in it that cannot be kept")
+    return text
+
+
+Text: TypeAlias = Annotated[str, AfterValidator(_plain)]
+Line: TypeAlias = Annotated[Text, StringConstraints(max_length=1000)]
+Key: TypeAlias = Annotated[Text, StringConstraints(min_length=1, max_length=100)]
+Question: TypeAlias = Annotated[Text, StringConstraints(min_length=1, max_length=20_000)]
+Secret: TypeAlias = Annotated[Text, StringConstraints(min_length=1, max_length=1000)]
+Exact: TypeAlias = Annotated[
+    int | float | Annotated[Text, StringConstraints(max_length=60)],
+    Field(description='A number that is not negative, or its text: 0.5, "1/3", "1e-6".', examples=["0.5"]),
+]
+Rational: TypeAlias = Annotated[Text, StringConstraints(max_length=2600)]
+TableName: TypeAlias = Annotated[str, StringConstraints(pattern=r"^[A-Za-z_][A-Za-z0-9_]{0,39}$")]
+PersonName: TypeAlias = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9._-]{0,39}$")]
+Rows: TypeAlias = Annotated[int, Field(ge=1, le=10**12, description="How many rows you expect in a group.")]
+Tables: TypeAlias = Annotated[list[TableName], Field(min_length=1, max_length=100)]
+Columns: TypeAlias = Annotated[list[Line], Field(min_length=1, max_length=100)]
+
+
+class Given(BaseModel):
+    """What a request brings."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+
+class PureLoss(BaseModel):
+    """A loss of ε."""
+
+    model_config = ConfigDict(extra="forbid")
+    kind: Literal["pure"]
+    epsilon: Rational = Field(examples=["1/2"])
+
+
+class ApproximateLoss(BaseModel):
+    """A loss of (ε, δ)."""
+
+    model_config = ConfigDict(extra="forbid")
+    kind: Literal["approximate"]
+    epsilon: Rational = Field(examples=["1"])
+    delta: Rational = Field(examples=["1/1000000"])
+
+
+class ConcentratedLoss(BaseModel):
+    """A loss of ρ."""
+
+    model_config = ConfigDict(extra="forbid")
+    kind: Literal["concentrated"]
+    rho: Rational = Field(examples=["1/8"])
+
+
+class RenyiLoss(BaseModel):
+    """A Rényi curve: pairs of an order and an ε."""
+
+    model_config = ConfigDict(extra="forbid")
+    kind: Literal["renyi"]
+    curve: list[Annotated[list[Rational], Field(min_length=2, max_length=2)]] = Field(min_length=1, max_length=200)
+
+
+LossShape: TypeAlias = Annotated[
+    PureLoss | ApproximateLoss | ConcentratedLoss | RenyiLoss,
+    Field(discriminator="kind", description="A privacy loss. Its numbers are exact, as text."),
+]
+
+
+class BudgetShape(BaseModel):
+    """A limit on everything that will ever be lost."""
+
+    model_config = ConfigDict(extra="forbid")
+    limit: LossShape
+    concentrated: bool = Field(default=False, description="Whether an (ε, δ) limit is kept as ρ.")
+    reserve: Rational = Field(default="0", description="The δ set aside for losses that have one, if it is kept as ρ.")
+
+    def budget(self) -> Budget:
+        """The budget that it describes."""
+        return Budget(self.limit_loss(), concentrated=self.concentrated, reserve=self.reserve)
+
+    def limit_loss(self) -> Loss:
+        """The limit alone."""
+        return losses.from_dict(self.limit.model_dump())
+
+
+class SignIn(Given):
+    """Who comes in."""
+
+    name: Annotated[Text, StringConstraints(min_length=1, max_length=60)] = Field(examples=["ann"])
+    password: Secret = Field(examples=["a password of one's own"])
+
+
+class NewPassword(Given):
+    """Another password."""
+
+    old: Secret
+    new: Secret
+
+
+class Spending(Given):
+    """What questions may cost in all: an ``epsilon`` (and a ``delta``, where groups are not declared), or a ``rho``."""
+
+    epsilon: Exact | None = None
+    delta: Exact = 0
+    rho: Exact | None = None
+
+    def spend(self) -> Spend:
+        """As the desk takes it."""
+        return Spend(self.epsilon, self.delta, self.rho)
+
+
+class Pricing(Spending):
+    """Questions, to be priced."""
+
+    questions: list[Question] = Field(
+        min_length=1, max_length=50, description="SQL, a question each.", examples=[["SELECT count(*) FROM visits"]]
+    )
+    rows: Rows | None = None
+
+
+class Asking(Pricing):
+    """Questions, to be answered."""
+
+    key: Key | None = Field(default=None, description="A name for this request: a retry under it is charged once.")
+    dry_run: bool = Field(default=False, description="Say what it would cost, and answer nothing.")
+
+
+class Wishing(Given):
+    """A question, and how far off its figures may be."""
+
+    question: Question
+    error: Exact = Field(description='In the figure\'s own unit, or a share of it: "5%".', examples=["50"])
+    delta: Exact = 0
+    expect: Exact | None = Field(default=None, description="How large the figure is expected to be, for a share.")
+    rows: Rows | None = None
+
+
+class DistributionShape(Given):
+    """The distribution of a column, in bins."""
+
+    name: Literal["distribution"]
+    column: Line
+    bins: int = Field(default=64, ge=1, le=100_000)
+    epsilon: Exact | None = None
+    rho: Exact | None = None
+
+    def method(self) -> Method[Any]:
+        """What it stands for."""
+        return Distribution(self.column, self.bins, self.epsilon, self.rho)
+
+
+class BoundsShape(Given):
+    """Bounds of a column of numbers, where nobody knows any."""
+
+    name: Literal["bounds"]
+    column: Line
+    epsilon: Exact
+
+    def method(self) -> Method[Any]:
+        """What it stands for."""
+        return Bounds(self.column, self.epsilon)
+
+
+class MacroTableShape(Given):
+    """Tables of counts that add up."""
+
+    name: Literal["macro-table"]
+    by: list[Columns] = Field(min_length=1, max_length=100, examples=[[["sex", "ward"]]])
+    epsilon: Exact | None = None
+    rho: Exact | None = None
+    levels: bool = True
+    whole: bool = True
+
+    def method(self) -> Method[Any]:
+        """What it stands for."""
+        return MacroTable(self.by, self.epsilon, self.rho, self.levels, self.whole)
+
+
+class Making(Given):
+    """A method to be run on a table."""
+
+    table: TableName
+    method: Annotated[DistributionShape | BoundsShape | MacroTableShape, Field(discriminator="name")]
+    key: Key | None = None
+
+
+class NewLimit(Given):
+    """Another limit for an account."""
+
+    budget: BudgetShape
+    why: Annotated[Line, StringConstraints(min_length=1)] = Field(examples=["Another year of the study."])
+
+
+class Sharing(Given):
+    """Whether the analysts of a release's tables have it."""
+
+    shared: bool
+
+
+class PublishJob(Given):
+    """A table to be published: see ``discreet publish``."""
+
+    table: TableName
+    models: list[Line] = Field(max_length=100, examples=[["k=5", "l=2 on disease"]])
+    method: Line = "generalize"
+    suppress: Line = Field(default="0", description="The share of the rows that may be left out.", examples=["5%"])
+    quality: Line = "granularity"
+    title: Line = ""
+
+
+class TabulateJob(Given):
+    """Tables to be printed: see ``discreet tabulate``."""
+
+    table: TableName
+    by: Columns = Field(examples=[["sex × ward"]])
+    value: Line | None = None
+    rules: list[Line] = Field(max_length=100, examples=[["min=3"]])
+    method: Line = "suppress"
+    title: Line = ""
+
+
+class AttackJob(Given):
+    """A release to be attacked: see ``discreet attack``."""
+
+    release: Annotated[str, StringConstraints(pattern=r"^([0-9a-f]{64}|[0-9a-z-]{8,40})$")]
+    only: list[Line] = Field(default_factory=list, max_length=100)
+    population: int = Field(default=0, ge=0, le=10**11)
+
+
+class CompareJob(Given):
+    """Maskings of a table to be put on a risk-utility map: see ``discreet compare``."""
+
+    table: TableName
+    loss: Line = "pil"
+    methods: list[Line] = Field(default_factory=list, max_length=100)
+
+
+class NewPerson(Given):
+    """Somebody who is to come in, with a budget if they are to ask."""
+
+    name: PersonName
+    role: Literal["steward", "analyst", "auditor"]
+    budget: BudgetShape | None = None
+    tables: Tables | None = Field(
+        default=None, description="What they may ask about; all if left out."
+    )
+
+
+class ChangedPerson(Given):
+    """What is to change: kept out or let in, a new one-time password."""
+
+    disabled: bool | None = None
+    reset: bool = False
+
+
+class NewBudget(Given):
+    """A budget for each of some tables."""
+
+    budget: BudgetShape
+    tables: Tables | None = Field(default=None, description="All if left out.")
+
+
+class NewToken(Given):
+    """A token for programs."""
+
+    label: Annotated[Text, StringConstraints(min_length=1, max_length=60)] = Field(examples=["notebook"])
+    days: int = Field(default=30, ge=1, le=366)

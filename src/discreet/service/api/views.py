@@ -1,0 +1,426 @@
+"""What requests get back. Losses are exact, as ``Loss.to_dict`` writes them; times are ISO 8601, in UTC.
+
+In rows, dates and times are ISO 8601, decimals are text, and a real number that is none (NaN, infinite) is null.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+import math
+from collections.abc import Mapping, Sequence
+from decimal import Decimal
+from typing import Any, Literal, Self
+
+import pyarrow as pa
+from pydantic import BaseModel, ConfigDict, Field
+
+from discreet.ask.after import ERROR
+from discreet.budget.ledger import Verdict as Found
+from discreet.core import document
+from discreet.core.arrow import kind_of
+from discreet.core.card import Column
+from discreet.core.loss import Loss
+from discreet.core.release import Release
+from discreet.curator.answer import Answer as Answered
+from discreet.curator.answer import Left
+from discreet.curator.people.audit import AuditLine
+from discreet.curator.people.people import ApiToken, SignedIn
+from discreet.curator.people.person import Person
+from discreet.curator.question import Quote
+from discreet.curator.shelf import Shelved
+from discreet.service.api.schemas import LossShape
+from discreet.service.jobs.job import Job
+from discreet.service.shown import BudgetView, LedgerLine, TableView
+
+RoleName = Literal["steward", "analyst", "auditor"]
+
+
+class View(BaseModel):
+    """What a request gets back."""
+
+    model_config = ConfigDict(from_attributes=True)
+
+
+class Health(View):
+    """The service is there."""
+
+    status: Literal["ok"] = "ok"
+    version: str
+
+
+class Session(View):
+    """Whoever is signed in."""
+
+    name: str = Field(examples=["ann"])
+    role: RoleName
+    must_change: bool = Field(description="A one-time password was used: nothing else can be done until it is changed.")
+    csrf: str | None = Field(description="What to send as X-CSRF-Token; null for those who came with a token.")
+    until: dt.datetime | None = Field(description="When the session ends; null for those who came with a token.")
+
+    @classmethod
+    def of(cls, who: Person, session: SignedIn | None) -> Self:
+        """Somebody, and their session if they have one."""
+        return cls(
+            name=who.name,
+            role=who.role.value,
+            must_change=who.must_change,
+            csrf=None if session is None else session.csrf,
+            until=None if session is None else session.until,
+        )
+
+
+class LeftView(View):
+    """What may still be spent on a table: by whoever asks, and by all together."""
+
+    analyst: LossShape
+    table: LossShape
+
+    @classmethod
+    def of(cls, left: Left) -> Self:
+        """What is left."""
+        return cls.model_validate({"analyst": left.analyst.to_dict(), "table": left.table.to_dict()})
+
+
+class ColumnView(View):
+    """A column, as its card declares it."""
+
+    name: str
+    kind: str = Field(examples=["integer"])
+    role: str = Field(examples=["quasi"])
+    bounds: list[Any] | None
+    categories: list[Any] | None
+    required: bool
+    note: str
+
+    @classmethod
+    def of(cls, column: Column) -> Self:
+        """A column of a card."""
+        return cls(
+            name=column.name,
+            kind=column.kind.value,
+            role=column.role.value,
+            bounds=None if column.bounds is None else plain(column.bounds),
+            categories=None if column.categories is None else plain(column.categories),
+            required=column.required,
+            note=column.note,
+        )
+
+
+class Table(View):
+    """A table: what its card declares, and what you may spend on it."""
+
+    name: str = Field(examples=["visits"])
+    public: bool = Field(description="Whether it is about nobody, and costs nothing.")
+    unit: str | None = Field(description="The column that says whose row it is; null: a row is a person.")
+    rows_per_unit: int | None
+    note: str
+    columns: list[ColumnView]
+    left: LeftView | None = Field(description="null: you may not ask it, or it is public.")
+
+    @classmethod
+    def of(cls, view: TableView) -> Self:
+        """A table as somebody may see it."""
+        return cls(
+            name=view.name,
+            public=view.public,
+            unit=view.card.unit,
+            rows_per_unit=view.card.rows_per_unit,
+            note=view.card.note,
+            columns=[ColumnView.of(column) for column in view.card.columns],
+            left=None if view.left is None else LeftView.of(view.left),
+        )
+
+
+class Price(View):
+    """What an answer would cost."""
+
+    loss: LossShape
+    errors: dict[str, float | None] = Field(
+        description="How far each column will be off, with 95 % confidence; null: the answer will say."
+    )
+    left: LossShape = Field(description="What you may spend, before this.")
+    answered: bool = Field(description="Whether this was answered before: then it is free.")
+
+    @classmethod
+    def of(cls, quote: Quote) -> Self:
+        """A quote."""
+        errors = {name: plain(error) for name, error in quote.errors.items()}
+        said = {"loss": quote.loss.to_dict(), "left": quote.left.to_dict(), "answered": quote.answered}
+        return cls.model_validate(said | {"errors": errors})
+
+
+class AnswerColumn(View):
+    """A column of an answer."""
+
+    name: str
+    kind: str = Field(examples=["integer"])
+    error_of: str | None = Field(description="The column whose error bar this is, at 95 % confidence.")
+
+
+class Grid(View):
+    """Rows and columns."""
+
+    columns: list[AnswerColumn]
+    rows: list[list[Any]]
+
+    @classmethod
+    def of(cls, table: pa.Table) -> Self:
+        """An Arrow table."""
+        bars = {f"{name}{ERROR}": name for name in table.column_names}
+        columns = [
+            AnswerColumn(
+                name=field.name,
+                kind=kind.value if (kind := kind_of(field.type)) else "other",
+                error_of=bars.get(field.name),
+            )
+            for field in table.schema
+        ]
+        values = [[plain(value) for value in column.to_pylist()] for column in table.columns]
+        return cls(columns=columns, rows=[list(row) for row in zip(*values, strict=True)])
+
+
+class Answer(View):
+    """An answer. It is kept under its ``id`` as a release of its own, and the same question again is free."""
+
+    id: str
+    title: str
+    free: bool = Field(description="Whether it was answered before, so that nothing was charged.")
+    price: LossShape = Field(description="What was charged to each table when it was first given.")
+    left: dict[str, LeftView] = Field(description="What is left on each table.")
+    promise: str = Field(description="What is promised to everybody in the data, in plain words.")
+    answer: Grid | None = Field(description="null: the release is no table, and has to be downloaded.")
+
+    @classmethod
+    def of(cls, given: Answered) -> Self:
+        """An answer to a question, or what a method made of a table."""
+        payload = given.release.payload
+        said = {
+            "id": given.identity,
+            "title": given.release.title,
+            "free": given.free,
+            "price": given.price.to_dict(),
+            "left": {table: LeftView.of(left) for table, left in given.left_on.items()},
+            "promise": given.release.promise,
+            "answer": Grid.of(payload) if isinstance(payload, pa.Table) else None,
+        }
+        return cls.model_validate(said)
+
+
+class Prices(View):
+    """What each question would cost."""
+
+    prices: list[Price]
+
+
+class Answers(View):
+    """What each question got: answers or, if it was a dry run, prices."""
+
+    answers: list[Answer]
+    prices: list[Price]
+
+
+class Epsilon(View):
+    """The smallest epsilon that will do."""
+
+    epsilon: str = Field(description="Exact, as text.", examples=["137/1000"])
+    about: float = Field(examples=[0.137])
+
+
+class BudgetOut(View):
+    """An account of the ledger: a table's, or somebody's own below it."""
+
+    account: str = Field(examples=["visits/ann"])
+    table: str
+    analyst: str | None
+    limit: LossShape
+    concentrated: bool = Field(description="Whether an (ε, δ) limit is kept as ρ.")
+    reserve: str
+    spent: LossShape
+    left: LossShape
+
+    @classmethod
+    def of(cls, view: BudgetView) -> Self:
+        """An account as somebody may see it."""
+        named = {name: getattr(view, name) for name in ("account", "table", "analyst")}
+        return cls.model_validate(
+            named | view.budget.to_dict() | {"spent": view.spent.to_dict(), "left": view.left.to_dict()}
+        )
+
+
+class Entry(View):
+    """A line of the ledger."""
+
+    number: int
+    at: dt.datetime
+    account: str
+    kind: Literal["opened", "limited", "charged"]
+    loss: LossShape | None = Field(description="What was charged, or the new limit.")
+    what: str = Field(description="The questions, or the reason.")
+
+    @classmethod
+    def of(cls, line: LedgerLine) -> Self:
+        """A line, as somebody may see it."""
+        named = {name: getattr(line, name) for name in ("number", "at", "account", "kind", "what")}
+        return cls.model_validate(named | {"loss": _loss(line.loss)})
+
+
+class Verdict(View):
+    """Whether the ledger and the audit log are sound."""
+
+    sound: bool
+    lines: int = Field(description="How many lines of the ledger are.")
+    line: int | None = Field(description="The first that is not.")
+    problem: str
+
+    @classmethod
+    def of(cls, found: Found) -> Self:
+        """What was found."""
+        return cls(sound=found.sound, lines=found.lines, line=found.line, problem=found.problem)
+
+
+class ReleaseOut(View):
+    """A release, as the shelf lists it."""
+
+    id: str
+    kind: str = Field(examples=["answer"])
+    title: str
+    tables: list[str]
+    by: str
+    at: dt.datetime
+    method: str
+    loss: LossShape | None
+    private: bool = Field(description="Whether something is promised, and nothing undoes it.")
+    shared: bool
+
+    @classmethod
+    def of(cls, one: Shelved) -> Self:
+        """What the shelf says."""
+        names = ("id", "kind", "title", "by", "at", "method", "private", "shared")
+        said = {name: getattr(one, name) for name in names}
+        return cls.model_validate(said | {"tables": list(one.tables), "loss": _loss(one.loss)})
+
+
+class Statement(View):
+    """What a release promises, and how it was made; nothing of what is in it."""
+
+    title: str
+    promise: str = Field(description="In plain words.")
+    statement: dict[str, Any]
+    recipe: dict[str, Any]
+    receipt: dict[str, Any] | None = Field(description="The ledger's line, if something was charged.")
+
+    @classmethod
+    def of(cls, release: Release[Any]) -> Self:
+        """A release's papers."""
+        return cls(
+            title=release.title,
+            promise=release.promise,
+            statement=release.statement.to_dict(),
+            recipe=json.loads(document.dumps(release.recipe.to_dict())),
+            receipt=None if release.receipt is None else release.receipt.to_dict(),
+        )
+
+
+class JobOut(View):
+    """Something that takes a while, and how far it is."""
+
+    id: str
+    kind: str = Field(examples=["publish"])
+    by: str
+    table: str
+    spec: dict[str, Any]
+    at: dt.datetime
+    state: Literal["waiting", "running", "done", "failed", "lost", "cancelled"]
+    progress: float | None = Field(description="The share that is done; null while nobody knows.")
+    said: str
+    result: str | None = Field(description="The release that it made, if it made one.")
+    error: str
+
+    @classmethod
+    def of(cls, job: Job) -> Self:
+        """A job."""
+        return cls.model_validate({name: plain(getattr(job, name)) for name in cls.model_fields})
+
+
+class PersonOut(View):
+    """Somebody who may sign in."""
+
+    name: str
+    role: RoleName
+    since: dt.datetime
+    disabled: bool
+    must_change: bool
+
+    @classmethod
+    def of(cls, who: Person) -> Self:
+        """Somebody."""
+        return cls.model_validate({name: getattr(who, name) for name in cls.model_fields} | {"role": who.role.value})
+
+
+class Welcomed(View):
+    """Somebody, and their one-time password if they got a new one: it is told this once."""
+
+    person: PersonOut
+    password: str | None
+
+
+class TokenOut(View):
+    """A token for programs, without its text."""
+
+    id: str
+    label: str
+    person: str
+    made: dt.datetime
+    until: dt.datetime
+
+    @classmethod
+    def of(cls, token: ApiToken) -> Self:
+        """A token."""
+        return cls.model_validate(token)
+
+
+class TokenText(TokenOut):
+    """A new token: its text is told this once."""
+
+    text: str = Field(examples=["dct_…"])
+
+
+class AuditOut(View):
+    """A line of the audit log."""
+
+    number: int
+    at: dt.datetime
+    who: str
+    action: str
+    about: dict[str, str]
+    well: bool = Field(description="Whether it was done, rather than refused.")
+    digest: str
+
+    @classmethod
+    def of(cls, line: AuditLine) -> Self:
+        """A line."""
+        said = {name: getattr(line, name) for name in cls.model_fields}
+        return cls.model_validate(said | {"about": dict(line.about)})
+
+
+def plain(value: object) -> Any:
+    """A value as JSON can say it."""
+    match value:
+        case bool() | int() | str() | None:
+            return value
+        case float():
+            return value if math.isfinite(value) else None
+        case dt.date():
+            return value.isoformat()
+        case Decimal():
+            return str(value)
+        case Mapping():
+            return {str(name): plain(one) for name, one in value.items()}
+        case Sequence():
+            return [plain(one) for one in value]
+    return str(value)
+
+
+def _loss(loss: Loss | None) -> dict[str, Any] | None:
+    return None if loss is None else loss.to_dict()

@@ -1,0 +1,90 @@
+"""The service as one ASGI app: the API, the console, and what every request meets first."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from anyio import to_thread
+from fastapi import FastAPI
+from starlette.routing import BaseRoute, Match
+from starlette.types import Receive, Scope, Send
+
+from discreet._version import __version__
+from discreet.service.api import failures
+from discreet.service.api.guard import Guard
+from discreet.service.api.limits import Buckets
+from discreet.service.api.logs import Log, Logged
+from discreet.service.api.metrics import Metrics
+from discreet.service.api.routes import ask, budgets, jobs, operations, people, releases, session
+from discreet.service.desk import Desk
+from discreet.service.settings import Settings
+
+_ROUTERS = (session, ask, budgets, releases, jobs, people, operations)
+_ABOUT = """Ask questions about data that nobody may see, within a budget; publish, tabulate and attack it.
+
+Sign in with a token (Authorization: Bearer dct_…) or with the session cookie; with the cookie, requests other than \
+GET also need the header X-CSRF-Token.
+
+Whatever goes wrong is told as {"error", "message", "hint", "request"}. A request that is not for a name of this \
+service gets 421, one that a page of somebody else made gets 403."""
+
+
+def make_app(desk: Desk, settings: Settings, *, log: Log | None = None, console: bool = True) -> FastAPI:
+    """The service of a desk. Whoever made the desk starts it, and closes it when the app is done."""
+    app = FastAPI(openapi_url=None, lifespan=_lifespan)
+    app.state.desk = desk
+    app.state.settings = settings
+    app.state.metrics = Metrics(desk)
+    app.state.people_limits = Buckets(settings.rate, settings.burst)
+    app.state.sign_in_limits = Buckets(settings.sign_ins_a_minute / 60, settings.sign_ins_a_minute)
+    api = _api()
+    api.state = app.state
+    app.router.routes.append(_Under("/v1", api))
+    if console:
+        from discreet.service.console.frame import mount
+
+        mount(app, desk, settings)
+    app.add_middleware(Guard, settings=settings)
+    app.add_middleware(Logged, log=log or Log(), metrics=app.state.metrics)
+    return app
+
+
+def _api() -> FastAPI:
+    """The API alone, with its own way to tell errors."""
+    api = FastAPI(
+        title="discreet",
+        version=__version__,
+        description=_ABOUT,
+        openapi_url="/v1/openapi.json",
+        docs_url=None,
+        redoc_url=None,
+        redirect_slashes=False,
+    )
+    failures.install(api)
+    for module in _ROUTERS:
+        api.include_router(module.router)
+    return api
+
+
+class _Under(BaseRoute):
+    """Everything under a prefix goes to an app of its own, which has the prefix in its routes."""
+
+    def __init__(self, prefix: str, app: FastAPI) -> None:
+        self.path = prefix
+        self.app = app
+
+    def matches(self, scope: Scope) -> tuple[Match, Scope]:
+        if scope["type"] == "http" and scope["path"].startswith(f"{self.path}/"):
+            return Match.FULL, {}
+        return Match.NONE, {}
+
+    async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
+        scope.pop("router", None)
+        await self.app(scope, receive, send)
+
+
+@asynccontextmanager
+async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
+    to_thread.current_default_thread_limiter().total_tokens = app.state.settings.threads
+    yield

@@ -1,0 +1,100 @@
+"""Whether a workspace can be served as it is: everything is looked at, and all that is wrong is said."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from discreet.budget.ledger import Verdict
+from discreet.budget.opening import open_ledger
+from discreet.core.words import number
+from discreet.curator.people.audit import Audit
+from discreet.curator.people.people import People
+from discreet.curator.people.person import Role
+from discreet.curator.people.state import State
+from discreet.curator.workspace import Workspace, open_workspace
+from discreet.errors import BadInput, Damaged, DiscreetError, NotFound
+from discreet.service.listen import good_until, listening
+from discreet.service.settings import Settings
+
+_SOON = dt.timedelta(days=30)
+
+
+@dataclass(frozen=True)
+class Check:
+    """Something that was looked at."""
+
+    what: str
+    well: bool
+    said: str
+    """What was found; if it is not well, what to do."""
+
+
+def checks(folder: Path, settings: Settings) -> Iterator[Check]:
+    """Look at everything that serving needs."""
+    try:
+        workspace = open_workspace(folder)
+    except DiscreetError as error:
+        yield Check("workspace", False, str(error))
+    else:
+        yield Check("workspace", True, f"{workspace.folder}: {', '.join(workspace.tables)}")
+        yield _looked("tables", lambda: _tables(workspace))
+        yield _looked("ledger", lambda: _ledger(workspace))
+        yield _looked("people", lambda: _people(workspace))
+    if settings.cert is not None and settings.key is not None:
+        for name in settings.names or (None,):
+            yield _looked("certificate", partial(_certificate, settings.cert, settings.key, name))
+    yield _looked("address", lambda: _address(settings))
+
+
+def _looked(what: str, look: Callable[[], str]) -> Check:
+    try:
+        return Check(what, True, look())
+    except DiscreetError as error:
+        return Check(what, False, str(error))
+
+
+def _tables(workspace: Workspace) -> str:
+    workspace.require_twins()
+    for name in workspace.tables:
+        workspace.open(name)
+    return f"{number(len(workspace.tables), 'table')}, each the copy that was cut"
+
+
+def _ledger(workspace: Workspace) -> str:
+    with open_ledger(workspace.ledger_place) as ledger:
+        return _sound(ledger.verify(), "Restore a copy, and verify it against the receipts.")
+
+
+def _people(workspace: Workspace) -> str:
+    with closing(State.open(workspace)) as state:
+        logged = _sound(Audit(state).verify(), "Restore a copy.")
+        stewards = [one.name for one in People(state).all() if one.role is Role.STEWARD and not one.disabled]
+    if not stewards:
+        raise NotFound(
+            "Nobody looks after this workspace.",
+            hint=f"Add somebody: discreet people add {workspace.folder} NAME --role steward",
+        )
+    return f"looked after by {', '.join(stewards)}; audit log: {logged}"
+
+
+def _sound(verdict: Verdict, hint: str) -> str:
+    if not verdict.sound:
+        raise Damaged(str(verdict), hint=hint)
+    return str(verdict)
+
+
+def _certificate(cert: Path, key: Path, name: str | None) -> str:
+    until = good_until(cert, key, name)
+    if until - dt.datetime.now(dt.UTC) < _SOON:
+        raise BadInput(f"It expires on {until.date()}.", hint="Get a new one in time.")
+    return f"for {name or 'names that were not given (--name)'}, until {until.date()}"
+
+
+def _address(settings: Settings) -> str:
+    listening(settings).close()
+    return f"{settings.address()} is free"

@@ -1,0 +1,394 @@
+"""A curator far away: the service, with the methods that a ``Curator`` has, so that code moves to it unchanged.
+
+Answers, prices and errors are those of the local curator: a release is downloaded whole, and its hashes are checked.
+Whoever asks is whoever the token belongs to. A request that got no answer is sent again for some seconds, so that a
+restart of the service is not noticed: asking twice is charged once. (An answer whose first copy was lost on the way
+then says that it was free.)
+"""
+
+from __future__ import annotations
+
+import io
+import ipaddress
+import os
+import ssl
+import time
+import zipfile
+from collections.abc import Mapping, Sequence
+from dataclasses import fields, is_dataclass
+from decimal import Decimal
+from fractions import Fraction
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any, NoReturn, Self, TypeVar
+from urllib.parse import quote, urlsplit
+
+from discreet.budget.filter import Budget
+from discreet.budget.ledger import Verdict
+from discreet.core import loss as losses
+from discreet.core.exact import Number
+from discreet.core.loss import Loss
+from discreet.core.method import Method
+from discreet.core.release import Release
+from discreet.curator.answer import Answer, Left
+from discreet.curator.question import Quote
+from discreet.errors import (
+    AccessError,
+    BadInput,
+    BadQuery,
+    BudgetExceeded,
+    Damaged,
+    DataError,
+    DiscreetError,
+    EngineError,
+    HierarchyError,
+    LedgerError,
+    LoginFailed,
+    MissingPart,
+    NoPromise,
+    NotAllowed,
+    NotDeclared,
+    NotFound,
+    NotSignedIn,
+    Refused,
+    Taken,
+    TooMany,
+    Unreachable,
+)
+
+if TYPE_CHECKING:
+    import httpx
+
+T = TypeVar("T")
+TOKEN = "DISCREET_TOKEN"  # noqa: S105  # the name of a variable, not a token
+_METHODS = ("distribution", "bounds", "macro-table")
+_WAITS = (0.25, 0.5, 1.0, 2.0, 4.0)
+"""Seconds between attempts: a service that is restarted is back before they are over."""
+_PATIENCE = 120.0
+_ERRORS: dict[str, type[DiscreetError]] = {
+    kind.__name__: kind
+    for kind in (
+        BadInput,
+        HierarchyError,
+        DataError,
+        NotFound,
+        BadQuery,
+        Refused,
+        NotDeclared,
+        NoPromise,
+        AccessError,
+        NotSignedIn,
+        NotAllowed,
+        Damaged,
+        LedgerError,
+        Taken,
+        EngineError,
+        Unreachable,
+        LoginFailed,
+    )
+}
+"""What a service may raise here: nothing else is made of a name that came over the network."""
+
+
+def connect(url: str, token: str | None = None, *, ca: str | Path | None = None) -> Remote:
+    """The curator that is served at ``url``, for whoever the ``token`` belongs to.
+
+    Without a token, the variable DISCREET_TOKEN is read. ``ca`` is a file with the certificate that signed the
+    service's, if this computer does not know it. Beyond this computer only https:// will do.
+    """
+    token = token or os.environ.get(TOKEN)
+    if not token:
+        raise NotSignedIn(
+            "There is no token to sign in with.",
+            hint=f"Make one in the console or with `discreet people token`, and give it or set {TOKEN}.",
+        )
+    return Remote(_safe(url), token, ca)
+
+
+class Remote:
+    """Answers questions about the tables of a workspace that somebody else holds. Threads may share it."""
+
+    def __init__(self, url: str, token: str, ca: str | Path | None = None) -> None:
+        """See ``connect``."""
+        try:
+            import httpx
+        except ImportError:
+            raise MissingPart("httpx", "serve") from None
+        self._url = url
+        self._http = httpx.Client(
+            base_url=url,
+            headers={"Authorization": f"Bearer {token}"},
+            verify=_trusted(ca) if url.startswith("https:") else False,
+            timeout=httpx.Timeout(_PATIENCE, connect=5.0),
+            trust_env=False,  # no proxy is told the token
+        )
+        try:
+            self.name: str = self._json("GET", "/v1/session", waits=())["name"]
+            """Who asks."""
+        except BaseException:
+            self.close()
+            raise
+
+    def tables(self) -> dict[str, Mapping[str, Any]]:
+        """The tables that may be asked: what their cards declare, and what is left, as the service says it."""
+        return {one["name"]: one for one in self._json("GET", "/v1/tables")}
+
+    def ask(
+        self,
+        sql: str,
+        *,
+        epsilon: Number | None = None,
+        delta: Number = 0,
+        rho: Number | None = None,
+        analyst: str | None = None,
+        key: str | None = None,
+    ) -> Answer:
+        """As ``Curator.ask``."""
+        self._require_self(analyst)
+        return self._asked([sql], _spent(epsilon, delta, rho) | {"key": key})[0]
+
+    def ask_all(
+        self,
+        questions: Sequence[str],
+        *,
+        epsilon: Number | None = None,
+        delta: Number = 0,
+        rho: Number | None = None,
+        analyst: str | None = None,
+    ) -> list[Answer]:
+        """As ``Curator.ask_all``."""
+        self._require_self(analyst)
+        return self._asked(questions, _spent(epsilon, delta, rho))
+
+    def release(
+        self, method: Method[T], table: str, *, analyst: str | None = None, key: str | None = None
+    ) -> Release[T]:
+        """As ``Curator.release``, for a distribution, bounds or a macro-table."""
+        self._require_self(analyst)
+        made = self._json("POST", "/v1/methods/release", {"table": table, "method": _shape(method), "key": key})
+        return self._downloaded(made["id"])
+
+    def quote(self, method: Method[T], table: str, *, analyst: str | None = None) -> Quote:
+        """As ``Curator.quote``."""
+        self._require_self(analyst)
+        return _quote(self._json("POST", "/v1/methods/price", {"table": table, "method": _shape(method)}))
+
+    def price(
+        self,
+        sql: str,
+        *,
+        epsilon: Number | None = None,
+        delta: Number = 0,
+        rho: Number | None = None,
+        analyst: str | None = None,
+        rows: int | None = None,
+    ) -> Quote:
+        """As ``Curator.price``."""
+        return self.price_all([sql], epsilon=epsilon, delta=delta, rho=rho, analyst=analyst, rows=rows)[0]
+
+    def price_all(
+        self,
+        questions: Sequence[str],
+        *,
+        epsilon: Number | None = None,
+        delta: Number = 0,
+        rho: Number | None = None,
+        analyst: str | None = None,
+        rows: int | None = None,
+    ) -> list[Quote]:
+        """As ``Curator.price_all``."""
+        self._require_self(analyst)
+        asked = {"questions": list(questions), "rows": rows} | _spent(epsilon, delta, rho)
+        return [_quote(one) for one in self._json("POST", "/v1/price", asked)["prices"]]
+
+    def epsilon_for(
+        self,
+        sql: str,
+        error: Number,
+        *,
+        delta: Number = 0,
+        expect: Number | None = None,
+        rows: int | None = None,
+        analyst: str | None = None,
+    ) -> Fraction:
+        """As ``Curator.epsilon_for``."""
+        self._require_self(analyst)
+        asked = {"question": sql, "error": _said(error), "delta": _said(delta), "expect": _said(expect), "rows": rows}
+        return Fraction(self._json("POST", "/v1/epsilon", asked)["epsilon"])
+
+    def left(self, table: str, analyst: str | None = None) -> Left:
+        """As ``Curator.left``; a steward may look at anybody's."""
+        accounts = {one["account"]: losses.from_dict(one["left"]) for one in self._json("GET", "/v1/budgets")}
+        own = f"{table}/{analyst or self.name}"
+        if own not in accounts:
+            raise NotFound(f"There is no account {own!r} that you may look at.")
+        return Left(accounts[own], accounts[table])
+
+    def add_analyst(self, name: str, budget: Budget | Loss, tables: Sequence[str] | None = None) -> None:
+        """Let somebody who may sign in ask, as ``Curator.add_analyst``; for stewards."""
+        limit = budget if isinstance(budget, Budget) else Budget(budget)
+        given = {"budget": limit.to_dict(), "tables": None if tables is None else list(tables)}
+        self._json("PUT", f"/v1/people/{quote(name, safe='')}/budgets", given)
+
+    def verify(self) -> Verdict:
+        """As ``Curator.verify``; for stewards and auditors."""
+        found = self._json("POST", "/v1/ledger/verify")
+        return Verdict(found["lines"], found["problem"], found["line"])
+
+    def stream(self, *_given: object, **_named: object) -> NoReturn:
+        """A stream lives in the process that counts it, which has to be where the workspace is."""
+        raise BadInput(
+            "A stream is counted where the workspace is, not by a service.", hint="Use Curator(folder).stream there."
+        )
+
+    def close(self) -> None:
+        """Let go of the connection."""
+        self._http.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"connect({self._url!r})"
+
+    def _asked(self, questions: Sequence[str], given: Mapping[str, Any]) -> list[Answer]:
+        found = self._json("POST", "/v1/ask", {"questions": list(questions), **given})["answers"]
+        return [
+            Answer(
+                self._downloaded(one["id"]),
+                one["id"],
+                {table: _left(left) for table, left in one["left"].items()},
+                one["free"],
+            )
+            for one in found
+        ]
+
+    def _downloaded(self, release: str) -> Release[Any]:
+        packed = self._sent("GET", f"/v1/releases/{quote(release, safe='')}/download").content
+        with TemporaryDirectory(prefix="discreet-") as folder:
+            try:
+                zipfile.ZipFile(io.BytesIO(packed)).extractall(folder)
+            except (zipfile.BadZipFile, OSError) as error:
+                raise EngineError(f"The release could not be unpacked: {error}.") from None
+            return Release.load(folder)
+
+    def _require_self(self, analyst: str | None) -> None:
+        if analyst not in (None, self.name):
+            raise NotAllowed(f"You ask as {self.name}, whose token this is.", hint="Leave analyst out.")
+
+    def _json(self, method: str, path: str, given: object = None, *, waits: Sequence[float] = _WAITS) -> Any:
+        response = self._sent(method, path, given, waits=waits)
+        try:
+            return response.json()
+        except ValueError:
+            raise EngineError(f"{self._url} does not answer as discreet does.", hint="Is the address right?") from None
+
+    def _sent(self, method: str, path: str, given: object = None, *, waits: Sequence[float] = _WAITS) -> httpx.Response:
+        """Send a request, again if there is no answer. That is safe: nothing here is done twice if it is sent twice."""
+        import httpx
+
+        pauses = iter(waits)
+        while True:
+            try:
+                response = self._http.request(method, path, json=given)
+            except httpx.HTTPError as error:
+                pause = next(pauses, None)
+                if pause is None or "CERTIFICATE" in str(error):
+                    raise Unreachable(
+                        f"{self._url} does not answer: {str(error) or type(error).__name__}.",
+                        hint="Is the service running, and its certificate one that this computer knows (ca=…)?",
+                    ) from None
+            else:
+                if response.is_success:
+                    return response
+                pause = _told_to_wait(response)
+                if pause is None or next(pauses, None) is None:
+                    raise _failure(response)
+            time.sleep(pause)
+
+
+def _safe(url: str) -> str:
+    """``url``, if a token may be sent there."""
+    parts = urlsplit(url)
+    if parts.scheme not in ("http", "https") or not parts.hostname or parts.path.strip("/") or parts.query:
+        raise BadInput(f"{url!r} is no address of a service.", hint="Such as https://data.example.org:8640")
+    if parts.username or parts.password:
+        raise BadInput("An address holds no name and no password.", hint="Give a token instead.")
+    if parts.scheme == "http" and not _is_loopback(parts.hostname):
+        raise BadInput(
+            f"Token and answers would travel in the clear to and from {parts.hostname}.", hint="Use https://"
+        )
+    return f"{parts.scheme}://{parts.netloc}"
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def _trusted(ca: str | Path | None) -> ssl.SSLContext:
+    try:
+        return ssl.create_default_context(cafile=ca)
+    except (OSError, ssl.SSLError) as error:
+        raise BadInput(f"{ca} is no certificate that can be read: {error}.", hint="Give a PEM file.") from None
+
+
+def _told_to_wait(response: httpx.Response) -> float | None:
+    """How long to wait before trying again, if the service says so and it is not long."""
+    said = response.headers.get("Retry-After", "") if response.status_code == 429 else ""
+    return float(said) if said.isdecimal() and float(said) <= max(_WAITS) else None
+
+
+def _failure(response: httpx.Response) -> DiscreetError:
+    """The error that a response tells of."""
+    try:
+        said = dict(response.json())
+    except (ValueError, TypeError):
+        said = {}
+    message = str(said.get("message") or f"The service answered with status {response.status_code}.")
+    hint = str(said.get("hint") or "")
+    if problems := said.get("problems"):
+        message = f"{message} {'; '.join(': '.join(map(str, one.values())) for one in problems)}."
+    match said.get("error"):
+        case "BudgetExceeded" if "asked" in said and "left" in said:
+            asked, left = losses.from_dict(said["asked"]), losses.from_dict(said["left"])
+            return BudgetExceeded(message, asked=asked, left=left, hint=hint)
+        case "TooMany":
+            return TooMany(message, wait=int(response.headers.get("Retry-After", "1")), hint=hint)
+        case str(name):
+            return _ERRORS.get(name, EngineError)(message, hint=hint)
+    return EngineError(message, hint=hint)
+
+
+def _spent(epsilon: Number | None, delta: Number, rho: Number | None) -> dict[str, Any]:
+    return {"epsilon": _said(epsilon), "delta": _said(delta), "rho": _said(rho)}
+
+
+def _said(number: Number | None) -> int | float | str | None:
+    """A number as JSON can say it, exactly."""
+    return number if number is None or isinstance(number, int | float | str) else str(number)
+
+
+def _shape(method: Method[Any]) -> dict[str, Any]:
+    """A method as the service takes it."""
+    given: Any = method
+    if method.name not in _METHODS or not is_dataclass(given):
+        raise BadInput(
+            f"The service does not run {method.name}, but {', '.join(_METHODS)}.",
+            hint="Whoever holds the workspace can run it there, or publish and tabulate in the console.",
+        )
+    said = ((one.name, getattr(method, one.name)) for one in fields(given))
+    return {"name": method.name} | {name: str(v) if isinstance(v, Fraction | Decimal) else v for name, v in said}
+
+
+def _quote(said: Mapping[str, Any]) -> Quote:
+    return Quote(losses.from_dict(said["loss"]), said["errors"], losses.from_dict(said["left"]), said["answered"])
+
+
+def _left(said: Mapping[str, Any]) -> Left:
+    return Left(losses.from_dict(said["analyst"]), losses.from_dict(said["table"]))

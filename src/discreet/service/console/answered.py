@@ -1,0 +1,133 @@
+"""An answer on a page: a grid with its error bars, a chart where there is something to compare, what is promised.
+
+data-testid: answer-grid, answer-chart, answer-statement, answer-csv, answer-download.
+"""
+
+from __future__ import annotations
+
+import io
+from html import escape
+from typing import Any
+
+import pyarrow as pa
+from nicegui import ui
+from pyarrow import csv
+
+from discreet.core.release import Release
+from discreet.service.console import explain, look
+
+ERROR = "_error"
+_SHOWN = 200
+_BARS = 40
+
+
+def show(release: Release[Any], identity: str) -> None:
+    """A release whose payload is a table of figures, with ways to take it along."""
+    table: pa.Table = release.payload
+    _grid(table)
+    _chart(table)
+    with look.row():
+        ui.button("CSV", icon="download", on_click=lambda: _save(table)).props("outline data-testid=answer-csv")
+        whole = ui.element("a").classes("dc-button").props(f'href="/v1/releases/{identity}/download" download')
+        with whole.props("data-testid=answer-download"):
+            ui.label("Download with its papers")
+        ui.link("Open its page", f"/release/{identity}")
+    said = look.promise(release.promise)
+    said.props("data-testid=answer-statement")
+    look.promise(explain.ERROR, "What do the error bars say?")
+
+
+def figures(table: pa.Table) -> dict[str, str]:
+    """The columns that have an error bar, each with the column that it is in."""
+    names = table.column_names
+    return {name: f"{name}{ERROR}" for name in names if f"{name}{ERROR}" in names}
+
+
+def _grid(table: pa.Table) -> None:
+    barred = figures(table)
+    shown = [name for name in table.column_names if name not in barred.values()]
+    rows = table.slice(0, _SHOWN).to_pylist()
+    numbers = {name for name in shown if _is_number(table.schema.field(name).type)}
+    heads = "".join(_head(name, name in numbers) for name in shown)
+    reach = {name: _reach(rows, name, bar) for name, bar in barred.items()}
+    body = "".join(
+        "<tr>"
+        + "".join(_cell(row, name, barred.get(name), reach.get(name), name in numbers) for name in shown)
+        + "</tr>"
+        for row in rows
+    )
+    made = (
+        f'<div class="dc-scroll" tabindex="0"><table><thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table></div>'
+    )
+    ui.html(made, sanitize=False).classes("dc-grid").props("data-testid=answer-grid")
+    if table.num_rows > _SHOWN:
+        look.prose(f"The first {_SHOWN} of {table.num_rows:,} rows are shown; the download has all.", soft=True)
+    if not table.num_rows:
+        look.empty("No group is large enough to be shown.")
+
+
+def _head(name: str, is_number: bool) -> str:
+    return f'<th scope="col" class="{"dc-number" if is_number else ""}">{escape(name)}</th>'
+
+
+def _reach(rows: list[dict[str, Any]], name: str, bar: str) -> float:
+    """How far the largest figure of a column goes, error bar and all."""
+    return max((abs(row[name]) + (row[bar] or 0.0) for row in rows if row[name] is not None), default=0.0)
+
+
+def _cell(row: dict[str, Any], name: str, bar: str | None, reach: float | None, is_number: bool) -> str:
+    value = row[name]
+    said = f"<b>{escape(look.number(value))}</b>" if bar else escape(look.number(value))
+    kind = "dc-number" if is_number else ""
+    off = None if bar is None else row[bar]
+    if off is None or value is None:
+        return f'<td class="{kind}">{said}</td>'
+    drawn = ""
+    if reach and value >= 0:
+        low, high = max(value - off, 0.0) / reach, (value + off) / reach
+        drawn = (
+            f'<span class="dc-whisker" aria-hidden="true"><i style="width:{value / reach:.2%}"></i>'
+            f'<u style="left:{low:.2%};width:{high - low:.2%}"></u></span>'
+        )
+    return f'<td class="{kind}">{said} <span class="dc-soft">± {escape(look.number(off))}</span>{drawn}</td>'
+
+
+def _chart(table: pa.Table) -> None:
+    """Bars with error bars, if there is one label and a figure in each of a few rows."""
+    barred = figures(table)
+    labels = [name for name in table.column_names if name not in barred and name not in barred.values()]
+    if not barred or len(labels) != 1 or not 2 <= table.num_rows <= _BARS:
+        return
+    name, error = next(iter(barred.items()))
+    rows = [row for row in table.to_pylist() if row[name] is not None and row[error] is not None]
+    where = [str(row[labels[0]]) for row in rows]
+    whiskers = [[row[name] - row[error], *[row[name]] * 3, row[name] + row[error]] for row in rows]
+    thin = {"color": "none", "borderColor": "var(--dc-ink)", "borderWidth": 1.6}
+    look.chart(
+        {
+            "xAxis": look.axis(type="value", name=name, nameLocation="middle", nameGap=28),
+            "yAxis": look.axis(type="category", data=where, inverse=True),
+            "series": [
+                {
+                    "type": "bar",
+                    "name": name,
+                    "data": [row[name] for row in rows],
+                    "barMaxWidth": 22,
+                    "itemStyle": {"color": look.COLOURS[0], "opacity": 0.55},
+                },
+                {"type": "boxplot", "data": whiskers, "boxWidth": [6, 12], "itemStyle": thin},
+            ],
+        },
+        height=60 + 32 * len(rows),
+        label=f"{name} by {labels[0]}, with error bars",
+    ).props("data-testid=answer-chart")
+
+
+def _save(table: pa.Table) -> None:
+    sink = io.BytesIO()
+    csv.write_csv(table, sink)
+    ui.download.content(sink.getvalue(), "answer.csv", "text/csv")
+
+
+def _is_number(kind: pa.DataType) -> bool:
+    return pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)

@@ -1,0 +1,322 @@
+"""/ask: a question in SQL, what it would cost and how far off it would be, and its answer.
+
+The price is shown while one types, and nothing is charged for it. Ctrl+Enter asks.
+
+data-testid: ask-sql, ask-example-<n>, ask-mode, ask-epsilon, ask-error, ask-expect, ask-delta, ask-rows, ask-price,
+ask-columns, ask-problem, ask-run, ask-result, ask-cost, ask-history, ask-again-<n>, ask-refused, ask-instead.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from nicegui import ui
+
+from discreet.core.exact import rounded
+from discreet.core.loss import Approximate
+from discreet.core.release import Release
+from discreet.curator.answer import Answer
+from discreet.curator.people.person import Person, Role
+from discreet.curator.question import Quote
+from discreet.curator.shelf import Shelved
+from discreet.errors import BudgetExceeded, DiscreetError, NotSignedIn
+from discreet.service.console import answered, explain, look, suggest
+from discreet.service.console.frame import Page, Seat
+from discreet.service.console.listed import when
+from discreet.service.desk import Desk
+from discreet.service.shown import BudgetView, Spend, TableView
+
+_PAUSE = 0.3
+_HISTORY = 8
+_IDEAS = 8
+_EDITOR = """
+const editor = getElement(%(id)s);
+import('nicegui-codemirror').then(async (CM) => {
+  await editor.editorPromise;
+  editor.editor.contentDOM.setAttribute('aria-label', 'Your question, in SQL');
+  editor.editor.setTabFocusMode(true);  // the Tab key goes on to the next control, as everywhere
+  editor.editor.dispatch({effects: CM.StateEffect.appendConfig.of(
+    CM.EditorState.languageData.of(() => [{autocomplete: %(words)s}]))});
+  const shade = () => editor.setTheme(document.body.classList.contains('body--dark') ? 'vscodeDark' : 'basicLight');
+  shade();
+  new MutationObserver(shade).observe(document.body, {attributes: true, attributeFilter: ['class']});
+});
+"""
+
+
+async def _build(seat: Seat) -> None:
+    tables, budgets = await seat.call(_found, seat.desk)
+    about = "Ask about groups of people, not about anybody. You see the price before you pay it."
+    with look.page("Ask", about):
+        if tables:
+            _Asking(seat, tables, budgets).build()
+        else:
+            look.empty("There is no table that you may ask. A steward can give you a budget for one.")
+
+
+PAGE = Page("/ask", "Ask", "forum", (Role.ANALYST, Role.STEWARD), 10, _build)
+
+
+def _found(who: Person, desk: Desk) -> tuple[list[TableView], dict[str, BudgetView]]:
+    """The tables that somebody may ask, and their own budget on each."""
+    tables = [view for view in desk.tables(who) if view.left is not None or view.public]
+    budgets = {view.table: view for view in desk.budgets(who) if view.analyst == who.name}
+    return (tables, budgets) if budgets else ([], {})
+
+
+def _history(who: Person, desk: Desk) -> list[tuple[Shelved, str]]:
+    """Somebody's latest answers, each with its question."""
+    found = desk.releases(who, kind="answer", most=_HISTORY)
+    asked = [(one, desk.statement(who, one.id).recipe.parameters.get("question")) for one in found]
+    return [(one, str(question)) for one, question in asked if question]
+
+
+class _Asking:
+    """A visit to the page: what was typed, and what is shown."""
+
+    def __init__(self, seat: Seat, tables: list[TableView], budgets: dict[str, BudgetView]) -> None:
+        self._seat = seat
+        self._tables = tables
+        self._budgets = budgets
+        self._turn = 0
+        self._quote: Quote | None = None
+
+    def build(self) -> None:
+        chosen = self._seat.given.get("table")
+        first = next((view for view in self._tables if view.name == chosen), None)
+        first = first or next(view for view in self._tables if view.left is not None)
+        others = [view for view in self._tables if view is not first and view.left is not None]
+        ideas = [idea for view in (first, *others) for idea in suggest.examples(view.name, view.card)][:_IDEAS]
+        with ui.element("div").classes("dc-side dc-ask"):
+            with ui.element("div").classes("dc-stack"):
+                self._question(ideas)
+                self._result = (
+                    ui.element("div").classes("dc-stack dc-third").props("data-testid=ask-result aria-live=polite")
+                )
+            with ui.element("div").classes("dc-stack"):
+                self._cost()
+                with look.card("Asked before", note="free to open again") as card:
+                    card.classes("dc-fourth").props("data-testid=ask-history")
+                    self._past = ui.element("div").classes("dc-list")
+        ui.timer(0, self._begin, once=True)
+
+    async def _begin(self) -> None:
+        """What may take a moment, once the page is there."""
+        await self._price()
+        await self._remember()
+
+    def _question(self, ideas: list[tuple[str, str]]) -> None:
+        with look.card("Your question") as card:
+            card.classes("dc-first")
+            self._sql = ui.codemirror(
+                ideas[0][1],
+                language="SQL",
+                line_wrapping=True,
+                on_change=self._changed,
+                keymap={"Mod-Enter": self._ask},
+            ).props("data-testid=ask-sql")
+            look.prose("Ctrl+Enter asks. Esc, then Tab leaves the editor.", soft=True).classes("dc-small")
+            words = suggest.words(self._tables)
+            ui.run_javascript(_EDITOR % {"id": self._sql.id, "words": json.dumps(words)})
+            with look.row().classes("dc-chips"):
+                for place, (title, sql) in enumerate(ideas):
+                    chip = ui.element("button").classes("dc-chip").props(f"type=button data-testid=ask-example-{place}")
+                    with chip.on("click", lambda _, sql=sql: self._sql.set_value(sql)):
+                        ui.label(title)
+            with ui.expansion("Tables and columns").classes("dc-more").props("dense data-testid=ask-columns"):
+                for view in self._tables:
+                    ui.label(view.name).classes("dc-strong")
+                    look.grid(["Column", "Kind", "What may be assumed"], suggest.columns(view.card))
+            self._problem = ui.element("div").props("data-testid=ask-problem aria-live=polite").classes("dc-stack")
+
+    def _cost(self) -> None:
+        with look.card("What it costs") as card:
+            card.classes("dc-second")
+            modes = {"epsilon": "By price", "error": "By error"}
+            self._mode = ui.toggle(modes, value="epsilon", on_change=self._changed)
+            self._mode.props('unelevated spread no-caps data-testid=ask-mode aria-label="How to choose the price"')
+            self._epsilon = self._field("Epsilon (ε) to spend", "ask-epsilon", "0.1")
+            self._error = self._field("Every figure off by at most", "ask-error", "50", hint="Such as 50, or 5%")
+            self._expect = self._field("A figure is about", "ask-expect", "1000")
+            self._delta = self._field("Delta (δ): chance that a rare group shows", "ask-delta", "1e-6")
+            self._rows = self._field("Rows you expect in a group", "ask-rows", "", hint="For the error of averages")
+            self._epsilon.bind_visibility_from(self._mode, "value", value="epsilon")
+            self._error.bind_visibility_from(self._mode, "value", value="error")
+            self._expect.set_visibility(False)
+            self._delta.set_visibility(False)
+            self._rows.set_visibility(False)
+            self._price_place = ui.element("div").props("data-testid=ask-price aria-live=polite").classes("dc-price")
+            self._button = (
+                ui.button("Ask", on_click=self._ask).props("unelevated data-testid=ask-run").classes("dc-wide")
+            )
+            self._meaning = ui.element("div").classes("dc-stack")
+
+    def _field(self, label: str, testid: str, value: str, *, hint: str = "") -> ui.input:
+        made = ui.input(label, value=value, on_change=self._changed).props(f"outlined dense data-testid={testid}")
+        return made.props(f'hint="{hint}"').classes("dc-wide") if hint else made.classes("dc-wide")
+
+    async def _changed(self) -> None:
+        """Ask for the price once nobody has typed for a moment."""
+        self._turn += 1
+        turn = self._turn
+        await asyncio.sleep(_PAUSE)
+        if turn == self._turn:
+            await self._price()
+
+    async def _price(self) -> None:
+        turn = self._turn
+        self._expect.set_visibility(self._mode.value == "error" and "%" in self._error.value)
+        try:
+            quote, epsilon = await self._seat.call(self._quoted)
+            problem = None
+        except DiscreetError as error:
+            quote, epsilon, problem = None, "", error
+        if turn != self._turn:
+            return  # something else was typed meanwhile
+        self._quote = quote
+        self._problem.clear()
+        self._price_place.clear()
+        if isinstance(problem, NotSignedIn):
+            self._seat.tell(problem)
+        elif problem is not None:
+            with self._problem:
+                look.refusal(problem)
+        self._button.set_enabled(quote is not None)
+        self._button.set_text("Ask" if quote is None else _says(quote))
+        if quote is not None:
+            self._delta.set_visibility(isinstance(quote.loss, Approximate) and quote.loss.delta > 0)
+            self._rows.set_visibility(None in quote.errors.values() or bool(self._rows.value))
+            with self._price_place:
+                self._priced(quote)
+            self._meaning.clear()
+            with self._meaning:
+                look.promise(explain.epsilon(epsilon))
+                if self._delta.visible:
+                    look.promise(explain.DELTA, "What does delta promise?")
+
+    def _quoted(self, who: Person) -> tuple[Quote, str]:
+        """The price of what is typed, and the epsilon it is for."""
+        sql, spend = self._typed(who)
+        rows = int(self._rows.value) if self._rows.value.strip().isdecimal() else None
+        return self._seat.desk.price(who, [sql], spend, rows=rows)[0], str(spend.epsilon)
+
+    def _typed(self, who: Person) -> tuple[str, Spend]:
+        sql, delta = self._sql.value.strip().removesuffix(";"), self._delta.value.strip() or "0"
+        if self._mode.value == "epsilon":
+            return sql, Spend(epsilon=self._epsilon.value.strip(), delta=delta)
+        rows = int(self._rows.value) if self._rows.value.strip().isdecimal() else None
+        expect = self._expect.value.strip() or None
+        found = self._seat.desk.epsilon_for(who, sql, self._error.value.strip(), delta=delta, expect=expect, rows=rows)
+        return sql, Spend(epsilon=str(float(found)), delta=delta)
+
+    def _priced(self, quote: Quote) -> None:
+        ui.label("Free" if quote.answered else look.amount(quote.loss)).classes("dc-big")
+        if quote.answered:
+            look.prose("This was answered before: it costs nothing, and gets the same answer.", soft=True)
+        errors = [
+            (name, "the answer will say" if off is None else f"± {look.number(off)}")
+            for name, off in quote.errors.items()
+        ]
+        if errors:
+            ui.label("Expected error, 95 times in 100").classes("dc-small dc-soft")
+            look.facts(errors)
+        for view in self._mentioned():
+            ui.label(f"Your budget on {view.table}; striped is what this takes").classes("dc-small dc-soft")
+            look.budget_gauge(view.left, view.budget, asked=None if quote.answered else quote.loss)
+            if not quote.answered and look.share(quote.loss, view.budget) > look.share(view.left, view.budget):
+                look.badge("more than is left", "bad")
+
+    def _mentioned(self) -> list[BudgetView]:
+        return [self._budgets[name] for name in suggest.mentioned(self._sql.value, list(self._budgets))]
+
+    async def _ask(self) -> None:
+        if self._quote is None or not self._button.enabled:
+            return
+        self._button.props("loading").disable()
+        try:
+            answer = await self._seat.call(self._given)
+        except BudgetExceeded as error:
+            await self._refused(error)
+        except DiscreetError as error:
+            self._seat.tell(error)
+        else:
+            self._answer(answer)
+            await self._renew()
+        finally:
+            self._button.props(remove="loading").enable()
+
+    def _given(self, who: Person) -> Answer:
+        sql, spend = self._typed(who)
+        return self._seat.desk.ask(who, [sql], spend)[0]
+
+    def _answer(self, answer: Answer) -> None:
+        with self._shown("The answer"):
+            ui.label(answer.cost).classes("dc-soft").props("data-testid=ask-cost")
+            answered.show(answer.release, answer.identity)
+
+    @contextmanager
+    def _shown(self, title: str) -> Iterator[ui.element]:
+        """A card in the place of the answer, brought into sight."""
+        self._result.clear()
+        with self._result, look.card(title) as card:
+            yield card
+        ui.run_javascript(f"getHtmlElement({self._result.id}).scrollIntoView({{block: 'nearest'}})")
+
+    async def _refused(self, error: BudgetExceeded) -> None:
+        """The budget does not cover it: what was asked, what is left, what can be done."""
+        twins: dict[str, str] = {}
+        for view in self._mentioned():
+            found = await self._seat.run(self._seat.desk.instead, view.table)
+            twins |= {view.table: found} if found else {}
+        with self._shown("Not enough is left") as card:
+            card.props("data-testid=ask-refused")
+            look.refusal(error)
+            look.facts([("asked for", str(error.asked)), ("left", str(error.left)), ("charged", "nothing")])
+            look.prose(
+                "You can spend less on this question (its error grows), open earlier answers for free, or ask a "
+                "steward to raise your budget, with the reason why."
+            )
+            for table, release in twins.items():
+                link = ui.link(f"Use the synthetic twin of {table} instead: it costs nothing", f"/release/{release}")
+                link.props("data-testid=ask-instead")
+
+    async def _renew(self) -> None:
+        found = await self._seat.run(_found, self._seat.desk)
+        if found is not None:
+            self._tables, self._budgets = found
+        await self._price()
+        await self._remember()
+
+    async def _remember(self) -> None:
+        found = await self._seat.run(_history, self._seat.desk)
+        self._past.clear()
+        with self._past:
+            if not found:
+                look.empty("Your answers will be listed here.")
+            for place, (one, question) in enumerate(found or []):
+                entry = ui.element("button").classes("dc-link").props(f"type=button data-testid=ask-again-{place}")
+                with entry.on("click", lambda _, one=one, question=question: self._again(one, question)):
+                    ui.label(question).classes("dc-link-title dc-code")
+                    price = "" if one.loss is None else f"{look.amount(one.loss)} · "
+                    ui.label(price + when(one.at) + " UTC").classes("dc-soft dc-small")
+
+    async def _again(self, one: Shelved, question: str) -> None:
+        """Open an earlier answer, and put its question back into the editor at its price."""
+        release: Release[Any] | None = await self._seat.run(self._seat.desk.release, one.id)
+        if release is None:
+            return
+        self._sql.set_value(question)
+        self._mode.set_value("epsilon")
+        if release.statement.loss is not None and hasattr(release.statement.loss, "epsilon"):
+            self._epsilon.set_value(rounded(release.statement.loss.epsilon, 6))
+        with self._shown("An earlier answer"):
+            ui.label("Answered before, so it is free.").classes("dc-soft").props("data-testid=ask-cost")
+            answered.show(release, one.id)
+
+
+def _says(quote: Quote) -> str:
+    return "Show it again (free)" if quote.answered else f"Ask (costs {look.amount(quote.loss)})"

@@ -1,0 +1,198 @@
+"""/attack: what would intruders learn from a release?
+
+data-testid: attack-release, attack-only, attack-population, attack-start, attack-why-not; job-attack, job-open-<id>;
+attack-summary, attack-pass-on, attack-whole, finding-<number>.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from html import escape
+from typing import Any
+
+from nicegui import ui
+
+from discreet.attack.details import in_words, share_text
+from discreet.attack.finding import Outcome
+from discreet.attack.report import UNSURE
+from discreet.curator.people.person import Role
+from discreet.curator.shelf import Shelved
+from discreet.service.console import explain, look
+from discreet.service.console.frame import Page, Seat
+from discreet.service.console.jobs import JobBox, listed, recent
+from discreet.service.console.listed import about
+from discreet.service.jobs.job import DONE, Job
+from discreet.service.jobs.specs import Attack
+
+_TONES = {Outcome.BROKE: "bad", Outcome.UNSURE: "warn", Outcome.NOTHING: "good", Outcome.FAILED: "plain"}
+_ABOUT = "Play the intruder, before one does: what can be learned from a release about the people in it?"
+
+
+async def _build(seat: Seat) -> None:
+    releases = {one.id: one for one in await seat.call(seat.desk.releases, most=500)}
+    before = [job for job in await recent(seat, Attack.kind) if job.state == DONE]
+    with look.page("Attack", _ABOUT):
+        if not releases:
+            look.empty("Nothing was released yet. Publish a table first.")
+            return
+        _Attacking(seat, releases).draw(before)
+
+
+PAGE = Page("/attack", "Attack", "gavel", (Role.STEWARD,), 50, _build)
+
+
+class _Attacking:
+    """The choice of a release, and the report of the attacks on it."""
+
+    def __init__(self, seat: Seat, releases: Mapping[str, Shelved]) -> None:
+        self._seat, self._releases = seat, releases
+
+    def draw(self, before: Sequence[Job]) -> None:
+        published = [one for one in self._releases.values() if one.kind == "published"]
+        asked = self._seat.given.get("release", "")
+        first = asked if asked in self._releases else next((one.id for one in published), next(iter(self._releases)))
+        with look.card("Which release?"):
+            look.promise(explain.ATTACK, "What does this tell?")
+            labels = {one.id: f"{one.title} ({about(one)})" for one in (*published, *self._releases.values())}
+            self._release = ui.select(labels, value=first, label="Release", with_input=True, on_change=self._show)
+            self._release.props("outlined dense options-dense data-testid=attack-release").classes("dc-full")
+            self._why_not = ui.element("div").props("data-testid=attack-why-not")
+            with ui.expansion("More choices").classes("dc-more") as self._more, look.row():
+                self._only = ui.select([], value=[], label="These attacks alone", multiple=True, with_input=True)
+                self._only.props("outlined dense options-dense use-chips data-testid=attack-only").classes("dc-mid")
+                self._population = ui.number("People the rows were drawn from, if they were", min=0, step=1000)
+                self._population.props("outlined dense data-testid=attack-population").classes("dc-mid")
+            self._more.on_value_change(self._name_attacks)
+            self._start = ui.button("Attack", icon="gavel", on_click=self._attack)
+            self._start.props("unelevated data-testid=attack-start").classes("dc-own")
+        self._box = JobBox(self._seat, "Attacking", self._report)
+        self._place = ui.element("div").classes("dc-stack")
+        if before:
+            with look.card("Earlier attacks"):
+                listed(before, self._report, self._title)
+        self._show()
+
+    def _title(self, job: Job) -> str:
+        one = self._releases.get(str(job.spec["release"]))
+        return "a release that is gone" if one is None else one.title
+
+    def _show(self) -> None:
+        why = why_not(self._releases[self._release.value])
+        self._why_not.clear()
+        with self._why_not:
+            if why:
+                look.prose(why)
+        self._start.set_visibility(not why)
+        self._more.set_visibility(not why)
+
+    async def _name_attacks(self) -> None:
+        if not self._only.options:
+            self._only.set_options(await asyncio.to_thread(_names))
+
+    async def _attack(self) -> None:
+        self._place.clear()
+        spec = Attack(self._release.value, tuple(self._only.value or ()), int(self._population.value or 0))
+        await self._box.start(spec)
+
+    async def _report(self, job: Job) -> None:
+        found = await self._seat.run(self._seat.desk.job_result, job.id)
+        self._place.clear()
+        if found is not None:
+            with self._place:
+                report(found, job.id)
+
+
+def why_not(one: Shelved) -> str:
+    """Why a release needs no attack; empty if it can be attacked."""
+    if one.kind == "published":
+        return ""
+    if one.loss is not None:
+        return (
+            f"This was answered with noise, and paid for: {look.amount(one.loss)}. That promise holds whatever an "
+            "intruder knows or does, so there is nothing to measure. What all answers together may tell is what the "
+            "budget limits."
+        )
+    return (
+        "What an intruder can tell from this printed table was worked out before it left. The Tabulate page shows it, "
+        "cell by cell."
+    )
+
+
+def report(found: Mapping[str, Any], job: str) -> None:
+    """What came of attacks, from plain data: in short, as bars, and one by one."""
+    with look.card("In short", note=found["release"]):
+        with look.row():
+            look.badge("for you alone", "bad")
+            ui.label("This names rows of the original. Pass on the report without victims.").classes("dc-soft dc-small")
+        look.prose(found["summary"]).props("data-testid=attack-summary")
+        bars([one for one in found["findings"] if one["figure"] is not None])
+        with look.row():
+            safe = ui.button("Report to pass on, without victims", icon="download")
+            safe.props("outline data-testid=attack-pass-on")
+            safe.on_click(lambda: ui.download.from_url(f"/v1/jobs/{job}/papers/to-pass-on.html", "attacks.html"))
+            whole = ui.button("All of it, for you alone", icon="lock").props("flat data-testid=attack-whole")
+            whole.on_click(lambda: ui.download.from_url(f"/v1/jobs/{job}/papers/report.html", "attacks-for-you.html"))
+    with look.card("One by one", note="the worst first"):
+        for number, one in enumerate(found["findings"]):
+            _finding(number, one)
+        if found["not_applicable"]:
+            with ui.expansion("Attacks that are not for such a release").classes("dc-more"):
+                look.facts([(one["attack"], one["why"]) for one in found["not_applicable"]])
+
+
+def _finding(number: int, one: Mapping[str, Any]) -> None:
+    outcome = Outcome(one["outcome"])
+    with ui.element("div").classes("dc-rule").props(f"data-testid=finding-{number}"):
+        with look.row():
+            ui.label(one["attack"]).classes("dc-strong")
+            look.badge(outcome.value, _TONES[outcome])
+        if one["knows"]:
+            look.prose(one["knows"], soft=True)
+        if outcome is Outcome.FAILED:
+            look.prose(f"Why it could not run: {one['meaning']}")
+            return
+        look.prose(f"{figure(one)} {one['meaning']}")
+        if outcome is Outcome.UNSURE:
+            look.prose(UNSURE)
+        facts = in_words(one["details"])
+        if one.get("victims"):
+            facts.append(("rows of victims", ", ".join(f"{row:,}" for row in one["victims"])))
+        if facts:
+            with ui.expansion("Details").classes("dc-more"):
+                look.facts(facts)
+
+
+def figure(one: Mapping[str, Any]) -> str:
+    """What an attack got, with its interval, and what guessing gives."""
+    low, high, got, guessing = map(share_text, (*one["interval"], one["figure"], one["baseline"]))
+    return f"{got} ({one['interval_is']}: {low} to {high}); guessing gives {guessing}."
+
+
+def bars(findings: Sequence[Mapping[str, Any]]) -> None:
+    """Each attack as a bar: how far it gets, its interval as a line, and what guessing gives as a mark."""
+    if not findings:
+        return
+    rows = []
+    for one in findings:
+        low, high, got, guessing = (
+            100 * min(max(share, 0.0), 1.0) for share in (*one["interval"], one["figure"], one["baseline"])
+        )
+        tone = _TONES[Outcome(one["outcome"])]
+        rows.append(
+            f'<span>{escape(one["attack"])}</span><div class="dc-hit" role="img" aria-label="{escape(figure(one))}" '
+            f'title="{escape(figure(one))}"><i class="dc-{tone}" style="width:{got:.2f}%"></i>'
+            f'<b style="left:{low:.2f}%;width:{high - low:.2f}%"></b><u style="left:{guessing:.2f}%"></u></div>'
+            f"<span>{share_text(one['figure'])}</span>"
+        )
+    key = (
+        '<p class="dc-soft dc-small">The bar is what the attack gets, the thin line its interval, and the mark what '
+        "guessing gives. The further a bar is beyond the mark, the worse.</p>"
+    )
+    ui.html(f'<div class="dc-hits">{"".join(rows)}</div>{key}', sanitize=False).classes("dc-full")
+
+
+def _names() -> list[str]:
+    from discreet.attack.attack import CATALOGUE
+
+    return [one.name for one in CATALOGUE]

@@ -1,0 +1,104 @@
+"""/audit: who did what, and when; and whether the books are sound.
+
+data-testid: audit-who, audit-failed, audit-text, audit-older, audit-verify, audit-verdict, audit-lines.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from nicegui import ui
+
+from discreet.curator.people.audit import AuditLine
+from discreet.service.console import look
+from discreet.service.console.frame import Page, Seat
+from discreet.service.console.listed import when
+from discreet.service.desk import READERS
+
+_MOST = 200
+_ABOUT = "Who did what, and when. Lines are added and never changed; no question, answer or secret is in them."
+_EVERYBODY = ""
+
+
+async def _build(seat: Seat) -> None:
+    names = [person.name for person in await seat.call(seat.desk.persons)]
+    with look.page("Audit", _ABOUT):
+        with look.card("Are the books sound?"):
+            look.prose(
+                "Goes through the ledger line by line, compares it with every answer given, and goes through this log. "
+                "Whoever changed a line afterwards is found out.",
+                soft=True,
+            )
+            with look.row():
+                verify = ui.button("Verify", icon="verified_user").props("unelevated data-testid=audit-verify")
+                verdict = ui.element("div").props("data-testid=audit-verdict aria-live=polite")
+        with look.card("The log"):
+            with look.row():
+                who = ui.select({_EVERYBODY: "everybody", **{name: name for name in names}}, value="", label="Who")
+                who.props("outlined dense options-dense data-testid=audit-who").classes("dc-short")
+                text = ui.input("Has in it").props("outlined dense clearable data-testid=audit-text")
+                text.classes("dc-short")
+                failed = ui.checkbox("only what was refused or failed").props("data-testid=audit-failed")
+            place = ui.element("div").classes("dc-stack").props("data-testid=audit-lines")
+            older = ui.button("Show more").props("flat data-testid=audit-older")
+        shown = _MOST
+
+        async def show() -> None:
+            lines = await seat.run(seat.desk.audit, most=shown, by=who.value or None)
+            if lines is None:
+                return
+            older.set_visibility(len(lines) == shown)
+            place.clear()
+            with place:
+                _lines(seen(lines, text.value or "", failed=failed.value))
+
+        async def more() -> None:
+            nonlocal shown
+            shown += _MOST
+            await show()
+
+        async def check() -> None:
+            verify.props("loading")
+            found = await seat.run(seat.desk.verify)
+            verify.props(remove="loading")
+            verdict.clear()
+            if found is not None:
+                with verdict, look.row():
+                    look.badge("sound" if found.sound else "not sound", "good" if found.sound else "bad")
+                    ui.label(str(found))
+            await show()
+
+        for box in (who, text, failed):
+            box.on_value_change(show)
+        older.on_click(more)
+        verify.on_click(check)
+        await show()
+
+
+PAGE = Page("/audit", "Audit", "fact_check", READERS, 90, _build)
+
+
+def seen(lines: Sequence[AuditLine], text: str, *, failed: bool) -> list[AuditLine]:
+    """The lines that have ``text`` in them; with ``failed`` only those of what was not done."""
+    wanted = text.strip().lower()
+    return [
+        line
+        for line in lines
+        if not (failed and line.well) and wanted in f"{line.who} {line.action} {about(line)}".lower()
+    ]
+
+
+def about(line: AuditLine) -> str:
+    """What a line is about, in one text."""
+    return ", ".join(f"{name}: {value}" for name, value in line.about.items())
+
+
+def _lines(lines: Sequence[AuditLine]) -> None:
+    if not lines:
+        look.empty("There is no such line.")
+        return
+    rows = [
+        (str(line.number), when(line.at), line.who, line.action, "done" if line.well else "not done", about(line))
+        for line in lines
+    ]
+    look.grid(["line", "when", "who", "what", "", "about"], rows, numbers=(0,))

@@ -1,0 +1,179 @@
+"""/budget: what may be spent, who spent what, how it went over time, and the ledger that says so.
+
+data-testid: budget-<account>, burn-down, limit-account, limit-amount, limit-why, limit-set, verify, verdict, ledger.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from nicegui import ui
+
+from discreet.budget.filter import Budget
+from discreet.core.loss import Approximate, Concentrated, Loss, Pure
+from discreet.curator.people.person import Person, Role
+from discreet.errors import BadInput
+from discreet.service.console import explain, look
+from discreet.service.console.burned import burned
+from discreet.service.console.frame import EVERYBODY, Page, Seat
+from discreet.service.console.listed import when
+from discreet.service.desk import READERS, Desk
+from discreet.service.shown import BudgetView, LedgerLine
+
+_LINES = 1000
+_SHOWN = 100
+_WORDS = {"opened": "opened", "limited": "new limit", "charged": "charged"}
+
+
+async def _build(seat: Seat) -> None:
+    all_ = seat.who.role in READERS
+    about = "Who may spend what, who spent what, and the ledger." if all_ else "What you may spend, and what you spent."
+    with look.page("Budget", about):
+        place = ui.element("div").classes("dc-stack")
+
+        async def show() -> None:
+            found = await seat.run(_found, seat.desk)
+            if found is not None:
+                place.clear()
+                with place:
+                    _accounts(seat.who, found[0])
+                    _over_time(*found)
+                    if seat.who.role is Role.STEWARD:
+                        _limit(seat, found[0], show)
+                    _ledger(seat, found[1])
+
+        await show()
+
+
+PAGE = Page("/budget", "Budget", "account_balance_wallet", EVERYBODY, 60, _build)
+
+
+def _found(who: Person, desk: Desk) -> tuple[list[BudgetView], list[LedgerLine]]:
+    return desk.budgets(who), desk.ledger(who, most=_LINES)
+
+
+def _accounts(who: Person, budgets: Sequence[BudgetView]) -> None:
+    if not budgets:
+        look.empty("There is no budget yet. A steward can give you one.")
+    with look.columns():
+        for table in dict.fromkeys(view.table for view in budgets):
+            with look.card(table):
+                for view in budgets:
+                    if view.table == table:
+                        _account(who, view)
+    look.promise(explain.BUDGET, "What does a budget promise?")
+
+
+def _account(who: Person, view: BudgetView) -> None:
+    name = view.analyst or "All together"
+    with ui.element("div").classes("dc-labelled").props(f'data-testid="budget-{view.account}"'):
+        with look.row().classes("dc-between"):
+            ui.label(f"{name} (you)" if view.analyst == who.name else name).classes("dc-strong")
+            ui.label(f"spent {look.amount(view.spent)}").classes("dc-small dc-soft")
+        look.budget_gauge(view.left, view.budget)
+
+
+def _over_time(budgets: Sequence[BudgetView], lines: Sequence[LedgerLine]) -> None:
+    tables = list(dict.fromkeys(view.table for view in budgets))
+    if not tables:
+        return
+    with look.card("What was left, over time") as card:
+        card.props("data-testid=burn-down")
+        chosen = ui.toggle(tables, value=tables[0]).props('unelevated no-caps aria-label="Table"')
+        place = ui.element("div").classes("dc-stack")
+
+        def draw() -> None:
+            place.clear()
+            with place:
+                burned([view for view in budgets if view.table == chosen.value], lines)
+
+        chosen.on_value_change(draw)
+        draw()
+
+
+def _limit(seat: Seat, budgets: Sequence[BudgetView], show: look.Show) -> None:
+    known = {view.account: view for view in budgets}
+    if not known:
+        return
+    with look.card("Change a limit", note="what was spent stays spent"), look.row():
+        names = {
+            account: f"{view.analyst} on {view.table}" if view.analyst else view.table
+            for account, view in known.items()
+        }
+        account = ui.select(names, value=next(iter(known)), label="Whose").props(
+            "outlined dense data-testid=limit-account"
+        )
+        amount = ui.input("New limit").props("outlined dense data-testid=limit-amount inputmode=decimal")
+        why = ui.input("Why").props("outlined dense maxlength=200 data-testid=limit-why").classes("dc-grow")
+
+        async def change() -> None:
+            view = known[str(account.value)]
+
+            def set_(who: Person) -> BudgetView:
+                if not why.value.strip():
+                    raise BadInput("A limit is changed for a reason.", hint="Say why: it is kept in the ledger.")
+                return seat.desk.set_limit(who, view.account, _like(view.budget, amount.value), why=why.value.strip())
+
+            done = await seat.run(set_)
+            if done is not None:
+                ui.notify(
+                    f"The limit of {names[view.account]} is now {done.budget.limit}.", type="positive", position="top"
+                )
+                await show()
+
+        account.classes("dc-grow")
+        ui.button("Set the limit", on_click=change).props("unelevated data-testid=limit-set")
+
+
+def _like(budget: Budget, amount: str) -> Budget:
+    """A budget of the same kind with another limit."""
+    limit: Loss
+    match budget.limit:
+        case Pure():
+            limit = Pure(amount.strip())
+        case Approximate(delta=delta):
+            limit = Approximate(amount.strip(), delta)
+        case Concentrated():
+            limit = Concentrated(amount.strip())
+        case _:
+            raise BadInput("A limit that is a curve is changed by the command line: discreet budget")
+    return Budget(limit, concentrated=budget.concentrated, reserve=budget.reserve)
+
+
+def _ledger(seat: Seat, lines: Sequence[LedgerLine]) -> None:
+    with look.card("Ledger", note="newest first; nothing in it can be changed") as card:
+        card.props("data-testid=ledger")
+        if seat.who.role in READERS:
+            _verify(seat)
+        if not lines:
+            look.empty("Nothing was charged yet.")
+            return
+        rows = [
+            [str(line.number), when(line.at), line.account, _WORDS[line.kind], _amount(line.loss), line.what]
+            for line in lines[:_SHOWN]
+        ]
+        look.grid(["Line", "When (UTC)", "Account", "What", "How much", "For"], rows, numbers=[0, 4])
+        if len(lines) > _SHOWN:
+            look.prose(f"The latest {_SHOWN} lines are shown. discreet budget and GET /v1/ledger give more.", soft=True)
+
+
+def _verify(seat: Seat) -> None:
+    with look.row():
+        button = ui.button("Verify", icon="verified").props("outline data-testid=verify")
+        verdict = ui.element("div").props("data-testid=verdict aria-live=polite").classes("dc-row")
+
+        async def verify() -> None:
+            button.props("loading")
+            found = await seat.run(seat.desk.verify)
+            button.props(remove="loading")
+            verdict.clear()
+            if found is not None:
+                with verdict:
+                    look.badge("sound" if found.sound else "not sound", "good" if found.sound else "bad")
+                    look.prose(str(found), soft=True)
+
+        button.on_click(verify)
+
+
+def _amount(loss: Loss | None) -> str:
+    return "–" if loss is None else look.amount(loss)

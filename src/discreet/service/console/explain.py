@@ -1,0 +1,94 @@
+"""What each parameter promises, for people who are not statisticians: the texts behind "What does this promise?".
+
+Figures are worked out by ``curator/advice.py``. Blank lines divide paragraphs.
+"""
+
+from __future__ import annotations
+
+from discreet.core.exact import Number
+from discreet.curator.advice import beliefs, count_error
+from discreet.errors import BadInput
+
+EPSILON = """Epsilon (ε) says how much any one person's data may change what comes out. The smaller it is, the \
+better everybody is protected, and the further off the figures are.
+
+It holds whatever else somebody knows, now or later, and whatever they do with the answer. What is spent adds up: \
+that is why there is a budget."""
+
+DELTA = """Delta (δ) is a small chance that the promise of epsilon does not hold. It is needed when the groups of an \
+answer are not listed on the table's card: a group that only one person is in must stay hidden, and with chance δ it \
+does not.
+
+Choose it far below one in the number of people, such as 0.000001."""
+
+RHO = """Rho (ρ) measures the same as epsilon in another way, which is kinder to many small questions."""
+
+BUDGET = """A budget is all that may ever be told about the people in a table. Every new answer takes a part of it; \
+the same question again costs nothing, because it gets the same answer. When the budget is gone, no new question is \
+answered, so that nobody can put answers together until somebody is found out.
+
+An analyst's own budget lies below the table's: both must have enough left."""
+
+ERROR = """Every figure has noise added to it, so that no single person shows. The error bar says how far off it may \
+be: 95 times in 100 the true figure lies within it."""
+
+K = """k-anonymity: whoever knows the columns that outsiders may know about somebody (such as age, sex and place) \
+finds at least k rows that look the same, and cannot tell which is theirs.
+
+It says nothing about what those rows have in common: if all of them have the same illness, everybody in the group \
+is known to have it. Ask for diversity (l) or closeness (t) too."""
+
+L = """l-diversity: in every group of rows that look the same, the sensitive column has at least l different values. \
+So whoever finds somebody's group still does not know which value is theirs."""
+
+T = """t-closeness: in every group of rows that look the same, the sensitive values are spread nearly as in the \
+whole table; t says how far they may differ. Whoever finds somebody's group learns little more than everybody knows. \
+0.2 is common; smaller protects more."""
+
+SUPPRESS = """How many rows may be left out so that the others can stay more detailed. People who stand out are \
+usually those left out: figures about rare groups suffer."""
+
+QUALITY = """What the search is to keep as well as it can, among all ways that keep the promise."""
+
+THRESHOLD = """A cell with fewer people than this is hidden: a count of one or two points at somebody."""
+
+P_PERCENT = """p% rule: a cell is hidden if the second largest contributor could work out the largest one's figure \
+to within p per cent, by taking their own away from the total."""
+
+PQ = """pq rule: as the p% rule, when everybody knew the others' figures to within q per cent before."""
+
+DOMINANCE = """Dominance: a cell is hidden if the n largest contributors make up more than k per cent of it, since \
+then it tells nearly what they have."""
+
+INTERVAL = """Whoever reads the table knows that rows and columns add up. The interval is what they can work out of \
+a hidden cell, at best. It is wide enough when it holds by the rules that were chosen."""
+
+ROUNDING = """Every figure is changed to a multiple of a base, so that small counts do not show. The table adds up, \
+and nobody can tell a count from its neighbours within the base."""
+
+ATTACK = """discreet plays the intruder: somebody who has the release, and knows something about the people in it. \
+The report says how many of them are found, and how surely. It is about real people, and for the holder alone."""
+
+RISK_MAP = """Each point is a way to change the table. The further to the right, the more an intruder learns; the \
+further up, the more of it is lost. The line joins the best there are: for each of the other points there is one \
+that is better in both."""
+
+
+def epsilon(value: Number) -> str:
+    """What an epsilon means, in figures; without them if it is no epsilon."""
+    try:
+        even = next(one for one in beliefs(value) if one.prior == 0.5)
+        rare = next(one for one in beliefs(value) if one.prior == 0.01)
+        off = count_error(value)
+    except BadInput:
+        return EPSILON
+    return (
+        f"{EPSILON}\n\nAt ε = {value}: somebody who held it as likely as not that a person has an illness, say, holds "
+        f"it {_chance(even.least)} to {_chance(even.most)} likely after seeing the answer, whatever it is. Who held it "
+        f"1 % likely holds it at most {_chance(rare.most)} likely.\n\nA count of people is off by at most {off:,.1f}, "
+        "95 times in 100, if each person has one row."
+    )
+
+
+def _chance(share: float) -> str:
+    return f"{100 * share:.3g} %"

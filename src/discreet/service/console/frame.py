@@ -1,0 +1,275 @@
+"""What all pages of the console share: who is looking, the way in, and the frame around each page.
+
+A page is a module with a ``PAGE``. Its ``build`` is called at every visit with a ``Seat``: the desk, and whoever is
+signed in. The session is the cookie that the API uses too; it is looked at again at every action, so that somebody who
+was kept out meanwhile can do nothing more on a page that is still open.
+
+data-testid: nav-<page>, look, sign-out, whoami, menu.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import logging
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from html import escape
+from typing import Concatenate, ParamSpec, TypeVar
+from urllib.parse import quote
+
+import nicegui
+from fastapi import FastAPI, Request
+from nicegui import ui
+from starlette.datastructures import MutableHeaders
+from starlette.middleware.gzip import GZipMiddleware
+from starlette.responses import RedirectResponse, Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from discreet.curator.people.people import SignedIn
+from discreet.curator.people.person import Person, Role
+from discreet.errors import DiscreetError, NotAllowed, NotSignedIn, Refused
+from discreet.service.api.caller import COOKIE
+from discreet.service.api.limits import Buckets
+from discreet.service.console import look
+from discreet.service.desk import Desk
+from discreet.service.settings import Settings
+
+EVERYBODY = tuple(Role)
+_P = ParamSpec("_P")
+_T = TypeVar("_T")
+_LOG = logging.getLogger("discreet.service.console")
+
+
+class Seat:
+    """Somebody at the desk, looking at a page."""
+
+    def __init__(
+        self, desk: Desk, token: str, signed: SignedIn, *, given: Mapping[str, str], path: str, limits: Buckets
+    ) -> None:
+        self.desk = desk
+        self.who: Person = signed.person
+        """As of the last look; every call looks again."""
+        self.csrf = signed.csrf
+        self.given = given
+        """What the address says: the path's parts and the query's."""
+        self.path = path
+        self._token = token
+        self._limits = limits
+
+    def still(self) -> Person:
+        """Whoever sits here, if they are still signed in and do not ask too often; an error if not."""
+        found = self.desk.people.session(self._token)
+        if found is None:
+            raise NotSignedIn("You are no longer signed in.", hint="Sign in again.")
+        self.who = found.person
+        self._limits.take(self.who.name)
+        return self.who
+
+    async def call(self, function: Callable[Concatenate[Person, _P], _T], *args: _P.args, **kwargs: _P.kwargs) -> _T:
+        """``function(who, …)`` of the desk in a thread, so that nobody else waits; its errors are raised.
+
+        A fault of ours is written down by its kind alone, since its text may quote data.
+        """
+
+        def work() -> _T:
+            return function(self.still(), *args, **kwargs)
+
+        try:
+            return await asyncio.to_thread(work)
+        except DiscreetError:
+            raise
+        except Exception as error:  # noqa: BLE001  # whatever it is, its text stays here
+            _LOG.error("fault", extra={"kind": type(error).__name__, "page": self.path})
+            raise DiscreetError("Something went wrong here.", hint="Try again, or ask a steward.") from None
+
+    async def run(
+        self, function: Callable[Concatenate[Person, _P], _T], *args: _P.args, **kwargs: _P.kwargs
+    ) -> _T | None:
+        """As ``call``; an error is shown, and ``None`` comes back."""
+        try:
+            return await self.call(function, *args, **kwargs)
+        except DiscreetError as error:
+            self.tell(error)
+            return None
+
+    async def did(
+        self, function: Callable[Concatenate[Person, _P], object], *args: _P.args, **kwargs: _P.kwargs
+    ) -> bool:
+        """As ``run``, for what gives nothing back: whether it went well."""
+        try:
+            await self.call(function, *args, **kwargs)
+        except DiscreetError as error:
+            self.tell(error)
+            return False
+        return True
+
+    def tell(self, error: DiscreetError) -> None:
+        """Show an error as people should see it; whoever is no longer signed in goes to the sign-in page."""
+        if isinstance(error, NotSignedIn):
+            ui.navigate.to(f"/signin?next={quote(self.path)}")
+            return
+        ui.notify(
+            error.message,
+            caption=error.hint.strip() or None,
+            type="warning" if isinstance(error, Refused) else "negative",
+            position="top",
+            multi_line=True,
+            close_button="Close",
+            timeout=12_000,
+            attrs={"data-testid": "told", "role": "alert"},
+        )
+
+
+@dataclass(frozen=True)
+class Page:
+    """A page of the console."""
+
+    path: str
+    title: str
+    icon: str
+    """The name of a Material icon."""
+    roles: tuple[Role, ...]
+    """Whose drawer it is in, and who may open it."""
+    order: int | None
+    """Its place in the drawer; ``None``: it is reached by links."""
+    build: Callable[[Seat], Awaitable[None] | None]
+
+
+def pages() -> tuple[Page, ...]:
+    """All pages. A new one is a module, and a line here."""
+    from discreet.service.console import (
+        ask,
+        attack,
+        audit,
+        budget,
+        home,
+        people,
+        publish,
+        release,
+        releases,
+        tabulate,
+        tokens,
+    )
+
+    every = (home, ask, releases, release, publish, tabulate, attack, budget, people, tokens, audit)
+    return tuple(sorted((one.PAGE for one in every), key=lambda page: (page.order is None, page.order)))
+
+
+def mount(app: FastAPI, desk: Desk, settings: Settings) -> None:
+    """Put the console on an app: its pages, and the way in and out. One service a process."""
+    from discreet.service.console import signin
+
+    signin.mount(app, desk, settings)
+    look.mount(app)
+    for page in pages():
+        ui.page(page.path, title=f"{page.title} · discreet")(_visit(page, desk, app.state.people_limits))
+    nicegui.app.middleware_stack = None  # a service that was here before, as in tests, had its own
+    ui.run_with(
+        app,
+        title="discreet",
+        favicon=look.ICON,
+        dark=None,
+        language="en-US",
+        tailwind=False,
+        reconnect_timeout=10,
+        show_welcome_message=False,
+        gzip_middleware_factory=None,
+    )
+    _serve_plainly(nicegui.app, packed=settings.beyond)
+
+
+def _serve_plainly(inner: FastAPI, *, packed: bool) -> None:
+    """Scripts and styles are kept by browsers, and packed on the way to other computers.
+
+    NiceGUI's own middleware does the first too, but takes a browser that leaves early for a fault of ours.
+    """
+    inner.user_middleware.clear()
+    inner.add_middleware(_Kept)
+    if packed:
+        inner.add_middleware(GZipMiddleware, compresslevel=5)
+
+
+class _Kept:
+    """Lets browsers keep what has its version in its address."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on; what is found under such an address may be kept for a year."""
+
+        async def sending(message: Message) -> None:
+            if message["type"] == "http.response.start" and message["status"] == 200:
+                MutableHeaders(scope=message)["Cache-Control"] = look.KEPT
+            await send(message)
+
+        versioned = scope["type"] == "http" and scope["path"].startswith(f"/_nicegui/{nicegui.__version__}/")
+        await self._app(scope, receive, sending if versioned and "/dynamic_resources/" not in scope["path"] else send)
+
+
+def _visit(page: Page, desk: Desk, limits: Buckets) -> Callable[[Request], Awaitable[Response | None]]:
+    async def visit(request: Request) -> Response | None:
+        token = request.cookies.get(COOKIE, "")
+        signed = await asyncio.to_thread(desk.people.session, token) if token else None
+        if signed is None:
+            return RedirectResponse(f"/signin?next={quote(_place(request))}", status_code=303)
+        if signed.person.must_change:
+            return RedirectResponse("/password", status_code=303)
+        given = {**request.query_params, **request.path_params}
+        seat = Seat(desk, token, signed, given=given, path=_place(request), limits=limits)
+        with _around(page, seat, request.cookies.get(look.COOKIE, "")):
+            try:
+                if signed.person.role not in page.roles:
+                    raise NotAllowed("This page is not for you.", hint="The pages in the menu are.")
+                built = page.build(seat)
+                if inspect.isawaitable(built):
+                    await built
+            except NotSignedIn:
+                return RedirectResponse(f"/signin?next={quote(_place(request))}", status_code=303)
+            except DiscreetError as error:
+                look.refusal(error)
+        return None
+
+    return visit
+
+
+def _place(request: Request) -> str:
+    """Where a request goes, as a path of ours."""
+    return request.url.path + (f"?{request.url.query}" if request.url.query else "")
+
+
+def _around(page: Page, seat: Seat, chosen: str) -> ui.element:
+    """The bar, the drawer, and the room for the page itself."""
+    look.head(chosen)
+    ui.html('<a class="dc-skip" href="#main">Skip to the page</a>', sanitize=False)
+    drawer = ui.left_drawer(value=None, elevated=False).classes("dc-drawer")
+    drawer.props('width=224 breakpoint=900 show-if-above role=navigation aria-label="Pages"')
+    with ui.header(elevated=False).classes("dc-bar"):
+        menu = ui.button(icon="menu", on_click=drawer.toggle).props('flat round dense aria-label="Menu"')
+        menu.props("data-testid=menu").classes("dc-menu")
+        ui.html(f'<a class="dc-brand" href="/">{look.MARK}<span>discreet</span></a>', sanitize=False)
+        ui.space()
+        who = f"{escape(seat.who.name)}<small>{seat.who.role.value}</small>"
+        ui.html(f'<span class="dc-who" data-testid="whoami">{who}</span>', sanitize=False)
+        look.switch()
+        ui.html(
+            '<form method="post" action="/signout" class="dc-out">'
+            f'<input type="hidden" name="csrf" value="{escape(seat.csrf)}">'
+            '<button type="submit" data-testid="sign-out">Sign out</button></form>',
+            sanitize=False,
+        )
+    with drawer:
+        for one in pages():
+            if one.order is not None and seat.who.role in one.roles:
+                _entry(one, here=one is page)
+    return ui.element("main").props("id=main tabindex=-1").classes("dc-page")
+
+
+def _entry(page: Page, *, here: bool) -> None:
+    name = page.path.strip("/") or "home"
+    with ui.element("a").classes("dc-nav").props(f'href="{page.path}" data-testid=nav-{name}') as entry:
+        ui.icon(page.icon).props("aria-hidden=true")
+        ui.label(page.title)
+    if here:
+        entry.props("aria-current=page")

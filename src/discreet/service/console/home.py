@@ -1,0 +1,101 @@
+"""/ : the tables one may use, what is left to spend on them, what was released lately, and what is being made.
+
+data-testid: table-<name>, ask-<name>, recent, running.
+"""
+
+from __future__ import annotations
+
+from nicegui import ui
+
+from discreet.core.card import Card
+from discreet.core.words import number
+from discreet.curator.people.person import Person, Role
+from discreet.curator.shelf import Shelved
+from discreet.service.console import look
+from discreet.service.console.frame import EVERYBODY, Page, Seat
+from discreet.service.console.listed import released
+from discreet.service.console.suggest import columns
+from discreet.service.desk import READERS, Desk
+from discreet.service.jobs.job import Job
+from discreet.service.shown import BudgetView, TableView
+
+_RECENT = 6
+_COLUMNS = 10
+
+
+async def _build(seat: Seat) -> None:
+    tables, budgets, recent, jobs = await seat.call(_found, seat.desk)
+    with look.page(f"Hello, {seat.who.name}", _about(seat.who)):
+        if not tables:
+            look.empty("There is no table that you may use yet. A steward can give you a budget for one.")
+        with look.columns():
+            for view in tables:
+                _table(seat.who, view, budgets)
+        with look.columns():
+            with look.card("Recent releases") as card:
+                card.props("data-testid=recent")
+                released(recent, none="Nothing was released yet.")
+            if seat.who.role in READERS:
+                with look.card("Jobs") as card:
+                    card.props("data-testid=running")
+                    _jobs(jobs)
+
+
+PAGE = Page("/", "Home", "home", EVERYBODY, 0, _build)
+
+
+def _found(who: Person, desk: Desk) -> tuple[list[TableView], list[BudgetView], list[Shelved], list[Job]]:
+    jobs = desk.jobs(who, most=5) if who.role in READERS else []
+    return desk.tables(who), desk.budgets(who), desk.releases(who, most=_RECENT), jobs
+
+
+def _about(who: Person) -> str:
+    return {
+        Role.ANALYST: "These are the tables that you may ask, and what is left to spend on each.",
+        Role.STEWARD: "The tables of this curator, and what is left to spend on each.",
+        Role.AUDITOR: "The tables of this curator, what was spent on each, and what was released.",
+    }[who.role]
+
+
+def _table(who: Person, view: TableView, budgets: list[BudgetView]) -> None:
+    with look.card(view.name, note=_person(view)) as card:
+        card.props(f"data-testid=table-{view.name}")
+        if view.card.note:
+            look.prose(view.card.note, soft=True)
+        for budget in sorted(budgets, key=lambda one: one.analyst is None):  # one's own first
+            if budget.table == view.name and budget.analyst in (None, who.name):
+                with ui.element("div").classes("dc-labelled"):
+                    ui.label("You may spend" if budget.analyst else "All together may spend").classes("dc-small")
+                    look.budget_gauge(budget.left, budget.budget)
+        _columns(view.card)
+        if view.left is not None:
+            with look.row():
+                button = ui.button(f"Ask about {view.name}", on_click=lambda: ui.navigate.to(f"/ask?table={view.name}"))
+                button.props(f"outline data-testid=ask-{view.name}")
+
+
+def _person(view: TableView) -> str:
+    if view.public:
+        return "about nobody: asking costs nothing"
+    if view.card.unit is None:
+        return "a row is a person"
+    most = view.card.rows_per_unit
+    return f"{view.card.unit} says whose row it is" + (f", {number(most, 'row')} each at most" if most else "")
+
+
+def _columns(card: Card) -> None:
+    heads, shown = ["Column", "Kind", "What may be assumed"], columns(card)
+    look.grid(heads, shown[:_COLUMNS])
+    if len(shown) > _COLUMNS:
+        with ui.expansion(f"{len(shown) - _COLUMNS} more").classes("dc-more"):
+            look.grid(heads, shown[_COLUMNS:])
+
+
+def _jobs(jobs: list[Job]) -> None:
+    if not jobs:
+        look.empty("Nothing is being made. Publish, tabulate and attack make jobs.")
+    for job in jobs:
+        with look.row():
+            look.badge(job.state, {"done": "good", "failed": "bad", "lost": "bad"}.get(job.state, "plain"))
+            ui.label(f"{job.kind} {job.table}").classes("dc-strong")
+            ui.label(job.said).classes("dc-soft dc-small")

@@ -1,0 +1,111 @@
+"""Jobs on a page: a box that follows one until it is over, and a list of those there were.
+
+data-testid: job-<kind> (with data-state), job-said, job-cancel, job-error, job-open-<id>.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+
+from nicegui import ui
+
+from discreet.errors import DiscreetError
+from discreet.service.console import look
+from discreet.service.console.frame import Seat
+from discreet.service.console.listed import when
+from discreet.service.jobs.job import CANCELLED, DONE, FAILED, LOST, RUNNING, WAITING, Job
+from discreet.service.jobs.specs import Spec
+
+Then = Callable[[Job], Awaitable[None]]
+_TONES = {WAITING: "plain", RUNNING: "plain", DONE: "good", FAILED: "bad", LOST: "bad", CANCELLED: "warn"}
+_EVERY = 0.4
+_LISTED = 8
+
+
+class JobBox:
+    """Shows how far a job is; ``then`` is called when it is done."""
+
+    def __init__(self, seat: Seat, title: str, then: Then) -> None:
+        self._seat = seat
+        self._title = title
+        self._then = then
+        self._place = ui.element("div").classes("dc-stack")
+        self._place.set_visibility(False)
+
+    async def start(self, spec: Spec) -> None:
+        """Submit a job and follow it."""
+        job = await self._seat.run(self._seat.desk.submit, spec)
+        if job is not None:
+            await self.follow(job)
+
+    async def follow(self, job: Job) -> None:
+        """Show a job, until it is over."""
+        self._place.clear()
+        self._place.set_visibility(True)
+        with self._place, look.card(self._title) as box:
+            box.props(f"data-testid=job-{job.kind} aria-live=polite")
+            _Following(self._seat, job, box, self._then)
+
+
+class _Following:
+    """One job, looked at again and again."""
+
+    def __init__(self, seat: Seat, job: Job, box: ui.element, then: Then) -> None:
+        self._seat, self._job, self._box, self._then = seat, job, box, then
+        with look.row():
+            self._badge = ui.label()
+            self._said = ui.label().classes("dc-prose").props("data-testid=job-said")
+            ui.space()
+            self._cancel = ui.button("Cancel", on_click=self._stop).props("flat dense data-testid=job-cancel")
+        self._bar = ui.linear_progress(0, show_value=False, size="8px").props('rounded aria-label="Progress"')
+        self._error = ui.element("div").classes("dc-stack")
+        self._show(job)
+        self._timer = ui.timer(_EVERY, self._look)
+
+    async def _look(self) -> None:
+        try:
+            job = await self._seat.call(self._seat.desk.job, self._job.id)
+        except DiscreetError as error:
+            self._timer.cancel()
+            self._seat.tell(error)
+            return
+        self._show(job)
+        if job.over:
+            self._timer.cancel()
+            if job.state == DONE:
+                await self._then(job)
+
+    def _show(self, job: Job) -> None:
+        self._box.props(f"data-state={job.state}")
+        self._badge.set_text(job.state)
+        self._badge.classes(replace=f"dc-badge dc-{_TONES[job.state]}")
+        self._said.set_text(job.said)
+        self._cancel.set_visibility(not job.over)
+        self._bar.set_visibility(not job.over)
+        self._bar.set_value(job.progress or 0.0)
+        unknown = job.state == RUNNING and job.progress is None
+        self._bar.props("indeterminate" if unknown else None, remove=None if unknown else "indeterminate")
+        if job.error and job.error != self._job.error:
+            with self._error:
+                look.refusal(DiscreetError(job.error)).props("data-testid=job-error")
+        self._job = job
+
+    async def _stop(self) -> None:
+        if await self._seat.did(self._seat.desk.cancel, self._job.id):
+            await self._look()
+
+
+async def recent(seat: Seat, kind: str) -> list[Job]:
+    """The newest jobs of a kind."""
+    return [job for job in await seat.call(seat.desk.jobs, most=100) if job.kind == kind][:_LISTED]
+
+
+def listed(jobs: Sequence[Job], opened: Then, about: Callable[[Job], str]) -> None:
+    """Earlier jobs, each with a button that opens what came of it."""
+    for job in jobs:
+        with look.row().classes("dc-line"):
+            look.badge(job.state, _TONES[job.state])
+            ui.label(about(job)).classes("dc-grow")
+            ui.label(f"{job.by}, {when(job.at)}").classes("dc-soft dc-small")
+            button = ui.button("Open", on_click=lambda job=job: opened(job)).props("flat dense")
+            button.props(f'data-testid=job-open-{job.id} aria-label="Open {about(job)}"')

@@ -1,0 +1,254 @@
+"""How the console looks: its style sheet, light and dark, and the few pieces that pages are made of.
+
+Pages use these pieces and the classes of ``look.css`` (``dc-…``); there is no Tailwind here, since it would be worked
+out in the browser at every visit. Quasar's own classes and NiceGUI's elements work as ever.
+
+    with look.page("Ask", "A sentence that says what this is for."):   the heading of a page
+    with look.card("Budget"):                                          a box with a heading
+    with look.columns(): …                                             boxes side by side, where there is room
+    look.budget_gauge(left, budget)                                    how much is left, as a bar
+    look.promise(explain.EPSILON)                                      "What does this promise?"
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import cache
+from html import escape
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from fastapi import FastAPI
+from nicegui import ui
+from starlette.responses import Response
+
+from discreet.budget.filter import Budget
+from discreet.core.exact import rounded
+from discreet.core.loss import Approximate, Concentrated, Loss, Pure, Renyi
+from discreet.errors import DiscreetError
+
+COOKIE = "discreet_look"
+MARK = (
+    '<svg viewBox="0 0 32 32" width="26" height="26" aria-hidden="true"><path d="M16 2 4 7v8c0 7.5 5 12.7 12 15 '
+    '7-2.3 12-7.5 12-15V7z" fill="#0b6b74"/><path d="M11 22v-5M16 22v-9M21 22v-7" stroke="#fff" '
+    'stroke-width="2.6" stroke-linecap="round"/><path d="M9.5 14.5h3M14.5 10h3M19.5 12.5h3" stroke="#fff" '
+    'stroke-width="1.4" stroke-linecap="round" opacity=".65"/></svg>'
+)
+ICON = MARK.replace("<svg ", '<svg xmlns="http://www.w3.org/2000/svg" ')
+KEPT = "public, max-age=31536000, immutable"
+"""What browsers are told of files whose address changes when they do."""
+_ADDRESS = "/_nicegui/look.css"
+_SHEET = Path(__file__).with_name("look.css")
+_SWITCH = """() => {
+  const dark = !document.body.classList.contains('body--dark');
+  setDark(dark);
+  document.cookie = `%s=${dark ? 'dark' : 'light'}; path=/; max-age=31536000; samesite=strict`;
+}"""
+
+
+def mount(app: FastAPI) -> None:
+    """Serve the style sheet."""
+
+    @app.get(_ADDRESS, include_in_schema=False)
+    def sheet() -> Response:
+        return Response(_sheet(), media_type="text/css", headers={"Cache-Control": KEPT})
+
+
+def link() -> str:
+    """The tag that loads the style sheet, under an address that changes when it does."""
+    return f'<link rel="stylesheet" href="{_ADDRESS}?{hashlib.sha256(_sheet().encode()).hexdigest()[:12]}">'
+
+
+def head(chosen: str) -> None:
+    """What a page's head needs. ``chosen`` is light or dark; anything else means as the system has it."""
+    ui.add_head_html(link())
+    if chosen in ("light", "dark"):
+        ui.add_head_html(f"<style>html{{color-scheme:{chosen};background:{_GROUND[chosen]}}}</style>")
+        ui.dark_mode(chosen == "dark")
+
+
+def switch() -> None:
+    """The button for light and dark. The browser remembers, and no server is asked."""
+    button = ui.button(icon="contrast").props('flat round dense aria-label="Light or dark" data-testid=look')
+    button.on("click", js_handler=_SWITCH % COOKIE)
+
+
+@contextmanager
+def page(title: str, about: str = "") -> Iterator[None]:
+    """The heading of a page, and below it what it is for."""
+    with ui.element("header").classes("dc-head"):
+        ui.html(f"<h1>{escape(title)}</h1>" + (f"<p>{escape(about)}</p>" if about else ""), sanitize=False)
+    yield
+
+
+@contextmanager
+def card(title: str = "", *, note: str = "") -> Iterator[ui.element]:
+    """A box, with a heading and beside it a note."""
+    with ui.element("section").classes("dc-card") as made:
+        if title:
+            said = f"<small>{escape(note)}</small>" if note else ""
+            ui.html(f"<h2>{escape(title)}{said}</h2>", sanitize=False)
+        yield made
+
+
+def columns() -> ui.element:
+    """Boxes side by side; below each other where there is little room."""
+    return ui.element("div").classes("dc-columns")
+
+
+def row() -> ui.element:
+    """Things in a line, wrapped where there is little room."""
+    return ui.element("div").classes("dc-row")
+
+
+def prose(text: str, *, soft: bool = False) -> ui.element:
+    """A paragraph."""
+    return ui.label(text).classes("dc-prose dc-soft" if soft else "dc-prose")
+
+
+def badge(text: str, tone: str = "plain") -> ui.element:
+    """A word in a coloured pill: ``good``, ``bad``, ``warn`` or ``plain``."""
+    return ui.label(text).classes(f"dc-badge dc-{tone}")
+
+
+def facts(pairs: Sequence[tuple[str, str]]) -> ui.element:
+    """Names and what they stand for."""
+    said = "".join(f"<dt>{escape(name)}</dt><dd>{escape(value)}</dd>" for name, value in pairs)
+    return ui.html(f'<dl class="dc-facts">{said}</dl>', sanitize=False)
+
+
+def grid(heads: Sequence[str], rows: Sequence[Sequence[str]], *, numbers: Sequence[int] = ()) -> ui.element:
+    """A plain table; columns in ``numbers`` stand to the right."""
+    kinds = ["dc-number" if place in numbers else "" for place in range(len(heads))]
+    head_ = "".join(
+        f'<th scope="col" class="{kind}">{escape(one)}</th>' for one, kind in zip(heads, kinds, strict=True)
+    )
+    body = "".join(
+        "<tr>"
+        + "".join(f'<td class="{kind}">{escape(one)}</td>' for one, kind in zip(line, kinds, strict=True))
+        + "</tr>"
+        for line in rows
+    )
+    table = f"<table><thead><tr>{head_}</tr></thead><tbody>{body}</tbody></table>"
+    return ui.html(f'<div class="dc-scroll" tabindex="0">{table}</div>', sanitize=False).classes("dc-grid")
+
+
+def empty(text: str) -> ui.element:
+    """Says that there is nothing here, and what would bring something."""
+    return ui.label(text).classes("dc-empty")
+
+
+def refusal(error: DiscreetError) -> ui.element:
+    """An error in its place on the page."""
+    return ui.html(f'<div class="dc-refusal" role="alert">{said(error)}</div>', sanitize=False)
+
+
+def said(error: DiscreetError) -> str:
+    """An error as HTML: what happened, and what to do."""
+    hint = f"<span>{escape(error.hint.strip())}</span>" if error.hint else ""
+    return f"<strong>{escape(error.message)}</strong>{hint}"
+
+
+def promise(text: str, title: str = "What does this promise?") -> ui.element:
+    """An explanation that opens on demand; blank lines in ``text`` divide paragraphs."""
+    said = "".join(f"<p>{escape(part.strip())}</p>" for part in text.split("\n\n"))
+    return ui.html(f'<details class="dc-promise"><summary>{escape(title)}</summary>{said}</details>', sanitize=False)
+
+
+def budget_gauge(left: Loss, budget: Budget, *, asked: Loss | None = None) -> ui.element:
+    """How much of a budget is left, as a bar; and with ``asked`` what of it a question would take."""
+    there = min(share(left, budget), 1.0)
+    taken = 0.0 if asked is None else min(share(asked, budget), there)
+    kept = there - taken
+    tone = "bad" if kept < 0.1 else "warn" if kept < 0.3 else "good"
+    said = f"{short(left)} of {short(budget.ceiling.core).split()[-1]} left"
+    bars = f'<i class="dc-{tone}" style="width:{kept:.2%}"></i><i class="dc-taken" style="width:{taken:.2%}"></i>'
+    meter = f'role="meter" aria-valuemin="0" aria-valuemax="100" aria-valuenow="{100 * there:.0f}"'
+    return ui.html(
+        f'<div class="dc-gauge" {meter} aria-label="{escape(said)}"><div>{bars}</div><span>{escape(said)}</span></div>',
+        sanitize=False,
+    )
+
+
+def share(loss: Loss, budget: Budget) -> float:
+    """How large a loss is beside all that a budget allows, in the coordinate that is nearest its end."""
+    match loss, budget.ceiling.core:
+        case Pure() | Approximate(), Pure(epsilon=most):
+            found = _ratio(loss.epsilon, most)
+        case Pure() | Approximate(), Concentrated(rho=most):
+            found = _ratio(loss.epsilon**2 / 2, most)
+        case Concentrated(rho=rho), Concentrated(rho=most):
+            found = _ratio(rho, most)
+        case Renyi(curve=curve), Renyi(curve=most_):
+            found = min(_ratio(one, most) for (_, one), (_, most) in zip(curve, most_, strict=True))
+        case _:
+            found = 0.0
+    return found
+
+
+def amount(loss: Loss) -> str:
+    """A loss in a few digits."""
+    delta = f", δ {rounded(loss.delta, 2)}" if isinstance(loss, Approximate) and loss.delta else ""
+    return short(loss) + delta
+
+
+def short(loss: Loss) -> str:
+    """A loss in a few digits, without its delta."""
+    match loss:
+        case Pure(epsilon=epsilon) | Approximate(epsilon=epsilon):
+            return f"ε {rounded(epsilon, 3)}"
+        case Concentrated(rho=rho):
+            return f"ρ {rounded(rho, 3)}"
+        case _:
+            return str(loss)
+
+
+def number(value: Any) -> str:
+    """A figure as people read it."""
+    if value is None:
+        return "–"
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return str(value)
+    if isinstance(value, int) or (abs(value) >= 1000 and abs(value) < 1e15):
+        return f"{value:,.0f}"
+    return f"{value:,.4g}"
+
+
+def axis(**more: Any) -> dict[str, Any]:
+    """An axis of a chart, in the colours of the page."""
+    text, line = (
+        {"color": "var(--dc-soft)", "fontSize": 12, "hideOverlap": True},
+        {"lineStyle": {"color": "var(--dc-line)"}},
+    )
+    return {"axisLabel": text, "nameTextStyle": text, "axisLine": line, "splitLine": line, **more}
+
+
+def chart(options: dict[str, Any], *, height: int = 320, label: str) -> ui.echart:
+    """A chart; ``label`` says to those who cannot see it what it shows."""
+    room = {"containLabel": True, "left": 24, "right": 16, "top": 12, "bottom": 34}
+    plain = {"animation": False, "textStyle": {"fontFamily": "system-ui, sans-serif"}, "grid": room}
+    made = ui.echart({**plain, **options}, renderer="svg").style(f"height:{height}px").classes("dc-chart")
+    return made.props(f'role=img aria-label="{escape(label)}"')
+
+
+COLOURS = ("var(--dc-accent)", "var(--dc-second)", "var(--dc-third)", "var(--dc-fourth)")
+"""Of the lines and bars of a chart, in order."""
+Show: TypeAlias = Callable[[], Awaitable[None]]
+"""Shows a part of a page again."""
+_GROUND = {"light": "#f4f6f8", "dark": "#0f141a"}
+
+
+@cache
+def _sheet() -> str:
+    return _SHEET.read_text(encoding="utf-8")
+
+
+def colours(count: int) -> list[str]:
+    """As many colours, over again if there are not enough."""
+    return [COLOURS[place % len(COLOURS)] for place in range(count)]
+
+
+def _ratio(part: Any, whole: Any) -> float:
+    return float(part / whole) if whole else 0.0

@@ -1,0 +1,241 @@
+"""/publish: give a table away so that nobody in it can be singled out, and first see which way loses what.
+
+data-testid: publish-table, publish-method, publish-mask, publish-suppress, publish-quality, publish-title,
+publish-start, publish-earlier, publish-open, publish-download, publish-attack; those of ``models`` and ``riskmap``;
+job-publish, job-compare.
+"""
+
+from __future__ import annotations
+
+from nicegui import ui
+
+from discreet.core.card import Card
+from discreet.core.card import Role as Part
+from discreet.curator.people.person import Role
+from discreet.curator.published import Published
+from discreet.errors import DiscreetError
+from discreet.service.console import look
+from discreet.service.console.frame import Page, Seat
+from discreet.service.console.jobs import JobBox
+from discreet.service.console.models import ModelRows
+from discreet.service.console.riskmap import Comparison
+from discreet.service.jobs.job import Job
+from discreet.service.jobs.specs import Publish
+
+MASK = "mask"
+METHODS = {
+    "generalize": (
+        "Coarser values, the same for all (generalize)",
+        "Values become coarser, such as ages in ranges, until the rules hold: every value of a column at the same "
+        "level. Easy to analyse, and the best levels there are, by proof.",
+    ),
+    "local": (
+        "Coarser values, crowd by crowd (local)",
+        "Each crowd of people becomes only as coarse as it must. Far less is lost, and the result is harder to "
+        "analyse, since the same column shows finer and coarser values.",
+    ),
+    "mondrian": (
+        "Ranges, cut along the columns (mondrian)",
+        "The table is cut along its columns into crowds that are large enough, and each shows ranges. Good for "
+        "numbers and dates.",
+    ),
+    "suppress-cells": (
+        "Single values left out (suppress-cells)",
+        "Nothing becomes coarser: single values are left out, as few as make the rules hold.",
+    ),
+    MASK: (
+        "Changed values (masking)",
+        "Values are changed at random or exchanged between people, so that rows look like the original and nobody's "
+        "are quite true. Masking promises nothing by itself: compare and attack before you hand it over.",
+    ),
+}
+"""How to get there: what it is called, and what it does."""
+MASKS = {
+    "noise alpha=0.1": "Adds noise to numbers, as wide as this share of their own spread.",
+    "multiply alpha=0.1": "Multiplies each number by a factor near 1.",
+    "microaggregate k=5": "Puts the mean of k people who are alike in place of each one's value.",
+    "rank-swap p=5": "Exchanges values between people whose rank differs by p per cent at most.",
+    "data-swap share=10%": "Exchanges the values of a share of the people.",
+    "pram keep=0.8": "Replaces categories at random, by chances that are published.",
+    "round base=5": "Rounds numbers.",
+    "resample samples=3": "Draws values anew, many times, and takes means by rank.",
+    "code top=90 on age": "Puts everything beyond a border together, such as 90 and over.",
+    "ipso version=C": "Makes numbers up anew that keep means and relations.",
+    "shuffle": "Gives everybody somebody else's numbers, and keeps how columns hang together.",
+    "suppress-uniques size=3": "Leaves out values by which people stand alone.",
+}
+"""Each masking method with an example, and what it does."""
+_SUPPRESSES = ("generalize", "local", "suppress-cells")
+_MEASURED = ("generalize", "local")
+QUALITIES = {
+    "granularity": "detail of each value",
+    "precision": "levels of the hierarchies",
+    "entropy": "information, in bits",
+    "discernibility": "small crowds",
+    "class-size": "the average crowd",
+}
+PARTS = {
+    Part.IDENTIFIER: ("Names people", "never leaves", "bad"),
+    Part.QUASI: ("Known to outsiders", "becomes coarser or is changed", "warn"),
+    Part.SENSITIVE: ("Secret", "what nobody should learn about a person", "plain"),
+    Part.OTHER: ("None of these", "leaves as it is", "good"),
+}
+"""What a column can do to a person, what becomes of it, and its colour."""
+
+
+async def _build(seat: Seat) -> None:
+    """The page."""
+    tables = [view.name for view in await seat.call(seat.desk.tables) if not view.public]
+    chosen = seat.given.get("table") if seat.given.get("table") in tables else next(iter(tables), None)
+    with look.page("Publish", "Give a table away, so that nobody in it can be singled out."):
+        if chosen is None:
+            look.empty("There is no table about people here.")
+            return
+
+        async def show(table: str) -> None:
+            card = await seat.run(seat.desk.full_card, table)
+            out = await seat.run(seat.desk.published, table)
+            place.clear()
+            if card is None or out is None:
+                return
+            with place:
+                form = _Form(seat, table, card, out)
+                await Comparison(seat, table, form.choose).begin()
+
+        select = ui.select(tables, value=chosen, label="Table", on_change=lambda e: show(e.value))
+        select.props("outlined dense options-dense data-testid=publish-table").classes("dc-mid")
+        place = ui.element("div").classes("dc-stack")
+        await show(chosen)
+
+
+PAGE = Page("/publish", "Publish", "ios_share", (Role.STEWARD,), 30, _build)
+
+
+class _Form:
+    """The choices for one table, and what was started with them."""
+
+    def __init__(self, seat: Seat, table: str, card: Card, out: list[Published]) -> None:
+        self._seat, self._table = seat, table
+        _roles(card)
+        with look.card("What must hold", note="Every rule is checked again on what leaves."):
+            self._models = ModelRows([column.name for column in card.having(Part.SENSITIVE)])
+        with look.card("How to get there"):
+            self._draw_method()
+        with look.card("Out already", note="earlier releases of the same people") as box:
+            box.props("data-testid=publish-earlier")
+            self._out = ui.element("div").classes("dc-stack")
+            self._draw_out(out)
+        with look.row():
+            start = ui.button("Publish", icon="ios_share", on_click=self._start)
+            start.props("unelevated data-testid=publish-start")
+            ui.label("You see what came of it before anybody else does.").classes("dc-soft")
+        self._box = JobBox(seat, "Publishing", self._published)
+        self._made = ui.element("div").classes("dc-stack")
+
+    def choose(self, method: str) -> None:
+        """Take a masking method, as it is written."""
+        self._mask.set_value(method)
+        self._method.set_value(MASK)
+
+    def _draw_method(self) -> None:
+        labels = {name: label for name, (label, _) in METHODS.items()}
+        with look.row():
+            self._method = ui.select(labels, value="generalize", label="Method", on_change=self._show_method)
+            self._method.props("outlined dense options-dense data-testid=publish-method").classes("dc-mid")
+            self._suppress = ui.number("Rows that may be left out, %", value=5, min=0, max=100, step=1)
+            self._suppress.props("outlined dense data-testid=publish-suppress").classes("dc-short")
+            self._quality = ui.select(QUALITIES, value="granularity", label="What is to suffer least")
+            self._quality.props("outlined dense options-dense data-testid=publish-quality").classes("dc-short")
+        self._about = ui.label().classes("dc-prose dc-soft")
+        with ui.element("div").classes("dc-stack") as self._masking:
+            self._mask = ui.input("Masking, such as: noise alpha=0.1 on age", value="rank-swap p=5")
+            self._mask.props("outlined dense data-testid=publish-mask").classes("dc-code")
+            with ui.expansion("Which there are").classes("dc-more"), ui.element("div").classes("dc-facts"):
+                for example, does in MASKS.items():
+                    chip = ui.element("button").classes("dc-chip").props("type=button")
+                    chip.on("click", lambda _, text=example: self._mask.set_value(text))
+                    with chip:
+                        ui.label(example)
+                    ui.label(does)
+            look.prose(
+                "“on age, income” behind it says which columns are changed; without it, all that outsiders may "
+                "know and that the method can change.",
+                soft=True,
+            ).classes("dc-small")
+        self._title = ui.input("Title, if you like").props("outlined dense maxlength=120 data-testid=publish-title")
+        self._show_method()
+
+    def _show_method(self) -> None:
+        method = self._method.value
+        self._about.set_text(METHODS[method][1])
+        self._masking.set_visibility(method == MASK)
+        self._suppress.set_visibility(method in _SUPPRESSES)
+        self._quality.set_visibility(method in _MEASURED)
+
+    async def _start(self) -> None:
+        try:
+            spec = self._spec()
+        except DiscreetError as error:
+            self._seat.tell(error)
+            return
+        self._made.clear()
+        await self._box.start(spec)
+
+    def _draw_out(self, out: list[Published]) -> None:
+        self._out.clear()
+        with self._out:
+            _listing(out)
+
+    def _spec(self) -> Publish:
+        method = self._method.value
+        said = {"title": (self._title.value or "").strip()}
+        if method in _SUPPRESSES:
+            said["suppress"] = f"{self._suppress.value or 0:g}%"
+        if method in _MEASURED:
+            said["quality"] = self._quality.value
+        written = (self._mask.value or "").strip() if method == MASK else method
+        return Publish(self._table, self._models.written(), written, **said)
+
+    async def _published(self, job: Job) -> None:
+        self._draw_out(await self._seat.run(self._seat.desk.published, self._table) or [])
+        with self._made, look.card("It is made"):
+            look.prose("Read what it promises, attack it, and share it with analysts or hand it over yourself.")
+            with look.row():
+                opened = ui.button("Open the release", icon="description")
+                opened.on_click(lambda: ui.navigate.to(f"/release/{job.result}")).props("unelevated")
+                opened.props("data-testid=publish-open")
+                down = ui.button("Download", icon="download").props("outline data-testid=publish-download")
+                down.on_click(lambda: ui.download.from_url(f"/v1/releases/{job.result}/download"))
+                attack = ui.button("Attack it", icon="gavel").props("flat data-testid=publish-attack")
+                attack.on_click(lambda: ui.navigate.to(f"/attack?release={job.result}"))
+
+
+def _roles(card: Card) -> None:
+    """The columns at a glance."""
+    with look.card("The columns", note="As the card declares them."), ui.element("div").classes("dc-parts"):
+        for part, (name, becomes, tone) in PARTS.items():
+            columns = card.having(part)
+            if columns:
+                with ui.element("div"):
+                    ui.label(name).classes("dc-strong")
+                    ui.label(becomes).classes("dc-soft dc-small")
+                    with look.row().classes("dc-tight"):
+                        for column in columns:
+                            look.badge(column.name, tone).props["title"] = column.declared or column.kind.value
+
+
+def _listing(out: list[Published]) -> None:
+    """What of the same people is out already."""
+    if not out:
+        look.empty("Nothing of this table was published from here yet.")
+        return
+    look.prose(
+        "Two releases that are each safe may not be safe together: whoever has both learns more than each alone tells. "
+        "Attack the new one with these in mind, or publish less."
+    )
+    rows = [(one.at or "unknown", "masked" if one.masked else "published", f"{one.rows:,}", _name(one)) for one in out]
+    look.grid(["When", "How", "Rows", "Release"], rows, numbers=(2,))
+
+
+def _name(one: Published) -> str:
+    return one.release.replace("\\", "/").rstrip("/").rpartition("/")[2]

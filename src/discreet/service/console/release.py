@@ -1,0 +1,100 @@
+"""/release/{id}: what a release promises, how it was made, its report, and ways to take or share it.
+
+data-testid: release-title, release-statement, release-recipe, release-report, release-download, release-share,
+release-attack.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pyarrow as pa
+from nicegui import ui
+
+from discreet.core.release import Release
+from discreet.core.report import plain, shortened
+from discreet.curator.people.person import Person, Role
+from discreet.curator.shelf import Shelved
+from discreet.service.console import answered, look
+from discreet.service.console.frame import EVERYBODY, Page, Seat
+from discreet.service.console.listed import about
+from discreet.service.desk import Desk
+
+
+async def _build(seat: Seat) -> None:
+    one, release = await seat.call(_found, seat.desk, seat.given["id"])
+    with look.page(one.title, about(one)):
+        if seat.who.role is not Role.AUDITOR:
+            _take(seat, one)
+        with look.card("What is promised") as card:
+            card.props("data-testid=release-statement")
+            with look.row():
+                look.badge(*_promised(release))
+            look.prose(release.promise)
+        if one.kind == "answer" and isinstance(release.payload, pa.Table):
+            with look.card("The answer"):
+                answered.show(release, one.id)
+        _made(release)
+        if seat.who.role is not Role.AUDITOR:
+            _report(one)
+
+
+PAGE = Page("/release/{id}", "Release", "description", EVERYBODY, None, _build)
+
+
+def _found(who: Person, desk: Desk, id: str) -> tuple[Shelved, Release[Any]]:
+    """A release: an answer whole, of others the papers alone, and so for auditors of all."""
+    one = desk.shelved(who, id)
+    whole = one.kind == "answer" and who.role is not Role.AUDITOR
+    return one, desk.release(who, id) if whole else desk.statement(who, id)
+
+
+def _take(seat: Seat, one: Shelved) -> None:
+    with look.row():
+        link = ui.element("a").classes("dc-button").props(f'href="/v1/releases/{one.id}/download" download')
+        with link.props("data-testid=release-download"):
+            ui.icon("download").props("aria-hidden=true")
+            ui.label("Download")
+        if seat.who.role is Role.STEWARD:
+            attack = ui.element("a").classes("dc-button dc-plainly").props(f'href="/attack?release={one.id}"')
+            with attack.props("data-testid=release-attack"):
+                ui.label("Attack it")
+            shared = ui.switch(f"Shared with the analysts of {', '.join(one.tables)}", value=one.shared)
+            shared.props("data-testid=release-share")
+
+            async def share() -> None:
+                if await seat.did(seat.desk.share, one.id, bool(shared.value)):
+                    ui.notify("It is shared." if shared.value else "It is no longer shared.", position="top")
+
+            shared.on_value_change(share)
+
+
+def _promised(release: Release[Any]) -> tuple[str, str]:
+    if release.recipe.seed is not None or release.recipe.from_data:
+        return "Not private", "bad"
+    return ("Privacy promised", "good") if release.private else ("No promise", "warn")
+
+
+def _made(release: Release[Any]) -> None:
+    recipe = release.recipe
+    with look.card("How it was made") as card:
+        card.props("data-testid=release-recipe")
+        said = [("method", recipe.method)]
+        said += [
+            (name.replace("_", " "), shortened(plain(value), 400)) for name, value in recipe.parameters.items() if value
+        ]
+        if release.receipt is not None:
+            said.append(("charged", str(release.receipt)))
+        said.append(("made with", ", ".join(f"{name} {version}" for name, version in recipe.versions.items())))
+        look.facts(said)
+        for step in recipe.steps:
+            look.prose(f"• {step}", soft=True)
+
+
+def _report(one: Shelved) -> None:
+    with look.card("Report") as card:
+        card.props("data-testid=release-report")
+        frame = (
+            ui.element("iframe").classes("dc-frame").props('sandbox="" loading=lazy title="The report of this release"')
+        )
+        frame.props(f'src="/v1/releases/{one.id}/report"')

@@ -1,0 +1,175 @@
+"""The risk–utility map on the Publish page: many ways to change a table, what each gives away and what it loses.
+
+data-testid: map-loss, map-methods, map-start, map-chart, map-use-<number>, map-recommend; job-compare, job-open-<id>.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from nicegui import ui
+from nicegui.events import EChartPointClickEventArguments
+
+from discreet.core.words import number
+from discreet.service.console import explain, look
+from discreet.service.console.frame import Seat
+from discreet.service.console.jobs import JobBox, listed, recent
+from discreet.service.jobs.job import DONE, Job
+from discreet.service.jobs.specs import Compare
+
+_LOSSES = {
+    "il1": "each person's numbers (il1)",
+    "pil": "means, spreads, correlations (pil)",
+    "propensity": "rows look real (propensity)",
+    "marginals 2": "pairs of columns (marginals 2)",
+    "correlations": "correlations alone",
+}
+"""What the map can be drawn by: what is to be kept, and the measure's name."""
+_ORIGINAL = "original"
+
+
+class Comparison:
+    """Starts comparisons of a table, and draws what came of them; ``choose`` takes the method that is picked."""
+
+    def __init__(self, seat: Seat, table: str, choose: Callable[[str], None]) -> None:
+        self._seat, self._table, self._choose = seat, table, choose
+
+    async def begin(self) -> None:
+        """Draw the choices, and the map that was made last."""
+        found = await recent(self._seat, Compare.kind)
+        before = [job for job in found if job.table == self._table and job.state == DONE]
+        with look.card("Which masking?", note="See what each gives away and what it loses, before you choose."):
+            look.promise(explain.RISK_MAP, "What does the map show?")
+            with look.row():
+                self._loss = ui.select(_LOSSES, value="il1", label="What is to be kept")
+                self._loss.props("outlined dense options-dense data-testid=map-loss").classes("dc-mid")
+                start = ui.button("Draw the map", icon="scatter_plot", on_click=self._start)
+                start.props("outline data-testid=map-start")
+            with ui.expansion("Which methods are compared").classes("dc-more"):
+                self._methods = ui.textarea("One in each line; a usual menu if empty").props("outlined autogrow")
+                self._methods.props("data-testid=map-methods").classes("dc-code dc-full")
+            self._box = JobBox(self._seat, "Comparing", self.show)
+            if before:
+                with ui.expansion("Earlier maps of this table").classes("dc-more"):
+                    listed(before, self.show, lambda job: f"by {job.spec['loss']}")
+            self._place = ui.element("div").classes("dc-stack")
+
+    async def _start(self) -> None:
+        lines = (self._methods.value or "").splitlines()
+        methods = tuple(line.strip() for line in lines if line.strip())
+        self._place.clear()
+        await self._box.start(Compare(self._table, self._loss.value, methods))
+
+    async def show(self, job: Job) -> None:
+        """Draw the map that a job made."""
+        found = await self._seat.run(self._seat.desk.job_result, job.id)
+        self._place.clear()
+        if found is None:
+            return
+        with self._place:
+            with look.row():
+                look.badge("for you alone", "warn")
+                ui.label("This tells about the original rows, and is no release.").classes("dc-soft dc-small")
+            chart = look.chart(options(found), height=380, label=f"Risk and loss of {len(placed(found))} ways")
+            chart.props("data-testid=map-chart").on_point_click(self._clicked)
+            with ui.element("ul").classes("dc-prose").props("data-testid=map-recommend"):
+                for told in advice(found):
+                    with ui.element("li"):
+                        ui.label(told)
+            self._listing(found)
+
+    def _clicked(self, event: EChartPointClickEventArguments) -> None:
+        method = event.data.get("method") if isinstance(event.data, Mapping) else None
+        if isinstance(method, str) and method != _ORIGINAL:
+            self._use(method)
+
+    def _use(self, method: str) -> None:
+        self._choose(method)
+        ui.notify(f"“{method}” is in the form above.", type="info", position="top")
+
+    def _listing(self, found: Mapping[str, Any]) -> None:
+        """The points as a table, so that a keyboard can choose one too."""
+        front = found["frontier"]
+        with ui.element("div").classes("dc-scroll").props("tabindex=0"), ui.element("table"):
+            _heads("Method", "Risk", "Loss", "On the line", "", numbers=(1, 2))
+            with ui.element("tbody"):
+                for place, point in enumerate(placed(found)):
+                    with ui.element("tr"):
+                        for text, kind in (
+                            (point["method"], ""),
+                            (f"{point['risk']:.1%}", "dc-number"),
+                            (f"{point['loss']:.3f}", "dc-number"),
+                            ("yes" if point["method"] in front else "", ""),
+                        ):
+                            with ui.element("td").classes(kind):
+                                ui.label(text)
+                        with ui.element("td"):
+                            if point["method"] != _ORIGINAL:
+                                use = ui.button("Use", on_click=lambda method=point["method"]: self._use(method))
+                                use.props(f"flat dense data-testid=map-use-{place}")
+                                use.props["aria-label"] = f"Use {point['method']}"
+        failed = [(point["method"], point["why"]) for point in found["points"] if point["why"]]
+        if failed:
+            with ui.expansion(f"{number(len(failed), 'method')} could not be measured").classes("dc-more"):
+                look.facts(failed)
+
+
+def placed(found: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """The points that could be measured, the riskiest first."""
+    return sorted((one for one in found["points"] if not one["why"]), key=lambda one: (-one["risk"], one["loss"]))
+
+
+def advice(found: Mapping[str, Any]) -> list[str]:
+    """What there is to choose between, a sentence each, in the words of this page."""
+    said = found["recommend"].replace("use --loss ", "choose the measure ").replace("or --loss ", "or ")
+    return re.split(r"(?<=[.)]) (?=[A-Z“])", said)
+
+
+def options(found: Mapping[str, Any]) -> dict[str, Any]:
+    """The map as a chart: risk to the right, loss upwards, a line along the best."""
+    front, points = found["frontier"], placed(found)
+    best = [one for one in points if one["method"] in front and one["method"] != _ORIGINAL]
+    others = [one for one in points if one["method"] not in front and one["method"] != _ORIGINAL]
+    original = [one for one in points if one["method"] == _ORIGINAL]
+    line = sorted((one["risk"], one["loss"]) for one in points if one["method"] in front)
+    return {
+        "tooltip": {"trigger": "item", "formatter": "{b}"},
+        "legend": {"bottom": 0, "textStyle": {"color": "var(--dc-soft)"}, "data": ["best", "others", "original"]},
+        "grid": {"containLabel": True, "left": 12, "right": 24, "top": 36, "bottom": 64},
+        "xAxis": look.axis(type="value", name="risk", nameLocation="middle", nameGap=28, min=0),
+        "yAxis": look.axis(type="value", name="loss", min=0),
+        "series": [
+            {
+                "type": "line",
+                "name": "frontier",
+                "data": [list(point) for point in line],
+                "symbol": "none",
+                "silent": True,
+                "lineStyle": {"color": look.COLOURS[0], "width": 2},
+            },
+            _dots("best", best, look.COLOURS[0], 13),
+            _dots("others", others, "var(--dc-soft)", 10),
+            _dots("original", original, look.COLOURS[1], 13, symbol="diamond"),
+        ],
+    }
+
+
+def _dots(name: str, points: list[Mapping[str, Any]], colour: str, size: int, **more: Any) -> dict[str, Any]:
+    data = [
+        {
+            "name": f"{one['method']}: risk {one['risk']:.1%}, loss {one['loss']:.3f}",
+            "value": [one["risk"], one["loss"]],
+            "method": one["method"],
+        }
+        for one in points
+    ]
+    return {"type": "scatter", "name": name, "data": data, "symbolSize": size, "itemStyle": {"color": colour}, **more}
+
+
+def _heads(*names: str, numbers: tuple[int, ...]) -> None:
+    with ui.element("thead"), ui.element("tr"):
+        for place, name in enumerate(names):
+            with ui.element("th").props("scope=col").classes("dc-number" if place in numbers else ""):
+                ui.label(name)

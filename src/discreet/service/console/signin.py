@@ -1,0 +1,188 @@
+"""/signin, /password and /signout: the way in and out. Plain HTML forms, which work without scripts.
+
+Nobody is signed in by another site's form: a form has to come from a page of this service. Whoever has a one-time
+password is asked for one of their own before anything else.
+
+data-testid: signin-name, signin-password, signin-go; password-old, password-new, password-again, password-go; told.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hmac
+from collections.abc import Mapping
+from html import escape
+from typing import Any
+from urllib.parse import parse_qs, quote, urlsplit
+
+from fastapi import FastAPI, Request
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+
+from discreet.curator.people.people import SignedIn
+from discreet.errors import BadInput, DiscreetError, NotAllowed, NotSignedIn, TooMany
+from discreet.service.api.caller import COOKIE, drop_session, keep_session, stranger
+from discreet.service.console import look
+from discreet.service.desk import Desk
+from discreet.service.settings import Settings
+
+
+def mount(app: FastAPI, desk: Desk, settings: Settings) -> None:
+    """Put the forms on an app."""
+
+    def session(request: Request) -> SignedIn | None:
+        token = request.cookies.get(COOKIE)
+        return desk.people.session(token) if token else None
+
+    def required(request: Request, form: Mapping[str, str]) -> SignedIn:
+        signed = session(request)
+        if signed is None:
+            raise NotSignedIn("You are no longer signed in.", hint="Sign in again.")
+        if not hmac.compare_digest(signed.csrf.encode(), form.get("csrf", "").encode()):
+            raise NotAllowed("This form is not from this session.", hint="Open the page again.")
+        return signed
+
+    def entered(signed: SignedIn, place: str) -> Response:
+        response = _to("/password?next=" + quote(place) if signed.person.must_change else place)
+        keep_session(response, signed, settings)
+        return response
+
+    @app.get("/signin", include_in_schema=False)
+    def sign_in_form(request: Request) -> Response:
+        place = _ours(request.query_params.get("next", "/"))
+        return _to(place) if session(request) else _sign_in(request, place)
+
+    @app.post("/signin", include_in_schema=False)
+    async def sign_in(request: Request) -> Response:
+        form = await _form(request)
+        place = _ours(form.get("next", "/"))
+        try:
+            door = stranger(request)
+            signed = await asyncio.to_thread(door.sign_in, form.get("name", ""), form.get("password", ""))
+        except DiscreetError as error:
+            return _sign_in(request, place, form.get("name", ""), error)
+        return entered(signed, place)
+
+    @app.get("/password", include_in_schema=False)
+    def password_form(request: Request) -> Response:
+        signed = session(request)
+        place = _ours(request.query_params.get("next", "/"))
+        return _password(request, signed, place) if signed else _to("/signin")
+
+    @app.post("/password", include_in_schema=False)
+    async def password(request: Request) -> Response:
+        form = await _form(request)
+        place = _ours(form.get("next", "/"))
+        signed = await asyncio.to_thread(session, request)
+        if signed is None:
+            return _to("/signin")
+        try:
+            new = await asyncio.to_thread(_change, desk, required(request, form), form)
+        except DiscreetError as error:
+            return _password(request, signed, place, error)
+        return entered(new, place)
+
+    @app.post("/signout", include_in_schema=False)
+    async def sign_out(request: Request) -> Response:
+        form = await _form(request)
+        try:
+            signed = await asyncio.to_thread(required, request, form)
+            await asyncio.to_thread(desk.sign_out, signed.person, request.cookies[COOKIE])
+        except NotSignedIn:
+            pass
+        except NotAllowed as error:
+            return HTMLResponse(_page(request, "Not signed out", f"<h1>Not signed out</h1>{_told(error)}"), 403)
+        response = _to("/signin")
+        drop_session(response, settings)
+        return response
+
+
+def _change(desk: Desk, signed: SignedIn, form: Mapping[str, str]) -> SignedIn:
+    """The new password, and a new session that begins with it."""
+    if form.get("new", "") != form.get("again", ""):
+        raise BadInput("The two new passwords are not the same.", hint="Type the new one twice.")
+    desk.change_password(signed.person, form.get("old", ""), form.get("new", ""))
+    return desk.sign_in(signed.person.name, form["new"])
+
+
+async def _form(request: Request) -> dict[str, str]:
+    """What a form of ours brought; nothing, if it is from elsewhere."""
+    origin = request.headers.get("origin")
+    elsewhere = request.headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none")
+    if elsewhere or (origin is not None and urlsplit(origin).netloc != request.headers.get("host")):
+        return {}
+    try:
+        found = parse_qs((await request.body()).decode(), keep_blank_values=True, max_num_fields=20)
+    except ValueError:
+        return {}
+    return {name: values[-1] for name, values in found.items()}
+
+
+def _ours(place: str) -> str:
+    """A path of this service to go on to, whatever the address said."""
+    parts = urlsplit(place.replace("\\", "/"))
+    fits = place.startswith("/") and not place.startswith(("//", "/\\")) and not parts.netloc and place.isprintable()
+    return place if fits and parts.path not in ("/signin", "/signout", "/password") else "/"
+
+
+def _to(place: str) -> RedirectResponse:
+    return RedirectResponse(place, status_code=303)
+
+
+def _sign_in(request: Request, place: str, name: str = "", error: DiscreetError | None = None) -> Response:
+    body = f"""<h1>Sign in</h1>
+<p>To the curator of this data.</p>{_told(error)}
+<form method="post" action="/signin"><input type="hidden" name="next" value="{escape(place)}">
+{_field("name", "Name", "signin-name", value=name, autocomplete="username", autofocus=not name, kind="text")}
+{_field("password", "Password", "signin-password", autocomplete="current-password", autofocus=bool(name))}
+<button type="submit" data-testid="signin-go">Sign in</button></form>"""
+    return HTMLResponse(_page(request, "Sign in", body), _status(error), headers=_later(error))
+
+
+def _password(request: Request, signed: SignedIn, place: str, error: DiscreetError | None = None) -> Response:
+    once = signed.person.must_change
+    why = "You came with a one-time password. Choose one of your own." if once else "Your other sessions will end."
+    old = "One-time password" if once else "Password until now"
+    body = f"""<h1>Choose a password</h1>
+<p>{why} At least 10 characters; several words are good.</p>{_told(error)}
+<form method="post" action="/password"><input type="hidden" name="next" value="{escape(place)}">
+<input type="hidden" name="csrf" value="{escape(signed.csrf)}">
+<input type="text" name="name" value="{escape(signed.person.name)}" autocomplete="username" hidden>
+{_field("old", old, "password-old", autocomplete="current-password", autofocus=True)}
+{_field("new", "New password", "password-new", autocomplete="new-password")}
+{_field("again", "New password, again", "password-again", autocomplete="new-password")}
+<button type="submit" data-testid="password-go">Go on</button></form>"""
+    return HTMLResponse(_page(request, "Choose a password", body), _status(error), headers=_later(error))
+
+
+def _field(name: str, label: str, testid: str, *, kind: str = "password", value: str = "", **more: Any) -> str:
+    said = "".join(f" {key}" if on is True else f' {key}="{escape(on)}"' for key, on in more.items() if on)
+    return (
+        f'<label for="{name}">{label}</label><input id="{name}" name="{name}" type="{kind}" data-testid="{testid}" '
+        f'value="{escape(value)}" required autocapitalize="none" spellcheck="false"{said}>'
+    )
+
+
+def _told(error: DiscreetError | None) -> str:
+    if error is None:
+        return ""
+    return f'<div class="dc-refusal" role="alert" data-testid="told">{look.said(error)}</div>'
+
+
+def _status(error: DiscreetError | None) -> int:
+    return 200 if error is None else 429 if isinstance(error, TooMany) else 400
+
+
+def _later(error: DiscreetError | None) -> dict[str, str]:
+    wait = {"Retry-After": str(error.wait)} if isinstance(error, TooMany) else {}
+    return {"Cache-Control": "no-store", **wait}
+
+
+def _page(request: Request, title: str, body: str) -> str:
+    chosen = request.cookies.get(look.COOKIE, "")
+    scheme = f' style="color-scheme:{chosen}"' if chosen in ("light", "dark") else ""
+    return (
+        f'<!doctype html>\n<html lang="en"{scheme}>\n<head><meta charset="utf-8">'
+        f'<title>{escape(title)} · discreet</title><meta name="viewport" content="width=device-width, initial-scale=1">'
+        f'{look.link()}</head>\n<body class="dc-door"><main><span class="dc-brand">{look.MARK}discreet</span>'
+        f"\n{body}\n</main></body>\n</html>\n"
+    )

@@ -1,0 +1,242 @@
+"""/tabulate: print a table of counts or sums without giving anybody away.
+
+data-testid: tabulate-table, tabulate-down, tabulate-across, tabulate-value, rule-<name>, rule-<name>-<letter>,
+tabulate-method, tabulate-base, tabulate-zeros, tabulate-text, tabulate-title, tabulate-start; job-tabulate,
+job-open-<id>; crosstable, tabulate-csv, tabulate-xlsx, tabulate-open, tabulate-holder.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from nicegui import ui
+
+from discreet.core.card import Card, Column
+from discreet.core.card import Role as Part
+from discreet.core.kind import Kind
+from discreet.curator.people.person import Person, Role
+from discreet.errors import BadInput, DiscreetError
+from discreet.service.console import explain, look
+from discreet.service.console.crosstable import LEGEND, drawn
+from discreet.service.console.frame import Page, Seat
+from discreet.service.console.jobs import JobBox, listed, recent
+from discreet.service.console.rules import RuleBoxes
+from discreet.service.desk import Desk
+from discreet.service.jobs.job import DONE, Job
+from discreet.service.jobs.specs import Tabulate
+
+COUNT = ""
+TEXT = "text"
+METHODS = {
+    "suppress": (
+        "Hide cells (suppress)",
+        "Sensitive cells are hidden, and as few others as keep them from being worked out. What an intruder can still "
+        "tell is computed before anything leaves.",
+    ),
+    "round": ("Round figures (round)", explain.ROUNDING),
+    "adjust": (
+        "Change sensitive figures (adjust)",
+        "Every figure is printed, the sensitive ones far enough off, the others as little as makes the table add up.",
+    ),
+    "cell-key": (
+        "Small changes to counts (cell-key)",
+        "Counts are changed a little, the same people always in the same way. The table need not add up; it promises "
+        "nothing that could be checked.",
+    ),
+    TEXT: (
+        "As text, with all options",
+        "As for the command, such as: suppress weight=cells, or swap areas=region risk=size. docs/tabulate.md has all.",
+    ),
+}
+_NUMBERS = (Kind.INTEGER, Kind.REAL, Kind.DECIMAL)
+_ABOUT = "Print counts or sums, so that nobody's figure can be told from the table."
+
+
+async def _build(seat: Seat) -> None:
+    tables = [view.name for view in await seat.call(seat.desk.tables) if not view.public]
+    chosen = seat.given.get("table") if seat.given.get("table") in tables else next(iter(tables), None)
+    with look.page("Tabulate", _ABOUT):
+        if chosen is None:
+            look.empty("There is no table about people here.")
+            return
+
+        async def show(table: str) -> None:
+            card = await seat.run(seat.desk.full_card, table)
+            place.clear()
+            if card is not None:
+                before = [one for one in await recent(seat, Tabulate.kind) if one.table == table and one.state == DONE]
+                with place:
+                    _Form(seat, table, card, before)
+
+        select = ui.select(tables, value=chosen, label="Rows of", on_change=lambda e: show(e.value))
+        select.props("outlined dense options-dense data-testid=tabulate-table").classes("dc-mid")
+        place = ui.element("div").classes("dc-stack")
+        await show(chosen)
+
+
+PAGE = Page("/tabulate", "Tabulate", "table_chart", (Role.STEWARD,), 40, _build)
+
+
+def sides(card: Card) -> dict[str, str]:
+    """What a table can be by: columns, and levels of their hierarchies, each with how it is called."""
+    found = {}
+    for column in card.columns:
+        if column.role is Part.IDENTIFIER or column.name == card.unit:
+            continue
+        top = column.hierarchy.height if column.hierarchy else 1
+        if column.role is not Part.SENSITIVE or column.categories:
+            found[column.name] = column.name if top == 1 else f"{column.name}, in detail"
+        found |= {f"{column.name}@{level}": f"{column.name}, coarser by {level}" for level in range(1, top)}
+    return found
+
+
+def summable(card: Card) -> list[Column]:
+    """The columns that can be added up."""
+    named = (Part.IDENTIFIER,)
+    return [one for one in card.columns if one.kind in _NUMBERS and one.role not in named and one.name != card.unit]
+
+
+class _Form:
+    """The choices for one table, and what was made of them."""
+
+    def __init__(self, seat: Seat, table: str, card: Card, before: Sequence[Job]) -> None:
+        self._seat, self._table = seat, table
+        self._draw_shape(card)
+        with look.card("Which cells give somebody away?", note="Rules stay with you: the release does not tell them."):
+            self._rules = RuleBoxes()
+        self._draw_method()
+        with look.row():
+            start = ui.button("Tabulate", icon="table_chart", on_click=self._start)
+            start.props("unelevated data-testid=tabulate-start")
+        self._box = JobBox(seat, "Tabulating", self._show)
+        self._place = ui.element("div").classes("dc-stack")
+        if before:
+            with look.card("Earlier tables"):
+                listed(before, self._show, lambda job: _titled(job.spec))
+
+    def _draw_shape(self, card: Card) -> None:
+        options = sides(card)
+        values = {COUNT: "nothing: rows are counted"} | {one.name: f"the sum of {one.name}" for one in summable(card)}
+        with look.card("The table"), look.row():
+            self._down = ui.select(options, value=[], label="Down", multiple=True)
+            self._down.props("outlined dense options-dense use-chips data-testid=tabulate-down").classes("dc-mid")
+            self._across = ui.select(options, label="Across", clearable=True)
+            self._across.props("outlined dense options-dense data-testid=tabulate-across").classes("dc-mid")
+            self._value = ui.select(values, value=COUNT, label="What is added up")
+            self._value.props("outlined dense options-dense data-testid=tabulate-value").classes("dc-mid")
+            self._title = ui.input("Title, if you like").classes("dc-mid")
+            self._title.props("outlined dense maxlength=120 data-testid=tabulate-title")
+
+    def _draw_method(self) -> None:
+        with look.card("What is done about them"):
+            with look.row():
+                labels = {name: label for name, (label, _) in METHODS.items()}
+                self._method = ui.select(labels, value="suppress", label="Method", on_change=self._show_method)
+                self._method.props("outlined dense options-dense data-testid=tabulate-method").classes("dc-mid")
+                self._base = ui.number("To multiples of", value=5, min=0, step=1).classes("dc-short")
+                self._base.props("outlined dense data-testid=tabulate-base")
+                self._text = ui.input("Method, as text", value="suppress weight=cells").classes("dc-mid dc-code")
+                self._text.props("outlined dense data-testid=tabulate-text")
+                self._zeros = ui.checkbox("cells of 0 may be hidden too").props("data-testid=tabulate-zeros")
+            self._about = ui.label().classes("dc-prose dc-soft")
+            self._show_method()
+
+    def _show_method(self) -> None:
+        method = self._method.value
+        self._about.set_text(METHODS[method][1])
+        self._base.set_visibility(method == "round")
+        self._zeros.set_visibility(method == "suppress")
+        self._text.set_visibility(method == TEXT)
+
+    async def _start(self) -> None:
+        try:
+            spec = self._spec()
+        except DiscreetError as error:
+            self._seat.tell(error)
+            return
+        self._place.clear()
+        await self._box.start(spec)
+
+    def _spec(self) -> Tabulate:
+        by = [*self._down.value, *([self._across.value] if self._across.value else [])]
+        if not by:
+            raise BadInput("What is the table by?", hint="Choose at least one column, down or across.")
+        if len({side.partition("@")[0] for side in by}) < len(by):
+            raise BadInput("The table has the same column twice.", hint="Choose each column once, down or across.")
+        methods = {"round": f"round base={self._base.value or 0:g}", TEXT: (self._text.value or "").strip()}
+        if self._zeros.value:
+            methods["suppress"] = "suppress zeros"
+        method = methods.get(self._method.value, self._method.value)
+        title = (self._title.value or "").strip()
+        return Tabulate(self._table, (" × ".join(by),), self._value.value or None, self._rules.written(), method, title)
+
+    async def _show(self, job: Job) -> None:
+        found = await self._seat.run(self._seat.desk.job_result, job.id)
+        self._place.clear()
+        if found is not None and job.result is not None:
+            with self._place:
+                self._result(found, job.id, job.result)
+
+    def _result(self, found: Mapping[str, Any], job: str, release: str) -> None:
+        with look.card(found["title"]) as box:
+            box.props("data-testid=crosstable")
+            with look.row():
+                look.badge("for you alone", "bad")
+                ui.label("Colours and intervals are not in the release.").classes("dc-soft dc-small")
+            ui.html(LEGEND, sanitize=False)
+            for table in found["tables"]:
+                ui.html(drawn(table), sanitize=False).classes("dc-grid")
+            look.promise(explain.INTERVAL, "What is the interval?")
+            look.facts([(one["name"], one["told"]) for one in found["facts"]])
+            if found["exposures"]:
+                with ui.expansion("What would have been learned from it as it was").classes("dc-more"):
+                    for told in found["exposures"]:
+                        look.prose(told)
+            self._downloads(job, release)
+
+    def _downloads(self, job: str, release: str) -> None:
+        async def csv() -> None:
+            made = await self._seat.run(_csv, self._seat.desk, release)
+            if made is not None:
+                ui.download.content(made, "table.csv", "text/csv")
+
+        async def xlsx() -> None:
+            made = await self._seat.run(_xlsx, self._seat.desk, release)
+            if made is not None:
+                ui.download.content(made, "table.xlsx")
+
+        with look.row():
+            opened = ui.button("Open the release", icon="description").props("unelevated data-testid=tabulate-open")
+            opened.on_click(lambda: ui.navigate.to(f"/release/{release}"))
+            ui.button("CSV", icon="download", on_click=csv).props("outline data-testid=tabulate-csv")
+            ui.button("XLSX", icon="download", on_click=xlsx).props("outline data-testid=tabulate-xlsx")
+            holder = ui.button("The page for you alone", icon="lock").props("flat data-testid=tabulate-holder")
+            holder.on_click(lambda: ui.download.from_url(f"/v1/jobs/{job}/papers/holder.html", "holder.html"))
+
+
+def _titled(spec: Mapping[str, Any]) -> str:
+    what = f"the sum of {spec['value']}" if spec["value"] else "rows counted"
+    return spec["title"] or f"{'; '.join(spec['by'])}, {what}"
+
+
+def _csv(who: Person, desk: Desk, release: str) -> bytes:
+    """The rows of a released table as CSV."""
+    import pyarrow as pa
+    import pyarrow.csv as pc
+
+    out = pa.BufferOutputStream()
+    pc.write_csv(desk.release(who, release).payload, out)
+    return out.getvalue().to_pybytes()
+
+
+def _xlsx(who: Person, desk: Desk, release: str) -> bytes:
+    """A released table as a workbook."""
+    from discreet.tabulate.printing.printed import Printed
+    from discreet.tabulate.printing.xlsx import save_xlsx
+
+    with TemporaryDirectory(prefix="discreet-") as folder:
+        place = save_xlsx(Printed.read(desk.release(who, release)), Path(folder) / "table.xlsx")
+        return place.read_bytes()

@@ -1,0 +1,75 @@
+"""/tokens: tokens for programs, which may do what whoever made them may do.
+
+data-testid: token-label, token-days, token-make, token-<id>, revoke-<id>; once, once-text, once-copy, once-close.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+
+from nicegui import ui
+
+from discreet.curator.people.people import ApiToken
+from discreet.curator.people.person import Role
+from discreet.service.console import look
+from discreet.service.console.frame import EVERYBODY, Page, Seat
+from discreet.service.console.listed import when
+from discreet.service.console.once import told_once
+
+_ABOUT = "With a token a program can do what you may do, such as ask from a notebook: dc.connect(address, token)."
+_KEEP = "Keep it as you would a password: put it where your program reads it, and in no file that others see."
+
+
+async def _build(seat: Seat) -> None:
+    with look.page("Tokens", _ABOUT):
+        with look.card("Make a token"), look.row():
+            label = ui.input("What it is for").classes("dc-mid")
+            label.props("outlined dense maxlength=60 data-testid=token-label")
+            days = ui.number("Days it lives", value=30, min=1, max=366, step=1, format="%d").classes("dc-short")
+            days.props("outlined dense data-testid=token-days")
+            make = ui.button("Make", icon="key").props("unelevated data-testid=token-make")
+        place = ui.element("div").classes("dc-stack")
+
+        async def show() -> None:
+            found = await seat.run(seat.desk.tokens)
+            if found is None:
+                return
+            place.clear()
+            with place:
+                _tokens(seat, found, show)
+
+        async def made() -> None:
+            token = await seat.run(seat.desk.new_token, (label.value or "").strip(), int(days.value or 0))
+            if token is not None:
+                label.set_value("")
+                await show()
+                told_once(f"The token “{token.label}”", token.text, _KEEP)
+
+        make.on_click(made)
+        await show()
+
+
+PAGE = Page("/tokens", "Tokens", "key", EVERYBODY, 80, _build)
+
+
+def _tokens(seat: Seat, tokens: Sequence[ApiToken], again: Callable[[], Awaitable[None]]) -> None:
+    with look.card("Tokens that work"):
+        if not tokens:
+            look.empty("There are none.")
+        for token in tokens:
+            with look.row().classes("dc-line").props(f"data-testid=token-{token.id}"):
+                ui.label(token.label).classes("dc-strong")
+                ui.label(f"{token.person}, until {when(token.until)[:10]}").classes("dc-soft dc-small")
+                ui.space()
+                if token.person == seat.who.name or seat.who.role is Role.STEWARD:
+                    _revoke(seat, token, again)
+
+
+def _revoke(seat: Seat, token: ApiToken, again: Callable[[], Awaitable[None]]) -> None:
+    async def revoke() -> None:
+        if await seat.did(seat.desk.revoke, token.id):
+            ui.notify(f"“{token.label}” no longer works.", type="info", position="top")
+            await again()
+
+    button = ui.button("Revoke", on_click=revoke).props("flat dense")
+    button.props(f"data-testid=revoke-{token.id}").props["aria-label"] = f"Revoke {token.label}"

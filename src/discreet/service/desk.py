@@ -1,0 +1,472 @@
+"""The desk: everything that somebody who is signed in may do, and nothing else.
+
+The API and the console both come here, and only here, so that there is one place which says who may do what and one
+place which writes down what was done. Every method takes whoever asks first; what they may not do is refused before
+anything is looked at, and what they may not even know of is "not found".
+
+The audit log holds who did what to which table, release, account or person. It holds no question, no answer and no
+secret: questions are in the ledger, answers in the release store.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
+from typing import Any, Self
+
+from discreet.budget.filter import Budget
+from discreet.budget.ledger import Verdict
+from discreet.core.card import Card
+from discreet.core.exact import Number
+from discreet.core.loss import Loss
+from discreet.core.method import Method
+from discreet.core.release import Release
+from discreet.curator.answer import Answer, Left
+from discreet.curator.curator import Curator
+from discreet.curator.door import Given
+from discreet.curator.people.audit import Audit, AuditLine
+from discreet.curator.people.people import ApiToken, People, SignedIn
+from discreet.curator.people.person import Person, Role
+from discreet.curator.people.state import State
+from discreet.curator.published import Published, Register
+from discreet.curator.question import Quote
+from discreet.curator.shelf import Shelf, Shelved
+from discreet.errors import BadInput, DiscreetError, NotAllowed, NotFound
+from discreet.service.jobs.jobs import Job, Jobs
+from discreet.service.jobs.specs import Attack, Spec
+from discreet.service.shown import BudgetView, LedgerLine, Spend, TableView, shown, told
+
+READERS = (Role.STEWARD, Role.AUDITOR)
+HOST = Person("command line", Role.STEWARD, dt.datetime.min.replace(tzinfo=dt.UTC), disabled=False, must_change=False)
+"""Whoever has the folder of the workspace, and so the data: for commands, never for a request. No person can be called
+this."""
+
+
+class Desk:
+    """A workspace, the people who may use it, and what each of them may do."""
+
+    def __init__(self, folder: str | Path) -> None:
+        """Open the workspace in ``folder`` for people to sign in to. Threads may share a desk."""
+        self._curator = Curator(folder)
+        self.workspace = self._curator.workspace
+        self._state = State.open(self.workspace)
+        self.people = People(self._state)
+        self._audit = Audit(self._state)
+        self._shelf = Shelf(self._state, self.workspace)
+        self._jobs = Jobs(self._state, self.workspace.folder)
+
+    def start(self) -> None:
+        """List what was released by command line, and begin to work on jobs that wait."""
+        self._shelf.adopt()
+        self._jobs.start()
+
+    def close(self, grace: float = 0.0) -> None:
+        """Finish, giving a running job so many seconds, and let go of everything."""
+        self._jobs.stop(grace)
+        self._state.close()
+        self._curator.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    # Coming in
+
+    def sign_in(self, name: str, password: str) -> SignedIn:
+        """Begin a session; tried or done, it is written down."""
+        with self._noted(name[:60], "sign in"):
+            return self.people.sign_in(name, password)
+
+    def sign_out(self, who: Person, token: str) -> None:
+        """End a session."""
+        with self._noted(who.name, "sign out"):
+            self.people.sign_out(token)
+
+    def change_password(self, who: Person, old: str, new: str) -> None:
+        """Give oneself another password. This is all that somebody with a one-time password may do."""
+        with self._noted(who.name, "change password"):
+            self.people.change_password(who.name, old, new)
+
+    # Tables
+
+    def tables(self, who: Person) -> list[TableView]:
+        """The tables that somebody may know of: analysts those they may ask, others all."""
+        self._require(who)
+        views = [self._view(who, name) for name in self.workspace.tables]
+        if who.role in READERS:
+            return views
+        mine = any(view.left is not None for view in views)
+        return [view for view in views if view.left is not None or (view.public and mine)]
+
+    def table(self, who: Person, name: str) -> TableView:
+        """One of them."""
+        found = [view for view in self.tables(who) if view.name == name]
+        if not found:
+            raise NotFound("There is no such table here for you.", hint="GET /v1/tables lists those that there are.")
+        return found[0]
+
+    # Asking
+
+    def price(self, who: Person, questions: Sequence[str], spend: Spend, *, rows: int | None = None) -> list[Quote]:
+        """What ``ask`` would cost; no row is looked at, nothing is charged or written down."""
+        self._require_asker(who)
+        return self._curator.price_all(questions, **spend.arguments(), rows=rows, analyst=who.name)
+
+    def epsilon_for(
+        self,
+        who: Person,
+        question: str,
+        error: Number,
+        *,
+        delta: Number = 0,
+        expect: Number | None = None,
+        rows: int | None = None,
+    ) -> Fraction:
+        """The smallest epsilon for which every figure is off by at most ``error``; no row is looked at."""
+        self._require_asker(who)
+        return self._curator.epsilon_for(question, error, delta=delta, expect=expect, rows=rows, analyst=who.name)
+
+    def ask(self, who: Person, questions: Sequence[str], spend: Spend, *, key: str | None = None) -> list[Answer]:
+        """Answer one question, or several for one price; charged to whoever asks."""
+        with self._noted(who.name, "ask") as about:
+            self._require_asker(who)
+            arguments = spend.arguments() | {"analyst": who.name}
+            if len(questions) == 1:
+                given = [self._curator.ask(questions[0], key=key, **arguments)]
+            elif key is not None:
+                raise BadInput("A key is for one question.", hint="Several are charged once in any case.")
+            else:
+                given = self._curator.ask_all(questions, **arguments)
+            for one in given:
+                self._shelve(one.identity, one.release, tuple(one.left_on), who)
+            about |= {"tables": _listed(name for one in given for name in one.left_on)}
+            about |= {"releases": _listed(one.identity for one in given)}
+            about["free"] = str(sum(one.free for one in given))
+            return given
+
+    def quote(self, who: Person, method: Method[Any], table: str) -> Quote:
+        """What ``release_of`` would cost; nothing is looked at or charged."""
+        self._require_asker(who)
+        return self._curator.quote(method, table, analyst=who.name)
+
+    def release_of(self, who: Person, method: Method[Any], table: str, *, key: str | None = None) -> Given:
+        """Run a method that promises a loss on a table, charged to whoever asks."""
+        with self._noted(who.name, "release", table=table, method=method.name) as about:
+            self._require_asker(who)
+            given = self._curator.given(method, table, analyst=who.name, key=key)
+            self._shelve(given.identity, given.release, (table,), who)
+            about |= {"releases": given.identity, "free": str(int(given.free))}
+            return given
+
+    def instead(self, who: Person, table: str) -> str | None:
+        """The release that may be asked instead when the budget of a table is gone: its synthetic twin, if shared."""
+        self._require(who)
+        twins = [one for one in self._shelf.all(tables=[table], kind="synthetic", most=1) if one.shared]
+        return twins[0].id if twins else None
+
+    # Budgets
+
+    def budgets(self, who: Person) -> list[BudgetView]:
+        """All accounts; for an analyst their own, and those of the tables above them."""
+        self._require(who)
+        views = []
+        for account in self._curator.ledger.accounts():
+            table, _, analyst = account.name.partition("/")
+            if table in self.workspace.private:
+                found = BudgetView(account.name, table, analyst or None, account.budget, account.spent, account.left)
+                views.append(found)
+        if who.role in READERS:
+            return views
+        mine = {view.table for view in views if view.analyst == who.name}
+        return [view for view in views if view.table in mine and view.analyst in (None, who.name)]
+
+    def set_limit(self, who: Person, account: str, budget: Budget | Loss, *, why: str) -> BudgetView:
+        """Give an account another limit; what was spent stays spent."""
+        with self._noted(who.name, "set limit", account=account, limit=str(budget)):
+            self._require_steward(who)
+            self._require_here(account)
+            self._curator.ledger.set_limit(account, budget, why=why)
+            return next(view for view in self.budgets(who) if view.account == account)
+
+    def ledger(self, who: Person, *, account: str | None = None, most: int = 200) -> list[LedgerLine]:
+        """The last lines of the ledger, newest first; for an analyst those of their own accounts."""
+        self._require(who)
+        seen = {view.account for view in self.budgets(who) if who.role in READERS or view.analyst is not None}
+        lines = [line for line in self._curator.ledger.lines(account) if shown(line, seen)]
+        return [told(line) for line in reversed(lines[-most:])]
+
+    def verify(self, who: Person) -> Verdict:
+        """Go through the ledger line by line and compare it with every answer given, and through the audit log."""
+        with self._noted(who.name, "verify"):
+            self._require(who, *READERS)
+            found = self._curator.verify()
+            return found if not found.sound else _both(found, self._audit.verify())
+
+    # Releases
+
+    def releases(
+        self,
+        who: Person,
+        *,
+        kind: str | None = None,
+        table: str | None = None,
+        most: int = 100,
+        before: dt.datetime | None = None,
+    ) -> list[Shelved]:
+        """What was released, newest first: for an analyst their own and what was shared with them."""
+        self._require(who)
+        if who.role in READERS:
+            tables = None if table is None else [table]
+            return self._shelf.all(tables=tables, kind=kind, most=most, before=before)
+        mine = [view.name for view in self.tables(who) if table in (None, view.name)]
+        found = self._shelf.all(tables=mine, kind=kind, most=most, before=before, seen_by=who.name)
+        return [one for one in found if self._may_see(who, one)]
+
+    def shelved(self, who: Person, release: str) -> Shelved:
+        """What the shelf says of a release."""
+        self._require(who)
+        try:
+            found = self._shelf.find(release)
+        except NotFound:
+            found = None
+        if found is None or not self._may_see(who, found):
+            raise NotFound("There is no such release here for you.")
+        return found
+
+    def release(self, who: Person, release: str) -> Release[Any]:
+        """A release, whole: its hashes are checked."""
+        return Release.load(self.folder(who, release))
+
+    def statement(self, who: Person, release: str) -> Release[Any]:
+        """A release without what is in it: title, statement, recipe, receipt. Auditors may read this."""
+        found = Release.load(self._shelf.folder(self.shelved(who, release).id))
+        return Release({}, found.statement, found.recipe, found.receipt, title=found.title)
+
+    def folder(self, who: Person, release: str) -> Path:
+        """Where a release is, to hand it over; that is written down."""
+        with self._noted(who.name, "read", release=release):
+            self._require(who, Role.STEWARD, Role.ANALYST)
+            return self._shelf.folder(self.shelved(who, release).id)
+
+    def share(self, who: Person, release: str, shared: bool) -> None:
+        """Let the analysts of a release's tables have it, or no longer."""
+        with self._noted(who.name, "share" if shared else "stop sharing", release=release):
+            self._require_steward(who)
+            self._shelf.share(self.shelved(who, release).id, shared)
+
+    def published(self, who: Person, table: str) -> list[Published]:
+        """What of a table is out already."""
+        self._require(who, *READERS)
+        return [one for one in Register.within(self.workspace.folder, table).read() if one.table == table]
+
+    def full_card(self, who: Person, table: str) -> Card:
+        """All of a table's card, hierarchies and identifiers too: for whoever publishes it."""
+        self._require_steward(who)
+        if table not in self.workspace.private:
+            raise NotFound(f"There is no table about people called {table!r}.")
+        return self.workspace.full_card(table)
+
+    # Jobs
+
+    def submit(self, who: Person, spec: Spec) -> Job:
+        """Have something made that takes a while; the job says how far it is."""
+        with self._noted(who.name, spec.kind, **spec.about()) as about:
+            self._require_steward(who)
+            if isinstance(spec, Attack):
+                self.shelved(who, spec.release)
+            job = self._jobs.submit(spec, who.name)
+            about["job"] = job.id
+            return job
+
+    def jobs(self, who: Person, *, most: int = 50) -> list[Job]:
+        """Jobs, newest first."""
+        self._require(who, *READERS)
+        return [_for(who, job) for job in self._jobs.all(most=most)]
+
+    def job(self, who: Person, job: str) -> Job:
+        """One of them."""
+        self._require(who, *READERS)
+        return _for(who, self._jobs.find(job))
+
+    def cancel(self, who: Person, job: str) -> None:
+        """Stop a job; nothing of it is left."""
+        with self._noted(who.name, "cancel", job=job):
+            self._require_steward(who)
+            self._jobs.cancel(job)
+
+    def job_result(self, who: Person, job: str) -> Mapping[str, Any]:
+        """What a job found, as plain data. It is about the rows, and for the holder alone."""
+        with self._noted(who.name, "read result", job=job):
+            self._require_steward(who)
+            return self._jobs.result(job)
+
+    def paper(self, who: Person, job: str, name: str) -> Path:
+        """A document that a job made for the holder alone."""
+        with self._noted(who.name, "read paper", job=job, paper=name):
+            self._require_steward(who)
+            return self._jobs.paper(job, name)
+
+    # People
+
+    def persons(self, who: Person) -> list[Person]:
+        """Everybody who may sign in."""
+        self._require(who, *READERS)
+        return list(self.people.all())
+
+    def add_person(
+        self,
+        who: Person,
+        name: str,
+        role: Role,
+        *,
+        budget: Budget | Loss | None = None,
+        tables: Sequence[str] | None = None,
+    ) -> str:
+        """Let somebody sign in, and with a budget ask about tables (default: all); their one-time password."""
+        with self._noted(who.name, "add person", person=name, role=role.value):
+            self._require_steward(who)
+            if budget is not None and role is Role.AUDITOR:
+                raise BadInput("Auditors read, and ask nothing: they get no budget.")
+            for table in tables or ():
+                self._require_here(table)
+            password = self.people.add(name, role)
+            if budget is not None:
+                self._curator.add_analyst(name, budget, tables)
+            return password
+
+    def give_budget(self, who: Person, name: str, budget: Budget | Loss, tables: Sequence[str] | None = None) -> None:
+        """Let somebody ask about further tables."""
+        with self._noted(who.name, "give budget", person=name, limit=str(budget), tables=_listed(tables or ("all",))):
+            self._require_steward(who)
+            if self.people.find(name).role is Role.AUDITOR:
+                raise BadInput("Auditors read, and ask nothing: they get no budget.")
+            self._curator.add_analyst(name, budget, tables)
+
+    def reset_password(self, who: Person, name: str) -> str:
+        """Another one-time password for somebody, whose sessions end."""
+        with self._noted(who.name, "reset password", person=name):
+            self._require_steward(who)
+            return self.people.reset(name)
+
+    def disable(self, who: Person, name: str, disabled: bool) -> Person:
+        """Keep somebody out, or let them in again. What they spent stays spent."""
+        with self._noted(who.name, "disable" if disabled else "enable", person=name):
+            self._require_steward(who)
+            if disabled:
+                self.people.disable(name)
+            else:
+                self.people.enable(name)
+            return self.people.find(name)
+
+    def tokens(self, who: Person) -> list[ApiToken]:
+        """One's own tokens; for a steward and an auditor everybody's."""
+        self._require(who)
+        return list(self.people.tokens(None if who.role in READERS else who.name))
+
+    def new_token(self, who: Person, label: str, days: int, *, name: str | None = None) -> ApiToken:
+        """A token for programs, with the rights of whoever makes it; its text is told this once.
+
+        Nobody makes one in another's ``name`` but whoever has the folder.
+        """
+        with self._noted(who.name, "new token", person=name or who.name) as about:
+            self._require(who)
+            if name not in (None, who.name) and who is not HOST:
+                raise NotAllowed("Tokens are made by those whose they are.")
+            token = self.people.new_token(name or who.name, label, days)
+            about["token"] = token.id
+            return token
+
+    def revoke(self, who: Person, token: str) -> None:
+        """End a token: one's own, or as a steward anybody's."""
+        with self._noted(who.name, "revoke token", token=token):
+            self._require(who)
+            visible = [one for one in self.tokens(who) if one.id == token]
+            if not visible:
+                raise NotFound("There is no such token.")
+            if visible[0].person != who.name:
+                self._require_steward(who)
+            self.people.revoke(token)
+
+    def audit(
+        self, who: Person, *, after: int = 0, most: int = 200, newest_first: bool = True, by: str | None = None
+    ) -> list[AuditLine]:
+        """Who did what, and when."""
+        self._require(who, *READERS)
+        return self._audit.lines(after=after, most=most, newest_first=newest_first, who=by)
+
+    # Who may
+
+    def _require(self, who: Person, *roles: Role) -> None:
+        if who.must_change:
+            raise NotAllowed(
+                "A one-time password was used, and has to be changed first.", hint="Choose a password of your own."
+            )
+        if roles and who.role not in roles:
+            wanted = " or ".join(f"{'an' if role is not Role.STEWARD else 'a'} {role.value}" for role in roles)
+            raise NotAllowed(f"This is for {wanted}.", hint="Ask a steward of this service.")
+
+    def _require_steward(self, who: Person) -> None:
+        self._require(who, Role.STEWARD)
+
+    def _require_asker(self, who: Person) -> None:
+        self._require(who, Role.ANALYST, Role.STEWARD)
+
+    def _require_here(self, account: str) -> None:
+        if account.partition("/")[0] not in self.workspace.private:
+            raise NotFound("There is no such account here.", hint="Budgets are those of tables and their analysts.")
+
+    def _may_see(self, who: Person, one: Shelved) -> bool:
+        if who.role in READERS:
+            return True
+        asks = all(self._left(who, name) is not None for name in one.tables if name in self.workspace.private)
+        return asks and (one.shared or self._shelf.has(one.id, who.name))
+
+    def _left(self, who: Person, table: str) -> Left | None:
+        try:
+            return self._curator.left(table, who.name)
+        except (NotFound, BadInput):
+            return None
+
+    def _view(self, who: Person, name: str) -> TableView:
+        registered = self.workspace.tables[name]
+        left = None if registered.public else self._left(who, name)
+        return TableView(name, self.workspace.card(name), registered.public, left)
+
+    # What was done
+
+    def _shelve(self, identity: str, release: Release[Any], tables: tuple[str, ...], who: Person) -> None:
+        """List an answer. Who asks the same later gets the same answer, and has it from then on."""
+        self._shelf.put(Shelved.answer(identity, release, tables, by=who.name))
+
+    @contextmanager
+    def _noted(self, who: str, action: str, **about: str) -> Iterator[dict[str, str]]:
+        """Write down what was done when the block ends, well or not; of an error its kind alone."""
+        said: dict[str, str] = dict(about)
+        try:
+            yield said
+        except Exception as error:
+            name = type(error).__name__ if isinstance(error, DiscreetError) else "a fault"
+            self._audit.write(who, action, said | {"error": name}, well=False)
+            raise
+        self._audit.write(who, action, said)
+
+
+def _for(who: Person, job: Job) -> Job:
+    """A job as somebody may see it: what it says of how far it is may be about the rows."""
+    return job if who.role is Role.STEWARD else replace(job, said="")
+
+
+def _listed(names: Any) -> str:
+    return ", ".join(dict.fromkeys(names))
+
+
+def _both(ledger: Verdict, audit: Verdict) -> Verdict:
+    if audit.sound:
+        return ledger
+    return Verdict(ledger.lines, f"the audit log is not sound, at its line {audit.line}: {audit.problem}")

@@ -1,0 +1,154 @@
+"""Jobs: what takes a while is asked for here, looked after, and found again.
+
+A job is never silently gone. Its row is in the service's database before ``submit`` returns. What it makes it makes in
+a process of its own, under other names, and it leaves, gets its final names, and is listed, only when all of it is
+there. If that process or the service dies before, it is begun again once, and after that reported as lost; if the
+service dies while names are given, whoever comes next gives the rest of them.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from discreet.curator.people.state import State
+from discreet.curator.published import Register, now
+from discreet.curator.shelf import Shelf, Shelved
+from discreet.curator.workspace import open_workspace
+from discreet.errors import BadInput, DiscreetError
+from discreet.noise.entropy import SYSTEM
+from discreet.service.jobs.checks import PUBLISHED, TABULATED, table_of
+from discreet.service.jobs.job import DONE, WAITING, Job
+from discreet.service.jobs.places import Made, Places
+from discreet.service.jobs.queue import Claim, Queue
+from discreet.service.jobs.runner import PATIENCE, Runner
+from discreet.service.jobs.specs import Spec
+from discreet.service.jobs.work import Task
+
+__all__ = ["Job", "Jobs"]
+_KINDS = {"publish": PUBLISHED, "tabulate": TABULATED}
+"""Which jobs make a release, and what the shelf calls it."""
+_LONGEST_TITLE = 120
+
+
+class Jobs:
+    """The jobs of a workspace. Threads may share it, and several processes may have it open."""
+
+    def __init__(self, state: State, folder: Path, *, patience: float = PATIENCE) -> None:
+        """Of the workspace in ``folder``; a service that was silent for ``patience`` seconds is taken for gone."""
+        self._workspace = open_workspace(folder)
+        self._shelf = Shelf(state, self._workspace)
+        self._queue = Queue(state)
+        self._places = Places(self._workspace.folder)
+        self._runner = Runner(self._queue, self._task, self._put_away, self._places.clear, patience)
+
+    def submit(self, spec: Spec, by: str) -> Job:
+        """Have something made; what can be said against it before a row is looked at is an error."""
+        table = table_of(spec, self._workspace, self._shelf)
+        at = dt.datetime.now(dt.UTC)
+        job = Job(_name(table, at), spec.kind, by, table, spec.to_dict(), at, WAITING, None, "", None, "")
+        self._queue.add(job)
+        self._runner.look()
+        return self._queue.find(job.id)
+
+    def find(self, id: str) -> Job:
+        """A job as it is now."""
+        return self._queue.find(id)
+
+    def all(self, *, by: str | None = None, most: int = 50) -> list[Job]:
+        """Jobs, newest first."""
+        return self._queue.all(by, most)
+
+    def waiting(self) -> int:
+        """How many have not been begun."""
+        return self._queue.waiting()
+
+    def cancel(self, id: str) -> None:
+        """Stop a job that is not over; nothing of it is left."""
+        self._queue.cancel(id)
+        self._runner.look()
+
+    def start(self) -> None:
+        """Begin to work on what waits, one at a time."""
+        self._places.prepare()
+        self._runner.start()
+
+    def stop(self, grace: float) -> None:
+        """Finish what runs if that takes no longer than so many seconds; else it waits for the next start."""
+        self._runner.stop(grace)
+
+    def paper(self, id: str, name: str) -> Path:
+        """A document that a job made for the table's holder alone."""
+        return self._places.paper(id, self._done(id).kind, name)
+
+    def result(self, id: str) -> Mapping[str, Any]:
+        """What a job found, as plain data, for the table's holder alone."""
+        return self._places.result(self._done(id).id)
+
+    def _done(self, id: str) -> Job:
+        job = self.find(id)
+        if job.state != DONE:
+            raise BadInput(f"This job is {job.state}, so there is nothing to read.", hint="Wait until it is done.")
+        return job
+
+    def _task(self, claim: Claim) -> Task:
+        job = claim.job
+        attacked = self._shelf.folder(job.spec["release"]) if job.kind == "attack" else ""
+        run = self._places.run(job.id, claim.run)
+        where = str(self._workspace.folder)
+        return Task(job.id, where, job.kind, job.table, job.spec, str(run.folder), str(attacked))
+
+    def _put_away(self, claim: Claim) -> None:
+        """Give what a run made its place and its line in every list. It may have been begun before."""
+        job = claim.job
+        try:
+            made = self._places.run(job.id, claim.run).made()
+        except (OSError, ValueError, DiscreetError):
+            self._queue.died(claim, "What it had made could not be read.")
+            self._queue.let_go(claim)
+            return
+        self._places.put_away(job.id, claim.run)
+        release = None
+        if job.kind in _KINDS:
+            release = job.id
+            if job.kind == "publish":
+                self._write_down(job.table, self._places.release(job.id), made.method, made.rows)
+            self._shelf.put(self._shelved(job, made))
+        self._queue.done(claim, made.said, release)
+        self._places.clear(job.id, claim.run)
+        self._queue.let_go(claim)
+
+    def _shelved(self, job: Job, made: Made) -> Shelved:
+        return Shelved(
+            id=job.id,
+            kind=_KINDS[job.kind],
+            title=_title(made.title) or f"{job.table}, {_KINDS[job.kind]}",
+            tables=(job.table,),
+            by=job.by,
+            at=dt.datetime.now(dt.UTC),
+            method=made.method,
+            loss=None,
+            private=made.private,
+            shared=False,
+            place=str(self._places.release(job.id).relative_to(self._workspace.folder)),
+        )
+
+    def _write_down(self, table: str, folder: Path, method: str, rows: int) -> None:
+        register = Register.within(self._workspace.folder, table)
+        one = now(table, self._workspace.source(table), folder, method, rows)
+        if one.release not in {known.release for known in register.read()}:
+            register.add(one)
+
+
+def _title(text: str) -> str:
+    """A title as the shelf takes it: names of columns, of which it may be made, may hold anything."""
+    return " ".join("".join(c if c.isprintable() else " " for c in text).split())[:_LONGEST_TITLE].strip()
+
+
+def _name(table: str, at: dt.datetime) -> str:
+    """A name that no other job has: the day, the table, and a few random letters."""
+    told = re.sub("[^0-9a-z]+", "-", table.lower()).strip("-")[:20].strip("-")
+    return f"{at:%Y%m%d}-{told or 'table'}-{SYSTEM.bytes(4).hex()}"

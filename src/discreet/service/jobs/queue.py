@@ -1,0 +1,173 @@
+"""The jobs as rows of the service's database, which several service processes may work on.
+
+A process that works on a job owns it, and says every few seconds that it is still there. Whatever it writes, it writes
+only if it still owns the job's present run; so one that was away for too long, and whose job somebody else has begun
+again, changes nothing any more.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+from dataclasses import dataclass
+from typing import Any
+
+from discreet.curator.people.state import State
+from discreet.errors import BadInput, NotFound
+from discreet.service.jobs.job import CANCELLED, DONE, FAILED, LOST, OVER, RUNNING, WAITING, Job
+
+MOST_RUNS = 2
+"""A job whose process died is begun again once."""
+_SCHEMA = (
+    "CREATE TABLE IF NOT EXISTS jobs (id text PRIMARY KEY, kind text NOT NULL, person text NOT NULL, "
+    "about text NOT NULL, spec text NOT NULL, at text NOT NULL, state text NOT NULL, progress double precision, "
+    "said text NOT NULL, result text, error text NOT NULL, "
+    "runs integer NOT NULL, owner text, beat text, settling integer NOT NULL)"
+)
+_COLUMNS = "id, kind, person, about, spec, at, state, progress, said, result, error, runs, settling"
+_BEFORE = (
+    "(SELECT count(*) FROM jobs AS earlier WHERE earlier.state IN ('waiting', 'running') "
+    "AND (earlier.at, earlier.id) < (jobs.at, jobs.id))"
+)
+_SEEN = f"SELECT {_COLUMNS}, {_BEFORE} FROM jobs"  # noqa: S608  # constants
+_IDS, _UPDATE = "SELECT id FROM jobs", "UPDATE jobs SET"
+_SILENT = "owner IS NOT NULL AND beat < ?"
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A job in somebody's hands: this run of it, and whether all of it was made and only has to be put away."""
+
+    job: Job
+    owner: str
+    run: int
+    settling: bool = False
+
+
+class Queue:
+    """The rows. Any thread may use it."""
+
+    def __init__(self, state: State) -> None:
+        self._state = state
+        state.ensure(_SCHEMA)
+
+    def add(self, job: Job) -> None:
+        """Put a new job at the end."""
+        row = (job.id, job.kind, job.by, job.table, json.dumps(dict(job.spec), ensure_ascii=False), stamp(job.at))
+        sql = (
+            "INSERT INTO jobs (id, kind, person, about, spec, at, state, said, error, runs, settling) "
+            "VALUES (?, ?, ?, ?, ?, ?, 'waiting', '', '', 0, 0)"
+        )
+        self._state.change(lambda session: session.run(sql, [row]))
+
+    def find(self, id: str) -> Job:
+        """One of them."""
+        with self._state.reading() as session:
+            rows = session.rows(f"{_SEEN} WHERE id = ?", (id,))
+        if not rows:
+            raise NotFound("There is no such job.")
+        return _job(rows[0])
+
+    def all(self, by: str | None, most: int) -> list[Job]:
+        """The newest ones, of somebody or of everybody."""
+        whose, given = ("WHERE person = ? ", (by,)) if by is not None else ("", ())
+        sql = f"{_SEEN} {whose}ORDER BY at DESC, id DESC LIMIT ?"
+        with self._state.reading() as session:
+            return [_job(row) for row in session.rows(sql, (*given, most))]
+
+    def waiting(self) -> int:
+        """How many wait."""
+        with self._state.reading() as session:
+            [(count,)] = session.rows("SELECT count(*) FROM jobs WHERE state = 'waiting'")
+        return int(count)
+
+    def due(self, silent_since: dt.datetime) -> bool:
+        """Whether there is anything to ``claim``, or to ``take_over``."""
+        sql = f"{_IDS} WHERE state = 'waiting' OR ({_SILENT}) LIMIT 1"
+        with self._state.reading() as session:
+            return bool(session.rows(sql, (stamp(silent_since),)))
+
+    def claim(self, owner: str) -> Claim | None:
+        """Take the job that has waited longest, if one waits."""
+        sets = "state = 'running', said = 'starting', runs = runs + 1, owner = ?, beat = ?"
+        return self._taken(sets, "state = 'waiting'", (), owner)
+
+    def take_over(self, owner: str, silent_since: dt.datetime) -> Claim | None:
+        """Take a job from an owner who has said nothing since then, whatever its state."""
+        return self._taken("owner = ?, beat = ?", _SILENT, (stamp(silent_since),), owner)
+
+    def beat(self, claim: Claim, progress: float | None, said: str) -> bool:
+        """Say that one is still there, and how far; whether the job is still to be worked on."""
+        return self._set(claim, "beat = ?, progress = ?, said = ?", stamp(), progress, said)
+
+    def settle(self, claim: Claim) -> bool:
+        """All is made: from here on it is put away, by whoever is there, and cannot be cancelled any more."""
+        return self._set(claim, "beat = ?, settling = 1", stamp())
+
+    def done(self, claim: Claim, said: str, result: str | None) -> bool:
+        """It is over, and all is where it belongs."""
+        return self._set(claim, "state = ?, progress = 1, said = ?, result = ?", DONE, said, result)
+
+    def failed(self, claim: Claim, error: str) -> bool:
+        """It is over, and nothing came of it."""
+        return self._ended(claim, FAILED, error)
+
+    def died(self, claim: Claim, why: str) -> bool:
+        """The process that did it is gone: it waits to be begun again or, the second time, is lost."""
+        if claim.run >= MOST_RUNS:
+            said = f"{why} It was begun {MOST_RUNS} times, and is given up. Nothing of it was released."
+            return self._ended(claim, LOST, f"{said} Ask for it again; perhaps this machine has too little memory.")
+        return self._back(claim, f"{why} It is begun again from the start; nothing of it was released.", 0)
+
+    def give_back(self, claim: Claim) -> bool:
+        """Let go of a job because the service stops; this run does not count."""
+        return self._back(claim, "The service was stopped. It is begun again when the service is.", 1)
+
+    def let_go(self, claim: Claim) -> None:
+        """A job is over, nothing lies about any more, and it needs nobody's care: until then it has an owner."""
+        self._changed(f"{_UPDATE} owner = NULL WHERE id = ? AND owner = ? RETURNING id", (claim.job.id, claim.owner))
+
+    def cancel(self, id: str) -> None:
+        """From now on it is over; who works on it will notice."""
+        sql = f"{_UPDATE} state = ?, said = '' WHERE id = ? AND state IN (?, ?) AND settling = 0 RETURNING id"
+        stopped = self._changed(sql, (CANCELLED, id, WAITING, RUNNING))
+        if not stopped:
+            job = self.find(id)
+            told = f"is over: it is {job.state}" if job.state in OVER else "is as good as done"
+            raise BadInput(f"This job cannot be cancelled any more, since it {told}.")
+
+    def _ended(self, claim: Claim, state: str, error: str) -> bool:
+        return self._set(claim, "state = ?, said = '', error = ?", state, error)
+
+    def _back(self, claim: Claim, said: str, spared: int) -> bool:
+        sets = "state = ?, progress = NULL, said = ?, owner = NULL, settling = 0, runs = runs - ?"
+        return self._set(claim, sets, WAITING, said, spared)
+
+    def _set(self, claim: Claim, sets: str, *values: object) -> bool:
+        """Change the row of a job while it is in somebody's hands; whether it still is."""
+        sql = f"{_UPDATE} {sets} WHERE id = ? AND owner = ? AND runs = ? AND state = 'running' RETURNING id"
+        return self._changed(sql, (*values, claim.job.id, claim.owner, claim.run))
+
+    def _taken(self, sets: str, free: str, values: tuple[object, ...], owner: str) -> Claim | None:
+        """Take the oldest job that is ``free``, if one still is."""
+        oldest = f"{_IDS} WHERE {free} ORDER BY at, id LIMIT 1"
+        sql = f"{_UPDATE} {sets} WHERE id = ({oldest}) AND {free} RETURNING {_COLUMNS}"
+        rows = self._state.change(lambda session: session.rows(sql, (owner, stamp(), *values, *values)))
+        return Claim(_job((*rows[0], 0)), owner, rows[0][11], bool(rows[0][12])) if rows else None
+
+    def _changed(self, sql: str, parameters: tuple[object, ...]) -> bool:
+        return bool(self._state.change(lambda session: session.rows(sql, parameters)))
+
+
+def stamp(at: dt.datetime | None = None) -> str:
+    """A time as it is kept: texts in the order of times."""
+    return (at or dt.datetime.now(dt.UTC)).astimezone(dt.UTC).isoformat(timespec="microseconds")
+
+
+def _job(row: tuple[Any, ...]) -> Job:
+    id, kind, by, table, spec, at, state, progress, said, result, error, _, _, before = row
+    if state == WAITING and before:
+        said = f"{said} {before} {'job is' if before == 1 else 'jobs are'} before it.".strip()
+    return Job(
+        id, kind, by, table, json.loads(spec), dt.datetime.fromisoformat(at), state, progress, said, result, error
+    )

@@ -1,0 +1,179 @@
+"""The thread that works on jobs, one at a time, each in a process of its own."""
+
+from __future__ import annotations
+
+import atexit
+import datetime as dt
+import logging
+import os
+import socket
+import threading
+import time
+from collections.abc import Callable
+from enum import Enum, auto
+
+from discreet.errors import DiscreetError
+from discreet.noise.entropy import SYSTEM
+from discreet.service.jobs.child import Child, where
+from discreet.service.jobs.queue import Claim, Queue
+from discreet.service.jobs.work import Task
+
+LOG = logging.getLogger("discreet.service.jobs")
+PATIENCE = 30.0
+"""Who works on a job and has said nothing for so many seconds is taken for gone."""
+_BEAT = 2.0
+_LOOK = 0.25
+_IDLE = 1.0
+
+
+class _End(Enum):
+    MADE = auto()
+    OVER = auto()
+    DIED = auto()
+    TAKEN = auto()
+    STOPPED = auto()
+
+
+class Runner:
+    """Works on what waits, until it is stopped.
+
+    ``task`` says what a run's process is told; ``put_away`` gives what a run made its final place and says so in the
+    queue; ``clear`` leaves nothing of a run.
+    """
+
+    def __init__(
+        self,
+        queue: Queue,
+        task: Callable[[Claim], Task],
+        put_away: Callable[[Claim], None],
+        clear: Callable[[str, int], None],
+        patience: float,
+    ) -> None:
+        self._queue, self._task, self._put_away, self._clear = queue, task, put_away, clear
+        self._patience = patience
+        self._owner = f"{socket.gethostname()}:{os.getpid()}:{SYSTEM.bytes(4).hex()}"
+        self._thread: threading.Thread | None = None
+        self._wake, self._stopping, self._at_once = threading.Event(), threading.Event(), threading.Event()
+        self.child: Child | None = None
+        """The process that works just now."""
+
+    def start(self) -> None:
+        """Begin."""
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._go, name="discreet-jobs", daemon=True)
+            self._thread.start()
+            atexit.register(self.stop, 0.0)
+
+    def stop(self, grace: float) -> None:
+        """Take nothing new, give what runs so many seconds, and then give it back to the queue."""
+        self._stopping.set()
+        self._wake.set()
+        if self._thread is not None:
+            atexit.unregister(self.stop)
+            self._thread.join(grace)
+            self._at_once.set()
+            self._thread.join()
+
+    def look(self) -> None:
+        """There is something new in the queue."""
+        self._wake.set()
+
+    def _go(self) -> None:
+        while not self._stopping.is_set():
+            try:
+                busy = self._turn()
+            except Exception as error:  # noqa: BLE001  # the database is away, the disk is full: later it may go on
+                LOG.error("jobs wait: %s at %s", type(error).__name__, where(error))
+                busy = False
+            if not busy:
+                self._wake.wait(_IDLE)
+                self._wake.clear()
+
+    def _turn(self) -> bool:
+        """Do one thing, if there is one to do."""
+        silent = dt.datetime.now(dt.UTC) - dt.timedelta(seconds=self._patience)
+        if not self._queue.due(silent):
+            return False
+        orphan = self._queue.take_over(self._owner, silent)
+        if orphan is not None:
+            self._care_for(orphan)
+            return True
+        claim = self._queue.claim(self._owner)
+        if claim is not None:
+            self._work_on(claim)
+        return claim is not None
+
+    def _care_for(self, orphan: Claim) -> None:
+        """A job whose service is gone: what it had made is put away, anything less is begun again, or lost."""
+        LOG.warning("job %s had lost its service", orphan.job.id)
+        if orphan.settling:
+            self._put_away(orphan)
+            return
+        self._clear(orphan.job.id, orphan.run)
+        if not orphan.job.over:
+            self._queue.died(orphan, "The service that worked on it was gone.")
+        self._queue.let_go(orphan)
+
+    def _work_on(self, claim: Claim) -> None:
+        id = claim.job.id
+        try:
+            task = self._task(claim)
+        except DiscreetError as error:
+            self._queue.failed(claim, str(error))
+            self._queue.let_go(claim)
+            return
+        LOG.info("job %s begins", id)
+        child = self.child = Child(task)
+        try:
+            end = self._attend(child, claim)
+        finally:
+            self.child = None
+            how = child.end()
+        LOG.info("job %s ends: %s", id, end.name.lower())
+        if end is _End.MADE and self._queue.settle(claim):
+            self._put_away(claim)
+            return
+        self._clear(id, claim.run)
+        if end is _End.DIED:
+            self._queue.died(claim, f"Its process ended {how}.")
+        elif end is _End.STOPPED:
+            self._queue.give_back(claim)
+        self._queue.let_go(claim)
+
+    def _attend(self, child: Child, claim: Claim) -> _End:
+        """Pass on what the process says, until it is over or somebody else says so."""
+        progress, words = None, "starting"
+        beaten, told = time.monotonic(), False
+        while not self._at_once.is_set():
+            try:
+                said = child.hear(_LOOK)
+            except EOFError:
+                return _End.DIED
+            if said is not None:
+                if "at" not in said:
+                    return self._last_word(said, claim)
+                (progress, words), told = said["at"], True
+            since = time.monotonic() - beaten
+            if told or since > _BEAT or self._wake.is_set():
+                self._wake.clear()
+                try:
+                    if not self._queue.beat(claim, progress, words):
+                        return _End.TAKEN
+                except DiscreetError:  # the database is away; others take the job over if it stays so
+                    if since > self._patience:
+                        return _End.TAKEN
+                    continue
+                beaten, told = time.monotonic(), False
+        return _End.STOPPED
+
+    def _last_word(self, said: dict[str, object], claim: Claim) -> _End:
+        if "made" in said:
+            return _End.MADE
+        if "failed" in said:
+            self._queue.failed(claim, str(said["failed"]))
+            return _End.OVER
+        log = SYSTEM.bytes(4).hex()
+        LOG.error("job %s stumbled, %s: %s", claim.job.id, log, said["stumbled"])
+        error = f"This job stumbled over a fault of the program (log {log}). Nothing of it was released."
+        self._queue.failed(claim, f"{error} Show whoever runs the service the line of its log with this number.")
+        return _End.OVER

@@ -1,0 +1,161 @@
+"""What jobs do: what the commands of the same names do, into the folder of a run. Everything is read and written here,
+in a process of its own, and no database of the service is touched."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from discreet.core.keep import private
+from discreet.core.words import number
+from discreet.curator.workspace import Workspace, open_workspace
+from discreet.service.jobs.checks import method_of, models_of
+from discreet.service.jobs.places import Made, Places, Run
+from discreet.service.jobs.specs import Attack, Compare, Publish, Spec, Tabulate, read_spec
+
+Progress: TypeAlias = Callable[[float, str], None]
+"""Called with the share that is done, and a word on what is being done."""
+
+
+@dataclass(frozen=True)
+class Task:
+    """A run of a job, as plain data: all that its process is told."""
+
+    id: str
+    workspace: str
+    kind: str
+    table: str
+    spec: Mapping[str, Any]
+    folder: str
+    """Of the run."""
+    release: str = ""
+    """The folder of the release that is attacked."""
+
+
+@dataclass(frozen=True)
+class _Bench:
+    """What every kind of work needs."""
+
+    task: Task
+    workspace: Workspace
+    places: Places
+    run: Run
+    progress: Progress
+
+
+def work(task: Task, progress: Progress) -> Made:
+    """Do it; when this returns, all of it is in the run's folder, which was empty before."""
+    folder = Path(task.workspace)
+    bench = _Bench(task, open_workspace(folder), Places(folder), Run(Path(task.folder)), progress)
+    made, result = _done(read_spec(task.kind, task.spec), bench)
+    bench.run.end(made, result)
+    return made
+
+
+def _done(spec: Spec, bench: _Bench) -> tuple[Made, object]:
+    if isinstance(spec, Publish):
+        return _publish(spec, bench)
+    if isinstance(spec, Tabulate):
+        return _tabulate(spec, bench)
+    if isinstance(spec, Attack):
+        return _attack(spec, bench)
+    return _compare(spec, bench)
+
+
+def _publish(spec: Publish, bench: _Bench) -> tuple[Made, object]:
+    from discreet.curator.published import Register, earlier, told_of
+    from discreet.publish.mask.release import Linked
+    from discreet.publish.masking import Masker
+    from discreet.publish.publish import publish
+
+    table = bench.workspace.original(spec.table)
+    method, models = method_of(spec, table.card), models_of(spec, table.card)
+    registers = [Register.within(bench.workspace.folder, spec.table)]
+    out = earlier(spec.table, bench.workspace.source(spec.table), registers, bench.places.published)
+    links = bench.run.beside("links.parquet") if isinstance(method, Masker) else None
+    release = publish(table, method, models, to=bench.run.release, keep=links, progress=bench.progress)
+    if isinstance(release, Linked):
+        _keep(bench.run.beside("compared.html"), release.page())
+    made_of, warning = release.recipe.parameters, told_of(out) if out else ""
+    rows = int(made_of["rows"])
+    said = f"{made_of.get('released', rows):,} of {rows:,} rows were released. {warning}".strip()
+    made = Made(said, spec.title or release.title, release.recipe.method, release.private, rows)
+    return made, {"release": bench.task.id, "steps": release.recipe.steps, "warning": warning}
+
+
+def _tabulate(spec: Tabulate, bench: _Bench) -> tuple[Made, object]:
+    from discreet.tabulate.methods.parse import parse_method
+    from discreet.tabulate.methods.rows import CellKeys, Multiply
+    from discreet.tabulate.perturb.record_keys import secret_in
+    from discreet.tabulate.printing.view import view
+    from discreet.tabulate.tabulate import tabulate
+
+    table, way = bench.workspace.original(spec.table), parse_method(spec.method)
+    recognised = isinstance(way, CellKeys | Multiply) and table.card.unit is not None
+    release = tabulate(
+        table,
+        spec.by,
+        spec.value,
+        rules=spec.rules,
+        method=way,
+        secret=secret_in(bench.places.secret(spec.table)) if recognised else None,
+        to=bench.run.release,
+        keep=bench.run.beside("holder.parquet"),
+        progress=bench.progress,
+    )
+    _keep(bench.run.beside("holder.html"), release.page())
+    assert release.holder is not None  # noqa: S101  # just made
+    title = spec.title or release.title
+    hidden = int(release.holder.hidden.sum())
+    said = f"A table of {number(len(release.holder.cells), 'cell')} was printed, {hidden or 'none'} of them hidden."
+    made = Made(said, title, release.recipe.method, release.private)
+    return made, {"release": bench.task.id, **view(release.holder, title)}
+
+
+def _attack(spec: Attack, bench: _Bench) -> tuple[Made, object]:
+    from discreet.attack.attack import attack
+    from discreet.attack.links import links_of
+    from discreet.core.release import Release
+
+    folder, known = Path(bench.task.release), bench.workspace.original(bench.task.table)
+    report = attack(
+        Release.load(folder),
+        known,
+        links_of(folder),
+        spec.only or None,
+        population=spec.population,
+        progress=bench.progress,
+    )
+    report.html(bench.run.paper("report.html"))
+    report.without_victims().html(bench.run.paper("to-pass-on.html"))
+    made = Made(f"{number(len(report.findings), 'attack')} run. What came of it is for the table's holder.")
+    return made, {"attacked": spec.release, **report.to_dict(victims=True)}
+
+
+def _compare(spec: Compare, bench: _Bench) -> tuple[Made, object]:
+    from discreet.publish.compare import compare
+    from discreet.publish.riskmap import ORIGINAL
+
+    found = compare(
+        bench.workspace.original(spec.table),
+        spec.methods or None,
+        loss=spec.loss,
+        processes=max(1, (os.cpu_count() or 1) - 1),  # one is left for those who ask
+        keep=bench.places.points,
+        progress=bench.progress,
+    )
+    found.html(bench.run.paper("map.html"))
+    maskings = sum(point.method != ORIGINAL for point in found.placed)
+    made = Made(f"{number(maskings, 'masking')} measured. The map is for the table's holder.")
+    return made, found.to_dict()
+
+
+def _keep(place: Path, page: str) -> None:
+    """Write a page that must never leave."""
+    with private(place) as file:
+        file.write(page.encode())
+        file.flush()
+        os.fsync(file.fileno())

@@ -1,0 +1,91 @@
+"""Where the service listens, and with which certificate.
+
+A certificate is tried out before anybody is let near it: a client and the service shake hands in memory. Whether the
+key fits, whether today is within its dates and whether it is for the right names is found out by the library that will
+serve it, so that what is tried is what people will meet.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import socket
+import ssl
+from pathlib import Path
+
+from discreet.errors import BadInput
+from discreet.service.settings import Settings
+
+
+def listening(settings: Settings) -> socket.socket:
+    """A socket that listens where the settings say; an error if somebody else does."""
+    family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
+    try:
+        return socket.create_server((settings.host, settings.port), family=family, backlog=1024)
+    except OSError as error:
+        raise BadInput(
+            f"Nobody can listen at {settings.host}, port {settings.port}: {error.strerror or error}.",
+            hint="Is it running already? Choose another port: --port 8641",
+        ) from None
+
+
+def server_context(cert: Path, key: Path) -> ssl.SSLContext:
+    """What the service speaks TLS with; an error if the files cannot be used."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    for what, file in (("certificate", cert), ("key", key)):
+        if not file.is_file():
+            raise BadInput(f"There is no {what} at {file}.", hint="Give the path of a PEM file.")
+    try:
+        context.load_cert_chain(cert, key, password=_no_password)
+    except PermissionError as error:
+        raise BadInput(f"{error.filename or key} may not be read by whoever runs the service.") from None
+    except ssl.SSLError as error:
+        if error.reason == "KEY_VALUES_MISMATCH":
+            raise BadInput(f"The key in {key} is not that of the certificate in {cert}.") from None
+        raise BadInput(
+            f"{cert} and {key} are no certificate and key that can be read.", hint="Both must be PEM files."
+        ) from None
+    return context
+
+
+def good_until(cert: Path, key: Path, name: str | None = None) -> dt.datetime:
+    """When a certificate expires; an error if today is not within its dates, or it is not for ``name``."""
+    server = server_context(cert, key)
+    client = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    client.check_hostname = name is not None
+    client.verify_flags |= ssl.VerifyFlags.VERIFY_X509_PARTIAL_CHAIN  # whoever signed it is not what is tried here
+    client.load_verify_locations(cafile=cert)
+    try:
+        found = _handshake(client, server, name)
+    except ssl.SSLCertVerificationError as error:
+        raise _wrong(error, cert, name) from None
+    return dt.datetime.fromtimestamp(ssl.cert_time_to_seconds(str(found["notAfter"])), dt.UTC)
+
+
+def _handshake(client: ssl.SSLContext, server: ssl.SSLContext, name: str | None) -> dict[str, object]:
+    there, back = ssl.MemoryBIO(), ssl.MemoryBIO()
+    asking = client.wrap_bio(back, there, server_hostname=name)
+    serving = server.wrap_bio(there, back, server_side=True)
+    shaken = False
+    while not shaken:
+        shaken = all([_step(asking), _step(serving)])
+    return dict(asking.getpeercert() or {})
+
+
+def _step(side: ssl.SSLObject) -> bool:
+    """Whether a side has finished; if not, it waits for the other."""
+    try:
+        side.do_handshake()
+    except ssl.SSLWantReadError:
+        return False
+    return True
+
+
+def _wrong(error: ssl.SSLCertVerificationError, cert: Path, name: str | None) -> BadInput:
+    """What OpenSSL's number for it means."""
+    said = {9: "is not valid yet", 10: "has expired", 62: f"is not for {name}", 64: f"is not for {name}"}
+    return BadInput(f"The certificate in {cert} {said.get(error.verify_code, f'is not good: {error.verify_message}')}.")
+
+
+def _no_password() -> str:
+    raise BadInput("The key is locked by a password.", hint="Give one that is not, in a file that only you may read.")

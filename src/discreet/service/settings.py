@@ -1,0 +1,109 @@
+"""How the service listens, and what it allows: everything that `discreet serve` can be told, checked at once.
+
+Passwords, tokens and answers must not travel in the clear. So beyond this computer (loopback) the service listens with
+TLS or not at all, unless whoever starts it says that something else protects the way there.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from discreet.errors import BadInput
+
+_LOOPBACK = ("localhost", "127.0.0.1", "::1")
+_NAME = re.compile(r"(?=.{1,253}$)[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?(\.[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)*")
+_LARGEST_PORT = 65_535
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Where the service listens, by which names it is called, and how much of anybody it takes."""
+
+    host: str = "127.0.0.1"
+    """The address to listen at: ``0.0.0.0`` or ``::`` is every address of this computer."""
+    port: int = 8640
+    """0: any that is free."""
+    cert: Path | None = None
+    """The certificate for TLS, with those that signed it, as PEM."""
+    key: Path | None = None
+    names: tuple[str, ...] = ()
+    """The names by which people call it, besides those of this computer: requests for any other are refused."""
+    insecure: bool = False
+    """Whether it may listen beyond this computer without TLS."""
+    most_body: int = 1_000_000
+    """The most bytes that a request may bring."""
+    rate: float = 50.0
+    """How many requests a second everybody may send, in the long run."""
+    burst: int = 200
+    """How many they may send at once."""
+    sign_ins_a_minute: int = 10
+    """How many sign-ins may be tried from one address."""
+    open_metrics: bool = False
+    """Whether programs on this computer may read the metrics without a token."""
+    threads: int = 64
+    """How many requests are worked on at once."""
+    grace: float = 10.0
+    """How many seconds what is running gets when the service is stopped."""
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.port <= _LARGEST_PORT:
+            raise BadInput(f"There is no port {self.port}.", hint=f"Choose one up to {_LARGEST_PORT}; 8640 is usual.")
+        if not _is_address(self.host) and not _NAME.fullmatch(self.host):
+            raise BadInput(f"{self.host!r} is no address to listen at.", hint="Such as 127.0.0.1 or 0.0.0.0.")
+        if (self.cert is None) != (self.key is None):
+            raise BadInput("A certificate and its key belong together.", hint="Give both: --cert FILE --key FILE")
+        for name in self.names:
+            if not _is_address(name) and not _NAME.fullmatch(name):
+                raise BadInput(
+                    f"{name!r} is no name of a computer.",
+                    hint="Give it in small letters and without https:// or a port, such as data.example.org",
+                )
+        if self.beyond:
+            self._require_safe_beyond()
+
+    @property
+    def tls(self) -> bool:
+        """Whether it speaks TLS."""
+        return self.cert is not None
+
+    @property
+    def beyond(self) -> bool:
+        """Whether it can be reached from other computers."""
+        if _is_address(self.host):
+            return not ipaddress.ip_address(self.host).is_loopback
+        return self.host != "localhost"
+
+    @property
+    def hosts(self) -> frozenset[str]:
+        """The names and addresses by which it may be called, without a port."""
+        own = {self.host} if not _is_address(self.host) or not ipaddress.ip_address(self.host).is_unspecified else set()
+        return frozenset({*_LOOPBACK, *self.names, *own})
+
+    def address(self, port: int | None = None) -> str:
+        """Where a browser finds it; ``port`` is the one it got if any free one was asked for."""
+        own = next(iter(self.names), "localhost" if self.host not in self.hosts else self.host)
+        shown = f"[{own}]" if ":" in own else own
+        return f"{'https' if self.tls else 'http'}://{shown}:{self.port if port is None else port}"
+
+    def _require_safe_beyond(self) -> None:
+        if not self.tls and not self.insecure:
+            raise BadInput(
+                f"Passwords and answers would travel in the clear to and from {self.host}.",
+                hint="Give a certificate: --cert FILE --key FILE. If something else encrypts the way, say --insecure.",
+            )
+        if self.host not in self.hosts and not self.names:
+            raise BadInput(
+                f"{self.host} is every address of this computer, and requests are taken by name only.",
+                hint="Say by which name people call it: --name data.example.org",
+            )
+
+
+def _is_address(text: str) -> bool:
+    try:
+        ipaddress.ip_address(text)
+    except ValueError:
+        return False
+    return True

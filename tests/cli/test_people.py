@@ -1,0 +1,75 @@
+"""People as whoever has the folder looks after them."""
+
+import json
+import re
+
+import pytest
+from tests.curator.clinics import clinic
+
+from discreet.curator.people.person import Role
+from discreet.service.desk import HOST, Desk
+
+
+@pytest.fixture
+def run(command, tmp_path):
+    clinic(tmp_path / "clinic").close()
+    return lambda *words, **options: command("people", words[0], "clinic", *words[1:], **options)
+
+
+def test_somebody_comes_is_kept_out_and_let_in_again(run, tmp_path):
+    told = run("add", "ann", "--budget", "epsilon=1", "--table", "visits")
+    password = re.search(r"one-time password (\S+)", told)[1]
+    run("add", "sue", "--role", "steward")
+    run("add", "eve", "--role", "auditor")
+    assert "may ask nothing yet" in run("add", "bob")
+    listed = json.loads(run("list", "--json"))
+    assert {name: one["role"] for name, one in listed.items()} == {
+        "ann": "analyst",
+        "bob": "analyst",
+        "eve": "auditor",
+        "sue": "steward",
+    }
+    assert listed["ann"]["left"] == {"visits": "ε = 1"}
+    assert listed["ann"]["must_change"]
+    assert run("reset", "ann") != told
+    text = run("token", "ann", "--label", "weekly", "--days", "7")
+    token = re.search(r"^dct_\S+$", text, re.MULTILINE)[0]
+    assert "can be used once" in text
+    with Desk(tmp_path / "clinic") as desk:
+        assert desk.people.by_token(token).name == "ann"
+    listed = json.loads(run("list", "--json"))
+    [made] = listed["ann"]["tokens"]
+    assert made["label"] == "weekly"
+    assert "weekly" in run("list")
+    run("revoke", made["id"])
+    run("disable", "ann")
+    assert "no: disabled" in run("list")
+    run("enable", "ann")
+    with Desk(tmp_path / "clinic") as desk:
+        assert desk.people.by_token(token) is None
+        lines = desk.audit(HOST, newest_first=False)
+        assert {line.who for line in lines} == {"command line"}
+        said = " ".join(f"{line.action} {dict(line.about)}" for line in lines)
+    assert password not in said
+    assert token not in said
+    for action in ("add person", "reset password", "new token", "revoke token", "disable", "enable"):
+        assert action in said
+
+
+def test_what_cannot_be_done_says_why_and_leaves_nobody(run, tmp_path):
+    run("add", "sue", "--role", "steward")
+    for words, said in (
+        (("add", "Ann Smith"), "Nobody can be called"),
+        (("add", "ann", "--budget", "lots"), "no budget"),
+        (("add", "ann", "--budget", "epsilon=1", "--table", "staff"), "no such account"),
+        (("add", "eve", "--role", "auditor", "--budget", "epsilon=1"), "Auditors read"),
+        (("add", "sue"), "already"),
+        (("disable", "sue"), "last steward"),
+        (("reset", "nobody"), "nobody called"),
+        (("token", "nobody"), "nobody called"),
+        (("token", "sue", "--days", "1000"), "366 days"),
+        (("revoke", "00"), "no such token"),
+    ):
+        assert said in run(*words, code=1)
+    with Desk(tmp_path / "clinic") as desk:
+        assert [(one.name, one.role) for one in desk.persons(HOST)] == [("sue", Role.STEWARD)]

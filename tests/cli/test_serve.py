@@ -1,0 +1,41 @@
+"""`discreet serve` as far as it can be tried without serving: tests/service/test_serve.py starts it."""
+
+from tests.curator.clinics import clinic
+
+from discreet.service.listen import listening
+from discreet.service.settings import Settings
+
+
+def test_what_cannot_be_served_says_why(command, tmp_path):
+    clinic(tmp_path / "clinic").close()
+    everywhere = ("clinic", "--host", "0.0.0.0")  # noqa: S104
+    for words, said in (
+        ((), "Say which workspace"),
+        (("clinic", "--demo", "demo"), "Say which workspace"),
+        (("nowhere",), "no workspace in"),
+        (everywhere, "in the clear"),
+        ((*everywhere, "--insecure"), "--name"),
+        (("clinic", "--cert", "cert.pem"), "belong together"),
+        (("clinic", "--cert", "cert.pem", "--key", "key.pem"), "no certificate at cert.pem"),
+        (("clinic", "--port", "70000"), "no port"),
+        (("--demo", "clinic"), "is not empty"),
+    ):
+        assert said in command("serve", *words, code=1)
+
+
+def test_a_port_that_is_taken_says_so_and_the_password_is_told_before(command, tmp_path):
+    clinic(tmp_path / "clinic").close()
+    with listening(Settings(port=0)) as door:
+        said = command("serve", "clinic", "--port", str(door.getsockname()[1]), code=1)
+    assert "Choose another port" in said
+    assert "with a one-time password" in command("people", "list", "clinic")
+
+
+def test_check_lists_what_is_well_and_what_to_do(command, tmp_path):
+    clinic(tmp_path / "clinic").close()
+    command("serve", "clinic", "--check", "--port", "0", code=1)
+    command("people", "add", "clinic", "ann", "--role", "steward")
+    said = command("serve", "clinic", "--check", "--port", "0")
+    assert said.count("ok ") == 5
+    assert "not ok" not in said
+    assert "looked after by ann" in said

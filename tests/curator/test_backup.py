@@ -1,0 +1,163 @@
+"""Copies: whole, as of one moment, and never a way to an answer that was not charged."""
+
+import tarfile
+import threading
+
+import psycopg
+import pytest
+from tests.curator.clinics import COUNT, clinic
+
+from discreet.budget.lines import Charged
+from discreet.core.loss import Pure
+from discreet.core.release import Release
+from discreet.curator.backup import back_up, receipts_in, restore
+from discreet.curator.curator import Curator
+from discreet.curator.people.people import People
+from discreet.curator.people.person import Role
+from discreet.curator.people.state import State
+from discreet.curator.store import SEAL, receipts_of
+from discreet.errors import BadInput, BudgetExceeded, Damaged, NotFound, Refused
+
+
+@pytest.fixture
+def asked(tmp_path):
+    """A clinic that was asked once."""
+    with clinic(tmp_path / "clinic") as curator:
+        curator.ask(COUNT, epsilon="0.5")
+    return tmp_path / "clinic"
+
+
+def test_a_copy_is_restored_with_what_was_spent_and_answered(asked, tmp_path):
+    with Curator(asked) as curator:
+        state = State.open(curator.workspace)
+        People(state).add("ann", Role.STEWARD)
+        state.close()
+        before = curator.ask(COUNT, epsilon="0.5")
+    copy = back_up(asked, tmp_path / "clinic.tar")
+    assert copy.releases == 1
+    assert (tmp_path / "clinic.tar").stat().st_mode & 0o077 == 0
+    restore(tmp_path / "clinic.tar", tmp_path / "again", newest=receipts_in(asked))
+    with Curator(tmp_path / "again") as curator:
+        assert curator.verify().sound
+        after = curator.ask(COUNT, epsilon="0.5")
+        assert after.free
+        assert after.table.equals(before.table)
+        assert after.left == before.left
+        state = State.open(curator.workspace)
+        assert [one.name for one in People(state).all()] == ["ann"]
+        state.close()
+    assert (tmp_path / "again" / "ledger.db").stat().st_mode & 0o077 == 0
+
+
+def test_a_copy_made_while_people_ask_has_every_answer_with_its_charge(tmp_path):
+    with clinic(tmp_path / "clinic", Pure(100)) as curator:
+        stop = threading.Event()
+
+        def ask(who):
+            number = 0
+            while not stop.is_set():
+                curator.ask(f"SELECT COUNT(*) AS c{who}_{number} FROM visits", epsilon="0.01")
+                number += 1
+
+        threads = [threading.Thread(target=ask, args=(who,)) for who in range(3)]
+        for thread in threads:
+            thread.start()
+        copies = [back_up(tmp_path / "clinic", tmp_path / f"{n}.tar") for n in range(4)]
+        stop.set()
+        for thread in threads:
+            thread.join()
+    assert copies[0].releases < copies[-1].releases
+    for n, copy in enumerate(copies):
+        place = tmp_path / f"again{n}"
+        restore(tmp_path / f"{n}.tar", place, forget=True)
+        with Curator(place) as curator:
+            assert curator.verify().sound
+            charged = [line.entry for line in curator.ledger.lines() if isinstance(line.entry, Charged)]
+        paid = {one.key for one in charged}
+        sealed = {key.removeprefix(SEAL) for key in paid if key.startswith(SEAL)}
+        kept = {folder.name for folder in (place / "releases").iterdir()}
+        assert sealed <= kept
+        assert len(kept) == copy.releases
+        for name in kept:
+            assert {one.key for one in receipts_of(Release.load(place / "releases" / name))} <= paid
+
+
+def test_an_old_copy_is_refused_unless_somebody_says_that_they_know(asked, tmp_path):
+    back_up(asked, tmp_path / "clinic.tar")
+    with Curator(asked) as curator:
+        curator.ask(COUNT, epsilon="2.5")
+    with pytest.raises(Refused, match="would be forgotten"):
+        restore(tmp_path / "clinic.tar", tmp_path / "again")
+    with pytest.raises(Refused, match="to visits/analyst is not in it"):
+        restore(tmp_path / "clinic.tar", tmp_path / "again", newest=receipts_in(asked))
+    assert not (tmp_path / "again").exists()
+    restore(tmp_path / "clinic.tar", tmp_path / "again", forget=True)
+    with Curator(tmp_path / "again") as curator, pytest.raises(BudgetExceeded):
+        curator.ask("SELECT COUNT(*) AS m FROM visits", epsilon="2.51")
+
+
+def test_what_cannot_be_copied_or_restored_says_so(asked, tmp_path):
+    with pytest.raises(BadInput, match="inside the folder"):
+        back_up(asked, asked / "clinic.tar")
+    with pytest.raises(NotFound, match="no folder"):
+        back_up(asked, tmp_path / "none" / "clinic.tar")
+    back_up(asked, tmp_path / "clinic.tar")
+    with pytest.raises(BadInput, match="exists already"):
+        back_up(asked, tmp_path / "clinic.tar")
+    with pytest.raises(BadInput, match="not an empty folder"):
+        restore(tmp_path / "clinic.tar", asked, forget=True)
+    with pytest.raises(NotFound, match="no file"):
+        restore(tmp_path / "none.tar", tmp_path / "again", forget=True)
+    with pytest.raises(NotFound, match="no release with a receipt"):
+        receipts_in(asked / "tables")
+    whole = (tmp_path / "clinic.tar").read_bytes()
+    (tmp_path / "half.tar").write_bytes(whole[: len(whole) // 2])
+    with pytest.raises(Damaged, match="not a whole one"):
+        restore(tmp_path / "half.tar", tmp_path / "again", forget=True)
+    with tarfile.open(tmp_path / "other.tar", "w") as tar:
+        tar.add(asked / "workspace.toml", "workspace.toml")
+    with pytest.raises(NotFound, match="no copy of a workspace"):
+        restore(tmp_path / "other.tar", tmp_path / "again", forget=True)
+    assert not (tmp_path / "again").exists()
+
+
+def test_a_copy_that_was_changed_is_not_restored(asked, tmp_path):
+    back_up(asked, tmp_path / "clinic.tar")
+    with tarfile.open(tmp_path / "clinic.tar") as tar:
+        tar.extractall(tmp_path / "open", filter="data")
+    payload = next((tmp_path / "open" / "releases").glob("*/payload.parquet"))
+    payload.write_bytes(payload.read_bytes() + b"\0")
+    with tarfile.open(tmp_path / "changed.tar", "w") as tar:
+        tar.add(tmp_path / "open", "")
+    with pytest.raises(Damaged):
+        restore(tmp_path / "changed.tar", tmp_path / "again", forget=True)
+    with tarfile.open(tmp_path / "up.tar", "w") as tar:
+        tar.add(tmp_path / "open", "../up")
+    with pytest.raises(Damaged):
+        restore(tmp_path / "up.tar", tmp_path / "again", forget=True)
+    assert not (tmp_path / "up").exists()
+
+
+def test_an_answer_that_is_gone_is_not_left_out_unseen(asked, tmp_path):
+    next((asked / "releases").iterdir()).rename(tmp_path / "elsewhere")
+    with pytest.raises(Damaged, match="was given, and is no longer"):
+        back_up(asked, tmp_path / "clinic.tar")
+    assert not (tmp_path / "clinic.tar").exists()
+
+
+@pytest.fixture
+def shared_ledger(postgres_address):
+    """A database in which there is no ledger, before and after."""
+    yield postgres_address
+    with psycopg.connect(postgres_address) as connection:
+        connection.execute("DROP SCHEMA discreet_ledger CASCADE")
+
+
+def test_of_a_ledger_in_postgres_the_folder_alone_is_copied(tmp_path, shared_ledger):
+    with clinic(tmp_path / "clinic", ledger=shared_ledger) as curator:
+        curator.ask(COUNT, epsilon="0.5")
+    assert back_up(tmp_path / "clinic", tmp_path / "clinic.tar").lines == 0
+    restore(tmp_path / "clinic.tar", tmp_path / "again")
+    with Curator(tmp_path / "again") as curator:
+        assert curator.ask(COUNT, epsilon="0.5").free
+        assert curator.verify().sound

@@ -1,0 +1,112 @@
+"""What all pages share: who sees which, and what happens when somebody is no longer signed in."""
+
+import pytest
+from tests.service.console.conftest import seen, text
+
+from discreet.curator.people.person import Role
+from discreet.errors import BadQuery, DiscreetError, NotSignedIn, TooMany
+from discreet.service.api.caller import COOKIE
+from discreet.service.api.limits import Buckets
+from discreet.service.console.frame import Seat, pages
+
+READING = {"/", "/releases", "/budget", "/tokens"}
+DRAWERS = {
+    "ann": READING | {"/ask"},
+    "steward": READING | {"/ask", "/publish", "/tabulate", "/attack", "/people", "/audit"},
+    "auditor": READING | {"/people", "/audit"},
+}
+
+
+def seat_of(console, name, burst=100):
+    token = console.token(name)
+    signed = console.clinic.desk.people.session(token)
+    return Seat(console.clinic.desk, token, signed, given={}, path="/", limits=Buckets(0.001, burst))
+
+
+@pytest.mark.parametrize("name", DRAWERS)
+def test_the_drawer_has_the_pages_of_ones_role(console, name):
+    async def act(user):
+        await user.open("/")
+        links = {one.props["href"] for one in user.client.elements.values() if "dc-nav" in one.classes}
+        assert links == DRAWERS[name]
+        assert f"{name}<small>" in text(user)
+
+    console.visit(name, act)
+
+
+@pytest.mark.parametrize("name", DRAWERS)
+def test_every_page_opens_for_whom_it_is_and_for_nobody_else(console, name):
+    role = {"ann": Role.ANALYST, "steward": Role.STEWARD, "auditor": Role.AUDITOR}[name]
+
+    async def act(user):
+        for page in pages():
+            if "{" not in page.path:
+                await user.open(page.path)
+                assert ("This page is not for you." in text(user)) == (role not in page.roles), page.path
+
+    console.visit(name, act)
+
+
+def test_whoever_was_kept_out_can_do_nothing_on_a_page_that_is_still_open(console):
+    seat = seat_of(console, "bob")
+    assert seat.still().name == "bob"
+    console.clinic.desk.disable(console.clinic.steward, "bob", True)
+    with pytest.raises(NotSignedIn):
+        seat.still()
+
+
+def test_nobody_asks_too_often(console):
+    seat = seat_of(console, "ann", burst=2)
+    seat.still()
+    seat.still()
+    with pytest.raises(TooMany):
+        seat.still()
+
+
+def test_errors_are_told_and_faults_say_nothing(console):
+    async def act(user):
+        await user.open("/")
+        seat = seat_of(console, "ann")
+
+        def wrong(_):
+            raise BadQuery("That is not SQL.", hint="Write a SELECT.")
+
+        def fault(_):
+            raise ValueError("the diagnosis of somebody")
+
+        with user:
+            assert await seat.run(wrong) is None
+            assert not await seat.did(wrong)
+            with pytest.raises(DiscreetError) as told:
+                await seat.call(fault)
+        assert "That is not SQL." in user.notify.messages
+        assert "diagnosis" not in str(told.value)
+
+    console.visit("ann", act)
+    assert "diagnosis" not in console.said.getvalue()
+
+
+def test_a_page_loads_nothing_from_elsewhere(console):
+    async def act(http):
+        http.cookies.set(COOKIE, console.token("ann"))
+        page = await http.get("/ask")
+        assert "http://" not in page.text.replace("http://www.w3.org/", "").replace("http://127.0.0.1", "")
+        assert "https://" not in page.text
+        sheet = await http.get("/_nicegui/look.css")
+        assert sheet.status_code == 200
+        assert "url(" not in sheet.text
+
+    console.browse(act)
+
+
+def test_dark_is_remembered(console):
+    async def act(user):
+        user.http_client.cookies.set("discreet_look", "dark")
+        await user.open("/")
+        assert [one.value for one in user.client.elements.values() if type(one).__name__ == "DarkMode"] == [True]
+        user.http_client.cookies.set("discreet_look", "</style><script>")
+        page = await user.http_client.get("/")
+        assert "</style><script>" not in page.text
+        assert not seen(user, "told")
+
+    console.visit("ann", act)

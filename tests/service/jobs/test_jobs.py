@@ -1,0 +1,162 @@
+"""Jobs in processes of their own, which are killed, and are never silently gone."""
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from discreet.curator.published import Register
+from discreet.curator.shelf import Shelf
+from discreet.curator.workspace import open_workspace
+from discreet.errors import BadInput, NotFound
+from discreet.service.jobs.specs import Attack, Compare, Publish, Tabulate
+from discreet.service.jobs.work import work
+
+SPEC = Publish("stays", (), "noise alpha=0.1 on age", title="Stays")
+SERVICE = """
+import sys, time
+from pathlib import Path
+from discreet.curator.people.state import State
+from discreet.curator.workspace import open_workspace
+from discreet.service.jobs.jobs import Jobs
+
+folder = Path(sys.argv[1])
+jobs = Jobs(State.open(open_workspace(folder)), folder)
+jobs.start()
+while jobs._runner.child is None:
+    time.sleep(0.01)
+print(jobs._runner.child.pid, flush=True)
+time.sleep(600)
+"""
+
+
+def left_in(folder):
+    """All that jobs left in a workspace, whole or not."""
+    return sorted(path.name for room in ("papers", "published") for path in (folder / room).iterdir())
+
+
+def gone(pid):
+    """Whether a process is no more, or waits only to be noticed."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().split()[2] == "Z"
+    except (FileNotFoundError, ProcessLookupError):
+        return True
+
+
+def begun(folder, job):
+    """Whether the first process of a job has begun to write."""
+    return (folder / "papers" / f".{job.id}.1").is_dir()
+
+
+def whole(folder, job):
+    """Whether there is a release, its papers, and nothing else."""
+    return left_in(folder) == [job.id, job.id, f"{job.id}.compared.html", f"{job.id}.links.parquet"]
+
+
+def test_a_service_that_is_killed_takes_its_job_with_it_and_the_next_begins_it_again(jobs, folder, until):
+    job = jobs.submit(SPEC, "steward")
+    assert (job.state, job.by, job.table, job.progress) == ("waiting", "steward", "stays", None)
+    with subprocess.Popen([sys.executable, "-c", SERVICE, str(folder)], stdout=subprocess.PIPE, text=True) as service:
+        child = int(service.stdout.readline())
+        until(lambda: begun(folder, job))
+        service.kill()
+    until(lambda: gone(child))
+    assert jobs.find(job.id).state == "running"
+    with pytest.raises(BadInput, match="nothing to read"):
+        jobs.result(job.id)
+    jobs.start()
+    until(lambda: jobs.find(job.id).over and whole(folder, job))
+    found = jobs.find(job.id)
+    assert (found.state, found.result, found.error, found.progress) == ("done", job.id, "", 1.0)
+    assert jobs.result(job.id)["release"] == job.id
+    assert jobs.paper(job.id, "compared.html").is_file()
+    [listed] = Shelf(jobs._queue._state, open_workspace(folder)).all()
+    assert (listed.id, listed.kind, listed.tables, listed.title) == (job.id, "published", ("stays",), "Stays")
+    assert (listed.by, listed.shared, listed.private) == ("steward", False, False)
+    [written] = Register.within(folder, "stays").read()
+    assert written.release == str(folder / "published" / job.id) and written.rows == 200
+
+
+def test_a_job_whose_process_is_killed_twice_is_lost_and_says_so(jobs, folder, until):
+    job = jobs.submit(SPEC, "steward")
+    jobs.start()
+    until(lambda: begun(folder, job))
+    os.kill(first := jobs._runner.child.pid, signal.SIGKILL)
+    until(lambda: (child := jobs._runner.child) is not None and child.pid != first)
+    os.kill(jobs._runner.child.pid, signal.SIGKILL)
+    until(lambda: jobs.find(job.id).over)
+    found = jobs.find(job.id)
+    assert found.state == "lost" and "ended by signal 9" in found.error and "Nothing of it was released" in found.error
+    assert left_in(folder) == [] and Register.within(folder, "stays").read() == []
+
+
+def test_a_cancelled_job_leaves_nothing_and_a_stop_gives_one_back(jobs, folder, until):
+    first, second, third = (jobs.submit(SPEC, "steward") for _ in range(3))
+    assert jobs.waiting() == 3 and [job.id for job in jobs.all()] == [third.id, second.id, first.id]
+    jobs.cancel(second.id)
+    jobs.start()
+    until(lambda: begun(folder, first))
+    child = jobs._runner.child.pid
+    jobs.cancel(first.id)
+    until(lambda: gone(child) and left_in(folder) == [])
+    until(lambda: jobs.find(third.id).state == "running" and jobs._runner.child is not None)
+    child = jobs._runner.child.pid
+    jobs.stop(0)
+    assert [job.state for job in jobs.all()] == ["waiting", "cancelled", "cancelled"]
+    assert "begun again when the service is" in jobs.find(third.id).said
+    assert gone(child) and left_in(folder) == []
+
+
+def test_a_fault_is_told_without_what_it_says(jobs, folder, until, caplog):
+    job = jobs.submit(SPEC, "steward")
+    (folder / "published.jsonl").mkdir()
+    jobs.start()
+    until(lambda: jobs.find(job.id).over and left_in(folder) == [])
+    found = jobs.find(job.id)
+    assert found.state == "failed" and "stumbled" in found.error
+    log = found.error.partition("(log ")[2].partition(")")[0]
+    [line] = [record.getMessage() for record in caplog.records if log in record.getMessage()]
+    assert "IsADirectoryError" in line and "curator/published.py" in line and str(folder) not in line
+
+
+def test_what_was_made_is_put_away_by_the_next_service(jobs, folder, until):
+    """A service that is killed after all is made, while it gets its names."""
+    job = jobs.submit(SPEC, "steward")
+    jobs._places.prepare()
+    claim = jobs._queue.claim("a service that dies")
+    jobs._places.run(job.id, 1).begin()
+    work(jobs._task(claim), lambda share, what: None)
+    assert jobs._queue.settle(claim)
+    (folder / "papers" / f".{job.id}.1" / "papers").rename(folder / "papers" / job.id)
+    jobs.start()
+    until(lambda: jobs.find(job.id).over and whole(folder, job))
+    assert jobs.find(job.id).state == "done"
+    assert len(Register.within(folder, "stays").read()) == 1
+
+
+def test_what_can_be_said_against_a_job_is_said_at_once(jobs):
+    wrong = {
+        "no table about people": Publish("nothing", ("k=3",)),
+        "Say what must hold": Publish("stays", ()),
+        "no privacy model": Publish("stays", ("magic",)),
+        "cannot be given to the service": Publish("stays", ("k-map=3 in /etc/passwd",)),
+        "no method 'magic'": Publish("stays", ("k=3",), "magic"),
+        "suppress means nothing to method mondrian": Publish("stays", ("k=3",), "mondrian", "5%"),
+        "more than the whole": Publish("stays", ("k=3",), suppress="200%"),
+        "has no column 'wards'": Tabulate("stays", ("wards",), None, ("min=3",)),
+        "has no column 'price'": Tabulate("stays", ("ward",), "price", ("min=3",)),
+        "give rules": Tabulate("stays", ("ward",), None, ()),
+        "no method 'noise": Tabulate("stays", ("ward",), None, (), "noise epsilon=1"),
+        "no masking method": Compare("stays", methods=("magic",)),
+        "no such release": Attack("20260101-stays-00000000"),
+    }
+    for said, spec in wrong.items():
+        with pytest.raises(BadInput, match=said):
+            jobs.submit(spec, "steward")
+    assert jobs.all() == []
+    for name in ("../../etc/passwd", "report.html"):
+        with pytest.raises(NotFound):
+            jobs.paper("nothing", name)

@@ -1,0 +1,136 @@
+"""Jobs as rows: whose a job is, and what becomes of it when its owner is gone; in a file and in PostgreSQL."""
+
+import datetime as dt
+import threading
+from itertools import count
+
+import pytest
+
+from discreet.curator.people.state import State
+from discreet.curator.workspace import Workspace
+from discreet.errors import BadInput, NotFound
+from discreet.service.jobs.job import Job
+from discreet.service.jobs.queue import Queue
+
+START = dt.datetime(2026, 1, 1, tzinfo=dt.UTC)
+
+
+def later():
+    return dt.datetime.now(dt.UTC) + dt.timedelta(hours=1)
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def queue(request, tmp_path):
+    if request.param == "postgres":
+        import psycopg
+
+        address = request.getfixturevalue("postgres_address")
+        with psycopg.connect(address, autocommit=True) as connection:
+            connection.execute("DROP SCHEMA IF EXISTS discreet_service CASCADE")
+        state = State.open(Workspace(tmp_path, address, {}))
+    else:
+        state = State.open(Workspace(tmp_path, "ledger.db", {}))
+    yield Queue(state)
+    state.close()
+
+
+@pytest.fixture
+def add(queue):
+    number = count(1)
+
+    def put(by="ann"):
+        n = next(number)
+        job = Job(
+            f"20260101-stays-{n:08}", "publish", by, "stays", {"table": "stays"}, START, "waiting", None, "", None, ""
+        )
+        queue.add(job)
+        return job
+
+    return put
+
+
+def test_the_oldest_comes_first_and_the_others_know_how_many_are_before_them(queue, add):
+    first, second, third = add(), add("bob"), add()
+    assert queue.waiting() == 3
+    assert queue.find(third.id).said == "2 jobs are before it."
+    assert [job.id for job in queue.all(None, 2)] == [third.id, second.id]
+    assert [job.id for job in queue.all("bob", 9)] == [second.id]
+    claim = queue.claim("here")
+    assert (claim.job.id, claim.run, claim.job.state) == (first.id, 1, "running")
+    assert queue.beat(claim, 0.5, "halfway")
+    assert (queue.find(first.id).progress, queue.find(first.id).said) == (0.5, "halfway")
+    assert queue.find(second.id).said == "1 job is before it."
+    assert queue.done(claim, "made", first.id)
+    found = queue.find(first.id)
+    assert (found.state, found.progress, found.said, found.result, found.over) == ("done", 1.0, "made", first.id, True)
+    assert found.at == first.at and found.spec == first.spec
+    with pytest.raises(NotFound):
+        queue.find("nothing")
+
+
+def test_a_job_has_one_owner(queue, add):
+    for _ in range(6):
+        add()
+    taken = []
+    threads = [threading.Thread(target=lambda name=name: taken.append(queue.claim(name).job.id)) for name in "abcdef"]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(set(taken)) == 6 and queue.claim("g") is None
+
+
+def test_an_owner_who_is_silent_loses_the_job_and_changes_nothing_any_more(queue, add):
+    job = add()
+    old = queue.claim("old")
+    assert queue.take_over("new", START) is None
+    new = queue.take_over("new", later())
+    assert (new.job.id, new.run, new.settling) == (job.id, 1, False)
+    assert queue.died(new, "Its service was gone.")
+    assert "begun again" in queue.find(job.id).said
+    again = queue.claim("new")
+    assert again.run == 2
+    for late in (queue.beat(old, 0.9, "still here"), queue.settle(old), queue.done(old, "", None)):
+        assert not late
+    assert not queue.failed(old, "no") and not queue.died(old, "no") and not queue.give_back(old)
+    assert queue.died(again, "Its process ended by signal 9.")
+    lost = queue.find(job.id)
+    assert lost.state == "lost" and lost.error.startswith("Its process ended by signal 9.") and not lost.said
+    queue.let_go(again)
+    assert queue.claim("new") is None and queue.take_over("new", later()) is None
+
+
+def test_a_planned_stop_does_not_count(queue, add):
+    job = add()
+    for _ in range(3):
+        claim = queue.claim("here")
+        assert claim.run == 1
+        assert queue.give_back(claim)
+    assert queue.find(job.id).state == "waiting"
+
+
+def test_what_is_made_is_put_away_and_not_cancelled(queue, add):
+    job = add()
+    assert queue.settle(queue.claim("old"))
+    with pytest.raises(BadInput, match="as good as done"):
+        queue.cancel(job.id)
+    claim = queue.take_over("new", later())
+    assert claim.settling
+    assert queue.done(claim, "made", None)
+    with pytest.raises(BadInput, match="is done"):
+        queue.cancel(job.id)
+
+
+def test_a_cancelled_job_is_over_and_its_owner_is_told(queue, add):
+    waiting, running = add(), add()
+    queue.cancel(waiting.id)
+    claim = queue.claim("here")
+    queue.cancel(running.id)
+    assert not queue.beat(claim, 0.5, "") and not queue.settle(claim)
+    assert {queue.find(one.id).state for one in (waiting, running)} == {"cancelled"}
+    orphan = queue.take_over("new", later())  # if the owner is gone, somebody clears up
+    assert orphan.job.over
+    queue.let_go(orphan)
+    assert queue.take_over("new", later()) is None
+    with pytest.raises(NotFound):
+        queue.cancel("nothing")

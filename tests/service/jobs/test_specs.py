@@ -1,0 +1,56 @@
+"""What a job is to do, as plain data."""
+
+import pytest
+
+from discreet.errors import BadInput
+from discreet.service.jobs.specs import SPECS, Attack, Compare, Publish, Tabulate, read_spec
+
+WHOLE = (
+    Publish("stays", ("k=5",), "mondrian", "5%", "precision", "For the city"),
+    Tabulate("stays", ("ward × disease",), None, ("min=3",), "round base=5", "Wards"),
+    Attack("20260101-stays-00000000", ("uniqueness",), 100_000),
+    Compare("stays", "il1", ("noise alpha=0.1",)),
+)
+
+
+@pytest.mark.parametrize("spec", WHOLE, ids=lambda spec: spec.kind)
+def test_a_spec_is_plain_data_and_back(spec):
+    said = spec.to_dict()
+    assert read_spec(spec.kind, said) == spec
+    assert not any(isinstance(value, tuple) for value in said.values())
+    assert set(spec.about()) == {"release" if spec.kind == "attack" else "table"}
+
+
+def test_there_is_one_of_each_kind():
+    assert {type(spec) for spec in WHOLE} == set(SPECS.values())
+
+
+def test_what_is_left_out_is_as_by_default():
+    assert read_spec("publish", {"table": "stays", "models": ["k=5"]}) == Publish("stays", ("k=5",))
+    assert read_spec("compare", {"table": "stays"}).loss == "pil"
+
+
+@pytest.mark.parametrize(
+    ("kind", "data", "said"),
+    [
+        ("magic", {}, "no job of the kind"),
+        ("publsh", {}, "did you mean 'publish'"),
+        ("publish", [], "is an object with table"),
+        ("publish", {"table": "stays"}, "needs models"),
+        ("publish", {"table": "stays", "models": [], "modles": []}, "did you mean 'models'"),
+        ("publish", {"table": "stays", "models": "k=5"}, "models is a list"),
+        ("publish", {"table": "stays", "models": [5]}, "models is text"),
+        ("publish", {"table": "stays", "models": ["k=5"] * 101}, "at most 100"),
+        ("publish", {"table": None, "models": []}, "table is text"),
+        ("publish", {"table": "x" * 1001, "models": []}, "at most 1,000"),
+        ("publish", {"table": "a\nb", "models": []}, "in one line"),
+        ("attack", {"release": "x", "population": True}, "whole number"),
+        ("attack", {"release": "x", "population": -1}, "whole number"),
+        ("attack", {"release": "x", "population": 10**12}, "whole number"),
+        ("tabulate", {"table": "stays", "by": ["a"], "rules": []}, "needs value"),
+        ("tabulate", {"table": "stays", "by": ["a"], "rules": [], "value": 1}, "value is text"),
+    ],
+)
+def test_an_error_says_what_is_wrong(kind, data, said):
+    with pytest.raises(BadInput, match=said):
+        read_spec(kind, data)

@@ -1,0 +1,112 @@
+"""What jobs make, and where it lies."""
+
+import stat
+
+import pytest
+
+from discreet.core.release import Release
+from discreet.errors import NoPromise, NotFound
+from discreet.service.jobs.places import Places
+from discreet.service.jobs.specs import Attack, Compare, Publish, Tabulate
+from discreet.service.jobs.work import Task, work
+
+
+@pytest.fixture
+def do(folder):
+    """Do what a spec says, in this process, and give it its final names."""
+    places = Places(folder)
+    places.prepare()
+
+    def run(spec, id="20260101-stays-00000000", release=""):
+        task = Task(id, str(folder), spec.kind, "stays", spec.to_dict(), str(places.run(id, 1).folder), str(release))
+        places.run(id, 1).begin()
+        told = []
+        made = work(task, lambda share, what: told.append((share, what)))
+        assert told and all(0 <= share <= 1 for share, _ in told)
+        assert places.run(id, 1).made() == made
+        for _ in range(2):  # whoever was interrupted does it again
+            places.put_away(id, 1)
+        places.clear(id, 1)
+        assert not [path.name for path in places.papers.iterdir() if path.name.startswith(".")]
+        return made, places
+
+    return run
+
+
+def test_publish_then_attack(do, folder):
+    made, places = do(Publish("stays", ("k=3",), title="Stays for all"))
+    release = places.release("20260101-stays-00000000")
+    assert (made.title, made.method, made.rows) == ("Stays for all", "publish", 200)
+    assert "200 rows were released" in made.said
+    assert Release.load(release).recipe.parameters["smallest_class"] >= 3
+    id = "20260102-stays-00000000"
+    made, places = do(Attack("20260101-stays-00000000", ("uniqueness", "homogeneity")), id, release)
+    result = places.result(id)
+    assert {one["attack"] for one in result["findings"]} == {"uniqueness", "homogeneity"}
+    assert "victims" in result["findings"][0]
+    assert "<html" in places.paper(id, "attack", "report.html").read_text()
+    for name in ("links.parquet", "../report.html", "result.json", ""):
+        with pytest.raises(NotFound, match="no such paper"):
+            places.paper(id, "attack", name)
+
+
+def test_masking_keeps_what_is_for_the_holder_beside_and_tells_of_what_is_out(do):
+    do(Publish("stays", (), "noise alpha=0.1 on age"))
+    made, places = do(Publish("stays", (), "noise alpha=0.2 on age"), "20260102-stays-00000000")
+    assert "Earlier releases of the same people are out" in made.said
+    assert "20260101-stays-00000000" in places.result("20260102-stays-00000000")["warning"]
+    for name in ("links.parquet", "compared.html"):
+        place = places.paper("20260102-stays-00000000", "publish", name)
+        assert place.parent == places.published and stat.S_IMODE(place.stat().st_mode) == 0o600
+    with pytest.raises(NotFound):
+        places.paper("20260102-stays-00000000", "publish", "holder.html")
+    assert stat.S_IMODE(places.papers.stat().st_mode) == 0o700
+
+
+def test_a_table_can_be_drawn_without_making_it_again(do):
+    made, places = do(Tabulate("stays", ("ward × disease",), None, ("min=12",)))
+    id = "20260101-stays-00000000"
+    view = places.result(id)
+    [table] = view["tables"]
+    assert table["sides"] == ["ward", "disease"] and table["across"][0]["text"] == "Total"
+    cells = {
+        (row["labels"][0]["text"], head["text"]): cell
+        for row in table["rows"]
+        for head, cell in zip(table["across"], row["cells"], strict=True)
+    }
+    assert cells["Total", "Total"] == {"figure": "200", "printed": "200", "kind": "shown", "why": "", "total": True}
+    few = cells["south", "flu"]
+    assert (few["figure"], few["printed"], few["kind"], few["total"]) == ("10", "×", "sensitive", False)
+    assert "an intruder can tell that it is between" in few["why"]
+    assert cells["north", "flu"]["kind"] == "hidden"
+    assert made.title == "counts by ward × disease" and "4 of them hidden" in made.said
+    assert places.paper(id, "tabulate", "holder.html").is_file()
+    assert places.paper(id, "tabulate", "holder.parquet").is_file()
+
+
+def test_the_same_people_are_changed_in_the_same_way_by_the_next_table(do):
+    spec = Tabulate("stays", ("ward × disease",), None, (), "cell-key")
+    for day in (1, 2):
+        _, places = do(spec, f"2026010{day}-stays-00000000")
+    first, second = (Release.load(places.release(f"2026010{day}-stays-00000000")).payload for day in (1, 2))
+    assert first == second
+    assert stat.S_IMODE(places.secret("stays").stat().st_mode) == 0o600
+
+
+def test_a_map_keeps_its_points(do):
+    spec = Compare("stays", methods=("noise alpha=0.1 on age",))
+    for day in (1, 2):
+        made, places = do(spec, f"2026010{day}-stays-00000000")
+    assert made.said.startswith("1 masking measured")
+    assert [one["method"] for one in places.result("20260102-stays-00000000")["points"]] == [
+        "original",
+        "noise alpha=0.1 on age",
+    ]
+    assert len(list(places.points.iterdir())) == 2
+    assert "<html" in places.paper("20260102-stays-00000000", "compare", "map.html").read_text()
+
+
+def test_what_cannot_be_done_leaves_nothing_under_its_name(do, folder):
+    with pytest.raises(NoPromise):
+        do(Publish("stays", ("k=201",)))
+    assert not list((folder / "published").iterdir())

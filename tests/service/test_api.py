@@ -1,0 +1,224 @@
+"""The API over real HTTP: what it is for."""
+
+from __future__ import annotations
+
+import io
+import zipfile
+from fractions import Fraction
+
+import pytest
+from tests.service.serving import serving
+
+from discreet.core.release import Release
+
+COUNT = "SELECT sex, count(*) AS n FROM patients GROUP BY sex"
+
+
+@pytest.fixture(scope="module")
+def service(clinic):
+    with serving(clinic.desk) as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def ann(clinic, service):
+    return service.client(clinic.tokens["ann"])
+
+
+@pytest.fixture(scope="module")
+def steward(clinic, service):
+    return service.client(clinic.tokens["steward"])
+
+
+def ok(response, status=200):
+    assert response.status_code == status, response.text
+    return response.json() if response.content else None
+
+
+def test_health_is_for_anybody(service):
+    with service.client() as client:
+        assert ok(client.get("/v1/health"))["status"] == "ok"
+
+
+def test_a_card_says_what_may_be_asked(ann):
+    tables = {table["name"]: table for table in ok(ann.get("/v1/tables"))}
+    assert set(tables) == {"patients", "visits"}
+    assert tables["patients"]["left"]["analyst"] == {"kind": "approximate", "epsilon": "1", "delta": "1/1000000"}
+    assert ok(ann.get("/v1/tables/patients")) == tables["patients"]
+    sex = next(column for column in tables["patients"]["columns"] if column["name"] == "sex")
+    assert sex["kind"] == "text"
+
+
+def test_an_answer_costs_what_its_price_said_and_is_free_again(ann):
+    asked = {"questions": [COUNT], "epsilon": "0.1"}
+    [price] = ok(ann.post("/v1/price", json=asked))["prices"]
+    dry = ok(ann.post("/v1/ask", json=asked | {"dry_run": True}))
+    assert dry == {"answers": [], "prices": [price]}
+    before = Fraction(price["left"]["epsilon"])
+    [answer] = ok(ann.post("/v1/ask", json=asked))["answers"]
+    assert not answer["free"]
+    assert answer["price"] == price["loss"]
+    assert Fraction(answer["left"]["patients"]["analyst"]["epsilon"]) == before - Fraction(price["loss"]["epsilon"])
+    columns = {column["name"]: column for column in answer["answer"]["columns"]}
+    assert columns["n_error"] == {"name": "n_error", "kind": "integer", "error_of": "n"}
+    assert columns["n"]["error_of"] is None
+    assert len(answer["answer"]["rows"]) == 2
+    [again] = ok(ann.post("/v1/ask", json=asked))["answers"]
+    assert again["free"]
+    assert again["answer"] == answer["answer"]
+    assert again["left"] == answer["left"]
+
+
+def test_a_release_is_downloaded_as_it_was_kept(ann, tmp_path):
+    [answer] = ok(ann.post("/v1/ask", json={"questions": [COUNT], "epsilon": 0.1}))["answers"]
+    listed = ok(ann.get("/v1/releases", params={"table": "patients", "most": 5}))
+    assert answer["id"] in {one["id"] for one in listed}
+    archive = ann.get(f"/v1/releases/{answer['id']}/download")
+    assert archive.headers["content-type"] == "application/zip"
+    zipfile.ZipFile(io.BytesIO(archive.content)).extractall(tmp_path / "release")
+    release = Release.load(tmp_path / "release")
+    assert [list(row.values()) for row in release.payload.to_pylist()] == answer["answer"]["rows"]
+    statement = ok(ann.get(f"/v1/releases/{answer['id']}/statement"))
+    assert statement["promise"] == answer["promise"] == release.promise
+    assert statement["receipt"]["account"] == "patients/ann"
+    report = ann.get(f"/v1/releases/{answer['id']}/report")
+    assert report.text.startswith("<!doctype html>")
+
+
+def test_several_questions_share_a_price(ann):
+    questions = ["SELECT count(*) AS n FROM patients", "SELECT count(*) AS n FROM visits"]
+    answers = ok(ann.post("/v1/ask", json={"questions": questions, "epsilon": "0.02"}))["answers"]
+    assert [answer["price"]["epsilon"] for answer in answers] == ["1/100", "1/100"]
+    assert [list(answer["left"]) for answer in answers] == [["patients"], ["visits"]]
+
+
+def test_the_smallest_epsilon_for_an_error(ann):
+    said = ok(ann.post("/v1/epsilon", json={"question": "SELECT count(*) FROM patients", "error": 50}))
+    assert 0 < Fraction(said["epsilon"]) == pytest.approx(said["about"])
+
+
+@pytest.mark.parametrize(
+    "method",
+    [
+        {"name": "distribution", "column": "admitted", "bins": 8, "epsilon": "0.01"},
+        {"name": "bounds", "column": "cost", "epsilon": "0.01"},
+        {"name": "macro-table", "by": [["diagnosis"]], "epsilon": "0.01"},
+    ],
+    ids=lambda method: method["name"],
+)
+def test_a_method_costs_what_its_price_said(ann, method):
+    given = {"table": "visits", "method": method}
+    price = ok(ann.post("/v1/methods/price", json=given))
+    made = ok(ann.post("/v1/methods/release", json=given))
+    assert made["price"] == price["loss"]
+    assert made["answer"]["columns"]
+    assert ok(ann.post("/v1/methods/release", json=given))["free"]
+
+
+def test_a_budget_that_is_gone_says_what_was_asked_and_left(ann):
+    refused = ann.post("/v1/ask", json={"questions": ["SELECT count(*) AS more FROM patients"], "epsilon": 50})
+    assert refused.status_code == 409
+    said = refused.json()
+    assert said["error"] == "BudgetExceeded"
+    assert said["asked"] == {"kind": "pure", "epsilon": "50"}
+    assert Fraction(said["left"]["epsilon"]) < 3
+    assert "instead" not in said  # there is no synthetic twin
+    assert said["request"] == refused.headers["x-request-id"]
+
+
+def test_a_question_that_cannot_be_asked_says_why(ann):
+    said = ann.post("/v1/ask", json={"questions": ["SELECT * FROM patients"], "epsilon": 1})
+    assert said.status_code == 400
+    assert said.json()["error"] == "BadQuery"
+    assert said.json()["message"]
+
+
+def test_a_key_stands_for_one_request(ann):
+    asked = {"questions": ["SELECT count(*) AS k FROM patients"], "epsilon": "0.01", "key": "first"}
+    assert ok(ann.post("/v1/ask", json=asked))["answers"][0]["free"] is False
+    other = asked | {"questions": ["SELECT count(*) AS l FROM patients"]}
+    refused = ann.post("/v1/ask", json=other)
+    assert (refused.status_code, refused.json()["error"]) == (409, "Taken")
+
+
+def test_a_request_that_is_wrong_says_all_that_is(ann):
+    refused = ann.post("/v1/ask", json={"questions": [], "epsilon": 1, "sneaky": "x"})
+    assert refused.status_code == 422
+    assert {problem["where"] for problem in refused.json()["problems"]} == {"body.questions", "body.sneaky"}
+
+
+def test_budgets_ledger_and_limits(ann, steward):
+    [mine] = [one for one in ok(ann.get("/v1/budgets")) if one["account"] == "patients/ann"]
+    raised = {"budget": {"limit": {"kind": "approximate", "epsilon": "2", "delta": "1/500000"}}, "why": "More."}
+    now = ok(steward.put("/v1/budgets/patients/ann", json=raised))
+    assert now["limit"]["epsilon"] == "2"
+    assert now["spent"] == mine["spent"]
+    lines = ok(steward.get("/v1/ledger", params={"account": "patients/ann"}))
+    assert (lines[0]["kind"], lines[0]["what"]) == ("limited", "More.")
+    assert {line["account"] for line in ok(ann.get("/v1/ledger"))} <= {"patients/ann", "visits/ann"}
+    assert ok(steward.post("/v1/ledger/verify"))["sound"]
+
+
+def test_people_come_and_go(service, steward):
+    made = ok(steward.post("/v1/people", json={"name": "cleo", "role": "analyst"}), 201)
+    cleo = service.browser("cleo", made["password"])
+    assert ok(cleo.get("/v1/session"))["must_change"]
+    assert cleo.get("/v1/tables").status_code == 403
+    new = "cleo likes long passwords"
+    changed = ok(cleo.post("/v1/password", json={"old": made["password"], "new": new}))
+    assert not changed["must_change"]
+    cleo.headers["X-CSRF-Token"] = changed["csrf"]
+    assert ok(cleo.get("/v1/tables")) == []
+    budget = {"budget": {"limit": {"kind": "pure", "epsilon": "1/2"}}, "tables": ["visits"]}
+    [given] = ok(steward.put("/v1/people/cleo/budgets", json=budget))
+    assert given["account"] == "visits/cleo"
+    assert [table["name"] for table in ok(cleo.get("/v1/tables"))] == ["visits"]
+    token = ok(cleo.post("/v1/tokens", json={"label": "notebook", "days": 3}), 201)
+    with service.client(token["text"]) as program:
+        assert ok(program.get("/v1/session"))["csrf"] is None
+        assert ok(steward.put("/v1/people/cleo", json={"disabled": True}))["person"]["disabled"]
+        assert program.get("/v1/session").status_code == 401
+    assert cleo.get("/v1/session").status_code == 401
+    again = ok(steward.put("/v1/people/cleo", json={"disabled": False, "reset": True}))
+    back = service.browser("cleo", again["password"])
+    assert ok(back.delete("/v1/session"), 204) is None
+    assert back.get("/v1/session").status_code == 401
+
+
+def test_a_token_is_ended_by_whoever_made_it(ann, service):
+    token = ok(ann.post("/v1/tokens", json={"label": "short", "days": 1}), 201)
+    assert token["id"] in {one["id"] for one in ok(ann.get("/v1/tokens"))}
+    ok(ann.delete(f"/v1/tokens/{token['id']}"), 204)
+    with service.client(token["text"]) as program:
+        assert program.get("/v1/tables").status_code == 401
+    assert ann.delete(f"/v1/tokens/{token['id']}").status_code == 404
+
+
+def test_sharing_lets_others_see_a_release(clinic, service, ann, steward):
+    [answer] = ok(ann.post("/v1/ask", json={"questions": [COUNT], "epsilon": "0.1"}))["answers"]
+    budget = {"budget": {"limit": {"kind": "pure", "epsilon": "1"}}, "tables": ["patients"]}
+    ok(steward.put("/v1/people/bob/budgets", json=budget))
+    with service.client(clinic.tokens["bob"]) as bob:
+        assert bob.get(f"/v1/releases/{answer['id']}").status_code == 404
+        assert ok(steward.put(f"/v1/releases/{answer['id']}/shared", json={"shared": True}))["shared"]
+        assert ok(bob.get(f"/v1/releases/{answer['id']}"))["by"] == "ann"
+        ok(steward.put(f"/v1/releases/{answer['id']}/shared", json={"shared": False}))
+        assert bob.get(f"/v1/releases/{answer['id']}/download").status_code == 404
+
+
+def test_the_audit_log_says_who_did_what(steward):
+    lines = ok(steward.get("/v1/audit", params={"by": "steward", "most": 5}))
+    assert lines
+    assert {line["who"] for line in lines} == {"steward"}
+
+
+def test_the_api_describes_itself_without_asking_anybody(service):
+    with service.client() as client:
+        page = client.get("/v1/docs")
+        assert "POST /v1/ask" in page.text
+        assert "http://" not in page.text and "https://" not in page.text and "<script" not in page.text
+        assert "sandbox" in page.headers["content-security-policy"]
+        assert ok(client.get("/v1/openapi.json"))["openapi"].startswith("3.")
+        nothing = client.get("/v1/nothing")
+        assert (nothing.status_code, nothing.json()["error"]) == (404, "NotFound")
+        assert client.delete("/v1/tables").status_code == 405

@@ -1,0 +1,185 @@
+"""Every route, tried by everybody: nobody, each role, somebody who must change the password, somebody kept out.
+
+A route that is not in the table fails the test: whoever adds one says here who may use it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+from fastapi.routing import APIRoute
+from tests.service.serving import serving
+
+from discreet.service.api.caller import SAFE
+
+NOBODY, CHANGING, OUT, ANALYST, AUDITOR, STEWARD = CALLERS = (
+    "nobody",
+    "must change",
+    "kept out",
+    "analyst",
+    "auditor",
+    "steward",
+)
+NONE = "0" * 64
+BUDGET = {"limit": {"kind": "pure", "epsilon": "1"}}
+QUESTION = {"questions": ["SELECT count(*) FROM patients"], "epsilon": "0.001"}
+METHOD = {"table": "visits", "method": {"name": "bounds", "column": "cost", "epsilon": "0.001"}}
+
+
+@dataclass(frozen=True)
+class Tried:
+    """A request, and the status that everybody gets: those for roles are for analyst, auditor, steward."""
+
+    method: str
+    route: str
+    roles: tuple[int, int, int]
+    json: Any = None
+    path: dict[str, str] = field(default_factory=dict)
+    nobody: int = 401
+    changing: int = 403
+    """For somebody with a one-time password."""
+
+    @property
+    def id(self) -> str:
+        return f"{self.method} {self.route}"
+
+    def expected(self, who: str) -> int:
+        return dict(zip(CALLERS, (self.nobody, self.changing, self.nobody, *self.roles), strict=True))[who]
+
+
+EVERYBODY = (200, 200, 200)
+READERS = (403, 200, 200)
+STEWARDS = (403, 403, 200)
+TABLE = (
+    Tried("GET", "/v1/health", EVERYBODY, nobody=200, changing=200),
+    Tried("GET", "/v1/docs", EVERYBODY, nobody=200, changing=200),
+    Tried("GET", "/v1/metrics", READERS),
+    Tried("POST", "/v1/session", (401, 401, 401), changing=401),
+    Tried("GET", "/v1/session", EVERYBODY, changing=200),
+    Tried("DELETE", "/v1/session", (400, 400, 400), changing=400),
+    Tried("POST", "/v1/password", (400, 400, 400), {"old": "no", "new": "short"}, changing=400),
+    Tried("GET", "/v1/tables", EVERYBODY),
+    Tried("GET", "/v1/tables/{name}", EVERYBODY, path={"name": "patients"}),
+    Tried("POST", "/v1/price", (200, 403, 409), QUESTION),
+    Tried("POST", "/v1/ask", (200, 403, 409), QUESTION),
+    Tried("POST", "/v1/epsilon", (200, 403, 409), {"question": QUESTION["questions"][0], "error": 5}),
+    Tried("POST", "/v1/methods/price", (200, 403, 409), METHOD),
+    Tried("POST", "/v1/methods/release", (200, 403, 409), METHOD),
+    Tried("GET", "/v1/budgets", EVERYBODY),
+    Tried("PUT", "/v1/budgets/{account}", STEWARDS, {"budget": BUDGET, "why": "so"}, {"account": "visits"}),
+    Tried("GET", "/v1/ledger", EVERYBODY),
+    Tried("POST", "/v1/ledger/verify", READERS),
+    Tried("GET", "/v1/releases", EVERYBODY),
+    Tried("GET", "/v1/releases/{release}", EVERYBODY),
+    Tried("GET", "/v1/releases/{release}/statement", EVERYBODY),
+    Tried("GET", "/v1/releases/{release}/report", (200, 403, 200)),
+    Tried("GET", "/v1/releases/{release}/download", (200, 403, 200)),
+    Tried("PUT", "/v1/releases/{release}/shared", STEWARDS, {"shared": False}),
+    Tried("POST", "/v1/jobs/publish", (403, 403, 404), {"table": "nothing", "models": ["k=2"]}),
+    Tried("POST", "/v1/jobs/tabulate", (403, 403, 404), {"table": "nothing", "by": ["ward"], "rules": ["min=3"]}),
+    Tried("POST", "/v1/jobs/attack", (403, 403, 404), {"release": NONE}),
+    Tried("POST", "/v1/jobs/compare", (403, 403, 404), {"table": "nothing"}),
+    Tried("GET", "/v1/jobs", READERS),
+    Tried("GET", "/v1/jobs/{job}", READERS),
+    Tried("GET", "/v1/jobs/{job}/events", READERS),
+    Tried("GET", "/v1/jobs/{job}/result", (403, 403, 400)),
+    Tried("GET", "/v1/jobs/{job}/papers/{name}", (403, 403, 400), path={"name": "report.html"}),
+    Tried("DELETE", "/v1/jobs/{job}", (403, 403, 400)),
+    Tried("GET", "/v1/people", READERS),
+    Tried("POST", "/v1/people", (403, 403, 400), {"name": "ann", "role": "analyst"}),
+    Tried("PUT", "/v1/people/{name}", STEWARDS, {"disabled": False}, {"name": "bob"}),
+    Tried("PUT", "/v1/people/{name}/budgets", STEWARDS, {"budget": BUDGET}, {"name": "bob"}),
+    Tried("GET", "/v1/tokens", EVERYBODY),
+    Tried("POST", "/v1/tokens", (201, 201, 201), {"label": "x", "days": 1}),
+    Tried("DELETE", "/v1/tokens/{token}", (404, 404, 404), path={"token": "0" * 12}),
+    Tried("GET", "/v1/audit", READERS),
+)
+
+
+@pytest.fixture(scope="module")
+def service(clinic):
+    with serving(clinic.desk) as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def callers(clinic, service):
+    people = clinic.desk.people
+    people.add("newly", people.find("ann").role)
+    people.add("gone", people.find("steward").role)
+    left = people.new_token("gone", "left", 1).text
+    tokens = {ANALYST: "ann", AUDITOR: "auditor", STEWARD: "steward"}
+    made = {role: service.client(clinic.tokens[name]) for role, name in tokens.items()}
+    made[CHANGING] = service.client(people.new_token("newly", "early", 1).text)
+    people.disable("gone")
+    return made | {NOBODY: service.client(), OUT: service.client(left)}
+
+
+@pytest.fixture(scope="module")
+def named(clinic, callers):
+    """The release and the job that paths name: ann's answer, and a job that was cancelled."""
+    [answer] = callers[ANALYST].post("/v1/ask", json=QUESTION).json()["answers"]
+    job = callers[STEWARD].post("/v1/jobs/publish", json={"table": "patients", "models": ["k=2"]}).json()["id"]
+    callers[STEWARD].delete(f"/v1/jobs/{job}")
+    return {"release": answer["id"], "job": job}
+
+
+@pytest.mark.parametrize("who", CALLERS)
+@pytest.mark.parametrize("tried", TABLE, ids=lambda tried: tried.id)
+def test_a_route_is_for_those_it_is_for(callers, named, tried, who):
+    path = tried.route.format(**named | tried.path)
+    sent = {"name": who, "password": "no"} if tried.route == "/v1/session" else tried.json  # one name would be locked
+    response = callers[who].request(tried.method, path, json=sent)
+    assert response.status_code == tried.expected(who), response.text
+    if response.status_code == 401:
+        assert response.headers["www-authenticate"] == "Bearer"
+
+
+@pytest.mark.parametrize("tried", [one for one in TABLE if one.method not in SAFE], ids=lambda tried: tried.id)
+def test_a_cookie_alone_changes_nothing(clinic, callers, named, browsers, tried):
+    if tried.route == "/v1/session" and tried.method == "POST":
+        return  # signing in is what begins a session; pages of others cannot send it, by their origin
+    path = tried.route.format(**named | tried.path)
+    for csrf in ({}, {"X-CSRF-Token": ""}, {"X-CSRF-Token": "0" * 64}):
+        response = browsers.request(tried.method, path, json=tried.json, headers=csrf)
+        assert (response.status_code, response.json()["error"]) == (403, "NotAllowed")
+        assert "X-CSRF-Token" in response.json()["message"]
+
+
+@pytest.fixture(scope="module")
+def browsers(clinic, service):
+    """The steward, with a cookie and without what a page of ours would send along."""
+    client = service.browser("steward", clinic.password("steward"))
+    del client.headers["X-CSRF-Token"]
+    return client
+
+
+def test_every_route_is_in_the_table(service):
+    listed = {(tried.method, tried.route) for tried in TABLE}
+    assert {(method, route.path.replace(":path", "")) for method, route in routes(service.app)} == listed
+
+
+def test_what_an_analyst_may_not_know_of_is_not_found(clinic, service, callers, named):
+    people = clinic.desk.people
+    people.change_password("dora", people.add("dora", people.find("ann").role), clinic.password("dora"))
+    dora = service.client(people.new_token("dora", "one who may ask nothing", 1).text)
+    for path in (f"/v1/releases/{named['release']}", f"/v1/releases/{NONE}", "/v1/releases/20260101-nothing"):
+        response = dora.get(path)
+        assert (response.status_code, response.json()["error"]) == (404, "NotFound")
+    messages = {dora.get(f"/v1/releases/{one}").json()["message"] for one in (named["release"], NONE)}
+    assert len(messages) == 1
+    assert dora.get("/v1/tables/patients").json()["message"] == dora.get("/v1/tables/nothing").json()["message"]
+
+
+def routes(app):
+    """Every route of the API that a request can take, but the OpenAPI document."""
+    [api] = [route.app for route in app.router.routes if getattr(route, "path", "") == "/v1"]
+    seen = list(api.router.routes)
+    while seen:
+        one = seen.pop()
+        inner = getattr(one, "original_router", None)
+        seen += inner.routes if inner is not None else []
+        if isinstance(one, APIRoute):
+            yield from ((method, one) for method in one.methods)

@@ -1,0 +1,174 @@
+"""Who may do what, what is written down of it, and what nobody but the holder sees."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from tests.service.conftest import Clinic
+
+from discreet.ask.distribution import Distribution
+from discreet.core.loss import Approximate, Pure
+from discreet.curator.people.person import Person, Role
+from discreet.curator.shelf import Shelved
+from discreet.errors import BadInput, BudgetExceeded, NotAllowed, NotFound, Refused
+from discreet.service.desk import Desk
+from discreet.service.jobs.specs import Publish
+from discreet.service.shown import Spend
+
+QUESTION = "SELECT sex, COUNT(*) AS n FROM patients GROUP BY sex"
+SECRET = "SELECT COUNT(*) AS n FROM patients WHERE zip = '73210'"
+EVERYBODY: dict[str, tuple[set[str], Callable[[Desk, Person], Any]]] = {
+    "tables": ({"steward", "auditor", "ann", "bob"}, lambda desk, who: desk.tables(who)),
+    "price": ({"ann"}, lambda desk, who: desk.price(who, [QUESTION], Spend("0.01"))),
+    "epsilon for": ({"ann"}, lambda desk, who: desk.epsilon_for(who, QUESTION, 50)),
+    "ask": ({"ann"}, lambda desk, who: desk.ask(who, [QUESTION], Spend("0.01"))),
+    "quote": ({"ann"}, lambda desk, who: desk.quote(who, Distribution("birth_date", 8, "0.01"), "patients")),
+    "release of": ({"ann"}, lambda desk, who: desk.release_of(who, Distribution("birth_date", 8, "0.01"), "patients")),
+    "budgets": ({"steward", "auditor", "ann", "bob"}, lambda desk, who: desk.budgets(who)),
+    "ledger": ({"steward", "auditor", "ann", "bob"}, lambda desk, who: desk.ledger(who)),
+    "verify": ({"steward", "auditor"}, lambda desk, who: desk.verify(who)),
+    "releases": ({"steward", "auditor", "ann", "bob"}, lambda desk, who: desk.releases(who)),
+    "set limit": ({"steward"}, lambda desk, who: desk.set_limit(who, "patients/ann", Approximate(1, "1e-6"), why="w")),
+    "published": ({"steward", "auditor"}, lambda desk, who: desk.published(who, "patients")),
+    "full card": ({"steward"}, lambda desk, who: desk.full_card(who, "patients")),
+    "submit": ({"steward"}, lambda desk, who: desk.submit(who, Publish("patients", ("k=5",)))),
+    "jobs": ({"steward", "auditor"}, lambda desk, who: desk.jobs(who)),
+    "persons": ({"steward", "auditor"}, lambda desk, who: desk.persons(who)),
+    "reset": ({"steward"}, lambda desk, who: desk.reset_password(who, "carl")),
+    "disable": ({"steward"}, lambda desk, who: desk.disable(who, "carl", True)),
+    "give budget": ({"steward"}, lambda desk, who: desk.give_budget(who, "ann", Approximate(1, "1e-6"))),
+    "tokens": ({"steward", "auditor", "ann", "bob"}, lambda desk, who: desk.tokens(who)),
+    "audit": ({"steward", "auditor"}, lambda desk, who: desk.audit(who)),
+}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _carl(clinic: Clinic) -> None:
+    """Somebody to be reset and disabled."""
+    clinic.desk.people.add("carl", Role.ANALYST)
+
+
+@pytest.mark.parametrize("name", ["steward", "auditor", "ann", "bob"])
+@pytest.mark.parametrize("action", EVERYBODY)
+def test_everybody_may_do_what_they_may_and_nothing_else(clinic: Clinic, action: str, name: str) -> None:
+    may, call = EVERYBODY[action]
+    who = replace(clinic.person(name), must_change=False)
+    if name in may:
+        call(clinic.desk, who)
+    else:
+        with pytest.raises((NotAllowed, Refused)):
+            call(clinic.desk, who)
+
+
+@pytest.mark.parametrize("action", EVERYBODY)
+def test_a_one_time_password_opens_nothing(clinic: Clinic, action: str) -> None:
+    with pytest.raises(NotAllowed, match="one-time"):
+        EVERYBODY[action][1](clinic.desk, replace(clinic.steward, must_change=True))
+
+
+def test_an_analyst_knows_of_no_table_they_may_not_ask(clinic: Clinic) -> None:
+    assert [view.name for view in clinic.desk.tables(clinic.ann)] == ["patients", "visits"]
+    assert clinic.desk.tables(clinic.bob) == []
+    with pytest.raises(NotFound):
+        clinic.desk.table(clinic.bob, "patients")
+    assert clinic.desk.budgets(clinic.bob) == []
+    assert clinic.desk.ledger(clinic.bob) == []
+
+
+def test_an_answer_belongs_to_whoever_got_it(clinic: Clinic) -> None:
+    [answer] = clinic.desk.ask(clinic.ann, [QUESTION], Spend("0.015"))
+    assert clinic.desk.release(clinic.ann, answer.identity).payload == answer.table
+    with pytest.raises(NotFound):
+        clinic.desk.release(clinic.bob, answer.identity)
+    clinic.desk.give_budget(clinic.steward, "bob", Pure(1), ["patients"])
+    with pytest.raises(NotFound):
+        clinic.desk.release(clinic.bob, answer.identity)
+    [again] = clinic.desk.ask(clinic.bob, [QUESTION], Spend("0.015"))
+    assert again.free and again.table == answer.table
+    assert clinic.desk.release(clinic.bob, answer.identity).payload == answer.table
+
+
+def test_an_auditor_reads_what_is_promised_and_not_what_is_in_it(clinic: Clinic) -> None:
+    [answer] = clinic.desk.ask(clinic.ann, [QUESTION], Spend("0.016"))
+    assert clinic.desk.statement(clinic.auditor, answer.identity).statement == answer.statement
+    assert clinic.desk.statement(clinic.auditor, answer.identity).payload == {}
+    for look in (clinic.desk.release, clinic.desk.folder):
+        with pytest.raises(NotAllowed):
+            look(clinic.auditor, answer.identity)
+
+
+def test_a_release_is_shared_by_its_steward_alone(clinic: Clinic) -> None:
+    [answer] = clinic.desk.ask(clinic.ann, [QUESTION], Spend("0.017"))
+    clinic.desk.give_budget(clinic.steward, "bob", Pure(1), ["patients"])
+    with pytest.raises(NotAllowed):
+        clinic.desk.share(clinic.ann, answer.identity, True)
+    clinic.desk.share(clinic.steward, answer.identity, True)
+    assert answer.identity in [one.id for one in clinic.desk.releases(clinic.bob)]
+    clinic.desk.share(clinic.steward, answer.identity, False)
+    assert answer.identity not in [one.id for one in clinic.desk.releases(clinic.bob)]
+
+
+def test_a_budget_that_is_gone_says_so_and_charges_nothing(clinic: Clinic) -> None:
+    before = clinic.desk.budgets(clinic.ann)
+    with pytest.raises(BudgetExceeded):
+        clinic.desk.ask(clinic.ann, [QUESTION], Spend(2))
+    assert clinic.desk.budgets(clinic.ann) == before
+    assert clinic.desk.instead(clinic.ann, "patients") is None
+
+
+def test_the_twin_is_offered_once_it_is_shared(clinic: Clinic) -> None:
+    """Nothing makes synthetic tables yet: what a shelf would say of one is put there by hand."""
+    now = dt.datetime.now(dt.UTC)
+    twin = Shelved(
+        "2026-twin-aa", "synthetic", "A twin", ("visits",), "steward", now, "mst", Pure(1), True, False, "p/x"
+    )
+    clinic.desk._shelf.put(twin)
+    assert clinic.desk.instead(clinic.ann, "visits") is None
+    clinic.desk.share(clinic.steward, twin.id, True)
+    assert clinic.desk.instead(clinic.ann, "visits") == twin.id
+
+
+def test_everything_done_is_written_down_and_no_question_is(clinic: Clinic) -> None:
+    clinic.desk.ask(clinic.ann, [SECRET], Spend("0.011"))
+    with pytest.raises(BadInput):
+        clinic.desk.ask(clinic.ann, ["SELECT zip FROM patients WHERE zip = '73210'"], Spend("0.011"))
+    with pytest.raises(NotAllowed):
+        clinic.desk.set_limit(clinic.ann, "patients", Pure(100), why="mine")
+    last = clinic.desk.audit(clinic.auditor, most=3)
+    assert [(one.who, one.action, one.well) for one in last] == [
+        ("ann", "set limit", False),
+        ("ann", "ask", False),
+        ("ann", "ask", True),
+    ]
+    assert "73210" not in str(clinic.desk.audit(clinic.auditor, most=1000))
+    assert clinic.desk.verify(clinic.auditor).sound
+
+
+def test_a_limit_is_set_on_the_books_with_its_reason(clinic: Clinic) -> None:
+    clinic.desk.set_limit(clinic.steward, "visits/ann", Approximate(2, "1e-6"), why="agreed by the board")
+    newest = clinic.desk.ledger(clinic.steward, most=1)[0]
+    assert (newest.kind, newest.account, newest.what) == ("limited", "visits/ann", "agreed by the board")
+    with pytest.raises(NotFound):
+        clinic.desk.set_limit(clinic.steward, "elsewhere", Pure(1), why="w")
+
+
+def test_auditors_get_no_budget(clinic: Clinic) -> None:
+    with pytest.raises(BadInput):
+        clinic.desk.add_person(clinic.steward, "eve", Role.AUDITOR, budget=Pure(1))
+    with pytest.raises(BadInput):
+        clinic.desk.give_budget(clinic.steward, "auditor", Pure(1))
+    assert "eve" not in [one.name for one in clinic.desk.persons(clinic.steward)]
+
+
+def test_tokens_are_ones_own(clinic: Clinic) -> None:
+    token = clinic.desk.new_token(clinic.ann, "notebook", 7)
+    assert clinic.desk.people.by_token(token.text) == clinic.ann
+    for other in (clinic.bob, clinic.auditor):
+        with pytest.raises((NotFound, NotAllowed)):
+            clinic.desk.revoke(other, token.id)
+    clinic.desk.revoke(clinic.steward, token.id)
+    assert clinic.desk.people.by_token(token.text) is None

@@ -1,0 +1,103 @@
+"""No log holds a secret, a question or a value: all kinds of requests are made with marked ones, and looked for."""
+
+from __future__ import annotations
+
+import json
+import logging
+
+import pytest
+from fastapi import APIRouter
+from tests.service.serving import serving
+
+LITERAL = "canary-literal-7261"
+PASSWORD = "canary password 9942"
+GUESS = "canary guess 1188"
+TOKEN = "dct_canary_token_3377"
+LABEL = "canary label 5510"
+WHY = "canary reason 6613"
+FAULT = "canary value in a fault 8456"
+CANARIES = (LITERAL, PASSWORD, GUESS, TOKEN, LABEL, WHY, FAULT)
+
+
+@pytest.fixture(scope="module")
+def logged(clinic, tmp_path_factory):
+    """All that was logged, to anywhere, while all kinds of requests were made; and what the audit log has."""
+    kept = tmp_path_factory.mktemp("logs") / "all.txt"
+    handler = logging.FileHandler(kept)
+    logging.getLogger().addHandler(handler)
+    with serving(clinic.desk) as service:
+        add_fault(service.app)
+        secrets = requests(clinic, service)
+    mine = service.log.getvalue()
+    logging.getLogger().removeHandler(handler)
+    handler.close()
+    with clinic.desk._state.reading() as session:
+        audit = "\n".join(str(row) for row in session.rows("SELECT * FROM audit"))
+    return mine, kept.read_text(), audit, secrets
+
+
+def add_fault(app):
+    """A route with a fault that quotes data."""
+    router = APIRouter()
+
+    @router.get("/v1/fault")
+    def fault() -> None:
+        raise ValueError(FAULT)
+
+    [api] = [route.app for route in app.router.routes if getattr(route, "path", "") == "/v1"]
+    api.include_router(router)
+
+
+def requests(clinic, service):
+    """Requests of all kinds, good and bad; what they brought back that nobody may find in a log."""
+    ann, steward = (service.client(clinic.tokens[name]) for name in ("ann", "steward"))
+    secrets = [*clinic.tokens.values(), clinic.password("ann")]
+    made = steward.post("/v1/people", json={"name": "cleo", "role": "analyst"}).json()
+    secrets.append(made["password"])
+    cleo = service.browser("cleo", made["password"])
+    cleo.post("/v1/password", json={"old": GUESS, "new": "short"})
+    changed = cleo.post("/v1/password", json={"old": made["password"], "new": PASSWORD}).json()
+    secrets += [changed["csrf"], cleo.cookies["discreet_session"]]
+    service.client().post("/v1/session", json={"name": "ann", "password": GUESS})
+    service.client().post("/v1/session", json={"name": "ann", "password": GUESS, "more": GUESS})
+    service.client(TOKEN).get("/v1/tables")
+    question = f"SELECT count(*) AS n FROM patients WHERE ethnicity = '{LITERAL}'"
+    for epsilon in ("0.01", 99, "no number", -1):
+        for path in ("/v1/price", "/v1/ask"):
+            ann.post(path, json={"questions": [question], "epsilon": epsilon, "delta": "1e-9"})
+    ann.post("/v1/ask", json={"questions": [f"SELECT '{LITERAL}' FROM"], "epsilon": 1})
+    ann.get(f"/v1/tables/{LITERAL}")
+    ann.get("/v1/releases", params={"kind": LITERAL})
+    ann.get(f"/v1/{LITERAL}")
+    secrets.append(steward.post("/v1/tokens", json={"label": LABEL, "days": 1}).json()["text"])
+    steward.put("/v1/budgets/visits", json={"budget": {"limit": {"kind": "pure", "epsilon": "9"}}, "why": WHY})
+    fault = ann.get("/v1/fault")
+    assert (fault.status_code, fault.json()["error"]) == (500, "Fault")
+    assert FAULT not in fault.text
+    return secrets
+
+
+def test_every_request_is_a_line_of_json(logged):
+    lines = [json.loads(line) for line in logged[0].splitlines()]
+    assert len(lines) >= 20
+    assert all({"at", "request", "method", "route", "status", "ms", "person"} <= set(line) for line in lines)
+    assert {"/v1/ask", "/v1/tables/{name}", "-"} <= {line["route"] for line in lines}
+    assert {"ann", "steward", "cleo", None} == {line["person"] for line in lines}
+
+
+def test_a_fault_is_found_by_its_number(logged):
+    [line] = [line for line in map(json.loads, logged[0].splitlines()) if line["route"] == "/v1/fault"]
+    assert (line["status"], line["error"]) == (500, "ValueError")
+    assert line["where"][-1].startswith("test_logs.py:")
+
+
+@pytest.mark.parametrize("which", [0, 1, 2], ids=["log", "other loggers", "audit log"])
+def test_no_log_holds_what_it_must_not(logged, which):
+    text = logged[which]
+    for secret in (*CANARIES, *logged[3]):
+        assert secret not in text
+
+
+def test_a_search_would_find_it(logged):
+    assert "sign in" in logged[2]
+    assert "cleo" in logged[2]

@@ -1,0 +1,140 @@
+"""The service as a process: what it refuses to start with, how it starts, and how it ends."""
+
+import re
+import signal
+import ssl
+import subprocess
+import sys
+from pathlib import Path
+
+import httpx
+import pytest
+from tests.curator.clinics import clinic as make_clinic
+from tests.service.certificates import certificate
+from tests.service.conftest import password_of
+
+from discreet.errors import BadInput
+from discreet.service.check import checks
+from discreet.service.demo import demo_workspace, one_time_passwords
+from discreet.service.desk import HOST, Desk
+from discreet.service.listen import good_until, listening
+from discreet.service.settings import Settings
+
+PEM = Path("some.pem")
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"host": "0.0.0.0"}, "in the clear"),  # noqa: S104
+        ({"host": "192.168.1.7"}, "in the clear"),
+        ({"host": "data.example.org"}, "in the clear"),
+        ({"host": "0.0.0.0", "insecure": True}, "by name only"),  # noqa: S104
+        ({"host": "::", "cert": PEM, "key": PEM}, "by name only"),
+        ({"host": "no such host"}, "no address"),
+        ({"port": 65_536}, "no port"),
+        ({"cert": PEM}, "belong together"),
+        ({"key": PEM}, "belong together"),
+        ({"names": ("https://data.example.org",)}, "no name"),
+        ({"names": ("data.example.org:8640",)}, "no name"),
+        ({"names": ("Data.example.org",)}, "no name"),
+    ],
+)
+def test_settings_that_are_not_safe_are_refused(given, said):
+    with pytest.raises(BadInput, match=said):
+        Settings(**given)
+
+
+def test_settings_say_where_it_is_and_who_may_call_it():
+    assert Settings().address() == "http://127.0.0.1:8640"
+    assert Settings(port=0).address(1234) == "http://127.0.0.1:1234"
+    assert Settings("::1").address() == "http://[::1]:8640"
+    beyond = Settings("0.0.0.0", cert=PEM, key=PEM, names=("data.example.org",))  # noqa: S104
+    assert beyond.beyond
+    assert beyond.address() == "https://data.example.org:8640"
+    assert beyond.hosts == {"localhost", "127.0.0.1", "::1", "data.example.org"}
+    assert "10.1.2.3" in Settings("10.1.2.3", insecure=True).hosts
+    assert not any(Settings(host).beyond for host in ("127.0.0.2", "::1", "localhost"))
+
+
+def test_a_certificate_is_tried_before_it_is_used(tmp_path):
+    names = ("localhost", "data.example.org")
+    cert, key = certificate(tmp_path / "good", names=names)
+    assert good_until(cert, key) == good_until(cert, key, "data.example.org") == good_until(cert, key, "127.0.0.1")
+    other = certificate(tmp_path / "other")
+    for pair, name, said in (
+        ((cert, key), "example.org", "is not for example.org"),
+        ((cert, key), "10.0.0.1", "is not for 10.0.0.1"),
+        (certificate(tmp_path / "old", days=(-9, -2)), None, "has expired"),
+        (certificate(tmp_path / "young", days=(2, 9)), None, "not valid yet"),
+        ((cert, other[1]), None, "is not that of the certificate"),
+        ((key, cert), None, "can be read"),
+        ((cert, tmp_path / "none"), None, "There is no key"),
+    ):
+        with pytest.raises(BadInput, match=said):
+            good_until(*pair, name)
+
+
+def test_a_check_looks_at_everything_and_says_what_is_wrong(clinic, tmp_path):
+    cert, key = certificate(tmp_path / "pair")
+    settings = Settings(port=0, cert=cert, key=key, names=("localhost",))
+    found = {one.what: one for one in checks(clinic.folder, settings)}
+    assert list(found) == ["workspace", "tables", "ledger", "people", "certificate", "address"]
+    assert all(one.well for one in found.values()), found
+    assert "steward" in found["people"].said
+    with listening(Settings(port=0)) as taken:
+        soon = certificate(tmp_path / "soon", days=(-1, 5))
+        settings = Settings(port=taken.getsockname()[1], cert=soon[0], key=soon[1])
+        found = {one.what: one for one in checks(tmp_path, settings)}
+    assert [what for what, one in found.items() if not one.well] == ["workspace", "certificate", "address"]
+    assert "expires on" in found["certificate"].said
+    assert "Choose another port" in found["address"].said
+
+
+def test_a_demo_is_made_once_and_its_passwords_are_new_until_they_are_changed(tmp_path):
+    with pytest.raises(BadInput, match="is not empty"):
+        demo_workspace(Path(__file__).parent)
+    (tmp_path / "demo").mkdir()
+    (tmp_path / "demo" / "MADE-BY-DEMO.txt").touch()
+    folder = demo_workspace(tmp_path / "demo", rows=300)
+    made = (folder / "workspace.toml").stat()
+    assert demo_workspace(tmp_path / "demo") == folder
+    assert (folder / "workspace.toml").stat() == made
+    assert not (tmp_path / "demo" / "MADE-BY-DEMO.txt").exists()
+    with Desk(folder) as desk:
+        first, again = one_time_passwords(desk), one_time_passwords(desk)
+        assert set(first) == {"analyst", "steward"}
+        assert not set(first.values()) & set(again.values())
+        desk.people.change_password("analyst", again["analyst"], password_of("analyst"))
+        assert set(one_time_passwords(desk)) == {"steward"}
+        assert [job.kind for job in desk.jobs(HOST)] == ["publish"]
+        assert {view.table for view in desk.budgets(desk.people.find("analyst"))} == {"patients", "visits"}
+
+
+def test_it_starts_answers_and_ends_when_told(tmp_path):
+    """Over TLS, in a process of its own: the first steward is made, and all is well afterwards."""
+    cert, key = certificate(tmp_path / "pair")
+    make_clinic(tmp_path / "clinic").close()
+    with listening(Settings(port=0)) as free:
+        port = free.getsockname()[1]
+    given = ("--port", str(port), "--cert", str(cert), "--key", str(key), "--no-open")
+    started = [sys.executable, "-m", "discreet.cli", "serve", str(tmp_path / "clinic"), *given]
+    with subprocess.Popen(started, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        try:
+            told = [process.stdout.readline() for _ in range(3)]
+            password = re.search(r"Sign in as steward with the one-time password (\S+)", told[0])[1]
+            url = f"https://127.0.0.1:{port}"
+            assert f"discreet serves clinic at {url}" in told[1]
+            with httpx.Client(base_url=url, verify=ssl.create_default_context(cafile=cert), trust_env=False) as client:
+                assert client.get("/v1/health").json()["status"] == "ok"
+                signed = client.post("/v1/session", json={"name": "steward", "password": password})
+                assert signed.json()["must_change"]
+                assert "Secure" in signed.headers["set-cookie"]
+            process.send_signal(signal.SIGTERM)
+            out, log = process.communicate(timeout=60)
+        finally:
+            process.kill()
+    assert process.returncode == 0, log
+    assert "Traceback" not in log
+    assert password not in out + log
+    assert all(one.well for one in checks(tmp_path / "clinic", Settings(port=port, cert=cert, key=key)))

@@ -1,0 +1,189 @@
+"""Pictures of every page of the console, for the docs: ``make screenshots``.
+
+A made-up hospital is filled with what people would do there in a morning; then a real browser goes from page to page,
+at the size of a desk and of a phone. Pictures are reduced to 256 colours, so that the repository stays small.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tools.browser import DESKTOP, PHONE, Clinic, clinic, launched, seated, serving
+
+from discreet.curator.people.person import Person
+from discreet.service.desk import Desk, Spend
+from discreet.service.jobs.specs import Attack, Compare, Publish, Spec, Tabulate
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page
+
+FOLDER = Path(__file__).parent.parent / "docs" / "images"
+ROWS = 5_000
+LARGEST = 150_000
+QUESTIONS = (
+    ("SELECT AVG(length_of_stay) AS nights FROM visits", "0.05"),
+    ("SELECT insurance, COUNT(*) AS patients FROM patients GROUP BY insurance", "0.1"),
+    ("SELECT outcome, COUNT(*) AS visits FROM visits GROUP BY outcome", "0.2"),
+    ("SELECT MEDIAN(cost) AS cost FROM visits", "0.15"),
+)
+WARDS = "SELECT ward, COUNT(*) AS visits\nFROM visits\nGROUP BY ward"
+
+
+def main() -> None:
+    """Make them all, or those whose names are given."""
+    from playwright.sync_api import sync_playwright
+
+    FOLDER.mkdir(exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix="discreet-") as name:
+        made = clinic(Path(name), ROWS, ["ann", "ben"])
+        found = filled(made)
+        with (
+            serving(made.folder, Path(name) / "log") as address,
+            sync_playwright() as playwright,
+            launched(playwright) as browser,
+        ):
+            for shot in shots(found):
+                if not sys.argv[1:] or shot.name in sys.argv[1:]:
+                    taken(browser, address, made, shot)
+
+
+@dataclass(frozen=True)
+class Made:
+    """What lies in the workspace: the ids of a release of rows, and of a table."""
+
+    published: str
+    tabulated: str
+
+
+def filled(made: Clinic) -> Made:
+    """Let people do what they would do in a morning."""
+    with Desk(made.folder) as desk:
+        desk.start()
+        steward, ann, ben = (desk.people.find(name) for name in ("steward", "ann", "ben"))
+        for number, (question, epsilon) in enumerate(QUESTIONS):
+            desk.ask(ben if number == 1 else ann, [question], Spend(epsilon=epsilon))
+        rows = done(desk, steward, Publish("patients", ("k=5",), suppress="5%", title="Patients, for teaching"))
+        desk.share(steward, rows, True)
+        rules = ("p=10", "min=3")
+        printed = done(desk, steward, Tabulate("visits", ("ward × outcome",), "cost", rules, title="Cost of visits"))
+        done(desk, steward, Attack(rows))
+        done(desk, steward, Compare("patients", "il1"))
+    return Made(rows, printed)
+
+
+def done(desk: Desk, who: Person, spec: Spec) -> str:
+    """What came of a job, once it is over."""
+    job = desk.submit(who, spec)
+    while not job.over:
+        time.sleep(0.2)
+        job = desk.job(who, job.id)
+    assert job.state == "done", f"{job.kind}: {job.error}"
+    return job.result or job.id
+
+
+@dataclass(frozen=True)
+class Shot:
+    """A page as somebody sees it, after they did something there."""
+
+    name: str
+    path: str
+    who: str | None
+    prepare: Callable[[Page], None] = lambda page: None
+    dark: bool = False
+    height: int = DESKTOP["height"]
+    """How much of the page is shown at a desk."""
+
+
+def shots(found: Made) -> Sequence[Shot]:
+    """All of them."""
+    return (
+        Shot("signin", "/signin", None),
+        Shot("home", "/", "ann", dark=True),
+        Shot("ask", "/ask", "ann", asked, dark=True, height=1240),
+        Shot("refused", "/ask", "ann", refused, height=900),
+        Shot("releases", "/releases", "steward"),
+        Shot("release", f"/release/{found.published}", "steward", height=1000),
+        Shot("budget", "/budget", "steward", dark=True, height=1000),
+        Shot("publish", "/publish", "steward"),
+        Shot("map", "/publish", "steward", opened("map-chart"), dark=True),
+        Shot("tabulate", "/tabulate", "steward"),
+        Shot("table", "/tabulate", "steward", opened("crosstable"), dark=True),
+        Shot("attack", "/attack", "steward", opened("attack-summary"), height=1000),
+        Shot("people", "/people", "steward"),
+        Shot("tokens", "/tokens", "ann"),
+        Shot("audit", "/audit", "auditor"),
+    )
+
+
+def taken(browser: Browser, address: str, made: Clinic, shot: Shot) -> None:
+    """At each size, light, and dark where that is wanted."""
+    desk = {**DESKTOP, "height": shot.height}
+    looks = [("", desk, "light"), ("-phone", PHONE, "light")] + [("-dark", desk, "dark")] * shot.dark
+    for suffix, size, scheme in looks:
+        with browser.new_context(base_url=address, viewport=size, color_scheme=scheme) as context:
+            if shot.who is not None:
+                seated(context, address, made.sessions[shot.who])
+            page = context.new_page()
+            page.goto(shot.path)
+            page.wait_for_load_state("networkidle")
+            shot.prepare(page)
+            page.mouse.move(0, 0)
+            page.wait_for_timeout(500)  # until nothing moves any more
+            save(page.screenshot(animations="disabled"), FOLDER / f"{shot.name}{suffix}.png")
+
+
+def save(picture: bytes, path: Path) -> None:
+    """In few colours, which is all that such pages have."""
+    from PIL import Image
+
+    with Image.open(io.BytesIO(picture)) as image:
+        image.convert("RGB").quantize(256, dither=Image.Dither.NONE).save(path, optimize=True)
+    size = path.stat().st_size
+    assert size < LARGEST, f"{path.name} has {size:,} bytes"
+    print(f"{path.name}  {size / 1000:.0f} kB")
+
+
+def asked(page: Page) -> None:
+    """Ask how many visits each ward had; the second time it is free."""
+    written(page, WARDS, "0.2")
+    page.get_by_test_id("ask-run").filter(has_text=re.compile("0.2|free")).click()
+    page.get_by_test_id("answer-chart").wait_for()
+    page.evaluate("window.scrollTo(0, 0)")
+
+
+def refused(page: Page) -> None:
+    """Ask for more than is left."""
+    written(page, "SELECT ward, AVG(cost) AS cost\nFROM visits\nGROUP BY ward", "0.9")
+    page.get_by_test_id("ask-run").filter(has_text="0.9").click()
+    page.get_by_test_id("ask-refused").wait_for()
+
+
+def written(page: Page, sql: str, epsilon: str) -> None:
+    """Put a question into the editor, and say what to spend on it."""
+    page.get_by_test_id("ask-sql").locator(".cm-content").click()
+    page.keyboard.press("Control+A")
+    page.keyboard.insert_text(sql)
+    page.get_by_test_id("ask-epsilon").fill(epsilon)
+
+
+def opened(testid: str) -> Callable[[Page], None]:
+    """Open what came of an earlier job, and go there."""
+
+    def go(page: Page) -> None:
+        page.locator("[data-testid^=job-open-]").first.click()
+        page.get_by_test_id(testid).first.wait_for()
+        page.get_by_test_id(testid).first.evaluate("here => here.scrollIntoView({block: 'center'})")
+
+    return go
+
+
+if __name__ == "__main__":
+    main()
