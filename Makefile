@@ -7,10 +7,10 @@ READY  := $(VENV)/.ready
 PEERS  := $(VENV)/peers
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test check check-all docs bench lock parts clean
+.PHONY: help setup run test check check-all docs screenshots bench lock parts clean
 
 help:  ## Show this list
-	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 setup: $(READY)  ## Prepare .venv: every dependency, by hash
 
@@ -29,7 +29,7 @@ run: $(READY)  ## Serve a made-up hospital, and open the console
 parts: $(READY)
 	@sh tools/parts.sh
 
-test: parts  ## Every test, on DuckDB, PostgreSQL and Spark
+test: parts  ## Every test, on DuckDB, PostgreSQL, Spark and Chromium
 	@$(BIN)/python -m pytest -n 2 --dist loadgroup
 
 check: $(READY)  ## ruff, mypy, import-linter, docs without a warning, names documented
@@ -50,6 +50,9 @@ $(PEERS)/.ready: requirements-peers.lock $(READY)
 
 docs: $(READY)  ## Build the documentation into site/
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+
+screenshots: parts  ## Take pictures of every page of the console, into docs/images
+	@$(BIN)/python -m tools.screenshots
 
 bench: $(READY)  ## Run everything under bench/ (QUICK=1: under a minute each)
 	@$(BIN)/python -m bench $(if $(QUICK),--quick)

@@ -1,8 +1,8 @@
 """Analysts at a service, many at once, in a process of their own: what each asked and what each was given.
 
-``python -m bench.load`` reads a ``Task`` from standard input and prints what was seen. Every analyst asks new
-questions, asks some again, has some priced, asks some of a table that is nearly spent, and now and then something that
-is no question. Whoever loses the connection asks the same again until there is an answer.
+``python -m bench.load`` reads a ``Task`` from standard input and prints what was seen; SIGTERM ends it early. Every
+analyst asks new questions, asks some again, has some priced, asks some of a table that is nearly spent, and now and
+then something that is no question. Whoever loses the connection asks the same again until there is an answer.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import json
 import random
+import signal
 import subprocess
 import sys
 import time
@@ -98,9 +99,9 @@ class Analyst:
         self._asked: list[tuple[str, list[Any]]] = []
         """Own questions and what was answered."""
 
-    async def work(self, until: float) -> None:
-        """Ask until then; what was begun is finished."""
-        while time.monotonic() < until:
+    async def work(self, over: asyncio.Event) -> None:
+        """Ask until it is over; what was begun is finished."""
+        while not over.is_set():
             drawn = self._dice.random()
             if drawn < 0.5 or not self._asked:
                 await self._ask_new(PLENTY)
@@ -169,8 +170,11 @@ class Analyst:
 
 async def watched(task: Task) -> Seen:
     """Let all analysts work, and write down what they see."""
-    seen = Seen()
+    seen, over = Seen(), asyncio.Event()
     began = time.monotonic()
+    loop = asyncio.get_running_loop()
+    loop.call_later(task.seconds, over.set)
+    loop.add_signal_handler(signal.SIGTERM, over.set)
     limits = httpx.Limits(max_connections=None)
     clients = [
         httpx.AsyncClient(base_url=address, timeout=_PATIENCE, limits=limits, trust_env=False)
@@ -180,7 +184,7 @@ async def watched(task: Task) -> Seen:
         Analyst(number, clients[number % len(clients)], task.tokens[number % len(task.tokens)], seen)
         for number in range(task.analysts)
     ]
-    await asyncio.gather(*(one.work(began + task.seconds) for one in analysts))
+    await asyncio.gather(*(one.work(over) for one in analysts))
     seen.seconds = time.monotonic() - began
     for client in clients:
         await client.aclose()

@@ -113,9 +113,9 @@ def shots(found: Made) -> Sequence[Shot]:
         Shot("release", f"/release/{found.published}", "steward", height=1000),
         Shot("budget", "/budget", "steward", dark=True, height=1000),
         Shot("publish", "/publish", "steward"),
-        Shot("map", "/publish", "steward", opened("map-chart"), dark=True),
-        Shot("tabulate", "/tabulate", "steward"),
-        Shot("table", "/tabulate", "steward", opened("crosstable"), dark=True),
+        Shot("map", "/publish", "steward", opened("map-chart", within="Earlier maps of this table"), dark=True),
+        Shot("tabulate", "/tabulate?table=visits", "steward"),
+        Shot("table", "/tabulate?table=visits", "steward", opened("crosstable"), dark=True),
         Shot("attack", "/attack", "steward", opened("attack-summary"), height=1000),
         Shot("people", "/people", "steward"),
         Shot("tokens", "/tokens", "ann"),
@@ -174,10 +174,12 @@ def written(page: Page, sql: str, epsilon: str) -> None:
     page.get_by_test_id("ask-epsilon").fill(epsilon)
 
 
-def opened(testid: str) -> Callable[[Page], None]:
-    """Open what came of an earlier job, and go there."""
+def opened(testid: str, *, within: str = "") -> Callable[[Page], None]:
+    """Open what came of an earlier job, which may be listed in a box that has to be opened first, and go there."""
 
     def go(page: Page) -> None:
+        if within:
+            page.get_by_text(within).click()
         page.locator("[data-testid^=job-open-]").first.click()
         page.get_by_test_id(testid).first.wait_for()
         page.get_by_test_id(testid).first.evaluate("here => here.scrollIntoView({block: 'center'})")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from collections import Counter
@@ -14,7 +15,7 @@ import pytest
 from tests.noise.bits import FixedBits
 
 from discreet.errors import BadInput
-from discreet.noise.entropy import SYSTEM, Entropy
+from discreet.noise.entropy import SYSTEM, Entropy, token
 
 ALL_BYTES = bytes(range(256))
 
@@ -126,3 +127,10 @@ def test_arrays_have_their_size_and_kind() -> None:
     assert FixedBits(bytes([0b10100000])).coins(3).tolist() == [True, False, True]
     assert SYSTEM.words(0).size == 0
     assert all(first != second for first, second in pairwise(SYSTEM.words(100).tolist()))
+
+
+def test_tokens_are_plain_text_as_long_as_asked_and_never_the_same() -> None:
+    made = {token(32) for _ in range(1000)}
+    assert len(made) == 1000
+    assert all(re.fullmatch("[A-Za-z0-9_-]{43}", one) for one in made)
+    assert len(token(3)) == 4

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import zipfile
 from fractions import Fraction
 
@@ -222,3 +223,31 @@ def test_the_api_describes_itself_without_asking_anybody(service):
         nothing = client.get("/v1/nothing")
         assert (nothing.status_code, nothing.json()["error"]) == (404, "NotFound")
         assert client.delete("/v1/tables").status_code == 405
+
+
+def test_a_job_tells_how_far_it_is(clinic, service, steward):
+    job = ok(steward.post("/v1/jobs/publish", json={"table": "patients", "models": ["k=2"]}), 202)
+    assert (job["kind"], job["state"], job["by"]) == ("publish", "waiting", "steward")
+    assert ok(steward.get(f"/v1/jobs/{job['id']}"))["table"] == "patients"
+    assert job["id"] in {one["id"] for one in ok(steward.get("/v1/jobs"))}
+    with steward.stream("GET", f"/v1/jobs/{job['id']}/events", params={"seconds": 30}) as events:
+        lines = events.iter_lines()
+        assert (next(lines), json.loads(next(lines).removeprefix("data: "))["state"]) == ("event: progress", "waiting")
+        ok(steward.delete(f"/v1/jobs/{job['id']}"), 204)
+        rest = list(lines)
+    assert rest[-3] == "event: over"
+    assert json.loads(rest[-2].removeprefix("data: "))["state"] == "cancelled"
+    assert steward.get(f"/v1/jobs/{job['id']}/result").status_code == 400
+
+
+def test_a_stream_ends_for_whoever_is_kept_out(clinic, service, steward):
+    job = ok(steward.post("/v1/jobs/publish", json={"table": "patients", "models": ["k=2"]}), 202)["id"]
+    made = ok(steward.post("/v1/people", json={"name": "eve", "role": "auditor"}), 201)
+    clinic.desk.people.change_password("eve", made["password"], clinic.password("eve"))
+    eve = service.client(clinic.desk.people.new_token("eve", "for a while", 1).text)
+    with eve.stream("GET", f"/v1/jobs/{job}/events", params={"seconds": 30}) as events:
+        lines = events.iter_lines()
+        assert next(lines) == "event: progress"
+        clinic.desk.people.disable("eve")
+        assert [line for line in lines if line.startswith("event:")] == []
+    ok(steward.delete(f"/v1/jobs/{job}"), 204)

@@ -44,8 +44,7 @@ def add_fault(app):
     def fault() -> None:
         raise ValueError(FAULT)
 
-    [api] = [route.app for route in app.router.routes if getattr(route, "path", "") == "/v1"]
-    api.include_router(router)
+    app.state.api.include_router(router)
 
 
 def requests(clinic, service):

@@ -1,5 +1,8 @@
 """The service as a process: what it refuses to start with, how it starts, and how it ends."""
 
+import io
+import json
+import logging
 import re
 import signal
 import ssl
@@ -14,9 +17,11 @@ from tests.service.certificates import certificate
 from tests.service.conftest import password_of
 
 from discreet.errors import BadInput
+from discreet.service.api.logs import Log
 from discreet.service.check import checks
 from discreet.service.demo import demo_workspace, one_time_passwords
 from discreet.service.desk import HOST, Desk
+from discreet.service.lines import Lines
 from discreet.service.listen import good_until, listening
 from discreet.service.settings import Settings
 
@@ -138,3 +143,22 @@ def test_it_starts_answers_and_ends_when_told(tmp_path):
     assert "Traceback" not in log
     assert password not in out + log
     assert all(one.well for one in checks(tmp_path / "clinic", Settings(port=port, cert=cert, key=key)))
+
+
+def test_what_is_logged_by_others_is_not_quoted():
+    stream = io.StringIO()
+    handler = Lines(Log(stream))
+    logger = logging.Logger("some.package")
+    logger.addHandler(handler)
+    try:
+        raise ValueError("a secret value")
+    except ValueError:
+        logger.exception("stumbled over a %s", "secret value")
+    ours = logging.Logger("discreet.service.jobs")
+    ours.addHandler(handler)
+    ours.error("job %s was lost", "j1", extra={"page": "/ask"})
+    first, second = map(json.loads, stream.getvalue().splitlines())
+    assert "secret" not in str(first)
+    assert first["error"] == "ValueError"
+    assert first["where"][0].startswith("test_serve.py:")
+    assert (second["said"], second["page"]) == ("job j1 was lost", "/ask")

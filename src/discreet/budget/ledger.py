@@ -32,7 +32,8 @@ from discreet.budget.store import (
     accounts_among,
     line_of,
     load,
-    pages,
+    page_after,
+    page_before,
     save,
     spent_of,
 )
@@ -124,12 +125,12 @@ class SqlLedger:
         with self._store.reading() as session:
             return tuple(sorted(map(account_of, session.rows("SELECT * FROM accounts")), key=lambda a: path(a.name)))
 
-    def lines(self, account: str | None = None) -> Iterator[Line]:
+    def lines(self, account: str | None = None, *, newest_first: bool = False) -> Iterator[Line]:
         """All lines in order, or those of one account and all below it: who spent what on what, and when."""
-        after = 0
+        at = None if newest_first else 0
         while True:  # a transaction a page: whoever stops half way leaves none open
             with self._store.reading() as session:
-                page = next(pages(session, after), [])
+                page = page_before(session, at) if newest_first else page_after(session, at or 0)
             if not page:
                 return
             for number, _, content, found in page:
@@ -137,7 +138,7 @@ class SqlLedger:
                 of = None if isinstance(line.entry, Began) else line.entry.account
                 if account is None or (of is not None and account in path(of)):
                     yield line
-            after = page[-1][0]
+            at = page[-1][0]
 
     def find(self, key: str) -> Receipt | None:
         """The receipt of the charge under ``key``, if there was one."""
@@ -207,7 +208,7 @@ def _verified(session: Session, store: Store, receipts: Iterable[Receipt]) -> Ve
     for receipt in receipts:
         awaited[receipt.line].add(receipt)
     book = Book()
-    for page in pages(session):
+    while page := page_after(session, book.number):
         for number, key, content, found in page:
             try:
                 _check(book, number, key, content, found)

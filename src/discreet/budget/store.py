@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import lru_cache
@@ -23,7 +23,8 @@ SCHEMA = (
 """``lines`` is the ledger. The others hold what its lines add up to, so that a charge costs the same after
 ten as after ten million; ``verify`` adds up again and compares."""
 DAMAGED = "The ledger was changed from outside. Restore a copy, and verify it against the receipts that were given out."
-_PAGE = 5000
+_PAGE, _SHORT_PAGE = 5000, 500
+_NO_LINE = 2**31 - 1
 
 
 class Queried(Protocol):
@@ -114,12 +115,16 @@ def save(session: Session, book: Book) -> None:
     )
 
 
-def pages(session: Session, after: int = 0) -> Iterator[list[tuple[int, str | None, str, str]]]:
-    """All lines (number, key, content, digest) after one, some thousand at a time."""
+def page_after(session: Session, number: int) -> list[tuple[int, str | None, str, str]]:
+    """Some thousand lines (number, key, content, digest) after one."""
     sql = "SELECT number, key, content, digest FROM lines WHERE number > ? ORDER BY number LIMIT ?"
-    while page := session.rows(sql, (after, _PAGE)):
-        yield page
-        after = page[-1][0]
+    return session.rows(sql, (number, _PAGE))
+
+
+def page_before(session: Session, number: int | None) -> list[tuple[int, str | None, str, str]]:
+    """Some lines before one, or the last ones, the newest first."""
+    sql = "SELECT number, key, content, digest FROM lines WHERE number < ? ORDER BY number DESC LIMIT ?"
+    return session.rows(sql, (_NO_LINE if number is None else number, _SHORT_PAGE))
 
 
 def accounts_among(session: Queried, names: Iterable[str]) -> dict[str, Account]:

@@ -32,6 +32,9 @@ def serve(
     insecure: Annotated[
         bool, typer.Option("--insecure", help="Listen beyond this computer without TLS: something else encrypts.")
     ] = False,
+    local_metrics: Annotated[
+        bool, typer.Option("--local-metrics", help="Let programs on this computer read the metrics without a token.")
+    ] = False,
     browser: Annotated[
         bool | None, typer.Option("--open/--no-open", help="Open a browser; default: if there is a screen.")
     ] = None,
@@ -53,7 +56,7 @@ def serve(
     """
     from discreet.service.settings import Settings
 
-    settings = Settings(host, port, cert, key, tuple(name or ()), insecure)
+    settings = Settings(host, port, cert, key, tuple(name or ()), insecure, open_metrics=local_metrics)
     if (folder is None) == (demo is None):
         raise BadInput(
             "Say which workspace to serve: a folder, or --demo and a folder for a made-up one.",

@@ -68,22 +68,29 @@ class Picture:
         return cls(**fields(data, "a picture", title=str, caption=str, svg=str))
 
 
-def bars(title: str, labels: Sequence[str], values: Sequence[float], *, caption: str = "") -> Picture:
-    """Horizontal bars from a common zero, one a label; noisy counts may be negative."""
-    if len(labels) != len(values) or not labels:
+def bars(
+    title: str, labels: Sequence[str], values: Sequence[float], *, errors: Sequence[float] = (), caption: str = ""
+) -> Picture:
+    """Horizontal bars from a common zero, one a label; noisy counts may be negative, and may have error bars."""
+    if len(labels) != len(values) or not labels or len(errors) not in (0, len(labels)):
         raise BadInput(f"Bars need as many labels as values, and some; got {len(labels)} and {len(values)}.")
-    if not all(math.isfinite(value) for value in values):
+    if not all(math.isfinite(value) for value in (*values, *errors)):
         raise BadInput("Bars need finite values.")
-    low, high = min(0, *values), max(0, *values)
+    off = errors or [0] * len(values)
+    low = min(0, *(value - error for value, error in zip(values, off, strict=True)))
+    high = max(0, *(value + error for value, error in zip(values, off, strict=True)))
     room = _WIDTH - _LABELS - _VALUES * (2 if low < 0 else 1)
     scale = room / ((high - low) or 1)
     zero = _WIDTH - _VALUES - high * scale
     rows = [
-        _row(index * _ROW + 6, label, value, zero, scale)
-        for index, (label, value) in enumerate(zip(labels, values, strict=True))
+        _row(index * _ROW + 6, label, value, error, zero, scale)
+        for index, (label, value, error) in enumerate(zip(labels, values, off, strict=True))
     ]
     height = 8 + _ROW * len(rows)
-    read_aloud = "; ".join(f"{label}: {_number(value)}" for label, value in zip(labels, values, strict=True))
+    read_aloud = "; ".join(
+        f"{label}: {_number(value)}" + (f" ± {_number(error)}" if error else "")
+        for label, value, error in zip(labels, values, off, strict=True)
+    )
     axis = f'<line class="axis" x1="{zero:.1f}" x2="{zero:.1f}" y1="0" y2="{height}"/>'
     return Picture(title, caption, _svg(height, title, read_aloud, _STYLE, "".join(rows) + axis))
 
@@ -210,15 +217,17 @@ def _svg(height: int, title: str, said: str, style: str, inside: str) -> str:
     )
 
 
-def _row(top: int, label: str, value: float, zero: float, scale: float) -> str:
-    end = zero + value * scale
+def _row(top: int, label: str, value: float, error: float, zero: float, scale: float) -> str:
+    end, off = zero + value * scale, error * scale
     left, width = min(zero, end), abs(end - zero)
-    beside = f'x="{end + 6:.1f}"' if value >= 0 else f'x="{end - 6:.1f}" text-anchor="end"'
+    beside = f'x="{end + off + 6:.1f}"' if value >= 0 else f'x="{end - off - 6:.1f}" text-anchor="end"'
+    middle = top + _ROW / 2 - 4
+    whisker = f'<path class="axis" fill="none" d="M{end - off:.1f},{middle:.1f}h{2 * off:.1f}"/>' if error else ""
     short = label if len(label) <= 22 else label[:21] + "…"
     return (
         f'<text x="{_LABELS - 12}" y="{top + 13}" text-anchor="end">{_xml(short)}</text>'
         f'<rect class="bar" x="{left:.1f}" y="{top}" width="{width:.1f}" height="{_ROW - 8}" rx="2"/>'
-        f'<text {beside} y="{top + 13}">{_number(value)}</text>'
+        f'{whisker}<text {beside} y="{top + 13}">{_number(value)}</text>'
     )
 
 

@@ -7,8 +7,7 @@ from contextlib import asynccontextmanager
 
 from anyio import to_thread
 from fastapi import FastAPI
-from starlette.routing import BaseRoute, Match
-from starlette.types import Receive, Scope, Send
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from discreet._version import __version__
 from discreet.service.api import failures
@@ -38,13 +37,13 @@ def make_app(desk: Desk, settings: Settings, *, log: Log | None = None, console:
     app.state.metrics = Metrics(desk)
     app.state.people_limits = Buckets(settings.rate, settings.burst)
     app.state.sign_in_limits = Buckets(settings.sign_ins_a_minute / 60, settings.sign_ins_a_minute)
-    api = _api()
+    app.state.api = api = _api()
     api.state = app.state
-    app.router.routes.append(_Under("/v1", api))
     if console:
         from discreet.service.console.frame import mount
 
         mount(app, desk, settings)
+    app.add_middleware(Split, prefix="/v1/", there=api)
     app.add_middleware(Guard, settings=settings)
     app.add_middleware(Logged, log=log or Log(), metrics=app.state.metrics)
     return app
@@ -67,21 +66,17 @@ def _api() -> FastAPI:
     return api
 
 
-class _Under(BaseRoute):
-    """Everything under a prefix goes to an app of its own, which has the prefix in its routes."""
+class Split:
+    """Sends everything under a prefix to an app of its own, which has the prefix in its routes."""
 
-    def __init__(self, prefix: str, app: FastAPI) -> None:
-        self.path = prefix
-        self.app = app
+    def __init__(self, app: ASGIApp, prefix: str, there: ASGIApp) -> None:
+        self._app = app
+        self._prefix = prefix
+        self._there = there
 
-    def matches(self, scope: Scope) -> tuple[Match, Scope]:
-        if scope["type"] == "http" and scope["path"].startswith(f"{self.path}/"):
-            return Match.FULL, {}
-        return Match.NONE, {}
-
-    async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
-        scope.pop("router", None)
-        await self.app(scope, receive, send)
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        there = scope["type"] == "http" and scope["path"].startswith(self._prefix)
+        await (self._there if there else self._app)(scope, receive, send)
 
 
 @asynccontextmanager

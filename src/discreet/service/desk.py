@@ -15,6 +15,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from fractions import Fraction
+from itertools import islice
 from pathlib import Path
 from typing import Any, Self
 
@@ -30,7 +31,7 @@ from discreet.curator.curator import Curator
 from discreet.curator.door import Given
 from discreet.curator.people.audit import Audit, AuditLine
 from discreet.curator.people.people import ApiToken, People, SignedIn
-from discreet.curator.people.person import Person, Role
+from discreet.curator.people.person import Person, Role, is_name
 from discreet.curator.people.state import State
 from discreet.curator.published import Published, Register
 from discreet.curator.question import Quote
@@ -80,7 +81,7 @@ class Desk:
 
     def sign_in(self, name: str, password: str) -> SignedIn:
         """Begin a session; tried or done, it is written down."""
-        with self._noted(name[:60], "sign in"):
+        with self._noted(name if is_name(name) else "?", "sign in"):  # else it may be a password in the wrong field
             return self.people.sign_in(name, password)
 
     def sign_out(self, who: Person, token: str) -> None:
@@ -198,8 +199,8 @@ class Desk:
         """The last lines of the ledger, newest first; for an analyst those of their own accounts."""
         self._require(who)
         seen = {view.account for view in self.budgets(who) if who.role in READERS or view.analyst is not None}
-        lines = [line for line in self._curator.ledger.lines(account) if shown(line, seen)]
-        return [told(line) for line in reversed(lines[-most:])]
+        lines = self._curator.ledger.lines(account, newest_first=True)
+        return [told(line) for line in islice((line for line in lines if shown(line, seen)), most)]
 
     def verify(self, who: Person) -> Verdict:
         """Go through the ledger line by line and compare it with every answer given, and through the audit log."""

@@ -17,10 +17,14 @@ from contextlib import suppress
 from types import FrameType
 
 import uvicorn
+from fastapi import FastAPI
 
 from discreet.curator.people.person import Role
+from discreet.errors import Taken
+from discreet.service.api.logs import Log
 from discreet.service.app import make_app
 from discreet.service.desk import HOST, Desk
+from discreet.service.lines import log_plainly
 from discreet.service.listen import listening, server_context
 from discreet.service.settings import Settings
 
@@ -32,11 +36,12 @@ def serve(desk: Desk, settings: Settings, *, ready: Callable[[str], None]) -> No
     """Serve until told to stop; ``ready`` is called with the address once requests are answered."""
     if settings.cert is not None and settings.key is not None:
         server_context(settings.cert, settings.key)  # what is wrong with them is said here, not in uvicorn's words
+    log_plainly(log := Log())
     before = signal.signal(signal.SIGTERM, _stop)
     try:
         with listening(settings) as door:
             desk.start()
-            _Server(desk, settings, door, ready).run(sockets=[door])
+            _Server(make_app(desk, settings, log=log), settings, door, ready).run(sockets=[door])
     except KeyboardInterrupt:
         pass  # the way to stop it
     finally:
@@ -48,7 +53,10 @@ def first_steward(desk: Desk) -> dict[str, str]:
     """If nobody looks after the workspace yet, a steward is made: their name and one-time password."""
     if any(one.role is Role.STEWARD for one in desk.persons(HOST)):
         return {}
-    return {_STEWARD: desk.add_person(HOST, _STEWARD, Role.STEWARD)}
+    try:
+        return {_STEWARD: desk.add_person(HOST, _STEWARD, Role.STEWARD)}
+    except Taken:  # another process of the same service was faster, and tells the password
+        return {}
 
 
 def can_show_browser() -> bool:
@@ -66,9 +74,9 @@ def show_browser(address: str) -> None:
 class _Server(uvicorn.Server):
     """uvicorn, that says when it is ready."""
 
-    def __init__(self, desk: Desk, settings: Settings, door: socket.socket, ready: Callable[[str], None]) -> None:
+    def __init__(self, app: FastAPI, settings: Settings, door: socket.socket, ready: Callable[[str], None]) -> None:
         config = uvicorn.Config(
-            make_app(desk, settings),
+            app,
             ssl_certfile=settings.cert,
             ssl_keyfile=settings.key,
             access_log=False,

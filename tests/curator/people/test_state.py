@@ -6,6 +6,7 @@ import os
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import psycopg
 import pytest
 from tests.curator.people.places import Place
 
@@ -107,3 +108,11 @@ def test_the_file_is_its_owners_alone_and_nothing_else_is_taken_for_it(tmp_path:
     (tmp_path / "service.db").write_text("name,age\n" * 1000)
     with pytest.raises(LedgerError, match="is no service database"):
         place.open()
+
+
+def test_who_may_not_make_it_in_postgres_is_told_why(postgres_address: str, tmp_path: Path) -> None:
+    with psycopg.connect(postgres_address, autocommit=True) as server:
+        server.execute("SET client_min_messages = error; DROP SCHEMA IF EXISTS discreet_service CASCADE")
+        server.execute("CREATE ROLE visitor LOGIN")
+    with pytest.raises(LedgerError, match="permission denied"):
+        Place(tmp_path, postgres_address.replace("postgres:@", "visitor:@")).open()

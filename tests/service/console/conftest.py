@@ -92,3 +92,11 @@ async def until(true: Callable[[], bool]) -> None:
             return
         await asyncio.sleep(0.05)
     raise AssertionError("it did not become so")
+
+
+def press(user: User, testid: str) -> None:
+    """Click the button with this mark."""
+    (button,) = seen(user, testid)
+    for listener in button._event_listeners.values():
+        if listener.type == "click":
+            button._handle_event({"listener_id": listener.id, "args": {}})

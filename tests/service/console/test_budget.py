@@ -3,7 +3,7 @@
 import datetime as dt
 
 import pytest
-from tests.service.console.conftest import seen, text, until
+from tests.service.console.conftest import press, seen, text, until
 
 from discreet.budget.filter import Budget
 from discreet.core.loss import Approximate, Concentrated, Pure
@@ -32,13 +32,6 @@ def test_a_steward_raises_a_limit_for_a_reason(console):
     console.visit("steward", act)
     views = {view.account: view for view in console.clinic.desk.budgets(console.clinic.steward)}
     assert views["patients/ann"].budget == Budget(Approximate("1.5", "1e-6"))
-
-
-def press(user, testid):
-    (button,) = seen(user, testid)
-    for listener in button._event_listeners.values():
-        if listener.type == "click":
-            button._handle_event({"listener_id": listener.id, "args": {}})
 
 
 def test_analysts_see_their_own_and_change_nothing(console):
@@ -76,7 +69,11 @@ def test_what_was_left_is_worked_out_backwards_over_charges_and_limits():
 
 
 def test_the_tables_account_spends_what_its_analysts_spend():
-    lines = [line(2, "charged", Pure(1), "visits/bob"), line(1, "opened", Pure(1)), line(0, "opened", Pure(3), "visits")]
+    lines = [
+        line(2, "charged", Pure(1), "visits/bob"),
+        line(1, "opened", Pure(1)),
+        line(0, "opened", Pure(3), "visits"),
+    ]
     assert [left for _, left in history(view(Pure(2), Pure(3), None), lines)] == [3.0, 2.0, 2.0]
 
 
@@ -95,7 +92,8 @@ def test_a_loss_is_a_share_of_its_budget(loss, budget, share):
 
 
 @pytest.mark.parametrize(
-    ("value", "said"), [(None, "–"), (12345, "12,345"), (12345.6, "12,346"), (0.123456, "0.1235"), ("F", "F"), (True, "True")]
+    ("value", "said"),
+    [(None, "–"), (12345, "12,345"), (12345.6, "12,346"), (0.123456, "0.1235"), ("F", "F"), (True, "True")],
 )
 def test_figures_are_written_for_people(value, said):
     assert look.number(value) == said

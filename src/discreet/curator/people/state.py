@@ -13,12 +13,15 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from discreet.budget.group import Group
 from discreet.budget.store import Contents, Session, Store
 from discreet.curator.workspace import Workspace
 from discreet.errors import AccessError, BadInput, LedgerError, NotFound
+
+if TYPE_CHECKING:
+    from discreet.budget.postgres import PostgresStore
 
 T = TypeVar("T")
 FORMAT = 1
@@ -121,18 +124,26 @@ def _schema(address: str) -> Store:
     store = PostgresStore(address, _SCHEMA, SERVICE)
     try:
         try:
-            store.require_format(_format(store))
+            version = _format(store)
         except NotFound:
-            try:
-                store.create()
-            except LedgerError:  # another process was faster, or the next line says what is wrong
-                store.require_format(_format(store))
+            version = _created(store)
+        store.require_format(version)
     except BaseException:
         store.close()
         raise
     return store
 
 
+def _created(store: PostgresStore) -> int:
+    try:
+        store.create()
+    except LedgerError as problem:
+        try:
+            return _format(store)  # another process was faster
+        except NotFound:
+            raise problem from None
+    return FORMAT
+
+
 def _format(store: Store) -> int:
-    with store.reading() as session:
-        return int(session.rows("SELECT format FROM about")[0][0])
+    return int(store.rows("SELECT format FROM about")[0][0])

@@ -89,7 +89,10 @@ class Guard:
 
     def _is_ours(self, origin: str, host: str) -> bool:
         """Whether a page is from here. Behind somebody who speaks TLS for us, its scheme may not be ours."""
-        said = urlsplit(origin)
+        try:
+            said = urlsplit(origin)
+        except ValueError:
+            return False
         schemes = ("https",) if self._settings.tls else ("http", "https")
         usual = {"http": ":80", "https": ":443"}.get(said.scheme, "")
         return said.scheme in schemes and said.netloc.lower().removesuffix(usual) == host.lower().removesuffix(usual)

@@ -88,7 +88,7 @@ class Logged:
         try:
             await self._app(scope, receive, sending)
         except Exception as error:  # noqa: BLE001  # its text may quote data, and whoever runs us would print it
-            known.error, where = type(error).__name__, _frames(error)
+            known.error, where = type(error).__name__, frames_of(error)
             if status == 0 and scope["type"] == "http":
                 await _fault(sending, known.id)
         finally:
@@ -109,7 +109,7 @@ async def _fault(send: Send, request: str) -> None:
     await send({"type": "http.response.body", "body": body})
 
 
-def _frames(error: BaseException) -> list[str]:
+def frames_of(error: BaseException) -> list[str]:
     """Where an error came from, without a word of what it says."""
     frames: Iterable[traceback.FrameSummary] = traceback.extract_tb(error.__traceback__)
     return [f"{Path(frame.filename).name}:{frame.lineno} {frame.name}" for frame in list(frames)[-_FRAMES:]]

@@ -39,8 +39,8 @@ import('nicegui-codemirror').then(async (CM) => {
   await editor.editorPromise;
   editor.editor.contentDOM.setAttribute('aria-label', 'Your question, in SQL');
   editor.editor.setTabFocusMode(true);  // the Tab key goes on to the next control, as everywhere
-  editor.editor.dispatch({effects: CM.StateEffect.appendConfig.of(
-    CM.EditorState.languageData.of(() => [{autocomplete: %(words)s}]))});
+  const known = [{autocomplete: %(words)s}];
+  editor.editor.dispatch({effects: CM.StateEffect.appendConfig.of(CM.EditorState.languageData.of(() => known))});
   const shade = () => editor.setTheme(document.body.classList.contains('body--dark') ? 'vscodeDark' : 'basicLight');
   shade();
   new MutationObserver(shade).observe(document.body, {attributes: true, attributeFilter: ['class']});
@@ -119,7 +119,7 @@ class _Asking:
                 on_change=self._changed,
                 keymap={"Mod-Enter": self._ask},
             ).props("data-testid=ask-sql")
-            look.prose("Ctrl+Enter asks. Esc, then Tab leaves the editor.", soft=True).classes("dc-small")
+            look.prose("Ctrl+Enter asks. Tab leaves the editor.", soft=True).classes("dc-small")
             words = suggest.words(self._tables)
             ui.run_javascript(_EDITOR % {"id": self._sql.id, "words": json.dumps(words)})
             with look.row().classes("dc-chips"):

@@ -98,7 +98,7 @@ def _lines(lines: Sequence[AuditLine]) -> None:
         look.empty("There is no such line.")
         return
     rows = [
-        (str(line.number), when(line.at), line.who, line.action, "done" if line.well else "not done", about(line))
+        (str(line.number), when(line.at), line.who, line.action, "done" if line.well else "refused", about(line))
         for line in lines
     ]
-    look.grid(["line", "when", "who", "what", "", "about"], rows, numbers=(0,))
+    look.grid(["Line", "When", "Who", "What", "", "About"], rows, numbers=(0,)).classes("dc-log")

@@ -242,7 +242,7 @@ def _place(request: Request) -> str:
 def _around(page: Page, seat: Seat, chosen: str) -> ui.element:
     """The bar, the drawer, and the room for the page itself."""
     look.head(chosen)
-    ui.html('<a class="dc-skip" href="#main">Skip to the page</a>', sanitize=False)
+    ui.add_body_html('<a class="dc-skip" href="#main">Skip to the page</a>')
     drawer = ui.left_drawer(value=None, elevated=False).classes("dc-drawer")
     drawer.props('width=224 breakpoint=900 show-if-above role=navigation aria-label="Pages"')
     with ui.header(elevated=False).classes("dc-bar"):
@@ -263,7 +263,7 @@ def _around(page: Page, seat: Seat, chosen: str) -> ui.element:
         for one in pages():
             if one.order is not None and seat.who.role in one.roles:
                 _entry(one, here=one is page)
-    return ui.element("main").props("id=main tabindex=-1").classes("dc-page")
+    return ui.element("div").props("id=main tabindex=-1").classes("dc-page")
 
 
 def _entry(page: Page, *, here: bool) -> None:

@@ -12,6 +12,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from nicegui import ui
 
 from discreet.core.loss import Approximate, Loss, Pure
+from discreet.core.words import number
 from discreet.curator.people.person import Person, Role
 from discreet.errors import BadInput, DiscreetError
 from discreet.service.console import explain, look
@@ -134,7 +135,7 @@ def _everybody(
     tables: Sequence[str],
     again: Callable[[], Awaitable[None]],
 ) -> None:
-    with look.card("Everybody", note=f"{len(persons)} may sign in or could"):
+    with look.card("Everybody", note=number(len(persons), "person", "people")):
         for person in persons:
             own = [budget for budget in budgets if budget.analyst == person.name]
             with ui.element("div").classes("dc-rule").props(f"data-testid=person-{person.name}"):

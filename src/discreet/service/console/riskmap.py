@@ -92,7 +92,7 @@ class Comparison:
     def _listing(self, found: Mapping[str, Any]) -> None:
         """The points as a table, so that a keyboard can choose one too."""
         front = found["frontier"]
-        with ui.element("div").classes("dc-scroll").props("tabindex=0"), ui.element("table"):
+        with ui.element("div").classes("dc-scroll dc-middle dc-full").props("tabindex=0"), ui.element("table"):
             _heads("Method", "Risk", "Loss", "On the line", "", numbers=(1, 2))
             with ui.element("tbody"):
                 for place, point in enumerate(placed(found)):
@@ -165,7 +165,16 @@ def _dots(name: str, points: list[Mapping[str, Any]], colour: str, size: int, **
         }
         for one in points
     ]
-    return {"type": "scatter", "name": name, "data": data, "symbolSize": size, "itemStyle": {"color": colour}, **more}
+    pointed = {"itemStyle": {"color": colour, "borderColor": "var(--dc-ink)", "borderWidth": 2}}
+    return {
+        "type": "scatter",
+        "name": name,
+        "data": data,
+        "symbolSize": size,
+        "itemStyle": {"color": colour, "opacity": 0.9},
+        "emphasis": pointed,  # echarts cannot make a colour of the style sheet lighter by itself
+        **more,
+    }
 
 
 def _heads(*names: str, numbers: tuple[int, ...]) -> None:

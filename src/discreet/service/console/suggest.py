@@ -19,14 +19,14 @@ _FEW = 40
 _LISTED = 6
 
 
-def words(tables: Iterable[TableView]) -> list[dict[str, str]]:
-    """Completions for the editor: tables, columns with what is declared of them, aggregates."""
-    found = [{"label": name, "type": "function", "detail": "aggregate"} for name in FUNCTIONS]
+def words(tables: Iterable[TableView]) -> list[dict[str, str | int]]:
+    """Completions for the editor, before its own: tables, columns with what is declared of them, aggregates."""
+    found = [_word(name, "function", "aggregate") for name in FUNCTIONS]
     for view in tables:
-        found.append({"label": spelled(view.name), "type": "class", "detail": "table"})
+        found.append(_word(spelled(view.name), "class", "table"))
         for column in view.card.columns:
             detail = f"{view.name}: {column.kind.value}" + (f", {column.declared}" if column.declared else "")
-            found.append({"label": spelled(column.name), "type": "property", "detail": detail})
+            found.append(_word(spelled(column.name), "property", detail))
     return found
 
 
@@ -63,6 +63,10 @@ def spelled(name: str) -> str:
     """A name as SQL takes it."""
     plain = re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name)
     return name if plain else '"' + name.replace('"', '""') + '"'
+
+
+def _word(label: str, kind: str, detail: str) -> dict[str, str | int]:
+    return {"label": label, "type": kind, "detail": detail, "boost": 99}
 
 
 def _declared(column: Column) -> str:

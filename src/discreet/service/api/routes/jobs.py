@@ -22,7 +22,9 @@ from discreet.service.jobs.specs import read_spec
 
 router = APIRouter(prefix="/v1/jobs", tags=["jobs"])
 JobId: TypeAlias = Annotated[str, StringConstraints(pattern=r"^[0-9a-z-]{4,60}$"), Path()]
-Paper: TypeAlias = Literal["report.html", "map.html", "compared.html", "links.parquet", "holder.html", "holder.parquet"]
+Paper: TypeAlias = Literal[
+    "report.html", "to-pass-on.html", "map.html", "compared.html", "links.parquet", "holder.html", "holder.parquet"
+]
 _LOOK = 0.5
 _HEARTBEAT = 15.0
 

@@ -13,7 +13,7 @@ from discreet.service.api.views import Session
 router = APIRouter(prefix="/v1", tags=["session"])
 
 
-@router.post("/session", responses=answers(401, 413, 415, 422), summary="Sign in")
+@router.post("/session", responses=answers(400, 401, 413, 415, 422), summary="Sign in")
 def sign_in(given: SignIn, desk: Stranger, request: Request, response: Response) -> Session:
     """Begin a session, which is kept as a cookie. Programs use a token instead."""
     signed = desk.sign_in(given.name, given.password)
