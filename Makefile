@@ -19,7 +19,7 @@ $(READY): requirements.lock requirements-uv.lock pyproject.toml
 		{ echo "discreet needs Python 3.11 or later; try: make PYTHON=python3.11 $(MAKECMDGOALS)"; exit 1; }
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-uv.lock
-	@$(BIN)/uv pip install --python $(BIN)/python --quiet --require-hashes -r requirements.lock
+	@$(BIN)/uv pip install --python $(BIN)/python --quiet --compile-bytecode --require-hashes -r requirements.lock
 	@$(BIN)/uv pip install --python $(BIN)/python --quiet --no-deps --no-build-isolation --editable .
 	@touch $@
 
@@ -29,6 +29,7 @@ run: $(READY)  ## Serve a made-up hospital, and open the console
 parts: $(READY)
 	@sh tools/parts.sh
 
+test: export PYTHONDONTWRITEBYTECODE =
 test: parts  ## Every test, on DuckDB, PostgreSQL, Spark and Chromium
 	@$(BIN)/python -m pytest -n 2 --dist loadgroup
 

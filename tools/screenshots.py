@@ -11,10 +11,10 @@ import re
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from tools.browser import DESKTOP, PHONE, Clinic, clinic, launched, seated, serving
 
@@ -23,7 +23,7 @@ from discreet.service.desk import Desk, Spend
 from discreet.service.jobs.specs import Attack, Compare, Publish, Spec, Tabulate
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, Page
+    from playwright.sync_api import Browser, Page, ViewportSize
 
 FOLDER = Path(__file__).parent.parent / "docs" / "images"
 ROWS = 5_000
@@ -32,9 +32,10 @@ QUESTIONS = (
     ("SELECT AVG(length_of_stay) AS nights FROM visits", "0.05"),
     ("SELECT insurance, COUNT(*) AS patients FROM patients GROUP BY insurance", "0.1"),
     ("SELECT outcome, COUNT(*) AS visits FROM visits GROUP BY outcome", "0.2"),
+    ("SELECT ward, COUNT(*) AS visits FROM visits GROUP BY ward", "0.2"),
     ("SELECT MEDIAN(cost) AS cost FROM visits", "0.15"),
 )
-WARDS = "SELECT ward, COUNT(*) AS visits\nFROM visits\nGROUP BY ward"
+ASKED = "SELECT ethnicity, COUNT(*) AS patients\nFROM patients\nGROUP BY ethnicity"
 
 
 def main() -> None:
@@ -111,11 +112,11 @@ def shots(found: Made) -> Sequence[Shot]:
         Shot("refused", "/ask", "ann", refused, height=900),
         Shot("releases", "/releases", "steward"),
         Shot("release", f"/release/{found.published}", "steward", height=1000),
-        Shot("budget", "/budget", "steward", dark=True, height=1000),
+        Shot("budget", "/budget", "steward", followed, dark=True, height=1000),
         Shot("publish", "/publish", "steward"),
         Shot("map", "/publish", "steward", opened("map-chart", within="Earlier maps of this table"), dark=True),
         Shot("tabulate", "/tabulate?table=visits", "steward"),
-        Shot("table", "/tabulate?table=visits", "steward", opened("crosstable"), dark=True),
+        Shot("table", "/tabulate?table=visits", "steward", told, dark=True),
         Shot("attack", "/attack", "steward", opened("attack-summary"), height=1000),
         Shot("people", "/people", "steward"),
         Shot("tokens", "/tokens", "ann"),
@@ -123,11 +124,16 @@ def shots(found: Made) -> Sequence[Shot]:
     )
 
 
+def looks(shot: Shot) -> Mapping[str, tuple[ViewportSize, Literal["light", "dark"]]]:
+    """The files that are made of it: at each size, light, and dark where that is wanted."""
+    desk: ViewportSize = {**DESKTOP, "height": shot.height}
+    found = {f"{shot.name}.png": (desk, "light"), f"{shot.name}-phone.png": (PHONE, "light")}
+    return found | ({f"{shot.name}-dark.png": (desk, "dark")} if shot.dark else {})
+
+
 def taken(browser: Browser, address: str, made: Clinic, shot: Shot) -> None:
-    """At each size, light, and dark where that is wanted."""
-    desk = {**DESKTOP, "height": shot.height}
-    looks = [("", desk, "light"), ("-phone", PHONE, "light")] + [("-dark", desk, "dark")] * shot.dark
-    for suffix, size, scheme in looks:
+    """Open a page at each look, and take its picture."""
+    for name, (size, scheme) in looks(shot).items():
         with browser.new_context(base_url=address, viewport=size, color_scheme=scheme) as context:
             if shot.who is not None:
                 seated(context, address, made.sessions[shot.who])
@@ -137,7 +143,7 @@ def taken(browser: Browser, address: str, made: Clinic, shot: Shot) -> None:
             shot.prepare(page)
             page.mouse.move(0, 0)
             page.wait_for_timeout(500)  # until nothing moves any more
-            save(page.screenshot(animations="disabled"), FOLDER / f"{shot.name}{suffix}.png")
+            save(page.screenshot(animations="disabled"), FOLDER / name)
 
 
 def save(picture: bytes, path: Path) -> None:
@@ -152,9 +158,10 @@ def save(picture: bytes, path: Path) -> None:
 
 
 def asked(page: Page) -> None:
-    """Ask how many visits each ward had; the second time it is free."""
-    written(page, WARDS, "0.2")
-    page.get_by_test_id("ask-run").filter(has_text=re.compile("0.2|free")).click()
+    """Ask how many patients there are of each kind; the second time it is free."""
+    written(page, ASKED, "0.1")
+    page.get_by_test_id("ask-price").filter(has_text="patients").wait_for()
+    page.get_by_test_id("ask-run").filter(has_text=re.compile("costs|free")).click()
     page.get_by_test_id("answer-chart").wait_for()
     page.evaluate("window.scrollTo(0, 0)")
 
@@ -172,6 +179,17 @@ def written(page: Page, sql: str, epsilon: str) -> None:
     page.keyboard.press("Control+A")
     page.keyboard.insert_text(sql)
     page.get_by_test_id("ask-epsilon").fill(epsilon)
+
+
+def followed(page: Page) -> None:
+    """Look at the table that was asked most."""
+    page.get_by_test_id("burn-down").get_by_text("visits").click()
+
+
+def told(page: Page) -> None:
+    """Open a table, and have it said what an intruder can tell of a hidden cell."""
+    opened("crosstable")(page)
+    page.get_by_test_id("crosstable").locator("td.dc-hidden").first.focus()
 
 
 def opened(testid: str, *, within: str = "") -> Callable[[Page], None]:

@@ -1,5 +1,8 @@
 """`discreet serve` as far as it can be tried without serving: tests/service/test_serve.py starts it."""
 
+import subprocess
+import sys
+
 from tests.curator.clinics import clinic
 
 from discreet.service.listen import listening
@@ -39,3 +42,9 @@ def test_check_lists_what_is_well_and_what_to_do(command, tmp_path):
     assert said.count("ok ") == 5
     assert "not ok" not in said
     assert "looked after by ann" in said
+
+
+def test_no_other_command_loads_the_parts_of_the_service():
+    parts = "{'argon2', 'fastapi', 'httpx', 'nicegui', 'prometheus_client', 'uvicorn', 'pyarrow', 'sqlglot'}"
+    code = f"import sys, discreet.cli.main; print(sorted({parts} & set(sys.modules)))"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"

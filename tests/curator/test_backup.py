@@ -33,6 +33,9 @@ def test_a_copy_is_restored_with_what_was_spent_and_answered(asked, tmp_path):
         People(state).add("ann", Role.STEWARD)
         state.close()
         before = curator.ask(COUNT, epsilon="0.5")
+    (asked / "papers").mkdir(mode=0o700)
+    (asked / "papers" / "report.html").write_text("for the holder alone")
+    (asked / "papers" / ".half").write_text("still being made")
     copy = back_up(asked, tmp_path / "clinic.tar")
     assert copy.releases == 1
     assert (tmp_path / "clinic.tar").stat().st_mode & 0o077 == 0
@@ -46,7 +49,9 @@ def test_a_copy_is_restored_with_what_was_spent_and_answered(asked, tmp_path):
         state = State.open(curator.workspace)
         assert [one.name for one in People(state).all()] == ["ann"]
         state.close()
-    assert (tmp_path / "again" / "ledger.db").stat().st_mode & 0o077 == 0
+    for private in ("ledger.db", "service.db", "papers"):
+        assert (tmp_path / "again" / private).stat().st_mode & 0o077 == 0
+    assert [file.name for file in (tmp_path / "again" / "papers").iterdir()] == ["report.html"]
 
 
 def test_a_copy_made_while_people_ask_has_every_answer_with_its_charge(tmp_path):

@@ -251,3 +251,25 @@ def test_a_stream_ends_for_whoever_is_kept_out(clinic, service, steward):
         clinic.desk.people.disable("eve")
         assert [line for line in lines if line.startswith("event:")] == []
     ok(steward.delete(f"/v1/jobs/{job}"), 204)
+
+
+@pytest.mark.slow
+def test_a_job_makes_a_release_and_papers_for_the_holder(clinic, service, ann, steward, tmp_path):
+    clinic.desk.start()
+    asked = {"table": "patients", "by": ["sex × insurance"], "rules": ["min=3"], "title": "Patients by insurance"}
+    job = ok(steward.post("/v1/jobs/tabulate", json=asked), 202)
+    with steward.stream("GET", f"/v1/jobs/{job['id']}/events", params={"seconds": 300}) as events:
+        last = [line for line in events.iter_lines() if line.startswith("data: ")][-1]
+    done = json.loads(last.removeprefix("data: "))
+    assert (done["state"], done["error"]) == ("done", "")
+    assert ok(steward.get(f"/v1/jobs/{job['id']}/result"))
+    paper = steward.get(f"/v1/jobs/{job['id']}/papers/holder.html")
+    assert paper.headers["content-type"].startswith("text/html")
+    assert paper.headers["content-security-policy"].startswith("sandbox;")
+    assert ok(steward.get(f"/v1/releases/{done['result']}"))["title"] == "Patients by insurance"
+    assert ann.get(f"/v1/releases/{done['result']}").status_code == 404
+    ok(steward.put(f"/v1/releases/{done['result']}/shared", json={"shared": True}))
+    archive = ann.get(f"/v1/releases/{done['result']}/download")
+    zipfile.ZipFile(io.BytesIO(archive.content)).extractall(tmp_path / "table")
+    assert Release.load(tmp_path / "table").recipe.parameters
+    assert ann.get(f"/v1/jobs/{job['id']}/papers/holder.html").status_code == 403

@@ -10,9 +10,9 @@ from fastapi import APIRouter
 from tests.service.serving import serving
 
 LITERAL = "canary-literal-7261"
-PASSWORD = "canary password 9942"
+PASSWORD = "canary password 9942"  # noqa: S105
 GUESS = "canary guess 1188"
-TOKEN = "dct_canary_token_3377"
+TOKEN = "dct_canary_token_3377"  # noqa: S105
 LABEL = "canary label 5510"
 WHY = "canary reason 6613"
 FAULT = "canary value in a fault 8456"

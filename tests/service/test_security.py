@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import gzip
 import http.client
 import json
@@ -88,6 +89,23 @@ def test_with_tls_a_page_of_ours_has_it(tmp_path):
     assert wrong(b"https://localhost") is None
     assert wrong(b"https://localhost:443") is None
     assert wrong(b"http://localhost")[0] == 403
+
+
+def test_with_tls_browsers_are_told_to_keep_to_it(tmp_path):
+    async def page(scope, receive, send):
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+
+    async def answer():
+        sent = []
+        scope = {"type": "http", "method": "GET", "path": "/", "headers": [(b"host", b"localhost")]}
+
+        async def send(message):
+            sent.append(message)
+
+        await Guard(page, Settings(cert=tmp_path / "c", key=tmp_path / "k"))(scope, None, send)
+        return dict(sent[0]["headers"])
+
+    assert asyncio.run(answer())[b"strict-transport-security"].startswith(b"max-age=")
 
 
 def test_a_body_may_be_so_large(ann):
@@ -225,7 +243,22 @@ def test_pages_are_as_careful_as_the_api(clinic):
         assert page.headers["cache-control"] == "no-store"
         assert service.client().get("/signin", headers={"Host": "evil.example"}).status_code == 421
         form = {"name": "ann", "password": clinic.password("ann")}
-        assert service.client().post("/signin", data=form, headers={"Origin": "https://evil.example"}).status_code == 403
+        assert (
+            service.client().post("/signin", data=form, headers={"Origin": "https://evil.example"}).status_code == 403
+        )
         assert service.client().get("/ask", follow_redirects=False).headers["location"].startswith("/signin")
         nothing = service.client().get("/v1/nothing")
         assert nothing.headers["content-type"] == "application/json"
+        assert upgraded(service, service.url) == 101
+        assert upgraded(service, "https://evil.example") == 403
+
+
+def upgraded(service, origin):
+    """The status of an attempt to open the console's websocket from a page of ``origin``."""
+    there = http.client.HTTPConnection(urlsplit(service.url).netloc)
+    asked = {"Upgrade": "websocket", "Connection": "Upgrade", "Sec-WebSocket-Version": "13", "Origin": origin}
+    key = {"Sec-WebSocket-Key": "dGhlIHNhbXBsZSBub25jZQ=="}
+    there.request("GET", "/_nicegui_ws/socket.io/?EIO=4&transport=websocket", headers=asked | key)
+    status = there.getresponse().status
+    there.close()
+    return status

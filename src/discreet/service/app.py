@@ -34,6 +34,7 @@ def make_app(desk: Desk, settings: Settings, *, log: Log | None = None, console:
     app = FastAPI(openapi_url=None, lifespan=_lifespan)
     app.state.desk = desk
     app.state.settings = settings
+    app.state.log = log or Log()
     app.state.metrics = Metrics(desk)
     app.state.people_limits = Buckets(settings.rate, settings.burst)
     app.state.sign_in_limits = Buckets(settings.sign_ins_a_minute / 60, settings.sign_ins_a_minute)
@@ -45,7 +46,7 @@ def make_app(desk: Desk, settings: Settings, *, log: Log | None = None, console:
         mount(app, desk, settings)
     app.add_middleware(Split, prefix="/v1/", there=api)
     app.add_middleware(Guard, settings=settings)
-    app.add_middleware(Logged, log=log or Log(), metrics=app.state.metrics)
+    app.add_middleware(Logged, log=app.state.log, metrics=app.state.metrics)
     return app
 
 

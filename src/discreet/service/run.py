@@ -12,6 +12,7 @@ import signal
 import socket
 import sys
 import webbrowser
+from asyncio import to_thread
 from collections.abc import Callable
 from contextlib import suppress
 from types import FrameType
@@ -20,7 +21,7 @@ import uvicorn
 from fastapi import FastAPI
 
 from discreet.curator.people.person import Role
-from discreet.errors import Taken
+from discreet.errors import BadInput
 from discreet.service.api.logs import Log
 from discreet.service.app import make_app
 from discreet.service.desk import HOST, Desk
@@ -34,14 +35,18 @@ _STEWARD = "steward"
 
 def serve(desk: Desk, settings: Settings, *, ready: Callable[[str], None]) -> None:
     """Serve until told to stop; ``ready`` is called with the address once requests are answered."""
-    if settings.cert is not None and settings.key is not None:
-        server_context(settings.cert, settings.key)  # what is wrong with them is said here, not in uvicorn's words
     log_plainly(log := Log())
     before = signal.signal(signal.SIGTERM, _stop)
     try:
+        if settings.cert is not None and settings.key is not None:
+            server_context(settings.cert, settings.key)  # what is wrong with them is said here, not by uvicorn
         with listening(settings) as door:
-            desk.start()
-            _Server(make_app(desk, settings, log=log), settings, door, ready).run(sockets=[door])
+
+            def started() -> None:
+                desk.start()
+                ready(settings.address(door.getsockname()[1]))
+
+            _Server(make_app(desk, settings, log=log), settings, started).run(sockets=[door])
     except KeyboardInterrupt:
         pass  # the way to stop it
     finally:
@@ -55,7 +60,7 @@ def first_steward(desk: Desk) -> dict[str, str]:
         return {}
     try:
         return {_STEWARD: desk.add_person(HOST, _STEWARD, Role.STEWARD)}
-    except Taken:  # another process of the same service was faster, and tells the password
+    except BadInput:  # another process of the same service was faster, and tells the password
         return {}
 
 
@@ -72,9 +77,9 @@ def show_browser(address: str) -> None:
 
 
 class _Server(uvicorn.Server):
-    """uvicorn, that says when it is ready."""
+    """uvicorn, that says when requests are answered."""
 
-    def __init__(self, app: FastAPI, settings: Settings, door: socket.socket, ready: Callable[[str], None]) -> None:
+    def __init__(self, app: FastAPI, settings: Settings, started: Callable[[], None]) -> None:
         config = uvicorn.Config(
             app,
             ssl_certfile=settings.cert,
@@ -86,13 +91,12 @@ class _Server(uvicorn.Server):
             timeout_graceful_shutdown=round(settings.grace),
         )
         super().__init__(config)
-        self._address = settings.address(door.getsockname()[1])
-        self._ready = ready
+        self._started = started
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets=sockets)
         if self.started:
-            self._ready(self._address)
+            await to_thread(self._started)
 
 
 def _stop(_number: int, _frame: FrameType | None) -> None:

@@ -199,9 +199,9 @@ def _facts(job: Job, outcome: Outcome, told: Intervals | None) -> list[tuple[str
     if pattern is not None:
         lost = hidden_loss(job.cells, job.protection, outcome.hidden, np.abs(job.cells.values).astype(float), told)
         best = "the least possible" if pattern.gap <= _EVEN else f"at most {pattern.gap:.1%} of it more than needed"
-        known = f", {best}" if np.isfinite(pattern.bound) else ""
+        known = best if np.isfinite(pattern.bound) else "not compared with the least possible"
         facts.append(("lost", str(lost)))
-        facts.append(("weight hidden besides", f"{pattern.weight:,.6g}{known} ({pattern.method})"))
+        facts.append(("what is hidden besides weighs", f"{known} ({pattern.method})"))
     else:
         facts.append(("lost", str(changed_loss(job.cells, outcome.values))))
     return facts

@@ -50,6 +50,22 @@ def test_a_question_is_priced_asked_answered_and_free_after_that(console):
     assert BY_SEX not in console.said.getvalue()
 
 
+def test_nobody_pays_a_price_that_was_not_shown(console):
+    before = left(console)
+
+    async def act(user):
+        await user.open("/ask?table=patients")
+        await ready(user, "Ask (costs")
+        with user:
+            seen(user, "ask-epsilon")[0].set_value("0.2")
+        press(user, "ask-run")
+        await ready(user, "Ask (costs ε 0.2)")
+        assert not seen(user, "answer-grid")
+
+    console.visit("ann", act)
+    assert left(console) == before
+
+
 def test_what_is_wrong_is_said_in_its_place(console):
     async def act(user):
         await user.open("/ask")

@@ -25,7 +25,7 @@ def test_a_steward_raises_a_limit_for_a_reason(console):
         with user:
             seen(user, "limit-why")[0].set_value("a second study")
         press(user, "limit-set")
-        await until(lambda: "a second study" in text(user))
+        await until(lambda: '<td class="">a second study</td>' in text(user))
         press(user, "verify")
         await until(lambda: "sound" in text(user))
 

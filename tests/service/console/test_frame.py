@@ -1,5 +1,8 @@
 """What all pages share: who sees which, and what happens when somebody is no longer signed in."""
 
+import json
+import logging
+
 import pytest
 from tests.service.console.conftest import seen, text
 
@@ -84,6 +87,31 @@ def test_errors_are_told_and_faults_say_nothing(console):
 
     console.visit("ann", act)
     assert "diagnosis" not in console.said.getvalue()
+    assert '"error": "ValueError"' in console.said.getvalue()
+
+
+def test_what_nicegui_logs_is_written_down_without_its_text(console):
+    logger = logging.getLogger("nicegui")
+    before = len(console.said.getvalue())
+    logger.warning("the diagnosis of somebody")
+    assert len(console.said.getvalue()) == before
+    try:
+        raise KeyError("the diagnosis of somebody")
+    except KeyError as error:
+        logger.exception(error)
+    said = console.said.getvalue()[before:]
+    assert json.loads(said)["error"] == "KeyError"
+    assert "diagnosis" not in said
+
+
+def test_an_address_without_a_page_says_so(console):
+    async def act(http):
+        found = await http.get("/no/such/page?with=<script>")
+        assert found.status_code == 404
+        assert "There is no such page" in found.text
+        assert "<script" not in found.text
+
+    console.browse(act)
 
 
 def test_a_page_loads_nothing_from_elsewhere(console):

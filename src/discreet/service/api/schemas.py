@@ -262,9 +262,7 @@ class NewPerson(Given):
     name: PersonName
     role: Literal["steward", "analyst", "auditor"]
     budget: BudgetShape | None = None
-    tables: Tables | None = Field(
-        default=None, description="What they may ask about; all if left out."
-    )
+    tables: Tables | None = Field(default=None, description="What they may ask about; all if left out.")
 
 
 class ChangedPerson(Given):

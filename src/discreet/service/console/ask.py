@@ -12,6 +12,7 @@ import asyncio
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any
 
 from nicegui import ui
@@ -33,6 +34,7 @@ from discreet.service.shown import BudgetView, Spend, TableView
 _PAUSE = 0.3
 _HISTORY = 8
 _IDEAS = 8
+_WORKING = "Working out the price …"
 _EDITOR = """
 const editor = getElement(%(id)s);
 import('nicegui-codemirror').then(async (CM) => {
@@ -75,6 +77,15 @@ def _history(who: Person, desk: Desk) -> list[tuple[Shelved, str]]:
     return [(one, str(question)) for one, question in asked if question]
 
 
+@dataclass(frozen=True)
+class _Offer:
+    """A question at a price."""
+
+    sql: str
+    spend: Spend
+    quote: Quote
+
+
 class _Asking:
     """A visit to the page: what was typed, and what is shown."""
 
@@ -83,7 +94,7 @@ class _Asking:
         self._tables = tables
         self._budgets = budgets
         self._turn = 0
-        self._quote: Quote | None = None
+        self._offer: _Offer | None = None
 
     def build(self) -> None:
         chosen = self._seat.given.get("table")
@@ -151,8 +162,9 @@ class _Asking:
             self._rows.set_visibility(False)
             self._price_place = ui.element("div").props("data-testid=ask-price aria-live=polite").classes("dc-price")
             self._button = (
-                ui.button("Ask", on_click=self._ask).props("unelevated data-testid=ask-run").classes("dc-wide")
+                ui.button(_WORKING, on_click=self._ask).props("unelevated data-testid=ask-run").classes("dc-wide")
             )
+            self._button.disable()
             self._meaning = ui.element("div").classes("dc-stack")
 
     def _field(self, label: str, testid: str, value: str, *, hint: str = "") -> ui.input:
@@ -160,9 +172,12 @@ class _Asking:
         return made.props(f'hint="{hint}"').classes("dc-wide") if hint else made.classes("dc-wide")
 
     async def _changed(self) -> None:
-        """Ask for the price once nobody has typed for a moment."""
+        """What was offered holds no longer; the new price is worked out once nobody has typed for a moment."""
         self._turn += 1
         turn = self._turn
+        self._offer = None
+        self._button.set_text(_WORKING)
+        self._button.disable()
         await asyncio.sleep(_PAUSE)
         if turn == self._turn:
             await self._price()
@@ -170,14 +185,15 @@ class _Asking:
     async def _price(self) -> None:
         turn = self._turn
         self._expect.set_visibility(self._mode.value == "error" and "%" in self._error.value)
+        offer: _Offer | None = None
+        problem: DiscreetError | None = None
         try:
-            quote, epsilon = await self._seat.call(self._quoted)
-            problem = None
+            offer = await self._seat.call(self._offered)
         except DiscreetError as error:
-            quote, epsilon, problem = None, "", error
+            problem = error
         if turn != self._turn:
             return  # something else was typed meanwhile
-        self._quote = quote
+        self._offer = offer
         self._problem.clear()
         self._price_place.clear()
         if isinstance(problem, NotSignedIn):
@@ -185,33 +201,35 @@ class _Asking:
         elif problem is not None:
             with self._problem:
                 look.refusal(problem)
-        self._button.set_enabled(quote is not None)
-        self._button.set_text("Ask" if quote is None else _says(quote))
-        if quote is not None:
-            self._delta.set_visibility(isinstance(quote.loss, Approximate) and quote.loss.delta > 0)
-            self._rows.set_visibility(None in quote.errors.values() or bool(self._rows.value))
-            with self._price_place:
-                self._priced(quote)
-            self._meaning.clear()
-            with self._meaning:
-                look.promise(explain.epsilon(epsilon))
-                if self._delta.visible:
-                    look.promise(explain.DELTA, "What does delta promise?")
+        self._button.set_text("Ask" if offer is None else _says(offer.quote))
+        self._button.set_enabled(offer is not None)
+        if offer is not None:
+            self._show(offer)
 
-    def _quoted(self, who: Person) -> tuple[Quote, str]:
-        """The price of what is typed, and the epsilon it is for."""
-        sql, spend = self._typed(who)
-        rows = int(self._rows.value) if self._rows.value.strip().isdecimal() else None
-        return self._seat.desk.price(who, [sql], spend, rows=rows)[0], str(spend.epsilon)
+    def _show(self, offer: _Offer) -> None:
+        loss = offer.quote.loss
+        self._delta.set_visibility(isinstance(loss, Approximate) and loss.delta > 0)
+        self._rows.set_visibility(None in offer.quote.errors.values() or bool(self._rows.value))
+        with self._price_place:
+            self._priced(offer.quote)
+        self._meaning.clear()
+        with self._meaning:
+            look.promise(explain.epsilon(str(offer.spend.epsilon)))
+            if self._delta.visible:
+                look.promise(explain.DELTA, "What does delta promise?")
 
-    def _typed(self, who: Person) -> tuple[str, Spend]:
+    def _offered(self, who: Person) -> _Offer:
+        """The price of what is typed."""
         sql, delta = self._sql.value.strip().removesuffix(";"), self._delta.value.strip() or "0"
-        if self._mode.value == "epsilon":
-            return sql, Spend(epsilon=self._epsilon.value.strip(), delta=delta)
         rows = int(self._rows.value) if self._rows.value.strip().isdecimal() else None
-        expect = self._expect.value.strip() or None
-        found = self._seat.desk.epsilon_for(who, sql, self._error.value.strip(), delta=delta, expect=expect, rows=rows)
-        return sql, Spend(epsilon=str(float(found)), delta=delta)
+        if self._mode.value == "epsilon":
+            epsilon = self._epsilon.value.strip()
+        else:
+            error, expect = self._error.value.strip(), self._expect.value.strip() or None
+            found = self._seat.desk.epsilon_for(who, sql, error, delta=delta, expect=expect, rows=rows)
+            epsilon = str(float(found))
+        spend = Spend(epsilon=epsilon, delta=delta)
+        return _Offer(sql, spend, self._seat.desk.price(who, [sql], spend, rows=rows)[0])
 
     def _priced(self, quote: Quote) -> None:
         ui.label("Free" if quote.answered else look.amount(quote.loss)).classes("dc-big")
@@ -234,11 +252,13 @@ class _Asking:
         return [self._budgets[name] for name in suggest.mentioned(self._sql.value, list(self._budgets))]
 
     async def _ask(self) -> None:
-        if self._quote is None or not self._button.enabled:
+        """Ask what the button says, at the price that it says."""
+        offer = self._offer
+        if offer is None:
             return
         self._button.props("loading").disable()
         try:
-            answer = await self._seat.call(self._given)
+            answer = (await self._seat.call(self._seat.desk.ask, [offer.sql], offer.spend))[0]
         except BudgetExceeded as error:
             await self._refused(error)
         except DiscreetError as error:
@@ -247,11 +267,7 @@ class _Asking:
             self._answer(answer)
             await self._renew()
         finally:
-            self._button.props(remove="loading").enable()
-
-    def _given(self, who: Person) -> Answer:
-        sql, spend = self._typed(who)
-        return self._seat.desk.ask(who, [sql], spend)[0]
+            self._button.props(remove="loading").set_enabled(self._offer is not None)
 
     def _answer(self, answer: Answer) -> None:
         with self._shown("The answer"):

@@ -21,8 +21,6 @@ does not.
 
 Choose it far below one in the number of people, such as 0.000001."""
 
-RHO = """Rho (ρ) measures the same as epsilon in another way, which is kinder to many small questions."""
-
 BUDGET = """A budget is all that may ever be told about the people in a table. Every new answer takes a part of it; \
 the same question again costs nothing, because it gets the same answer. When the budget is gone, no new question is \
 answered, so that nobody can put answers together until somebody is found out.

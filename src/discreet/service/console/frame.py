@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-import logging
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from html import escape
@@ -31,14 +30,13 @@ from discreet.curator.people.person import Person, Role
 from discreet.errors import DiscreetError, NotAllowed, NotSignedIn, Refused
 from discreet.service.api.caller import COOKIE
 from discreet.service.api.limits import Buckets
-from discreet.service.console import look
+from discreet.service.console import faults, look
 from discreet.service.desk import Desk
 from discreet.service.settings import Settings
 
 EVERYBODY = tuple(Role)
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
-_LOG = logging.getLogger("discreet.service.console")
 
 
 class Seat:
@@ -67,10 +65,7 @@ class Seat:
         return self.who
 
     async def call(self, function: Callable[Concatenate[Person, _P], _T], *args: _P.args, **kwargs: _P.kwargs) -> _T:
-        """``function(who, …)`` of the desk in a thread, so that nobody else waits; its errors are raised.
-
-        A fault of ours is written down by its kind alone, since its text may quote data.
-        """
+        """``function(who, …)`` of the desk in a thread, so that nobody else waits; its errors are raised."""
 
         def work() -> _T:
             return function(self.still(), *args, **kwargs)
@@ -80,8 +75,7 @@ class Seat:
         except DiscreetError:
             raise
         except Exception as error:  # noqa: BLE001  # whatever it is, its text stays here
-            _LOG.error("fault", extra={"kind": type(error).__name__, "page": self.path})
-            raise DiscreetError("Something went wrong here.", hint="Try again, or ask a steward.") from None
+            raise faults.told(error) from None
 
     async def run(
         self, function: Callable[Concatenate[Person, _P], _T], *args: _P.args, **kwargs: _P.kwargs
@@ -160,6 +154,7 @@ def mount(app: FastAPI, desk: Desk, settings: Settings) -> None:
     """Put the console on an app: its pages, and the way in and out. One service a process."""
     from discreet.service.console import signin
 
+    faults.write_to(app.state.log)
     signin.mount(app, desk, settings)
     look.mount(app)
     for page in pages():
@@ -172,10 +167,12 @@ def mount(app: FastAPI, desk: Desk, settings: Settings) -> None:
         dark=None,
         language="en-US",
         tailwind=False,
+        binding_refresh_interval=None,
         reconnect_timeout=10,
         show_welcome_message=False,
         gzip_middleware_factory=None,
     )
+    nicegui.app.add_exception_handler(404, signin.nowhere)
     _serve_plainly(nicegui.app, packed=settings.beyond)
 
 
@@ -229,6 +226,8 @@ def _visit(page: Page, desk: Desk, limits: Buckets) -> Callable[[Request], Await
                 return RedirectResponse(f"/signin?next={quote(_place(request))}", status_code=303)
             except DiscreetError as error:
                 look.refusal(error)
+            except Exception as error:  # noqa: BLE001  # whatever it is, its text stays here
+                look.refusal(faults.told(error))
         return None
 
     return visit
@@ -251,7 +250,8 @@ def _around(page: Page, seat: Seat, chosen: str) -> ui.element:
         ui.html(f'<a class="dc-brand" href="/">{look.MARK}<span>discreet</span></a>', sanitize=False)
         ui.space()
         who = f"{escape(seat.who.name)}<small>{seat.who.role.value}</small>"
-        ui.html(f'<span class="dc-who" data-testid="whoami">{who}</span>', sanitize=False)
+        own = 'class="dc-who" href="/password" title="Change your password"'
+        ui.html(f'<a {own} data-testid="whoami">{who}</a>', sanitize=False)
         look.switch()
         ui.html(
             '<form method="post" action="/signout" class="dc-out">'

@@ -96,6 +96,14 @@ def mount(app: FastAPI, desk: Desk, settings: Settings) -> None:
         return response
 
 
+async def nowhere(request: Request, _: Exception) -> Response:
+    """For an address that there is no page at."""
+    body = (
+        '<h1>There is no such page</h1><p>Perhaps it was moved, or never was.</p><a href="/">Go to the first page</a>'
+    )
+    return HTMLResponse(_page(request, "No such page", body), 404)
+
+
 def _change(desk: Desk, signed: SignedIn, form: Mapping[str, str]) -> SignedIn:
     """The new password, and a new session that begins with it."""
     if form.get("new", "") != form.get("again", ""):

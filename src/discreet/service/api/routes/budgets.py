@@ -9,8 +9,8 @@ from pydantic import StringConstraints
 
 from discreet.service.api.caller import Called
 from discreet.service.api.failures import READS, WRITES, answers
+from discreet.service.api.records import BudgetOut, Entry, Verdict
 from discreet.service.api.schemas import NewLimit
-from discreet.service.api.views import BudgetOut, Entry, Verdict
 
 router = APIRouter(prefix="/v1", tags=["budgets"])
 _ACCOUNT = r"^[A-Za-z_][A-Za-z0-9_]{0,39}(/[^/\x00-\x1f\x7f]{1,60})?$"

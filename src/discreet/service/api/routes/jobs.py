@@ -15,9 +15,10 @@ from pydantic import StringConstraints
 from discreet.errors import DiscreetError
 from discreet.service.api.caller import Called, Caller, again
 from discreet.service.api.failures import READS, WRITES, answers
+from discreet.service.api.records import JobOut
 from discreet.service.api.routes.releases import paper_headers
 from discreet.service.api.schemas import AttackJob, CompareJob, Given, PublishJob, TabulateJob
-from discreet.service.api.views import JobOut, plain
+from discreet.service.api.views import plain
 from discreet.service.jobs.specs import read_spec
 
 router = APIRouter(prefix="/v1/jobs", tags=["jobs"])
@@ -25,6 +26,11 @@ JobId: TypeAlias = Annotated[str, StringConstraints(pattern=r"^[0-9a-z-]{4,60}$"
 Paper: TypeAlias = Literal[
     "report.html", "to-pass-on.html", "map.html", "compared.html", "links.parquet", "holder.html", "holder.parquet"
 ]
+_EVENT = {
+    "type": "object",
+    "description": "Each event; its data is the job, as JSON.",
+    "properties": {"event": {"enum": ["progress", "over"]}, "data": {"type": "string"}},
+}
 _LOOK = 0.5
 _HEARTBEAT = 15.0
 
@@ -75,7 +81,7 @@ def cancel(job: JobId, caller: Called) -> None:
     "/{job}/events",
     responses=READS
     | answers(404)
-    | {200: {"content": {"text/event-stream": {"schema": {"type": "string"}}}, "description": "Server-sent events."}},
+    | {200: {"content": {"text/event-stream": {"schema": _EVENT}}, "description": "Server-sent events."}},
     response_class=Response,
     summary="A job, as it goes on",
 )

@@ -11,8 +11,8 @@ from discreet.curator.people.person import Role
 from discreet.errors import BadInput
 from discreet.service.api.caller import Called
 from discreet.service.api.failures import READS, WRITES
+from discreet.service.api.records import AuditOut, BudgetOut, PersonOut, TokenOut, TokenText, Welcomed
 from discreet.service.api.schemas import ChangedPerson, NewBudget, NewPerson, NewToken, PersonName
-from discreet.service.api.views import AuditOut, BudgetOut, PersonOut, TokenOut, TokenText, Welcomed
 
 router = APIRouter(prefix="/v1", tags=["people"])
 Name: TypeAlias = Annotated[PersonName, Path()]

@@ -18,8 +18,8 @@ from discreet.core.release_folder import MANIFEST, verified
 from discreet.service.api.caller import Called
 from discreet.service.api.failures import READS, WRITES, answers
 from discreet.service.api.guard import PAPER_POLICY
+from discreet.service.api.records import ReleaseOut, Statement
 from discreet.service.api.schemas import Sharing, TableName
-from discreet.service.api.views import ReleaseOut, Statement
 
 router = APIRouter(prefix="/v1/releases", tags=["releases"])
 _PIECE = 1 << 18

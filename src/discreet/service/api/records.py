@@ -1,0 +1,203 @@
+"""What requests get back of what is on record: budgets, the ledger, releases, jobs, people, the audit log."""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+from typing import Any, Literal, Self
+
+from pydantic import Field
+
+from discreet.budget.ledger import Verdict as Found
+from discreet.core import document
+from discreet.core.loss import Loss
+from discreet.core.release import Release
+from discreet.curator.people.audit import AuditLine
+from discreet.curator.people.people import ApiToken
+from discreet.curator.people.person import Person
+from discreet.curator.shelf import Shelved
+from discreet.service.api.schemas import LossShape
+from discreet.service.api.views import RoleName, View, plain
+from discreet.service.jobs.job import Job
+from discreet.service.shown import BudgetView, LedgerLine
+
+
+class BudgetOut(View):
+    """An account of the ledger: a table's, or somebody's own below it."""
+
+    account: str = Field(examples=["visits/ann"])
+    table: str
+    analyst: str | None
+    limit: LossShape
+    concentrated: bool = Field(description="Whether an (ε, δ) limit is kept as ρ.")
+    reserve: str
+    spent: LossShape
+    left: LossShape
+
+    @classmethod
+    def of(cls, view: BudgetView) -> Self:
+        """An account as somebody may see it."""
+        named = {name: getattr(view, name) for name in ("account", "table", "analyst")}
+        return cls.model_validate(
+            named | view.budget.to_dict() | {"spent": view.spent.to_dict(), "left": view.left.to_dict()}
+        )
+
+
+class Entry(View):
+    """A line of the ledger."""
+
+    number: int
+    at: dt.datetime
+    account: str
+    kind: Literal["opened", "limited", "charged"]
+    loss: LossShape | None = Field(description="What was charged, or the new limit.")
+    what: str = Field(description="The questions, or the reason.")
+
+    @classmethod
+    def of(cls, line: LedgerLine) -> Self:
+        """A line, as somebody may see it."""
+        named = {name: getattr(line, name) for name in ("number", "at", "account", "kind", "what")}
+        return cls.model_validate(named | {"loss": _loss(line.loss)})
+
+
+class Verdict(View):
+    """Whether the ledger and the audit log are sound."""
+
+    sound: bool
+    lines: int = Field(description="How many lines of the ledger are.")
+    line: int | None = Field(description="The first that is not.")
+    problem: str
+
+    @classmethod
+    def of(cls, found: Found) -> Self:
+        """What was found."""
+        return cls(sound=found.sound, lines=found.lines, line=found.line, problem=found.problem)
+
+
+class ReleaseOut(View):
+    """A release, as the shelf lists it."""
+
+    id: str
+    kind: str = Field(examples=["answer"])
+    title: str
+    tables: list[str]
+    by: str
+    at: dt.datetime
+    method: str
+    loss: LossShape | None
+    private: bool = Field(description="Whether something is promised, and nothing undoes it.")
+    shared: bool
+
+    @classmethod
+    def of(cls, one: Shelved) -> Self:
+        """What the shelf says."""
+        names = ("id", "kind", "title", "by", "at", "method", "private", "shared")
+        said = {name: getattr(one, name) for name in names}
+        return cls.model_validate(said | {"tables": list(one.tables), "loss": _loss(one.loss)})
+
+
+class Statement(View):
+    """What a release promises, and how it was made; nothing of what is in it."""
+
+    title: str
+    promise: str = Field(description="In plain words.")
+    statement: dict[str, Any]
+    recipe: dict[str, Any]
+    receipt: dict[str, Any] | None = Field(description="The ledger's line, if something was charged.")
+
+    @classmethod
+    def of(cls, release: Release[Any]) -> Self:
+        """A release's papers."""
+        return cls(
+            title=release.title,
+            promise=release.promise,
+            statement=release.statement.to_dict(),
+            recipe=json.loads(document.dumps(release.recipe.to_dict())),
+            receipt=None if release.receipt is None else release.receipt.to_dict(),
+        )
+
+
+class JobOut(View):
+    """Something that takes a while, and how far it is."""
+
+    id: str
+    kind: str = Field(examples=["publish"])
+    by: str
+    table: str
+    spec: dict[str, Any]
+    at: dt.datetime
+    state: Literal["waiting", "running", "done", "failed", "lost", "cancelled"]
+    progress: float | None = Field(description="The share that is done; null while nobody knows.")
+    said: str
+    result: str | None = Field(description="The release that it made, if it made one.")
+    error: str
+
+    @classmethod
+    def of(cls, job: Job) -> Self:
+        """A job."""
+        return cls.model_validate({name: plain(getattr(job, name)) for name in cls.model_fields})
+
+
+class PersonOut(View):
+    """Somebody who may sign in."""
+
+    name: str
+    role: RoleName
+    since: dt.datetime
+    disabled: bool
+    must_change: bool
+
+    @classmethod
+    def of(cls, who: Person) -> Self:
+        """Somebody."""
+        return cls.model_validate({name: getattr(who, name) for name in cls.model_fields} | {"role": who.role.value})
+
+
+class Welcomed(View):
+    """Somebody, and their one-time password if they got a new one: it is told this once."""
+
+    person: PersonOut
+    password: str | None
+
+
+class TokenOut(View):
+    """A token for programs, without its text."""
+
+    id: str
+    label: str
+    person: str
+    made: dt.datetime
+    until: dt.datetime
+
+    @classmethod
+    def of(cls, token: ApiToken) -> Self:
+        """A token."""
+        return cls.model_validate(token)
+
+
+class TokenText(TokenOut):
+    """A new token: its text is told this once."""
+
+    text: str = Field(examples=["dct_…"])
+
+
+class AuditOut(View):
+    """A line of the audit log."""
+
+    number: int
+    at: dt.datetime
+    who: str
+    action: str
+    about: dict[str, str]
+    well: bool = Field(description="Whether it was done, rather than refused.")
+    digest: str
+
+    @classmethod
+    def of(cls, line: AuditLine) -> Self:
+        """A line."""
+        said = {name: getattr(line, name) for name in cls.model_fields}
+        return cls.model_validate(said | {"about": dict(line.about)})
+
+
+def _loss(loss: Loss | None) -> dict[str, Any] | None:
+    return None if loss is None else loss.to_dict()

@@ -1,0 +1,109 @@
+"""The People and Tokens pages: letting people in, keeping them out, what they may spend, and secrets told once."""
+
+from tests.service.console.conftest import press, seen, text, until
+
+from discreet.budget.filter import Budget
+from discreet.core.loss import Approximate, Pure
+from discreet.curator.people.person import Role
+
+
+def shown(user, testid):
+    return seen(user, testid)[-1].text
+
+
+def test_somebody_is_let_in_and_their_password_is_told_once(console):
+    told = []
+
+    async def act(user):
+        await user.open("/people")
+        with user:
+            seen(user, "add-name")[0].set_value("Cara Lee")
+        press(user, "add-go")
+        await until(lambda: any("Nobody can be called" in said for said in user.notify.messages))
+        with user:
+            seen(user, "add-name")[0].set_value("cara")
+            seen(user, "add-tables")[0].set_value(["visits"])
+            seen(user, "add-epsilon")[0].set_value("0.5")
+            seen(user, "add-delta")[0].set_value("1e-7")
+        press(user, "add-go")
+        await until(lambda: bool(seen(user, "once-text")))
+        told.append(shown(user, "once-text"))
+        assert seen(user, "person-cara")
+        await user.open("/people")
+        assert told[0] not in text(user)
+
+    console.visit("steward", act)
+    desk = console.clinic.desk
+    assert desk.sign_in("cara", told[0]).person.must_change
+    (own,) = [view for view in desk.budgets(console.clinic.steward) if view.analyst == "cara"]
+    assert (own.table, own.budget) == ("visits", Budget(Approximate("0.5", "1e-7")))
+
+
+def test_a_steward_gives_a_budget_and_changes_it(console):
+    async def act(user):
+        await user.open("/people")
+        for epsilon in ("0.25", "0.75"):
+            press(user, "budget-bob")
+            await until(lambda: bool(seen(user, "budget-go")))
+            with user:
+                seen(user, "budget-table")[-1].set_value("patients")
+                seen(user, "budget-epsilon")[-1].set_value(epsilon)
+                seen(user, "budget-why")[-1].set_value("a study")
+            press(user, "budget-go")
+            await until(lambda epsilon=epsilon: f"of {epsilon} left" in text(user))
+
+    console.visit("steward", act)
+    (own,) = [view for view in console.clinic.desk.budgets(console.clinic.steward) if view.analyst == "bob"]
+    assert own.budget == Budget(Pure("0.75"))
+
+
+def test_keeping_somebody_out_is_asked_twice(console):
+    async def act(user):
+        await user.open("/people")
+        press(user, "disable-bob")
+        await until(lambda: bool(seen(user, "sure-no")))
+        press(user, "sure-no")
+        await until(lambda: not seen(user, "sure-no"))
+        assert not console.clinic.bob.disabled
+        press(user, "disable-bob")
+        await until(lambda: bool(seen(user, "sure-go")))
+        press(user, "sure-go")
+        await until(lambda: bool(seen(user, "enable-bob")))
+        assert console.clinic.bob.disabled
+        press(user, "enable-bob")
+        await until(lambda: bool(seen(user, "disable-bob")))
+        assert not console.clinic.bob.disabled
+
+    console.visit("steward", act)
+
+
+def test_an_auditor_reads_and_changes_nothing(console):
+    async def act(user):
+        await user.open("/people")
+        assert seen(user, "person-ann")
+        assert not seen(user, "add-go")
+        assert not seen(user, "reset-ann")
+
+    console.visit("auditor", act)
+
+
+def test_tokens_are_told_once_and_can_be_revoked(console):
+    desk, told = console.clinic.desk, []
+
+    async def act(user):
+        await user.open("/tokens")
+        with user:
+            seen(user, "token-label")[0].set_value("a notebook")
+        press(user, "token-make")
+        await until(lambda: bool(seen(user, "once-text")))
+        told.append(shown(user, "once-text"))
+        found = desk.people.by_token(told[0])
+        assert found is not None
+        assert (found.name, found.role) == ("ann", Role.ANALYST)
+        (token,) = [one for one in desk.tokens(console.clinic.ann) if one.label == "a notebook"]
+        press(user, f"revoke-{token.id}")
+        await until(lambda: not seen(user, f"token-{token.id}"))
+
+    console.visit("ann", act)
+    assert desk.people.by_token(told[0]) is None
+    assert told[0] not in console.said.getvalue()

@@ -1,0 +1,106 @@
+"""The Publish page: rules and methods chosen in words, the job they make, and the map."""
+
+import pytest
+from tests.service.console.conftest import press, seen, text, until
+
+from discreet.core.card import Card, Column
+from discreet.errors import BadInput
+from discreet.models.parse import parse
+from discreet.publish.mask.parse import FORMS
+from discreet.publish.riskmap import Point, RiskMap
+from discreet.service.console.models import CHOICES, written
+from discreet.service.console.publish import MASK, MASKS, METHODS
+from discreet.service.console.riskmap import advice, options, placed
+
+CARD = Card("people", (Column("zip", "text", "quasi"), Column("illness", "text", "sensitive")))
+
+
+@pytest.mark.parametrize("kind", CHOICES)
+def test_every_rule_is_a_model_as_it_stands(kind):
+    choice = CHOICES[kind]
+    text_ = written(choice, {one.name: one.value for one in choice.figures}, "illness" if choice.on else None)
+    parse(text_, CARD)
+
+
+def test_a_rule_without_its_number_or_column_says_so():
+    with pytest.raises(BadInput, match="missing"):
+        written(CHOICES["k"], {"k": None}, None)
+    with pytest.raises(BadInput, match="on which column"):
+        written(CHOICES["l"], {"l": 3}, None)
+
+
+def test_every_masking_method_is_explained():
+    assert [text_.split()[0] for text_ in MASKS] == list(FORMS)
+
+
+def test_a_steward_starts_a_job_and_stops_it(console):
+    async def act(user):
+        await user.open("/publish?table=patients")
+        assert "birth_date" in text(user)
+        press(user, "model-add")
+        await until(lambda: bool(seen(user, "model-on-1")))
+        with user:
+            seen(user, "model-l-1")[0].set_value(2)
+            seen(user, "publish-suppress")[0].set_value(10)
+            seen(user, "publish-title")[0].set_value("For research")
+        press(user, "publish-start")
+        await until(lambda: bool(seen(user, "job-publish")))
+        assert "waiting" in text(user)
+        press(user, "job-cancel")
+        await until(lambda: "cancelled" in text(user))
+
+    console.visit("steward", act)
+    (job,) = console.clinic.desk.jobs(console.clinic.steward)
+    assert (job.state, job.table) == ("cancelled", "patients")
+    wanted = {"models": ["k=5", "l=2 on insurance"], "method": "generalize", "suppress": "10%", "title": "For research"}
+    assert wanted.items() <= dict(job.spec).items()
+
+
+def test_what_is_wrong_with_a_method_is_told_before_a_job_begins(console):
+    async def act(user):
+        await user.open("/publish?table=patients")
+        with user:
+            seen(user, "publish-method")[0].set_value(MASK)
+            seen(user, "publish-mask")[0].set_value("nois alpha=0.1")
+        press(user, "publish-start")
+        await until(lambda: any("nois" in said for said in user.notify.messages))
+        assert not seen(user, "job-publish")
+
+    console.visit("steward", act)
+
+
+@pytest.mark.parametrize("name", ["ann", "auditor"])
+def test_nobody_else_publishes(console, name):
+    async def act(user):
+        for page in ("/publish", "/tabulate", "/attack"):
+            await user.open(page)
+            assert "not for you" in text(user)
+
+    console.visit(name, act)
+
+
+def test_every_method_says_what_it_does():
+    assert all(label and does.endswith(".") for label, does in METHODS.values())
+
+
+POINTS = (Point("original", 1.0, 0.0), Point("a", 0.2, 0.3), Point("b", 0.5, 0.5), Point("c", why="no numbers"))
+MAP = RiskMap("people", "pil", "means", POINTS, 10, 1).to_dict()
+
+
+def test_the_map_has_all_that_was_measured_and_its_best_on_a_line():
+    made = options(MAP)
+    line, best, others, original = made["series"]
+    assert line["data"] == [[0.2, 0.3], [1.0, 0.0]]
+    assert [[one["method"] for one in dots["data"]] for dots in (best, others, original)] == [
+        ["a"],
+        ["b"],
+        ["original"],
+    ]
+    assert [one["method"] for one in placed(MAP)] == ["original", "b", "a"]
+
+
+def test_advice_is_in_sentences_and_not_in_options_of_a_command():
+    blind = RiskMap("people", "pil", "means", (*POINTS, Point("d", 0.1, 0.0)), 10, 1).to_dict()
+    said = advice(blind)
+    assert len(said) > 3
+    assert "--loss" not in " ".join(said)
