@@ -11,7 +11,7 @@ from discreet.core.cardfile import dump_cards
 from discreet.core.kind import Kind
 from discreet.core.loss import Approximate
 from discreet.curator.curator import Curator
-from discreet.curator.question import pose
+from discreet.curator.question import planned, pose
 from discreet.errors import BadInput, BadQuery, Damaged
 
 CITIES = "city,land,size\nRome,south,9\nMilan,north,5\nTurin,north,4\nTurin,north,1\n"
@@ -80,11 +80,12 @@ def test_a_question_knows_all_tables_it_reads(curator):
     tables = {name: curator.workspace.open(name) for name in curator.workspace.tables}
     twins = {name: one.id for name, one in curator.workspace.tables.items()}
     text = "SELECT COUNT(*) FROM visits JOIN people USING (patient) JOIN cities USING (city)"
-    question = pose(text, tables, twins, epsilon=1)
+    asked = planned(text, tables)
+    question = pose(asked, twins, epsilon=1)
     assert question.tables == ("people", "visits")
     assert question.twins == twins
     for name in twins:
-        assert pose(text, tables, twins | {name: "another"}, epsilon=1).identity != question.identity
+        assert pose(asked, twins | {name: "another"}, epsilon=1).identity != question.identity
     assert len({id(table.engine) for table in tables.values()}) == 1
 
 

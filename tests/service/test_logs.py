@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
+import io
 import json
 import logging
 
 import pytest
-from fastapi import APIRouter
-from tests.service.serving import serving
+from fastapi import APIRouter, FastAPI
+from tests.service.serving import MANY, serving
+
+from discreet.service.api.logs import Log
+from discreet.service.app import make_app
 
 LITERAL = "canary-literal-7261"
 PASSWORD = "canary password 9942"  # noqa: S105
@@ -95,6 +100,45 @@ def test_no_log_holds_what_it_must_not(logged, which):
     text = logged[which]
     for secret in (*CANARIES, *logged[3]):
         assert secret not in text
+
+
+class Listener:
+    """Whoever runs the process may have OpenTelemetry listen to all of it."""
+
+    def __init__(self):
+        self.heard = []
+
+    def get_logger(self, *args, **kwargs):
+        return self
+
+    def emit(self, *args, **kwargs):
+        self.heard.append((args, kwargs))
+
+
+def test_nothing_is_told_to_a_telemetry_of_the_process(clinic, monkeypatch):
+    listener = Listener()
+    monkeypatch.setattr("opentelemetry._logs._internal._LOGGER_PROVIDER", listener)
+    scope = {"type": "http", "method": "GET", "path": "/v1/fault", "query_string": b"", "root_path": ""}
+    scope |= {"headers": [(b"host", b"localhost")], "scheme": "http", "http_version": "1.1", "server": ("localhost", 1)}
+
+    async def call(app):
+        async def receive():
+            return {"type": "http.request"}
+
+        async def send(message):
+            pass
+
+        await app(dict(scope), receive, send)
+
+    ours = make_app(clinic.desk, MANY, log=Log(io.StringIO()), console=False)
+    add_fault(ours)
+    asyncio.run(call(ours))
+    assert listener.heard == []
+    careless = FastAPI()
+    careless.include_router(ours.state.api.router)
+    with pytest.raises(ValueError, match="canary"):
+        asyncio.run(call(careless))
+    assert FAULT in str(listener.heard)
 
 
 def test_a_search_would_find_it(logged):

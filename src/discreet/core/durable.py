@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 
-def write(path: Path, data: bytes) -> None:
+def write(path: Path, data: bytes | memoryview) -> None:
     """A new file, all of which is on the disk; its name is not yet."""
     with path.open("xb", buffering=0) as file:
         left = memoryview(data)

@@ -21,8 +21,8 @@ _UNWRITABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]"
 _HEIGHT = re.compile(r' height="([0-9]+)"')
 _STYLE = (
     "text{font:13px system-ui,sans-serif;fill:#243040}"
-    ".bar{fill:#2f6f8f}.axis{stroke:#8a97a6}"
-    "@media(prefers-color-scheme:dark){text{fill:#dde4ec}.bar{fill:#6fb3d2}.axis{stroke:#7b8896}}"
+    ".bar{fill:#2f6f8f}.axis{stroke:#8a97a6}.error{stroke:#0b1520;stroke-width:1.5;fill:none}"
+    "@media(prefers-color-scheme:dark){text{fill:#dde4ec}.bar{fill:#6fb3d2}.axis{stroke:#7b8896}.error{stroke:#fff}}"
 )
 _LINES = (
     ".line{fill:none;stroke-width:2}.line0{stroke:#2f6f8f}.line1{stroke:#a8501c;stroke-dasharray:8 4}"
@@ -83,7 +83,7 @@ def bars(
     scale = room / ((high - low) or 1)
     zero = _WIDTH - _VALUES - high * scale
     rows = [
-        _row(index * _ROW + 6, label, value, error, zero, scale)
+        _row(index * _ROW + 6, label, (value, error), zero, scale)
         for index, (label, value, error) in enumerate(zip(labels, values, off, strict=True))
     ]
     height = 8 + _ROW * len(rows)
@@ -217,12 +217,14 @@ def _svg(height: int, title: str, said: str, style: str, inside: str) -> str:
     )
 
 
-def _row(top: int, label: str, value: float, error: float, zero: float, scale: float) -> str:
+def _row(top: int, label: str, figure: tuple[float, float], zero: float, scale: float) -> str:
+    value, error = figure
     end, off = zero + value * scale, error * scale
     left, width = min(zero, end), abs(end - zero)
     beside = f'x="{end + off + 6:.1f}"' if value >= 0 else f'x="{end - off - 6:.1f}" text-anchor="end"'
     middle = top + _ROW / 2 - 4
-    whisker = f'<path class="axis" fill="none" d="M{end - off:.1f},{middle:.1f}h{2 * off:.1f}"/>' if error else ""
+    ends = f"M{end - off:.1f},{middle - 4:.1f}v8M{end + off:.1f},{middle - 4:.1f}v8"
+    whisker = f'<path class="error" d="M{end - off:.1f},{middle:.1f}h{2 * off:.1f}{ends}"/>' if error else ""
     short = label if len(label) <= 22 else label[:21] + "…"
     return (
         f'<text x="{_LABELS - 12}" y="{top + 13}" text-anchor="end">{_xml(short)}</text>'

@@ -139,19 +139,21 @@ def _write(release: Release[Any], folder: Path, *, csv: bool) -> str:
     }
     if release.receipt is not None:
         parts["receipt.json"] = release.receipt.to_dict()
-    files: dict[str, dict[str, object]] = {}
+    contents: dict[str, bytes | memoryview] = {}
     if isinstance(release.payload, pa.Table):
-        files |= _write_table(release.payload, folder, csv=csv)
+        contents["payload.parquet"] = _parquet(release.payload)
+        if csv:
+            _write_csv(release.payload, folder)
     elif isinstance(release.payload, Rows):
-        files |= _move_rows(release.payload, folder, csv=csv)
-        release = replace(release, payload=Rows(folder / "payload.parquet"))
+        release = replace(release, payload=_move_rows(release.payload, folder, csv=csv))
     elif csv:
         raise BadInput("Only a table can be saved as CSV.", hint="Leave csv out.")
     else:
         parts["payload.json"] = release.payload
-    texts = {name: document.dumps(part) for name, part in parts.items()} | {"report.html": report.render(release)}
-    for name, text in texts.items():
-        data = text.encode()
+    files = {path.name: _fingerprint(path, flush=True) for path in folder.iterdir()}
+    contents |= {name: document.dumps(part).encode() for name, part in parts.items()}
+    contents["report.html"] = report.render(release).encode()
+    for name, data in contents.items():
         write(folder / name, data)
         files[name] = {"sha256": _digest(data), "bytes": len(data)}
     manifest = document.dumps({"format": FORMAT, "files": dict(sorted(files.items()))}).encode()
@@ -159,25 +161,30 @@ def _write(release: Release[Any], folder: Path, *, csv: bool) -> str:
     return _digest(manifest)
 
 
-def _write_table(table: pa.Table, folder: Path, *, csv: bool) -> dict[str, dict[str, object]]:
-    path = folder / "payload.parquet"
+def _parquet(table: pa.Table) -> memoryview:
+    written = pa.BufferOutputStream()
     try:
-        with path.open("xb") as file:
-            write_rows(table, file)
-        if csv:
-            pa.csv.write_csv(table, folder / "payload.csv")
+        write_rows(table, written)
     except pa.ArrowException as error:
         raise DataError(f"The table cannot be saved: {error}.") from error
-    for field, saved in zip(table.schema, pq.read_schema(path), strict=True):
+    data = written.getvalue()
+    for field, saved in zip(table.schema, pq.read_schema(pa.BufferReader(data)), strict=True):
         if field.type != saved.type:
             raise DataError(
                 f"Column {field.name!r} is {field.type}, which Parquet keeps as {saved.type}.",
                 hint="Cast it first, so that nothing is lost unseen.",
             )
-    return _flushed(folder)
+    return memoryview(data)
 
 
-def _move_rows(rows: Rows, folder: Path, *, csv: bool) -> dict[str, dict[str, object]]:
+def _write_csv(table: pa.Table, folder: Path) -> None:
+    try:
+        pa.csv.write_csv(table, folder / "payload.csv")
+    except pa.ArrowException as error:
+        raise DataError(f"The table cannot be saved: {error}.") from error
+
+
+def _move_rows(rows: Rows, folder: Path, *, csv: bool) -> Rows:
     """Rows are neither read again nor held; as CSV they pass through a few at a time."""
     place = folder / "payload.parquet"
     shutil.move(rows.path, place)
@@ -185,12 +192,7 @@ def _move_rows(rows: Rows, folder: Path, *, csv: bool) -> dict[str, dict[str, ob
         with pq.ParquetFile(place) as file, pa.csv.CSVWriter(folder / "payload.csv", file.schema_arrow) as writer:
             for batch in file.iter_batches():
                 writer.write_batch(batch)
-    return _flushed(folder)
-
-
-def _flushed(folder: Path) -> dict[str, dict[str, object]]:
-    """The fingerprints of the files that lie in a folder, once they are on the disk."""
-    return {path.name: _fingerprint(path, flush=True) for path in folder.iterdir()}
+    return Rows(place)
 
 
 def verified(folder: Path) -> frozenset[str]:
@@ -259,5 +261,5 @@ def _fingerprint(path: Path, *, flush: bool = False) -> dict[str, object]:
         return {"sha256": digest, "bytes": file.tell()}
 
 
-def _digest(data: bytes) -> str:
+def _digest(data: bytes | memoryview) -> str:
     return hashlib.sha256(data).hexdigest()

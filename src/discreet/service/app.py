@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 
 from anyio import to_thread
 from fastapi import FastAPI
+from fastapi.telemetry import TelemetryConfig
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from discreet._version import __version__
@@ -20,18 +21,19 @@ from discreet.service.desk import Desk
 from discreet.service.settings import Settings
 
 _ROUTERS = (session, ask, budgets, releases, jobs, people, operations)
+_NO_TELEMETRY: TelemetryConfig = {"tracing": False, "metrics": False, "logs": False, "auto_configure": False}
+"""FastAPI would send what errors say, which may quote data, to whichever OpenTelemetry is set up in the process."""
 _ABOUT = """Ask questions about data that nobody may see, within a budget; publish, tabulate and attack it.
 
 Sign in with a token (Authorization: Bearer dct_…) or with the session cookie; with the cookie, requests other than \
 GET also need the header X-CSRF-Token.
 
-Whatever goes wrong is told as {"error", "message", "hint", "request"}. A request that is not for a name of this \
-service gets 421, one that a page of somebody else made gets 403."""
+Whatever goes wrong is told as {"error", "message", "hint", "request"}."""
 
 
 def make_app(desk: Desk, settings: Settings, *, log: Log | None = None, console: bool = True) -> FastAPI:
     """The service of a desk. Whoever made the desk starts it, and closes it when the app is done."""
-    app = FastAPI(openapi_url=None, lifespan=_lifespan)
+    app = FastAPI(openapi_url=None, lifespan=_lifespan, telemetry=_NO_TELEMETRY)
     app.state.desk = desk
     app.state.settings = settings
     app.state.log = log or Log()
@@ -60,6 +62,7 @@ def _api() -> FastAPI:
         docs_url=None,
         redoc_url=None,
         redirect_slashes=False,
+        telemetry=_NO_TELEMETRY,
     )
     failures.install(api)
     for module in _ROUTERS:

@@ -35,12 +35,14 @@ class Lines(logging.Handler):
     def emit(self, record: logging.LogRecord) -> None:
         """Write a line."""
         line: dict[str, object] = {"level": record.levelname.lower(), "logger": record.name}
+        error = record.exc_info[1] if record.exc_info else None
+        if error is None and isinstance(record.msg, BaseException):  # as NiceGUI does
+            error, record.msg = record.msg, ""
         if record.name.partition(".")[0] == _OURS:
             line["said"] = record.getMessage()
             line |= {name: getattr(record, name) for name in _EXTRAS if hasattr(record, name)}
         else:
             line["at_line"] = f"{record.filename}:{record.lineno}"
-        error = record.exc_info[1] if record.exc_info else None
         if error is not None:
             line |= {"error": type(error).__name__, "where": frames_of(error)}
         self._log.write(**line)

@@ -61,7 +61,10 @@ def test_a_steward_makes_a_table_and_takes_it_away(console):
         with user:
             seen(user, "tabulate-across")[0].set_value("outcome")
         press(user, "tabulate-start")
-        while not desk.jobs(steward)[0].over:  # in a process of its own, which has to start
+        await until(lambda: bool(seen(user, "job-tabulate")))
+        for _ in range(600):  # it is made in a process of its own, which has to start
+            if desk.jobs(steward)[0].over:
+                break
             await asyncio.sleep(0.2)
         await until(lambda: bool(seen(user, "crosstable")))
         assert "Psychiatry" in text(user)

@@ -49,6 +49,7 @@ _STATUS: tuple[tuple[type[DiscreetError], int], ...] = (
 """The first that fits. What is damaged is no fault of the code, but nobody can use it until it is mended."""
 _FOR_ANYBODY = (AccessError, Refused, BadInput, Taken)
 _FOR_STEWARDS = (CardError, DataError, HierarchyError)
+_ALWAYS = (413, 415, 421, 429, 500, 503)
 _SAID = {
     400: "What was sent cannot be used: the message says why.",
     401: "Nobody is signed in.",
@@ -57,6 +58,7 @@ _SAID = {
     409: "Privacy says no, the budget does not cover it, or a name is taken. Nothing was changed.",
     413: "The request is too large.",
     415: "The request is compressed, which is not taken.",
+    421: "The request is for a name that this service does not have.",
     422: "The request is not what the document asks for.",
     429: "Too many requests: Retry-After says how long to wait.",
     500: "Something kept here is damaged, or there is a fault of the service.",
@@ -86,12 +88,12 @@ class Failure(BaseModel):
 
 def answers(*statuses: int) -> dict[int | str, dict[str, Any]]:
     """What a route may answer besides what it is for, for the OpenAPI document."""
-    return {status: {"model": Failure, "description": _SAID[status]} for status in sorted({*statuses, 429, 500, 503})}
+    return {status: {"model": Failure, "description": _SAID[status]} for status in sorted({*statuses, *_ALWAYS})}
 
 
 READS = answers(401, 403, 422)
 """What every route for people who are signed in may answer."""
-WRITES = READS | answers(400, 404, 409, 413, 415)
+WRITES = READS | answers(400, 404, 409)
 
 
 def status_of(error: DiscreetError) -> int:

@@ -24,6 +24,8 @@ from discreet.curator.people.person import Person
 from discreet.service.api.metrics import Metrics
 
 _NOTE = "discreet.note"
+_TELEMETRY = "fastapi.telemetry"
+"""Where FastAPI looks whether a request is told to OpenTelemetry already. It is: by nobody, the console's apps too."""
 _FRAMES = 6
 
 
@@ -71,6 +73,7 @@ class Logged:
         if scope["type"] not in ("http", "websocket"):
             await self._app(scope, receive, send)
             return
+        scope[_TELEMETRY] = None
         known, began, status = note(scope), time.perf_counter(), 0
         method = scope["method"] if scope["type"] == "http" else "WEBSOCKET"
 

@@ -142,7 +142,7 @@ def _like(budget: Budget, amount: str) -> Budget:
 
 def _ledger(seat: Seat, lines: Sequence[LedgerLine]) -> None:
     with look.card("Ledger", note="newest first; nothing in it can be changed") as card:
-        card.props("data-testid=ledger")
+        card.classes("dc-ledger").props("data-testid=ledger")
         if seat.who.role in READERS:
             _verify(seat)
         if not lines:

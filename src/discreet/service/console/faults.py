@@ -9,7 +9,8 @@ from __future__ import annotations
 import logging
 
 from discreet.errors import DiscreetError
-from discreet.service.api.logs import Log, frames_of
+from discreet.service.api.logs import Log
+from discreet.service.lines import Lines
 
 _OURS = logging.getLogger("discreet.console")
 _THEIRS = logging.getLogger("nicegui")
@@ -18,7 +19,8 @@ _THEIRS = logging.getLogger("nicegui")
 def write_to(log: Log) -> None:
     """Write down faults of the console in the service's log."""
     for logger in (_OURS, _THEIRS):
-        logger.handlers = [_Lines(log)]
+        logger.handlers = [Lines(log)]
+        logger.setLevel(logging.ERROR)
         logger.propagate = False
 
 
@@ -26,20 +28,3 @@ def told(fault: Exception) -> DiscreetError:
     """Write a fault down; what people are told of it instead."""
     _OURS.error("", exc_info=fault)
     return DiscreetError("Something went wrong here.", hint="Try again, or tell a steward.")
-
-
-class _Lines(logging.Handler):
-    """A line of the service's log for every error."""
-
-    def __init__(self, log: Log) -> None:
-        super().__init__(logging.ERROR)
-        self._log = log
-
-    def emit(self, record: logging.LogRecord) -> None:
-        """Write a line, without a word of what the error says."""
-        error = record.exc_info[1] if record.exc_info else None
-        if error is None and isinstance(record.msg, BaseException):
-            error = record.msg
-        kind = type(error).__name__ if error else "unknown"
-        where = frames_of(error) if error else [f"{record.filename}:{record.lineno} {record.funcName}"]
-        self._log.write(part="console", error=kind, where=where)

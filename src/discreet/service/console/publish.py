@@ -93,14 +93,14 @@ async def _build(seat: Seat) -> None:
             return
 
         async def show(table: str) -> None:
-            card = await seat.run(seat.desk.full_card, table)
-            out = await seat.run(seat.desk.published, table)
             place.clear()
-            if card is None or out is None:
-                return
             with place:
-                form = _Form(seat, table, card, out)
-                await Comparison(seat, table, form.choose).begin()
+                try:
+                    card = await seat.call(seat.desk.full_card, table)
+                    form = _Form(seat, table, card, await seat.call(seat.desk.published, table))
+                    await Comparison(seat, table, form.choose).begin()
+                except DiscreetError as error:
+                    look.refusal(error)
 
         select = ui.select(tables, value=chosen, label="Table", on_change=lambda e: show(e.value))
         select.props("outlined dense options-dense data-testid=publish-table").classes("dc-mid")

@@ -64,12 +64,13 @@ async def _build(seat: Seat) -> None:
             return
 
         async def show(table: str) -> None:
-            card = await seat.run(seat.desk.full_card, table)
             place.clear()
-            if card is not None:
-                before = [one for one in await recent(seat, Tabulate.kind) if one.table == table and one.state == DONE]
-                with place:
-                    _Form(seat, table, card, before)
+            with place:
+                try:
+                    card, jobs = await seat.call(seat.desk.full_card, table), await recent(seat, Tabulate.kind)
+                    _Form(seat, table, card, [one for one in jobs if one.table == table and one.state == DONE])
+                except DiscreetError as error:
+                    look.refusal(error)
 
         select = ui.select(tables, value=chosen, label="Rows of", on_change=lambda e: show(e.value))
         select.props("outlined dense options-dense data-testid=tabulate-table").classes("dc-mid")

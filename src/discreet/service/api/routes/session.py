@@ -13,7 +13,7 @@ from discreet.service.api.views import Session
 router = APIRouter(prefix="/v1", tags=["session"])
 
 
-@router.post("/session", responses=answers(400, 401, 413, 415, 422), summary="Sign in")
+@router.post("/session", responses=answers(400, 401, 403, 422), summary="Sign in")
 def sign_in(given: SignIn, desk: Stranger, request: Request, response: Response) -> Session:
     """Begin a session, which is kept as a cookie. Programs use a token instead."""
     signed = desk.sign_in(given.name, given.password)
@@ -27,7 +27,7 @@ def session(caller: Called) -> Session:
     return Session.of(caller.who, caller.session)
 
 
-@router.delete("/session", status_code=204, responses=READS | answers(400, 413, 415), summary="Sign out")
+@router.delete("/session", status_code=204, responses=READS | answers(400), summary="Sign out")
 def sign_out(caller: Called, request: Request, response: Response) -> None:
     """End the session."""
     if caller.session is None:
@@ -36,7 +36,7 @@ def sign_out(caller: Called, request: Request, response: Response) -> None:
     drop_session(response, request.app.state.settings)
 
 
-@router.post("/password", responses=READS | answers(400, 413, 415), summary="Change the password")
+@router.post("/password", responses=READS | answers(400), summary="Change the password")
 def change_password(given: NewPassword, caller: Called, request: Request, response: Response) -> Session:
     """Give oneself another password. All sessions end; whoever came with one gets a new one."""
     require_turn(request)
