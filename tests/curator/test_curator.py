@@ -146,6 +146,14 @@ def test_killed_after_the_charge_a_retry_is_charged_once(tmp_path, where):
         assert curator.verify().sound
 
 
+def test_what_is_given_is_what_was_kept(tmp_path):
+    with clinic(tmp_path / "clinic") as curator:
+        given = curator.ask(CITIES, epsilon="0.5").release
+        [place] = curator.workspace.releases.iterdir()
+        assert Release.load(place) == given
+        assert Release.load(place).payload.schema.equals(given.payload.schema, check_metadata=True)
+
+
 def test_a_key_stands_for_one_question(tmp_path):
     with clinic(tmp_path / "clinic") as curator:
         with_engine(curator, Failing())

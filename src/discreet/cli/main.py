@@ -18,6 +18,7 @@ from discreet.cli import (
     budget,
     card,
     check,
+    collect,
     compare,
     demo,
     people,
@@ -53,6 +54,7 @@ workspace.app.command("backup")(backup.backup)
 workspace.app.command("restore")(backup.restore)
 app.command("ask")(ask.ask)
 app.add_typer(budget.app, name="budget")
+app.add_typer(collect.app, name="collect")
 app.command("serve")(serve.serve)
 app.add_typer(people.app, name="people")
 app.command("demo")(demo.demo)

@@ -1,0 +1,259 @@
+"""`discreet collect`: a survey whose answers never leave the devices of those who give them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from discreet.cli.output import Json, bold, console, grid, print_json, stoppable, working
+from discreet.errors import BadInput
+
+if TYPE_CHECKING:
+    from discreet.collect.survey.question import Question
+    from discreet.collect.survey.results import Figure, Results
+    from discreet.collect.survey.survey import Survey
+
+app = typer.Typer(
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    help="""Collect: statistics from people who never hand over their data.
+
+    \b
+    Example:
+      discreet collect new music.toml
+      discreet collect serve music.toml
+      discreet collect estimate music.toml
+    """,
+)
+File = Annotated[Path, typer.Argument(help="The survey (TOML).", metavar="SURVEY")]
+
+
+@app.command("new")
+def new(
+    file: File,
+    *,
+    title: Annotated[str, typer.Option("--title", help="What it is called.")] = "Music",
+    epsilon: Annotated[
+        str, typer.Option("--epsilon", help="What each person loses at most, by all questions together.")
+    ] = "4",
+    people: Annotated[int, typer.Option("--people", min=1, help="How many are expected to answer.")] = 1000,
+    share: Annotated[
+        str | None,
+        typer.Option(
+            "--share", help="How epsilon is shared among the questions: split or sampled; default: the better."
+        ),
+    ] = None,
+    codes: Annotated[
+        Path | None, typer.Option("--codes", help="Also write a one-time code for each person to this new file.")
+    ] = None,
+    example: Annotated[
+        bool, typer.Option("--example", help="Do not ask: write an example with four questions, to be edited.")
+    ] = False,
+) -> None:
+    """Write a survey: questions, what each person may lose, and the protocols chosen for that, with the reasons.
+
+    On a terminal you are asked for the questions. Otherwise, and with --example, it is an example to be edited.
+
+    \b
+    Examples:
+      discreet collect new music.toml
+      discreet collect new music.toml --example --epsilon 2 --people 500 --codes codes.txt
+    """
+    import sys
+
+    from discreet.collect.survey.file import EXAMPLE, dumps
+    from discreet.core.durable import write
+
+    for path in (file, codes):
+        if path is not None and path.exists():
+            raise BadInput(f"{path} is there already.", hint="Give a new name, or move it away.")
+    asks = sys.stdin.isatty() and not example
+    survey = _survey(_asked() if asks else EXAMPLE, title, epsilon, people, share)
+    write(file, dumps(survey).encode())
+    typer.echo(f"Written to {file}; change what you like before the first person answers.")
+    for asked in survey.asked:
+        typer.echo(f"  {asked.name}: {asked.why}")
+    if codes is not None:
+        from discreet.noise.entropy import token
+
+        write(codes, "".join(f"{token(9)}\n" for _ in range(people)).encode())
+        typer.echo(f"One-time codes, one for each of {people:,} people, are in {codes}.")
+    typer.echo(f"Next: discreet collect serve {file}{f' --codes {codes}' if codes else ''}")
+
+
+@app.command("serve")
+def serve(
+    file: File,
+    *,
+    host: Annotated[str, typer.Option("--host", help="The address to listen at.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option("--port", help="The port to listen at; 0 for any that is free.")] = 8641,
+    cert: Annotated[
+        Path | None, typer.Option("--cert", help="The certificate for TLS (PEM), with those that signed it.")
+    ] = None,
+    key: Annotated[Path | None, typer.Option("--key", help="Its key (PEM).")] = None,
+    name: Annotated[
+        list[str] | None, typer.Option("--name", help="A name by which people call this computer.", metavar="NAME")
+    ] = None,
+    insecure: Annotated[
+        bool, typer.Option("--insecure", help="Listen beyond this computer without TLS: something else encrypts.")
+    ] = False,
+    codes: Annotated[
+        Path | None, typer.Option("--codes", help="One-time codes, one a line: each person has one, and counts once.")
+    ] = None,
+    reports: Annotated[
+        Path | None, typer.Option("--reports", help="Where reports are kept; default: beside the survey.")
+    ] = None,
+) -> None:
+    """Let people answer in their browsers, where their answers are randomised. Only reports arrive here.
+
+    \b
+    Examples:
+      discreet collect serve music.toml
+      discreet collect serve music.toml --codes codes.txt
+      discreet collect serve music.toml --host 0.0.0.0 --name data.example.org --cert cert.pem --key key.pem
+
+    It listens on this computer alone, unless it has a certificate. Ctrl-C stops it; reports are on the disk by then.
+    """
+    from discreet.cli.collect_serve import require_parts, serve_survey
+    from discreet.collect.survey.file import load
+    from discreet.collect.survey.inbox import Inbox, beside, read_codes
+    from discreet.service.settings import Settings
+
+    settings = Settings(host, port, cert, key, tuple(name or ()), insecure, most_body=100_000)
+    require_parts()
+    survey = load(file)
+    with Inbox(survey, reports or beside(file), None if codes is None else read_codes(codes)) as inbox:
+
+        def ready(address: str) -> None:
+            typer.echo(f"People answer {survey.title} at {address}")
+            typer.echo(f"{len(inbox):,} reports are in {reports or beside(file)}. Ctrl-C stops it.")
+            if codes is None:
+                typer.echo("There are no one-time codes: whoever likes can answer more than once.")
+
+        serve_survey(survey, inbox, settings, ready=ready)
+
+
+@app.command("estimate")
+def estimate(
+    file: File,
+    reports: Annotated[
+        list[Path] | None,
+        typer.Argument(
+            help="Reports (JSON lines or Parquet); default: those beside the survey.", metavar="[REPORTS]..."
+        ),
+    ] = None,
+    *,
+    confidence: Annotated[float, typer.Option("--confidence", help="How sure each error bar is.")] = 0.95,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", help="Write a release to this new folder, with a report and charts."),
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Estimate how many people answered what: shares, means and quantiles, with error bars and a chart.
+
+    \b
+    Examples:
+      discreet collect estimate music.toml
+      discreet collect estimate music.toml reports.parquet -o results
+    """
+    from discreet.collect.survey import inbox, results
+    from discreet.collect.survey.file import load
+
+    survey = load(file)
+    with working("Counting reports"):
+        found = results.estimate(survey, reports or [inbox.beside(file)], confidence=confidence)
+        release = found.release()
+    if output is not None:
+        release.save(output)
+    if as_json:
+        rows = release.payload.to_pylist()
+        print_json({"people": found.people, "statement": release.statement.to_dict(), "figures": rows})
+        return
+    _show(found)
+    typer.echo(release.promise)
+    if output is not None:
+        typer.echo(f"Release written to {output}; the charts are in {output / 'report.html'}.")
+
+
+@app.command("randomize")
+def randomize(
+    answers: Annotated[
+        Path, typer.Argument(help="Answers (CSV or Parquet), a column for each question.", metavar="ANSWERS")
+    ],
+    *,
+    survey: Annotated[Path, typer.Option("--survey", help="The survey (TOML).")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="Write reports to this new Parquet file.")],
+) -> None:
+    """Randomise answers that are in a file, as each respondent's device would, a part at a time.
+
+    \b
+    Examples:
+      discreet collect randomize answers.parquet --survey music.toml -o reports.parquet
+      discreet collect estimate music.toml reports.parquet
+    """
+    from discreet.collect.survey.file import load
+    from discreet.collect.survey.scale import randomize_file
+
+    asked = load(survey)
+    with working("Flipping coins"), stoppable(lambda: "Nothing was written."):
+        people = randomize_file(asked, answers, output)
+    typer.echo(f"{people:,} reports are in {output}: {asked.statement(people)}")
+
+
+def _survey(questions: Any, title: str, epsilon: str, people: int, share: str | None) -> Survey:
+    from dataclasses import replace
+
+    from discreet.collect.survey.survey import Survey, better_share
+    from discreet.core.exact import exact
+
+    made = Survey(title, exact(epsilon, "epsilon"), "split", people, tuple(questions))
+    return replace(made, share=share or better_share(made)[0])
+
+
+def _asked() -> list[Question]:
+    """Questions as somebody types them in."""
+    from discreet.collect.numbers.grid import Grid
+    from discreet.collect.survey.question import Question
+
+    found: list[Question] = []
+    typer.echo("Questions, one after the other; an empty name ends them.")
+    while name := typer.prompt("Name (one word)", default="", show_default=False).strip():
+        text = typer.prompt("Question")
+        values = typer.prompt("Answers: a | b | c, or number 0 10 in 10 steps, or yes/no", default="yes/no").strip()
+        if values == "yes/no":
+            found.append(Question(name, text, "yes/no"))
+        elif values.startswith("number"):
+            words = values.replace("steps", "").replace(" in ", " ").split()[1:]
+            if len(words) != 3 or not words[2].isdecimal():
+                raise BadInput("Numbers are written as: number 0 10 in 10 steps")
+            found.append(Question(name, text, "number", grid=Grid(words[0], words[1], int(words[2]))))
+        else:
+            found.append(Question(name, text, "choice", tuple(value.strip() for value in values.split("|"))))
+    return found
+
+
+def _show(found: Results) -> None:
+    out, figures = console(), found.figures
+    said = f"{found.people:,} people took part; each ± holds with {found.confidence:.4g}, those in brackets all at once"
+    out.print(bold(f"{found.survey.title}: {said}"))
+    for one in found.counted:
+        listing = grid(
+            "", "#", "#from", "#to", "#all at once", "", title=f"{one.asked.question.text} ({one.asked.name})"
+        )
+        mine = [each for each in figures if each.question == one.asked.name]
+        most = max([each.estimate for each in mine if each.kind == "share"], default=1.0)
+        for each in mine:
+            listing.add_row(*_row(each, most))
+        out.print(listing)
+
+
+def _row(each: Figure, most: float) -> list[str]:
+    def shown(value: float) -> str:
+        return f"{value:.1%}" if each.kind == "share" else f"{value:,.4g}"
+
+    bar = "█" * round(24 * max(each.estimate, 0) / most) if each.kind == "share" and most > 0 else ""
+    together = f"{shown(each.low_together)} to {shown(each.high_together)}"
+    return [each.figure, shown(each.estimate), shown(each.low), shown(each.high), together, bar]
