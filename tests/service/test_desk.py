@@ -20,7 +20,7 @@ from discreet.service.jobs.specs import Publish
 from discreet.service.shown import Spend
 
 QUESTION = "SELECT sex, COUNT(*) AS n FROM patients GROUP BY sex"
-SECRET = "SELECT COUNT(*) AS n FROM patients WHERE zip = '73210'"
+LITERAL = "SELECT COUNT(*) AS n FROM patients WHERE zip = '73210'"
 EVERYBODY: dict[str, tuple[set[str], Callable[[Desk, Person], Any]]] = {
     "tables": ({"steward", "auditor", "ann", "bob"}, lambda desk, who: desk.tables(who)),
     "price": ({"ann"}, lambda desk, who: desk.price(who, [QUESTION], Spend("0.01"))),
@@ -133,7 +133,7 @@ def test_the_twin_is_offered_once_it_is_shared(clinic: Clinic) -> None:
 
 
 def test_everything_done_is_written_down_and_no_question_is(clinic: Clinic) -> None:
-    clinic.desk.ask(clinic.ann, [SECRET], Spend("0.011"))
+    clinic.desk.ask(clinic.ann, [LITERAL], Spend("0.011"))
     with pytest.raises(BadInput):
         clinic.desk.ask(clinic.ann, ["SELECT zip FROM patients WHERE zip = '73210'"], Spend("0.011"))
     with pytest.raises(NotAllowed):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
@@ -13,7 +13,7 @@ from discreet.errors import BadInput
 if TYPE_CHECKING:
     from discreet.collect.survey.question import Question
     from discreet.collect.survey.results import Figure, Results
-    from discreet.collect.survey.survey import Survey
+    from discreet.collect.survey.survey import Share, Survey
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -37,7 +37,7 @@ def new(
     title: Annotated[str, typer.Option("--title", help="What it is called.")] = "Music",
     epsilon: Annotated[
         str, typer.Option("--epsilon", help="What each person loses at most, by all questions together.")
-    ] = "4",
+    ] = "2",
     people: Annotated[int, typer.Option("--people", min=1, help="How many are expected to answer.")] = 1000,
     share: Annotated[
         str | None,
@@ -210,7 +210,7 @@ def _survey(questions: Any, title: str, epsilon: str, people: int, share: str | 
     from discreet.core.exact import exact
 
     made = Survey(title, exact(epsilon, "epsilon"), "split", people, tuple(questions))
-    return replace(made, share=share or better_share(made)[0])
+    return replace(made, share=cast("Share | None", share) or better_share(made)[0])
 
 
 def _asked() -> list[Question]:
@@ -237,8 +237,8 @@ def _asked() -> list[Question]:
 
 def _show(found: Results) -> None:
     out, figures = console(), found.figures
-    said = f"{found.people:,} people took part; each ± holds with {found.confidence:.4g}, those in brackets all at once"
-    out.print(bold(f"{found.survey.title}: {said}"))
+    out.print(bold(f"{found.survey.title}: {found.people:,} people took part"))
+    out.print(f"From … to holds for each figure with {found.confidence:.4g}; all at once, for every figure together.")
     for one in found.counted:
         listing = grid(
             "", "#", "#from", "#to", "#all at once", "", title=f"{one.asked.question.text} ({one.asked.name})"
@@ -254,6 +254,6 @@ def _row(each: Figure, most: float) -> list[str]:
     def shown(value: float) -> str:
         return f"{value:.1%}" if each.kind == "share" else f"{value:,.4g}"
 
-    bar = "█" * round(24 * max(each.estimate, 0) / most) if each.kind == "share" and most > 0 else ""
+    bar = "█" * round(16 * max(each.estimate, 0) / most) if each.kind == "share" and most > 0 else ""
     together = f"{shown(each.low_together)} to {shown(each.high_together)}"
     return [each.figure, shown(each.estimate), shown(each.low), shown(each.high), together, bar]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import socket
 from asyncio import to_thread
 from collections.abc import Callable
+from contextlib import suppress
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
@@ -49,8 +50,5 @@ def serve_survey(survey: Survey, inbox: Inbox, settings: Settings, *, ready: Cal
         proxy_headers=False,
         timeout_graceful_shutdown=round(settings.grace),
     )
-    with listening(settings) as door:
-        try:
-            Server(config).run(sockets=[door])
-        except KeyboardInterrupt:
-            pass  # the way to stop it
+    with listening(settings) as door, suppress(KeyboardInterrupt):  # the way to stop it
+        Server(config).run(sockets=[door])

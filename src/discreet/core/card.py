@@ -18,7 +18,7 @@ from typing import TypeAlias
 
 from discreet.core.hierarchy.protocol import Hierarchy
 from discreet.core.kind import Kind
-from discreet.core.words import meant
+from discreet.core.words import bound, meant
 from discreet.errors import BadInput, CardError, NotFound, Problem
 
 Scalar: TypeAlias = bool | int | float | Decimal | str | dt.date | dt.datetime
@@ -109,7 +109,8 @@ class Column:
         """What is declared of the values, in a few words."""
         said = []
         if self.bounds is not None:
-            said.append(f"{self.bounds[0]} to {self.bounds[1]}")
+            low, high = self.bounds
+            said.append(f"{bound(low, dt.time.min)} to {bound(high, dt.time.max)}")
         if self.categories is not None:
             said.append(f"{len(self.categories)} categories")
         if self.required:

@@ -2,18 +2,31 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import re
 import unicodedata
 from collections.abc import Iterable
+from decimal import Decimal
 from difflib import get_close_matches
 
 CODES = frozenset({"zip", "zipcode", "postcode", "postal", "plz", "phone", "telephone", "mobile", "ssn", "iban"})
 """Words for what is written in digits and is no number: nobody adds up zip codes."""
+_LONG = 10_000
 
 
 def number(count: int, one: str, many: str | None = None) -> str:
     """A count with its noun: 1 row, 2,000 rows."""
     return f"1 {one}" if count == 1 else f"{count:,} {many or one + 's'}"
+
+
+def bound(value: object, edge: dt.time) -> str:
+    """A bound as people read it: 500,000 and not 500000.0; a moment at the ``edge`` of a day as that day."""
+    if isinstance(value, dt.datetime):
+        return str(value.date() if value.time() == edge and value.tzinfo is None else value)
+    if isinstance(value, int | float | Decimal):
+        shown = int(value) if value == int(value) else value
+        return f"{shown:,}" if abs(shown) >= _LONG else str(shown)  # without commas 1990 may be a year
+    return str(value)
 
 
 def meant(said: str, known: Iterable[str]) -> str:

@@ -94,9 +94,9 @@ async def until(true: Callable[[], bool]) -> None:
     raise AssertionError("it did not become so")
 
 
-def press(user: User, testid: str) -> None:
-    """Click the button with this mark."""
+def press(user: User, testid: str, said: Any = None) -> None:
+    """Click the button with this mark; ``said`` is what the browser sends along."""
     (button,) = seen(user, testid)
     for listener in button._event_listeners.values():
         if listener.type == "click":
-            button._handle_event({"listener_id": listener.id, "args": {}})
+            button._handle_event({"listener_id": listener.id, "args": said or {}})

@@ -1,5 +1,6 @@
 """The Ask page: the price before anything is charged, the answer with its error bars, and what a refusal says."""
 
+import asyncio
 from fractions import Fraction
 
 import pyarrow as pa
@@ -22,6 +23,15 @@ async def ready(user, said):
     await until(lambda: said in seen(user, "ask-run")[0].text)
 
 
+def offered(user):
+    """The number of the offer that the button shows."""
+    return int(seen(user, "ask-run")[0].props["data-offer"])
+
+
+def ask(user):
+    press(user, "ask-run", offered(user))
+
+
 def test_a_question_is_priced_asked_answered_and_free_after_that(console):
     before = left(console)
 
@@ -33,14 +43,14 @@ def test_a_question_is_priced_asked_answered_and_free_after_that(console):
         await ready(user, "Ask (costs ε 0.25)")
         assert "± 15" in text(user)
         assert left(console) == before
-        press(user, "ask-run")
+        ask(user)
         await until(lambda: bool(seen(user, "answer-grid")))
         assert "It cost ε = 0.25." in text(user)
         assert "± 15" in seen(user, "answer-grid")[0].content
         assert len(seen(user, "answer-chart")) == 1
         assert left(console) == before - Fraction(1, 4)
         await ready(user, "Show it again (free)")
-        press(user, "ask-run")
+        ask(user)
         await until(lambda: "Answered before, so it is free." in text(user))
         assert left(console) == before - Fraction(1, 4)
         await until(lambda: bool(seen(user, "ask-again-0")))
@@ -58,12 +68,54 @@ def test_nobody_pays_a_price_that_was_not_shown(console):
         await ready(user, "Ask (costs")
         with user:
             seen(user, "ask-epsilon")[0].set_value("0.2")
-        press(user, "ask-run")
+        assert seen(user, "ask-run")[0].enabled  # the change is not seen yet, and the button is pressed behind it
+        ask(user)
+        await until(lambda: not seen(user, "ask-run")[0].enabled)
+        ask(user)
         await ready(user, "Ask (costs ε 0.2)")
         assert not seen(user, "answer-grid")
 
     console.visit("ann", act)
     assert left(console) == before
+
+
+def test_a_click_on_an_older_price_that_comes_late_asks_nothing(console):
+    before = left(console)
+
+    async def act(user):
+        await user.open("/ask?table=patients")
+        await ready(user, "Ask (costs")
+        shown = offered(user)
+        with user:
+            seen(user, "ask-sql")[0].set_value(f"{BY_SEX}  ")
+            seen(user, "ask-epsilon")[0].set_value("0.3")
+        await ready(user, "Ask (costs ε 0.3)")
+        press(user, "ask-run", shown)
+        await asyncio.sleep(0.5)
+        assert not seen(user, "answer-grid")
+        assert seen(user, "ask-run")[0].enabled
+
+    console.visit("ann", act)
+    assert left(console) == before
+
+
+def test_two_clicks_at_once_ask_once(console):
+    before = left(console)
+
+    async def act(user):
+        await user.open("/ask?table=patients")
+        with user:
+            seen(user, "ask-sql")[0].set_value("SELECT COUNT(*) AS twice FROM patients")
+            seen(user, "ask-epsilon")[0].set_value("0.01")
+        await ready(user, "Ask (costs ε 0.01)")
+        ask(user)
+        ask(user)
+        await ready(user, "Show it again (free)")
+        assert "It cost ε = 0.01." in seen(user, "ask-cost")[0].text
+        assert "striped" not in text(user)
+
+    console.visit("ann", act)
+    assert left(console) == before - Fraction(1, 100)
 
 
 def test_what_is_wrong_is_said_in_its_place(console):
@@ -114,7 +166,7 @@ def test_more_than_is_left_is_refused_with_what_to_do(console):
             seen(user, "ask-epsilon")[0].set_value("50")
         await ready(user, "Ask (costs ε 50)")
         assert "more than is left" in text(user)
-        press(user, "ask-run")
+        ask(user)
         await until(lambda: bool(seen(user, "ask-refused")))
         assert "Nothing was charged." in text(user)
         assert "ask a steward to raise your budget" in text(user)

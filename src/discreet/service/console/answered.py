@@ -32,7 +32,7 @@ def show(release: Release[Any], identity: str) -> None:
         with whole.props("data-testid=answer-download"):
             ui.label("Download with its papers")
         ui.link("Open its page", f"/release/{identity}")
-    said = look.promise(release.promise)
+    said = look.promise(look.statement(release.promise))
     said.props("data-testid=answer-statement")
     look.promise(explain.ERROR, "What do the error bars say?")
 

@@ -9,6 +9,7 @@ ask-columns, ask-problem, ask-run, ask-result, ask-cost, ask-history, ask-again-
 from __future__ import annotations
 
 import asyncio
+import itertools
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -27,7 +28,7 @@ from discreet.curator.shelf import Shelved
 from discreet.errors import BudgetExceeded, DiscreetError, NotSignedIn
 from discreet.service.console import answered, explain, look, suggest
 from discreet.service.console.frame import Page, Seat
-from discreet.service.console.listed import when
+from discreet.service.console.listed import latest, when
 from discreet.service.desk import Desk
 from discreet.service.shown import BudgetView, Spend, TableView
 
@@ -43,11 +44,16 @@ import('nicegui-codemirror').then(async (CM) => {
   editor.editor.setTabFocusMode(true);  // the Tab key goes on to the next control, as everywhere
   const known = [{autocomplete: %(words)s}];
   editor.editor.dispatch({effects: CM.StateEffect.appendConfig.of(CM.EditorState.languageData.of(() => known))});
-  const shade = () => editor.setTheme(document.body.classList.contains('body--dark') ? 'vscodeDark' : 'basicLight');
+  const ask = () => { getHtmlElement(%(button)s).click(); return true; };
+  const keys = CM.Prec.high(CM.keymap.of([{key: 'Mod-Enter', run: ask}]));
+  editor.editor.dispatch({effects: CM.StateEffect.appendConfig.of(keys)});
+  const shade = () => editor.setTheme(document.body.classList.contains('body--dark') ? 'vscodeDark' : 'vscodeLight');
   shade();
   new MutationObserver(shade).observe(document.body, {attributes: true, attributeFilter: ['class']});
 });
 """
+_CLICKED = "(event) => emit(Number(event.currentTarget.dataset.offer))"
+"""A click says which offer the button showed: the next one may be on its way already."""
 
 
 async def _build(seat: Seat) -> None:
@@ -72,15 +78,14 @@ def _found(who: Person, desk: Desk) -> tuple[list[TableView], dict[str, BudgetVi
 
 def _history(who: Person, desk: Desk) -> list[tuple[Shelved, str]]:
     """Somebody's latest answers, each with its question."""
-    found = desk.releases(who, kind="answer", most=_HISTORY)
-    asked = [(one, desk.statement(who, one.id).recipe.parameters.get("question")) for one in found]
-    return [(one, str(question)) for one, question in asked if question]
+    return [(one, question) for one, question in latest(who, desk, kind="answer", most=_HISTORY) if question]
 
 
 @dataclass(frozen=True)
 class _Offer:
     """A question at a price."""
 
+    number: int
     sql: str
     spend: Spend
     quote: Quote
@@ -94,7 +99,9 @@ class _Asking:
         self._tables = tables
         self._budgets = budgets
         self._turn = 0
+        self._numbers = itertools.count(1)
         self._offer: _Offer | None = None
+        """What is shown, and can be asked."""
 
     def build(self) -> None:
         chosen = self._seat.given.get("table")
@@ -113,6 +120,8 @@ class _Asking:
                 with look.card("Asked before", note="free to open again") as card:
                     card.classes("dc-fourth").props("data-testid=ask-history")
                     self._past = ui.element("div").classes("dc-list")
+        words = json.dumps(suggest.words(self._tables))
+        ui.run_javascript(_EDITOR % {"id": self._sql.id, "button": self._button.id, "words": words})
         ui.timer(0, self._begin, once=True)
 
     async def _begin(self) -> None:
@@ -128,11 +137,8 @@ class _Asking:
                 language="SQL",
                 line_wrapping=True,
                 on_change=self._changed,
-                keymap={"Mod-Enter": self._ask},
             ).props("data-testid=ask-sql")
             look.prose("Ctrl+Enter asks. Tab leaves the editor.", soft=True).classes("dc-small")
-            words = suggest.words(self._tables)
-            ui.run_javascript(_EDITOR % {"id": self._sql.id, "words": json.dumps(words)})
             with look.row().classes("dc-chips"):
                 for place, (title, sql) in enumerate(ideas):
                     chip = ui.element("button").classes("dc-chip").props(f"type=button data-testid=ask-example-{place}")
@@ -161,15 +167,13 @@ class _Asking:
             self._delta.set_visibility(False)
             self._rows.set_visibility(False)
             self._price_place = ui.element("div").props("data-testid=ask-price aria-live=polite").classes("dc-price")
-            self._button = (
-                ui.button(_WORKING, on_click=self._ask).props("unelevated data-testid=ask-run").classes("dc-wide")
-            )
-            self._button.disable()
+            self._button = ui.button(_WORKING).props("unelevated data-testid=ask-run").classes("dc-full")
+            self._button.on("click", lambda event: self._ask(event.args), js_handler=_CLICKED).disable()
             self._meaning = ui.element("div").classes("dc-stack")
 
     def _field(self, label: str, testid: str, value: str, *, hint: str = "") -> ui.input:
         made = ui.input(label, value=value, on_change=self._changed).props(f"outlined dense data-testid={testid}")
-        return made.props(f'hint="{hint}"').classes("dc-wide") if hint else made.classes("dc-wide")
+        return made.props(f'hint="{hint}"').classes("dc-full") if hint else made.classes("dc-full")
 
     async def _changed(self) -> None:
         """What was offered holds no longer; the new price is worked out once nobody has typed for a moment."""
@@ -188,7 +192,7 @@ class _Asking:
         offer: _Offer | None = None
         problem: DiscreetError | None = None
         try:
-            offer = await self._seat.call(self._offered)
+            offer = await self._seat.call(self._offered, next(self._numbers))
         except DiscreetError as error:
             problem = error
         if turn != self._turn:
@@ -204,6 +208,7 @@ class _Asking:
         self._button.set_text("Ask" if offer is None else _says(offer.quote))
         self._button.set_enabled(offer is not None)
         if offer is not None:
+            self._button.props(f"data-offer={offer.number}")
             self._show(offer)
 
     def _show(self, offer: _Offer) -> None:
@@ -218,7 +223,7 @@ class _Asking:
             if self._delta.visible:
                 look.promise(explain.DELTA, "What does delta promise?")
 
-    def _offered(self, who: Person) -> _Offer:
+    def _offered(self, who: Person, number: int) -> _Offer:
         """The price of what is typed."""
         sql, delta = self._sql.value.strip().removesuffix(";"), self._delta.value.strip() or "0"
         rows = int(self._rows.value) if self._rows.value.strip().isdecimal() else None
@@ -229,7 +234,7 @@ class _Asking:
             found = self._seat.desk.epsilon_for(who, sql, error, delta=delta, expect=expect, rows=rows)
             epsilon = str(float(found))
         spend = Spend(epsilon=epsilon, delta=delta)
-        return _Offer(sql, spend, self._seat.desk.price(who, [sql], spend, rows=rows)[0])
+        return _Offer(number, sql, spend, self._seat.desk.price(who, [sql], spend, rows=rows)[0])
 
     def _priced(self, quote: Quote) -> None:
         ui.label("Free" if quote.answered else look.amount(quote.loss)).classes("dc-big")
@@ -243,26 +248,31 @@ class _Asking:
             ui.label("Expected error, 95 times in 100").classes("dc-small dc-soft")
             look.facts(errors)
         for view in self._mentioned():
-            ui.label(f"Your budget on {view.table}; striped is what this takes").classes("dc-small dc-soft")
-            look.budget_gauge(view.left, view.budget, asked=None if quote.answered else quote.loss)
-            if not quote.answered and look.share(quote.loss, view.budget) > look.share(view.left, view.budget):
-                look.badge("more than is left", "bad")
+            takes = 0.0 if quote.answered else look.share(quote.loss, view.budget)
+            striped = "; striped is what this takes" if takes else ""
+            ui.label(f"Your budget on {view.table}{striped}").classes("dc-small dc-soft")
+            look.budget_gauge(view.left, view.budget, asked=quote.loss if takes else None)
+            if takes > look.share(view.left, view.budget):
+                look.badge("more than is left", "bad").classes("dc-own")
 
     def _mentioned(self) -> list[BudgetView]:
         return [self._budgets[name] for name in suggest.mentioned(self._sql.value, list(self._budgets))]
 
-    async def _ask(self) -> None:
-        """Ask what the button says, at the price that it says."""
-        offer = self._offer
-        if offer is None:
+    async def _ask(self, number: int) -> None:
+        """Ask what the button said when it was pressed, at the price that it said; once."""
+        offer, turn = self._offer, self._turn
+        if offer is None or offer.number != number:
             return
+        self._offer = None
         self._button.props("loading").disable()
         try:
             answer = (await self._seat.call(self._seat.desk.ask, [offer.sql], offer.spend))[0]
-        except BudgetExceeded as error:
-            await self._refused(error)
         except DiscreetError as error:
-            self._seat.tell(error)
+            self._offer = offer if turn == self._turn else self._offer
+            if isinstance(error, BudgetExceeded):
+                await self._refused(error)
+            else:
+                self._seat.tell(error)
         else:
             self._answer(answer)
             await self._renew()

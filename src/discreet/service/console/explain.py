@@ -46,8 +46,6 @@ whole table; t says how far they may differ. Whoever finds somebody's group lear
 SUPPRESS = """How many rows may be left out so that the others can stay more detailed. People who stand out are \
 usually those left out: figures about rare groups suffer."""
 
-QUALITY = """What the search is to keep as well as it can, among all ways that keep the promise."""
-
 THRESHOLD = """A cell with fewer people than this is hidden: a count of one or two points at somebody."""
 
 P_PERCENT = """p% rule: a cell is hidden if the second largest contributor could work out the largest one's figure \

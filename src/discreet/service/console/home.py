@@ -13,7 +13,7 @@ from discreet.curator.people.person import Person, Role
 from discreet.curator.shelf import Shelved
 from discreet.service.console import look
 from discreet.service.console.frame import EVERYBODY, Page, Seat
-from discreet.service.console.listed import released
+from discreet.service.console.listed import latest, released
 from discreet.service.console.suggest import columns
 from discreet.service.desk import READERS, Desk
 from discreet.service.jobs.job import Job
@@ -44,9 +44,9 @@ async def _build(seat: Seat) -> None:
 PAGE = Page("/", "Home", "home", EVERYBODY, 0, _build)
 
 
-def _found(who: Person, desk: Desk) -> tuple[list[TableView], list[BudgetView], list[Shelved], list[Job]]:
+def _found(who: Person, desk: Desk) -> tuple[list[TableView], list[BudgetView], list[tuple[Shelved, str]], list[Job]]:
     jobs = desk.jobs(who, most=5) if who.role in READERS else []
-    return desk.tables(who), desk.budgets(who), desk.releases(who, most=_RECENT), jobs
+    return desk.tables(who), desk.budgets(who), latest(who, desk, most=_RECENT), jobs
 
 
 def _about(who: Person) -> str:

@@ -13,6 +13,7 @@ out in the browser at every visit. Quasar's own classes and NiceGUI's elements w
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
@@ -135,6 +136,11 @@ def grid(heads: Sequence[str], rows: Sequence[Sequence[str]], *, numbers: Sequen
     return ui.html(f'<div class="dc-scroll" tabindex="0">{table}</div>', sanitize=False).classes("dc-grid")
 
 
+def statement(text: str) -> str:
+    """What is promised, with each thing that is assumed, and each note, on a line of its own."""
+    return re.sub(r" (?=(?:Assumed|Note): )", "\n", text)
+
+
 def empty(text: str) -> ui.element:
     """Says that there is nothing here, and what would bring something."""
     return ui.label(text).classes("dc-empty")
@@ -229,7 +235,8 @@ def chart(options: dict[str, Any], *, height: int = 320, label: str) -> ui.echar
     """A chart; ``label`` says to those who cannot see it what it shows."""
     room = {"containLabel": True, "left": 24, "right": 16, "top": 12, "bottom": 34}
     plain = {"animation": False, "textStyle": {"fontFamily": "system-ui, sans-serif"}, "grid": room}
-    made = ui.echart({**plain, **options}, renderer="svg").style(f"height:{height}px").classes("dc-chart")
+    drawn = {**plain, **options, "series": [_pointed(one) for one in options["series"]]}
+    made = ui.echart(drawn, renderer="svg").style(f"height:{height}px").classes("dc-chart")
     return made.props(f'role=img aria-label="{escape(label)}"')
 
 
@@ -248,6 +255,13 @@ def _sheet() -> str:
 def colours(count: int) -> list[str]:
     """As many colours, over again if there are not enough."""
     return [COLOURS[place % len(COLOURS)] for place in range(count)]
+
+
+def _pointed(series: dict[str, Any]) -> dict[str, Any]:
+    """A series whose marks keep their colours when pointed at: ECharts cannot make those of the style sheet lighter."""
+    more, same = series.get("emphasis", {}), "inherit"
+    marks = {"color": same, "borderColor": same, **more.get("itemStyle", {})}
+    return {**series, "emphasis": {"lineStyle": {"color": same}, **more, "itemStyle": marks}}
 
 
 def _ratio(part: Any, whole: Any) -> float:

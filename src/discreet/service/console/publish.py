@@ -14,7 +14,7 @@ from discreet.core.card import Role as Part
 from discreet.curator.people.person import Role
 from discreet.curator.published import Published
 from discreet.errors import DiscreetError
-from discreet.service.console import look
+from discreet.service.console import explain, look
 from discreet.service.console.frame import Page, Seat
 from discreet.service.console.jobs import JobBox
 from discreet.service.console.models import ModelRows
@@ -147,6 +147,7 @@ class _Form:
             self._quality = ui.select(QUALITIES, value="granularity", label="What is to suffer least")
             self._quality.props("outlined dense options-dense data-testid=publish-quality").classes("dc-short")
         self._about = ui.label().classes("dc-prose dc-soft")
+        self._left_out = look.promise(explain.SUPPRESS, "What if rows are left out?")
         with ui.element("div").classes("dc-stack") as self._masking:
             self._mask = ui.input("Masking, such as: noise alpha=0.1 on age", value="rank-swap p=5")
             self._mask.props("outlined dense data-testid=publish-mask").classes("dc-code")
@@ -170,6 +171,7 @@ class _Form:
         self._about.set_text(METHODS[method][1])
         self._masking.set_visibility(method == MASK)
         self._suppress.set_visibility(method in _SUPPRESSES)
+        self._left_out.set_visibility(method in _SUPPRESSES)
         self._quality.set_visibility(method in _MEASURED)
 
     async def _start(self) -> None:

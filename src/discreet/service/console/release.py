@@ -6,6 +6,7 @@ release-attack.
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import Any
 
 import pyarrow as pa
@@ -20,6 +21,8 @@ from discreet.service.console.frame import EVERYBODY, Page, Seat
 from discreet.service.console.listed import about
 from discreet.service.desk import Desk
 
+_NAMES = {"suppress": "may be left out", "optimal": "the best possible", "locally_optimal": "no small change is better"}
+
 
 async def _build(seat: Seat) -> None:
     one, release = await seat.call(_found, seat.desk, seat.given["id"])
@@ -30,7 +33,7 @@ async def _build(seat: Seat) -> None:
             card.props("data-testid=release-statement")
             with look.row():
                 look.badge(*_promised(release))
-            look.prose(release.promise)
+            look.prose(look.statement(release.promise))
         if one.kind == "answer" and isinstance(release.payload, pa.Table):
             with look.card("The answer"):
                 answered.show(release, one.id)
@@ -81,7 +84,9 @@ def _made(release: Release[Any]) -> None:
         card.props("data-testid=release-recipe")
         said = [("method", recipe.method)]
         said += [
-            (name.replace("_", " "), shortened(plain(value), 400)) for name, value in recipe.parameters.items() if value
+            (_NAMES.get(name, name.replace("_", " ")), shortened(_said(name, value), 400))
+            for name, value in recipe.parameters.items()
+            if value
         ]
         if release.receipt is not None:
             said.append(("charged", str(release.receipt)))
@@ -89,6 +94,13 @@ def _made(release: Release[Any]) -> None:
         look.facts(said)
         for step in recipe.steps:
             look.prose(f"• {step}", soft=True)
+
+
+def _said(name: str, value: object) -> str:
+    """A parameter in words."""
+    if name == "suppress":
+        return f"at most {float(100 * Fraction(str(value))):.3g}%"
+    return "yes" if value is True else look.number(value) if isinstance(value, int) else plain(value)
 
 
 def _report(one: Shelved) -> None:

@@ -9,7 +9,7 @@ from nicegui import ui
 
 from discreet.service.console import look
 from discreet.service.console.frame import EVERYBODY, Page, Seat
-from discreet.service.console.listed import released
+from discreet.service.console.listed import latest, released
 
 _KINDS = {"": "All", "answer": "Answers", "published": "Published", "tabulated": "Printed tables"}
 _MOST = 50
@@ -23,7 +23,7 @@ async def _build(seat: Seat) -> None:
 
         async def show() -> None:
             kind = str(chosen.value) or None
-            found = await seat.run(seat.desk.releases, kind=kind, most=_MOST)
+            found = await seat.run(latest, seat.desk, kind=kind, most=_MOST)
             place.clear()
             with place:
                 released(found or [], none="There is nothing of this kind yet.")

@@ -165,14 +165,13 @@ def _dots(name: str, points: list[Mapping[str, Any]], colour: str, size: int, **
         }
         for one in points
     ]
-    pointed = {"itemStyle": {"color": colour, "borderColor": "var(--dc-ink)", "borderWidth": 2}}
     return {
         "type": "scatter",
         "name": name,
         "data": data,
         "symbolSize": size,
         "itemStyle": {"color": colour, "opacity": 0.9},
-        "emphasis": pointed,  # echarts cannot make a colour of the style sheet lighter by itself
+        "emphasis": {"itemStyle": {"borderColor": "var(--dc-ink)", "borderWidth": 2}},
         **more,
     }
 

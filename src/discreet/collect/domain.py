@@ -1,0 +1,75 @@
+"""What may be answered: a list of values that everybody knows before anybody answers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, TypeAlias
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from discreet.errors import BadInput, DataError
+
+Codes: TypeAlias = NDArray[np.int64]
+Counts: TypeAlias = NDArray[np.int64]
+Values: TypeAlias = Iterable[Any]
+"""Answers: a list, a NumPy array or an Arrow array."""
+
+
+@dataclass(frozen=True, init=False)
+class Domain:
+    """The values a question can be answered with, in an order."""
+
+    values: tuple[Any, ...]
+
+    def __init__(self, values: int | Iterable[Any]) -> None:
+        """The given values; a number stands for 0, 1, 2, … below it."""
+        given = tuple(range(values)) if isinstance(values, int) else tuple(values)
+        if len(given) < 2:
+            raise BadInput("A question needs at least two values to choose between.")
+        object.__setattr__(self, "values", given)
+        try:
+            differ = pc.count_distinct(self._known).as_py()
+        except (pa.ArrowException, OverflowError) as error:
+            raise BadInput(f"The values of a question must be of one plain kind: {error}.") from None
+        if self._known.null_count or differ < len(given):
+            raise BadInput("The values of a question must differ, and none may be missing.")
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    @cached_property
+    def _known(self) -> pa.Array[Any]:
+        return _array(self.values)
+
+    @cached_property
+    def _counts_up(self) -> bool:
+        return self.values == tuple(range(len(self)))
+
+    def codes(self, answers: Values) -> Codes:
+        """The place of each answer among the values; an answer that is none of them is an error."""
+        if self._counts_up and isinstance(answers, np.ndarray) and answers.dtype.kind in "iu":
+            codes = answers.astype(np.int64, copy=False)
+            if codes.size and (codes.min() < 0 or codes.max() >= len(self)):
+                raise DataError(_UNKNOWN, hint=f"Values are 0 to {len(self) - 1}.")
+            return codes
+        try:
+            given = answers if isinstance(answers, pa.Array | pa.ChunkedArray) else _array(answers)
+            found = pc.index_in(given.cast(self._known.type), value_set=self._known)
+        except (pa.ArrowException, OverflowError) as error:
+            raise DataError(f"{_UNKNOWN}: {error}") from None
+        if found.null_count:
+            raise DataError(_UNKNOWN, hint=f"Known are {', '.join(map(str, self.values[:10]))}.")
+        return found.to_numpy(zero_copy_only=False).astype(np.int64)
+
+
+def _array(values: Any) -> pa.Array[Any]:
+    made: pa.Array[Any] = pa.array(values)
+    return made
+
+
+_UNKNOWN = "An answer is none of the values that the question has."

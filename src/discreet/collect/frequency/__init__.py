@@ -1,0 +1,1 @@
+"""Which of some values do people have? Protocols that differ in accuracy, in bytes a report and in speed."""

@@ -1,0 +1,71 @@
+"""Say it, or say something else: randomised response over any number of values.
+
+Why this is private. The own value is reported with a chance p, every other with (1 - p) / (d - 1); the two differ by a
+factor of at most e**ε when p <= e**ε / (e**ε + d - 1), and p is that, rounded down. With p = 3/4 and two values it is
+the lecture's two fair coins: heads, tell the truth; tails, answer by the second coin; ε = ln 3 (Warner 1965, Kairouz,
+Bonawitz and Ramage 2016).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from discreet.collect.chance import down, power
+from discreet.collect.client import Client
+from discreet.collect.domain import Codes, Counts
+from discreet.collect.law import Matrix
+from discreet.collect.respond import respond
+from discreet.errors import DataError
+from discreet.noise.entropy import Entropy
+
+
+@dataclass(frozen=True, init=False)
+class GRR(Client):
+    """Generalised randomised response: the most accurate where there are few values."""
+
+    name = "grr"
+
+    @cached_property
+    def own(self) -> Fraction:
+        """p, rounded down."""
+        odds = power(self.epsilon)
+        return down(odds / (odds + len(self.domain) - 1))
+
+    @cached_property
+    def other(self) -> Fraction:
+        """What is left, in equal parts."""
+        return (1 - self.own) / (len(self.domain) - 1)
+
+    @cached_property
+    def law(self) -> Matrix:
+        """The own value with p, every other with q."""
+        d = len(self.domain)
+        return Matrix(tuple(tuple(self.own if x == y else self.other for y in range(d)) for x in range(d)))
+
+    @cached_property
+    def report_type(self) -> pa.DataType:
+        """The place of a value."""
+        return pa.uint8() if len(self.domain) <= 256 else pa.uint16() if len(self.domain) <= 65536 else pa.uint32()
+
+    def draw(self, codes: Codes, entropy: Entropy) -> pa.Array[Any]:
+        """The own value, or a step of 1 to d - 1 further round the list."""
+        told = respond(codes, self.own, len(self.domain), entropy)
+        return pa.array(told.astype(self.report_type.to_pandas_dtype()))
+
+    @property
+    def operations(self) -> int:
+        """A coin, perhaps another value, and a count."""
+        return 4
+
+    def count(self, reports: pa.Array[Any]) -> Counts:
+        """A report supports the value that it names."""
+        found = np.bincount(reports.to_numpy(), minlength=len(self.domain))
+        if found.size > len(self.domain):
+            raise DataError("A report names a value that the question does not have.")
+        return found.astype(np.int64, copy=False)

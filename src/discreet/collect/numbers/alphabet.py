@@ -1,0 +1,51 @@
+"""Reports that are a whole number below a known one: their type, and how often each was told."""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias
+
+import numpy as np
+import pyarrow as pa
+
+from discreet.collect.domain import Codes, Counts
+from discreet.errors import BadInput, DataError
+
+Reports: TypeAlias = "pa.Array[Any] | pa.ChunkedArray[Any]"
+
+
+def type_of(outcomes: int) -> pa.DataType:
+    """The smallest type that holds numbers below ``outcomes``."""
+    return pa.uint8() if outcomes <= 1 << 8 else pa.uint16() if outcomes <= 1 << 16 else pa.uint32()
+
+
+def reported(codes: Codes, outcomes: int) -> pa.Array[Any]:
+    """Numbers as reports."""
+    return pa.array(codes.astype(type_of(outcomes).to_pandas_dtype()))
+
+
+def counted(reports: Reports, outcomes: int) -> Counts:
+    """How often each number was told. Reports that no device can have made are an error."""
+    if reports.type != type_of(outcomes):
+        raise DataError(
+            f"A report is {type_of(outcomes)}, not {reports.type}.",
+            hint="Read them with the survey that they were made by.",
+        )
+    if reports.null_count:
+        raise DataError("A report is missing.", hint="Leave out people who did not answer.")
+    counts = np.zeros(outcomes, dtype=np.int64)
+    for chunk in reports.chunks if isinstance(reports, pa.ChunkedArray) else [reports]:
+        found = np.bincount(chunk.to_numpy(), minlength=outcomes)
+        if found.size > outcomes:
+            raise DataError("A report tells a number that no device tells.")
+        counts += found
+    return counts
+
+
+def require(n: int, confidence: float) -> None:
+    """Refuse to estimate from nothing, or with a confidence that is none."""
+    if not 0 < confidence < 1:
+        raise BadInput(f"Confidence lies between 0 and 1, got {confidence}.")
+    if n < 2:
+        raise BadInput(
+            "There are no reports to estimate from.", hint="It takes two at least to tell how far they vary."
+        )

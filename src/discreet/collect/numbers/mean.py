@@ -1,0 +1,134 @@
+"""The mean of a number: what every protocol for it shares.
+
+A device puts its number on the grid and reports one of finitely many outcomes; each outcome *says* a number, chosen
+such that what a person's report says is that person's number on average. So the mean of what is said is unbiased,
+whatever the numbers are. What is said varies, over devices' coins and over people; the error bar has both in it, so it
+holds for all people of whom those who answered are a fair sample (for those who answered it is a little too wide), by
+the normal law. Counts of outcomes are all a collector keeps, and add up.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from statistics import NormalDist
+from typing import Any, ClassVar
+
+import numpy as np
+import pyarrow as pa
+
+from discreet.collect.chance import epsilon_of
+from discreet.collect.domain import Codes, Counts, Values
+from discreet.collect.law import Law
+from discreet.collect.numbers.alphabet import Reports, counted, reported, require, type_of
+from discreet.collect.numbers.grid import Floats, Grid
+from discreet.core.exact import Number, equation
+from discreet.core.loss import Pure
+from discreet.noise.entropy import Entropy
+from discreet.noise.expand import BULK
+
+
+@dataclass(frozen=True)
+class MeanEstimate:
+    """The mean of a number over ``n`` people."""
+
+    n: int
+    mean: float
+    deviation: float
+    """The standard deviation of the mean."""
+    bar: float
+    """How far it is off at most, with the stated confidence."""
+    confidence: float
+    title: str
+
+    def __str__(self) -> str:
+        return f"{self.title}: {self.mean:,.6g} ± {self.bar:,.4g} (holds with {self.confidence:.4g})"
+
+
+@dataclass(frozen=True, init=False)
+class MeanProtocol(ABC):
+    """A way to report a number on a grid, such that means come out right."""
+
+    name: ClassVar[str]
+    grid: Grid
+    epsilon: Fraction
+    """What is claimed; the audit checks it."""
+
+    def __init__(self, grid: Grid, epsilon: Number) -> None:
+        object.__setattr__(self, "grid", grid)
+        object.__setattr__(self, "epsilon", epsilon_of(epsilon))
+
+    @property
+    def loss(self) -> Pure:
+        """What one report loses at most."""
+        return Pure(self.epsilon)
+
+    @property
+    @abstractmethod
+    def law(self) -> Law:
+        """How likely each report is for each point of the grid."""
+
+    @property
+    @abstractmethod
+    def said(self) -> tuple[Fraction, ...]:
+        """The number that each report says, in steps above the lowest: it may lie far outside the grid."""
+
+    @abstractmethod
+    def draw(self, codes: Codes, entropy: Entropy) -> Codes:
+        """A report for each point."""
+
+    @property
+    def outcomes(self) -> int:
+        """How many reports there are."""
+        return len(self.said)
+
+    @property
+    def report_type(self) -> pa.DataType:
+        """The Arrow type of a report."""
+        return type_of(self.outcomes)
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """What it is made with beside epsilon, as plain data."""
+        return self.grid.parameters
+
+    def randomize(self, values: Values, *, entropy: Entropy = BULK) -> pa.Array[Any]:
+        """A report for each number."""
+        return reported(self.draw(self.grid.place(values, entropy), entropy), self.outcomes)
+
+    def count(self, reports: Reports) -> Counts:
+        """What is kept of reports: how often each was told. Counts add up."""
+        return counted(reports, self.outcomes)
+
+    def estimate(self, reports: Reports, *, confidence: float = 0.95) -> MeanEstimate:
+        """The mean, with its error bar."""
+        return self.estimate_counts(self.count(reports), confidence=confidence)
+
+    def estimate_counts(self, counts: Counts, *, confidence: float = 0.95) -> MeanEstimate:
+        """The same of what is kept."""
+        n = int(counts.sum())
+        require(n, confidence)
+        mean = float(counts @ self._said) / n
+        step = float(self.grid.step)
+        deviation = step * float(np.sqrt(counts @ (self._said - mean) ** 2 / (n - 1) / n))
+        z = NormalDist().inv_cdf((1 + confidence) / 2)
+        title = f"{n:,} reports, {self.name}, {equation('ε', self.epsilon)}"
+        return MeanEstimate(n, self.grid.value(mean), deviation, z * deviation, confidence, title)
+
+    @property
+    @abstractmethod
+    def chances(self) -> Floats:
+        """A row for each point: how likely each report is, as figures."""
+
+    @cached_property
+    def variances(self) -> Floats:
+        """For each point of the grid, the variance of what one report of it says, in the number's own unit."""
+        away = self._said - np.arange(self.grid.steps + 1)[:, None]
+        variances: Floats = (self.chances * away**2).sum(axis=1) * float(self.grid.step) ** 2
+        return variances
+
+    @cached_property
+    def _said(self) -> Floats:
+        return np.array([float(said) for said in self.said])

@@ -1,0 +1,86 @@
+// The page: it shows the questions, hands answers to randomise.js and sends what that gives back. Nothing else is sent.
+import { below, randomise, step } from "./randomise.js";
+
+const survey = JSON.parse(document.getElementById("survey").textContent);
+const at = (id) => document.getElementById(id);
+const asked = survey.share === "sampled" ? [survey.questions[Number(below(BigInt(survey.questions.length)))]] : survey.questions;
+const readers = new Map();
+let body = null; // made once: what was not received is sent again, and no coin is flipped twice
+
+for (const question of asked) at("questions").append(shown(question));
+at("flip").disabled = false;
+at("flip").addEventListener("click", flip);
+at("send").addEventListener("click", send);
+
+/** A question with its controls. There is no form: the browser itself can send nothing. */
+function shown(question) {
+  const box = made("fieldset", made("legend", question.text));
+  box.dataset.question = question.name;
+  if (question.steps) {
+    const field = made("input");
+    Object.assign(field, { type: "text", inputMode: "decimal", autocomplete: "off" });
+    field.setAttribute("aria-label", question.text);
+    const { low, high } = question.steps;
+    const [what, shape] = question.whole ? ["whole number", /^\s*-?\d{1,15}\s*$/] : ["number", /^\s*-?\d{1,15}(\.\d{1,15})?\s*$/];
+    box.append(field, hint(`A ${what} from ${low} to ${high}; one beyond counts as the nearer end.`));
+    readers.set(question, () => (shape.test(field.value) ? step(question.steps, field.value) : null));
+  } else {
+    const choices = question.values.map((value) => {
+      const field = made("input");
+      Object.assign(field, { type: "radio", name: `of ${question.name}`, autocomplete: "off" });
+      const label = made("label", field);
+      label.append(` ${value}`);
+      box.append(label);
+      return field;
+    });
+    readers.set(question, () => { const place = choices.findIndex((field) => field.checked); return place < 0 ? null : place; });
+  }
+  box.append(hint(question.says));
+  return box;
+}
+
+/** Randomise all answers, once, and show what would leave. */
+function flip() {
+  const places = asked.map((question) => readers.get(question)());
+  const open = places.indexOf(null);
+  const code = survey.codes ? at("code").value.trim() : null;
+  if (open >= 0) return said(`Please answer: ${asked[open].text}`);
+  if (code === "") return said("Please give your one-time code.");
+  const reports = Object.fromEntries(asked.map((question, place) => [question.name, randomise(question.how, places[place])]));
+  const id = Array.from({ length: 4 }, () => below(2n ** 32n).toString(16).padStart(8, "0")).join("");
+  body = JSON.stringify({ survey: survey.fingerprint, id, code, reports });
+  for (const field of document.querySelectorAll("input")) field.disabled = true;
+  at("flip").disabled = true;
+  at("report").textContent = JSON.stringify(JSON.parse(body), null, 2);
+  at("leaving").hidden = false;
+  at("send").focus();
+  return said("The coins are flipped. Nothing has left this page yet.");
+}
+
+/** Send the reports, and nothing else. */
+async function send() {
+  at("send").disabled = true;
+  try {
+    const answer = await fetch("reports", { method: "POST", headers: { "Content-Type": "application/json" }, body });
+    const told = await answer.json();
+    if (!answer.ok) at("send").disabled = answer.status < 500;
+    said(answer.ok ? "Received. Thank you!" : `${told.message} ${told.hint ?? ""}`);
+  } catch {
+    at("send").disabled = false;
+    said("The report was not received. Please send it again: it stays the same.");
+  }
+}
+
+function said(text) { at("said").textContent = text; }
+
+function hint(text) {
+  const line = made("p", text);
+  line.className = "hint";
+  return line;
+}
+
+function made(kind, ...inside) {
+  const element = document.createElement(kind);
+  element.append(...inside);
+  return element;
+}

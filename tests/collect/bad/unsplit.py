@@ -1,0 +1,27 @@
+"""A known mistake: unary encoding in which every bit gets the whole epsilon, instead of half of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+from discreet.collect.chance import down, power
+from discreet.collect.frequency.unary import Unary
+
+
+@dataclass(frozen=True, init=False)
+class Unsplit(Unary):
+    """Two answers differ in two bits, each of which loses epsilon."""
+
+    name = "unsplit"
+
+    @property
+    def own(self) -> Fraction:
+        """e**ε / (e**ε + 1), where it should be e**(ε/2) / (e**(ε/2) + 1)."""
+        odds = power(self.epsilon)
+        return down(odds / (odds + 1))
+
+    @property
+    def other(self) -> Fraction:
+        """1 - p."""
+        return 1 - self.own

@@ -1,0 +1,55 @@
+"""Projective geometry response: the space, its points, and the transform that counts."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import numpy as np
+import pytest
+from tests.noise.bits import Repeatable
+
+from discreet.collect.frequency.projective import PGR
+from discreet.collect.frequency.subset import SubsetSelection
+from discreet.collect.protocols import to_dict
+
+
+@pytest.mark.parametrize(("d", "epsilon"), [(13, 1), (40, 1), (57, 2), (100, 1), (250, "1/2")])
+def test_the_transform_counts_orthogonal_points(d: int, epsilon: object) -> None:
+    """By products of vectors; every value has as many orthogonal points, every pair as many of them in common."""
+    client = PGR(d, epsilon)
+    vectors = np.array([client._vector(point) for point in range(client.points)])
+    assert (
+        len({tuple(vector) for vector in vectors.tolist()})
+        == client.points
+        == (client.field**client.length - 1) // (client.field - 1)
+    )
+    firsts = [vector[np.flatnonzero(vector)[0]] for vector in vectors]
+    assert set(firsts) == {1}
+    orthogonal = vectors[:d] @ vectors.T % client.field == 0
+    assert len(set(orthogonal.sum(axis=1).tolist())) == 1
+    assert len({int((orthogonal[a] & orthogonal[b]).sum()) for a, b in combinations(range(min(d, 20)), 2)}) == 1
+    reports = client.randomize(np.arange(3000) % d, entropy=Repeatable(d))
+    counts = np.bincount(reports.to_numpy(), minlength=client.points)
+    assert client.supports(reports).tolist() == (orthogonal @ counts).tolist()
+
+
+def test_counts_stay_whole_when_there_are_very_many() -> None:
+    client = PGR(1000, 4)
+    counts = np.random.default_rng(1).integers(0, 10**8, client.points)
+    vectors, supported = np.array([client._vector(point) for point in range(client.points)]), client.supported(counts)
+    for value in (0, 1, 999):
+        assert supported[value] == counts[vectors @ vectors[value] % client.field == 0].sum()
+
+
+def test_it_is_nearly_as_accurate_as_subset_selection_in_two_bytes() -> None:
+    for d, epsilon in ((100, 3), (1000, 1), (1000, 5), (1000, 10)):
+        client = PGR(d, epsilon)
+        assert client.report_type.bit_width <= 32
+        assert client.variance(1000) < 1.1 * SubsetSelection(d, epsilon).variance(1000), (d, epsilon)
+
+
+def test_the_space_follows_from_the_question() -> None:
+    client = PGR(1000, 1)
+    assert client.parameters == {"field": 3, "length": 7}
+    assert to_dict(client)["with"] == {"epsilon": "1"}
+    assert PGR(100_000, 5).points >= 100_000

@@ -1,0 +1,186 @@
+"""Every report that a device can make, with its exact chance for every answer: small examples of all protocols."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from itertools import combinations, product
+from math import prod
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from discreet.collect import law as laws
+from discreet.collect.client import Client
+from discreet.collect.frequency.bits import rows_of
+from discreet.collect.frequency.coins import Coins
+from discreet.collect.frequency.direct import GRR
+from discreet.collect.frequency.hadamard import Hadamard
+from discreet.collect.frequency.hashing import BLH, OLH, Hashing
+from discreet.collect.frequency.projective import PGR
+from discreet.collect.frequency.rappor import RAPPOR
+from discreet.collect.frequency.sketch import CMS, HCMS, Sketch
+from discreet.collect.frequency.subset import SubsetSelection
+from discreet.collect.frequency.unary import OUE, SUE, Unary
+from discreet.collect.time.direct import LGRR
+from discreet.collect.time.hashing import LOLOHA
+from discreet.collect.time.unary import LOSUE
+
+
+class SmallOLH(OLH):
+    """Of functions that can all be tried."""
+
+    field = 7
+
+
+class SmallBLH(BLH):
+    """Of functions that can all be tried."""
+
+    field = 7
+
+
+class SmallHashing(Hashing):
+    """Of functions that can all be tried."""
+
+    field = 7
+
+
+class SmallLOLOHA(LOLOHA):
+    """Of functions that can all be tried."""
+
+    field = 7
+
+    @cached_property
+    def permanent(self) -> Hashing:
+        return SmallHashing(self.domain, self.forever, self.buckets)
+
+
+class AllFunctions(Sketch):
+    """A sketch that has every function once: what one has on average that is drawn."""
+
+    field = 3
+
+    @cached_property
+    def coefficients(self) -> NDArray[np.int64]:
+        every = np.array(list(product(range(self.field), repeat=3))).T
+        assert every.shape == (3, self.functions)
+        return every
+
+
+class AllCMS(AllFunctions, CMS):
+    """With a bit for every bucket."""
+
+
+class AllHCMS(AllFunctions, HCMS):
+    """With Hadamard response."""
+
+
+SMALL: list[Client] = [
+    Coins(),
+    Coins(["never", "ever"], truth="2/3", heads="9/10"),
+    GRR(2, 1),
+    GRR("abcdefg", "1/10"),
+    SUE(5, 1),
+    OUE(2, 1),
+    OUE(6, "1/2"),
+    RAPPOR(5, 1),
+    RAPPOR(3, 1, forever=5),
+    SmallBLH(7, 1),
+    SmallOLH(6, 1),
+    SubsetSelection(2, 1),
+    SubsetSelection(10, 1),
+    SubsetSelection(9, "1/10"),
+    Hadamard(2, 1),
+    Hadamard(5, 1),
+    Hadamard(8, 3),
+    AllCMS(3, 1, functions=27, buckets=2, seed=1),
+    AllHCMS(3, 1, functions=27, buckets=2, seed=1),
+    PGR(2, 1),
+    PGR(6, "1/2"),
+    PGR(14, 1),
+    PGR(20, 2),
+    LGRR(5, 1),
+    LGRR(7, 1, forever=3),
+    LOSUE(6, 1),
+    SmallLOLOHA(6, 1),
+]
+
+
+@dataclass(frozen=True)
+class Every:
+    """All reports, and the chance of each for each answer."""
+
+    client: Client
+    reports: pa.Array[Any]
+    chances: tuple[tuple[Fraction, ...], ...]
+
+    @cached_property
+    def supports(self) -> NDArray[np.int64]:
+        """A row for each report: which values it supports."""
+        return np.array([self.client.supports(self.reports.slice(place, 1)) for place in range(len(self.reports))])
+
+
+def every(client: Client) -> Every:
+    """All reports of a small example."""
+    d = len(client.domain)
+    if isinstance(client, Hashing):
+        return _hashed(client)
+    if isinstance(client, Sketch):
+        return _sketched(client)
+    if isinstance(client, Unary):
+        told = list(product((False, True), repeat=d))
+        coins = client.law
+        chances = tuple(
+            tuple(prod(p if heads else 1 - p for heads, p in zip(one, row, strict=True)) for one in told)
+            for row in coins.heads
+        )
+        return Every(client, _bits(np.array(told), client.report_type), chances)
+    if isinstance(client, SubsetSelection):
+        told = [[value in chosen for value in range(d)] for chosen in combinations(range(d), client.size)]
+        return Every(client, _bits(np.array(told), client.report_type), client.law.rows)
+    if isinstance(client, Hadamard):
+        places = client.law.outcomes
+        chances = tuple(
+            tuple(chance / len(places) for place in places for chance in reversed(place.rows[value]))
+            for value in range(d)
+        )
+        return Every(client, pa.array(np.arange(client.kept), client.report_type), chances)
+    assert isinstance(client.law, laws.Matrix)
+    return Every(client, pa.array(np.arange(len(client.law.rows[0])), client.report_type), client.law.rows)
+
+
+def _bits(told: NDArray[np.bool_], report_type: pa.DataType) -> pa.Array[Any]:
+    return pa.array([row.tobytes() for row in np.packbits(told, axis=1, bitorder="little")], report_type)
+
+
+def _hashed(client: Hashing) -> Every:
+    """Every function, and every bucket that can be told; buckets are looked up as a person would."""
+    field, buckets = client.field, client.buckets
+    lie = (1 - client.own) / (buckets - 1)
+    told = list(product(range(field), range(field), range(buckets)))
+    reports = [a.to_bytes(4, "little") + b.to_bytes(4, "little") + bytes([bucket]) for a, b, bucket in told]
+
+    def bucket_of(place: int) -> int:
+        return max(bucket for bucket in range(buckets) if bucket * field <= place * buckets)
+
+    chances = tuple(
+        tuple((client.own if bucket_of((a * value + b) % field) == bucket else lie) / field**2 for a, b, bucket in told)
+        for value in range(len(client.domain))
+    )
+    return Every(client, pa.array(reports, client.report_type), chances)
+
+
+def _sketched(client: Sketch) -> Every:
+    """Every function, and every report of the protocol over its buckets."""
+    inner = every(client.inner)
+    rows = rows_of(inner.reports)
+    reports, chances = [], [[] for _ in client.domain.values]
+    for function, (a, b, c) in enumerate(client.coefficients.T.tolist()):
+        reports += [function.to_bytes(2, "little") + row.tobytes() for row in rows]
+        for value, row in enumerate(chances):
+            place = (a * value * value + b * value + c) % client.field
+            row += [chance / client.functions for chance in inner.chances[place * client.buckets // client.field]]
+    return Every(client, pa.array(reports, client.report_type), tuple(map(tuple, chances)))

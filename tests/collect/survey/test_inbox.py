@@ -1,0 +1,146 @@
+"""Reports are kept durably, once each, and only those that a device can have made."""
+
+from __future__ import annotations
+
+import json
+import os
+
+import pytest
+from tests.collect.survey.surveys import INCOME, survey
+
+from discreet.collect.survey.file import EXAMPLE
+from discreet.collect.survey.inbox import Inbox, batches, read_codes
+from discreet.errors import BadInput, DataError, NotAllowed, NotFound
+
+SURVEY = survey(*EXAMPLE, INCOME, epsilon=4)
+GOOD = {"like": 1, "albums": "ff07", "gender": 2, "age": "000000", "income": 1}
+
+
+def sent(number=1, code=None, **changed):
+    return {"survey": SURVEY.fingerprint, "id": f"{number:032x}", "code": code, "reports": GOOD} | changed
+
+
+def kept(path):
+    return sum(people for people, _ in batches(SURVEY, path))
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "music.reports.jsonl"
+
+
+def test_a_report_is_on_the_disk_and_counts_once(path):
+    with Inbox(SURVEY, path) as inbox:
+        inbox.receive(sent(1))
+        inbox.receive(sent(2))
+        inbox.receive(sent(1, reports=GOOD | {"like": 0}))
+        assert kept(path) == len(inbox) == 2
+    with Inbox(SURVEY, path) as inbox:  # also after it was started again
+        inbox.receive(sent(2))
+        inbox.receive(sent(3))
+    [(people, columns)] = batches(SURVEY, path)
+    assert people == 3
+    assert columns["like"].to_pylist() == [1, 1, 1]
+    assert columns["albums"].to_pylist() == [b"\xff\x07"] * 3
+
+
+@pytest.mark.parametrize(
+    ("changed", "says"),
+    [
+        ({"survey": "0" * 64}, "has changed"),
+        ({"id": "1"}, "32 hexadecimal"),
+        ({"id": 1}, "id is not what"),
+        ({"code": "x"}, "no codes"),
+        ({"more": 1}, "unknown field"),
+        ({"reports": {}}, "does not answer"),
+        ({"reports": {"like": 1}}, "does not answer"),
+        ({"reports": GOOD | {"other": 1}}, "does not answer"),
+        ({"reports": GOOD | {"like": 2}}, "does not have"),
+        ({"reports": GOOD | {"like": -1}}, "whole number"),
+        ({"reports": GOOD | {"like": 2**64}}, "whole number"),
+        ({"reports": GOOD | {"like": True}}, "whole number"),
+        ({"reports": GOOD | {"like": 0.5}}, "whole number"),
+        ({"reports": GOOD | {"like": None}}, "whole number"),
+        ({"reports": GOOD | {"income": 2}}, "no device"),
+        ({"reports": GOOD | {"albums": "ff08"}}, "does not have"),
+        ({"reports": GOOD | {"albums": "ff"}}, "4 hexadecimal"),
+        ({"reports": GOOD | {"albums": "FF07"}}, "4 hexadecimal"),
+        ({"reports": GOOD | {"albums": 7}}, "4 hexadecimal"),
+    ],
+)
+def test_what_no_device_can_have_made_is_refused_and_not_written(path, changed, says):
+    with Inbox(SURVEY, path) as inbox:
+        with pytest.raises(BadInput, match=says):
+            inbox.receive(sent() | changed)
+        with pytest.raises(BadInput):
+            inbox.receive([])
+    assert kept(path) == 0
+
+
+def test_if_one_question_is_drawn_a_report_is_about_one(path):
+    drawn = survey(*EXAMPLE, share="sampled")
+    with Inbox(drawn, path) as inbox:
+        inbox.receive(sent(survey=drawn.fingerprint, reports={"gender": 2}))
+        for wrong in ({}, {"gender": 1, "like": 1}, {"other": 1}):
+            with pytest.raises(DataError, match="does not answer"):
+                inbox.receive(sent(2, survey=drawn.fingerprint, reports=wrong))
+
+
+def test_a_code_is_used_once_and_does_not_stand_beside_its_report(path, tmp_path):
+    (tmp_path / "codes.txt").write_text("one\ntwo\n")
+    codes = read_codes(tmp_path / "codes.txt")
+    with Inbox(SURVEY, path, codes) as inbox:
+        inbox.receive(sent(1, "one"))
+        inbox.receive(sent(1, "one"))  # sent again, since the receipt was lost
+        for code, says in ((None, "not on the list"), ("three", "not on the list"), ("one", "has been used")):
+            with pytest.raises(NotAllowed, match=says):
+                inbox.receive(sent(2, code))
+    with Inbox(SURVEY, path, codes) as inbox:
+        with pytest.raises(NotAllowed, match="has been used"):
+            inbox.receive(sent(3, "one"))
+        inbox.receive(sent(4, "two"))
+    assert kept(path) == 2
+    assert "one" not in path.read_text()
+    with pytest.raises(NotFound):
+        read_codes(tmp_path / "none.txt")
+
+
+def test_a_line_that_a_crash_left_unfinished_is_cut_off(path):
+    with Inbox(SURVEY, path) as inbox:
+        inbox.receive(sent(1))
+    with path.open("a") as file:
+        file.write('{"id": "0000')
+    assert kept(path) == 1
+    with Inbox(SURVEY, path) as inbox:
+        inbox.receive(sent(2))
+    assert kept(path) == 2
+
+
+def test_a_report_that_cannot_be_kept_leaves_nothing(path, monkeypatch):
+    with Inbox(SURVEY, path) as inbox:
+        whole = os.write
+        monkeypatch.setattr(os, "write", lambda file, data: whole(file, data[:10]) and _full())
+        with pytest.raises(OSError, match="full"):
+            inbox.receive(sent(1))
+        monkeypatch.undo()
+        inbox.receive(sent(1))
+    assert kept(path) == 1
+
+
+def _full():
+    raise OSError("the disk is full")
+
+
+def test_one_process_collects_and_only_for_the_survey_as_it_was(path):
+    with Inbox(SURVEY, path), pytest.raises(BadInput, match="Another process"):
+        Inbox(SURVEY, path)
+    with pytest.raises(DataError, match="not of this survey"):
+        Inbox(survey(), path)
+    with Inbox(SURVEY, path):  # what could not be opened was let go of
+        pass
+    path.write_text(path.read_text() + "[]\n")
+    with pytest.raises(DataError, match="cannot be read"):
+        Inbox(SURVEY, path)
+    path.write_text(path.read_text().replace("[]", json.dumps({"id": "0" * 32})))
+    with pytest.raises(BadInput, match="no field 'reports'"):
+        Inbox(SURVEY, path)

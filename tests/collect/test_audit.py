@@ -1,0 +1,85 @@
+"""The audit: proves what holds, refutes two mistakes that are known from other packages, and says which answers do."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.collect.bad.sure import Sure
+from tests.collect.bad.unsplit import Unsplit
+
+from discreet.collect.audit import Audited, audit, epsilon_above
+from discreet.collect.chance import power
+from discreet.collect.frequency.direct import GRR
+from discreet.collect.frequency.unary import SUE
+from discreet.collect.law import Coins, Law, Matrix
+from discreet.core.exact import exp_upper
+
+
+@dataclass(frozen=True)
+class Claim:
+    """Some law with some claim."""
+
+    epsilon: Fraction
+    law: Law
+
+
+def test_what_holds_is_proved() -> None:
+    found = audit(SUE(4, 1))
+    assert found.holds
+    assert str(found) == "Holds: the loss is 1, and 1 is claimed."
+
+
+def test_unary_encoding_without_the_split_is_refuted() -> None:
+    found = audit(Unsplit(4, 1))
+    assert not found.holds
+    assert found.epsilon == pytest.approx(2, abs=1e-12)
+    assert str(found) == (
+        "Does not hold: 1 is claimed, and a report is e^2 times as likely for answer 0 as for answer 1."
+    )
+
+
+def test_rappor_with_a_sure_bit_is_refuted() -> None:
+    found = audit(Sure(4, 2))
+    assert not found.holds
+    assert found.ratio is None
+    assert found.epsilon == math.inf
+    assert str(found) == "Does not hold: some reports are made of answer 0 and never of answer 1."
+
+
+@settings(max_examples=40)
+@given(st.lists(st.integers(0, 9), min_size=2, max_size=4), st.lists(st.integers(0, 9), min_size=2, max_size=4))
+def test_the_ratio_is_that_of_all_reports(one: list[int], other: list[int]) -> None:
+    """Coins against the matrix of all their outcomes."""
+    heads = [tuple(Fraction(each, 9) for each in row[:2]) for row in (one, other)]
+    rows = tuple(tuple((a if x else 1 - a) * (b if y else 1 - b) for x in (0, 1) for y in (0, 1)) for a, b in heads)
+    coins, matrix = (audit(Claim(Fraction(1), law)) for law in (Coins(tuple(heads)), Matrix(rows)))
+    assert coins.ratio == matrix.ratio
+    assert coins.holds == matrix.holds
+
+
+def test_a_claim_is_decided_to_the_last_digit() -> None:
+    """e**1 lies between two rationals a part in 2**150 apart: on either side the verdict differs."""
+    low = power(Fraction(1))
+    assert Audited(Fraction(1), low, (0, 1)).holds
+    assert not Audited(Fraction(1), exp_upper(Fraction(1)), (0, 1)).holds
+    assert low * (1 + Fraction(1, 2**140)) > exp_upper(Fraction(1))
+
+
+def test_a_claim_that_is_too_small_by_a_hair_does_not_hold() -> None:
+    client = GRR(3, 1)
+    ratio = client.own / client.other
+    assert audit(client).ratio == ratio
+    assert not audit(Claim(Fraction(1) - Fraction(1, 10**15), client.law)).holds
+
+
+@settings(max_examples=40)
+@given(st.fractions(1, 10**8))
+def test_a_loss_above_a_ratio(ratio: Fraction) -> None:
+    epsilon = epsilon_above(ratio)
+    assert power(epsilon) >= ratio
+    assert float(epsilon) == pytest.approx(math.log(ratio), abs=1e-10)

@@ -1,0 +1,71 @@
+"""Which protocol, and why."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from discreet.collect.choose import PRIVATE, Choice, choose
+from discreet.collect.protocols import PROTOCOLS
+from discreet.errors import BadInput, NotFound
+
+
+@pytest.mark.parametrize(
+    ("d", "epsilon", "priority", "name"),
+    [
+        (2, 1, "accuracy", "grr"),
+        (4, 1, "accuracy", "grr"),
+        (100, 1, "accuracy", "subset"),
+        (1000, 1, "accuracy", "olh"),
+        (1000, 1, "bytes", "pgr"),
+        (1000, 1, "speed", "hadamard"),
+        (100, 3, "speed", "grr"),
+        (1000, 5, "bytes", "pgr"),
+    ],
+)
+def test_the_best_is_chosen(d: int, epsilon: int, priority: str, name: str) -> None:
+    found = choose(d, epsilon, 10**6, priority)
+    assert found.client == PROTOCOLS[name](d, epsilon)
+    assert str(found) == found.why
+    assert found.why.startswith(f"{name}: with ε = {epsilon}, {d:,} values and 1,000,000 people")
+
+
+def rows(found: Choice) -> list[dict[str, object]]:
+    return found.compared.to_pylist()
+
+
+def test_all_are_compared_by_their_own_figures() -> None:
+    found = choose("abcdefgh", 1, 5000)
+    assert found.compared.column_names == ["protocol", "deviation", "bytes", "operations"]
+    assert {row["protocol"] for row in rows(found)} == set(PRIVATE)
+    assert rows(found)[0]["protocol"] == found.client.name
+    for row in rows(found):
+        client = PROTOCOLS[str(row["protocol"])]("abcdefgh", 1)
+        assert row["deviation"] == pytest.approx(math.sqrt(client.variance(5000, 1 / 8)))
+        assert (row["bytes"], row["operations"]) == (client.report_type.bit_width // 8, client.operations)
+
+
+def test_what_is_short_or_quick_is_not_off_by_more_than_twice() -> None:
+    for priority in ("bytes", "speed"):
+        for d in (2, 10, 300):
+            for epsilon in ("1/10", 4):
+                found = choose(d, epsilon, 10**5, priority)
+                deviations = [float(str(row["deviation"])) for row in rows(found)]
+                assert deviations[0] <= 2 * min(deviations)
+
+
+def test_a_page_may_know_some_protocols_only() -> None:
+    assert choose(1000, 1, 10, among=["grr", "oue"]).client.name == "oue"
+    assert "no other to choose from" in choose(5, 1, 10, among=["sue"]).why
+    with pytest.raises(NotFound, match="no protocol 'none'"):
+        choose(5, 1, 10, among=["none"])
+    with pytest.raises(BadInput, match="no protocol to choose"):
+        choose(5, 1, 10, among=[])
+
+
+def test_what_cannot_be_chosen_for() -> None:
+    with pytest.raises(BadInput, match="Priority"):
+        choose(5, 1, 10, "beauty")
+    with pytest.raises(BadInput, match="one person"):
+        choose(5, 1, 0)
