@@ -290,6 +290,7 @@ def test_people_answer_once_each_and_their_reports_can_be_estimated(page, survey
     assert "one" not in (folder / "music.reports.jsonl").read_text()
     found = called(["collect", "estimate", "music.toml", "--json"], folder)
     assert json.loads(found.stdout)["people"] == 2
+    assert "Each person has one code." in json.loads(found.stdout)["statement"]["assumes"]
 
 
 def test_a_page_that_draws_a_question_asks_that_one_alone(chrome, tmp_path):

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import json
+import sys
 import tomllib
 
 import pyarrow as pa
@@ -38,6 +40,33 @@ def test_the_example_from_its_file_to_its_figures(run, tmp_path):
     [yes] = [one for one in found["figures"] if one["figure"] == "yes"]
     assert yes["low_together"] < 0.7 < yes["high_together"]
     assert found["statement"]["loss"] == {"kind": "pure", "epsilon": "2"}
+
+
+class Typed(io.StringIO):
+    """What somebody types at a terminal."""
+
+    def isatty(self):
+        return True
+
+
+def test_on_a_terminal_the_questions_are_asked_for(run, tmp_path, monkeypatch):
+    lines = [
+        "smoke",
+        "Do you smoke?",
+        "yes/no",
+        "town",
+        "Where?",
+        "Ulm | Bonn",
+        "age",
+        "How old?",
+        "number 0 100 in 20 steps",
+    ]
+    monkeypatch.setattr(sys, "stdin", Typed("\n".join([*lines, "", ""])))
+    run("collect", "new", "mine.toml")
+    said = tomllib.loads((tmp_path / "mine.toml").read_text())["questions"]
+    assert [one["kind"] for one in said.values()] == ["yes/no", "choice", "number"]
+    assert said["town"]["values"] == ["Ulm", "Bonn"]
+    assert (said["age"]["bounds"], said["age"]["steps"]) == ([0, 100], 20)
 
 
 def test_new_takes_what_it_is_told_and_overwrites_nothing(run, tmp_path):

@@ -21,13 +21,12 @@ from discreet.collect.frequency.direct import GRR
 from discreet.collect.frequency.hadamard import Hadamard
 from discreet.collect.frequency.hashing import BLH, OLH, Hashing
 from discreet.collect.frequency.projective import PGR
-from discreet.collect.frequency.rappor import RAPPOR
 from discreet.collect.frequency.sketch import CMS, HCMS, Sketch
 from discreet.collect.frequency.subset import SubsetSelection
 from discreet.collect.frequency.unary import OUE, SUE, Unary
 from discreet.collect.time.direct import LGRR
 from discreet.collect.time.hashing import LOLOHA
-from discreet.collect.time.unary import LOSUE
+from discreet.collect.time.unary import LOSUE, RAPPOR
 
 
 class SmallOLH(OLH):

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from tests.collect.bad.sure import Sure
 from tests.collect.bad.unsplit import Unsplit
 
-from discreet.collect.audit import Audited, audit, epsilon_above
-from discreet.collect.chance import power
+from discreet.collect.auditing import Audited, audit
+from discreet.collect.chance import claim, power
 from discreet.collect.frequency.direct import GRR
 from discreet.collect.frequency.unary import SUE
 from discreet.collect.law import Coins, Law, Matrix
@@ -79,7 +79,7 @@ def test_a_claim_that_is_too_small_by_a_hair_does_not_hold() -> None:
 
 @settings(max_examples=40)
 @given(st.fractions(1, 10**8))
-def test_a_loss_above_a_ratio(ratio: Fraction) -> None:
-    epsilon = epsilon_above(ratio)
-    assert power(epsilon) >= ratio
+def test_a_claim_made_of_a_ratio_holds(ratio: Fraction) -> None:
+    epsilon = claim(ratio)
+    assert Audited(epsilon, ratio, (0, 1)).holds
     assert float(epsilon) == pytest.approx(math.log(ratio), abs=1e-10)

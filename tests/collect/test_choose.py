@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from discreet.collect.choose import PRIVATE, Choice, choose
+from discreet.collect.choice import PRIVATE, Choice, choose
 from discreet.collect.protocols import PROTOCOLS
 from discreet.errors import BadInput, NotFound
 

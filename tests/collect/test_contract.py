@@ -15,7 +15,7 @@ from scipy import stats
 from tests.collect.reports import SMALL, Every, every
 from tests.noise.bits import Repeatable
 
-from discreet.collect.audit import audit
+from discreet.collect.auditing import audit
 from discreet.collect.client import Client
 from discreet.collect.estimate import Estimate
 from discreet.collect.frequency.sketch import Sketch

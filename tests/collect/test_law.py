@@ -11,15 +11,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.collect.chance import GRID, claim, down, epsilon_of, power, up
-from discreet.collect.law import Coins, Law, Matrix, Public, Sent, Together, Worst
+from discreet.collect.law import Coins, Law, Matrix, Public, Sent, Together, worst
 from discreet.errors import BadInput
 
 HALF, THIRD = Fraction(1, 2), Fraction(1, 3)
 chances = st.fractions(0, 1, max_denominator=6)
 
 
-def worst(law: Law) -> Fraction | None:
-    return Worst(law).found[0]
+def ratio(law: Law) -> Fraction | None:
+    return worst(law)[0]
 
 
 @settings(max_examples=30)
@@ -31,20 +31,20 @@ def test_independent_coins_are_the_matrix_of_all_their_falls(heads: list[tuple[F
     )
     whole, coins = Matrix(rows), Coins(tuple(heads))
     assert coins.answers == whole.answers
-    assert worst(coins) == worst(whole)
+    assert ratio(coins) == ratio(whole)
 
 
 def test_a_public_choice_is_as_bad_as_its_worst_outcome() -> None:
     mild, bad = Matrix(((HALF, HALF), (THIRD, 1 - THIRD))), Matrix(((1 - THIRD, THIRD), (THIRD, 1 - THIRD)))
-    assert worst(Public((mild, bad))) == worst(bad) == 2
+    assert ratio(Public((mild, bad))) == ratio(bad) == 2
     assert Public((mild, bad)).answers == 2
-    assert worst(Public((mild, Matrix(((Fraction(1), Fraction(0)), (HALF, HALF)))))) is None
+    assert ratio(Public((mild, Matrix(((Fraction(1), Fraction(0)), (HALF, HALF)))))) is None
 
 
 def test_reports_about_one_answer_multiply() -> None:
     one = Matrix(((1 - THIRD, THIRD), (THIRD, 1 - THIRD)))
-    assert worst(Together((one, one, one))) == 8
-    assert worst(Together((one, Matrix(((Fraction(1), Fraction(0)), (HALF, HALF)))))) is None
+    assert ratio(Together((one, one, one))) == 8
+    assert ratio(Together((one, Matrix(((Fraction(1), Fraction(0)), (HALF, HALF)))))) is None
 
 
 def test_answers_that_are_sent_to_the_same_cannot_be_told_apart() -> None:
@@ -54,8 +54,8 @@ def test_answers_that_are_sent_to_the_same_cannot_be_told_apart() -> None:
 
 def test_the_worst_pair_is_named() -> None:
     law = Matrix(((HALF, HALF), (THIRD, 1 - THIRD), (Fraction(1, 4), Fraction(3, 4))))
-    assert Worst(law).found == (Fraction(2), (0, 2))
-    assert Worst(Matrix(((HALF, HALF), (HALF, HALF)))).found == (Fraction(1), (0, 0))
+    assert worst(law) == (Fraction(2), (0, 2))
+    assert worst(Matrix(((HALF, HALF), (HALF, HALF)))) == (Fraction(1), (0, 0))
 
 
 @settings(max_examples=30)

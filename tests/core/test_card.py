@@ -117,3 +117,27 @@ def test_a_bool_is_no_integer_and_a_datetime_no_date():
     assert not fits(True, Kind.INTEGER)
     assert not fits(dt.datetime(2020, 1, 1), Kind.DATE)
     assert fits(1, Kind.REAL)
+
+
+@pytest.mark.parametrize(
+    ("kind", "bounds", "said"),
+    [
+        (Kind.REAL, (0.0, 500000.0), "0 to 500,000"),
+        (Kind.REAL, (-0.5, 12345.678), "-0.5 to 12,345.678"),
+        (Kind.DECIMAL, (Decimal("0.00"), Decimal("99.90")), "0 to 99.90"),
+        (Kind.INTEGER, (1900, 2025), "1900 to 2025"),
+        (Kind.DATE, (dt.date(1920, 1, 1), dt.date(2025, 12, 31)), "1920-01-01 to 2025-12-31"),
+        (
+            Kind.TIMESTAMP,
+            (dt.datetime(2024, 1, 1), dt.datetime(2025, 12, 31, 23, 59, 59, 999999)),
+            "2024-01-01 to 2025-12-31",
+        ),
+        (
+            Kind.TIMESTAMP,
+            (dt.datetime(2024, 1, 1, 8), dt.datetime(2025, 1, 1)),
+            "2024-01-01 08:00:00 to 2025-01-01 00:00:00",
+        ),
+    ],
+)
+def test_bounds_are_declared_as_people_read_them(kind, bounds, said):
+    assert Column("x", kind, bounds=bounds).declared == said

@@ -6,13 +6,14 @@ import pyarrow as pa
 import pytest
 from tests.curator.clinics import BUDGET, CARD, visits
 
+from discreet.ask.distribution import Distribution
 from discreet.core.card import Card, Column
 from discreet.core.cardfile import dump_cards
 from discreet.core.kind import Kind
 from discreet.core.loss import Approximate
 from discreet.curator.curator import Curator
 from discreet.curator.question import planned, pose
-from discreet.errors import BadInput, BadQuery, Damaged
+from discreet.errors import BadInput, BadQuery, Damaged, NotFound
 
 CITIES = "city,land,size\nRome,south,9\nMilan,north,5\nTurin,north,4\nTurin,north,1\n"
 PEOPLE = Card(
@@ -43,6 +44,14 @@ def test_a_public_table_has_no_account_and_its_values_are_known(curator):
     assert card.public
     assert card["land"].categories == ("north", "south")
     assert card["size"].categories == (1, 4, 5, 9)
+
+
+def test_who_may_not_ask_a_table_does_not_hear_of_it(curator):
+    curator.add_analyst("ann", BUDGET, ["people"])
+    for name in ("cities", "visits", "nowhere"):
+        with pytest.raises(NotFound) as told:
+            curator.quote(Distribution("age", 8, "0.1"), name, analyst="ann")
+        assert str(told.value) == f"There is no table {name!r} about people; there are people."
 
 
 def test_a_join_with_a_public_table_shows_every_group(curator):

@@ -14,7 +14,7 @@ from discreet.ask.distribution import Distribution
 from discreet.core.loss import Approximate, Pure
 from discreet.curator.people.person import Person, Role
 from discreet.curator.shelf import Shelved
-from discreet.errors import BadInput, BudgetExceeded, NotAllowed, NotFound, Refused
+from discreet.errors import BadInput, BudgetExceeded, NotAllowed, NotFound, Refused, Taken
 from discreet.service.desk import Desk
 from discreet.service.jobs.specs import Publish
 from discreet.service.shown import Spend
@@ -130,6 +130,8 @@ def test_the_twin_is_offered_once_it_is_shared(clinic: Clinic) -> None:
     assert clinic.desk.instead(clinic.ann, "visits") is None
     clinic.desk.share(clinic.steward, twin.id, True)
     assert clinic.desk.instead(clinic.ann, "visits") == twin.id
+    clinic.desk._shelf.put(replace(twin, id="2027-twin-bb", at=now + dt.timedelta(days=1)))
+    assert clinic.desk.instead(clinic.ann, "visits") == twin.id
 
 
 def test_everything_done_is_written_down_and_no_question_is(clinic: Clinic) -> None:
@@ -162,6 +164,31 @@ def test_auditors_get_no_budget(clinic: Clinic) -> None:
     with pytest.raises(BadInput):
         clinic.desk.give_budget(clinic.steward, "auditor", Pure(1))
     assert "eve" not in [one.name for one in clinic.desk.persons(clinic.steward)]
+
+
+def test_whoever_is_added_is_told_a_password_or_is_not_added(clinic: Clinic) -> None:
+    clinic.desk.give_budget(clinic.steward, "bob", Pure(1), ["visits"])
+    clinic.desk._curator.add_analyst("fay", Pure(1), ["visits"])
+    with pytest.raises(Taken):
+        clinic.desk.add_person(clinic.steward, "fay", Role.ANALYST, budget=Pure(2))
+    assert "fay" not in [one.name for one in clinic.desk.persons(clinic.steward)]
+    before = clinic.desk.budgets(clinic.steward)
+    with pytest.raises(BadInput, match="already"):
+        clinic.desk.add_person(clinic.steward, "carl", Role.ANALYST, budget=Pure(2))
+    assert clinic.desk.budgets(clinic.steward) == before
+
+
+def test_what_went_wrong_with_a_job_is_for_stewards(clinic: Clinic) -> None:
+    job = clinic.desk.submit(clinic.steward, Publish("patients", ("k=5",)))
+    claim = clinic.desk._jobs._queue.claim("somebody")
+    while claim is not None and claim.job.id != job.id:
+        claim = clinic.desk._jobs._queue.claim("somebody")
+    assert claim is not None
+    clinic.desk._jobs._queue.failed(claim, "The diagnosis 'flu' is not on the card.")
+    assert "flu" in clinic.desk.job(clinic.steward, job.id).error
+    for seen in (clinic.desk.job(clinic.auditor, job.id), *clinic.desk.jobs(clinic.auditor)):
+        assert "flu" not in str(seen)
+    assert clinic.desk.job(clinic.auditor, job.id).error
 
 
 def test_tokens_are_ones_own(clinic: Clinic) -> None:

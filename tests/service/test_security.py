@@ -77,6 +77,10 @@ def test_a_socket_is_for_pages_of_ours():
     assert wrong(b"http://localhost:8641")[0] == 403
     assert wrong(b"https://evil.example")[0] == 403
     assert guard._wrong(scope)[0] == 403
+    scope |= {"type": "http", "method": "GET", "path": "/_nicegui_ws/socket.io/"}  # the same, polled
+    assert wrong(b"http://localhost:8640") is None
+    assert wrong(b"https://evil.example")[0] == 403
+    assert guard._wrong(scope) is None
 
 
 def test_with_tls_a_page_of_ours_has_it(tmp_path):

@@ -9,9 +9,11 @@ from contextlib import suppress
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
-from discreet.errors import MissingPart
+from discreet.errors import MissingPart, TooMany
 
 if TYPE_CHECKING:
+    from starlette.types import ASGIApp, Receive, Scope, Send
+
     from discreet.collect.survey.inbox import Inbox
     from discreet.collect.survey.survey import Survey
     from discreet.service.settings import Settings
@@ -41,7 +43,7 @@ def serve_survey(survey: Survey, inbox: Inbox, settings: Settings, *, ready: Cal
     if settings.cert is not None and settings.key is not None:
         server_context(settings.cert, settings.key)  # what is wrong with them is said here, not by uvicorn
     config = uvicorn.Config(
-        Guard(make_app(survey, inbox), settings),
+        Guard(Limited(make_app(survey, inbox), settings), settings),
         ssl_certfile=settings.cert,
         ssl_keyfile=settings.key,
         access_log=False,
@@ -52,3 +54,28 @@ def serve_survey(survey: Survey, inbox: Inbox, settings: Settings, *, ready: Cal
     )
     with listening(settings) as door, suppress(KeyboardInterrupt):  # the way to stop it
         Server(config).run(sockets=[door])
+
+
+class Limited:
+    """Lets nobody send reports faster than a classroom does: who likes to flood it has to take their time."""
+
+    def __init__(self, app: ASGIApp, settings: Settings) -> None:
+        from discreet.service.api.limits import Buckets
+
+        self._app = app
+        self._turns = Buckets(settings.rate, settings.burst)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Take a turn for whoever sends something, or say how long to wait."""
+        if scope["type"] == "http" and scope["method"] == "POST":
+            from starlette.responses import JSONResponse
+
+            from discreet.service.api.limits import neighbourhood
+
+            try:
+                self._turns.take(neighbourhood((scope.get("client") or ("",))[0]))
+            except TooMany as error:
+                said = {"message": error.message, "hint": error.hint}
+                await JSONResponse(said, 503, {"Retry-After": str(error.wait)})(scope, receive, send)
+                return
+        await self._app(scope, receive, send)

@@ -14,6 +14,8 @@ from discreet.core.exact import Number, exact, exp_upper
 from discreet.errors import BadInput
 
 GRID = 1 << 64
+_ABOVE = 1 + Fraction(1, 2**150)
+"""``exp_upper`` is above what it bounds by less than this factor."""
 
 
 def epsilon_of(number: Number) -> Fraction:
@@ -29,7 +31,7 @@ def epsilon_of(number: Number) -> Fraction:
 
 def power(epsilon: Fraction) -> Fraction:
     """A rational not above e**epsilon, and below it by next to nothing."""
-    return exp_upper(epsilon) / (1 + Fraction(1, 2**150))  # exp_upper is above it by less than one part in 2**150
+    return exp_upper(epsilon) / _ABOVE
 
 
 def down(chance: Fraction) -> Fraction:
@@ -43,6 +45,9 @@ def up(chance: Fraction) -> Fraction:
 
 
 def claim(ratio: Fraction) -> Fraction:
-    """What may be claimed of chances that differ by a factor of ``ratio``: its logarithm, rounded up to 12 decimals."""
+    """What may be claimed of chances that differ by a factor of ``ratio``: its logarithm, rounded up to 12 decimals.
+
+    ``power`` of it is not below the ratio, so that an audit of the claim holds.
+    """
     decimals = 10**12
-    return Fraction(-(-ln_upper(ratio) * decimals // 1), decimals)
+    return Fraction(-(-ln_upper(ratio * _ABOVE) * decimals // 1), decimals)

@@ -48,6 +48,21 @@ class Matrix:
         """The largest quotient of a report's chances under two answers."""
         return _largest(zip(self.rows[one], self.rows[other], strict=True))
 
+    @cached_property
+    def worst(self) -> tuple[Ratio, tuple[int, int]]:
+        """The largest of all: that of some report, between the answers that make it most and least likely."""
+        answers, largest, at = range(len(self.rows)), Fraction(1), (0, 0)
+        for report in range(len(self.rows[0])):
+            chances = [row[report] for row in self.rows]
+            high, low = max(answers, key=chances.__getitem__), min(answers, key=chances.__getitem__)
+            if chances[high] == 0:
+                continue
+            if chances[low] == 0:
+                return None, (high, low)
+            if chances[high] / chances[low] > largest:
+                largest, at = chances[high] / chances[low], (high, low)
+        return largest, at
+
 
 @dataclass(frozen=True)
 class Coins:
@@ -132,23 +147,23 @@ class Together:
         return whole
 
 
-@dataclass(frozen=True)
-class Worst:
+def worst(law: Law) -> tuple[Ratio, tuple[int, int]]:
     """The worst ratio of a law, and two answers that have it."""
-
-    law: Law
-
-    @cached_property
-    def found(self) -> tuple[Ratio, tuple[int, int]]:
-        """The ratio and the pair. All pairs are tried."""
-        worst: tuple[Ratio, tuple[int, int]] = (Fraction(1), (0, 0))
-        for pair in permutations(range(self.law.answers), 2):
-            each = self.law.ratio(*pair)
-            if each is None:
-                return None, pair
-            if worst[0] is not None and each > worst[0]:
-                worst = each, pair
-        return worst
+    match law:
+        case Matrix():
+            return law.worst
+        case Public():
+            found = [worst(each) for each in law.outcomes]
+            return max(found, key=lambda one: (one[0] is None, one[0] or 0))
+    largest: Fraction = Fraction(1)
+    at = (0, 0)
+    for pair in permutations(range(law.answers), 2):
+        each = law.ratio(*pair)
+        if each is None:
+            return None, pair
+        if each > largest:
+            largest, at = each, pair
+    return largest, at
 
 
 def _largest(pairs: Sequence[tuple[Fraction, Fraction]] | zip[tuple[Fraction, Fraction]]) -> Ratio:

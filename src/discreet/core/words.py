@@ -25,7 +25,7 @@ def bound(value: object, edge: dt.time) -> str:
         return str(value.date() if value.time() == edge and value.tzinfo is None else value)
     if isinstance(value, int | float | Decimal):
         shown = int(value) if value == int(value) else value
-        return f"{shown:,}" if abs(shown) >= _LONG else str(shown)  # without commas 1990 may be a year
+        return str(shown) if -_LONG < value < _LONG else f"{shown:,}"  # what is short may be a year
     return str(value)
 
 

@@ -283,10 +283,10 @@ class Curator:
 
     def _table(self, name: str, analyst: str) -> Table:
         tables = self._tables(analyst)
-        if name in tables:
-            self._require_private(name)
-            return tables[name]
-        raise NotFound(f"There is no table {name!r}; there are {', '.join(tables)}.")
+        known = [one for one in tables if one in self.workspace.private]
+        if name not in known:
+            raise NotFound(f"There is no table {name!r} about people; there are {', '.join(known)}.")
+        return tables[name]
 
     def _require_private(self, name: str) -> None:
         if name not in self.workspace.private:

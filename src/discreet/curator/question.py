@@ -138,12 +138,13 @@ def expected_errors(planned: Plan, priced: Price, rows: int | None) -> dict[str,
     """
     most = Fraction(rows or 1, planned.rows.most)
     noisy = {name: np.array([float(most * measure.most)]) for name, measure in planned.measures.items()}
+    off = priced.errors()
     errors: dict[str, float | None] = {}
     for name, figure in _barred(planned):
         bars = (
             None
             if isinstance(planned.figures[figure], Mean) and rows is None
-            else planned.figures[figure].error(noisy, priced.errors())
+            else planned.figures[figure].error(noisy, off)
         )
         errors[name] = None if bars is None else float(bars[0])
     return errors

@@ -168,7 +168,7 @@ class Desk:
     def instead(self, who: Person, table: str) -> str | None:
         """The release that may be asked instead when the budget of a table is gone: its synthetic twin, if shared."""
         self._require(who)
-        twins = [one for one in self._shelf.all(tables=[table], kind="synthetic", most=1) if one.shared]
+        twins = [one for one in self._shelf.all(tables=[table], kind="synthetic") if one.shared]
         return twins[0].id if twins else None
 
     # Budgets
@@ -336,10 +336,10 @@ class Desk:
                 raise BadInput("Auditors read, and ask nothing: they get no budget.")
             for table in tables or ():
                 self._require_here(table)
-            password = self.people.add(name, role)
-            if budget is not None:
+            self.people.require_free(name)
+            if budget is not None:  # first: whoever is added has to be told a password
                 self._curator.add_analyst(name, budget, tables)
-            return password
+            return self.people.add(name, role)
 
     def give_budget(self, who: Person, name: str, budget: Budget | Loss, tables: Sequence[str] | None = None) -> None:
         """Let somebody ask about further tables."""
@@ -459,8 +459,10 @@ class Desk:
 
 
 def _for(who: Person, job: Job) -> Job:
-    """A job as somebody may see it: what it says of how far it is may be about the rows."""
-    return job if who.role is Role.STEWARD else replace(job, said="")
+    """A job as somebody may see it: what it says of how far it is, and of what went wrong, may be about the rows."""
+    if who.role is Role.STEWARD:
+        return job
+    return replace(job, said="", error=job.error and "What went wrong is told to stewards alone.")
 
 
 def _listed(names: Any) -> str:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from tests.noise.bits import Repeatable
 
-from discreet.collect.audit import audit
+from discreet.collect.auditing import audit
 from discreet.collect.frequency.coins import Coins
 from discreet.errors import BadInput
 

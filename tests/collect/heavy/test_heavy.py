@@ -8,7 +8,7 @@ import pytest
 from scipy.stats import binom
 from tests.noise.bits import Repeatable
 
-from discreet.collect.audit import audit
+from discreet.collect.auditing import audit
 from discreet.collect.heavy.pem import PEM
 from discreet.collect.heavy.prefixes import Found, Prefixes
 from discreet.collect.heavy.tree import Tree

@@ -33,10 +33,13 @@ def test_smoothing_helps_where_numbers_are_spread_smoothly() -> None:
     assert off["ems"] < off["em"]
     smooth = distribution(protocol, reports)
     assert smooth.way == "ems"
+    assert smooth.table().column_names == ["value", "share", "cdf"]
     assert smooth.shares.sum() == pytest.approx(1)
     assert smooth.quantile(0.5) == pytest.approx(40, abs=2)
     assert (smooth.quantile(0), smooth.quantile(1)) == (0, 100)
-    assert protocol.estimate(reports).mean == pytest.approx(values.mean(), abs=3 * protocol.estimate(reports).deviation + 1)
+    assert protocol.estimate(reports).mean == pytest.approx(
+        values.mean(), abs=3 * protocol.estimate(reports).deviation + 1
+    )
 
 
 def test_what_is_no_way_is_refused() -> None:

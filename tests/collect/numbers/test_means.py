@@ -11,7 +11,7 @@ import pytest
 from scipy import stats
 from tests.noise.bits import Repeatable
 
-from discreet.collect.audit import audit
+from discreet.collect.auditing import audit
 from discreet.collect.chance import power
 from discreet.collect.law import Matrix, Public
 from discreet.collect.numbers.channel import Channel, kept, parts_of
@@ -20,6 +20,7 @@ from discreet.collect.numbers.hybrid import Hybrid
 from discreet.collect.numbers.laplace import Laplace
 from discreet.collect.numbers.mean import MeanProtocol
 from discreet.collect.numbers.means import MEANS, most_accurate
+from discreet.collect.tally import Tally
 from discreet.core.loss import Pure
 from discreet.errors import BadInput, DataError
 
@@ -114,6 +115,7 @@ def test_counts_merge_and_bad_reports_are_refused(name: str) -> None:
     halves = protocol.count(reports.slice(0, 400)) + protocol.count(reports.slice(400))
     chunks = pa.chunked_array([reports.slice(0, 10), reports.slice(10)])
     assert protocol.count(reports).tolist() == halves.tolist() == protocol.count(chunks).tolist()
+    assert Tally(protocol).add(chunks).counts.tolist() == halves.tolist()
     assert protocol.estimate_counts(halves) == protocol.estimate(reports)
     assert "999 reports" in str(protocol.estimate(reports))
     for bad in (pa.array([protocol.outcomes], protocol.report_type), pa.array(["x"]), pa.array([None], pa.uint8())):
@@ -123,6 +125,13 @@ def test_counts_merge_and_bad_reports_are_refused(name: str) -> None:
         protocol.estimate(protocol.randomize([]))
     with pytest.raises(BadInput, match="Confidence"):
         protocol.estimate(reports, confidence=1)
+
+
+@protocols
+def test_a_protocol_is_made_again_of_its_parameters(name: str) -> None:
+    protocol = MEANS[name](Grid("-1/3", 2, 7), "1/2")
+    assert MEANS[name](Grid(**protocol.parameters), str(protocol.epsilon)) == protocol
+    assert hash(MEANS[name](Grid("-1/3", 2, 7), "1/2")) == hash(protocol)
 
 
 def test_theory_s_variances_are_met() -> None:

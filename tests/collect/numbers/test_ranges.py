@@ -8,10 +8,11 @@ from scipy import stats
 from tests.collect.reports import every
 from tests.noise.bits import Repeatable
 
-from discreet.collect.audit import audit
+from discreet.collect.auditing import audit
 from discreet.collect.numbers.grid import Grid
 from discreet.collect.numbers.ranges import RangeEstimate, Ranges
 from discreet.collect.several.one_of import OneOf, short, support_table
+from discreet.collect.tally import Tally
 from discreet.core.loss import Pure
 from discreet.errors import BadInput, DataError
 
@@ -57,7 +58,7 @@ def test_estimates_are_unbiased(cells: int, fanout: int) -> None:
 
 
 def test_bars_and_quantiles_cover_at_the_stated_rate() -> None:
-    surveys, n, entropy = 200, 3000, Repeatable(3)
+    surveys, n, entropy = 120, 2000, Repeatable(3)
     protocol = Ranges(Grid(0, 32, 32), 2)
     values = np.random.default_rng(2).gamma(3, 3, n).clip(0, 31.9)
     below, median = (values < 9).mean(), np.ceil(np.sort(values)[n // 2 - 1])
@@ -81,6 +82,11 @@ def test_levels_agree_and_are_better_together() -> None:
     assert sum(part.share for part in parts) == pytest.approx(1)
     assert found.between(3, 61).bar < found.between(3, 4).bar * np.sqrt(58) / 3
     assert found.n == 50_000
+    table = found.table().to_pydict()
+    assert table["below"][:2] == [1, 2]
+    assert table["cdf"][-1] == pytest.approx(1)
+    assert table["cdf_error"][31] == pytest.approx(found.between(0, 32).bar)
+    assert Tally(protocol).add(protocol.randomize([1.0, 2.0])).reports == 2
 
 
 def test_devices_draw_each_level_as_often() -> None:

@@ -12,11 +12,12 @@ import pytest
 from scipy import stats
 from tests.noise.bits import Repeatable
 
-from discreet.collect.audit import audit
+from discreet.collect.auditing import audit
 from discreet.collect.chance import power
 from discreet.collect.several.keyvalue import KeyValue
 from discreet.collect.several.keyvalue_grr import KeyValueGRR
 from discreet.collect.several.keyvalue_ue import KeyValueUE
+from discreet.collect.tally import Tally
 from discreet.core.loss import Pure
 from discreet.errors import BadInput, DataError
 
@@ -71,7 +72,7 @@ def test_nobody_s_reports_differ_more_than_the_law_says(kind: type[KeyValue], le
 @both
 def test_devices_draw_by_the_law(kind: type[KeyValue]) -> None:
     """A person with two keys of three and a length of three: one of the three drawn keys is made up."""
-    protocol, n = kind(3, 1, low=0, high=10, length=3), 40_000
+    protocol, n = kind(3, 1, low=0, high=10, length=3), 15_000
     drawn = protocol.randomize([{0: 10, 2: 0}] * n, entropy=Repeatable(1))
     pairs = [(0, 1), (2, 0)]
     if isinstance(protocol, KeyValueGRR):
@@ -105,7 +106,7 @@ def test_shares_and_means_come_back_exactly(kind: type[KeyValue]) -> None:
 
 @both
 def test_bars_and_intervals_cover_at_the_stated_rate(kind: type[KeyValue]) -> None:
-    surveys, n, entropy = 150, 2000, Repeatable(3)
+    surveys, n, entropy = 100, 1500, Repeatable(3)
     generator = np.random.default_rng(1)
     has = generator.random((n, 3)) < [0.8, 0.4, 0.02]
     values = np.clip(generator.normal([7, 2, 5], 2, (n, 3)), 0, 10)
@@ -134,6 +135,7 @@ def test_counts_merge_and_bad_reports_are_refused(kind: type[KeyValue]) -> None:
     assert reports.type == protocol.report_type
     merged = protocol.count(reports.slice(0, 60)) + protocol.count(reports.slice(60))
     assert protocol.count(pa.chunked_array([reports.slice(0, 7), reports.slice(7)])).tolist() == merged.tolist()
+    assert Tally(protocol).add(reports).counts.tolist() == merged.tolist()
     assert protocol.estimate(reports).table().column_names[:2] == ["key", "share"]
     bad = pa.array([10], pa.uint8()) if kind is KeyValueGRR else pa.array([b"\x01\x01"], pa.binary(2))
     for wrong in (bad, pa.array(["x"]), pa.nulls(1, protocol.report_type)):
@@ -161,7 +163,7 @@ def test_what_would_break_the_promise_is_refused() -> None:
 
 
 def test_many_keys_are_drawn_in_parts() -> None:
-    protocol, n = KeyValueUE(200_000, 1), 400
+    protocol, n = KeyValueUE(200_000, 1), 340
     found = protocol.count(protocol.randomize([{199_999: 1.0}] * n, entropy=Repeatable(1)))
     assert found[0] == n
     signs = found[1:].reshape(2, -1)[:, :-1]

@@ -8,8 +8,9 @@ from scipy import stats
 from tests.collect.reports import every
 from tests.noise.bits import Repeatable
 
-from discreet.collect.audit import audit
+from discreet.collect.auditing import audit
 from discreet.collect.several.marginals import MarginalEstimate, Marginals
+from discreet.collect.tally import Tally
 from discreet.core.loss import Pure
 from discreet.errors import BadInput, NotFound
 
@@ -36,7 +37,7 @@ def true_tables(protocol: Marginals, answers: dict[str, np.ndarray]) -> list[np.
 def expected(protocol: Marginals, tables: list[np.ndarray]) -> MarginalEstimate:
     """What is estimated of what is expected."""
     counts = [
-        1000 * table.ravel() @ np.array(every(client).chances, dtype=float)
+        np.rint(1e15 * table.ravel() @ np.array(every(client).chances, dtype=float)).astype(np.int64)
         for table, client in zip(tables, protocol.one_of.clients, strict=True)
     ]
     return protocol.estimate_counts(np.concatenate(counts))
@@ -82,7 +83,7 @@ def test_tables_agree_about_what_they_share() -> None:
 
 
 def test_bars_cover_at_the_stated_rate() -> None:
-    surveys, answers, entropy = 150, people(3000), Repeatable(2)
+    surveys, answers, entropy = 100, people(1500), Repeatable(2)
     protocol = Marginals(QUESTIONS, 1)
     true, covered, agreed = true_tables(protocol, answers)[0], 0, 0
     for _ in range(surveys):
@@ -106,4 +107,8 @@ def test_what_cannot_be_is_refused() -> None:
         with pytest.raises(NotFound, match="no table"):
             found.of(*names)
     assert protocol.parameters["ways"] == 2
+    rows = found.table("b", "a").to_pylist()
+    assert [(row["a"], row["b"]) for row in rows] == [(a, b) for a in range(3) for b in range(2)]
+    assert rows[3]["share"] == found.of("a", "b").shares[1, 1]
+    assert Tally(protocol).add(protocol.randomize(people(9))).counts.sum() == 9
     assert protocol.randomize(people(3)).type == protocol.report_type

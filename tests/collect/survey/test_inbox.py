@@ -92,7 +92,12 @@ def test_a_code_is_used_once_and_does_not_stand_beside_its_report(path, tmp_path
     with Inbox(SURVEY, path, codes) as inbox:
         inbox.receive(sent(1, "one"))
         inbox.receive(sent(1, "one"))  # sent again, since the receipt was lost
-        for code, says in ((None, "not on the list"), ("three", "not on the list"), ("one", "has been used")):
+        for code, says in (
+            (None, "not on the list"),
+            ("\ud800", "not on the list"),
+            ("three", "not on the list"),
+            ("one", "has been used"),
+        ):
             with pytest.raises(NotAllowed, match=says):
                 inbox.receive(sent(2, code))
     with Inbox(SURVEY, path, codes) as inbox:
@@ -101,6 +106,12 @@ def test_a_code_is_used_once_and_does_not_stand_beside_its_report(path, tmp_path
         inbox.receive(sent(4, "two"))
     assert kept(path) == 2
     assert "one" not in path.read_text()
+    with pytest.raises(BadInput, match="had one-time codes so far"):
+        Inbox(SURVEY, path)
+    with Inbox(SURVEY, tmp_path / "other.jsonl"):
+        pass
+    with pytest.raises(BadInput, match="had no codes so far"):
+        Inbox(SURVEY, tmp_path / "other.jsonl", codes)
     with pytest.raises(NotFound):
         read_codes(tmp_path / "none.txt")
 

@@ -10,6 +10,7 @@ import httpx
 import pytest
 from tests.collect.survey.surveys import survey
 
+from discreet.cli.collect_serve import Limited
 from discreet.collect.survey.inbox import Inbox
 from discreet.collect.survey.page import page, source
 from discreet.collect.survey.web import make_app
@@ -45,7 +46,8 @@ def test_a_report_is_taken_and_a_bad_one_is_not(call):
     assert asked("POST", "/reports", json=report()).status_code == 200
     assert asked("POST", "/reports", json=report(1, reports={})).status_code == 400
     assert asked("POST", "/reports", json=report(1, code="x")).json()["message"] == "This survey has no codes."
-    assert asked("POST", "/reports", content=b"{", headers={"Content-Type": "application/json"}).status_code == 400
+    for odd in (b"{", b"[" * 90_000, b'{"\\ud800": 1}', b"1e999", b'"' + b"9" * 9_000 + b'"', b"\xff"):
+        assert asked("POST", "/reports", content=odd, headers={"Content-Type": "application/json"}).status_code == 400
     assert asked("POST", "/reports", content=json.dumps(report(2))).status_code == 400
     assert len(inbox) == 1
 
@@ -58,6 +60,20 @@ def test_requests_from_elsewhere_are_refused(call):
     assert asked("GET", "/reports").status_code == 405
     assert asked("GET", "/music.toml").status_code == 404
     assert len(inbox) == 0
+
+
+def test_nobody_floods_it(call):
+    _, inbox = call
+    app = Limited(make_app(SURVEY, inbox), Settings(rate=0.01, burst=2))
+
+    async def three():
+        async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://127.0.0.1") as client:
+            return [await client.post("/reports", json=report(number)) for number in range(3)]
+
+    *taken, last = asyncio.run(three())
+    assert [one.status_code for one in taken] == [200, 200]
+    assert (last.status_code, last.headers["retry-after"]) == (503, "100")
+    assert len(inbox) == 2
 
 
 def test_the_page_and_its_files_say_what_they_may_do(call):

@@ -13,11 +13,18 @@ from discreet.collect.time.buckets import DBitFlip
 from discreet.collect.time.device import Device
 from discreet.collect.time.direct import LGRR
 from discreet.collect.time.hashing import LOLOHA
-from discreet.collect.time.unary import LOSUE
+from discreet.collect.time.unary import LOSUE, RAPPOR
 from discreet.errors import BadInput, DataError
 from discreet.noise.keyed import Keyed
 
-PROTOCOLS = [LGRR("abcd", 1, 2), LOSUE("abcd", 1, 2), LOLOHA("abcd", 1, 2), DBitFlip("abcd", 1, 2)]
+KNOWN = {
+    LGRR("abcd", 1, 2): "dfd991770351cb0c",
+    LOSUE("abcd", 1, 2): "ccaed5c8f85a50ac",
+    RAPPOR("abcd", 1, 2): "790a2ab0eb44012f",
+    LOLOHA("abcd", 1, 2): "330f5f6071d5f7b4",
+    DBitFlip("abcd", 1, 2): "577cc89a9e2c6edd",
+}
+PROTOCOLS = list(KNOWN)
 SECRETS = [f"the secret of device {number:>4}".encode() for number in range(300)]
 
 
@@ -35,11 +42,7 @@ def test_a_device_remembers(protocol: Any) -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("protocol", "known"),
-    list(zip(PROTOCOLS, ["dfd991770351cb0c", "ccaed5c8f85a50ac", "330f5f6071d5f7b4", "577cc89a9e2c6edd"], strict=True)),
-    ids=repr,
-)
+@pytest.mark.parametrize(("protocol", "known"), KNOWN.items(), ids=repr)
 def test_what_devices_remember_never_changes(protocol: Any, known: str) -> None:
     """Else every device out there would give a second permanent answer, and lose as much again."""
     devices = [Device(protocol, secret, "music") for secret in SECRETS[:20]]

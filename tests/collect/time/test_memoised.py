@@ -12,15 +12,15 @@ import numpy as np
 import pytest
 from tests.noise.bits import Repeatable
 
-from discreet.collect.audit import Audited, audit
+from discreet.collect.auditing import Audited, audit
 from discreet.collect.chance import power
 from discreet.collect.frequency.unary import Unary
-from discreet.collect.law import Law, Matrix, Sent, Together, Worst
+from discreet.collect.law import Law, Matrix, Sent, Together, worst
 from discreet.collect.time.buckets import DBitFlip
 from discreet.collect.time.direct import LGRR
 from discreet.collect.time.hashing import LOLOHA
 from discreet.collect.time.memoised import Memoised, power_below
-from discreet.collect.time.unary import LOSUE
+from discreet.collect.time.unary import LOSUE, RAPPOR, KeptRow
 from discreet.errors import BadInput, DataError
 
 SOME: list[Memoised] = [
@@ -28,6 +28,8 @@ SOME: list[Memoised] = [
     LGRR(2, "1/2", 4),
     LOSUE(3, 1, 2),
     LOSUE(3, 2, "5/2"),
+    RAPPOR(3, 1),
+    RAPPOR(3, "1/2", 4),
     LOLOHA(9, 1, 2),
     LOLOHA(9, 1, 3, buckets=2),
 ]
@@ -54,7 +56,7 @@ def law_of(protocol: Memoised, rounds: int) -> Law:
         d, s = len(protocol.domain), protocol.steady
         step = [[s if z == y else (1 - s) / (d - 1) for y in range(d)] for z in range(d)]
         return chain(protocol.permanent.law, step, rounds)
-    assert isinstance(protocol, LOSUE)
+    assert isinstance(protocol, KeptRow)
     assert isinstance(protocol.permanent, Unary)
     s = protocol.steady
     bits = []
@@ -69,13 +71,13 @@ def test_one_report_is_audited_and_uses_up_what_is_claimed(protocol: Memoised) -
     found = audit(protocol)
     assert found.holds
     assert found.epsilon == pytest.approx(float(protocol.epsilon), abs=1e-12)
-    assert Worst(law_of(protocol, 1)).found[0] == found.ratio
+    assert worst(law_of(protocol, 1))[0] == found.ratio
 
 
 @pytest.mark.parametrize("protocol", SOME, ids=repr)
 def test_several_reports_lose_what_the_exact_law_says(protocol: Memoised) -> None:
     for rounds in (1, 2, 4):
-        ratio = Worst(law_of(protocol, rounds)).found[0]
+        ratio = worst(law_of(protocol, rounds))[0]
         assert ratio is not None
         loss = protocol.loss_of(rounds).epsilon
         assert Audited(loss, ratio, (0, 1)).holds

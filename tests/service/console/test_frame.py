@@ -7,7 +7,7 @@ import pytest
 from tests.service.console.conftest import seen, text
 
 from discreet.curator.people.person import Role
-from discreet.errors import BadQuery, DiscreetError, NotSignedIn, TooMany
+from discreet.errors import BadQuery, Damaged, DataError, DiscreetError, NotSignedIn, TooMany
 from discreet.service.api.caller import COOKIE
 from discreet.service.api.limits import Buckets
 from discreet.service.console.frame import Seat, pages
@@ -88,6 +88,29 @@ def test_errors_are_told_and_faults_say_nothing(console):
     console.visit("ann", act)
     assert "diagnosis" not in console.said.getvalue()
     assert '"error": "ValueError"' in console.said.getvalue()
+
+
+@pytest.mark.parametrize("name", ["ann", "auditor", "steward"])
+def test_what_may_quote_data_is_told_to_stewards_alone(console, name):
+    async def act(user):
+        await user.open("/")
+        seat = seat_of(console, name)
+
+        def damaged(_):
+            raise Damaged("The file /srv/clinic/ledger.db is damaged.")
+
+        def wrong(_):
+            raise DataError("The diagnosis 'flu' is not on the card.")
+
+        for call in (damaged, wrong):
+            with user:
+                await seat.run(call)
+        said = " ".join(user.notify.messages)
+        assert [word in said for word in ("ledger.db", "flu")] == [name == "steward"] * 2
+        assert ("Something went wrong here." in said) == (name != "steward")
+
+    console.visit(name, act)
+    assert "flu" not in console.said.getvalue()
 
 
 def test_what_nicegui_logs_is_written_down_without_its_text(console):

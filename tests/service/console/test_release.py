@@ -3,6 +3,8 @@
 import pytest
 from tests.service.console.conftest import seen, text
 
+from discreet.service.console import look
+from discreet.service.console.release import in_words
 from discreet.service.shown import Spend
 
 
@@ -59,3 +61,34 @@ def test_releases_are_listed(console, answer):
         assert seen(user, f"release-{answer}")
 
     console.visit("ann", act)
+
+
+@pytest.mark.parametrize("name", ["ann", "steward", "auditor"])
+@pytest.mark.parametrize("page", ["/", "/releases"])
+def test_answers_are_listed_by_their_questions_but_to_auditors(console, answer, name, page):
+    async def act(user):
+        await user.open(page)
+        asked = "SELECT sex, COUNT(*) AS n FROM patients GROUP BY sex" in text(user)
+        titled = "An answer about patients" in text(user)
+        assert (asked, titled) == ((False, True) if name == "auditor" else (True, False))
+
+    console.visit(name, act)
+
+
+def test_what_is_assumed_and_noted_has_lines_of_its_own():
+    said = look.statement("It is private. Assumed: A row is a person. Note: Noted. Note: Twice.")
+    assert said.split("\n") == ["It is private.", "Assumed: A row is a person.", "Note: Noted.", "Note: Twice."]
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "words"),
+    [
+        ("suppress", "1/20", "at most 5%"),
+        ("suppress", 0.05, "at most 5%"),
+        ("optimal", True, "yes"),
+        ("rows", 5000, "5,000"),
+        ("levels", {"age": 2}, "age: 2"),
+    ],
+)
+def test_parameters_are_words(name, value, words):
+    assert in_words(name, value) == words

@@ -5,6 +5,7 @@ import re
 import pytest
 
 from discreet.curator.people.person import Role
+from discreet.errors import LedgerError
 from discreet.service.api.caller import COOKIE
 from discreet.service.console import signin
 
@@ -38,6 +39,20 @@ def test_what_was_wrong_is_not_told(console, name):
         assert "<script" not in failed.text
         assert "not this one" not in failed.text
         assert "set-cookie" not in failed.headers
+
+    console.browse(act)
+
+
+def test_a_stranger_does_not_hear_what_ails_the_service(console, monkeypatch):
+    def away(name, password):
+        raise LedgerError("The service database /srv/clinic/service.db could not be read.")
+
+    async def act(http):
+        monkeypatch.setattr(console.clinic.desk, "sign_in", away)
+        failed = await http.post("/signin", data={"name": "ann", "password": "any"})
+        assert failed.status_code == 503
+        assert "Something went wrong here." in failed.text
+        assert "service.db" not in failed.text
 
     console.browse(act)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -10,6 +11,7 @@ import pyarrow as pa
 from discreet.collect.domain import Codes, Counts
 from discreet.errors import BadInput, DataError
 
+_AT_ONCE = 1 << 20
 Reports: TypeAlias = "pa.Array[Any] | pa.ChunkedArray[Any]"
 
 
@@ -21,6 +23,12 @@ def type_of(outcomes: int) -> pa.DataType:
 def reported(codes: Codes, outcomes: int) -> pa.Array[Any]:
     """Numbers as reports."""
     return pa.array(codes.astype(type_of(outcomes).to_pandas_dtype()))
+
+
+def in_parts(count: int, draw: Callable[[slice], pa.Array[Any]]) -> pa.Array[Any]:
+    """Reports of so many people, a million at a time, so that memory is bounded."""
+    parts = [draw(slice(start, start + _AT_ONCE)) for start in range(0, max(count, 1), _AT_ONCE)]
+    return parts[0] if len(parts) == 1 else pa.concat_arrays(parts)
 
 
 def counted(reports: Reports, outcomes: int) -> Counts:

@@ -10,9 +10,10 @@ of ``ranges``, and the mean of these same reports has its own.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
+import pyarrow as pa
 
 from discreet.collect.domain import Counts
 from discreet.collect.numbers.alphabet import Reports, require
@@ -50,6 +51,11 @@ class Distribution:
     def mean(self) -> float:
         """The mean of the distribution."""
         return float(self.shares @ self.points)
+
+    def table(self) -> pa.Table:
+        """Numbers, and the share of people at each."""
+        figures: dict[str, Any] = {"value": self.points, "share": self.shares, "cdf": self.cdf}
+        return pa.table(figures)
 
     def quantile(self, share: float) -> float:
         """The first point at or below which that share of people is."""

@@ -54,21 +54,21 @@ class Grid:
 
     def place(self, values: Values, entropy: Entropy) -> Codes:
         """Points, from 0 to ``steps``: each number is rounded at random to one beside it (by 53 binary digits)."""
-        at = self._steps_of(values)
+        at = self._steps_of(self.numbers(values))
         below = np.minimum(np.floor(at), self.steps - 1)
         part = ((at - below) * 2.0**_DIGITS).astype(np.uint64)
         return below.astype(np.int64) + (entropy.words(at.size) >> np.uint64(64 - _DIGITS) < part)
 
     def cells(self, values: Values) -> Codes:
         """Cells, from 0 to ``steps`` - 1: the step that each number falls into; a number on an edge is in the upper."""
-        return np.minimum(np.floor(self._steps_of(values)), self.steps - 1).astype(np.int64)
+        return np.minimum(np.floor(self._steps_of(self.numbers(values))), self.steps - 1).astype(np.int64)
 
     def value(self, steps: Floats | float) -> Any:
         """The number that is so many steps above the lowest."""
         return float(self.low) + steps * float(self.step)
 
-    def _steps_of(self, values: Values) -> Floats:
-        """How many steps above the lowest each number is, cut to the grid."""
+    def numbers(self, values: Values) -> Floats:
+        """Answers as numbers; one that is missing is an error."""
         try:
             given = values if isinstance(values, np.ndarray | pa.Array | pa.ChunkedArray) else pa.array(list(values))
             numbers = np.asarray(given, dtype=np.float64)
@@ -76,6 +76,10 @@ class Grid:
             raise DataError(f"An answer is no number: {error}") from None
         if np.isnan(numbers).any():
             raise DataError("A number is missing.", hint="Leave out people who did not answer.")
+        return numbers
+
+    def _steps_of(self, numbers: Floats) -> Floats:
+        """How many steps above the lowest each number is, cut to the grid."""
         cut = np.clip(numbers, float(self.low), float(self.high))
         return np.clip((cut - float(self.low)) * (self.steps / float(self.high - self.low)), 0, self.steps)
 

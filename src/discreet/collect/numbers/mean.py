@@ -22,7 +22,7 @@ import pyarrow as pa
 from discreet.collect.chance import epsilon_of
 from discreet.collect.domain import Codes, Counts, Values
 from discreet.collect.law import Law
-from discreet.collect.numbers.alphabet import Reports, counted, reported, require, type_of
+from discreet.collect.numbers.alphabet import Reports, counted, in_parts, reported, require, type_of
 from discreet.collect.numbers.grid import Floats, Grid
 from discreet.core.exact import Number, equation
 from discreet.core.loss import Pure
@@ -96,7 +96,16 @@ class MeanProtocol(ABC):
 
     def randomize(self, values: Values, *, entropy: Entropy = BULK) -> pa.Array[Any]:
         """A report for each number."""
-        return reported(self.draw(self.grid.place(values, entropy), entropy), self.outcomes)
+        numbers = self.grid.numbers(values)
+        return in_parts(
+            numbers.size,
+            lambda part: reported(self.draw(self.grid.place(numbers[part], entropy), entropy), self.outcomes),
+        )
+
+    @property
+    def kept(self) -> int:
+        """How many counts a collector keeps."""
+        return self.outcomes
 
     def count(self, reports: Reports) -> Counts:
         """What is kept of reports: how often each was told. Counts add up."""

@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from discreet.collect.chance import epsilon_of
 from discreet.collect.domain import Codes, Counts, Values
 from discreet.collect.law import Law
-from discreet.collect.numbers.alphabet import Reports, require
+from discreet.collect.numbers.alphabet import Reports, in_parts, require
 from discreet.collect.numbers.grid import Floats, Grid
 from discreet.collect.several.one_of import OneOf, short, support_table
 from discreet.core.exact import Number
@@ -96,7 +96,13 @@ class Ranges:
 
     def randomize(self, values: Values, *, entropy: Entropy = BULK) -> pa.Array[Any]:
         """A report for each number."""
-        return self.draw(self.grid.cells(values), entropy)
+        cells = self.grid.cells(values)
+        return in_parts(cells.size, lambda part: self.draw(cells[part], entropy))
+
+    @property
+    def kept(self) -> int:
+        """How many counts a collector keeps."""
+        return self.levels.outcomes
 
     def count(self, reports: Reports) -> Counts:
         """What is kept of reports. Counts add up."""
@@ -169,6 +175,13 @@ class RangeEstimate:
         asked[first:last] = 1
         shares, deviations = self._asked(asked)
         return Figure(float(shares[0]), self._z * float(deviations[0]))
+
+    def table(self) -> pa.Table:
+        """Where each cell ends, the share of people in it and the share of people below its end, with its error bar."""
+        told, errors = self.cdf
+        ends = self.protocol.grid.value(np.arange(1.0, self._cells + 1))
+        figures: dict[str, Any] = {"below": ends, "share": self.shares, "cdf": told, "cdf_error": errors}
+        return pa.table(figures)
 
     def quantile(self, share: float) -> Quantile:
         """The end of the first cell up to which that share of people is.

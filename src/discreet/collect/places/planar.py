@@ -32,7 +32,7 @@ import pyarrow as pa
 from numpy.typing import ArrayLike
 
 from discreet.collect.domain import Codes
-from discreet.collect.numbers.alphabet import reported, type_of
+from discreet.collect.numbers.alphabet import in_parts, reported, type_of
 from discreet.collect.places.region import Points, Region
 from discreet.core.exact import Number, exact, exp_upper
 from discreet.core.loss import Pure
@@ -120,8 +120,13 @@ class PlanarLaplace:
 
     def randomize(self, metres: ArrayLike, *, entropy: Entropy = BULK) -> pa.Array[Any]:
         """A point of the region for each place, given by metres east and north of the corner."""
-        noisy = self.noisy(self.region.nearest(metres), entropy)
-        return reported(self.region.codes(self.region.cut(noisy)), len(self.region))
+        points = self.region.nearest(metres)
+        return in_parts(
+            len(points),
+            lambda part: reported(
+                self.region.codes(self.region.cut(self.noisy(points[part], entropy))), len(self.region)
+            ),
+        )
 
     def radius(self, confidence: float = 0.95) -> float:
         """How far, in metres, noise leads away at most with that chance, before it is cut to the region."""

@@ -56,7 +56,8 @@ class Day:
         object.__setattr__(self, "points", points)
         if points < 1:
             raise BadInput(f"A day has one point or more, got {points}.")
-        _ = self.noise.report_type
+        if not (self.epsilon and self.within):
+            raise BadInput("epsilon and the metres it is lost within must be above 0.")
 
     @property
     def per_metre(self) -> Fraction:

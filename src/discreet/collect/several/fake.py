@@ -11,9 +11,9 @@ sums whose terms differ by at most e**ε':
 * **person**: whatever of a person's answers differ, the quotient is at most e**ε', and it is reached when all differ.
   Nothing is gained by hiding the question; so ε' = ε.
 * **answer**: if one answer differs and the others do not, their terms are in both sums and cover it. Then ε' may be
-  larger: for k questions of equally many values, made up evenly, e**ε' = 1 + k (e**ε - 1). That is the amplification
-  that the papers claim; they do not say that it is a promise about one answer, and that about a person ε' is lost. Here
-  it must be asked for, ``loss`` says ε', and ``loss_of_answer`` ε.
+  larger: for k questions of equally many values, made up evenly, e**ε' = 1 + k (e**ε - 1). That is the amplification by
+  which multi-freq-ldpy gives ε as its guarantee, though about a person ε' is lost. Here it must be asked for, ``loss``
+  says ε', and ``loss_of_answer`` ε.
 """
 
 from __future__ import annotations
@@ -135,6 +135,11 @@ class Fake(Several):
             values[truly] = client.draw(codes[truly], entropy).to_numpy()
             told.append(reported(values, len(client.domain)))
         return pa.StructArray.from_arrays(told, names=list(self.questions.names))
+
+    @property
+    def kept(self) -> int:
+        """How often each value of each question was told, one after the other."""
+        return sum(self.questions.sizes)
 
     def count(self, reports: Reports) -> Counts:
         """How often each value of each question was told, one after the other."""

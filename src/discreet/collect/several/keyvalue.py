@@ -102,6 +102,11 @@ class KeyValue(ABC):
     def draw(self, pairs: Drawn, entropy: Entropy) -> pa.Array[Any]:
         """A report for each drawn pair."""
 
+    @property
+    def kept(self) -> int:
+        """How many counts a collector keeps."""
+        return 1 + 2 * len(self.keys)
+
     @abstractmethod
     def count(self, reports: Reports) -> Counts:
         """What is kept of reports: their number, then how many tell each key with a minus, then those with a plus."""

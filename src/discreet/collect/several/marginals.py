@@ -26,7 +26,7 @@ import pyarrow as pa
 from discreet.collect.chance import epsilon_of
 from discreet.collect.domain import Codes, Counts, Domain, Values
 from discreet.collect.law import Law
-from discreet.collect.numbers.alphabet import Reports
+from discreet.collect.numbers.alphabet import Reports, in_parts
 from discreet.collect.numbers.grid import Floats
 from discreet.collect.several.one_of import OneOf, short
 from discreet.collect.several.questions import Questions
@@ -99,7 +99,13 @@ class Marginals:
 
     def randomize(self, table: pa.Table | Mapping[str, Values], *, entropy: Entropy = BULK) -> pa.Array[Any]:
         """A report for each row; a column has a question's name."""
-        return self.draw(self.questions.codes(table), entropy)
+        columns = self.questions.codes(table)
+        return in_parts(len(columns[0]), lambda part: self.draw([codes[part] for codes in columns], entropy))
+
+    @property
+    def kept(self) -> int:
+        """How many counts a collector keeps."""
+        return self.one_of.outcomes
 
     def count(self, reports: Reports) -> Counts:
         """How often each report was told. Counts add up."""
@@ -155,6 +161,17 @@ class MarginalEstimate:
                 f"There is no table of {', '.join(names)}.", hint=f"Tables are of {self.protocol.ways} questions."
             )
         return self.tables[self.protocol.sides.index(wanted)]
+
+    def table(self, *names: str) -> pa.Table:
+        """The same as rows: a value of each question, the share of people who have all of them, and its error bar."""
+        found = self.of(*names)
+        places = np.indices(found.shares.shape).reshape(found.shares.ndim, -1)
+        asked = [domain for domain in self.protocol.questions.domains if domain[0] in names]
+        columns: dict[str, Any] = {
+            name: [domain.values[place] for place in along.tolist()]
+            for (name, domain), along in zip(asked, places, strict=True)
+        }
+        return pa.table(columns | {"share": found.shares.ravel(), "share_error": found.bars.ravel()})
 
     def consistent(self) -> MarginalEstimate:
         """Tables that agree about what they share, and add up to one."""

@@ -25,7 +25,7 @@ People: TypeAlias = "pa.MapArray[Any, Any] | Iterable[Mapping[Any, float]]"
 
 @dataclass(frozen=True)
 class Drawn:
-    """One pair of each person: a key's place (beyond those of the keys: a made-up one) and whether its value is high."""
+    """One pair of each person: a key's place (beyond that of the last key: a made-up one) and if its value is high."""
 
     keys: Codes
     high: Codes

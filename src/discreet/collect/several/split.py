@@ -23,7 +23,7 @@ from discreet.collect.chance import epsilon_of
 from discreet.collect.client import Client
 from discreet.collect.domain import Codes, Counts, Domain, Values
 from discreet.collect.law import Law
-from discreet.collect.numbers.alphabet import Reports
+from discreet.collect.numbers.alphabet import Reports, in_parts
 from discreet.collect.several.laws import Separate
 from discreet.collect.several.one_of import OneOf, short
 from discreet.collect.several.questions import Questions
@@ -73,6 +73,11 @@ class Several(ABC):
     def draw(self, columns: list[Codes], entropy: Entropy) -> pa.Array[Any]:
         """A report for each person, of the places of the answers to each question."""
 
+    @property
+    @abstractmethod
+    def kept(self) -> int:
+        """How many counts a collector keeps."""
+
     @abstractmethod
     def count(self, reports: Reports) -> Counts:
         """What is kept of reports. Counts add up."""
@@ -83,7 +88,8 @@ class Several(ABC):
 
     def randomize(self, table: pa.Table | Mapping[str, Values], *, entropy: Entropy = BULK) -> pa.Array[Any]:
         """A report for each row; a column has a question's name."""
-        return self.draw(self.questions.codes(table), entropy)
+        columns = self.questions.codes(table)
+        return in_parts(len(columns[0]), lambda part: self.draw([codes[part] for codes in columns], entropy))
 
     def estimate(self, reports: Reports, *, confidence: float = 0.95) -> dict[str, Shares]:
         """For each question, the share of people with each value."""
@@ -116,6 +122,11 @@ class Split(Several):
         """A report for each question."""
         told = [client.draw(codes, entropy) for client, codes in zip(self.clients, columns, strict=True)]
         return pa.StructArray.from_arrays(told, names=list(self.questions.names))
+
+    @property
+    def kept(self) -> int:
+        """What each question keeps, one after the other."""
+        return sum(client.kept for client in self.clients)
 
     def count(self, reports: Reports) -> Counts:
         """What each question keeps, one after the other."""
@@ -159,6 +170,11 @@ class Sampled(Several):
     def draw(self, columns: list[Codes], entropy: Entropy) -> pa.Array[Any]:
         """A question, and a report about it."""
         return self.one_of.draw(columns, entropy)
+
+    @property
+    def kept(self) -> int:
+        """How often each report was told."""
+        return self.one_of.outcomes
 
     def count(self, reports: Reports) -> Counts:
         """How often each report was told."""

@@ -61,7 +61,12 @@ class Inbox:
         with ExitStack() as files:  # let go of, if anything is wrong with them
             self._reports = files.enter_context(closing(_Lines(path)))
             if self._reports.new:
-                self._reports.append(json.dumps({"survey": survey.fingerprint}))
+                self._reports.append(json.dumps({"survey": survey.fingerprint, "codes": self.needs_code}))
+            if has_codes(path, survey) != self.needs_code:
+                raise BadInput(
+                    "People had one-time codes so far." if self._codes is None else "People had no codes so far.",
+                    hint="Go on as before (with or without --codes), or keep reports elsewhere: --reports FILE",
+                )
             self._ids = {bytes.fromhex(line["id"]) for line in _read(path, survey)}
             self._spent = None if codes is None else files.enter_context(closing(_Lines(path.with_suffix(".used"))))
             self._used = set() if self._spent is None else set(self._spent.path.read_text(encoding="ascii").split())
@@ -154,15 +159,23 @@ def _columns(survey: Survey, held: list[dict[str, Any]]) -> dict[str, pa.Array[A
     }
 
 
-def _read(path: Path, survey: Survey) -> Iterator[dict[str, Any]]:
-    """Every report; a last line that was never finished is none."""
+def has_codes(path: Path, survey: Survey) -> bool:
+    """Whether everybody whose report is in a file had a one-time code."""
     with path.open("rb") as file:
         head = _line(file.readline(), path)
-        if head is None or head.get("survey") != survey.fingerprint:
-            raise DataError(
-                f"The reports in {path.name} are not of this survey as it is now.",
-                hint="Was the survey changed? Put it back as it was, or move the reports away.",
-            )
+    if head is None or head.get("survey") != survey.fingerprint:
+        raise DataError(
+            f"The reports in {path.name} are not of this survey as it is now.",
+            hint="Was the survey changed? Put it back as it was, or move the reports away.",
+        )
+    return bool(fields(head, f"The first line of {path.name}", survey=str, codes=bool)["codes"])
+
+
+def _read(path: Path, survey: Survey) -> Iterator[dict[str, Any]]:
+    """Every report; a last line that was never finished is none."""
+    has_codes(path, survey)
+    with path.open("rb") as file:
+        next(file)
         for line in file:
             said = _line(line, path)
             if said is not None:
@@ -225,4 +238,4 @@ class _Lines:
 
 
 def _hashed(code: str) -> str:
-    return hashlib.sha256(code.encode()).hexdigest()
+    return hashlib.sha256(code.encode("utf-8", "surrogatepass")).hexdigest()

@@ -3,7 +3,8 @@ import { below, randomise, step } from "./randomise.js";
 
 const survey = JSON.parse(document.getElementById("survey").textContent);
 const at = (id) => document.getElementById(id);
-const asked = survey.share === "sampled" ? [survey.questions[Number(below(BigInt(survey.questions.length)))]] : survey.questions;
+const all = survey.questions;
+const asked = survey.share === "sampled" ? [all[Number(below(BigInt(all.length)))]] : all;
 const readers = new Map();
 let body = null; // made once: what was not received is sent again, and no coin is flipped twice
 
@@ -21,7 +22,8 @@ function shown(question) {
     Object.assign(field, { type: "text", inputMode: "decimal", autocomplete: "off" });
     field.setAttribute("aria-label", question.text);
     const { low, high } = question.steps;
-    const [what, shape] = question.whole ? ["whole number", /^\s*-?\d{1,15}\s*$/] : ["number", /^\s*-?\d{1,15}(\.\d{1,15})?\s*$/];
+    const what = question.whole ? "whole number" : "number";
+    const shape = question.whole ? /^\s*-?\d{1,15}\s*$/ : /^\s*-?\d{1,15}(\.\d{1,15})?\s*$/;
     box.append(field, hint(`A ${what} from ${low} to ${high}; one beyond counts as the nearer end.`));
     readers.set(question, () => (shape.test(field.value) ? step(question.steps, field.value) : null));
   } else {
@@ -33,7 +35,10 @@ function shown(question) {
       box.append(label);
       return field;
     });
-    readers.set(question, () => { const place = choices.findIndex((field) => field.checked); return place < 0 ? null : place; });
+    readers.set(question, () => {
+      const place = choices.findIndex((field) => field.checked);
+      return place < 0 ? null : place;
+    });
   }
   box.append(hint(question.says));
   return box;
@@ -46,7 +51,8 @@ function flip() {
   const code = survey.codes ? at("code").value.trim() : null;
   if (open >= 0) return said(`Please answer: ${asked[open].text}`);
   if (code === "") return said("Please give your one-time code.");
-  const reports = Object.fromEntries(asked.map((question, place) => [question.name, randomise(question.how, places[place])]));
+  const told = asked.map((question, place) => [question.name, randomise(question.how, places[place])]);
+  const reports = Object.fromEntries(told);
   const id = Array.from({ length: 4 }, () => below(2n ** 32n).toString(16).padStart(8, "0")).join("");
   body = JSON.stringify({ survey: survey.fingerprint, id, code, reports });
   for (const field of document.querySelectorAll("input")) field.disabled = true;

@@ -24,7 +24,7 @@ function heads(chance) {
   return below(b ?? 1n) < a;
 }
 
-/** A number as one of the steps 0, 1, 2, …: of the two beside it, the nearer is the likelier, so that means stay right. */
+/** A number as one of the steps 0, 1, 2, …: of the two beside it the nearer is likelier, so that means are right. */
 export function step({ low, high, steps }, written) {
   const [from, to, number] = [low, high, written].map(fraction);
   const place = [

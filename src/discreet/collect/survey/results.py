@@ -33,8 +33,9 @@ from discreet.collect.client import Client
 from discreet.collect.estimate import Estimate
 from discreet.collect.frequency.unary import Unary
 from discreet.collect.numbers.mean import MeanProtocol
+from discreet.collect.poison import bearable
 from discreet.collect.survey.counted import Counted
-from discreet.collect.survey.scale import read_reports
+from discreet.collect.survey.scale import had_codes, read_reports
 from discreet.collect.survey.survey import Survey
 from discreet.collect.tally import Tally
 from discreet.core.exact import equation
@@ -73,6 +74,7 @@ class Results:
     counted: tuple[Counted, ...]
     confidence: float
     codes: bool = False
+    """Whether everybody had a one-time code."""
 
     def __post_init__(self) -> None:
         if not 0 < self.confidence < 1:
@@ -112,20 +114,26 @@ class Results:
         ]
         parameters: dict[str, Any] = {"survey": self.survey.fingerprint, "share": self.survey.share}
         parameters |= {"people": self.people, "confidence": self.confidence, "questions": asked}
-        steps = tuple(f"Audit of {one.asked.name}: {one.asked.audited}" for one in self.counted)
+        audits = [f"Audit of {one.asked.name}: {one.asked.audited}" for one in self.counted]
+        borne = [
+            f"Made-up reports on {one.asked.name}: {bearable(one.kept.estimate(confidence=self.confidence))}"
+            for one in self.counted
+            if isinstance(one.kept, Tally)
+        ]
         return Release(
             self.table(),
             self.survey.statement(self.people, codes=self.codes),
-            Recipe("collect", parameters, steps),
+            Recipe("collect", parameters, (*audits, *borne)),
             pictures=self.pictures,
             title=self.survey.title,
         )
 
 
-def estimate(survey: Survey, paths: Iterable[Path], *, confidence: float = 0.95, codes: bool = False) -> Results:
+def estimate(survey: Survey, paths: Iterable[Path], *, confidence: float = 0.95) -> Results:
     """What the reports in some files tell; they are read a part at a time, and nothing is kept of them but counts."""
-    counted, people = tuple(Counted(asked) for asked in survey.asked), 0
+    counted, people, codes = tuple(Counted(asked) for asked in survey.asked), 0, True
     for path in paths:
+        codes = had_codes(survey, path) and codes
         for number, columns in read_reports(survey, path):
             people += number
             for one in counted:
@@ -159,8 +167,10 @@ def _bounds(one: Counted, people: int, confidence: float) -> Iterator[_Row]:
         step = 0.0 if one.asked.question.whole else float(grid.step)
         bar = z * math.hypot(deviation, step / 2 / math.sqrt(one.reports))
         yield name, "mean", "mean", mean, mean - bar, mean + bar
+        below = [linear(shares, (points <= point).astype(np.float64), left) for point in points[:-1]]
+        figures, deviations = np.array(below).T
         for title, at in QUANTILES.items():
-            value, low, high = _quantile(shares, points, at, z, left)
+            value, low, high = _quantile(points, at, figures, z * deviations)
             yield name, title, "quantile", value, low - step, high + step
 
 
@@ -187,15 +197,17 @@ def _noise(client: Client, weights: Floats) -> Floats:
     return np.asarray(square - mean**2)
 
 
-def _quantile(shares: Estimate, points: Floats, at: float, z: float, left: float) -> tuple[float, float, float]:
-    """The first point at or below which a share of people is, and its bounds."""
-    d = len(points)
-    cdf = [linear(shares, (np.arange(d) <= place).astype(np.float64), left) for place in range(d - 1)]
-    figures, bars_ = (np.array(column) for column in zip(*cdf, strict=True))
-    value = next((place for place in range(d - 1) if figures[place] >= at), d - 1)
-    low = next((place for place in range(d - 1) if figures[place] + z * bars_[place] >= at), d - 1)
-    high = 1 + max((place for place in range(d - 1) if figures[place] - z * bars_[place] < at), default=-1)
-    return tuple(float(points[place]) for place in (value, low, high))  # type: ignore[return-value]
+def _quantile(points: Floats, at: float, below: Floats, bars_: Floats) -> tuple[float, float, float]:
+    """The first point at or below which a share of people is, and its bounds; ``below`` leaves out the last point."""
+    last = len(points) - 1
+    value, low = (_first(reached, last) for reached in (below >= at, below + bars_ >= at))
+    high = last - _first((below - bars_ < at)[::-1], last)
+    return float(points[value]), float(points[low]), float(points[high])
+
+
+def _first(true: NDArray[np.bool_], otherwise: int) -> int:
+    """The place of the first that is true."""
+    return int(true.argmax()) if true.any() else otherwise
 
 
 def _picture(results: Results, one: Counted, figures: list[Figure]) -> Picture:

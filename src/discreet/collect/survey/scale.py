@@ -72,12 +72,17 @@ def schema_of(survey: Survey) -> pa.Schema:
     return pa.schema(kinds, metadata={_MARK: survey.fingerprint.encode()})
 
 
-def read_reports(survey: Survey, path: Path) -> Iterator[tuple[int, dict[str, pa.Array[Any]]]]:
-    """The reports in a file, a part at a time: how many people, and each question's reports."""
+def had_codes(survey: Survey, path: Path) -> bool:
+    """Whether everybody whose report is in a file had a one-time code."""
     if not path.is_file():
         raise NotFound(
             f"There are no reports at {path}.", hint="discreet collect serve takes them in, and randomize makes them."
         )
+    return path.suffix != ".parquet" and inbox.has_codes(path, survey)
+
+
+def read_reports(survey: Survey, path: Path) -> Iterator[tuple[int, dict[str, pa.Array[Any]]]]:
+    """The reports in a file, a part at a time: how many people, and each question's reports."""
     if path.suffix != ".parquet":
         yield from inbox.batches(survey, path)
         return

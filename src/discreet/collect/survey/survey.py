@@ -15,7 +15,7 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Literal, TypeAlias, get_args
 
-from discreet.collect.audit import Audited, audit
+from discreet.collect.auditing import Audited, audit
 from discreet.collect.chance import epsilon_of
 from discreet.collect.law import Law, Sent
 from discreet.collect.shuffle import shuffled

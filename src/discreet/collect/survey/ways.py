@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from discreet.collect.choose import choose
+from discreet.collect.choice import choose
 from discreet.collect.client import Client
 from discreet.collect.frequency.coins import Coins
 from discreet.collect.frequency.direct import GRR

@@ -32,7 +32,8 @@ def make_app(survey: Survey, inbox: Inbox) -> Starlette:
             await to_thread.run_sync(inbox.receive, await _json(request))
         except DiscreetError as error:
             status = 403 if isinstance(error, NotAllowed) else 400 if isinstance(error, BadInput) else 503
-            return JSONResponse({"message": error.message, "hint": error.hint}, status)
+            message = error.message.encode("utf-8", "replace").decode()  # it may quote what was sent
+            return JSONResponse({"message": message, "hint": error.hint}, status)
         except OSError:
             return JSONResponse({"message": "The report could not be kept.", "hint": "Please try again later."}, 503)
         return JSONResponse({"message": "Received."})
@@ -52,5 +53,5 @@ async def _json(request: Request) -> Any:
         raise BadInput("A report is JSON.")
     try:
         return await request.json()
-    except ValueError:
+    except (ValueError, RecursionError):
         raise BadInput("A report is JSON.") from None

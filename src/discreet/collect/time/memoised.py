@@ -28,8 +28,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from discreet.collect.audit import epsilon_above
-from discreet.collect.chance import epsilon_of
+from discreet.collect.chance import claim, epsilon_of
 from discreet.collect.client import Client
 from discreet.collect.domain import Codes, Domain
 from discreet.core.exact import Number
@@ -94,7 +93,7 @@ class Memoised(Client):
         """What so many reports about a value that stays lose together."""
         if rounds < 1:
             raise BadInput(f"There is one round or more, got {rounds}.")
-        return self.loss if rounds == 1 else Pure(min(epsilon_above(self.ratio(rounds)), self.forever))
+        return self.loss if rounds == 1 else Pure(min(claim(self.ratio(rounds)), self.forever))
 
     @property
     def loss_forever(self) -> Pure:
@@ -107,7 +106,7 @@ class Memoised(Client):
 
     def loss_of_changes(self, rounds: int) -> Pure:
         """What so many reports lose about anything at all, even about when values changed."""
-        return Pure(rounds * epsilon_above(self.step_ratio))
+        return Pure(rounds * claim(self.step_ratio))
 
 
 def power_below(base: Fraction, times: int) -> Fraction:

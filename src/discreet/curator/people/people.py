@@ -95,8 +95,7 @@ class People:
         row = (name, role.value, self._now(), 0, 1, hashed(password))
 
         def add(session: Session) -> None:
-            if _row(session, name) is not None:
-                raise BadInput(f"There is somebody called {name} already.", hint="Choose another name.")
+            _require_free(session, name)
             session.run(
                 "INSERT INTO people (name, role, since, disabled, must_change, password) VALUES (?, ?, ?, ?, ?, ?)",
                 [row],
@@ -104,6 +103,10 @@ class People:
 
         self._state.change(add)
         return password
+
+    def require_free(self, name: str) -> None:
+        """An error if nobody could be added under this name."""
+        _require_free(self._state, require_name(name))
 
     def find(self, name: str) -> Person:
         """Somebody by name."""
@@ -307,6 +310,11 @@ def _row(session: Queried, name: str) -> tuple[Any, ...] | None:
         return None
     rows = session.rows(f"{_PEOPLE} WHERE name = ?", (name,))
     return rows[0] if rows else None
+
+
+def _require_free(session: Queried, name: str) -> None:
+    if _row(session, name) is not None:
+        raise BadInput(f"There is somebody called {name} already.", hint="Choose another name.")
 
 
 def _known(session: Queried, name: str) -> tuple[Any, ...]:

@@ -15,7 +15,7 @@ from fastapi.responses import JSONResponse
 from pydantic import BaseModel, Field
 from starlette.exceptions import HTTPException
 
-from discreet.curator.people.person import Role
+from discreet.curator.people.person import Person, Role
 from discreet.errors import (
     AccessError,
     BadInput,
@@ -142,10 +142,14 @@ def response(status: int, said: Failure, headers: Mapping[str, str] | None = Non
     return JSONResponse(said.model_dump(exclude_none=True), status, headers=dict(headers or {}))
 
 
+def is_for(who: Person | None, error: DiscreetError) -> bool:
+    """Whether somebody, or nobody in particular, may read what an error says."""
+    steward = who is not None and who.role is Role.STEWARD
+    return steward or (isinstance(error, _FOR_ANYBODY) and not isinstance(error, _FOR_STEWARDS))
+
+
 def _told(request: Request, known: Note, error: DiscreetError) -> Failure:
-    steward = known.person is not None and known.person.role is Role.STEWARD
-    shown = isinstance(error, _FOR_ANYBODY) and not isinstance(error, _FOR_STEWARDS)
-    if not steward and not shown:
+    if not is_for(known.person, error):
         return _hidden(type(error).__name__, known)
     said = {"error": known.error, "message": error.message, "hint": error.hint.strip(), "request": known.id}
     if isinstance(error, BudgetExceeded):

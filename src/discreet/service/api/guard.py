@@ -2,7 +2,8 @@
 
 * ``Host`` must be a name of ours. Otherwise a page from elsewhere whose name points to this computer (DNS rebinding)
   could talk to a service that listens to this computer alone.
-* ``Origin``, where a browser says it, must be ours for everything that may change something, and for the websocket.
+* ``Origin``, where a browser says it, must be ours for everything that may change something, and for the console's
+  socket.
 * A body may be so large and no larger, however it is sent, and not compressed: a small one could unpack to anything.
 
 Every response says what browsers may do with it: load nothing from elsewhere, be in no frame of others, keep no copy.
@@ -44,6 +45,10 @@ _STATIC = "/_nicegui/"
 """Scripts and styles: the same for everybody, and kept by browsers."""
 
 
+_SOCKET = "/_nicegui_ws/"
+"""The console's socket, which can be polled too, and would be by pages of anybody."""
+
+
 class Guard:
     """Refuses what is not for us, and seals what leaves."""
 
@@ -76,7 +81,7 @@ class Guard:
         if len(hosts) != 1 or _name(hosts[0]) not in self._settings.hosts:
             return 421, "This service is not called by that name."
         socket = scope["type"] == "websocket"
-        if socket or scope["method"] not in SAFE:
+        if socket or scope["method"] not in SAFE or scope["path"].startswith(_SOCKET):
             origins = _all(headers, b"origin")
             if (socket and not origins) or any(not self._is_ours(origin, hosts[0]) for origin in origins):
                 return 403, "The request comes from a page of somebody else."

@@ -260,9 +260,11 @@ class _Asking:
 
     async def _ask(self, number: int) -> None:
         """Ask what the button said when it was pressed, at the price that it said; once."""
-        offer, turn = self._offer, self._turn
+        offer = self._offer
         if offer is None or offer.number != number:
             return
+        self._turn += 1  # a price that is still being worked out is for nothing
+        turn = self._turn
         self._offer = None
         self._button.props("loading").disable()
         try:

@@ -57,7 +57,7 @@ class _Attacking:
             labels = {one.id: f"{one.title} ({about(one)})" for one in (*published, *self._releases.values())}
             self._release = ui.select(labels, value=first, label="Release", with_input=True, on_change=self._show)
             self._release.props("outlined dense options-dense data-testid=attack-release").classes("dc-full dc-wrapped")
-            self._release.props(remove="hide-selected fill-input")  # a field to type in has one line, and names are long
+            self._release.props(remove="hide-selected fill-input")  # these have one line, and names are long
             self._why_not = ui.element("div").props("data-testid=attack-why-not")
             with ui.expansion("More choices").classes("dc-more") as self._more, look.row():
                 self._only = ui.select([], value=[], label="These attacks alone", multiple=True, with_input=True)

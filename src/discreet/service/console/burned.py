@@ -22,6 +22,7 @@ def burned(budgets: Sequence[BudgetView], lines: Sequence[LedgerLine]) -> None:
             "step": "end",
             "name": view.analyst or "all together",
             "data": [[at.isoformat(), left] for at, left in points],
+            "symbol": "circle",
             "symbolSize": 5,
             "lineStyle": {"width": 2.5, "color": colour},
             "itemStyle": {"color": colour},

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import logging
 
+from discreet.curator.people.person import Person
 from discreet.errors import DiscreetError
+from discreet.service.api.failures import is_for
 from discreet.service.api.logs import Log
 from discreet.service.lines import Lines
 
@@ -24,7 +26,9 @@ def write_to(log: Log) -> None:
         logger.propagate = False
 
 
-def told(fault: Exception) -> DiscreetError:
-    """Write a fault down; what people are told of it instead."""
-    _OURS.error("", exc_info=fault)
+def told(error: Exception, who: Person | None) -> DiscreetError:
+    """What somebody is told of an error: itself, if they may read it; any other is written down."""
+    if isinstance(error, DiscreetError) and is_for(who, error):
+        return error
+    _OURS.error("", exc_info=error)
     return DiscreetError("Something went wrong here.", hint="Try again, or tell a steward.")

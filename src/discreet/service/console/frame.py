@@ -72,10 +72,8 @@ class Seat:
 
         try:
             return await asyncio.to_thread(work)
-        except DiscreetError:
-            raise
-        except Exception as error:  # noqa: BLE001  # whatever it is, its text stays here
-            raise faults.told(error) from None
+        except Exception as error:  # noqa: BLE001  # whatever it is, its text is for those who may read it
+            raise faults.told(error, self.who) from None
 
     async def run(
         self, function: Callable[Concatenate[Person, _P], _T], *args: _P.args, **kwargs: _P.kwargs
@@ -224,10 +222,8 @@ def _visit(page: Page, desk: Desk, limits: Buckets) -> Callable[[Request], Await
                     await built
             except NotSignedIn:
                 return RedirectResponse(f"/signin?next={quote(_place(request))}", status_code=303)
-            except DiscreetError as error:
-                look.refusal(error)
-            except Exception as error:  # noqa: BLE001  # whatever it is, its text stays here
-                look.refusal(faults.told(error))
+            except Exception as error:  # noqa: BLE001  # whatever it is, its text is for those who may read it
+                look.refusal(faults.told(error, seat.who))
         return None
 
     return visit

@@ -233,9 +233,11 @@ def axis(**more: Any) -> dict[str, Any]:
 
 def chart(options: dict[str, Any], *, height: int = 320, label: str) -> ui.echart:
     """A chart; ``label`` says to those who cannot see it what it shows."""
-    room = {"containLabel": True, "left": 24, "right": 16, "top": 12, "bottom": 34}
+    room = {"containLabel": True, "left": 24, "right": 28, "top": 12, "bottom": 34}
     plain = {"animation": False, "textStyle": {"fontFamily": "system-ui, sans-serif"}, "grid": room}
     drawn = {**plain, **options, "series": [_pointed(one) for one in options["series"]]}
+    if "tooltip" in options:
+        drawn["tooltip"] = {**_TIP, **options["tooltip"]}
     made = ui.echart(drawn, renderer="svg").style(f"height:{height}px").classes("dc-chart")
     return made.props(f'role=img aria-label="{escape(label)}"')
 
@@ -244,6 +246,11 @@ COLOURS = ("var(--dc-accent)", "var(--dc-second)", "var(--dc-third)", "var(--dc-
 """Of the lines and bars of a chart, in order."""
 Show: TypeAlias = Callable[[], Awaitable[None]]
 """Shows a part of a page again."""
+_TIP = {
+    "backgroundColor": "var(--dc-paper)",
+    "borderColor": "var(--dc-line)",
+    "textStyle": {"color": "var(--dc-ink)", "fontSize": 13},
+}
 _GROUND = {"light": "#f4f6f8", "dark": "#0f141a"}
 
 
@@ -259,9 +266,9 @@ def colours(count: int) -> list[str]:
 
 def _pointed(series: dict[str, Any]) -> dict[str, Any]:
     """A series whose marks keep their colours when pointed at: ECharts cannot make those of the style sheet lighter."""
-    more, same = series.get("emphasis", {}), "inherit"
-    marks = {"color": same, "borderColor": same, **more.get("itemStyle", {})}
-    return {**series, "emphasis": {"lineStyle": {"color": same}, **more, "itemStyle": marks}}
+    more = series.get("emphasis", {})
+    kept = {name: {**series.get(name, {}), **more.get(name, {})} for name in ("itemStyle", "lineStyle")}
+    return {**series, "emphasis": {**more, **kept}}
 
 
 def _ratio(part: Any, whole: Any) -> float:

@@ -84,7 +84,7 @@ def _made(release: Release[Any]) -> None:
         card.props("data-testid=release-recipe")
         said = [("method", recipe.method)]
         said += [
-            (_NAMES.get(name, name.replace("_", " ")), shortened(_said(name, value), 400))
+            (_NAMES.get(name, name.replace("_", " ")), shortened(in_words(name, value), 400))
             for name, value in recipe.parameters.items()
             if value
         ]
@@ -96,7 +96,7 @@ def _made(release: Release[Any]) -> None:
             look.prose(f"• {step}", soft=True)
 
 
-def _said(name: str, value: object) -> str:
+def in_words(name: str, value: object) -> str:
     """A parameter in words."""
     if name == "suppress":
         return f"at most {float(100 * Fraction(str(value))):.3g}%"

@@ -19,9 +19,9 @@ from fastapi import FastAPI, Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from discreet.curator.people.people import SignedIn
-from discreet.errors import BadInput, DiscreetError, NotAllowed, NotSignedIn, TooMany
+from discreet.errors import AccessError, BadInput, DiscreetError, NotAllowed, NotSignedIn, TooMany
 from discreet.service.api.caller import COOKIE, drop_session, keep_session, stranger
-from discreet.service.console import look
+from discreet.service.console import faults, look
 from discreet.service.desk import Desk
 from discreet.service.settings import Settings
 
@@ -59,7 +59,7 @@ def mount(app: FastAPI, desk: Desk, settings: Settings) -> None:
             door = stranger(request)
             signed = await asyncio.to_thread(door.sign_in, form.get("name", ""), form.get("password", ""))
         except DiscreetError as error:
-            return _sign_in(request, place, form.get("name", ""), error)
+            return _sign_in(request, place, form.get("name", ""), faults.told(error, None))
         return entered(signed, place)
 
     @app.get("/password", include_in_schema=False)
@@ -78,7 +78,7 @@ def mount(app: FastAPI, desk: Desk, settings: Settings) -> None:
         try:
             new = await asyncio.to_thread(_change, desk, required(request, form), form)
         except DiscreetError as error:
-            return _password(request, signed, place, error)
+            return _password(request, signed, place, faults.told(error, signed.person))
         return entered(new, place)
 
     @app.post("/signout", include_in_schema=False)
@@ -177,7 +177,9 @@ def _told(error: DiscreetError | None) -> str:
 
 
 def _status(error: DiscreetError | None) -> int:
-    return 200 if error is None else 429 if isinstance(error, TooMany) else 400
+    if error is None:
+        return 200
+    return 429 if isinstance(error, TooMany) else 400 if isinstance(error, BadInput | AccessError) else 503
 
 
 def _later(error: DiscreetError | None) -> dict[str, str]:

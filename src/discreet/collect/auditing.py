@@ -13,8 +13,8 @@ from fractions import Fraction
 from typing import Protocol
 
 from discreet.collect.chance import power
-from discreet.collect.law import Law, Ratio, Worst
-from discreet.core.exact import round_up, rounded
+from discreet.collect.law import Law, Ratio, worst
+from discreet.core.exact import rounded
 
 
 class Promising(Protocol):
@@ -63,13 +63,5 @@ class Audited:
 
 def audit(mechanism: Promising) -> Audited:
     """The loss that a device's reports have, exactly, beside what is claimed. All pairs of answers are tried."""
-    ratio, pair = Worst(mechanism.law).found
+    ratio, pair = worst(mechanism.law)
     return Audited(mechanism.epsilon, ratio, pair)
-
-
-def epsilon_above(ratio: Fraction) -> Fraction:
-    """A loss that a ratio of 1 or more does not exceed, and above its logarithm by next to nothing."""
-    epsilon = round_up(Fraction(math.log(ratio)) + Fraction(1, 2**40), 48)
-    while power(epsilon) < ratio:
-        epsilon += Fraction(1, 2**40)
-    return epsilon
