@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from discreet._version import __version__
 
 if TYPE_CHECKING:
-    from discreet import errors, samples, utility
+    from discreet import collect, errors, samples, utility
     from discreet.ask.bounds import Bounds
     from discreet.ask.continual import SquareRootCounter, TreeCounter
     from discreet.ask.distribution import Distribution
@@ -141,6 +141,7 @@ _HOMES = {
 _HOME = {name: home for home, names in _HOMES.items() for name in names}
 _ROOMS = {
     "attack": "attack",  # the room is the verb, too
+    "collect": "collect",
     "errors": "errors",
     "hierarchy": "core.hierarchy",
     "publish": "publish",  # and so is this one
@@ -228,6 +229,7 @@ __all__ = [
     "attack",
     "audit",
     "check",
+    "collect",
     "compare",
     "connect",
     "describe",

@@ -79,6 +79,7 @@ def test_without_a_protocol_the_best_is_taken():
         ("bounds = [10, 90.5]", "bounds = [90, 10]", r"line 10 \(questions.age\): A grid goes"),
         ("bounds = [10, 90.5]", 'bounds = "all"', "the smallest and the largest"),
         ("steps = 16", "steps = 2000", "2 to 1000 answers"),
+        ("steps = 16", 'steps = 300\nwants = "mean"', "256 steps at most"),
         ("steps = 16", 'steps = 16\nwants = "mean"\nprotocol = "grr"', "The page can do duchi, piecewise"),
         ("[questions.like]", 'shuffler = "me"\n[questions.like]', "A shuffler is written as"),
     ],

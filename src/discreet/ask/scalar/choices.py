@@ -28,7 +28,7 @@ def case(reader: Reader, node: exp.Case | exp.If) -> Value:
     each = [exp.null() if value is None else shown(value) for value in values]
     chosen = exp.case()
     for condition, result in zip(conditions, each, strict=False):
-        chosen = chosen.when(condition, result)
+        chosen = chosen.when(condition.copy(), result.copy(), copy=False)  # not all of it for every branch
     return _one_of(chosen.else_(each[-1]), kind, [value for value in values if value is not None])
 
 

@@ -17,6 +17,8 @@ Wants: TypeAlias = Literal["distribution", "mean"]
 
 MOST_VALUES = 1000
 """So many coins a browser flips at once, and so many values a page can list."""
+MOST_STEPS = 256
+"""So many steps are audited in a moment."""
 
 
 @dataclass(frozen=True)
@@ -43,6 +45,11 @@ class Question:
             raise BadInput("A choice has values and a number has bounds and steps; yes/no has neither.")
         if self.wants == "mean" and self.grid is None:
             raise BadInput("Only numbers have a mean.")
+        if self.wants == "mean" and self.grid is not None and self.grid.steps > MOST_STEPS:
+            raise BadInput(
+                f"A mean takes {MOST_STEPS} steps at most, got {self.grid.steps}.",
+                hint="Numbers are rounded at random, so that the mean is right with fewer steps, too.",
+            )
         if self.wants == "distribution" and not 2 <= len(self.domain) <= MOST_VALUES:
             raise BadInput(
                 f"A question has 2 to {MOST_VALUES} answers, not {len(self.domain)}.",

@@ -17,7 +17,7 @@ from typing import Literal, TypeAlias, get_args
 
 from discreet.collect.auditing import Audited, audit
 from discreet.collect.chance import epsilon_of
-from discreet.collect.law import Law, Sent
+from discreet.collect.law import Law, Matrix, Sent
 from discreet.collect.shuffle import shuffled
 from discreet.collect.survey.question import Question
 from discreet.collect.survey.ways import Mechanism, chosen, deviation, spread
@@ -28,7 +28,7 @@ from discreet.errors import BadInput, NoPromise
 
 Share: TypeAlias = Literal["split", "sampled"]
 _AUDITED, _SOME = 40, 8
-"""So many answers are audited pair by pair; of more, some from end to end, since all are treated alike."""
+"""So many rows of coins are audited pair by pair; of more, some from end to end, since all are treated alike."""
 
 
 @dataclass(frozen=True)
@@ -171,7 +171,7 @@ def better_share(survey: Survey) -> tuple[Share, str]:
 
 @dataclass(frozen=True)
 class _Some:
-    """A claim and a law, or of a law with very many answers some from every part of it."""
+    """A claim and a law: all of it or, of very many rows of coins, some from end to end."""
 
     epsilon: Fraction
     whole: Law
@@ -179,6 +179,6 @@ class _Some:
     @property
     def law(self) -> Law:
         many = self.whole.answers
-        if many <= _AUDITED:
+        if many <= _AUDITED or isinstance(self.whole, Matrix):
             return self.whole
         return Sent(self.whole, tuple(place * (many - 1) // (_SOME - 1) for place in range(_SOME)))

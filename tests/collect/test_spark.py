@@ -1,0 +1,74 @@
+"""Reports counted on Spark: the answer of one process, and nothing if one report is bad."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from discreet.collect.client import Client
+from discreet.collect.frequency.direct import GRR
+from discreet.collect.frequency.hadamard import Hadamard
+from discreet.collect.frequency.hashing import OLH
+from discreet.collect.frequency.unary import OUE
+from discreet.collect.spark import tally
+from discreet.errors import DataError, NotFound
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+CLIENTS: list[Client] = [GRR("abc", 1), GRR(1000, 1), OUE(100, 1), OLH(100, 1), Hadamard(100, 1), Hadamard(40_000, 1)]
+
+
+def written(session: SparkSession, folder: Path, reports: pa.Array[Any]) -> DataFrame:
+    """Reports in files of three parts, read by Spark."""
+    third = -(-len(reports) // 3)
+    for part in range(3):
+        rows = pa.table({"my.`report`": reports.slice(part * third, third), "when": reports.slice(part * third, third)})
+        pq.write_table(rows, folder / f"{part}.parquet")
+    return session.read.parquet(f"file://{folder}")
+
+
+@pytest.mark.parametrize("client", CLIENTS, ids=lambda client: f"{client.name}-{len(client.domain)}")
+def test_the_answer_is_that_of_one_process(client: Client, spark_session: SparkSession, tmp_path: Path) -> None:
+    values = np.arange(3000) ** 2 % len(client.domain)
+    reports = client.randomize([client.domain.values[place] for place in values])
+    counted = tally(client, written(spark_session, tmp_path, reports), "my.`report`")
+    mine = client.tally().add(reports)
+    assert (counted.client, counted.reports) == (client, 3000)
+    assert (counted.counts == mine.counts).all()
+    assert (counted.estimate().counts == mine.estimate().counts).all()
+
+
+def test_no_reports_are_none(spark_session: SparkSession) -> None:
+    counted = tally(GRR("abc", 1), spark_session.createDataFrame([], "report smallint"), "report")
+    assert (counted.reports, counted.counts.tolist()) == (0, [0, 0, 0])
+
+
+@pytest.mark.parametrize(
+    ("client", "reports", "what"),
+    [
+        (GRR("abc", 1), [0, 1, 3], "names a value that the question does not have"),
+        (GRR("abc", 1), [0, 1, 256], "uint8, and one is not"),
+        (GRR("abc", 1), [0, -1, 2], "uint8, and one is not"),
+        (GRR("abc", 1), [0, 1, None], "A report is missing"),
+        (GRR("abc", 1), ["0", "b"], "uint8, and one is not"),
+        (OUE(9, 1), [b"ab", b"abc"], "binary"),
+    ],
+)
+def test_one_bad_report_and_none_is_counted(
+    client: Client, reports: list[Any], what: str, spark_session: SparkSession
+) -> None:
+    frame = spark_session.createDataFrame([(report,) for report in reports], ["report"])
+    with pytest.raises(DataError, match=what):
+        tally(client, frame, "report")
+
+
+def test_a_column_that_is_not_there(spark_session: SparkSession) -> None:
+    frame = spark_session.createDataFrame([(1,)], ["report"])
+    with pytest.raises(NotFound, match="no column 'reports'"):
+        tally(GRR("abc", 1), frame, "reports")
