@@ -13,5 +13,8 @@ def test_a_workspace_is_copied_and_restored(command, tmp_path):
     said = command("workspace", "restore", "clinic.tar", "again", "--receipts", "clinic/releases")
     assert "Never ask the one that it was copied from again" in said
     assert "Answered before" in command("ask", "again", COUNT, "--epsilon", "0.5")
-    command("workspace", "restore", "clinic.tar", "third", "--yes-spent-is-forgotten")
+    assert "lower the limits" not in said
+    assert "lower the limits" in command("workspace", "restore", "clinic.tar", "third", "--yes-spent-is-forgotten")
+    (tmp_path / "other.tar").write_text("no tar")
+    assert "other.tar is no copy of a workspace." in command("workspace", "restore", "other.tar", "fourth", code=1)
     assert "all sound" in command("budget", "verify", "third")

@@ -3,6 +3,8 @@
 import json
 from xml.etree import ElementTree
 
+from tests.curator.clinics import COUNT, clinic
+
 
 def test_advice_can_be_drawn(command, tmp_path):
     said = command("budget", "advise", "--epsilon", "0.5", "--picture", "epsilon.svg")
@@ -32,3 +34,14 @@ def test_a_limit_can_be_changed_and_the_reason_stays(command, tmp_path):
     assert "is no budget" in command(
         "budget", "limit", "clinic", "patients", "--budget", "epsilon=1, epsilon=5", "--why", "a slip", code=1
     )
+
+
+def test_a_limit_that_takes_something_away_has_to_be_meant(command, tmp_path):
+    clinic(tmp_path / "clinic").close()
+    command("ask", "clinic", COUNT, "--epsilon", "1")
+    words = ("budget", "limit", "clinic", "visits", "--budget", "epsilon=0.5", "--why", "less")
+    said = command(*words, code=1)
+    assert "would have none" in said
+    assert "more was spent already (ε = 1" in said
+    assert "ε = 3" in command("budget", "show", "clinic")
+    assert "ε = 0 is left" in command(*words, "--yes")

@@ -7,6 +7,7 @@ import pytest
 from tests.curator.clinics import clinic
 
 from discreet.curator.people.person import Role
+from discreet.errors import NotSignedIn
 from discreet.service.desk import HOST, Desk
 
 
@@ -56,12 +57,24 @@ def test_somebody_comes_is_kept_out_and_let_in_again(run, tmp_path):
         assert action in said
 
 
+def test_it_is_said_who_is_locked_out_and_that_a_budget_is_above_the_tables(run, tmp_path):
+    assert "less than" in run("add", "ann", "--budget", "epsilon=10")
+    assert "less than" not in run("add", "bob", "--budget", "epsilon=1")
+    with Desk(tmp_path / "clinic") as desk:
+        for _ in range(5):
+            with pytest.raises(NotSignedIn):
+                desk.people.sign_in("ann", "wrong")
+    assert "too many wrong passwords" in run("list")
+    listed = json.loads(run("list", "--json"))
+    assert listed["ann"]["locked_out_until"] and not listed["bob"]["locked_out_until"]
+
+
 def test_what_cannot_be_done_says_why_and_leaves_nobody(run, tmp_path):
     run("add", "sue", "--role", "steward")
     for words, said in (
         (("add", "Ann Smith"), "Nobody can be called"),
         (("add", "ann", "--budget", "lots"), "no budget"),
-        (("add", "ann", "--budget", "epsilon=1", "--table", "staff"), "no such account"),
+        (("add", "ann", "--budget", "epsilon=1", "--table", "staff"), "there are visits"),
         (("add", "eve", "--role", "auditor", "--budget", "epsilon=1"), "Auditors read"),
         (("add", "sue"), "already"),
         (("disable", "sue"), "last steward"),

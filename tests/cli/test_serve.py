@@ -3,6 +3,7 @@
 import subprocess
 import sys
 
+from tests.called import called
 from tests.curator.clinics import clinic
 
 from discreet.service.listen import listening
@@ -21,6 +22,8 @@ def test_what_cannot_be_served_says_why(command, tmp_path):
         (("clinic", "--cert", "cert.pem"), "belong together"),
         (("clinic", "--cert", "cert.pem", "--key", "key.pem"), "no certificate at cert.pem"),
         (("clinic", "--port", "70000"), "no port"),
+        (("clinic", "--host", "192.0.2.1", "--insecure"), "no address of this computer"),
+        (("clinic", "--host", "nowhere.invalid", "--insecure"), "No computer is known by the name"),
         (("--demo", "clinic"), "is not empty"),
     ):
         assert said in command("serve", *words, code=1)
@@ -42,6 +45,8 @@ def test_check_lists_what_is_well_and_what_to_do(command, tmp_path):
     assert said.count("ok ") == 5
     assert "not ok" not in said
     assert "looked after by ann" in said
+    (tmp_path / "clinic/tables/visits/twin.parquet").unlink()
+    assert "twin.parquet" in called(("serve", "clinic", "--check", "--port", "0"), tmp_path).stdout.replace("\n", "")
 
 
 def test_no_other_command_loads_the_parts_of_the_service():

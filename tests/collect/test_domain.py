@@ -56,6 +56,12 @@ def test_an_answer_that_is_none_of_the_values_is_refused(values: Any, answers: A
         Domain(values).codes(answers)
 
 
+def test_an_error_does_not_tell_an_answer() -> None:
+    with pytest.raises(DataError) as caught:
+        Domain(4).codes(["my secret"])
+    assert "secret" not in f"{caught.value} {caught.value.hint}"
+
+
 @pytest.mark.parametrize("values", [1, [], ["a"], ["a", "a"], ["a", None], ["a", 1], [[1], [2]], [2**70, 1]])
 def test_values_are_two_or_more_that_differ(values: Any) -> None:
     with pytest.raises(BadInput, match="values"):

@@ -70,6 +70,6 @@ def test_chances_are_rounded_to_the_side_they_should(epsilon: Fraction) -> None:
 
 def test_claims_are_bounded() -> None:
     assert epsilon_of("1/2") == HALF
-    for wrong in (0, 21, -1, "many"):
+    for wrong in (0, "1e-7", 21, -1, "many"):
         with pytest.raises(BadInput, match="epsilon"):
             epsilon_of(wrong)

@@ -4,6 +4,7 @@ from decimal import Decimal
 import pytest
 
 from discreet.core.card import Card, Column, Role, fits
+from discreet.core.hierarchy.dates import Dates
 from discreet.core.hierarchy.intervals import Intervals
 from discreet.core.kind import Kind
 from discreet.errors import BadInput, CardError, NotFound
@@ -24,9 +25,10 @@ def what(column):
         (Column("a", Kind.REAL, bounds=(float("nan"), 2.0)), "two real values"),
         (Column("a", Kind.TEXT, bounds=("a", "b")), "categories instead"),
         (Column("a", Kind.DATE, bounds=(dt.datetime(2020, 1, 1), dt.date(2021, 1, 1))), "two date values"),
+        (Column("a", Kind.DATE, bounds=("2020-01-01", "2021-01-01")), "without quotes: bounds = [2020-01-01, 2021"),
         (Column("a", Kind.TEXT, categories=()), "no value at all"),
         (Column("a", Kind.TEXT, categories=("x", "x")), "listed twice"),
-        (Column("a", Kind.INTEGER, categories=(1, True)), "not a integer value"),
+        (Column("a", Kind.INTEGER, categories=(1, True)), "is no integer value"),
         (Column("a", Kind.INTEGER, categories=(1, 2), bounds=(1, 2)), "not both"),
         (Column("a", Kind.TEXT, hierarchy=Intervals((5,))), "this one is text"),
         (Column("a", Kind.INTEGER, Role.IDENTIFIER, hierarchy=Intervals((5,))), "removed, not generalised"),
@@ -46,11 +48,13 @@ def test_names_of_kinds_and_roles_are_taken_as_what_they_mean_and_others_refused
 
 
 def test_what_is_left_open_is_listed():
-    card = Card("t", (Column("who", Kind.TEXT), AGE, Column("x", Kind.REAL)), unit="who")
+    born = Column("born", Kind.DATE, Role.QUASI, hierarchy=Dates())  # with a hierarchy it is published, not asked
+    card = Card("t", (Column("who", Kind.TEXT), AGE, Column("x", Kind.REAL), born), unit="who")
     assert card.open_questions() == (
-        "rows_per_unit: how many rows may a person have?",
+        "rows_per_unit: how many rows may a person have? Asking (discreet workspace) needs it",
         "categories of who",
         "bounds of x",
+        "bounds of born",
         "a sensitive column: none is declared",
     )
 

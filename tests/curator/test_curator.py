@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from tests.curator.clinics import BUDGET, CARD, CITIES, COUNT, clinic, visits
 
+from discreet.ask.price import Price
 from discreet.budget.lines import Charged
 from discreet.core.card import Card, Column
 from discreet.core.kind import Kind
@@ -266,6 +267,17 @@ def test_a_key_cannot_be_made_to_pay_for_a_batch(tmp_path):
             curator.ask(f"SELECT COUNT(*) AS c{len(key)} FROM visits", epsilon="0.01", key=key)
         curator.ask_all(batch, epsilon=1)
         assert charges(curator)[-1].loss == Pure(1)
+
+
+def test_a_wide_question_is_priced_with_one_look_at_its_noise(tmp_path, monkeypatch):
+    """For every figure it would be looked at again, which for some hundred takes minutes, and costs nothing to ask."""
+    looked = []
+    errors = Price.errors
+    monkeypatch.setattr(Price, "errors", lambda self: looked.append(self) or errors(self))
+    with clinic(tmp_path / "clinic") as curator:
+        figures = ", ".join(f"COUNT(*) AS n{place}" for place in range(5))
+        assert len(curator.price(f"SELECT {figures} FROM visits", epsilon="0.1").errors) == 5
+    assert len(looked) == 1
 
 
 def test_a_dry_run_says_price_and_errors_and_touches_nothing(tmp_path):

@@ -10,7 +10,7 @@ from pathlib import Path
 import psycopg
 import pytest
 from tests.curator.clinics import COUNT, clinic
-from tests.curator.people.places import Place
+from tests.curator.people.places import Place, forget
 
 from discreet.core.loss import Approximate, Pure
 from discreet.curator.people.state import State
@@ -62,7 +62,7 @@ def shelf(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Shelf]:
     if request.param == "postgres":
         place = Place(tmp_path, request.getfixturevalue("postgres_address"))
         with psycopg.connect(place.address or "", autocommit=True) as server:
-            server.execute("SET client_min_messages = error; DROP SCHEMA IF EXISTS discreet_service CASCADE")
+            forget(server)
     state = place.open()
     made = Shelf(state, place.workspace)
     for one in (ONE, PUBLISHED, BOTH):
@@ -83,12 +83,11 @@ def test_releases_are_listed_newest_first_by_what_is_asked(shelf: Shelf) -> None
     assert shelf.all() == [PUBLISHED, BOTH, ONE]
     assert shelf.all(most=2) == [PUBLISHED, BOTH]
     assert shelf.all(before=PUBLISHED.at) == [BOTH, ONE]
-    assert shelf.all(by="ann") == [ONE]
     assert shelf.all(kind="published") == [PUBLISHED]
     assert shelf.all(tables=["visits"]) == [BOTH, ONE]
     assert shelf.all(tables=["visits", "patients"]) == [PUBLISHED, BOTH, ONE]
     assert shelf.all(tables=[]) == []
-    assert shelf.all(tables=["patients"], kind="answer", by="bob", most=5) == [BOTH]
+    assert shelf.all(tables=["patients"], kind="answer", seen_by="bob", most=5) == [BOTH]
 
 
 def test_put_again_changes_nothing_but_who_has_it(shelf: Shelf) -> None:

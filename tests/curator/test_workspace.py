@@ -87,8 +87,12 @@ def test_a_twin_that_was_changed_is_noticed_by_verify(tmp_path):
 def test_a_twin_that_is_missing_is_noticed(tmp_path):
     with clinic(tmp_path / "clinic") as curator:
         (tmp_path / "clinic" / "tables" / "visits" / "twin.parquet").unlink()
-        with pytest.raises(Damaged, match="missing"):
-            curator.ask(COUNT, epsilon=1)
+        for look in (lambda: curator.ask(COUNT, epsilon=1), curator.verify, curator.workspace.require_files):
+            with pytest.raises(Damaged, match="twin of visits is missing"):
+                look()
+        (tmp_path / "clinic" / "tables" / "visits" / "card.toml").unlink()
+        with pytest.raises(Damaged, match="card of visits is missing"):
+            curator.workspace.card("visits")
 
 
 def test_a_file_of_several_cards_is_searched_by_the_tables_name(tmp_path):

@@ -103,7 +103,7 @@ class TestContract:
         assert math.isnan(verdict.figure)
         assert verdict.to_dict()["figure"] is None
 
-    @settings(max_examples=20, deadline=None)
+    @settings(max_examples=10, deadline=None)
     @given(rows=ROWS, data=st.data())
     def test_it_breaks_nothing_exactly_if_it_holds(self, model, rows, data):
         classes = drawn(data, rows)
@@ -117,7 +117,7 @@ class TestContract:
         left = classes.keeping(settled(classes, [model]))
         assert model.verdict(left).holds
 
-    @settings(max_examples=30, deadline=None)
+    @settings(max_examples=12, deadline=None)
     @given(rows=ROWS, data=st.data())
     def test_if_it_is_monotone_merging_classes_never_breaks_it(self, model, rows, data):
         if not model.monotone:

@@ -38,6 +38,7 @@ EVERYBODY: dict[str, tuple[set[str], Callable[[Desk, Person], Any]]] = {
     "submit": ({"steward"}, lambda desk, who: desk.submit(who, Publish("patients", ("k=5",)))),
     "jobs": ({"steward", "auditor"}, lambda desk, who: desk.jobs(who)),
     "persons": ({"steward", "auditor"}, lambda desk, who: desk.persons(who)),
+    "locked out": ({"steward", "auditor"}, lambda desk, who: desk.locked_out(who)),
     "reset": ({"steward"}, lambda desk, who: desk.reset_password(who, "carl")),
     "disable": ({"steward"}, lambda desk, who: desk.disable(who, "carl", True)),
     "give budget": ({"steward"}, lambda desk, who: desk.give_budget(who, "ann", Approximate(1, "1e-6"))),

@@ -135,6 +135,10 @@ def test_it_starts_answers_and_ends_when_told(tmp_path):
                 signed = client.post("/v1/session", json={"name": "steward", "password": password})
                 assert signed.json()["must_change"]
                 assert "Secure" in signed.headers["set-cookie"]
+            settings = Settings(port=port, cert=cert, key=key)
+            found = {one.what: one for one in checks(tmp_path / "clinic", settings)}
+            assert found["address"].well, found
+            assert "a service answers" in found["address"].said
             process.send_signal(signal.SIGTERM)
             out, log = process.communicate(timeout=60)
         finally:
@@ -142,6 +146,9 @@ def test_it_starts_answers_and_ends_when_told(tmp_path):
     assert process.returncode == 0, log
     assert "Traceback" not in log
     assert password not in out + log
+    said = [line.get("said", "") for line in map(json.loads, log.splitlines())]
+    assert f"serves clinic at {url}" in said[0]
+    assert said[-1] == "stopped: SIGTERM"
     assert all(one.well for one in checks(tmp_path / "clinic", Settings(port=port, cert=cert, key=key)))
 
 

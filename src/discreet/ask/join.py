@@ -62,9 +62,10 @@ def joined(left: Rows, right: Rows, join: exp.Join) -> Rows:
                 if optional:  # it is NULL where there is no partner, whatever the card requires
                     value = Value(value.sql, value.kind, value.within, value.domain, value.name)
             columns.append(replace(one, value=value, bare=one.bare and one.name.casefold() not in merged))
-    query = exp.select(*shown).from_(sides[0].query.subquery("l"))
+    query = exp.select(*shown, copy=False).from_(sides[0].query.subquery("l", copy=False), copy=False)
     on = exp.and_(*(sql.column(sides[0].key(i)).eq(sql.column(sides[1].key(i))) for i in range(len(equal))))
-    query = query.join(sides[1].query.subquery("r"), on=on, join_type="left" if outer else "inner")
+    other = sides[1].query.subquery("r", copy=False)
+    query = query.join(other, on=on, join_type="left" if outer else "inner", copy=False)
     return together(left, right, query, columns, most)
 
 
@@ -84,11 +85,11 @@ class _Side:
 
     @property
     def query(self) -> exp.Select:
-        shown = [sql.named(one.value.sql.copy(), self.name(place)) for place, one in enumerate(self.rows.columns.known)]
-        shown += [sql.named(value.sql.copy(), self.key(place)) for place, value in enumerate(self.keys)]
+        shown = [sql.named(one.value.sql, self.name(place)) for place, one in enumerate(self.rows.columns.known)]
+        shown += [sql.named(value.sql, self.key(place)) for place, value in enumerate(self.keys)]
         if self.rows.unit is not None:
             shown.append(sql.named(sql.column(UNIT), self.name(_UNIT)))
-        return exp.select(*shown).from_(self.rows.query.subquery("r"))
+        return exp.select(*shown, copy=False).from_(self.rows.query.subquery("r"), copy=False)
 
 
 def _most(left: Rows, right: Rows, equal: list[tuple[Value, Value]], *, outer: bool) -> int:

@@ -67,9 +67,9 @@ class _PerUnit:
         shown = [(name_of(one), self._replaced(one.unalias())) for one in self.select.expressions]
         having = self.select.args.get("having")
         condition = None if having is None else self._replaced(having.this)
-        named = [sql.named(one.copy(), name) for name, one in self.computed.items()]
-        query = exp.select(*named, sql.column(UNIT)).from_(self.rows.query.subquery("r"))
-        query = query.group_by(sql.column(UNIT), *(one.copy() for one in grouped))
+        named = [sql.named(one, name) for name, one in self.computed.items()]
+        query = exp.select(*named, sql.column(UNIT), copy=False).from_(self.rows.query.subquery("r"), copy=False)
+        query = query.group_by(sql.column(UNIT), *(one.copy() for one in grouped), copy=False)
         groups = replace(
             self.rows,
             query=query,

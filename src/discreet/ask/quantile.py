@@ -80,10 +80,10 @@ def quantile(value: Value, within: Interval, share: Fraction, rows_per_unit: int
 
 def slice_query(quantile: Quantile, keys: Mapping[str, Value], rows: exp.Query) -> exp.Select:
     """How many rows are in each slice of each group."""
-    shown = [sql.named(value.sql.copy(), name) for name, value in keys.items()]
-    shown += [sql.named(quantile.slice.copy(), SLICE), sql.named(sql.count_rows(), "n")]
+    shown = [sql.named(value.sql, name) for name, value in keys.items()]
+    shown += [sql.named(quantile.slice, SLICE), sql.named(sql.count_rows(), "n")]
     grouped = [value.sql.copy() for value in keys.values()] + [quantile.slice.copy()]
-    return exp.select(*shown).from_(rows.subquery("r")).group_by(*grouped)
+    return exp.select(*shown, copy=False).from_(rows.subquery("r"), copy=False).group_by(*grouped, copy=False)
 
 
 def counts_by_group(

@@ -35,17 +35,17 @@ def united(one: Rows, other: Rows) -> Rows:
         whole = _alike(a, b, inside(len(shown)))
         columns.append(Known(a.name, whole))
         if not is_unit(whole):
-            as_one = [v.as_double if v.kind is Kind.DECIMAL else v.sql.copy() for v in (a.value, b.value)]
+            as_one = [v.as_double if v.kind is Kind.DECIMAL else v.sql for v in (a.value, b.value)]
             shown.append((sql.named(as_one[0], whole.sql.name), sql.named(as_one[1], whole.sql.name)))
     if one.unit is not None:
         shown.append((sql.column(UNIT), sql.column(UNIT)))
     parts = [
-        exp.select(*(pair[place] for pair in shown)).from_(rows.query.subquery("r"))
+        exp.select(*(pair[place] for pair in shown), copy=False).from_(rows.query.subquery("r"), copy=False)
         for place, rows in enumerate((one, other))
     ]
     apart = one.unit is None and not one.sources & other.sources
     most = max(one.most, other.most) if apart else one.most + other.most
-    return together(one, other, exp.union(*parts, distinct=False), columns, most)
+    return together(one, other, exp.union(*parts, distinct=False, copy=False), columns, most)
 
 
 def _alike(one: Known, other: Known, called: str) -> Value:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import datetime as dt
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
 
 from discreet.budget.filter import Budget, Spent
 from discreet.budget.lines import START, Began, Charged, Entry, Limited, Line, Opened, digest, path, write
-from discreet.core.loss import Loss
-from discreet.errors import BadInput, BudgetExceeded, LedgerError, NotFound, Taken
+from discreet.core.exact import equation
+from discreet.core.loss import Approximate, Concentrated, Loss, Pure, Renyi
+from discreet.errors import BadInput, BudgetExceeded, LedgerError, NoPromise, NotFound, Taken
 
 
 @dataclass(frozen=True)
@@ -108,7 +111,14 @@ class Book:
     def _charge(self, entry: Charged) -> None:
         """All accounts on the path are charged, or none."""
         accounts = [self._account(name) for name in path(entry.account)]
-        changed = [self._with(account, entry) for account in accounts]
+        changed, refusals = [], []
+        for account in accounts:
+            try:
+                changed.append(self._with(account, entry))
+            except BudgetExceeded as refusal:
+                refusals.append(refusal)
+        if refusals:
+            raise tightest(refusals)
         for account, on_part in changed:
             self.accounts[account.name] = account
             if entry.part is not None:
@@ -128,7 +138,10 @@ class Book:
             on_part = account.budget.add(self._spent_on(account, entry.part), entry.loss)
             after = replace(account, peak=account.budget.peak(account.peak, on_part))
         if not account.budget.covers(after.total):
-            raise self._exceeded(account, entry)
+            spent = account.total
+            if entry.part is not None:
+                spent = account.budget.join(account.whole, self._spent_on(account, entry.part))
+            raise exceeded(account, spent, entry.loss)
         return after, on_part
 
     def _spent_on(self, account: Account, part: str) -> Spent:
@@ -139,19 +152,57 @@ class Book:
             raise NotFound(f"There is no account {name!r}.", hint="Open it with a budget of its own first.")
         return self.accounts[name]
 
-    def _exceeded(self, account: Account, entry: Charged) -> BudgetExceeded:
-        spent = account.total
-        if entry.part is not None:
-            spent = account.budget.join(account.whole, self._spent_on(account, entry.part))
-        left = account.budget.room(spent, entry.loss)
-        return BudgetExceeded(
-            f"The budget of {account.name} does not cover this: {entry.loss} was asked, {left} is left of "
-            f"{account.budget}. Nothing was charged.",
-            asked=entry.loss,
-            left=left,
-            account=account.name,
-            hint="Ask for less, or have the holder of the data raise the limit.",
-        )
+
+def exceeded(account: Account, spent: Spent, asked: Loss) -> BudgetExceeded:
+    """The refusal of a loss that does not fit into an account of which so much was spent."""
+    left = account.budget.room(spent, asked)
+    return BudgetExceeded(
+        f"The budget of {account.name} does not cover this: {asked} was asked, {left} is left of "
+        f"{account.budget}. Nothing was charged.",
+        asked=asked,
+        left=left,
+        account=account.name,
+        hint="Ask for less, or have the holder of the data raise the limit.",
+    )
+
+
+def tightest(refusals: Sequence[BudgetExceeded]) -> BudgetExceeded:
+    """Of several refusals of one loss the one that leaves least: whoever asks for that much is not refused again.
+
+    They come from the table's account down to the analyst's own, which is named if they leave the same.
+    """
+    return min(reversed(refusals), key=lambda one: _size(one.left))
+
+
+def taken_away(account: Account, budget: Budget) -> list[str]:
+    """What somebody may not expect who gives an account another limit."""
+    said = []
+    was, now = account.budget.limit, budget.limit
+    if isinstance(was, Approximate) and was.delta and (not isinstance(now, Approximate) or not now.delta):
+        said.append(f"the limit had {equation('δ', was.delta)}, and would have none: questions that need a δ are over")
+    if account.budget.nothing == budget.nothing and not budget.covers(account.total):
+        said.append(f"more was spent already ({account.spent}): nothing more would be answered")
+    return said
+
+
+def is_above(own: Budget, whole: Budget) -> bool:
+    """Whether an analyst's budget is larger than that of the table above it, as far as the two compare."""
+    try:
+        return not whole.admits(whole.nothing, own.limit)
+    except NoPromise:
+        return False
+
+
+def _size(loss: Loss) -> tuple[Fraction, Fraction]:
+    match loss:
+        case Pure(epsilon=epsilon):
+            return epsilon, Fraction(0)
+        case Approximate(epsilon=epsilon, delta=delta):
+            return epsilon, delta
+        case Concentrated(rho=rho):
+            return rho, Fraction(0)
+        case Renyi(curve=curve):
+            return min(epsilon for _, epsilon in curve), Fraction(0)
 
 
 def _repeated(found: Line, entry: Charged) -> Line:

@@ -49,7 +49,8 @@ def rows_per_unit(card: Card) -> int:
         return 1
     if card.rows_per_unit is None:
         raise NotDeclared(
-            f"The card of {card.name} does not say how many rows a {card.unit} may have.", hint="Declare rows_per_unit."
+            f"The card of {card.name} does not say how many rows one {card.unit} may have.",
+            hint="Declare rows_per_unit.",
         )
     return card.rows_per_unit
 

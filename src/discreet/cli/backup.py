@@ -58,3 +58,8 @@ def restore(
         copy = restore(file, folder, newest=None if receipts is None else receipts_in(receipts), forget=forget)
     typer.echo(f"{folder} is as the workspace was on {copy.made}, and sound: {number(copy.releases, 'answer')}.")
     typer.echo("Never ask the one that it was copied from again: both would spend the same budget.")
+    if receipts is None and copy.lines:
+        typer.echo(
+            "What was spent since the copy was made is forgotten: before anybody asks, lower the limits by what it may "
+            f'have been: discreet budget limit {folder} TABLE --budget "…" --why "restored from a copy"'
+        )

@@ -96,6 +96,9 @@ def limit(
     account: Annotated[str, typer.Argument(help="A table, or TABLE/ANALYST, as `discreet budget` shows it.")],
     budget: Annotated[str, typer.Option(help="The new limit, for example 'epsilon=5, delta=1e-6'.")],
     why: Annotated[str, typer.Option(help="The reason, for the ledger.")],
+    yes: Annotated[
+        bool, typer.Option("--yes", help="Also if delta is taken away, or more was spent than the new limit.")
+    ] = False,
 ) -> None:
     """Give an account another limit, on a line of its own; what was spent stays spent.
 
@@ -103,12 +106,21 @@ def limit(
     Example:
       discreet budget limit clinic visits/analyst --budget "epsilon=5, delta=1e-6" --why "agreed by the board"
     """
+    from discreet.budget.book import taken_away
+    from discreet.budget.filter import Budget
     from discreet.cli.workspace import loss_of
     from discreet.curator.curator import Curator
 
+    limit = Budget(loss_of(budget))
     with Curator(folder) as curator:
-        changed = curator.ledger.set_limit(account, loss_of(budget), why=why)
-    console().print(f"{changed.name}: {changed.budget}; {changed.left} is left.")
+        before = curator.ledger.account(account)
+        if (lost := taken_away(before, limit)) and not yes:
+            raise BadInput(
+                f"{account} has a limit of {before.budget} now: {'; '.join(lost)}. Nothing was changed.",
+                hint="If that is meant, say --yes.",
+            )
+        changed = curator.ledger.set_limit(account, limit, why=why)
+    console().print(f"{changed.name}: {before.budget} before, {changed.budget} now; {changed.left} is left.")
 
 
 @app.command("verify")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from discreet.cli.output import Json, console, grid, print_json
-from discreet.cli.workspace import Folder, loss_of
+from discreet.cli.workspace import Folder, loss_of, tell_if_above
 from discreet.curator.people.person import Role
 
 if TYPE_CHECKING:
@@ -53,6 +53,7 @@ def add(
     with _desk(folder) as desk:
         password = desk.add_person(HOST, name, role, budget=limit, tables=table or None)
         _tell(name, password)
+        tell_if_above({one.account: one.budget for one in desk.budgets(HOST)}, name)
         if role is Role.ANALYST and not _tables(desk, name):
             typer.echo(f"{name} may ask nothing yet: give them a budget with discreet workspace add-analyst.")
 
@@ -70,6 +71,7 @@ def list_(folder: Folder, as_json: Json = False) -> None:
     with _desk(folder) as desk:
         people, tokens = desk.persons(HOST), desk.tokens(HOST)
         may = {one.name: _tables(desk, one.name) for one in people}
+        waits = desk.locked_out(HOST)
     if as_json:
         print_json(
             {
@@ -78,6 +80,7 @@ def list_(folder: Folder, as_json: Json = False) -> None:
                     "since": one.since.isoformat(),
                     "disabled": one.disabled,
                     "must_change": one.must_change,
+                    "locked_out_until": waits[one.name].isoformat() if one.name in waits else None,
                     "left": may[one.name],
                     "tokens": [
                         {"id": token.id, "label": token.label, "until": token.until.isoformat()}
@@ -93,6 +96,8 @@ def list_(folder: Folder, as_json: Json = False) -> None:
     listing = grid("name", "role", "since", "signs in", "left")
     for one in people:
         signs_in = "no: disabled" if one.disabled else "with a one-time password" if one.must_change else "yes"
+        if one.name in waits and not one.disabled:
+            signs_in = f"not before {waits[one.name]:%H:%M} UTC: too many wrong passwords"
         left = "; ".join(f"{table}: {loss}" for table, loss in may[one.name].items())
         listing.add_row(one.name, one.role.value, str(one.since.date()), signs_in, left or "may ask nothing")
     out.print(listing)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from discreet.cli.output import console, grid, tracking
-from discreet.errors import BadInput, MissingPart
+from discreet.errors import BadInput, Damaged, MissingPart
 
 if TYPE_CHECKING:
     from discreet.service.desk import Desk
@@ -71,6 +71,11 @@ def serve(
     desk, passwords = _opened(folder, demo)
     for who, text in passwords.items():  # told at once, whatever becomes of the rest
         typer.echo(f"Sign in as {who} with the one-time password {text}")
+
+    try:
+        desk.workspace.require_files()
+    except Damaged as error:  # all else can be served
+        typer.echo(f"Warning: {error}")
 
     def ready(address: str) -> None:
         typer.echo(f"discreet serves {desk.workspace.folder.name} at {address}")

@@ -13,6 +13,9 @@ from discreet.core.words import number
 from discreet.errors import BadInput
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from discreet.budget.filter import Budget
     from discreet.core.loss import Loss
     from discreet.curator.curator import Curator
 
@@ -82,6 +85,8 @@ def init(
         Curator.create(folder, tables, loss_of(budget), public=dict(about_nobody), **options) as curator,
     ):
         _show(curator, as_json)
+        if not as_json:
+            _tell_open(curator)
 
 
 @app.command("show")
@@ -119,6 +124,8 @@ def add_analyst(
     with Curator(folder) as curator:
         curator.add_analyst(name, loss_of(budget), table or None)
         _show(curator, as_json)
+        if not as_json:
+            tell_if_above({one.name: one.budget for one in curator.ledger.accounts()}, name)
 
 
 def loss_of(text: str) -> Loss:
@@ -136,6 +143,33 @@ def loss_of(text: str) -> Loss:
         case ["rho"] if not rest:
             return Concentrated(said["rho"])
     raise BadInput(f"{text!r} is no budget.", hint='Write "epsilon=3", "epsilon=3, delta=1e-6" or "rho=0.1".')
+
+
+def tell_if_above(budgets: Mapping[str, Budget], name: str) -> None:
+    """Say where somebody's budget is above that of the table, which counts too."""
+    from discreet.budget.book import is_above
+
+    for account, own in budgets.items():
+        table, _, analyst = account.partition("/")
+        if analyst == name and is_above(own, budgets[table]):
+            typer.echo(f"All of {table} has a budget of {budgets[table]}, which {name} shares: less than {own}.")
+
+
+def _tell_open(curator: Curator) -> None:
+    """Say what cannot be asked because a card does not declare it."""
+    from discreet.core.card import Role
+    from discreet.core.kind import Kind
+
+    numbers = (Kind.INTEGER, Kind.REAL, Kind.DECIMAL)
+    out = console()
+    for name in curator.workspace.private:
+        columns = [one for one in curator.workspace.card(name).columns if one.role is not Role.IDENTIFIER]
+        unbounded = [one.name for one in columns if one.kind in numbers and not (one.bounds or one.categories)]
+        if unbounded:
+            out.print(
+                f"Sums and averages of {', '.join(unbounded)} will be refused: the card of {name} has no bounds for "
+                "them. A card cannot be changed later, so declare them now and make the workspace anew."
+            )
 
 
 def _pairs(given: list[str]) -> list[tuple[str, str]]:

@@ -16,15 +16,17 @@ from discreet.errors import BadInput
 GRID = 1 << 64
 _ABOVE = 1 + Fraction(1, 2**150)
 """``exp_upper`` is above what it bounds by less than this factor."""
+_LEAST = Fraction(1, 10**6)
+"""Of a smaller loss, rounding to 2**-64ths would be felt: with very many values it would exceed the loss itself."""
 
 
 def epsilon_of(number: Number) -> Fraction:
-    """A claim that protects somebody and can be flipped by: above 0 and at most 20."""
+    """A claim that protects somebody and can be flipped by: a millionth at least, and at most 20."""
     epsilon = exact(number, "epsilon")
-    if not 0 < epsilon <= 20:
+    if not _LEAST <= epsilon <= 20:
         raise BadInput(
             f"epsilon must lie between 0 and 20 for what people randomise themselves, got {number}.",
-            hint="1 is usual; ln 3, about 1.0986, is what two fair coins give.",
+            hint="1 is usual; ln 3, about 1.0986, is what two fair coins give. Below a millionth nothing can be learnt.",
         )
     return epsilon
 

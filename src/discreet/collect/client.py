@@ -91,7 +91,7 @@ class Client(ABC):
     @property
     def at_once(self) -> int:
         """How many devices are played at once, so that memory is bounded."""
-        return 1 << 20
+        return 1 << 16
 
     @abstractmethod
     def draw(self, codes: Codes, entropy: Entropy) -> pa.Array[Any]:

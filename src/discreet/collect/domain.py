@@ -50,6 +50,10 @@ class Domain:
     def _counts_up(self) -> bool:
         return self.values == tuple(range(len(self)))
 
+    @property
+    def _hint(self) -> str:
+        return f"Known are {', '.join(map(str, self.values[:10]))}."
+
     def codes(self, answers: Values) -> Codes:
         """The place of each answer among the values; an answer that is none of them is an error."""
         if self._counts_up and isinstance(answers, np.ndarray) and answers.dtype.kind in "iu":
@@ -60,10 +64,10 @@ class Domain:
         try:
             given = answers if isinstance(answers, pa.Array | pa.ChunkedArray) else _array(answers)
             found = pc.index_in(given.cast(self._known.type), value_set=self._known)
-        except (pa.ArrowException, OverflowError) as error:
-            raise DataError(f"{_UNKNOWN}: {error}") from None
+        except (pa.ArrowException, OverflowError):  # what it says may quote an answer
+            raise DataError(_UNKNOWN, hint=self._hint) from None
         if found.null_count:
-            raise DataError(_UNKNOWN, hint=f"Known are {', '.join(map(str, self.values[:10]))}.")
+            raise DataError(_UNKNOWN, hint=self._hint)
         return found.to_numpy(zero_copy_only=False).astype(np.int64)
 
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 _REPORTS = -1
 """The place at which a task says how many reports it counted."""
-_KEPT = pa.schema([("place", pa.int64()), ("number", pa.int64()), ("problem", pa.string())])
+_KEPT = pa.schema([pa.field("place", pa.int64()), pa.field("number", pa.int64()), pa.field("problem", pa.string())])
 
 
 def tally(client: Client, reports: DataFrame, column: str) -> Tally:

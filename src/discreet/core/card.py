@@ -129,7 +129,9 @@ class Column:
         if self.kind in (Kind.TEXT, Kind.BOOLEAN):
             yield f"a {self.kind.value} column has no bounds; declare categories instead"
         elif not (fits(low, self.kind) and fits(high, self.kind)):
-            yield f"bounds must be two {self.kind.value} values, got {low!r} and {high!r}"
+            quoted = self.kind is not Kind.TEXT and isinstance(low, str) and isinstance(high, str)
+            how = f", without quotes: bounds = [{low}, {high}]" if quoted else ""
+            yield f"bounds must be two {self.kind.value} values, got {low!r} and {high!r}{how}"
         elif isinstance(low, dt.datetime) and isinstance(high, dt.datetime) and bool(low.tzinfo) != bool(high.tzinfo):
             yield "one bound has a time zone and the other has none"
         elif not low < high:  # type: ignore[operator]  # both fit the kind, so they compare
@@ -140,7 +142,7 @@ class Column:
             yield "an empty list allows no value at all"
         for value in categories:
             if not fits(value, self.kind):
-                yield f"{value!r} is not a {self.kind.value} value"
+                yield f"{value!r} is no {self.kind.value} value"
         if len({value.tzinfo is None for value in categories if isinstance(value, dt.datetime)}) > 1:
             yield "some values have a time zone and others have none"
         counts = Counter(value for value in categories if fits(value, self.kind))
@@ -228,9 +230,9 @@ class Card:
         """What a guarantee may need and this card does not declare, for the person to decide."""
         said = []
         if self.unit is not None and self.rows_per_unit is None:
-            said.append("rows_per_unit: how many rows may a person have?")
+            said.append("rows_per_unit: how many rows may a person have? Asking (discreet workspace) needs it")
         for column in self.columns:
-            if column.role is Role.IDENTIFIER or column.bounds or column.categories or column.hierarchy:
+            if column.role is Role.IDENTIFIER or column.bounds or column.categories:
                 continue
             field_ = "categories" if column.kind in (Kind.TEXT, Kind.BOOLEAN) else "bounds"
             said.append(f"{field_} of {column.name}")

@@ -113,12 +113,25 @@ def load(folder: Path) -> Release[Any]:
     if not folder.is_dir():
         raise NotFound(f"There is no folder {folder}.")
     names = verified(folder)
+    return _loaded(folder, names, _payload(folder, names))
+
+
+def load_papers(folder: Path) -> Release[Any]:
+    """A release without what is in it, however large that is; of the files those that are read are checked."""
+    listed = _listed(folder)
+    names = frozenset(name for name in listed if name.endswith(".json") and not name.startswith("payload."))
+    for name in sorted(names):
+        _require_saved(folder, name, listed[name])
+    return _loaded(folder, names, {})
+
+
+def _loaded(folder: Path, names: frozenset[str], payload: object) -> Release[Any]:
     presentation = _read(
         folder, "presentation.json", lambda data: document.fields(data, "it", title=str, pictures=list)
     )
     try:
         return Release(
-            _payload(folder, names),
+            payload,
             _read(folder, "statement.json", Statement.from_dict),
             _read(folder, "recipe.json", Recipe.from_dict),
             _read(folder, "receipt.json", Receipt.from_dict) if "receipt.json" in names else None,
@@ -208,9 +221,13 @@ def verified(folder: Path) -> frozenset[str]:
     for name in sorted(names):
         if name not in found:
             raise Damaged(f"{name} is missing from {folder}.")
-        if not (folder / name).is_file() or _fingerprint(folder / name) != listed[name]:
-            raise Damaged(f"{name} in {folder} is not what was saved.", hint="Get the release again.")
+        _require_saved(folder, name, listed[name])
     return names
+
+
+def _require_saved(folder: Path, name: str, listed: object) -> None:
+    if not (folder / name).is_file() or _fingerprint(folder / name) != listed:
+        raise Damaged(f"{name} in {folder} is not what was saved.", hint="Get the release again.")
 
 
 def _listed(folder: Path) -> dict[str, Any]:

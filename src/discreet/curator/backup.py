@@ -181,16 +181,22 @@ def _add_rest(tar: tarfile.TarFile, workspace: Workspace) -> None:
     """Add what is neither a database nor an answer: tables, what was published, papers of the holder."""
     for path in sorted(workspace.folder.iterdir()):
         if path.name != _RELEASES and not path.name.startswith((".", LEDGER, STATE)):
-            tar.add(path, path.name, filter=_finished)
+            _add(tar, path, path.name)
 
 
-def _finished(member: tarfile.TarInfo) -> tarfile.TarInfo | None:
-    """Nothing that is still being made."""
-    return None if Path(member.name).name.startswith(".") else member
+def _add(tar: tarfile.TarFile, path: Path, name: str) -> None:
+    """Add a file or a folder, but nothing that is still being made: that has a dot before its name, and may vanish."""
+    tar.add(path, name, recursive=False)
+    if path.is_dir():
+        for inner in sorted(path.iterdir()):
+            if not inner.name.startswith("."):
+                _add(tar, inner, f"{name}/{inner.name}")
 
 
 def _extracted(file: Path, place: Path) -> Copy:
     try:
+        if not tarfile.is_tarfile(file):
+            raise Damaged(f"{file} is no copy of a workspace.", hint="`discreet workspace backup` makes them.")
         with tarfile.open(file) as tar:
             tar.extractall(place, filter=_safe)  # noqa: S202  # which is what the rule asks for
         about = place / _ABOUT

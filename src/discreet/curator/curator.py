@@ -84,8 +84,10 @@ class Curator:
 
     def add_analyst(self, name: str, budget: Budget | Loss, tables: Sequence[str] | None = None) -> None:
         """Let somebody ask about ``tables`` (default: all), each within a budget of their own below the table's."""
-        for table in self.workspace.private if tables is None else tables:
+        chosen = self.workspace.private if tables is None else tuple(tables)
+        for table in chosen:
             self._require_private(table)
+        for table in chosen:
             self.ledger.open_account(account_of(table, name), budget)
 
     def ask(

@@ -17,6 +17,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
+from discreet.budget.book import exceeded, tightest
 from discreet.budget.ledger import SqlLedger
 from discreet.core.document import dumps
 from discreet.core.loss import Loss, sequential
@@ -26,7 +27,7 @@ from discreet.core.release import Receipt, Release
 from discreet.core.statement import Statement
 from discreet.core.table import Table
 from discreet.curator.store import ALSO_CHARGED, Store
-from discreet.errors import BadInput, BudgetExceeded, NoPromise, Refused
+from discreet.errors import BadInput, NoPromise, Refused
 from discreet.noise.entropy import SYSTEM
 
 M = TypeVar("M", bound=Method[Any])
@@ -150,17 +151,13 @@ class Door:
         for table, charge in charges.items():
             if self._ledger.find(charge.key) is not None:
                 continue
-            for account in (self._ledger.account(table), self._ledger.account(charge.account)):
-                if not account.budget.admits(account.total, charge.loss):
-                    left = account.budget.room(account.total, charge.loss)
-                    raise BudgetExceeded(
-                        f"The budget of {account.name} does not cover this: {charge.loss} was asked, {left} is left of "
-                        f"{account.budget}. Nothing was charged.",
-                        asked=charge.loss,
-                        left=left,
-                        account=account.name,
-                        hint="Ask for less, or have the holder of the data raise the limit.",
-                    )
+            refusals = [
+                exceeded(account, account.total, charge.loss)
+                for account in (self._ledger.account(table), self._ledger.account(charge.account))
+                if not account.budget.admits(account.total, charge.loss)
+            ]
+            if refusals:
+                raise tightest(refusals)
 
 
 @dataclass(frozen=True)

@@ -19,11 +19,9 @@ from typing import Any, Self
 from discreet.budget.lines import named
 from discreet.budget.store import Session
 from discreet.core import loss as losses
-from discreet.core.document import loads
 from discreet.core.loss import Loss
-from discreet.core.recipe import Recipe
 from discreet.core.release import Receipt, Release
-from discreet.core.statement import Statement
+from discreet.core.release_folder import load_papers
 from discreet.curator.people.state import State
 from discreet.curator.store import ALSO_CHARGED
 from discreet.curator.workspace import Workspace
@@ -117,20 +115,17 @@ class Shelf:
     def all(
         self,
         *,
-        by: str | None = None,
         tables: Collection[str] | None = None,
         kind: str | None = None,
         most: int = 100,
         before: dt.datetime | None = None,
         seen_by: str | None = None,
     ) -> list[Shelved]:
-        """Releases, newest first: those ``by`` somebody, of one of these ``tables`` (or several), made ``before``.
+        """Releases, newest first: those of one of these ``tables`` (or several), made ``before``.
 
         ``seen_by`` leaves those that were given to this person or shared with everybody.
         """
         wanted: list[tuple[str, tuple[object, ...]]] = []
-        if by is not None:
-            wanted.append(("author = ?", (by,)))
         if tables is not None:
             marks = ", ".join("?" * len(tables)) or "NULL"
             wanted.append((f"{_OF_TABLES} ({marks}))", tuple(tables)))
@@ -175,7 +170,7 @@ class Shelf:
     def _answers(self, name: str) -> Iterator[Shelved]:
         """The answer in a folder, as its papers say; nothing if they cannot be read, which ``verify`` tells."""
         with suppress(DiscreetError, OSError, UnicodeDecodeError):
-            release = _papers(self._workspace.releases / name)
+            release = load_papers(self._workspace.releases / name)
             also = [Receipt.from_dict(one) for one in release.recipe.parameters.get(ALSO_CHARGED, ())]
             receipts = [one for one in (release.receipt, *also) if one is not None]
             tables = tuple(one.account.partition("/")[0] for one in receipts)
@@ -193,21 +188,6 @@ class Shelf:
         if workspace not in found.parents:
             raise BadInput("The place of a release lies inside the workspace.")
         return found
-
-
-def _papers(folder: Path) -> Release[Any]:
-    """A release without what is in it. Its hashes are not checked."""
-    said = {
-        name: loads((folder / f"{name}.json").read_text(encoding="utf-8"))
-        for name in ("statement", "recipe", "receipt", "presentation")
-    }
-    return Release(
-        {},
-        Statement.from_dict(said["statement"]),
-        Recipe.from_dict(said["recipe"]),
-        Receipt.from_dict(said["receipt"]),
-        title=str(said["presentation"].get("title", "")),
-    )
 
 
 def _put(session: Session, some: Sequence[Shelved]) -> None:

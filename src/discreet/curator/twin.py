@@ -49,7 +49,7 @@ def bounded_card(card: Card) -> Card:
         )
     if card.unit is not None and card.rows_per_unit is None:
         raise NotDeclared(
-            f"The card of {card.name} does not say how many rows a {card.unit} may have.",
+            f"The card of {card.name} does not say how many rows one {card.unit} may have.",
             hint="Declare rows_per_unit; of a unit with more rows, only so many count.",
         )
     if card.unit is not None and card[card.unit].kind is Kind.TIMESTAMP:

@@ -103,7 +103,9 @@ class Workspace:
     def card(self, name: str) -> Card:
         """The card a table was registered with; an error if it is not the same any more."""
         path = self.folder / "tables" / name / "card.toml"
-        if not path.is_file() or _digest(path.read_bytes()) != self.tables[name].card:
+        if not path.is_file():
+            raise _missing(name, path)
+        if _digest(path.read_bytes()) != self.tables[name].card:
             raise Damaged(
                 f"The card of {name} in {self.folder} is not the one its twin was cut by.",
                 hint="Put it back as it was. To ask under another card, make a new workspace.",
@@ -168,8 +170,16 @@ class Workspace:
         twins = [self.folder / one.twin for one in self.tables.values() if parse_address(one.twin) is None]
         return sum(path.stat().st_size for path in twins if path.is_file()) <= _SMALL
 
+    def require_files(self) -> None:
+        """An error if a card or a twin is missing from the folder."""
+        for name, one in self.tables.items():
+            for file in (f"tables/{name}/card.toml", *([one.twin] if one.rows else [])):
+                if not (self.folder / file).is_file():
+                    raise _missing(name, self.folder / file)
+
     def require_twins(self) -> None:
-        """An error if a twin in the folder is not the one that was cut."""
+        """An error if a twin in the folder is missing, or not the one that was cut."""
+        self.require_files()
         for name, one in self.tables.items():
             if one.rows and _file_digest(self.folder / one.twin) != one.rows:
                 raise Damaged(f"The twin of {name} is not the one that was cut.", hint="Restore it from a copy.")
@@ -283,8 +293,16 @@ def _public(name: str, source: Any, card: Card | str | Path | None = None) -> Gi
 
 def _parquet(path: Path, name: str) -> exp.Expr:
     if not path.is_file():
-        raise Damaged(f"The twin of {name} is missing: {path}.", hint="Restore it from a copy.")
+        raise _missing(name, path)
     return exp.Anonymous(this="read_parquet", expressions=[sql.literal(str(path))])
+
+
+def _missing(name: str, path: Path) -> Damaged:
+    what = "The card" if path.suffix == ".toml" else "The twin"
+    return Damaged(
+        f"{what} of {name} is missing: there is no file {path}.",
+        hint=f"Until it is put back from a copy (discreet workspace restore), {name} cannot be asked.",
+    )
 
 
 def _card(name: str, source: Any, given: Card | str | Path) -> Card:

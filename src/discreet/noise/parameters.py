@@ -12,7 +12,7 @@ def positive(number: Number, what: str) -> Fraction:
     """``number`` as an exact rational above zero."""
     value = exact(number, what)
     if value == 0:
-        raise BadInput(f"{what} must be above 0.", hint=f"A {what} of 0 stands for no noise, or for no data.")
+        raise BadInput(f"{what} must be above 0.", hint=f"{what} = 0 would stand for no noise, or for no data.")
     return value
 
 

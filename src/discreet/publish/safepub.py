@@ -145,7 +145,7 @@ class SafePub(Method[pa.Table]):
             self._at_level(card[name], card)
         if card.unit is not None and card.rows_per_unit is None:
             raise NotDeclared(
-                f"The card of {card.name} does not say how many rows a {card.unit} may have.",
+                f"The card of {card.name} does not say how many rows one {card.unit} may have.",
                 hint="Declare rows_per_unit = 1, if that is so.",
             )
         if card.unit is not None and card.rows_per_unit != 1:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 
 from anyio import to_thread
@@ -85,5 +87,7 @@ class Split:
 
 @asynccontextmanager
 async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
-    to_thread.current_default_thread_limiter().total_tokens = app.state.settings.threads
+    threads = app.state.settings.threads
+    to_thread.current_default_thread_limiter().total_tokens = threads
+    asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(threads, "page"))
     yield

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import datetime as dt
+import json
+import ssl
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
+from http.client import HTTPConnection, HTTPException, HTTPSConnection
 from pathlib import Path
 
 from discreet.budget.ledger import Verdict
@@ -56,6 +59,8 @@ def _looked(what: str, look: Callable[[], str]) -> Check:
         return Check(what, True, look())
     except DiscreetError as error:
         return Check(what, False, str(error))
+    except OSError as error:
+        return Check(what, False, f"{error.strerror or error}: {error.filename}. See that it is there and can be read.")
 
 
 def _tables(workspace: Workspace) -> str:
@@ -96,5 +101,25 @@ def _certificate(cert: Path, key: Path, name: str | None) -> str:
 
 
 def _address(settings: Settings) -> str:
-    listening(settings).close()
+    try:
+        listening(settings).close()
+    except BadInput:
+        if version := _served(settings):
+            return f"a service answers at {settings.address()} already: discreet {version}"
+        raise
     return f"{settings.address()} is free"
+
+
+def _served(settings: Settings) -> str:
+    """The version of the discreet that is served where the settings say; of anything else nothing."""
+    host = settings.host if settings.host in settings.hosts else "localhost"
+    tls = ssl.create_default_context()
+    tls.check_hostname, tls.verify_mode = False, ssl.CERT_NONE  # it is told nothing, and asked whether it is there
+    kind = partial(HTTPSConnection, context=tls) if settings.tls else HTTPConnection
+    try:
+        with closing(kind(host, settings.port, timeout=5)) as connection:
+            connection.request("GET", "/v1/health")
+            said = json.loads(connection.getresponse().read(10_000))
+    except (OSError, HTTPException, ValueError):
+        return ""
+    return str(said.get("version", "")) if isinstance(said, dict) and said.get("status") == "ok" else ""

@@ -295,11 +295,13 @@ class Remote:
             try:
                 response = self._http.request(method, path, json=given)
             except httpx.HTTPError as error:
+                if wrong := _tls_problem(error):
+                    raise _untrusted(self._url, wrong) from None
                 pause = next(pauses, None)
-                if pause is None or "CERTIFICATE" in str(error):
+                if pause is None:
                     raise Unreachable(
                         f"{self._url} does not answer: {str(error) or type(error).__name__}.",
-                        hint="Is the service running, and its certificate one that this computer knows (ca=…)?",
+                        hint="Is the service running, and the address right?",
                     ) from None
             else:
                 if response.is_success:
@@ -336,6 +338,27 @@ def _trusted(ca: str | Path | None) -> ssl.SSLContext:
         return ssl.create_default_context(cafile=ca)
     except (OSError, ssl.SSLError) as error:
         raise BadInput(f"{ca} is no certificate that can be read: {error}.", hint="Give a PEM file.") from None
+
+
+def _tls_problem(error: BaseException) -> ssl.SSLError | None:
+    """What TLS stumbled over, if that is why there was no answer."""
+    found: BaseException | None = error
+    while found is not None and not isinstance(found, ssl.SSLError):
+        found = found.__cause__ or found.__context__
+    return None if isinstance(found, ssl.SSLEOFError) else found  # that is somebody who hung up
+
+
+def _untrusted(url: str, error: ssl.SSLError) -> Unreachable:
+    if isinstance(error, ssl.SSLCertVerificationError):
+        return Unreachable(
+            f"{url} answers, and its certificate is not one to trust: {error.verify_message}.",
+            hint="Call it by the name that is on the certificate; if this computer does not know who signed it, give "
+            "their certificate: ca=FILE.",
+        )
+    return Unreachable(
+        f"{url} answers, and no connection by TLS came about: {error.reason or error}.",
+        hint="Is it served with a certificate? Without one, it is http:// and on the same computer only.",
+    )
 
 
 def _told_to_wait(response: httpx.Response) -> float | None:

@@ -20,18 +20,18 @@ from pathlib import Path
 from typing import Any, Self
 
 from discreet.budget.filter import Budget
-from discreet.budget.ledger import Verdict
 from discreet.core.card import Card
 from discreet.core.exact import Number
 from discreet.core.loss import Loss
 from discreet.core.method import Method
 from discreet.core.release import Release
+from discreet.core.release_folder import load_papers
 from discreet.curator.answer import Answer, Left
 from discreet.curator.curator import Curator
 from discreet.curator.door import Given
 from discreet.curator.people.audit import Audit, AuditLine
 from discreet.curator.people.people import ApiToken, People, SignedIn
-from discreet.curator.people.person import Person, Role, is_name
+from discreet.curator.people.person import Person, Role
 from discreet.curator.people.state import State
 from discreet.curator.published import Published, Register
 from discreet.curator.question import Quote
@@ -39,12 +39,14 @@ from discreet.curator.shelf import Shelf, Shelved
 from discreet.errors import BadInput, DiscreetError, NotAllowed, NotFound
 from discreet.service.jobs.jobs import Job, Jobs
 from discreet.service.jobs.specs import Attack, Spec
-from discreet.service.shown import BudgetView, LedgerLine, Spend, TableView, shown, told
+from discreet.service.shown import Books, BudgetView, LedgerLine, Spend, TableView, shown, told
 
 READERS = (Role.STEWARD, Role.AUDITOR)
 HOST = Person("command line", Role.STEWARD, dt.datetime.min.replace(tzinfo=dt.UTC), disabled=False, must_change=False)
 """Whoever has the folder of the workspace, and so the data: for commands, never for a request. No person can be called
 this."""
+ASKED_FOR = "ask for "
+"""How the audit log begins when a job is submitted; a line of its own says how it ended."""
 
 
 class Desk:
@@ -81,7 +83,7 @@ class Desk:
 
     def sign_in(self, name: str, password: str) -> SignedIn:
         """Begin a session; tried or done, it is written down."""
-        with self._noted(name if is_name(name) else "?", "sign in"):  # else it may be a password in the wrong field
+        with self._noted(name if self.people.knows(name) else "?", "sign in"):  # else it may be a password
             return self.people.sign_in(name, password)
 
     def sign_out(self, who: Person, token: str) -> None:
@@ -202,12 +204,11 @@ class Desk:
         lines = self._curator.ledger.lines(account, newest_first=True)
         return [told(line) for line in islice((line for line in lines if shown(line, seen)), most)]
 
-    def verify(self, who: Person) -> Verdict:
+    def verify(self, who: Person) -> Books:
         """Go through the ledger line by line and compare it with every answer given, and through the audit log."""
         with self._noted(who.name, "verify"):
             self._require(who, *READERS)
-            found = self._curator.verify()
-            return found if not found.sound else _both(found, self._audit.verify())
+            return Books.of(self._curator.verify(), self._audit.verify())
 
     # Releases
 
@@ -246,8 +247,7 @@ class Desk:
 
     def statement(self, who: Person, release: str) -> Release[Any]:
         """A release without what is in it: title, statement, recipe, receipt. Auditors may read this."""
-        found = Release.load(self._shelf.folder(self.shelved(who, release).id))
-        return Release({}, found.statement, found.recipe, found.receipt, title=found.title)
+        return load_papers(self._shelf.folder(self.shelved(who, release).id))
 
     def folder(self, who: Person, release: str) -> Path:
         """Where a release is, to hand it over; that is written down."""
@@ -277,7 +277,7 @@ class Desk:
 
     def submit(self, who: Person, spec: Spec) -> Job:
         """Have something made that takes a while; the job says how far it is."""
-        with self._noted(who.name, spec.kind, **spec.about()) as about:
+        with self._noted(who.name, f"{ASKED_FOR}{spec.kind}", **spec.about()) as about:
             self._require_steward(who)
             if isinstance(spec, Attack):
                 self.shelved(who, spec.release)
@@ -319,6 +319,11 @@ class Desk:
         """Everybody who may sign in."""
         self._require(who, *READERS)
         return list(self.people.all())
+
+    def locked_out(self, who: Person) -> dict[str, dt.datetime]:
+        """Who tried too often to sign in, and until when they have to wait; a new password lifts it."""
+        self._require(who, *READERS)
+        return self.people.locked_out()
 
     def add_person(
         self,
@@ -420,7 +425,11 @@ class Desk:
 
     def _require_here(self, account: str) -> None:
         if account.partition("/")[0] not in self.workspace.private:
-            raise NotFound("There is no such account here.", hint="Budgets are those of tables and their analysts.")
+            raise NotFound(
+                f"There is no table about people called {account.partition('/')[0]!r:.60} here; there are "
+                f"{', '.join(self.workspace.private)}.",
+                hint="Budgets are those of tables (visits) and their analysts (visits/ann).",
+            )
 
     def _may_see(self, who: Person, one: Shelved) -> bool:
         if who.role in READERS:
@@ -467,9 +476,3 @@ def _for(who: Person, job: Job) -> Job:
 
 def _listed(names: Any) -> str:
     return ", ".join(dict.fromkeys(names))
-
-
-def _both(ledger: Verdict, audit: Verdict) -> Verdict:
-    if audit.sound:
-        return ledger
-    return Verdict(ledger.lines, f"the audit log is not sound, at its line {audit.line}: {audit.problem}")

@@ -8,6 +8,7 @@ serve it, so that what is tried is what people will meet.
 from __future__ import annotations
 
 import datetime as dt
+import errno
 import socket
 import ssl
 from pathlib import Path
@@ -15,17 +16,30 @@ from pathlib import Path
 from discreet.errors import BadInput
 from discreet.service.settings import Settings
 
+_WHY = {
+    errno.EADDRINUSE: ("is taken", "Is it running already? Choose another port: --port 8641"),
+    errno.EADDRNOTAVAIL: (
+        "is no address of this computer",
+        "Give one that it has: --host 127.0.0.1, or 0.0.0.0 for all of them.",
+    ),
+    errno.EACCES: ("is only for administrators", "Choose a port from 1024 up: --port 8640"),
+}
+
 
 def listening(settings: Settings) -> socket.socket:
     """A socket that listens where the settings say; an error if somebody else does."""
     family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
     try:
+        socket.getaddrinfo(settings.host, settings.port)
         return socket.create_server((settings.host, settings.port), family=family, backlog=1024)
-    except OSError as error:
+    except socket.gaierror:
         raise BadInput(
-            f"Nobody can listen at {settings.host}, port {settings.port}: {error.strerror or error}.",
-            hint="Is it running already? Choose another port: --port 8641",
+            f"No computer is known by the name {settings.host}.",
+            hint="Give an address of this one: --host 127.0.0.1, or 0.0.0.0 for all of them.",
         ) from None
+    except OSError as error:
+        said, hint = _WHY.get(error.errno or 0, (f"cannot be listened at: {error.strerror or error}", ""))
+        raise BadInput(f"{settings.host}, port {settings.port}, {said}.", hint=hint) from None
 
 
 def server_context(cert: Path, key: Path) -> ssl.SSLContext:

@@ -1,27 +1,30 @@
 """The service as a process: it listens, is told to stop, finishes what it is at, and lets go.
 
 When it is stopped (SIGTERM, Ctrl-C) it takes no new request, finishes those that are running, gives a running job some
-seconds, and closes the ledger. If it is killed instead, nothing is lost that was paid for: an answer is in the release
+seconds, and closes the ledger; so it does when the terminal that it was started from goes away (SIGHUP, unless it was
+started to outlive that). The log says when it began and why it ended. If it is killed instead, nothing is lost that was paid for: an answer is in the release
 store before it is given, so whoever asks the same again gets it, for free.
 """
 
 from __future__ import annotations
 
+import logging
 import os
 import signal
 import socket
 import sys
 import webbrowser
 from asyncio import to_thread
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Set
+from contextlib import contextmanager, suppress
 from types import FrameType
 
 import uvicorn
 from fastapi import FastAPI
 
+from discreet._version import __version__
 from discreet.curator.people.person import Role
-from discreet.errors import BadInput
+from discreet.errors import BadInput, Damaged
 from discreet.service.api.logs import Log
 from discreet.service.app import make_app
 from discreet.service.desk import HOST, Desk
@@ -29,6 +32,8 @@ from discreet.service.lines import log_plainly
 from discreet.service.listen import listening, server_context
 from discreet.service.settings import Settings
 
+_LOG = logging.getLogger("discreet.service")
+_STOPS = tuple(number for name in ("SIGTERM", "SIGINT", "SIGHUP") if (number := getattr(signal, name, None)))
 _STEWARD = "steward"
 """What the first steward is called."""
 
@@ -36,7 +41,12 @@ _STEWARD = "steward"
 def serve(desk: Desk, settings: Settings, *, ready: Callable[[str], None]) -> None:
     """Serve until told to stop; ``ready`` is called with the address once requests are answered."""
     log_plainly(log := Log())
-    before = signal.signal(signal.SIGTERM, _stop)
+    before = {number: signal.signal(number, _stop) for number in _STOPS if signal.getsignal(number) != signal.SIG_IGN}
+    why = ""
+    try:
+        desk.workspace.require_files()
+    except Damaged as error:  # the other tables can be asked
+        _LOG.warning("%s", error)
     try:
         if settings.cert is not None and settings.key is not None:
             server_context(settings.cert, settings.key)  # what is wrong with them is said here, not by uvicorn
@@ -44,14 +54,26 @@ def serve(desk: Desk, settings: Settings, *, ready: Callable[[str], None]) -> No
 
             def started() -> None:
                 desk.start()
-                ready(settings.address(door.getsockname()[1]))
+                address = settings.address(door.getsockname()[1])
+                _LOG.info("discreet %s serves %s at %s", __version__, desk.workspace.folder.name, address)
+                with suppress(OSError):  # whoever started it may have stopped reading
+                    ready(address)
 
-            _Server(make_app(desk, settings, log=log), settings, started).run(sockets=[door])
+            server = _Server(make_app(desk, settings, log=log), settings, started, set(before))
+            try:
+                server.run(sockets=[door])
+                why = server.told or "it ended by itself"
+            except BaseException as error:
+                why = server.told or type(error).__name__
+                raise
     except KeyboardInterrupt:
         pass  # the way to stop it
     finally:
         desk.close(settings.grace)
-        signal.signal(signal.SIGTERM, before)
+        if why:
+            _LOG.info("stopped: %s", why)
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def first_steward(desk: Desk) -> dict[str, str]:
@@ -77,9 +99,9 @@ def show_browser(address: str) -> None:
 
 
 class _Server(uvicorn.Server):
-    """uvicorn, that says when requests are answered."""
+    """uvicorn, that says when requests are answered, and which signal told it to stop."""
 
-    def __init__(self, app: FastAPI, settings: Settings, started: Callable[[], None]) -> None:
+    def __init__(self, app: FastAPI, settings: Settings, started: Callable[[], None], stops: Set[int]) -> None:
         config = uvicorn.Config(
             app,
             ssl_certfile=settings.cert,
@@ -91,7 +113,20 @@ class _Server(uvicorn.Server):
             timeout_graceful_shutdown=round(settings.grace),
         )
         super().__init__(config)
+        self.told = ""
         self._started = started
+        self._stops = stops
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        with super().capture_signals():
+            for number in self._stops:  # more than uvicorn knows of
+                signal.signal(number, self.handle_exit)
+            yield
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        self.told = self.told or signal.Signals(sig).name
+        super().handle_exit(sig, frame)
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets=sockets)

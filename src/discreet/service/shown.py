@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import datetime as dt
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 from discreet.budget.filter import Budget
+from discreet.budget.ledger import Verdict
 from discreet.budget.lines import Charged, Limited, Line, Opened
 from discreet.core.card import Card
 from discreet.core.exact import Number
 from discreet.core.loss import Loss
+from discreet.core.words import number
 from discreet.curator.answer import Left
 from discreet.curator.store import SEAL
 
@@ -63,6 +65,29 @@ class LedgerLine:
     """What was charged, or the new limit."""
     what: str
     """The questions, or the reason."""
+
+
+@dataclass(frozen=True)
+class Books(Verdict):
+    """What was found in the ledger and in the audit log: how many lines of each are sound, and what is wrong."""
+
+    logged: int = 0
+    """How many lines of the audit log are sound; the other numbers are the ledger's."""
+
+    @classmethod
+    def of(cls, ledger: Verdict, log: Verdict) -> Self:
+        """Both together; the ledger's problem comes first."""
+        problem = ledger.problem
+        if ledger.sound and not log.sound:
+            problem = f"the audit log is not sound, at its line {log.line}: {log.problem}"
+        return cls(ledger.lines, problem, ledger.line, log.lines)
+
+    def __str__(self) -> str:
+        said = f"{number(self.lines, 'line')} of the ledger and {number(self.logged, 'line')} of the audit log"
+        if self.sound:
+            return f"{said}, all sound."
+        where = "" if self.line is None else f"line {self.line} of the ledger: "
+        return f"{said} are sound; {where}{self.problem}."
 
 
 def shown(line: Line, accounts: set[str]) -> bool:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tracemalloc
+
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -14,7 +16,7 @@ from discreet.collect.frequency.hadamard import Hadamard
 from discreet.collect.frequency.hashing import BLH, OLH, Hashing, bucket_of, meeting, stretches
 from discreet.collect.frequency.subset import SubsetSelection
 from discreet.collect.frequency.unary import OUE, SUE
-from discreet.errors import BadInput
+from discreet.errors import BadInput, DataError
 
 
 @pytest.mark.parametrize("d", [63, 64, 65, 1000])
@@ -48,6 +50,15 @@ def test_the_transform_counts_what_each_report_supports(d: int) -> None:
     place, plus = reports.to_numpy() // 2, reports.to_numpy() % 2
     agree = [(np.bitwise_count(place & value) % 2 == 0) == (plus == 1) for value in range(d)]
     assert client.supports(reports).tolist() == [int(one.sum()) for one in agree]
+
+
+def test_no_room_is_made_for_a_report_that_cannot_be() -> None:
+    """One made-up number may not cost the collector gigabytes."""
+    tracemalloc.start()
+    with pytest.raises(DataError, match="A report names a place"):
+        Hadamard(40_000, 1).count(pa.array([2**32 - 1], pa.uint32()))
+    assert tracemalloc.get_traced_memory()[1] < 10**7
+    tracemalloc.stop()
 
 
 @pytest.mark.parametrize("d", [2, 100])

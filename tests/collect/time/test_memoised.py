@@ -21,7 +21,7 @@ from discreet.collect.time.direct import LGRR
 from discreet.collect.time.hashing import LOLOHA
 from discreet.collect.time.memoised import Memoised, power_below
 from discreet.collect.time.unary import LOSUE, RAPPOR, KeptRow
-from discreet.errors import BadInput, DataError
+from discreet.errors import BadInput, DataError, NoPromise
 
 SOME: list[Memoised] = [
     LGRR(4, 1, 2),
@@ -114,8 +114,18 @@ def test_changes_are_hidden_by_the_second_step_alone() -> None:
     assert ratio > power(protocol.loss_of_values(2).epsilon)  # what the pattern of changes tells, nothing else bounds
 
 
-def test_loloha_has_no_more_permanent_answers_than_buckets() -> None:
-    assert LOLOHA(100, 1, 2, buckets=2).loss_of_values(50).epsilon == 4
+def test_values_that_share_a_bucket_are_told_from_those_that_do_not() -> None:
+    """Two values, each for some rounds: no number of buckets bounds what that loses, so nothing is promised."""
+    protocol, rounds = LOLOHA(100, 1, 2, buckets=2), 20
+    s, a = protocol.inner.steady, protocol.permanent.own
+    told = {True: s**rounds, False: (1 - s) ** rounds}  # 0 in all of the first rounds, 1 in all of the others
+    shared = sum((a, 1 - a)[kept] * told[kept == 0] * told[kept == 1] for kept in (0, 1))
+    moved = sum((a, 1 - a)[kept] * told[kept == 0] for kept in (0, 1)) ** 2  # the second's is the mirror image
+    assert moved / shared > power(4 * protocol.buckets * protocol.forever / 2)
+    assert moved / shared <= power(protocol.loss_of_changes(2 * rounds).epsilon)
+    assert protocol.loss_of_values(1) == protocol.loss_forever
+    with pytest.raises(NoPromise, match="share a bucket"):
+        protocol.loss_of_values(2)
     assert LGRR(100, 1, 2).loss_of_values(50).epsilon == 100
 
 

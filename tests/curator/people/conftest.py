@@ -7,7 +7,7 @@ from pathlib import Path
 
 import psycopg
 import pytest
-from tests.curator.people.places import Place
+from tests.curator.people.places import Place, forget
 
 from discreet.curator.people.state import State
 
@@ -18,7 +18,7 @@ def place(request: pytest.FixtureRequest, tmp_path: Path) -> Place:
         return Place(tmp_path)
     address = request.getfixturevalue("postgres_address")
     with psycopg.connect(address, autocommit=True) as server:
-        server.execute("SET client_min_messages = error; DROP SCHEMA IF EXISTS discreet_service CASCADE")
+        forget(server)
     return Place(tmp_path, address)
 
 

@@ -10,8 +10,14 @@ from pathlib import Path
 
 import psycopg
 
-from discreet.curator.people.state import State
+from discreet.curator.people.state import State, schema_of
 from discreet.curator.workspace import Workspace
+
+
+def forget(server: psycopg.Connection[tuple[object, ...]]) -> None:
+    """Drop what an earlier test left of a workspace without tables."""
+    schema = schema_of(Workspace(Path(), "ledger.db", {}))
+    server.execute(f"SET client_min_messages = error; DROP SCHEMA IF EXISTS {schema} CASCADE")
 
 
 @dataclass(frozen=True)
@@ -36,7 +42,7 @@ class Place:
                 yield lambda sql: file.execute(sql).fetchall()
         else:
             with psycopg.connect(self.address, autocommit=True) as server:
-                server.execute("SET search_path = discreet_service")
+                server.execute(f"SET search_path = {schema_of(self.workspace)}")
                 yield lambda sql: _fetched(server.execute(sql))
 
     def untie(self) -> None:

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import os
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import psycopg
 import pytest
-from tests.curator.people.places import Place
+from tests.curator.people.places import Place, forget
 
 from discreet.budget.store import Session
-from discreet.curator.people.state import State
+from discreet.curator.people.people import People
+from discreet.curator.people.person import Role
+from discreet.curator.people.state import State, schema_of
+from discreet.curator.workspace import Registered, Workspace
 from discreet.errors import BadInput, LedgerError
 
 
@@ -112,7 +117,24 @@ def test_the_file_is_its_owners_alone_and_nothing_else_is_taken_for_it(tmp_path:
 
 def test_who_may_not_make_it_in_postgres_is_told_why(postgres_address: str, tmp_path: Path) -> None:
     with psycopg.connect(postgres_address, autocommit=True) as server:
-        server.execute("SET client_min_messages = error; DROP SCHEMA IF EXISTS discreet_service CASCADE")
+        forget(server)
         server.execute("CREATE ROLE visitor LOGIN")
     with pytest.raises(LedgerError, match="permission denied"):
         Place(tmp_path, postgres_address.replace("postgres:@", "visitor:@")).open()
+
+
+def test_two_workspaces_on_one_ledger_know_nothing_of_each_other_in_postgres(
+    postgres_address: str, tmp_path: Path
+) -> None:
+    """Their tables have twins of their own, and so each has people, an audit log and jobs of its own."""
+    one, other = (
+        Workspace(tmp_path, postgres_address, {"t": Registered("t.csv", "twin", identity, "", "")})
+        for identity in ("0" * 16, "1" * 16)
+    )
+    assert schema_of(one) != schema_of(other) == schema_of(replace(other, folder=tmp_path / "elsewhere"))
+    for workspace in (one, other):
+        with psycopg.connect(postgres_address, autocommit=True) as server:
+            server.execute(f"SET client_min_messages = error; DROP SCHEMA IF EXISTS {schema_of(workspace)} CASCADE")
+    with closing(State.open(one)) as here, closing(State.open(other)) as there:
+        People(here).add("ann", Role.STEWARD)
+        assert People(there).all() == ()

@@ -4,6 +4,7 @@ import json
 import logging
 
 import pytest
+from nicegui import Client
 from tests.service.console.conftest import seen, text
 
 from discreet.curator.people.person import Role
@@ -133,6 +134,17 @@ def test_an_address_without_a_page_says_so(console):
         assert found.status_code == 404
         assert "There is no such page" in found.text
         assert "<script" not in found.text
+
+    console.browse(act)
+
+
+def test_nothing_is_kept_for_a_stranger(console):
+    async def act(http):
+        before = len(Client.instances)
+        for page in pages():
+            found = await http.get(page.path.replace("{id}", "x") + "?a=1")
+            assert (found.status_code, found.headers["location"][:14]) == (303, "/signin?next=/")
+        assert len(Client.instances) == before
 
     console.browse(act)
 

@@ -1,10 +1,14 @@
 """The People and Tokens pages: letting people in, keeping them out, what they may spend, and secrets told once."""
 
+import pytest
 from tests.service.console.conftest import press, seen, text, until
 
 from discreet.budget.filter import Budget
 from discreet.core.loss import Approximate, Pure
 from discreet.curator.people.person import Role
+from discreet.errors import NotSignedIn
+from discreet.service.console.giving import doubts
+from discreet.service.shown import BudgetView
 
 
 def shown(user, testid):
@@ -55,6 +59,68 @@ def test_a_steward_gives_a_budget_and_changes_it(console):
     console.visit("steward", act)
     (own,) = [view for view in console.clinic.desk.budgets(console.clinic.steward) if view.analyst == "bob"]
     assert own.budget == Budget(Pure("0.75"))
+
+
+def test_what_was_given_is_in_the_boxes_and_less_of_it_is_asked_twice(console):
+    async def act(user):
+        await user.open("/people")
+        press(user, "budget-ann")
+        await until(lambda: bool(seen(user, "budget-go")))
+        with user:
+            seen(user, "budget-table")[-1].set_value("visits")
+        assert [seen(user, f"budget-{box}")[-1].value for box in ("epsilon", "delta")] == ["1", "0.000001"]
+        assert "ε 0 of it is spent" in shown(user, "budget-spent")
+        with user:
+            seen(user, "budget-delta")[-1].set_value("0")
+            seen(user, "budget-epsilon")[-1].set_value("7")
+        assert "The budget of visits itself is ε 3" in shown(user, "budget-note")
+        with user:
+            seen(user, "budget-epsilon")[-1].set_value("0.5")
+        assert not shown(user, "budget-note")
+        press(user, "budget-go")
+        await until(lambda: bool(seen(user, "sure-no")))
+        assert "lowered from ε 1, δ 0.000001 to ε 0.5" in text(user)
+        assert "delta is taken away" in text(user)
+        press(user, "sure-no")
+        await until(lambda: not seen(user, "sure-no"))
+        with user:
+            seen(user, "budget-epsilon")[-1].set_value("2")
+            seen(user, "budget-delta")[-1].set_value("1e-6")
+            seen(user, "budget-why")[-1].set_value("a second study")
+        press(user, "budget-go")
+        await until(lambda: any("ann may now spend ε 2" in said for said in user.notify.messages))
+
+    console.visit("steward", act)
+    views = console.clinic.desk.budgets(console.clinic.steward)
+    (own,) = [view for view in views if view.account == "visits/ann"]
+    assert own.budget == Budget(Approximate(2, "1e-6"))
+
+
+def test_a_limit_below_what_is_spent_is_told():
+    before = BudgetView("visits/ann", "visits", "ann", Budget(Approximate(1, "1e-6")), Approximate("0.6", 0), Pure(1))
+    assert not doubts(before, Budget(Approximate(1, "1e-6")))
+    assert "spent already" in doubts(before, Budget(Approximate("0.5", "1e-6")))[0]
+
+
+def test_who_is_locked_out_is_shown_and_let_in_by_a_new_password(console):
+    people, told = console.clinic.desk.people, []
+    people.add("kim", Role.ANALYST)
+    for _ in range(5):
+        with pytest.raises(NotSignedIn):
+            people.sign_in("kim", "a guess")
+
+    async def act(user):
+        await user.open("/people")
+        assert "locked out until" in shown(user, "locked-kim")
+        press(user, "reset-kim")
+        await until(lambda: bool(seen(user, "sure-go")))
+        press(user, "sure-go")
+        await until(lambda: bool(seen(user, "once-text")))
+        told.append(shown(user, "once-text"))
+        assert not seen(user, "locked-kim")
+
+    console.visit("steward", act)
+    assert people.sign_in("kim", told[0]).person.must_change
 
 
 def test_keeping_somebody_out_is_asked_twice(console):

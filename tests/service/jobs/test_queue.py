@@ -5,6 +5,7 @@ import threading
 from itertools import count
 
 import pytest
+from tests.curator.people.places import forget
 
 from discreet.curator.people.state import State
 from discreet.curator.workspace import Workspace
@@ -26,7 +27,7 @@ def queue(request, tmp_path):
 
         address = request.getfixturevalue("postgres_address")
         with psycopg.connect(address, autocommit=True) as connection:
-            connection.execute("DROP SCHEMA IF EXISTS discreet_service CASCADE")
+            forget(connection)
         state = State.open(Workspace(tmp_path, address, {}))
     else:
         state = State.open(Workspace(tmp_path, "ledger.db", {}))

@@ -26,8 +26,9 @@ from discreet.collect.chance import claim
 from discreet.collect.client import Client
 from discreet.collect.domain import Codes, Counts, Domain
 from discreet.collect.law import Matrix
+from discreet.collect.numbers.alphabet import often
 from discreet.core.exact import Number, exact
-from discreet.errors import BadInput, DataError
+from discreet.errors import BadInput
 from discreet.noise.entropy import Entropy
 
 
@@ -107,10 +108,7 @@ class Coins(Client):
 
     def count(self, reports: pa.Array[Any]) -> Counts:
         """A report supports the value that it names."""
-        found = np.bincount(reports.to_numpy(), minlength=2)
-        if found.size > 2:
-            raise DataError("A report names a value that the question does not have.")
-        return found.astype(np.int64, copy=False)
+        return often(reports.to_numpy(), 2, "A report names a value that the question does not have.")
 
 
 def _chance(number: Number, what: str) -> Fraction:

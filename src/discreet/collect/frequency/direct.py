@@ -20,8 +20,8 @@ from discreet.collect.chance import down, power
 from discreet.collect.client import Client
 from discreet.collect.domain import Codes, Counts
 from discreet.collect.law import Matrix
+from discreet.collect.numbers.alphabet import often
 from discreet.collect.respond import respond
-from discreet.errors import DataError
 from discreet.noise.entropy import Entropy
 
 
@@ -65,7 +65,4 @@ class GRR(Client):
 
     def count(self, reports: pa.Array[Any]) -> Counts:
         """A report supports the value that it names."""
-        found = np.bincount(reports.to_numpy(), minlength=len(self.domain))
-        if found.size > len(self.domain):
-            raise DataError("A report names a value that the question does not have.")
-        return found.astype(np.int64, copy=False)
+        return often(reports.to_numpy(), len(self.domain), "A report names a value that the question does not have.")

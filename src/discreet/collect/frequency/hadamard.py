@@ -26,7 +26,7 @@ from discreet.collect.chance import down, power
 from discreet.collect.client import Client
 from discreet.collect.domain import Codes, Counts
 from discreet.collect.law import Law, Matrix, Public
-from discreet.errors import DataError
+from discreet.collect.numbers.alphabet import often
 from discreet.noise.entropy import Entropy
 
 
@@ -86,10 +86,7 @@ class Hadamard(Client):
 
     def count(self, reports: pa.Array[Any]) -> Counts:
         """How often each place and sign was told."""
-        found = np.bincount(reports.to_numpy(), minlength=self.kept)
-        if found.size > self.kept:
-            raise DataError("A report names a place that there is not.")
-        return found.astype(np.int64, copy=False)
+        return often(reports.to_numpy(), self.kept, "A report names a place that there is not.")
 
     def supported(self, counts: Counts) -> Counts:
         """The transform of how many more pluses than minuses each place has."""

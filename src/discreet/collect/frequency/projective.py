@@ -33,8 +33,9 @@ from discreet.collect.chance import down, power
 from discreet.collect.client import Client
 from discreet.collect.domain import Codes, Counts, Domain
 from discreet.collect.law import Matrix
+from discreet.collect.numbers.alphabet import often
 from discreet.core.exact import Number
-from discreet.errors import BadInput, DataError
+from discreet.errors import BadInput
 from discreet.noise.entropy import Entropy
 
 _MOST = 1 << 24
@@ -126,10 +127,7 @@ class PGR(Client):
 
     def count(self, reports: pa.Array[Any]) -> Counts:
         """How often each point was reported."""
-        found = np.bincount(reports.to_numpy(), minlength=self.points)
-        if found.size > self.points:
-            raise DataError("A report names a point that there is not.")
-        return found.astype(np.int64, copy=False)
+        return often(reports.to_numpy(), self.points, "A report names a point that there is not.")
 
     def supported(self, counts: Counts) -> Counts:
         """One Fourier transform of all vectors. A vector's number has its first entry as the highest digit."""

@@ -7,6 +7,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from discreet.collect.domain import Codes, Counts
 from discreet.errors import BadInput, DataError
@@ -31,6 +32,13 @@ def in_parts(count: int, draw: Callable[[slice], pa.Array[Any]]) -> pa.Array[Any
     return parts[0] if len(parts) == 1 else pa.concat_arrays(parts)
 
 
+def often(told: NDArray[Any], outcomes: int, wrong: str) -> Counts:
+    """How often each number below ``outcomes`` was told; ``wrong`` is said of any other, before room is made for it."""
+    if told.size and told.max() >= outcomes:
+        raise DataError(wrong)
+    return np.bincount(told, minlength=outcomes).astype(np.int64, copy=False)
+
+
 def counted(reports: Reports, outcomes: int) -> Counts:
     """How often each number was told. Reports that no device can have made are an error."""
     if reports.type != type_of(outcomes):
@@ -42,10 +50,7 @@ def counted(reports: Reports, outcomes: int) -> Counts:
         raise DataError("A report is missing.", hint="Leave out people who did not answer.")
     counts = np.zeros(outcomes, dtype=np.int64)
     for chunk in reports.chunks if isinstance(reports, pa.ChunkedArray) else [reports]:
-        found = np.bincount(chunk.to_numpy(), minlength=outcomes)
-        if found.size > outcomes:
-            raise DataError("A report tells a number that no device tells.")
-        counts += found
+        counts += often(chunk.to_numpy(), outcomes, "A report tells a number that no device tells.")
     return counts
 
 

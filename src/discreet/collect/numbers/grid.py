@@ -72,8 +72,8 @@ class Grid:
         try:
             given = values if isinstance(values, np.ndarray | pa.Array | pa.ChunkedArray) else pa.array(list(values))
             numbers = np.asarray(given, dtype=np.float64)
-        except (pa.ArrowException, TypeError, ValueError) as error:
-            raise DataError(f"An answer is no number: {error}") from None
+        except (pa.ArrowException, TypeError, ValueError):  # what it says may quote an answer
+            raise DataError("An answer is no number.") from None
         if np.isnan(numbers).any():
             raise DataError("A number is missing.", hint="Leave out people who did not answer.")
         return numbers

@@ -4,9 +4,12 @@ A device draws a function once that sends all values to a few buckets, and from 
 buckets.
 
 Why this is private. The function hangs on nobody's answer, and given it the reports are those of L-GRR on a bucket: so
-all losses are those of L-GRR over buckets. A change to a value of the same bucket changes nothing at all, and there are
-no more permanent answers than buckets: whatever values a person has in a life, the loss about which they were is
-``forever`` times the number of buckets at most. That is what LOLOHA is for. A round is as accurate as OLH.
+all losses about a value that stays are those of L-GRR over buckets. A round is as accurate as OLH.
+
+A change to a value of the same bucket changes nothing at all, and there are no more permanent answers than buckets. The
+literature concludes that ``forever`` times the number of buckets is all that a life of changing values loses. That is
+not so: of two people whose values change on the same day, one may stay in a bucket and the other not, and then they are
+told apart the better the longer they are asked. So of several values nothing is promised but ``loss_of_changes``.
 """
 
 from __future__ import annotations
@@ -28,6 +31,7 @@ from discreet.collect.time.direct import LGRR
 from discreet.collect.time.memoised import Memoised
 from discreet.core.exact import Number
 from discreet.core.loss import Pure
+from discreet.errors import NoPromise
 from discreet.noise.entropy import Entropy
 
 
@@ -78,8 +82,13 @@ class LOLOHA(Memoised, Hashing):
         return self.inner.ratio(rounds)
 
     def loss_of_values(self, values: int) -> Pure:
-        """There are no more permanent answers than buckets."""
-        return super().loss_of_values(min(values, self.buckets))
+        """That of one value; of more there is no promise, since which they were says whether the bucket changed."""
+        if values > 1:
+            raise NoPromise(
+                "Whether two values share a bucket shows in the end, so there is no bound for several of them.",
+                hint="loss_of_changes holds for a number of rounds.",
+            )
+        return super().loss_of_values(values)
 
     def remembered(self, code: int, stream: Callable[..., Entropy]) -> pa.Array[Any]:
         """One function for all values, and a permanent answer for each bucket."""

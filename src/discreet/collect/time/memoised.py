@@ -12,7 +12,7 @@ What is promised, by three losses of which each is exact or rounded up:
 * a person who has k different values, one after the other, loses k times ``forever`` about *which* they were, because
   each has a permanent answer of its own.
 
-The last does not hide *when* a value changed. Two people whose values change at different times are told apart the
+The last does not hide *when* a value changed, nor that an earlier one came back. Two people whose values change at different times are told apart the
 better the longer they are asked, and all that can be promised against that is the instantaneous step of every round:
 ``loss_of_changes``. The literature's "k times ε" is silent on this.
 """

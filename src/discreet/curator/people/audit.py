@@ -57,21 +57,21 @@ class Audit:
         self, who: str, action: str, about: Mapping[str, str] = MappingProxyType({}), *, well: bool = True
     ) -> None:
         """Add a line; it is on the disk when this returns. Texts too long for a log are cut."""
+        self._state.change(lambda session: self.add(session, who, action, about, well=well))
+
+    def add(self, session: Session, who: str, action: str, about: Mapping[str, str], *, well: bool) -> None:
+        """Add a line in a transaction of the service's database, beside what it tells of."""
         said = {
             "who": _plain(who, _LONGEST_NAME),
             "action": _plain(action, _LONGEST_NAME),
             "about": {_plain(key, _LONGEST_NAME): _plain(value, _LONGEST_TEXT) for key, value in about.items()},
             "well": well,
         }
-
-        def add(session: Session) -> None:
-            number, before = _LAST.get(session) or _last(session)
-            content = _written(number + 1, dt.datetime.now(dt.UTC), said)
-            row = (number + 1, said["who"], content, digest(before, content))
-            session.run("INSERT INTO audit (number, who, content, digest) VALUES (?, ?, ?, ?)", [row])
-            _LAST[session] = (row[0], row[3])
-
-        self._state.change(add)
+        number, before = _LAST.get(session) or _last(session)
+        content = _written(number + 1, dt.datetime.now(dt.UTC), said)
+        row = (number + 1, said["who"], content, digest(before, content))
+        session.run("INSERT INTO audit (number, who, content, digest) VALUES (?, ?, ?, ?)", [row])
+        _LAST[session] = (row[0], row[3])
 
     def lines(
         self, *, after: int = 0, most: int = 200, newest_first: bool = False, who: str | None = None

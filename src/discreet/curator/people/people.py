@@ -112,12 +112,21 @@ class People:
         """Somebody by name."""
         return _person(_known(self._state, name))
 
+    def knows(self, name: str) -> bool:
+        """Whether somebody is called that."""
+        return bool(self._state.rows(f"{_PEOPLE} WHERE name = ?", (name,)))
+
     def all(self) -> tuple[Person, ...]:
         """Everybody, by name."""
         return tuple(map(_person, self._state.rows(f"{_PEOPLE} ORDER BY name")))
 
+    def locked_out(self) -> dict[str, dt.datetime]:
+        """Who has to wait before they may try to sign in again, and until when."""
+        waits = dict(self._state.rows("SELECT digest, until FROM attempts WHERE until > ?", (self._now(),)))
+        return {one.name: _time(waits[_digest(one.name)]) for one in self.all() if _digest(one.name) in waits}
+
     def reset(self, name: str) -> str:
-        """Another one-time password for somebody. Their sessions end, and so does a lock-out."""
+        """Another one-time password for somebody. Their sessions and tokens end, and so does a lock-out."""
         password = one_time()
         kept = hashed(password)
 
@@ -125,13 +134,14 @@ class People:
             _known(session, name)
             _set_password(session, name, kept, must_change=True)
             session.run("DELETE FROM sessions WHERE person = ?", [(name,)])
+            session.run("DELETE FROM tokens WHERE person = ?", [(name,)])
             session.run("DELETE FROM attempts WHERE digest = ?", [(_digest(name),)])
 
         self._state.change(reset)
         return password
 
-    def change_password(self, name: str, old: str, new: str, *, keep: str = "") -> None:
-        """Give somebody who knows the old password another. All their sessions end but the one whose token is kept."""
+    def change_password(self, name: str, old: str, new: str) -> None:
+        """Give somebody who knows the old password another. All their sessions end."""
         require_strong(new, name)
         self._proved(name, old)
         if old == new:
@@ -140,7 +150,7 @@ class People:
 
         def change(session: Session) -> None:
             _set_password(session, name, kept, must_change=False)
-            session.run("DELETE FROM sessions WHERE person = ? AND digest <> ?", [(name, _digest(keep))])
+            session.run("DELETE FROM sessions WHERE person = ?", [(name,)])
 
         self._state.change(change)
 

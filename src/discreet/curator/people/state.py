@@ -1,8 +1,9 @@
 """The service's own database: people, sessions, tokens, the audit log, the list of releases, jobs.
 
-It is kept with the ledger's care, and beside it: ``service.db`` in the workspace, or the schema ``discreet_service``
-of the PostgreSQL database that has the ledger, which several processes and machines share. It holds no row of
-anybody's data, no answer, and of passwords, sessions and tokens only hashes.
+It is kept with the ledger's care, and beside it: ``service.db`` in the workspace, or a schema ``discreet_service_…`` of
+the PostgreSQL database that has the ledger, which all processes that serve this workspace share. A ledger may have
+several workspaces; each has a schema of its own, so that nobody signs in to, or runs the jobs of, another. It holds no
+row of anybody's data, no answer, and of passwords, sessions and tokens only hashes.
 
 Whoever keeps something in it makes its own tables by ``ensure``; the audit log alone is made with the database, since
 its lines are the ones that nobody may change.
@@ -10,6 +11,7 @@ its lines are the ones that nobody may change.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
@@ -26,7 +28,6 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 FORMAT = 1
 FILE = "service.db"
-_SCHEMA = "discreet_service"
 
 
 def _begin(session: Session) -> None:
@@ -61,7 +62,7 @@ class State:
         """That of a workspace, made on first use."""
         if workspace.ledger_place == str(workspace.folder / workspace.ledger):
             return cls(_file(workspace.folder / FILE))
-        return cls(_schema(workspace.ledger_place))
+        return cls(_schema(workspace.ledger_place, schema_of(workspace)))
 
     def rows(self, sql: str, parameters: Sequence[object] = ()) -> list[tuple[Any, ...]]:
         """What a single query gives; cheaper than a transaction."""
@@ -103,6 +104,12 @@ class State:
             return [refusal] if len(changes) == 1 else [self._commit([change])[0] for change in changes]
 
 
+def schema_of(workspace: Workspace) -> str:
+    """The schema of a workspace in its ledger's database: told apart by its twins, which no other workspace has."""
+    twins = "\n".join(sorted(one.id for one in workspace.tables.values()))
+    return f"discreet_service_{hashlib.sha256(twins.encode()).hexdigest()[:16]}"
+
+
 def _file(path: Path) -> Store:
     from discreet.budget.sqlite import create_store, open_store
 
@@ -118,10 +125,10 @@ def _file(path: Path) -> Store:
     return open_store(path, SERVICE)
 
 
-def _schema(address: str) -> Store:
+def _schema(address: str, schema: str) -> Store:
     from discreet.budget.postgres import PostgresStore
 
-    store = PostgresStore(address, _SCHEMA, SERVICE)
+    store = PostgresStore(address, schema, SERVICE)
     try:
         try:
             version = _format(store)

@@ -8,7 +8,6 @@ from typing import Any, Literal, Self
 
 from pydantic import Field
 
-from discreet.budget.ledger import Verdict as Found
 from discreet.core import document
 from discreet.core.loss import Loss
 from discreet.core.release import Release
@@ -19,7 +18,7 @@ from discreet.curator.shelf import Shelved
 from discreet.service.api.schemas import LossShape
 from discreet.service.api.views import RoleName, View, plain
 from discreet.service.jobs.job import Job
-from discreet.service.shown import BudgetView, LedgerLine
+from discreet.service.shown import Books, BudgetView, LedgerLine
 
 
 class BudgetOut(View):
@@ -67,11 +66,13 @@ class Verdict(View):
     lines: int = Field(description="How many lines of the ledger are.")
     line: int | None = Field(description="The first that is not.")
     problem: str
+    logged: int = Field(description="How many lines of the audit log are sound.")
 
     @classmethod
-    def of(cls, found: Found) -> Self:
+    def of(cls, found: Books) -> Self:
         """What was found."""
-        return cls(sound=found.sound, lines=found.lines, line=found.line, problem=found.problem)
+        names = ("sound", "lines", "line", "problem", "logged")
+        return cls.model_validate({name: getattr(found, name) for name in names})
 
 
 class ReleaseOut(View):

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal, TypeAlias
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, field_validator
 
 from discreet.ask.bounds import Bounds
 from discreet.ask.distribution import Distribution
@@ -28,7 +28,9 @@ def _plain(text: str) -> str:
 Text: TypeAlias = Annotated[str, AfterValidator(_plain)]
 Line: TypeAlias = Annotated[Text, StringConstraints(max_length=1000)]
 Key: TypeAlias = Annotated[Text, StringConstraints(min_length=1, max_length=100)]
-Question: TypeAlias = Annotated[Text, StringConstraints(min_length=1, max_length=20_000)]
+LONGEST = 20_000
+"""Characters of a question, and of all questions that come together."""
+Question: TypeAlias = Annotated[Text, StringConstraints(min_length=1, max_length=LONGEST)]
 Secret: TypeAlias = Annotated[Text, StringConstraints(min_length=1, max_length=1000)]
 Exact: TypeAlias = Annotated[
     int | float | Annotated[Text, StringConstraints(max_length=60)],
@@ -137,6 +139,14 @@ class Pricing(Spending):
         min_length=1, max_length=50, description="SQL, a question each.", examples=[["SELECT count(*) FROM visits"]]
     )
     rows: Rows | None = None
+
+    @field_validator("questions")
+    @classmethod
+    def _together(cls, questions: list[str]) -> list[str]:
+        """Planning is free of charge, so all of them together are no longer than one may be."""
+        if sum(map(len, questions)) > LONGEST:
+            raise ValueError(f"All questions together have at most {LONGEST:,} characters")
+        return questions
 
 
 class Asking(Pricing):

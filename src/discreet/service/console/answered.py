@@ -21,8 +21,8 @@ _SHOWN = 200
 _BARS = 40
 
 
-def show(release: Release[Any], identity: str) -> None:
-    """A release whose payload is a table of figures, with ways to take it along."""
+def show(release: Release[Any], identity: str, *, linked: bool = True) -> None:
+    """A release whose payload is a table of figures, with ways to take it along; ``linked`` to a page of its own."""
     table: pa.Table = release.payload
     _grid(table)
     _chart(table)
@@ -31,7 +31,8 @@ def show(release: Release[Any], identity: str) -> None:
         whole = ui.element("a").classes("dc-button").props(f'href="/v1/releases/{identity}/download" download')
         with whole.props("data-testid=answer-download"):
             ui.label("Download with its papers")
-        ui.link("Open its page", f"/release/{identity}")
+        if linked:
+            ui.link("Open its page", f"/release/{identity}")
     said = look.promise(look.statement(release.promise))
     said.props("data-testid=answer-statement")
     look.promise(explain.ERROR, "What do the error bars say?")
@@ -41,6 +42,14 @@ def figures(table: pa.Table) -> dict[str, str]:
     """The columns that have an error bar, each with the column that it is in."""
     names = table.column_names
     return {name: f"{name}{ERROR}" for name in names if f"{name}{ERROR}" in names}
+
+
+def preview(table: pa.Table, most: int) -> None:
+    """The first rows of a table that was published."""
+    kinds = table.schema.types
+    shown = [[look.number(value) for value in row.values()] for row in table.slice(0, most).to_pylist()]
+    look.grid(table.column_names, shown, numbers=[place for place, kind in enumerate(kinds) if _is_number(kind)])
+    look.prose(f"{min(most, table.num_rows):,} of {table.num_rows:,} rows are shown.", soft=True)
 
 
 def _grid(table: pa.Table) -> None:

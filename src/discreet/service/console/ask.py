@@ -3,7 +3,8 @@
 The price is shown while one types, and nothing is charged for it. Ctrl+Enter asks.
 
 data-testid: ask-sql, ask-example-<n>, ask-mode, ask-epsilon, ask-error, ask-expect, ask-delta, ask-rows, ask-price,
-ask-columns, ask-problem, ask-run, ask-result, ask-cost, ask-history, ask-again-<n>, ask-refused, ask-instead.
+ask-columns, ask-problem, ask-run, ask-result, ask-asked, ask-cost, ask-history, ask-again-<n>, ask-refused,
+ask-instead, ask-people.
 """
 
 from __future__ import annotations
@@ -11,24 +12,25 @@ from __future__ import annotations
 import asyncio
 import itertools
 import json
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any
 
 from nicegui import ui
 
 from discreet.core.exact import rounded
-from discreet.core.loss import Approximate
+from discreet.core.loss import Loss
 from discreet.core.release import Release
 from discreet.curator.answer import Answer
 from discreet.curator.people.person import Person, Role
 from discreet.curator.question import Quote
 from discreet.curator.shelf import Shelved
-from discreet.errors import BudgetExceeded, DiscreetError, NotSignedIn
-from discreet.service.console import answered, explain, look, suggest
+from discreet.errors import BadInput, BudgetExceeded, DiscreetError, NotSignedIn
+from discreet.service.console import answered, explain, look, priced, suggest
 from discreet.service.console.frame import Page, Seat
 from discreet.service.console.listed import latest, when
+from discreet.service.console.priced import Offer
 from discreet.service.desk import Desk
 from discreet.service.shown import BudgetView, Spend, TableView
 
@@ -62,6 +64,9 @@ async def _build(seat: Seat) -> None:
     with look.page("Ask", about):
         if tables:
             _Asking(seat, tables, budgets).build()
+        elif seat.who.role is Role.STEWARD:
+            look.empty("There is no table that you may ask. Stewards too need a budget: give yourself one.")
+            ui.link("Give yourself a budget on the page of people", "/people").props("data-testid=ask-people")
         else:
             look.empty("There is no table that you may ask. A steward can give you a budget for one.")
 
@@ -69,11 +74,12 @@ async def _build(seat: Seat) -> None:
 PAGE = Page("/ask", "Ask", "forum", (Role.ANALYST, Role.STEWARD), 10, _build)
 
 
-def _found(who: Person, desk: Desk) -> tuple[list[TableView], dict[str, BudgetView]]:
-    """The tables that somebody may ask, and their own budget on each."""
+def _found(who: Person, desk: Desk) -> tuple[list[TableView], list[BudgetView]]:
+    """The tables that somebody may ask, and the budgets on each: their own, and what all together may spend."""
     tables = [view for view in desk.tables(who) if view.left is not None or view.public]
-    budgets = {view.table: view for view in desk.budgets(who) if view.analyst == who.name}
-    return (tables, budgets) if budgets else ([], {})
+    asked = [view.name for view in tables if view.left is not None]
+    budgets = [one for one in desk.budgets(who) if one.table in asked and one.analyst in (who.name, None)]
+    return (tables, sorted(budgets, key=lambda one: one.analyst is None)) if asked else ([], [])
 
 
 def _history(who: Person, desk: Desk) -> list[tuple[Shelved, str]]:
@@ -81,26 +87,16 @@ def _history(who: Person, desk: Desk) -> list[tuple[Shelved, str]]:
     return [(one, question) for one, question in latest(who, desk, kind="answer", most=_HISTORY) if question]
 
 
-@dataclass(frozen=True)
-class _Offer:
-    """A question at a price."""
-
-    number: int
-    sql: str
-    spend: Spend
-    quote: Quote
-
-
 class _Asking:
     """A visit to the page: what was typed, and what is shown."""
 
-    def __init__(self, seat: Seat, tables: list[TableView], budgets: dict[str, BudgetView]) -> None:
+    def __init__(self, seat: Seat, tables: list[TableView], budgets: list[BudgetView]) -> None:
         self._seat = seat
         self._tables = tables
         self._budgets = budgets
         self._turn = 0
         self._numbers = itertools.count(1)
-        self._offer: _Offer | None = None
+        self._offer: Offer | None = None
         """What is shown, and can be asked."""
 
     def build(self) -> None:
@@ -138,6 +134,7 @@ class _Asking:
                 line_wrapping=True,
                 on_change=self._changed,
             ).props("data-testid=ask-sql")
+            self._problem = ui.element("div").props("data-testid=ask-problem aria-live=polite").classes("dc-stack")
             look.prose("Ctrl+Enter asks. Tab leaves the editor.", soft=True).classes("dc-small")
             with look.row().classes("dc-chips"):
                 for place, (title, sql) in enumerate(ideas):
@@ -148,7 +145,6 @@ class _Asking:
                 for view in self._tables:
                     ui.label(view.name).classes("dc-strong")
                     look.grid(["Column", "Kind", "What may be assumed"], suggest.columns(view.card))
-            self._problem = ui.element("div").props("data-testid=ask-problem aria-live=polite").classes("dc-stack")
 
     def _cost(self) -> None:
         with look.card("What it costs") as card:
@@ -159,14 +155,16 @@ class _Asking:
             self._epsilon = self._field("Epsilon (ε) to spend", "ask-epsilon", "0.1")
             self._error = self._field("Every figure off by at most", "ask-error", "50", hint="Such as 50, or 5%")
             self._expect = self._field("A figure is about", "ask-expect", "1000")
-            self._delta = self._field("Delta (δ): chance that a rare group shows", "ask-delta", "1e-6")
-            self._rows = self._field("Rows you expect in a group", "ask-rows", "", hint="For the error of averages")
+            self._proposed = priced.usual_delta(self._mentioned())
+            self._delta = self._field("Delta (δ): chance that a rare group shows", "ask-delta", self._proposed)
             self._epsilon.bind_visibility_from(self._mode, "value", value="epsilon")
             self._error.bind_visibility_from(self._mode, "value", value="error")
             self._expect.set_visibility(False)
             self._delta.set_visibility(False)
-            self._rows.set_visibility(False)
             self._price_place = ui.element("div").props("data-testid=ask-price aria-live=polite").classes("dc-price")
+            hint = "A guess: put in your own"
+            self._rows = self._field("Rows you expect behind an average", "ask-rows", priced.GUESS, hint=hint)
+            self._rows.set_visibility(False)
             self._button = ui.button(_WORKING).props("unelevated data-testid=ask-run").classes("dc-full")
             self._button.on("click", lambda event: self._ask(event.args), js_handler=_CLICKED).disable()
             self._meaning = ui.element("div").classes("dc-stack")
@@ -188,8 +186,9 @@ class _Asking:
 
     async def _price(self) -> None:
         turn = self._turn
+        self._propose()
         self._expect.set_visibility(self._mode.value == "error" and "%" in self._error.value)
-        offer: _Offer | None = None
+        offer: Offer | None = None
         problem: DiscreetError | None = None
         try:
             offer = await self._seat.call(self._offered, next(self._numbers))
@@ -204,29 +203,40 @@ class _Asking:
             self._seat.tell(problem)
         elif problem is not None:
             with self._problem:
-                look.refusal(problem)
+                look.refusal(_for_page(problem))
+            with self._price_place:
+                look.badge("no price yet", "warn").classes("dc-own")
+                look.prose("There is something to mend: it is said below your question.", soft=True)
         self._button.set_text("Ask" if offer is None else _says(offer.quote))
         self._button.set_enabled(offer is not None)
         if offer is not None:
             self._button.props(f"data-offer={offer.number}")
             self._show(offer)
 
-    def _show(self, offer: _Offer) -> None:
-        loss = offer.quote.loss
-        self._delta.set_visibility(isinstance(loss, Approximate) and loss.delta > 0)
-        self._rows.set_visibility(None in offer.quote.errors.values() or bool(self._rows.value))
+    def _propose(self) -> None:
+        """Another delta for other tables, unless somebody has chosen one."""
+        usual = priced.usual_delta(self._mentioned())
+        if self._delta.value == self._proposed != usual:
+            self._proposed = usual
+            self._delta.set_value(usual)
+
+    def _show(self, offer: Offer) -> None:
+        self._delta.set_visibility(look.delta_of(offer.quote.loss) > 0)
+        self._rows.set_visibility(bool(offer.worst))
+        who, strangers = self._seat.who, suggest.strangers(offer.sql, self._tables)
         with self._price_place:
-            self._priced(offer.quote)
+            steward = who.role is Role.STEWARD
+            priced.show(offer, self._mentioned(), name=who.name, steward=steward, strangers=strangers)
         self._meaning.clear()
         with self._meaning:
             look.promise(explain.epsilon(str(offer.spend.epsilon)))
             if self._delta.visible:
                 look.promise(explain.DELTA, "What does delta promise?")
 
-    def _offered(self, who: Person, number: int) -> _Offer:
+    def _offered(self, who: Person, number: int) -> Offer:
         """The price of what is typed."""
         sql, delta = self._sql.value.strip().removesuffix(";"), self._delta.value.strip() or "0"
-        rows = int(self._rows.value) if self._rows.value.strip().isdecimal() else None
+        rows = priced.rows_in(self._rows.value)
         if self._mode.value == "epsilon":
             epsilon = self._epsilon.value.strip()
         else:
@@ -234,29 +244,12 @@ class _Asking:
             found = self._seat.desk.epsilon_for(who, sql, error, delta=delta, expect=expect, rows=rows)
             epsilon = str(float(found))
         spend = Spend(epsilon=epsilon, delta=delta)
-        return _Offer(number, sql, spend, self._seat.desk.price(who, [sql], spend, rows=rows)[0])
-
-    def _priced(self, quote: Quote) -> None:
-        ui.label("Free" if quote.answered else look.amount(quote.loss)).classes("dc-big")
-        if quote.answered:
-            look.prose("This was answered before: it costs nothing, and gets the same answer.", soft=True)
-        errors = [
-            (name, "the answer will say" if off is None else f"± {look.number(off)}")
-            for name, off in quote.errors.items()
-        ]
-        if errors:
-            ui.label("Expected error, 95 times in 100").classes("dc-small dc-soft")
-            look.facts(errors)
-        for view in self._mentioned():
-            takes = 0.0 if quote.answered else look.share(quote.loss, view.budget)
-            striped = "; striped is what this takes" if takes else ""
-            ui.label(f"Your budget on {view.table}{striped}").classes("dc-small dc-soft")
-            look.budget_gauge(view.left, view.budget, asked=quote.loss if takes else None)
-            if takes > look.share(view.left, view.budget):
-                look.badge("more than is left", "bad").classes("dc-own")
+        return priced.offered(who, self._seat.desk, sql, spend, rows=rows, number=number)
 
     def _mentioned(self) -> list[BudgetView]:
-        return [self._budgets[name] for name in suggest.mentioned(self._sql.value, list(self._budgets))]
+        """The budgets that the question would take from."""
+        named = suggest.mentioned(self._sql.value, [view.name for view in self._tables])
+        return [view for view in self._budgets if view.table in named]
 
     async def _ask(self, number: int) -> None:
         """Ask what the button said when it was pressed, at the price that it said; once."""
@@ -272,42 +265,43 @@ class _Asking:
         except DiscreetError as error:
             self._offer = offer if turn == self._turn else self._offer
             if isinstance(error, BudgetExceeded):
-                await self._refused(error)
+                await self._refused(error, offer.sql)
             else:
                 self._seat.tell(error)
         else:
-            self._answer(answer)
+            self._answer(answer, offer.sql)
             await self._renew()
         finally:
             self._button.props(remove="loading").set_enabled(self._offer is not None)
 
-    def _answer(self, answer: Answer) -> None:
-        with self._shown("The answer"):
+    def _answer(self, answer: Answer, question: str) -> None:
+        with self._shown("The answer", question):
             ui.label(answer.cost).classes("dc-soft").props("data-testid=ask-cost")
             answered.show(answer.release, answer.identity)
 
     @contextmanager
-    def _shown(self, title: str) -> Iterator[ui.element]:
-        """A card in the place of the answer, brought into sight."""
+    def _shown(self, title: str, question: str) -> Iterator[ui.element]:
+        """A card in the place of the answer, brought into sight. It names its question: another may be typed since."""
         self._result.clear()
         with self._result, look.card(title) as card:
+            ui.label(question).classes("dc-code dc-asked").props("data-testid=ask-asked")
             yield card
         ui.run_javascript(f"getHtmlElement({self._result.id}).scrollIntoView({{block: 'nearest'}})")
 
-    async def _refused(self, error: BudgetExceeded) -> None:
+    async def _refused(self, error: BudgetExceeded, question: str) -> None:
         """The budget does not cover it: what was asked, what is left, what can be done."""
         twins: dict[str, str] = {}
-        for view in self._mentioned():
-            found = await self._seat.run(self._seat.desk.instead, view.table)
-            twins |= {view.table: found} if found else {}
-        with self._shown("Not enough is left") as card:
+        for table in dict.fromkeys(view.table for view in self._mentioned()):
+            found = await self._seat.run(self._seat.desk.instead, table)
+            twins |= {table: found} if found else {}
+        with self._shown("Not enough is left", question) as card:
             card.props("data-testid=ask-refused")
             look.refusal(error)
             look.facts([("asked for", str(error.asked)), ("left", str(error.left)), ("charged", "nothing")])
-            look.prose(
-                "You can spend less on this question (its error grows), open earlier answers for free, or ask a "
-                "steward to raise your budget, with the reason why."
-            )
+            asked, left = error.asked, error.left
+            if isinstance(asked, Loss) and isinstance(left, Loss):
+                steward = self._seat.who.role is Role.STEWARD
+                look.prose(priced.advice(asked, left, look.delta_of(left), steward=steward))
             for table, release in twins.items():
                 link = ui.link(f"Use the synthetic twin of {table} instead: it costs nothing", f"/release/{release}")
                 link.props("data-testid=ask-instead")
@@ -341,10 +335,15 @@ class _Asking:
         self._mode.set_value("epsilon")
         if release.statement.loss is not None and hasattr(release.statement.loss, "epsilon"):
             self._epsilon.set_value(rounded(release.statement.loss.epsilon, 6))
-        with self._shown("An earlier answer"):
+        with self._shown("An earlier answer", question):
             ui.label("Answered before, so it is free.").classes("dc-soft").props("data-testid=ask-cost")
             answered.show(release, one.id)
 
 
 def _says(quote: Quote) -> str:
     return "Show it again (free)" if quote.answered else f"Ask (costs {look.amount(quote.loss)})"
+
+
+def _for_page(error: DiscreetError) -> DiscreetError:
+    """An error without the words for programs and commands: here there are boxes."""
+    return BadInput(error.message, hint=re.sub(r" \([^()]*--[^()]*\)", "", error.hint))

@@ -1,15 +1,18 @@
 """/budget: what may be spent, who spent what, how it went over time, and the ledger that says so.
 
-data-testid: budget-<account>, burn-down, limit-account, limit-amount, limit-why, limit-set, verify, verdict, ledger.
+data-testid: budget-<account>, burn-down, limit-account, limit-amount, limit-delta, limit-why, limit-set, verify,
+verdict, ledger.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
+from fractions import Fraction
 
 from nicegui import ui
 
 from discreet.budget.filter import Budget
+from discreet.core.exact import exact, rounded
 from discreet.core.loss import Approximate, Concentrated, Loss, Pure
 from discreet.curator.people.person import Person, Role
 from discreet.errors import BadInput
@@ -31,15 +34,15 @@ async def _build(seat: Seat) -> None:
     with look.page("Budget", about):
         place = ui.element("div").classes("dc-stack")
 
-        async def show() -> None:
+        async def show(account: str = "") -> None:
             found = await seat.run(_found, seat.desk)
             if found is not None:
                 place.clear()
                 with place:
                     _accounts(seat.who, found[0])
-                    _over_time(*found)
+                    _over_time([view for view in found[0] if all_ or view.analyst], found[1])
                     if seat.who.role is Role.STEWARD:
-                        _limit(seat, found[0], show)
+                        _limit(seat, found[0], show, account)
                     _ledger(seat, found[1])
 
         await show()
@@ -74,6 +77,7 @@ def _account(who: Person, view: BudgetView) -> None:
 
 
 def _over_time(budgets: Sequence[BudgetView], lines: Sequence[LedgerLine]) -> None:
+    """Of accounts whose lines one may read: an analyst's own, not what all together spent."""
     tables = list(dict.fromkeys(view.table for view in budgets))
     if not tables:
         return
@@ -91,53 +95,76 @@ def _over_time(budgets: Sequence[BudgetView], lines: Sequence[LedgerLine]) -> No
         draw()
 
 
-def _limit(seat: Seat, budgets: Sequence[BudgetView], show: look.Show) -> None:
+def _limit(seat: Seat, budgets: Sequence[BudgetView], show: Callable[[str], Awaitable[None]], chosen: str = "") -> None:
+    """Another limit for an account; ``chosen`` is the one to begin with."""
     known = {view.account: view for view in budgets}
     if not known:
         return
-    with look.card("Change a limit", note="what was spent stays spent"), look.row():
-        names = {
-            account: f"{view.analyst} on {view.table}" if view.analyst else view.table
-            for account, view in known.items()
-        }
-        account = ui.select(names, value=next(iter(known)), label="Whose").props(
-            "outlined dense data-testid=limit-account"
+    names = {
+        account: f"{view.analyst} on {view.table}" if view.analyst else f"{view.table}, all together"
+        for account, view in known.items()
+    }
+    with look.card("Change a limit", note="what was spent stays spent"):
+        with look.row():
+            account = ui.select(names, value=chosen if chosen in known else next(iter(known)), label="Whose")
+            account.props("outlined dense data-testid=limit-account").classes("dc-grow")
+            amount = ui.input("New limit").props("outlined dense data-testid=limit-amount inputmode=decimal")
+            delta = ui.input("New delta (δ), 0 for none").props("outlined dense data-testid=limit-delta")
+            why = ui.input("Why").props("outlined dense maxlength=200 data-testid=limit-why").classes("dc-grow")
+            button = ui.button("Set the limit").props("unelevated data-testid=limit-set")
+        present = look.prose("", soft=True)
+
+    def fill() -> None:
+        view = known[str(account.value)]
+        limit = view.budget.limit
+        concentrated = isinstance(limit, Concentrated)
+        amount.props(f'label="{"New rho (ρ)" if concentrated else "New epsilon (ε)"}"')
+        amount.set_value(_digits(limit.rho if concentrated else getattr(limit, "epsilon", Fraction(0))))
+        delta.set_value(_digits(look.delta_of(limit)))
+        delta.set_visibility(isinstance(limit, Pure | Approximate))
+        present.set_text(
+            f"The limit of {names[view.account]} is {limit} now; {look.amount(view.spent)} of it is spent."
         )
-        amount = ui.input("New limit").props("outlined dense data-testid=limit-amount inputmode=decimal")
-        why = ui.input("Why").props("outlined dense maxlength=200 data-testid=limit-why").classes("dc-grow")
 
-        async def change() -> None:
-            view = known[str(account.value)]
+    async def change() -> None:
+        view = known[str(account.value)]
 
-            def set_(who: Person) -> BudgetView:
-                if not why.value.strip():
-                    raise BadInput("A limit is changed for a reason.", hint="Say why: it is kept in the ledger.")
-                return seat.desk.set_limit(who, view.account, _like(view.budget, amount.value), why=why.value.strip())
+        def set_(who: Person) -> BudgetView:
+            if not why.value.strip():
+                raise BadInput("A limit is changed for a reason.", hint="Say why: it is kept in the ledger.")
+            wanted = _like(view.budget, amount.value, delta.value)
+            return seat.desk.set_limit(who, view.account, wanted, why=why.value.strip())
 
-            done = await seat.run(set_)
-            if done is not None:
-                ui.notify(
-                    f"The limit of {names[view.account]} is now {done.budget.limit}.", type="positive", position="top"
-                )
-                await show()
+        done = await seat.run(set_)
+        if done is not None:
+            said = f"The limit of {names[view.account]} is now {done.budget.limit}."
+            ui.notify(said, type="positive", position="top")
+            await show(view.account)
 
-        account.classes("dc-grow")
-        ui.button("Set the limit", on_click=change).props("unelevated data-testid=limit-set")
+    fill()
+    account.on_value_change(fill)
+    button.on_click(change)
 
 
-def _like(budget: Budget, amount: str) -> Budget:
+def _like(budget: Budget, amount: str, delta: str) -> Budget:
     """A budget of the same kind with another limit."""
     limit: Loss
+    chance = delta.strip() or "0"
     match budget.limit:
-        case Pure():
+        case Pure() if not exact(chance, "delta"):
             limit = Pure(amount.strip())
-        case Approximate(delta=delta):
-            limit = Approximate(amount.strip(), delta)
+        case Pure() | Approximate():
+            limit = Approximate(amount.strip(), chance)
         case Concentrated():
             limit = Concentrated(amount.strip())
         case _:
             raise BadInput("A limit that is a curve is changed by the command line: discreet budget")
     return Budget(limit, concentrated=budget.concentrated, reserve=budget.reserve)
+
+
+def _digits(value: Fraction) -> str:
+    """A number as one types it; exact, but for those that no digits can say."""
+    return rounded(value, 12)
 
 
 def _ledger(seat: Seat, lines: Sequence[LedgerLine]) -> None:

@@ -56,10 +56,12 @@ def history(view: BudgetView, lines: Sequence[LedgerLine]) -> list[tuple[dt.date
     """
     own = [line for line in lines if _about(view, line)]
     left, found = _size(view.left, view), []
+    if not left and not view.budget.concentrated:
+        left = _size(view.budget.limit, view) - _size(view.spent, view)  # below 0 if the limit was lowered since
     if own:
-        found.append((dt.datetime.now(dt.UTC), left))
+        found.append((dt.datetime.now(dt.UTC), max(left, 0.0)))
     for place, line in enumerate(own):
-        found.append((line.at, left))
+        found.append((line.at, max(left, 0.0)))
         if line.kind == "charged":
             left += _size(line.loss, view)
         else:

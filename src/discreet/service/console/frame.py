@@ -18,7 +18,7 @@ from typing import Concatenate, ParamSpec, TypeVar
 from urllib.parse import quote
 
 import nicegui
-from fastapi import FastAPI, Request
+from fastapi import Depends, FastAPI, HTTPException, Request
 from nicegui import ui
 from starlette.datastructures import MutableHeaders
 from starlette.middleware.gzip import GZipMiddleware
@@ -156,7 +156,10 @@ def mount(app: FastAPI, desk: Desk, settings: Settings) -> None:
     signin.mount(app, desk, settings)
     look.mount(app)
     for page in pages():
-        ui.page(page.path, title=f"{page.title} · discreet")(_visit(page, desk, app.state.people_limits))
+        known = [Depends(_known(desk))]
+        ui.page(page.path, title=f"{page.title} · discreet", dependencies=known)(
+            _visit(page, desk, app.state.people_limits)
+        )
     nicegui.app.middleware_stack = None  # a service that was here before, as in tests, had its own
     ui.run_with(
         app,
@@ -203,16 +206,25 @@ class _Kept:
         await self._app(scope, receive, sending if versioned and "/dynamic_resources/" not in scope["path"] else send)
 
 
+def _known(desk: Desk) -> Callable[[Request], None]:
+    """Finds out who comes before NiceGUI makes a page for them, which it would keep for a minute for any stranger."""
+
+    def known(request: Request) -> None:
+        token = request.cookies.get(COOKIE, "")
+        request.state.signed = desk.people.session(token) if token else None
+        if request.state.signed is None:
+            raise HTTPException(303, headers={"Location": f"/signin?next={quote(_place(request))}"})
+
+    return known
+
+
 def _visit(page: Page, desk: Desk, limits: Buckets) -> Callable[[Request], Awaitable[Response | None]]:
     async def visit(request: Request) -> Response | None:
-        token = request.cookies.get(COOKIE, "")
-        signed = await asyncio.to_thread(desk.people.session, token) if token else None
-        if signed is None:
-            return RedirectResponse(f"/signin?next={quote(_place(request))}", status_code=303)
+        signed: SignedIn = request.state.signed
         if signed.person.must_change:
             return RedirectResponse("/password", status_code=303)
         given = {**request.query_params, **request.path_params}
-        seat = Seat(desk, token, signed, given=given, path=_place(request), limits=limits)
+        seat = Seat(desk, signed.token, signed, given=given, path=_place(request), limits=limits)
         with _around(page, seat, request.cookies.get(look.COOKIE, "")):
             try:
                 if signed.person.role not in page.roles:

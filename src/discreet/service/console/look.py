@@ -16,6 +16,8 @@ import hashlib
 import re
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
+from fractions import Fraction
 from functools import cache
 from html import escape
 from pathlib import Path
@@ -120,7 +122,15 @@ def facts(pairs: Sequence[tuple[str, str]]) -> ui.element:
     return ui.html(f'<dl class="dc-facts">{said}</dl>', sanitize=False)
 
 
-def grid(heads: Sequence[str], rows: Sequence[Sequence[str]], *, numbers: Sequence[int] = ()) -> ui.element:
+@dataclass(frozen=True)
+class Folded:
+    """A cell of a grid that says little, and more when it is opened."""
+
+    said: str
+    more: str
+
+
+def grid(heads: Sequence[str], rows: Sequence[Sequence[str | Folded]], *, numbers: Sequence[int] = ()) -> ui.element:
     """A plain table; columns in ``numbers`` stand to the right."""
     kinds = ["dc-number" if place in numbers else "" for place in range(len(heads))]
     head_ = "".join(
@@ -128,7 +138,7 @@ def grid(heads: Sequence[str], rows: Sequence[Sequence[str]], *, numbers: Sequen
     )
     body = "".join(
         "<tr>"
-        + "".join(f'<td class="{kind}">{escape(one)}</td>' for one, kind in zip(line, kinds, strict=True))
+        + "".join(f'<td class="{kind}">{_cell(one)}</td>' for one, kind in zip(line, kinds, strict=True))
         + "</tr>"
         for line in rows
     )
@@ -169,7 +179,7 @@ def budget_gauge(left: Loss, budget: Budget, *, asked: Loss | None = None) -> ui
     taken = 0.0 if asked is None else min(share(asked, budget), there)
     kept = there - taken
     tone = "bad" if kept < 0.1 else "warn" if kept < 0.3 else "good"
-    said = f"{short(left)} of {short(budget.ceiling.core).split()[-1]} left"
+    said = f"{short(left)} of {short(budget.ceiling.core).split()[-1]} left{_delta_said(left, budget)}"
     bars = f'<i class="dc-{tone}" style="width:{kept:.2%}"></i><i class="dc-taken" style="width:{taken:.2%}"></i>'
     meter = f'role="meter" aria-valuemin="0" aria-valuemax="100" aria-valuenow="{100 * there:.0f}"'
     return ui.html(
@@ -194,10 +204,31 @@ def share(loss: Loss, budget: Budget) -> float:
     return found
 
 
+def beyond(asked: Loss, left: Loss, budget: Budget) -> bool:
+    """Whether a loss is more than what is left of a budget, its delta too."""
+    if delta_of(asked) > delta_left(left, budget):
+        return True
+    match asked, left:
+        case Pure() | Approximate(), Pure() | Approximate():
+            return asked.epsilon > left.epsilon
+        case _:
+            return share(asked, budget) > share(left, budget)
+
+
+def delta_of(loss: Loss) -> Fraction:
+    """The delta of a loss; most have none."""
+    return loss.delta if isinstance(loss, Approximate) else Fraction(0)
+
+
+def delta_left(left: Loss, budget: Budget) -> Fraction:
+    """The delta that may still be spent. Of a budget that is kept as rho it is all that was set aside, or less."""
+    return delta_of(left) if isinstance(left, Approximate) else budget.reserve
+
+
 def amount(loss: Loss) -> str:
     """A loss in a few digits."""
-    delta = f", δ {rounded(loss.delta, 2)}" if isinstance(loss, Approximate) and loss.delta else ""
-    return short(loss) + delta
+    delta = delta_of(loss)
+    return short(loss) + (f", δ {rounded(delta, 2)}" if delta else "")
 
 
 def short(loss: Loss) -> str:
@@ -228,7 +259,8 @@ def axis(**more: Any) -> dict[str, Any]:
         {"color": "var(--dc-soft)", "fontSize": 12, "hideOverlap": True},
         {"lineStyle": {"color": "var(--dc-line)"}},
     )
-    return {"axisLabel": text, "nameTextStyle": text, "axisLine": line, "splitLine": line, **more}
+    within = {**text, "alignMaxLabel": "right"}  # the last one would stick out
+    return {"axisLabel": within, "nameTextStyle": text, "axisLine": line, "splitLine": line, **more}
 
 
 def chart(options: dict[str, Any], *, height: int = 320, label: str) -> ui.echart:
@@ -269,6 +301,20 @@ def _pointed(series: dict[str, Any]) -> dict[str, Any]:
     more = series.get("emphasis", {})
     kept = {name: {**series.get(name, {}), **more.get(name, {})} for name in ("itemStyle", "lineStyle")}
     return {**series, "emphasis": {**more, **kept}}
+
+
+def _cell(one: str | Folded) -> str:
+    if isinstance(one, str):
+        return escape(one)
+    return f'<details class="dc-fold"><summary>{escape(one.said)}</summary>{escape(one.more)}</details>'
+
+
+def _delta_said(left: Loss, budget: Budget) -> str:
+    """What is left of a budget's delta, if it has one that is kept apart."""
+    whole = budget.ceiling.delta
+    if not whole or not isinstance(left, Approximate):
+        return ""
+    return f"; δ {rounded(left.delta, 2)} of {rounded(whole, 2)} left"
 
 
 def _ratio(part: Any, whole: Any) -> float:

@@ -1,24 +1,26 @@
 """/people: who may sign in, what each may ask, and with how much; adding people, and keeping them out.
 
-data-testid: add-name, add-role, add-tables, add-epsilon, add-delta, add-go; once, once-text, once-copy, once-close;
-person-<name>, reset-<name>, disable-<name>, enable-<name>, budget-<name>; budget-table, budget-epsilon, budget-delta,
-budget-why, budget-go; sure-go, sure-no.
+data-testid: add-name, add-role, add-tables, add-epsilon, add-delta, add-note, add-go; person-<name>, reset-<name>,
+disable-<name>, enable-<name>, budget-<name>, locked-<name>; those of ``giving``, ``once`` and ``sure``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+import datetime as dt
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 
 from nicegui import ui
 
-from discreet.core.loss import Approximate, Loss, Pure
 from discreet.core.words import number
 from discreet.curator.people.person import Person, Role
-from discreet.errors import BadInput, DiscreetError
+from discreet.errors import DiscreetError
 from discreet.service.console import explain, look
 from discreet.service.console.frame import Page, Seat
+from discreet.service.console.giving import Amount, ask_budget
 from discreet.service.console.listed import when
 from discreet.service.console.once import told_once
+from discreet.service.console.sure import sure
 from discreet.service.desk import READERS, Desk
 from discreet.service.shown import BudgetView
 
@@ -30,22 +32,40 @@ ROLES = {
 _TONES = {Role.ANALYST: "plain", Role.STEWARD: "good", Role.AUDITOR: "warn"}
 
 
+@dataclass(frozen=True)
+class _Found:
+    """Everybody, and what each may spend."""
+
+    persons: Sequence[Person]
+    locked: Mapping[str, dt.datetime]
+    """Until when somebody has to wait who tried too often to sign in."""
+    budgets: Sequence[BudgetView]
+
+    @classmethod
+    def at(cls, who: Person, desk: Desk) -> _Found:
+        """As of now."""
+        return cls(desk.persons(who), desk.locked_out(who), desk.budgets(who))
+
+    @property
+    def tables(self) -> dict[str, BudgetView]:
+        """The tables' own budgets."""
+        return {budget.table: budget for budget in self.budgets if budget.analyst is None}
+
+
 async def _build(seat: Seat) -> None:
     about = "Who may sign in, and what each of them may ask."
     with look.page("People", about):
 
         async def show() -> None:
-            found = await seat.run(_found, seat.desk)
+            found = await seat.run(_Found.at, seat.desk)
             if found is None:
                 return
             place.clear()
             with place:
-                persons, budgets, tables = found
-                _everybody(seat, persons, budgets, tables, show)
+                _everybody(seat, found, show)
 
         if seat.who.role is Role.STEWARD:
-            tables = (await seat.call(_found, seat.desk))[2]
-            _Adding(seat, tables, show)
+            _Adding(seat, (await seat.call(_Found.at, seat.desk)).tables, show)
         place = ui.element("div").classes("dc-stack")
         await show()
 
@@ -53,37 +73,10 @@ async def _build(seat: Seat) -> None:
 PAGE = Page("/people", "People", "group", READERS, 70, _build)
 
 
-def _found(who: Person, desk: Desk) -> tuple[list[Person], list[BudgetView], list[str]]:
-    tables = [view.name for view in desk.tables(who) if not view.public]
-    return desk.persons(who), desk.budgets(who), tables
-
-
-class Amount:
-    """What somebody may spend, as two boxes."""
-
-    def __init__(self, prefix: str, *, delta: str) -> None:
-        self._epsilon = ui.input("Epsilon", value="1")
-        self._epsilon.props(f"outlined dense inputmode=decimal data-testid={prefix}-epsilon").classes("dc-short")
-        self._delta = ui.input("Delta, 0 for none", value=delta)
-        self._delta.props(f"outlined dense inputmode=decimal data-testid={prefix}-delta").classes("dc-short")
-
-    def loss(self) -> Loss:
-        """An error if it is no amount."""
-        epsilon, delta = ((box.value or "").strip() for box in (self._epsilon, self._delta))
-        if not epsilon:
-            raise BadInput("How much may be spent?", hint="Give an epsilon, such as 1.")
-        return Approximate(epsilon, delta) if delta.strip("0.") else Pure(epsilon)
-
-    def show(self, shown: bool) -> None:
-        """Show the boxes, or hide them."""
-        self._epsilon.set_visibility(shown)
-        self._delta.set_visibility(shown)
-
-
 class _Adding:
     """The form to let somebody in."""
 
-    def __init__(self, seat: Seat, tables: Sequence[str], after: Callable[[], Awaitable[None]]) -> None:
+    def __init__(self, seat: Seat, tables: Mapping[str, BudgetView], after: look.Show) -> None:
         self._seat, self._after = seat, after
         with look.card("Add somebody"):
             with look.row():
@@ -92,13 +85,14 @@ class _Adding:
                 labels = {role: label for role, (label, _) in ROLES.items()}
                 self._role = ui.select(labels, value=Role.ANALYST, label="Role", on_change=self._show)
                 self._role.props("outlined dense options-dense data-testid=add-role").classes("dc-short")
-                self._tables = ui.select(list(tables), value=list(tables), label="May ask", multiple=True)
+                self._tables = ui.select(
+                    list(tables), value=list(tables), label="May ask", multiple=True, on_change=self._note
+                )
                 self._tables.props("outlined dense options-dense use-chips data-testid=add-tables").classes("dc-mid")
             self._about = ui.label().classes("dc-prose dc-soft")
-            with look.row():
-                self._amount = Amount("add", delta="0")
-                go = ui.button("Add", icon="person_add", on_click=self._add)
-                go.props("unelevated data-testid=add-go")
+            self._amount = Amount("add", lambda: [tables[name] for name in self._tables.value])
+            go = ui.button("Add", icon="person_add", on_click=self._add)
+            go.props("unelevated data-testid=add-go").classes("dc-own")
             self._promise = look.promise(f"{explain.BUDGET}\n\n{explain.EPSILON}\n\n{explain.DELTA}")
             self._show()
 
@@ -110,11 +104,14 @@ class _Adding:
         self._amount.show(asks)
         self._promise.set_visibility(asks)
 
+    def _note(self) -> None:
+        self._amount.note()
+
     async def _add(self) -> None:
         name, role = (self._name.value or "").strip(), self._role.value
         tables = [] if role is Role.AUDITOR else list(self._tables.value)
         try:
-            budget = self._amount.loss() if tables else None
+            budget = self._amount.budget() if tables else None
         except DiscreetError as error:
             self._seat.tell(error)
             return
@@ -128,16 +125,10 @@ class _Adding:
 _HANDED = "Give it to them in person. It works once: at their first sign-in they choose a password of their own."
 
 
-def _everybody(
-    seat: Seat,
-    persons: Sequence[Person],
-    budgets: Sequence[BudgetView],
-    tables: Sequence[str],
-    again: Callable[[], Awaitable[None]],
-) -> None:
-    with look.card("Everybody", note=number(len(persons), "person", "people")):
-        for person in persons:
-            own = [budget for budget in budgets if budget.analyst == person.name]
+def _everybody(seat: Seat, found: _Found, again: look.Show) -> None:
+    with look.card("Everybody", note=number(len(found.persons), "person", "people")):
+        for person in found.persons:
+            own = [budget for budget in found.budgets if budget.analyst == person.name]
             with ui.element("div").classes("dc-rule").props(f"data-testid=person-{person.name}"):
                 with look.row():
                     ui.label(person.name).classes("dc-strong")
@@ -146,10 +137,15 @@ def _everybody(
                         look.badge("kept out", "bad")
                     elif person.must_change:
                         look.badge("has not signed in yet", "warn")
+                    if person.name in found.locked:
+                        until = f"locked out until {when(found.locked[person.name])} UTC"
+                        look.badge(until, "warn").props(f"data-testid=locked-{person.name}")
                     ui.label(f"since {when(person.since)[:10]}").classes("dc-soft dc-small")
                     ui.space()
                     if seat.who.role is Role.STEWARD:
-                        _buttons(seat, person, own, tables, again)
+                        _buttons(seat, person, own, found.tables, again)
+                if person.name in found.locked:
+                    look.prose(_LOCKED, soft=True).classes("dc-small")
                 if own:
                     with ui.element("div").classes("dc-parts"):
                         for budget in own:
@@ -158,14 +154,17 @@ def _everybody(
                                 look.budget_gauge(budget.left, budget.budget)
 
 
+_LOCKED = "There were too many wrong passwords under this name. A new one-time password lets them try at once."
+
+
 def _buttons(
-    seat: Seat, person: Person, own: Sequence[BudgetView], tables: Sequence[str], again: Callable[[], Awaitable[None]]
+    seat: Seat, person: Person, own: Sequence[BudgetView], tables: Mapping[str, BudgetView], again: look.Show
 ) -> None:
     """What a steward can do about somebody."""
     name = person.name
 
     async def reset() -> None:
-        if not await _sure(f"Give {name} a new one-time password?", "Their password and open sessions end at once."):
+        if not await sure(f"Give {name} a new one-time password?", "Their password and open sessions end at once."):
             return
         password = await seat.run(seat.desk.reset_password, name)
         if password is not None:
@@ -174,15 +173,15 @@ def _buttons(
 
     async def disable() -> None:
         told = "Their sessions and tokens end at once. What they spent stays spent, and you can let them in again."
-        if await _sure(f"Keep {name} out?", told) and await seat.did(seat.desk.disable, name, True):
+        if await sure(f"Keep {name} out?", told) and await seat.did(seat.desk.disable, name, True):
             await again()
 
     async def enable() -> None:
         if await seat.did(seat.desk.disable, name, False):
             await again()
 
-    if person.role is not Role.AUDITOR:
-        _small("Budget", f"budget-{name}", f"Budget of {name}", lambda: _budget(seat, name, own, tables, again))
+    if person.role is not Role.AUDITOR and tables:
+        _small("Budget", f"budget-{name}", f"Budget of {name}", lambda: ask_budget(seat, name, own, tables, again))
     _small("New password", f"reset-{name}", f"New password for {name}", reset)
     if person.disabled:
         _small("Let in", f"enable-{name}", f"Let {name} in", enable)
@@ -192,56 +191,3 @@ def _buttons(
 
 def _small(text: str, marker: str, label: str, click: Callable[[], object]) -> None:
     ui.button(text, on_click=click).props(f'flat dense data-testid={marker} aria-label="{label}"')
-
-
-async def _sure(question: str, told: str) -> bool:
-    """Ask before doing what cannot be undone."""
-    with ui.dialog() as dialog, ui.card():
-        ui.label(question).classes("dc-strong")
-        look.prose(told)
-        with look.row():
-            ui.button("Yes", on_click=lambda: dialog.submit(True)).props("unelevated data-testid=sure-go")
-            ui.button("No", on_click=lambda: dialog.submit(False)).props("flat autofocus data-testid=sure-no")
-    answer = await dialog
-    dialog.delete()
-    return bool(answer)
-
-
-def _budget(
-    seat: Seat, name: str, own: Sequence[BudgetView], tables: Sequence[str], again: Callable[[], Awaitable[None]]
-) -> None:
-    """Ask what somebody may spend on a table: a new account, or another limit of the one there is."""
-    opened = {budget.table: budget for budget in own}
-
-    async def give() -> None:
-        try:
-            loss = amount.loss()
-        except DiscreetError as error:
-            seat.tell(error)
-            return
-        table = str(table_box.value)
-        if table in opened:
-            went = await seat.did(seat.desk.set_limit, opened[table].account, loss, why=why.value or "")
-        else:
-            went = await seat.did(seat.desk.give_budget, name, loss, [table])
-        if went:
-            dialog.close()
-            await again()
-
-    with ui.dialog() as dialog, ui.card():
-        ui.label(f"What may {name} spend?").classes("dc-strong")
-        look.prose(
-            "All together, not on top of what was spent. What was spent stays spent, and the table's own budget must "
-            "have enough left too.",
-            soft=True,
-        )
-        table_box = ui.select(list(tables), value=tables[0], label="On the table")
-        table_box.props("outlined dense options-dense data-testid=budget-table").classes("dc-full")
-        with look.row():
-            amount = Amount("budget", delta="0")
-        why = ui.input("Why, for the ledger").props("outlined dense maxlength=200 data-testid=budget-why")
-        why.classes("dc-full")
-        with look.row():
-            ui.button("Give", on_click=give).props("unelevated data-testid=budget-go")
-            ui.button("Cancel", on_click=dialog.close).props("flat")
-    dialog.open()

@@ -1,7 +1,7 @@
 """/release/{id}: what a release promises, how it was made, its report, and ways to take or share it.
 
-data-testid: release-title, release-statement, release-recipe, release-report, release-download, release-share,
-release-attack.
+data-testid: release-title, release-statement, release-rows, release-recipe, release-report, release-download,
+release-csv, release-share, release-attack.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from discreet.service.console.frame import EVERYBODY, Page, Seat
 from discreet.service.console.listed import about
 from discreet.service.desk import Desk
 
+_PREVIEW = 20
 _NAMES = {"suppress": "may be left out", "optimal": "the best possible", "locally_optimal": "no small change is better"}
 
 
@@ -28,7 +29,7 @@ async def _build(seat: Seat) -> None:
     one, release = await seat.call(_found, seat.desk, seat.given["id"])
     with look.page(one.title, about(one)):
         if seat.who.role is not Role.AUDITOR:
-            _take(seat, one)
+            _take(seat, one, rows=one.kind != "answer" and isinstance(release.payload, pa.Table))
         with look.card("What is promised") as card:
             card.props("data-testid=release-statement")
             with look.row():
@@ -36,7 +37,11 @@ async def _build(seat: Seat) -> None:
             look.prose(look.statement(release.promise))
         if one.kind == "answer" and isinstance(release.payload, pa.Table):
             with look.card("The answer"):
-                answered.show(release, one.id)
+                answered.show(release, one.id, linked=False)
+        elif isinstance(release.payload, pa.Table):
+            with look.card("The first rows") as card:
+                card.props("data-testid=release-rows")
+                answered.preview(release.payload, _PREVIEW)
         _made(release)
         if seat.who.role is not Role.AUDITOR:
             _report(one)
@@ -46,22 +51,26 @@ PAGE = Page("/release/{id}", "Release", "description", EVERYBODY, None, _build)
 
 
 def _found(who: Person, desk: Desk, id: str) -> tuple[Shelved, Release[Any]]:
-    """A release: an answer whole, of others the papers alone, and so for auditors of all."""
+    """A release: whole, and for auditors its papers alone."""
     one = desk.shelved(who, id)
-    whole = one.kind == "answer" and who.role is not Role.AUDITOR
-    return one, desk.release(who, id) if whole else desk.statement(who, id)
+    return one, desk.statement(who, id) if who.role is Role.AUDITOR else desk.release(who, id)
 
 
-def _take(seat: Seat, one: Shelved) -> None:
+def _take(seat: Seat, one: Shelved, *, rows: bool) -> None:
+    """Ways to take it along, with ``rows`` also as CSV; for stewards also to attack it, where that may find something.
+
+    A differentially private answer promises that no attack does.
+    """
     with look.row():
         link = ui.element("a").classes("dc-button").props(f'href="/v1/releases/{one.id}/download" download')
         with link.props("data-testid=release-download"):
             ui.icon("download").props("aria-hidden=true")
-            ui.label("Download")
+            ui.label("Download with its papers" if rows else "Download")
+        if rows:
+            _button("CSV", f"/v1/releases/{one.id}/rows.csv", "release-csv").props("download")
         if seat.who.role is Role.STEWARD:
-            attack = ui.element("a").classes("dc-button dc-plainly").props(f'href="/attack?release={one.id}"')
-            with attack.props("data-testid=release-attack"):
-                ui.label("Attack it")
+            if one.kind != "answer":
+                _button("Attack it", f"/attack?release={one.id}", "release-attack")
             shared = ui.switch(f"Shared with the analysts of {', '.join(one.tables)}", value=one.shared)
             shared.props("data-testid=release-share")
 
@@ -70,6 +79,12 @@ def _take(seat: Seat, one: Shelved) -> None:
                     ui.notify("It is shared." if shared.value else "It is no longer shared.", position="top")
 
             shared.on_value_change(share)
+
+
+def _button(said: str, where: str, testid: str) -> ui.element:
+    with ui.element("a").classes("dc-button dc-plainly").props(f'href="{where}" data-testid={testid}') as made:
+        ui.label(said)
+    return made
 
 
 def _promised(release: Release[Any]) -> tuple[str, str]:

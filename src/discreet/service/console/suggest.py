@@ -1,12 +1,16 @@
-"""What the Ask page can suggest from the cards alone: words to complete, and examples to click."""
+"""What the Ask page can suggest from the cards alone: words to complete, examples to click, values that look wrong."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+
+import sqlglot
+from sqlglot import exp
 
 from discreet.core.card import Card, Column
 from discreet.core.kind import Kind
+from discreet.service.console.look import Folded
 from discreet.service.shown import TableView
 
 FUNCTIONS = (
@@ -17,6 +21,7 @@ FUNCTIONS = (
 _NUMBERS = (Kind.INTEGER, Kind.REAL, Kind.DECIMAL)
 _FEW = 40
 _LISTED = 6
+_OPENED = 500
 
 
 def words(tables: Iterable[TableView]) -> list[dict[str, str | int]]:
@@ -49,9 +54,16 @@ def examples(name: str, card: Card) -> list[tuple[str, str]]:
     return found
 
 
-def columns(card: Card) -> list[list[str]]:
-    """The columns of a card: name, kind, and what is declared of the values."""
+def columns(card: Card) -> list[list[str | Folded]]:
+    """The columns of a card: name, kind, and what is declared of the values; many of them are folded away."""
     return [[one.name, one.kind.value, _declared(one)] for one in card.columns]
+
+
+def strangers(sql: str, tables: Sequence[TableView]) -> list[str]:
+    """What a question compares a column with that is none of the column's declared values, in sentences."""
+    named = mentioned(sql, [view.name for view in tables])
+    cards = [view.card for view in tables if view.name in named]
+    return list(dict.fromkeys(said for column, value in _compared(sql) if (said := _stranger(column, value, cards))))
 
 
 def mentioned(sql: str, names: Sequence[str]) -> list[str]:
@@ -69,10 +81,40 @@ def _word(label: str, kind: str, detail: str) -> dict[str, str | int]:
     return {"label": label, "type": kind, "detail": detail, "boost": 99}
 
 
-def _declared(column: Column) -> str:
-    if column.categories is not None and len(column.categories) <= _LISTED:
-        return ", ".join(str(one) for one in column.categories)
-    return column.declared or "–"
+def _declared(column: Column) -> str | Folded:
+    if column.categories is None:
+        return column.declared or "–"
+    if len(column.categories) <= _LISTED:
+        return _list(column.categories, _LISTED)
+    return Folded(column.declared, _list(column.categories, _OPENED))
+
+
+def _list(values: Sequence[object], most: int) -> str:
+    return ", ".join(map(str, values[:most])) + (f" and {len(values) - most:,} more" if len(values) > most else "")
+
+
+def _compared(sql: str) -> Iterator[tuple[str, str]]:
+    """The columns of a question, each with a literal that it is compared with."""
+    try:
+        parsed = sqlglot.parse_one(sql, dialect="duckdb")
+    except (sqlglot.errors.SqlglotError, RecursionError, ValueError):  # the price says why
+        return
+    for one in parsed.find_all(exp.EQ, exp.NEQ, exp.In):
+        sides = [one.this, *one.expressions] if isinstance(one, exp.In) else [one.this, one.expression]
+        named = [side.name for side in sides if isinstance(side, exp.Column)]
+        if len(named) == 1:
+            yield from ((named[0], side.name) for side in sides if isinstance(side, exp.Literal))
+
+
+def _stranger(column: str, value: str, cards: Sequence[Card]) -> str:
+    """Nothing, unless every card that has the column lists its values, and ``value`` is on none of the lists."""
+    found = [one for card in cards for one in card.columns if one.name.lower() == column.lower()]
+    known = [str(each) for one in found for each in one.categories or ()]
+    if not found or value in known or any(one.categories is None for one in found):
+        return ""
+    near = [each for each in known if each.lower() == value.strip().lower()]
+    meant = f"Is {near[0]!r} meant?" if near else f"There are: {_list(known, _LISTED)}."
+    return f"{value!r} is no value of {found[0].name}: nothing has it. {meant}"
 
 
 def _first(columns: Iterable[Column]) -> str | None:

@@ -120,7 +120,7 @@ class Places:
     def put_away(self, id: str, number: int) -> None:
         """Give everything that a run made its final name: the papers first, so that no release is without them."""
         run = self.run(id, number)
-        for paper in run.folder.glob("release.*"):
+        for paper in () if self.release(id).exists() else run.folder.glob("release.*"):
             with suppress(FileNotFoundError):  # somebody else is at it, too
                 settle(paper, self.published / f"{id}.{paper.name.removeprefix('release.')}")
         for made, place in ((run.folder / "papers", self.papers / id), (run.release, self.release(id))):

@@ -3,6 +3,8 @@
 A process that works on a job owns it, and says every few seconds that it is still there. Whatever it writes, it writes
 only if it still owns the job's present run; so one that was away for too long, and whose job somebody else has begun
 again, changes nothing any more.
+
+That a job is over, and how it ended, is written down in the audit log in the same transaction.
 """
 
 from __future__ import annotations
@@ -12,10 +14,14 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
+from discreet.budget.store import Session
+from discreet.curator.people.audit import Audit
 from discreet.curator.people.state import State
 from discreet.errors import BadInput, NotFound
 from discreet.service.jobs.job import CANCELLED, DONE, FAILED, LOST, OVER, RUNNING, WAITING, Job
 
+ENDED = "ended"
+"""What the audit log calls how a job ended."""
 MOST_RUNS = 2
 """A job whose process died is begun again once."""
 _SCHEMA = (
@@ -31,6 +37,7 @@ _BEFORE = (
 )
 _SEEN = f"SELECT {_COLUMNS}, {_BEFORE} FROM jobs"  # noqa: S608  # constants
 _IDS, _UPDATE = "SELECT id FROM jobs", "UPDATE jobs SET"
+_MINE = "WHERE id = ? AND owner = ? AND runs = ? AND state = 'running'"
 _SILENT = "owner IS NOT NULL AND beat < ?"
 
 
@@ -49,6 +56,7 @@ class Queue:
 
     def __init__(self, state: State) -> None:
         self._state = state
+        self._audit = Audit(state)
         state.ensure(_SCHEMA)
 
     def add(self, job: Job) -> None:
@@ -106,17 +114,18 @@ class Queue:
 
     def done(self, claim: Claim, said: str, result: str | None) -> bool:
         """It is over, and all is where it belongs."""
-        return self._set(claim, "state = ?, progress = 1, said = ?, result = ?", DONE, said, result)
+        return self._ended(claim, DONE, "progress = 1, said = ?, result = ?", said, result)
 
     def failed(self, claim: Claim, error: str) -> bool:
         """It is over, and nothing came of it."""
-        return self._ended(claim, FAILED, error)
+        return self._ended(claim, FAILED, "said = '', error = ?", error)
 
     def died(self, claim: Claim, why: str) -> bool:
         """The process that did it is gone: it waits to be begun again or, the second time, is lost."""
         if claim.run >= MOST_RUNS:
             said = f"{why} It was begun {MOST_RUNS} times, and is given up. Nothing of it was released."
-            return self._ended(claim, LOST, f"{said} Ask for it again; perhaps this machine has too little memory.")
+            told = f"{said} Ask for it again; perhaps this machine has too little memory."
+            return self._ended(claim, LOST, "said = '', error = ?", told)
         return self._back(claim, f"{why} It is begun again from the start; nothing of it was released.", 0)
 
     def give_back(self, claim: Claim) -> bool:
@@ -129,15 +138,27 @@ class Queue:
 
     def cancel(self, id: str) -> None:
         """From now on it is over; who works on it will notice."""
-        sql = f"{_UPDATE} state = ?, said = '' WHERE id = ? AND state IN (?, ?) AND settling = 0 RETURNING id"
-        stopped = self._changed(sql, (CANCELLED, id, WAITING, RUNNING))
-        if not stopped:
+        sql = f"{_UPDATE} state = ?, said = '' WHERE id = ? AND state IN (?, ?) AND settling = 0 "
+        if not self._over(sql, CANCELLED, (CANCELLED, id, WAITING, RUNNING)):
             job = self.find(id)
             told = f"is over: it is {job.state}" if job.state in OVER else "is as good as done"
             raise BadInput(f"This job cannot be cancelled any more, since it {told}.")
 
-    def _ended(self, claim: Claim, state: str, error: str) -> bool:
-        return self._set(claim, "state = ?, said = '', error = ?", state, error)
+    def _ended(self, claim: Claim, state: str, sets: str, *values: object) -> bool:
+        whose = (claim.job.id, claim.owner, claim.run)
+        return self._over(f"{_UPDATE} state = ?, {sets} {_MINE} ", state, (state, *values, *whose))
+
+    def _over(self, sql: str, state: str, parameters: tuple[object, ...]) -> bool:
+        """Have a job be over, and write down how it ended; whether there was one to end."""
+
+        def over(session: Session) -> bool:
+            rows = session.rows(f"{sql}RETURNING id, kind, person, about, result", parameters)
+            for id, kind, person, table, result in rows:
+                about = {"table": table, "job": id, ENDED: state} | ({"release": result} if result else {})
+                self._audit.add(session, person, kind, about, well=state == DONE)
+            return bool(rows)
+
+        return self._state.change(over)
 
     def _back(self, claim: Claim, said: str, spared: int) -> bool:
         sets = "state = ?, progress = NULL, said = ?, owner = NULL, settling = 0, runs = runs - ?"
@@ -145,7 +166,7 @@ class Queue:
 
     def _set(self, claim: Claim, sets: str, *values: object) -> bool:
         """Change the row of a job while it is in somebody's hands; whether it still is."""
-        sql = f"{_UPDATE} {sets} WHERE id = ? AND owner = ? AND runs = ? AND state = 'running' RETURNING id"
+        sql = f"{_UPDATE} {sets} {_MINE} RETURNING id"
         return self._changed(sql, (*values, claim.job.id, claim.owner, claim.run))
 
     def _taken(self, sets: str, free: str, values: tuple[object, ...], owner: str) -> Claim | None:

@@ -1,0 +1,144 @@
+"""The price of a question as the Ask page shows it: what it takes, how far off it may be, and whether enough is left.
+
+data-testid: price-beyond, price-stranger.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from decimal import ROUND_FLOOR, Context, Decimal
+from fractions import Fraction
+
+from nicegui import ui
+
+from discreet.core.exact import rounded
+from discreet.core.loss import Approximate, Concentrated, Loss, Pure
+from discreet.core.words import number
+from discreet.curator.people.person import Person
+from discreet.curator.question import Quote
+from discreet.errors import BadInput
+from discreet.service.console import look
+from discreet.service.desk import Desk
+from discreet.service.shown import BudgetView, Spend
+
+GUESS = "1000"
+"""Rows behind an average, until somebody says how many they expect."""
+_USUAL = Fraction(1, 1_000_000)
+
+
+@dataclass(frozen=True)
+class Offer:
+    """A question at a price."""
+
+    number: int
+    sql: str
+    spend: Spend
+    quote: Quote
+    rows: int | None
+    """How many rows are taken to be behind an average."""
+    worst: Mapping[str, float]
+    """Of each average, how far off it may be if there are few."""
+
+
+def offered(who: Person, desk: Desk, sql: str, spend: Spend, *, rows: int | None, number: int) -> Offer:
+    """The price of a question; of averages also how far off they may be at worst."""
+    quote = desk.price(who, [sql], spend)[0]
+    averages = [name for name, off in quote.errors.items() if off is None]
+    if not averages:
+        return Offer(number, sql, spend, quote, None, {})
+    fewest = desk.price(who, [sql], spend, rows=1)[0].errors
+    worst = {name: off for name in averages if (off := fewest[name]) is not None}
+    return Offer(number, sql, spend, desk.price(who, [sql], spend, rows=rows)[0], rows, worst)
+
+
+def rows_in(text: str) -> int | None:
+    """How many rows somebody expects, as they typed it."""
+    if not text.strip():
+        return None
+    plain = text.strip().replace(",", "").replace("_", "")
+    if not plain.isdecimal() or not int(plain):
+        raise BadInput("The rows you expect are a whole number above 0.", hint="A rough guess will do, such as 1000.")
+    return int(plain)
+
+
+def usual_delta(views: Sequence[BudgetView]) -> str:
+    """A delta to begin with: a millionth, but no more than a tenth of each budget's, nor than is left of it."""
+    parts = [min(look.delta_left(view.left, view.budget), view.budget.ceiling.delta / 10) for view in views]
+    least = min([_USUAL, *parts]) or _USUAL  # where none is left, the price says so
+    down = Context(prec=2, rounding=ROUND_FLOOR).divide(Decimal(least.numerator), Decimal(least.denominator))
+    return f"{down.normalize():e}"
+
+
+def show(offer: Offer, views: Sequence[BudgetView], *, name: str, steward: bool, strangers: Sequence[str]) -> None:
+    """All of it. ``views`` are the budgets that it takes from: those of ``name``, and those of all together."""
+    quote = offer.quote
+    ui.label("Free" if quote.answered else look.amount(quote.loss)).classes("dc-big")
+    if quote.answered:
+        look.prose("This was answered before: it costs nothing, and gets the same answer.", soft=True)
+    for said in strangers:
+        ui.label(said).classes("dc-refusal dc-hint").props("data-testid=price-stranger")
+    _errors(offer)
+    for view in views:
+        over = not quote.answered and look.beyond(quote.loss, view.left, view.budget)
+        if view.analyst == name or over:
+            _budget(quote, view, own=view.analyst == name)
+        if over:
+            with ui.element("div").classes("dc-stack dc-tight").props("data-testid=price-beyond"):
+                look.badge("more than is left", "bad").classes("dc-own")
+                there = look.delta_left(view.left, view.budget)
+                look.prose(advice(quote.loss, view.left, there, steward=steward), soft=True).classes("dc-small")
+
+
+def advice(asked: Loss, left: Loss, delta_left: Fraction, *, steward: bool) -> str:
+    """What can be done when a budget does not cover what is asked."""
+    raised = "raise the limit on the Budget page" if steward else "ask a steward to raise your budget, and say why"
+    if _none(left):
+        return f"Nothing is left to spend, however little. You can open earlier answers for free, or {raised}."
+    if look.delta_of(asked) > delta_left:
+        some = f"δ {rounded(delta_left, 2)} is left: choose less" if delta_left else "there is no δ to spend"
+        return (
+            f"It takes δ {rounded(look.delta_of(asked), 2)}, and {some}. You can also group by columns whose values "
+            f"are on the table's card, which takes no δ, or {raised}."
+        )
+    return f"You can spend less on this question (its error grows), open earlier answers for free, or {raised}."
+
+
+def _errors(offer: Offer) -> None:
+    if not offer.quote.errors:
+        return
+    ui.label("Expected error, 95 times in 100").classes("dc-small dc-soft")
+    look.facts([(name, _error(offer, name, off)) for name, off in offer.quote.errors.items()])
+    if not offer.worst:
+        return
+    if any(offer.quote.errors[name] == worst for name, worst in offer.worst.items()):
+        look.badge("at this price it would say nothing", "bad").classes("dc-own")
+    far = ", ".join(f"{name} by {look.number(off)}" for name, off in offer.worst.items())
+    look.prose(
+        f"The fewer rows, the further off is an average. Of few it may be off by the whole range ({far}), and it is "
+        "charged all the same. Say below how many you expect.",
+        soft=True,
+    ).classes("dc-small")
+
+
+def _error(offer: Offer, name: str, off: float | None) -> str:
+    if off is None:
+        return f"up to ± {look.number(offer.worst[name])}" if name in offer.worst else "the answer will say"
+    behind = f", if {number(offer.rows, 'row')} are behind it" if name in offer.worst and offer.rows else ""
+    return f"± {look.number(off)}{behind}"
+
+
+def _budget(quote: Quote, view: BudgetView, *, own: bool) -> None:
+    takes = 0.0 if quote.answered else look.share(quote.loss, view.budget)
+    striped = "; striped is what this takes" if takes else ""
+    whose = "Your budget" if own else "What all together may spend"
+    ui.label(f"{whose} on {view.table}{striped}").classes("dc-small dc-soft")
+    look.budget_gauge(view.left, view.budget, asked=quote.loss if takes else None)
+
+
+def _none(left: Loss) -> bool:
+    match left:
+        case Pure(epsilon=most) | Approximate(epsilon=most) | Concentrated(rho=most):
+            return most == 0
+        case _:
+            return not any(one for _, one in left.curve)
