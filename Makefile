@@ -24,7 +24,7 @@ $(READY): requirements.lock requirements-uv.lock pyproject.toml
 	@touch $@
 
 run: $(READY)  ## Serve a made-up hospital, and open the console
-	@$(BIN)/discreet serve --demo demo
+	@$(BIN)/discreet serve --demo hospital
 
 parts: $(READY)
 	@sh tools/parts.sh

@@ -536,7 +536,7 @@ def only_ours(text: str) -> None:
     assert all(measure.most >= 1 for measure in made.measures.values())
 
 
-_CALM = settings(max_examples=300, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+_CALM = settings(max_examples=150, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
 
 
 @_CALM

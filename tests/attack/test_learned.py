@@ -27,7 +27,7 @@ def table_and_release(masked, values):
     return table, *released.release(pa.table(dict(zip(names, masked.T, strict=True))))
 
 
-@pytest.mark.parametrize("people", [40, 120], ids=["few", "many"])
+@pytest.mark.parametrize("people", [40, 300], ids=["few", "many"])
 def test_columns_full_of_noise_are_learnt_to_be_left_out(people):
     rng = np.random.default_rng(7)
     values = rng.normal(size=(people, 5))
@@ -42,8 +42,8 @@ def test_columns_full_of_noise_are_learnt_to_be_left_out(people):
 
 def test_a_metric_learns_that_noise_is_shared():
     rng = np.random.default_rng(8)
-    values = rng.normal(size=(150, 4))
-    masked = values + rng.normal(size=(150, 1)) + 0.05 * rng.normal(size=values.shape)
+    values = rng.normal(size=(300, 4))
+    masked = values + rng.normal(size=(300, 1)) + 0.05 * rng.normal(size=values.shape)
     table, made, links = table_and_release(masked, values)
     weights, metric = (LearnedLinkage(shape=shape).run(made, table, links).figure for shape in list(Shape)[:2])
     assert metric > 0.8
@@ -52,12 +52,12 @@ def test_a_metric_learns_that_noise_is_shared():
 
 def test_a_choquet_integral_learns_that_one_of_two_columns_is_right():
     rng = np.random.default_rng(9)
-    values = rng.normal(size=(150, 2))
-    values = np.repeat(values, 2, axis=1) + 0.01 * rng.normal(size=(150, 4))
-    ruined = rng.integers(0, 2, (150, 2))
+    values = rng.normal(size=(300, 2))
+    values = np.repeat(values, 2, axis=1) + 0.01 * rng.normal(size=(300, 4))
+    ruined = rng.integers(0, 2, (300, 2))
     masked = values.copy()
     for pair in (0, 1):
-        masked[np.arange(150), 2 * pair + ruined[:, pair]] += rng.normal(0, 2, 150)
+        masked[np.arange(300), 2 * pair + ruined[:, pair]] += rng.normal(0, 2, 300)
     table, made, links = table_and_release(masked, values)
     weights = LearnedLinkage(shape=Shape.WEIGHTS).run(made, table, links).figure
     choquet = LearnedLinkage(shape=Shape.CHOQUET).run(made, table, links).figure

@@ -245,11 +245,11 @@ def test_an_answer_leaves_the_page_by_its_report_alone(chrome, survey):
 
 
 LEAKS = {
-    "in an address": ("body = JSON", 'fetch("page.css?" + places.join("-")); body = JSON'),
-    "in a cookie": ("body = JSON", 'document.cookie = "a=" + places.join("-"); body = JSON'),
+    "in an address": ("flipped = {", 'fetch("page.css?" + places.join("-")); flipped = {'),
+    "in a cookie": ("flipped = {", 'document.cookie = "a=" + places.join("-"); flipped = {'),
     "in the id": ("const id = Array", "const id = places.join('').padStart(32, '0') || Array"),
-    "beside the report": ("id, code, reports }", "id, code, reports, places }"),
-    "by whether it asks": ("body = JSON", 'if (places[0]) fetch("page.css"); body = JSON'),
+    "beside the report": ("id, reports }", "id, reports, places }"),
+    "by whether it asks": ("flipped = {", 'if (places[0]) fetch("page.css"); flipped = {'),
 }
 
 
@@ -291,6 +291,25 @@ def test_people_answer_once_each_and_their_reports_can_be_estimated(page, survey
     found = called(["collect", "estimate", "music.toml", "--json"], folder)
     assert json.loads(found.stdout)["people"] == 2
     assert "Each person has one code." in json.loads(found.stdout)["statement"]["assumes"]
+
+
+def test_a_code_that_was_mistyped_flips_no_coin_again(page):
+    """Whoever sees both requests sees one report: a second would lose as much again."""
+    page.goto("/")
+    answer(page, OTHER)
+    sent = []
+    for code, said in (("thre", "not on the list"), ("three", "Thank you")):
+        page.get_by_label("Your one-time code").fill(code)
+        if not sent:
+            page.get_by_role("button", name="Flip the coins").click()
+        assert json.loads(page.locator("#report").text_content() or "")["code"] == code
+        with page.expect_request("**/reports") as asked:
+            page.get_by_role("button", name="Send it").click()
+        expect(page.get_by_role("status")).to_contain_text(said)
+        sent.append(json.loads(asked.value.post_data or ""))
+    assert [one.pop("code") for one in sent] == ["thre", "three"]
+    assert sent[0] == sent[1]
+    expect(page.get_by_label("Your one-time code")).to_be_disabled()
 
 
 def test_a_page_that_draws_a_question_asks_that_one_alone(chrome, tmp_path):

@@ -105,7 +105,7 @@ def test_a_distribution_is_priced_released_and_free_the_second_time(clinic):
     assert "distribution of visits: column = income, bins = 10" in clinic("budget", "clinic")
     assert "Answered before" in clinic(*asked, "--dry-run")
     assert "marginal" in clinic("ask", "clinic", "--distribution", "visits.city", "--epsilon", "1", code=1)
-    assert "no table 'staff'" in clinic("ask", "clinic", "--distribution", "staff.income", "--epsilon", "1", code=1)
+    assert "called 'staff'" in clinic("ask", "clinic", "--distribution", "staff.income", "--epsilon", "1", code=1)
 
 
 def test_marginals_and_bounds_are_released(clinic):

@@ -7,6 +7,7 @@ import math
 import pytest
 
 from discreet.collect.choice import PRIVATE, Choice, choose
+from discreet.collect.frequency import projective
 from discreet.collect.protocols import PROTOCOLS
 from discreet.errors import BadInput, NotFound
 
@@ -62,6 +63,13 @@ def test_a_page_may_know_some_protocols_only() -> None:
         choose(5, 1, 10, among=["none"])
     with pytest.raises(BadInput, match="no protocol to choose"):
         choose(5, 1, 10, among=[])
+
+
+def test_what_cannot_do_so_many_values_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(projective, "_MOST", 64)
+    assert "pgr" not in [row["protocol"] for row in rows(choose(1000, 1, 10**5))]
+    with pytest.raises(BadInput, match="epsilon"):
+        choose(1000, 0, 10**5)
 
 
 def test_what_cannot_be_chosen_for() -> None:

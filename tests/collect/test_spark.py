@@ -16,12 +16,21 @@ from discreet.collect.frequency.hadamard import Hadamard
 from discreet.collect.frequency.hashing import OLH
 from discreet.collect.frequency.unary import OUE
 from discreet.collect.spark import tally
+from discreet.collect.time.buckets import DBitFlip
 from discreet.errors import DataError, NotFound
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-CLIENTS: list[Client] = [GRR("abc", 1), GRR(1000, 1), OUE(100, 1), OLH(100, 1), Hadamard(100, 1), Hadamard(40_000, 1)]
+CLIENTS: list[Client] = [
+    GRR("abc", 1),
+    GRR(1000, 1),
+    OUE(100, 1),
+    OLH(100, 1),
+    Hadamard(100, 1),
+    Hadamard(40_000, 1),
+    DBitFlip(9, 1, 2),
+]
 
 
 def written(session: SparkSession, folder: Path, reports: pa.Array[Any]) -> DataFrame:

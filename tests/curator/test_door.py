@@ -164,6 +164,15 @@ def test_a_batch_that_one_table_cannot_afford_costs_nobody_anything(tmp_path):
         assert not charges(curator)
 
 
+def test_a_refusal_names_the_account_that_has_least_left(tmp_path):
+    with two_tables(tmp_path / "clinic", analyst=None) as curator:
+        for analyst, own, account, left in (("ann", 1, "visits/ann", 1), ("bob", 4, "visits", 3)):
+            curator.add_analyst(analyst, Pure(own), ["visits"])
+            with pytest.raises(BudgetExceeded, match=f"The budget of {account} does") as no:
+                curator.ask("SELECT COUNT(*) AS n FROM visits", epsilon=5, analyst=analyst)
+            assert no.value.left == Pure(left)
+
+
 JOINED = "SELECT COUNT(*) AS n FROM visits JOIN staff USING (patient)"
 
 
@@ -190,7 +199,7 @@ def test_a_question_about_two_tables_charges_both_in_full_and_verify_knows_both_
 def test_a_question_that_one_table_cannot_afford_costs_the_other_nothing(tmp_path):
     with two_tables(tmp_path / "clinic") as curator:
         curator.ask("SELECT COUNT(*) AS n FROM visits", epsilon="2.9")
-        with pytest.raises(BudgetExceeded, match="The budget of visits does not cover this"):
+        with pytest.raises(BudgetExceeded, match="The budget of visits/analyst does not cover this"):
             curator.ask(JOINED, epsilon="0.5")
         assert curator.left("staff").table == BUDGET
 

@@ -51,7 +51,7 @@ def test_who_may_not_ask_a_table_does_not_hear_of_it(curator):
     for name in ("cities", "visits", "nowhere"):
         with pytest.raises(NotFound) as told:
             curator.quote(Distribution("age", 8, "0.1"), name, analyst="ann")
-        assert str(told.value) == f"There is no table {name!r} about people; there are people."
+        assert str(told.value) == f"There is no table about people called {name!r}; there are people."
 
 
 def test_a_join_with_a_public_table_shows_every_group(curator):

@@ -120,16 +120,16 @@ def test_the_check_would_notice():
 
     About every second one does, whatever it draws; that none of forty does has a chance below 1e-9.
     """
-    left = 0
+    left = False
     for seed in range(40):
         parts = drawn(seed)
         found = searched(parts, 3, 0, Effort(tries=0, until=time.monotonic()))
         assert not found.settled
-        left += ByHand(*parts).better(found.of, 3, 0) is not None
-    assert left > 0
+        left = left or ByHand(*parts).better(found.of, 3, 0) is not None
+    assert left
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (1, 2))])
 def test_neighbours_are_the_nearest(seed):
     parts = drawn(seed)
     hand, laid = ByHand(*parts), layout(*parts)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import io
 import json
 import zipfile
@@ -207,6 +208,15 @@ def test_sharing_lets_others_see_a_release(clinic, service, ann, steward):
         assert bob.get(f"/v1/releases/{answer['id']}/download").status_code == 404
 
 
+def test_rows_of_a_release_are_had_as_csv(ann):
+    [answer] = ok(ann.post("/v1/ask", json={"questions": [COUNT], "epsilon": 0.1}))["answers"]
+    response = ann.get(f"/v1/releases/{answer['id']}/rows.csv")
+    assert response.headers["content-type"].startswith("text/csv")
+    names = [column["name"] for column in answer["answer"]["columns"]]
+    head, *rows = csv.reader(io.StringIO(response.text))
+    assert (head, len(rows)) == (names, len(answer["answer"]["rows"]))
+
+
 def test_the_audit_log_says_who_did_what(steward):
     lines = ok(steward.get("/v1/audit", params={"by": "steward", "most": 5}))
     assert lines
@@ -216,7 +226,7 @@ def test_the_audit_log_says_who_did_what(steward):
 def test_the_api_describes_itself_without_asking_anybody(service):
     with service.client() as client:
         page = client.get("/v1/docs")
-        assert "POST /v1/ask" in page.text
+        assert "POST /v1/ask" in page.text and "dry_run" in page.text and "&quot;questions&quot;: [" in page.text
         assert "http://" not in page.text and "https://" not in page.text and "<script" not in page.text
         assert "sandbox" in page.headers["content-security-policy"]
         assert ok(client.get("/v1/openapi.json"))["openapi"].startswith("3.")

@@ -76,6 +76,7 @@ TABLE = (
     Tried("GET", "/v1/releases/{release}/statement", EVERYBODY),
     Tried("GET", "/v1/releases/{release}/report", (200, 403, 200)),
     Tried("GET", "/v1/releases/{release}/download", (200, 403, 200)),
+    Tried("GET", "/v1/releases/{release}/rows.csv", (200, 403, 200)),
     Tried("PUT", "/v1/releases/{release}/shared", STEWARDS, {"shared": False}),
     Tried("POST", "/v1/jobs/publish", (403, 403, 404), {"table": "nothing", "models": ["k=2"]}),
     Tried("POST", "/v1/jobs/tabulate", (403, 403, 404), {"table": "nothing", "by": ["ward"], "rules": ["min=3"]}),

@@ -43,6 +43,21 @@ def test_a_name_of_somebody_else_is_not(service, host):
     assert service.client().get("/v1/health", headers={"Host": host}).status_code == 421
 
 
+def test_a_browser_that_calls_another_name_is_told_what_to_do(service):
+    page = service.client().get("/signin", headers={"Host": "evil.example", "Accept": "text/html,*/*"})
+    assert page.headers["content-type"].startswith("text/html")
+    assert "--name" in page.text and "evil" not in page.text
+    assert "--name" in service.client().get("/v1/health", headers={"Host": "evil.example"}).json()["hint"]
+
+
+def test_a_token_that_is_none_any_more_is_told_so(clinic, service):
+    token = clinic.desk.new_token(clinic.ann, "ended", 1)
+    clinic.desk.revoke(clinic.ann, token.id)
+    for text in (token.text, "dct_unknown", "nothing"):
+        response = service.client(text).get("/v1/tables")
+        assert (response.status_code, response.json()["message"]) == (401, "This token is unknown, expired or revoked.")
+
+
 def test_two_names_are_none(service):
     there = http.client.HTTPConnection(urlsplit(service.url).netloc)
     there.putrequest("GET", "/v1/health", skip_host=True)

@@ -34,5 +34,6 @@ def few_groups(rows: Rows, keys: Iterable[Value]) -> Rows:
         order=exp.Order(expressions=[exp.Ordered(this=one) for one in (scrambled, *parts)]),
     )
     placed = exp.select("*", sql.named(place, _PLACE), copy=False).from_(rows.query.subquery("r"), copy=False)
-    kept = exp.select("*").from_(placed.subquery("p", copy=False), copy=False).where(sql.column(_PLACE) <= few, copy=False)
+    kept = exp.select("*").from_(placed.subquery("p", copy=False), copy=False)
+    kept = kept.where(sql.column(_PLACE) <= few, copy=False)
     return replace(rows, query=kept, cut=few)

@@ -6,6 +6,7 @@ import datetime as dt
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from typing import cast
 
 from discreet.budget.filter import Budget, Spent
 from discreet.budget.lines import START, Began, Charged, Entry, Limited, Line, Opened, digest, path, write
@@ -171,7 +172,7 @@ def tightest(refusals: Sequence[BudgetExceeded]) -> BudgetExceeded:
 
     They come from the table's account down to the analyst's own, which is named if they leave the same.
     """
-    return min(reversed(refusals), key=lambda one: _size(one.left))
+    return min(reversed(refusals), key=lambda one: _size(cast("Loss", one.left)))
 
 
 def taken_away(account: Account, budget: Budget) -> list[str]:

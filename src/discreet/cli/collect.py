@@ -117,8 +117,9 @@ def serve(
     It listens on this computer alone, unless it has a certificate. Ctrl-C stops it; reports are on the disk by then.
     """
     from discreet.cli.collect_serve import require_parts, serve_survey
+    from discreet.collect.survey.codes import read_codes
     from discreet.collect.survey.file import load
-    from discreet.collect.survey.inbox import Inbox, beside, read_codes
+    from discreet.collect.survey.inbox import Inbox, beside
     from discreet.service.settings import Settings
 
     settings = Settings(host, port, cert, key, tuple(name or ()), insecure, most_body=100_000)

@@ -50,7 +50,7 @@ def serve(
     Examples:
       discreet serve clinic
       discreet serve clinic --host 0.0.0.0 --name data.example.org --cert cert.pem --key key.pem
-      discreet serve --demo demo
+      discreet serve --demo hospital
 
     It listens on this computer alone, unless it has a certificate. Ctrl-C stops it.
     """
@@ -60,7 +60,7 @@ def serve(
     if (folder is None) == (demo is None):
         raise BadInput(
             "Say which workspace to serve: a folder, or --demo and a folder for a made-up one.",
-            hint="Make a workspace first (discreet workspace init), or try: discreet serve --demo demo",
+            hint="Make a workspace first (discreet workspace init), or try: discreet serve --demo hospital",
         )
     if check:
         _check(folder or (demo or Path()) / "clinic", settings)
@@ -74,7 +74,7 @@ def serve(
 
     try:
         desk.workspace.require_files()
-    except Damaged as error:  # all else can be served
+    except Damaged as error:  # who needs no such table can be served
         typer.echo(f"Warning: {error}")
 
     def ready(address: str) -> None:

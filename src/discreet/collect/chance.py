@@ -16,7 +16,7 @@ from discreet.errors import BadInput
 GRID = 1 << 64
 _ABOVE = 1 + Fraction(1, 2**150)
 """``exp_upper`` is above what it bounds by less than this factor."""
-_LEAST = Fraction(1, 10**6)
+_LEAST = Fraction(1, 1 << 20)
 """Of a smaller loss, rounding to 2**-64ths would be felt: with very many values it would exceed the loss itself."""
 
 
@@ -26,7 +26,7 @@ def epsilon_of(number: Number) -> Fraction:
     if not _LEAST <= epsilon <= 20:
         raise BadInput(
             f"epsilon must lie between 0 and 20 for what people randomise themselves, got {number}.",
-            hint="1 is usual; ln 3, about 1.0986, is what two fair coins give. Below a millionth nothing can be learnt.",
+            hint="1 is usual; ln 3, about 1.0986, is what two fair coins give. A millionth is the least.",
         )
     return epsilon
 

@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias, get_args
 
 import pyarrow as pa
 
+from discreet.collect.chance import epsilon_of
 from discreet.collect.client import Client
 from discreet.collect.domain import Domain
 from discreet.collect.protocols import named
@@ -70,7 +72,11 @@ def choose(
     if n < 1:
         raise BadInput(f"A choice is for one person or more, got {n}.")
     values = domain if isinstance(domain, Domain) else Domain(domain)
-    compared = [_candidate(named(name)(values, epsilon), n) for name in among]
+    claimed, compared = epsilon_of(epsilon), []
+    for name in among:
+        made = named(name)
+        with suppress(BadInput):  # not made for so many values
+            compared.append(_candidate(made(values, claimed), n))
     if not compared:
         raise BadInput("There is no protocol to choose from.")
     least = min(one.deviation for one in compared)

@@ -90,7 +90,7 @@ class Client(ABC):
 
     @property
     def at_once(self) -> int:
-        """How many devices are played at once, so that memory is bounded."""
+        """How many devices are played at once: so few that what they take is bounded and stays near the processor."""
         return 1 << 16
 
     @abstractmethod

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from discreet.collect.client import Client
 from discreet.collect.domain import Counts
+from discreet.collect.score import reach
 from discreet.core.exact import equation
 from discreet.core.picture import Picture, bars
 from discreet.errors import BadInput
@@ -125,8 +126,7 @@ class Estimate:
     def _bars(self, confidence: float) -> NDArray[np.float64]:
         p, q = self.client.chances
         z = NormalDist().inv_cdf((1 + confidence) / 2)
-        slope = z**2 * np.abs(p * (1 - p) - q * (1 - q)) / (p - q) ** 2
-        return (slope + np.sqrt(slope**2 + 4 * z**2 * self.deviations**2)) / 2
+        return reach(z, self.deviations**2, (p * (1 - p) - q * (1 - q)) / (p - q) ** 2)
 
     def _largest(self, shown: int) -> tuple[Counts, str]:
         """The places of the largest figures in the order of the question, and what is said of the others."""

@@ -92,13 +92,17 @@ class Alarm:
         return f"{self.what} Honest reports do that with a chance of {self.chance:.1e} at most."
 
 
-def alarms(client: Client, reports: pa.Array[Any], *, false_alarm: float = 1e-6) -> tuple[Alarm, ...]:
+def alarms(
+    client: Client, reports: pa.Array[Any] | pa.ChunkedArray[Any], *, false_alarm: float = 1e-6
+) -> tuple[Alarm, ...]:
     """What is wrong with reports. If all are honest this is empty but with a chance of ``false_alarm`` at most."""
     if not 0 < false_alarm < 1:
         raise BadInput(f"A rate of false alarms lies between 0 and 1, got {false_alarm}.")
     if not len(reports):
         raise BadInput("There are no reports to look at.")
-    raised = [_marginal(client, reports, false_alarm / 2), _supports(client, reports, false_alarm / 2)]
+    whole = pa.concat_arrays(reports.chunks) if isinstance(reports, pa.ChunkedArray) else reports
+    client.tally().add(whole)  # what no device can have made is an error, not an alarm
+    raised = [_marginal(client, whole, false_alarm / 2), _supports(client, whole, false_alarm / 2)]
     return tuple(alarm for alarm in raised if alarm is not None)
 
 

@@ -21,7 +21,7 @@ def respond(codes: Codes, chance: Fraction, d: int, entropy: Entropy) -> Codes:
     told, heads = codes.copy(), entropy.flips(chance, codes.size)
     done = 0
     while done < codes.size:
-        lies = codes.size - done - np.count_nonzero(heads[done:])
+        lies = codes.size - done - int(np.count_nonzero(heads[done:]))
         done = _move(told, done, heads, d, entropy.words((lies + 1) // 2 + 1).view(np.uint32))
     return told
 

@@ -28,6 +28,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from discreet.collect.chance import epsilon_of
+from discreet.collect.divergence import divergence
 from discreet.core.exact import Number, exact
 from discreet.core.loss import Approximate
 from discreet.errors import BadInput
@@ -78,21 +79,15 @@ def delta_at(local: float, epsilon: float, low: int, chances: NDArray[np.float64
 
 def _edge(trials: int, chance: float, far: int, near: int, spare: float) -> int:
     """The number nearest to the mean, on one side, beyond which there is no more than ``spare`` (Chernoff)."""
-    if trials * _divergence(far / trials if trials else 0.0, chance) <= -log(spare):
+    if trials * divergence(far / trials if trials else 0.0, chance) <= -log(spare):
         return far
     while abs(far - near) > 1:
         middle = (far + near) // 2
-        if trials * _divergence(middle / trials, chance) > -log(spare):
+        if trials * divergence(middle / trials, chance) > -log(spare):
             far = middle
         else:
             near = middle
     return far
-
-
-def _divergence(share: float, chance: float) -> float:
-    """Kullback and Leibler's, of two coins."""
-    heads = share * log(share / chance) if share > 0 else 0.0
-    return heads + ((1 - share) * log((1 - share) / (1 - chance)) if share < 1 else 0.0)
 
 
 @njit(cache=True)

@@ -18,7 +18,6 @@ import pyarrow as pa
 from sqlglot import exp
 
 from discreet.collect.client import Client
-from discreet.collect.tally import Tally
 from discreet.core import sql
 from discreet.engines.spark import Spark
 from discreet.errors import DataError, NotFound
@@ -26,9 +25,16 @@ from discreet.errors import DataError, NotFound
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
+    from discreet.collect.tally import Tally
+
 _REPORTS = -1
 """The place at which a task says how many reports it counted."""
-_KEPT = pa.schema([pa.field("place", pa.int64()), pa.field("number", pa.int64()), pa.field("problem", pa.string())])
+_FIELDS: list[pa.Field[Any]] = [
+    pa.field("place", pa.int64()),
+    pa.field("number", pa.int64()),
+    pa.field("problem", pa.string()),
+]
+_KEPT = pa.schema(_FIELDS)
 
 
 def tally(client: Client, reports: DataFrame, column: str) -> Tally:
@@ -52,15 +58,16 @@ def tally(client: Client, reports: DataFrame, column: str) -> Tally:
         raise DataError(problems[0].as_py(), hint="Read them with the survey that they were made by.")
     kept = np.zeros(client.kept + 1, dtype=np.int64)
     kept[found.column("place").to_numpy()] = found.column("number").to_numpy()  # -1 is the last place
-    return Tally(client, int(kept[_REPORTS]), kept[:_REPORTS])
+    counted = client.tally()
+    counted.reports, counted.counts = int(kept[_REPORTS]), kept[:_REPORTS]
+    return counted
 
 
 def _counter(client: Client) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
     """What a task does: count, and hand on what is kept, or what is wrong."""
 
     def count(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        counted = Tally(client)
-        problem = None
+        counted, problem = client.tally(), None
         for batch in batches:
             if problem is None:
                 try:

@@ -129,8 +129,8 @@ class Column:
         if self.kind in (Kind.TEXT, Kind.BOOLEAN):
             yield f"a {self.kind.value} column has no bounds; declare categories instead"
         elif not (fits(low, self.kind) and fits(high, self.kind)):
-            quoted = self.kind is not Kind.TEXT and isinstance(low, str) and isinstance(high, str)
-            how = f", without quotes: bounds = [{low}, {high}]" if quoted else ""
+            quoted = isinstance(low, str) and isinstance(high, str)
+            how = f"; write them without quotes: bounds = [{low}, {high}]" if quoted else ""
             yield f"bounds must be two {self.kind.value} values, got {low!r} and {high!r}{how}"
         elif isinstance(low, dt.datetime) and isinstance(high, dt.datetime) and bool(low.tzinfo) != bool(high.tzinfo):
             yield "one bound has a time zone and the other has none"

@@ -287,7 +287,7 @@ class Curator:
         tables = self._tables(analyst)
         known = [one for one in tables if one in self.workspace.private]
         if name not in known:
-            raise NotFound(f"There is no table {name!r} about people; there are {', '.join(known)}.")
+            raise NotFound(f"There is no table about people called {name!r}; there are {', '.join(known)}.")
         return tables[name]
 
     def _require_private(self, name: str) -> None:

@@ -19,7 +19,8 @@ from discreet.noise.entropy import Entropy, Words
 from discreet.noise.expand import BULK
 
 DIGITS = 64
-_CHUNK = 1 << 16
+_CHUNK = 1 << 13
+"""Words that are made at once: few enough for what they take to stay near the processor."""
 
 
 def packed_flips(chance: Fraction, words: int, entropy: Entropy = BULK) -> Words:

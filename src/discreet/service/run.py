@@ -1,9 +1,10 @@
 """The service as a process: it listens, is told to stop, finishes what it is at, and lets go.
 
 When it is stopped (SIGTERM, Ctrl-C) it takes no new request, finishes those that are running, gives a running job some
-seconds, and closes the ledger; so it does when the terminal that it was started from goes away (SIGHUP, unless it was
-started to outlive that). The log says when it began and why it ended. If it is killed instead, nothing is lost that was paid for: an answer is in the release
-store before it is given, so whoever asks the same again gets it, for free.
+seconds, and closes the ledger. So it does when the terminal that it was started from goes away (SIGHUP), unless it was
+started to outlive that (nohup). The log says when it began, and why it ended. If it is killed instead, nothing is lost
+that was paid for: an answer is in the release store before it is given, so whoever asks the same again gets it, for
+free.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ def serve(desk: Desk, settings: Settings, *, ready: Callable[[str], None]) -> No
     why = ""
     try:
         desk.workspace.require_files()
-    except Damaged as error:  # the other tables can be asked
+    except Damaged as error:  # who needs no such table can be served
         _LOG.warning("%s", error)
     try:
         if settings.cert is not None and settings.key is not None:

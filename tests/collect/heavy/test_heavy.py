@@ -56,6 +56,17 @@ def test_the_tree_finds_nothing_that_is_not_there() -> None:
     assert found.table().num_rows == 0
 
 
+def test_few_reports_and_a_large_loss_find_nothing_that_is_not_there() -> None:
+    """Everybody has one string; at 80 %, the number of runs in which another is found is binomial at most."""
+    method, entropy, runs = Tree(2, 5), Repeatable(5), 200
+    wrong = 0
+    for _ in range(runs):
+        found = method.estimate(method.randomize(["ab"] * 500, entropy=entropy), confidence=0.8)
+        assert b"ab" in found.strings
+        wrong += len(found.strings) > 1
+    assert wrong <= binom.isf(1e-6, runs, 0.2)
+
+
 def test_whoever_is_within_reach_is_found() -> None:
     """Just at the reach, on twenty runs at 95 %: fewer than 14 would be seen with a chance below 1e-5."""
     method, n, entropy = Tree(2, 2, most=16), 6000, Repeatable(3)

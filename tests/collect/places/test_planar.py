@@ -65,6 +65,20 @@ def test_the_audit_holds_over_a_whole_region() -> None:
     assert mechanism.law.exponent(3, 3) == 0
 
 
+def test_the_promise_is_about_places_wherever_they_lie_between_points() -> None:
+    """Pairs that are up to so many metres apart: those on either side of a border are taken to points far apart."""
+    mechanism = PlanarLaplace(REGION, 1, 200)
+    generator = np.random.default_rng(1)
+    one = np.concatenate([generator.uniform(0, 300, (300, 2)), [[49.99, 49.99], [149.99, 0]]])
+    for metres in (1, 142, 200):
+        turn = np.append(generator.uniform(0, 2 * math.pi, 300), [math.pi / 4, 0])
+        other = one + metres * np.stack([np.cos(turn), np.sin(turn)], axis=1)
+        codes = (REGION.codes(REGION.nearest(places)).tolist() for places in (one, other))
+        lost = [mechanism.law.exponent(*pair) for pair in zip(*codes, strict=True)]
+        assert 0.8 * float(mechanism.loss_at(metres).epsilon) < max(lost) <= mechanism.loss_at(metres).epsilon
+    assert mechanism.loss_at(200) == Pure(1)
+
+
 @pytest.mark.parametrize("rate", [Fraction(1, 64), Fraction(1, 300)])
 def test_steps_are_drawn_by_the_law(rate: Fraction) -> None:
     """Chi-square over all steps that are not rare; the others are taken together."""
@@ -92,7 +106,7 @@ def test_a_wrong_rate_would_be_noticed() -> None:
 
 
 def test_what_is_reported_is_a_point_of_the_region() -> None:
-    mechanism = PlanarLaplace(REGION, "1/10", 100)
+    mechanism = PlanarLaplace(REGION, "1/4", 100)
     reports = mechanism.randomize([[250.0, 140.0]] * 2000, entropy=Repeatable(2))
     assert reports.type == mechanism.report_type
     codes = reports.to_numpy().astype(np.int64)

@@ -35,7 +35,7 @@ def test_a_day_s_losses_add_up_to_its_budget() -> None:
     for day, each in zip((INDEPENDENT, PREDICTIVE), spent, strict=True):
         assert each == day.per_metre
         assert day.loss_per_day == Pure("1.386") == day.loss_at(200)
-        assert day.loss_at(100) == Pure("0.693")
+        assert 2 * day.loss_at(100).epsilon > day.epsilon > day.loss_at(100).epsilon
 
 
 @pytest.mark.parametrize("steps_away", [0, 3, 8])

@@ -150,6 +150,8 @@ def test_maps_that_are_part_of_a_longer_column_are_read_from_their_start() -> No
     found = protocol.estimate(protocol.randomize(whole.slice(1), entropy=Repeatable(1)))
     assert found.shares == pytest.approx([0, 1], abs=1e-6)
     assert found.means[1] == pytest.approx(-1, abs=1e-6)
+    chunked = pa.chunked_array([whole.slice(0, 1), whole.slice(1)])
+    assert len(protocol.randomize(chunked)) == 3
 
 
 def test_what_would_break_the_promise_is_refused() -> None:

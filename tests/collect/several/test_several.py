@@ -165,7 +165,7 @@ def test_amplification_is_about_one_answer_and_the_person_loses_more() -> None:
     assert not replace(audit(even), claim=Fraction(1)).holds  # what is claimed elsewhere of the same chances
     likely = Fake({"a": 3, "b": 3, "c": 3}, 1, {"a": [98, 1, 1]}, protects="answer")
     assert 1 < likely.loss.epsilon < even.loss.epsilon
-    assert Fake({"a": 2, "b": 2}, "1e-7", protects="answer").epsilon == Fraction("1e-7")
+    assert Fake({"a": 2, "b": 2}, "1e-6", protects="answer").epsilon == Fraction(2, 1 << 20)
 
 
 def test_sampling_beats_splitting_and_a_likely_prior_an_even_one() -> None:

@@ -8,8 +8,9 @@ import os
 import pytest
 from tests.collect.survey.surveys import INCOME, survey
 
+from discreet.collect.survey.codes import read_codes
 from discreet.collect.survey.file import EXAMPLE
-from discreet.collect.survey.inbox import Inbox, batches, read_codes
+from discreet.collect.survey.inbox import Inbox, batches
 from discreet.errors import BadInput, DataError, NotAllowed, NotFound
 
 SURVEY = survey(*EXAMPLE, INCOME, epsilon=4)
@@ -114,6 +115,53 @@ def test_a_code_is_used_once_and_does_not_stand_beside_its_report(path, tmp_path
         Inbox(SURVEY, tmp_path / "other.jsonl", codes)
     with pytest.raises(NotFound):
         read_codes(tmp_path / "none.txt")
+
+
+def test_nothing_says_in_which_order_codes_were_used(path):
+    """By their order, each could be laid beside its report."""
+    codes = [f"code {number}" for number in range(40)]
+    left = []
+    for order in (codes, codes[::-1]):
+        with Inbox(SURVEY, path, codes) as inbox:
+            for number, code in enumerate(order[:30]):
+                inbox.receive(sent(number, code))
+        with Inbox(SURVEY, path, codes) as inbox, pytest.raises(NotAllowed, match="has been used"):
+            inbox.receive(sent(99, order[0]))
+        left.append(path.with_suffix(".used").read_text().splitlines())
+        path.unlink()
+        path.with_suffix(".used").unlink()
+    assert [line.endswith("x") for line in left[0]].count(True) == 30
+    assert left[0] == sorted(left[0])
+    assert [line[:64] for line in left[0]] == [line[:64] for line in left[1]]
+
+
+def test_a_list_of_codes_may_grow_and_may_not_be_broken(path):
+    with Inbox(SURVEY, path, ["one", "old"]) as inbox:
+        inbox.receive(sent(1, "one"))
+    with Inbox(SURVEY, path, ["two"]) as inbox:
+        with pytest.raises(NotAllowed, match="not on the list"):
+            inbox.receive(sent(2, "old"))
+        with pytest.raises(NotAllowed, match="has been used"):
+            inbox.receive(sent(2, "one"))
+        inbox.receive(sent(2, "two"))
+    path.with_suffix(".used").write_text("one\n")
+    with pytest.raises(DataError, match="which codes were used"):
+        Inbox(SURVEY, path, ["one"])
+
+
+def test_a_report_that_could_not_be_kept_may_come_again_with_its_code(path, monkeypatch):
+    with Inbox(SURVEY, path, ["one", "two"]) as inbox:
+        monkeypatch.setattr(os, "write", lambda file, data: _full())
+        with pytest.raises(OSError, match="full"):
+            inbox.receive(sent(1, "one"))
+        monkeypatch.undo()
+        with pytest.raises(NotAllowed, match="has been used"):
+            inbox.receive(sent(2, "one"))
+        inbox.receive(sent(3, "two"))
+        inbox.receive(sent(1, "one"))
+        with pytest.raises(NotAllowed, match="has been used"):
+            inbox.receive(sent(2, "one"))
+    assert kept(path) == 2
 
 
 def test_a_line_that_a_crash_left_unfinished_is_cut_off(path):

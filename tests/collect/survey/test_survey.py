@@ -41,10 +41,11 @@ def test_a_shuffler_makes_the_loss_smaller_and_is_assumed():
     plain = survey(EXAMPLE[0], epsilon=1)
     shuffled = replace(plain, shuffler=Shuffler("The post office", Fraction(1, 10**6)))
     assert plain.statement(10_000).loss == Pure(1)
+    assert "That somebody took part is not hidden" in str(plain.statement(10_000))
     found = shuffled.statement(10_000)
     assert isinstance(found.loss, Approximate)
     assert found.loss.epsilon < Fraction(1, 10)
-    assert "The post office mixes all reports" in str(found)
+    assert "The post office mixes all reports, 10,000 at least," in str(found)
     assert "One report by itself, with a name on it, loses ε = 1." in str(found)
 
 

@@ -7,10 +7,12 @@ import pyarrow as pa
 import pytest
 from tests.service.console.conftest import press, seen, text, until
 
-from discreet.core.loss import Pure
+from discreet.budget.filter import Budget
+from discreet.core.loss import Approximate, Pure
 from discreet.service.console.answered import figures
-from discreet.service.console.suggest import examples, mentioned, spelled, words
-from discreet.service.shown import Spend
+from discreet.service.console.priced import advice, usual_delta
+from discreet.service.console.suggest import columns, examples, mentioned, spelled, strangers, words
+from discreet.service.shown import BudgetView, Spend
 
 BY_SEX = "SELECT sex, COUNT(*) AS n FROM patients GROUP BY sex"
 
@@ -53,6 +55,9 @@ def test_a_question_is_priced_asked_answered_and_free_after_that(console):
         ask(user)
         await until(lambda: "Answered before, so it is free." in text(user))
         assert left(console) == before - Fraction(1, 4)
+        with user:
+            seen(user, "ask-sql")[0].set_value("SELECT COUNT(*) AS n FROM patients")
+        assert seen(user, "ask-asked")[0].text == BY_SEX
         await until(lambda: bool(seen(user, "ask-again-0")))
         assert BY_SEX in text(user)
 
@@ -127,6 +132,7 @@ def test_what_is_wrong_is_said_in_its_place(console):
             lambda: any("dc-refusal" in str(getattr(one, "content", "")) for one in user.client.elements.values())
         )
         assert not seen(user, "ask-run")[0].enabled
+        assert "There is something to mend" in text(user)
 
     console.visit("ann", act)
 
@@ -138,8 +144,35 @@ def test_a_delta_is_asked_for_only_where_groups_are_not_declared(console):
         assert not seen(user, "ask-delta")[0].visible
         with user:
             seen(user, "ask-sql")[0].set_value("SELECT zip, COUNT(*) AS n FROM patients GROUP BY zip")
-        await ready(user, "δ 1e-6")
+        await ready(user, "δ 1e-7")
         assert seen(user, "ask-delta")[0].visible
+        assert "δ 1e-6 of 1e-6 left" in text(user)
+        assert not seen(user, "price-beyond")
+        with user:
+            seen(user, "ask-delta")[0].set_value("1e-5")
+        await ready(user, "δ 1e-5")
+        assert seen(user, "price-beyond")
+        assert "It takes δ 1e-5, and δ 1e-6 is left: choose less." in text(user)
+
+    console.visit("ann", act)
+
+
+def test_an_average_says_beforehand_how_far_off_it_may_be(console):
+    async def act(user):
+        await user.open("/ask?table=visits")
+        with user:
+            seen(user, "ask-sql")[0].set_value("SELECT AVG(cost) AS average FROM visits")
+        await until(lambda: "if 1,000 rows are behind it" in text(user))
+        assert seen(user, "ask-rows")[0].visible
+        assert "the whole range (average by" in text(user)
+        with user:
+            seen(user, "ask-rows")[0].set_value("1")
+        await until(lambda: "it would say nothing" in text(user))
+        with user:
+            seen(user, "ask-rows")[0].set_value("")
+            seen(user, "ask-mode")[0].set_value("error")
+        await until(lambda: "say how many rows you expect." in text(user))
+        assert "--rows" not in text(user)
 
     console.visit("ann", act)
 
@@ -180,6 +213,7 @@ def test_a_steward_without_a_budget_is_told_so(console):
     async def act(user):
         await user.open("/ask")
         assert "There is no table that you may ask." in text(user)
+        assert seen(user, "ask-people")
 
     console.visit("steward", act)
 
@@ -191,6 +225,48 @@ def test_every_example_can_be_asked(console):
         assert len(found) >= 2
         for _, sql in found:
             assert desk.price(ann, [sql], Spend(epsilon="0.1"))[0].loss == Pure("0.1")
+
+
+@pytest.mark.parametrize(
+    ("where", "said"),
+    [
+        ("sex = 'F'", []),
+        ("sex = 'f'", ["'f' is no value of sex: nothing has it. Is 'F' meant?"]),
+        ("'lost' <> p.SEX", ["'lost' is no value of sex: nothing has it. There are: F, M."]),
+        ("sex IN ('M', 'lost', 'lost')", ["'lost' is no value of sex: nothing has it. There are: F, M."]),
+        ("zip = '1' AND LOWER(sex) = 'f'", []),
+        ("sex = ", []),
+    ],
+)
+def test_a_value_that_is_not_on_the_card_is_pointed_out(console, where, said):
+    tables = console.clinic.desk.tables(console.clinic.ann)
+    assert strangers(f"SELECT COUNT(*) FROM patients AS p WHERE {where}", tables) == said
+
+
+def test_many_categories_can_be_opened(console):
+    card = console.clinic.desk.table(console.clinic.ann, "visits").card
+    assert any("categories" in getattr(last, "said", "") for _, _, last in columns(card))
+
+
+@pytest.mark.parametrize(
+    ("limit", "left", "delta"),
+    [
+        (Approximate(1, "1e-4"), Approximate(1, "1e-4"), "1e-6"),
+        (Approximate(1, "1e-7"), Approximate(1, "1e-7"), "1e-8"),
+        (Approximate(1, "1e-7"), Approximate(1, "1.29e-9"), "1.2e-9"),
+        (Approximate(1, "1e-7"), Approximate(1, 0), "1e-6"),
+        (Pure(1), Pure(1), "1e-6"),
+    ],
+)
+def test_the_delta_to_begin_with_is_within_what_is_left(limit, left, delta):
+    assert usual_delta([BudgetView("visits/ann", "visits", "ann", Budget(limit), Pure(0), left)]) == delta
+
+
+def test_what_can_be_done_hangs_on_what_is_left():
+    assert advice(Pure(1), Pure(0), Fraction(0), steward=False).startswith("Nothing is left to spend")
+    assert advice(Pure(1), Pure("0.5"), Fraction(0), steward=False).startswith("You can spend less")
+    assert "raise the limit on the Budget page" in advice(Pure(1), Pure(0), Fraction(0), steward=True)
+    assert "there is no δ to spend" in advice(Approximate(1, "1e-6"), Pure(2), Fraction(0), steward=False)
 
 
 def test_completion_knows_tables_columns_and_functions(console):

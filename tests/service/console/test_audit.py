@@ -21,12 +21,21 @@ def test_lines_are_found_by_what_is_in_them_and_by_what_came_of_them():
     assert audit.seen(LINES, "visits", failed=True) == []
 
 
+def test_what_came_of_it_is_told_in_words():
+    asked = AuditLine(3, AT, "ann", "ask for publish", {"job": "j"}, True, "")
+    ended = AuditLine(4, AT, "ann", "publish", {"job": "j", "ended": "failed"}, False, "")
+    assert [audit.outcome(line) for line in (*LINES, asked, ended)] == ["done", "refused", "asked for", "failed"]
+    assert [audit.about(line) for line in (LINES[1], ended)] == ["error: the budget does not cover it", "job: j"]
+    fault = AuditLine(5, AT, "ann", "ask", {"error": "LoginFailed"}, False, "")
+    assert audit.about(fault) == "error: login failed"
+
+
 def test_an_auditor_reads_the_log_and_verifies_the_books(console):
     async def act(user):
         await user.open("/audit")
         assert "sign in" in text(user)
         press(user, "audit-verify")
-        await until(lambda: "all sound" in text(user))
+        await until(lambda: "of the audit log, all sound" in text(user))
         with user:
             seen(user, "audit-text")[0].set_value("verify")
         await until(lambda: "sign in" not in text(user))

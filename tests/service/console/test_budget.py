@@ -19,19 +19,22 @@ def test_a_steward_raises_a_limit_for_a_reason(console):
         await user.open("/budget")
         with user:
             seen(user, "limit-account")[0].set_value("patients/ann")
-            seen(user, "limit-amount")[0].set_value("1.5")
+            assert [seen(user, f"limit-{one}")[0].value for one in ("epsilon", "delta")] == ["1", "1e-6"]
+            seen(user, "limit-epsilon")[0].set_value("1.5")
+            seen(user, "limit-delta")[0].set_value("2e-6")
         press(user, "limit-set")
         await until(lambda: any("for a reason" in said for said in user.notify.messages))
         with user:
             seen(user, "limit-why")[0].set_value("a second study")
         press(user, "limit-set")
         await until(lambda: '<td class="">a second study</td>' in text(user))
+        assert seen(user, "limit-account")[0].value == "patients/ann"
         press(user, "verify")
         await until(lambda: "sound" in text(user))
 
     console.visit("steward", act)
     views = {view.account: view for view in console.clinic.desk.budgets(console.clinic.steward)}
-    assert views["patients/ann"].budget == Budget(Approximate("1.5", "1e-6"))
+    assert views["patients/ann"].budget == Budget(Approximate("1.5", "2e-6"))
 
 
 def test_analysts_see_their_own_and_change_nothing(console):
@@ -43,6 +46,8 @@ def test_analysts_see_their_own_and_change_nothing(console):
         assert "SELECT COUNT(*) AS n FROM patients" in text(user)
         assert not seen(user, "limit-set")
         assert not seen(user, "verify")
+        (chart,) = [one for one in user.client.elements.values() if "dc-chart" in one.classes]
+        assert [one["name"] for one in chart.options["series"]] == ["ann"]  # others' charges are not for her to see
 
     console.visit("ann", act)
 
@@ -66,6 +71,16 @@ def test_what_was_left_is_worked_out_backwards_over_charges_and_limits():
     points = history(view(Pure("1.25"), Pure(2)), lines)
     assert points[:-1] == [(AT[1], 1.0), (AT[2], 0.75), (AT[3], 1.75), (AT[4], 1.25)]
     assert points[-1][1] == 1.25
+
+
+def test_nothing_is_left_after_a_limit_fell_below_what_was_spent():
+    lines = [
+        line(3, "limited", Pure("0.25")),
+        line(2, "charged", Pure("0.5")),
+        line(1, "opened", Pure(1)),
+    ]
+    lowered = BudgetView("visits/ann", "visits", "ann", Budget(Pure("0.25")), Pure("0.5"), Pure(0))
+    assert [left for _, left in history(lowered, lines)] == [1.0, 0.5, 0.0, 0.0]
 
 
 def test_the_tables_account_spends_what_its_analysts_spend():

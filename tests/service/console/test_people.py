@@ -68,7 +68,7 @@ def test_what_was_given_is_in_the_boxes_and_less_of_it_is_asked_twice(console):
         await until(lambda: bool(seen(user, "budget-go")))
         with user:
             seen(user, "budget-table")[-1].set_value("visits")
-        assert [seen(user, f"budget-{box}")[-1].value for box in ("epsilon", "delta")] == ["1", "0.000001"]
+        assert [seen(user, f"budget-{box}")[-1].value for box in ("epsilon", "delta")] == ["1", "1e-6"]
         assert "ε 0 of it is spent" in shown(user, "budget-spent")
         with user:
             seen(user, "budget-delta")[-1].set_value("0")
@@ -79,7 +79,7 @@ def test_what_was_given_is_in_the_boxes_and_less_of_it_is_asked_twice(console):
         assert not shown(user, "budget-note")
         press(user, "budget-go")
         await until(lambda: bool(seen(user, "sure-no")))
-        assert "lowered from ε 1, δ 0.000001 to ε 0.5" in text(user)
+        assert "lowered from ε 1, δ 1e-6 to ε 0.5" in text(user)
         assert "delta is taken away" in text(user)
         press(user, "sure-no")
         await until(lambda: not seen(user, "sure-no"))

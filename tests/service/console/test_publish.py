@@ -11,6 +11,7 @@ from discreet.publish.riskmap import Point, RiskMap
 from discreet.service.console.models import CHOICES, written
 from discreet.service.console.publish import MASK, MASKS, METHODS
 from discreet.service.console.riskmap import advice, options, placed
+from discreet.service.jobs.specs import Publish
 
 CARD = Card("people", (Column("zip", "text", "quasi"), Column("illness", "text", "sensitive")))
 
@@ -54,6 +55,23 @@ def test_a_steward_starts_a_job_and_stops_it(console):
     assert (job.state, job.table) == ("cancelled", "patients")
     wanted = {"models": ["k=5", "l=2 on insurance"], "method": "generalize", "suppress": "10%", "title": "For research"}
     assert wanted.items() <= dict(job.spec).items()
+
+
+def test_a_job_that_failed_is_found_again_with_its_reason(console):
+    desk, steward = console.clinic.desk, console.clinic.steward
+    job = desk.submit(steward, Publish("patients", ("k=2",), title="Too much"))
+    claim = desk._jobs._queue.claim("a test")
+    assert (claim.job.id, desk._jobs._queue.failed(claim, "Nothing would be left.")) == (job.id, True)
+
+    async def act(user):
+        await user.open("/")
+        assert "Nothing would be left." in text(user)
+        (link,) = seen(user, f"job-link-{job.id}")
+        await user.open(link.props["href"])
+        assert seen(user, "job-error")
+        assert seen(user, f"job-open-{job.id}")
+
+    console.visit("steward", act)
 
 
 def test_what_is_wrong_with_a_method_is_told_before_a_job_begins(console):

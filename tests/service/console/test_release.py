@@ -1,8 +1,15 @@
 """The pages of releases: everybody sees what they may, and nothing of others."""
 
+import datetime as dt
+
+import pyarrow as pa
 import pytest
 from tests.service.console.conftest import seen, text
 
+from discreet.core.recipe import Recipe
+from discreet.core.release import Release
+from discreet.core.statement import Statement
+from discreet.curator.shelf import Shelved
 from discreet.service.console import look
 from discreet.service.console.release import in_words
 from discreet.service.shown import Spend
@@ -25,9 +32,35 @@ def test_a_release_says_what_it_promises_and_how_it_was_made(console, answer, na
         for mark in ("answer-grid", "release-download", "release-report"):
             assert bool(seen(user, mark)) == (name != "auditor")
         assert bool(seen(user, "release-share")) == (name == "steward")
+        assert not seen(user, "release-attack")
+        assert "Open its page" not in text(user)
         if name != "auditor":
             (frame,) = [one for one in user.client.elements.values() if one.tag == "iframe"]
             assert frame.props["sandbox"] == ""
+
+    console.visit(name, act)
+
+
+@pytest.mark.parametrize("name", ["ann", "steward", "auditor"])
+def test_the_first_rows_of_a_published_table_are_shown(console, name):
+    clinic = console.clinic
+    (clinic.folder / "published").mkdir(exist_ok=True)
+    place = f"published/{name}-rows"
+    table = pa.table({"city": ["North"] * 30, "born": [1984] * 30})
+    Release(table, Statement("person"), Recipe("generalize"), title="Ages").save(clinic.folder / place)
+    now = dt.datetime.now(dt.UTC)
+    one = Shelved(
+        f"{name}-rows", "published", "Ages", ("patients",), "steward", now, "generalize", None, False, True, place
+    )
+    clinic.desk._shelf.put(one)
+
+    async def act(user):
+        await user.open(f"/release/{one.id}")
+        assert bool(seen(user, "release-rows")) == (name != "auditor")
+        assert ("20 of 30 rows are shown." in text(user)) == (name != "auditor")
+        assert (">1984<" in text(user)) == (name != "auditor")
+        assert bool(seen(user, "release-csv")) == (name != "auditor")
+        assert bool(seen(user, "release-attack")) == (name == "steward")
 
     console.visit(name, act)
 

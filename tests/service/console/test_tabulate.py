@@ -29,6 +29,8 @@ def test_people_are_no_side_of_a_table_and_nothing_to_add_up(clinic):
     card = clinic.desk.full_card(clinic.steward, "visits")
     assert {"ward", "outcome", "diagnosis@1"} <= set(sides(card))
     assert not {"patient_id", "visit_id"} & set(sides(card))
+    patients = sides(clinic.desk.full_card(clinic.steward, "patients"))
+    assert [patients[f"birth_date@{level}"] for level in (1, 4)] == ["birth_date, by month", "birth_date, by decade"]
     assert [one.name for one in summable(card)] == ["length_of_stay", "cost"]
 
 

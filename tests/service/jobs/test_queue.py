@@ -7,6 +7,7 @@ from itertools import count
 import pytest
 from tests.curator.people.places import forget
 
+from discreet.curator.people.audit import Audit
 from discreet.curator.people.state import State
 from discreet.curator.workspace import Workspace
 from discreet.errors import BadInput, NotFound
@@ -32,6 +33,7 @@ def queue(request, tmp_path):
     else:
         state = State.open(Workspace(tmp_path, "ledger.db", {}))
     yield Queue(state)
+    assert Audit(state).verify().sound
     state.close()
 
 
@@ -99,6 +101,23 @@ def test_an_owner_who_is_silent_loses_the_job_and_changes_nothing_any_more(queue
     assert lost.state == "lost" and lost.error.startswith("Its process ended by signal 9.") and not lost.said
     queue.let_go(again)
     assert queue.claim("new") is None and queue.take_over("new", later()) is None
+
+
+def test_how_a_job_ended_is_in_the_audit_log(queue, add):
+    made, failed, stopped = add(), add("bob"), add()
+    assert queue.done(queue.claim("here"), "made", made.id)
+    claim = queue.claim("here")
+    assert queue.failed(claim, "It cannot be.")
+    assert not queue.failed(claim, "once more")
+    queue.cancel(stopped.id)
+    lines = queue._audit.lines()
+    assert [(line.who, line.action, line.about["job"], line.about["ended"], line.well) for line in lines] == [
+        ("ann", "publish", made.id, "done", True),
+        ("bob", "publish", failed.id, "failed", False),
+        ("ann", "publish", stopped.id, "cancelled", False),
+    ]
+    assert lines[0].about["release"] == made.id
+    assert "cannot" not in str(lines)
 
 
 def test_a_planned_stop_does_not_count(queue, add):

@@ -13,7 +13,6 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 
 from discreet.collect.chance import down, power

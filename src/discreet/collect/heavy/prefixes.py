@@ -76,8 +76,9 @@ class Level:
 
     counts: NDArray[np.float64]
     deviations: NDArray[np.float64]
-    alone: float
-    """The standard deviation of a figure that is really 0."""
+    people: int
+    group: int
+    """How many of them reported on this level."""
     last: bool
     confidence: float
 
@@ -180,8 +181,7 @@ class Prefixes(ABC):
         near = np.clip(shares, 0, 1)
         drawn = near * (1 - near) * (1 - group / n) * n / group * n
         variances = self.reports.variance(group, near) * (n / group) ** 2
-        alone = float(np.sqrt(self.reports.variance(group, np.zeros(1))[0])) * n / group
-        return Level(n * shares, np.sqrt(variances + drawn), alone, last, confidence)
+        return Level(n * shares, np.sqrt(variances + drawn), n, group, last, confidence)
 
     def _told(self, reports: pa.Array[Any] | pa.ChunkedArray[Any]) -> NDArray[Any]:
         if reports.type != self.report_type or reports.null_count:

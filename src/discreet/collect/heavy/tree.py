@@ -2,19 +2,22 @@
 Thakurta 2017).
 
 On every level those beginnings are kept that would be so large by chance, if nobody had them, with less than the stated
-risk: it is shared out evenly over all levels and, on each, over all beginnings that are tried. So with the stated
-confidence nothing is found that nobody has. Its privacy and the meaning of its error bars are those of ``prefixes``.
+risk: it is shared out evenly over all levels and, on each, over all beginnings that are tried. If nobody has one, each
+report supports it by a coin of known chance, and Chernoff's bound holds for however few of them; the normal law would
+not, so far out. So with the stated confidence nothing is found that nobody has. Its privacy and the meaning of its
+error bars are those of ``prefixes``.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import sqrt
+from math import log, sqrt
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.collect.divergence import unlikely
 from discreet.collect.heavy.prefixes import Level, Prefixes, normal
 from discreet.core.exact import Number
 from discreet.errors import BadInput
@@ -43,7 +46,8 @@ class Tree(Prefixes):
         """Those above the threshold, the largest first."""
         figures = level.counts.reshape(-1)
         order = np.argsort(-figures, kind="stable")[: self.most]
-        return order[figures[order] > level.alone * self._threshold(figures.size, level.confidence)]
+        least = level.people * self._threshold(level.group, figures.size, level.confidence)
+        return order[figures[order] >= least]
 
     def reach(self, people: int, *, confidence: float = 0.95) -> float:
         """How many of so many people must have a string, for it to be found with the stated confidence.
@@ -52,15 +56,16 @@ class Tree(Prefixes):
         Groups are taken to be of equal size.
         """
         group = people / self.levels
-        spread = sqrt(float(self.reports.variance(1, np.zeros(1))[0]) / group) * people
         sampled = normal(1 - (1 - confidence) / self.levels)
-        highest = self._threshold(self.most << self.step, confidence)
-        count = spread * highest
+        highest = people * self._threshold(group, self.most << self.step, confidence)
+        count = highest
         for _ in range(50):  # the spread of a figure grows with it
             share = np.array([min(count / people, 1.0)])
             own = float(self.reports.variance(1, share)[0]) / group + float(share[0] * (1 - share[0])) / group
-            count = spread * highest + sampled * sqrt(own) * people
+            count = highest + sampled * sqrt(own) * people
         return count
 
-    def _threshold(self, tried: int, confidence: float) -> float:
-        return normal(1 - (1 - confidence) / (self.levels * tried))
+    def _threshold(self, group: float, tried: int, confidence: float) -> float:
+        """The share of people from which on a beginning is kept."""
+        p, q = float(self.reports.own), float(self.reports.other)
+        return (unlikely(q, group, log(self.levels * tried / (1 - confidence))) - q) / (p - q)

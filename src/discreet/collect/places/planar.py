@@ -16,7 +16,9 @@ Why the draws are exact. Both coordinates are drawn by the discrete Laplace mech
 >= 64 |v| >= 45 (|a| + |b|) for v = (a, b), and kept with a chance of e**-(λ (N(v) - 45 (|a| + |b|))): whole multiples
 of λ, so that a geometric draw settles it. Three of four are kept.
 
-A place is first taken to the nearest point of the grid; promises are about the distance of these points.
+A place is first taken to the nearest point of the grid, and two places that are r metres apart to points that may be
+r + √2 steps apart (two on either side of a border are taken to points a whole step apart, however near they are). So it
+is within R metres and √2 steps that points lose ε: then the promise is about the places themselves.
 """
 
 from __future__ import annotations
@@ -74,12 +76,12 @@ class PlanarLaplace:
 
     @property
     def per_metre(self) -> Fraction:
-        """What is lost with each metre."""
-        return self.epsilon_within / self.within
+        """What is lost with each metre between points of the grid."""
+        return self.epsilon_within / (self.within + self.region.blur)
 
     def loss_at(self, metres: Number) -> Pure:
-        """What a report loses at most about places so far apart."""
-        return Pure(self.per_metre * exact(metres, "metres"))
+        """What a report loses at most about places so far apart, wherever they lie between points of the grid."""
+        return Pure(self.per_metre * (exact(metres, "metres") + self.region.blur))
 
     @property
     def epsilon(self) -> Fraction:

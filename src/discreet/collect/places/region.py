@@ -60,6 +60,14 @@ class Region:
         return self.step * ceiling_root((self.across - 1) ** 2 + (self.up - 1) ** 2)
 
     @property
+    def blur(self) -> Fraction:
+        """How much farther apart than two places the points that they are taken to may be, in metres, rounded up.
+
+        Along either axis each place moves by half a step at most, so together by a step.
+        """
+        return self.step * ceiling_root(2)
+
+    @property
     def parameters(self) -> dict[str, Any]:
         """This as plain data."""
         return {"width": str(self.width), "height": str(self.height), "step": str(self.step)}

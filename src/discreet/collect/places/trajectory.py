@@ -1,7 +1,7 @@
 """A day of places: what all its reports lose together, by a budget that is declared for the day.
 
-Two days whose points, one by one, are within R metres of each other are told apart by at most ε: that is the promise. A
-report of a point has a loss by the metre as in ``planar``, and losses of a day's reports add up.
+Two days whose places, one by one, are within R metres of each other are told apart by at most ε: that is the promise. A
+report of a place has a loss by the metre as in ``planar``, and losses of a day's reports add up.
 
 * *independent*: each of the day's points has an equal part of ε.
 * *predictive* (Chatzikokolakis, Palamidessi, Stronati 2014): people stay where they are for much of the day. The last
@@ -61,17 +61,17 @@ class Day:
 
     @property
     def per_metre(self) -> Fraction:
-        """What the day loses with each metre."""
-        return self.epsilon / self.within
+        """What the day loses with each metre between points of the grid."""
+        return self.epsilon / (self.within + self.region.blur)
 
     @property
     def loss_per_day(self) -> Pure:
-        """What a day loses at most about days whose points are within ``within`` metres, one by one."""
+        """What a day loses at most about days whose places are within ``within`` metres, one by one."""
         return Pure(self.epsilon)
 
     def loss_at(self, metres: Number) -> Pure:
         """The same within another distance."""
-        return Pure(self.per_metre * exact(metres, "metres"))
+        return Pure(self.per_metre * (exact(metres, "metres") + self.region.blur))
 
     @property
     def parameters(self) -> dict[str, Any]:

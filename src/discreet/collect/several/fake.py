@@ -165,8 +165,6 @@ class Fake(Several):
         """The largest loss about the person, in parts of 2**-20, that keeps to ``epsilon`` about one answer."""
         low, high = int(epsilon * _FINE), _HIGHEST * _FINE
         allowed = power(epsilon)
-        if low == 0 or self.answer_ratio(Fraction(low, _FINE)) > allowed:
-            return epsilon
         while high - low > 1:
             middle = (low + high) // 2
             low, high = (middle, high) if self.answer_ratio(Fraction(middle, _FINE)) <= allowed else (low, middle)

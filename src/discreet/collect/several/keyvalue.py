@@ -25,6 +25,7 @@ from discreet.collect.domain import Counts, Domain
 from discreet.collect.law import Law
 from discreet.collect.numbers.alphabet import Reports, require
 from discreet.collect.numbers.grid import Floats, Grid
+from discreet.collect.score import reach_of_share
 from discreet.collect.several.pairs import Drawn, People, drawn
 from discreet.core.exact import Number
 from discreet.core.loss import Pure
@@ -145,9 +146,7 @@ class KeyValueEstimate:
     @property
     def bars(self) -> Floats:
         """How far each share is off at most, each by itself with the stated confidence."""
-        return (
-            self._z * np.sqrt(self._told * (1 - self._told) / self.n) * self.protocol.length / self.protocol.gains.rise
-        )
+        return reach_of_share(self._z, self._told, self.n) * self.protocol.length / self.protocol.gains.rise
 
     @property
     def means(self) -> Floats:

@@ -19,7 +19,7 @@ from discreet.collect.numbers.grid import Grid
 from discreet.errors import DataError
 from discreet.noise.entropy import Entropy
 
-People: TypeAlias = "pa.MapArray[Any, Any] | Iterable[Mapping[Any, float]]"
+People: TypeAlias = "pa.MapArray[Any, Any] | pa.ChunkedArray[Any] | Iterable[Mapping[Any, float]]"
 """The pairs of each person: mappings, or an Arrow array of maps."""
 
 
@@ -51,6 +51,8 @@ def drawn(people: People, domain: Domain, grid: Grid, length: int, entropy: Entr
 
 def _flat(people: People) -> tuple[Codes, pa.Array[Any], Any]:
     """Where each person's pairs start, and the keys and values of all of them."""
+    if isinstance(people, pa.ChunkedArray):
+        people = pa.concat_arrays(people.chunks or [pa.array([], people.type)])
     if isinstance(people, pa.MapArray):
         if people.null_count:
             raise DataError("A person's pairs are missing.", hint="Who has none has an empty map.")

@@ -17,6 +17,7 @@ import pyarrow as pa
 from discreet.collect.domain import Domain
 from discreet.collect.numbers.alphabet import require
 from discreet.collect.numbers.grid import Floats
+from discreet.collect.score import reach_of_share
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,7 +71,5 @@ class Shares:
         return "\n".join([f"{self.n:,} reports (each ± holds with {self.confidence:.4g})", *lines])
 
     def _bars(self, confidence: float) -> Floats:
-        z = NormalDist().inv_cdf((1 + confidence) / 2) ** 2 / self.n
-        s = self.supported
-        reach = np.sqrt(z * s * (1 - s) + z**2 / 4)
-        return (np.abs(z / 2 - z * s) + reach) / (1 + z) / self.rise
+        z = NormalDist().inv_cdf((1 + confidence) / 2)
+        return reach_of_share(z, self.supported, self.n) / self.rise

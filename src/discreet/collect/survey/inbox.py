@@ -2,14 +2,13 @@
 
 A report that no device can have made, or that was made for another survey, is refused before it is written. A report
 that comes twice, since its receipt was lost, counts once by its random id. If there is a list of one-time codes, a code
-is written down as used, in a file of its own and as a hash, before its report is: a crash in between loses the report,
-and never lets one person count twice. Codes do not stand beside reports.
+is marked as used, in a file of its own, before its report is written: a crash in between loses the report, and never
+lets one person count twice. Codes do not stand beside reports, nor in their order (``codes``).
 """
 
 from __future__ import annotations
 
 import fcntl
-import hashlib
 import json
 import os
 import re
@@ -22,11 +21,12 @@ from typing import Any, Self
 
 import pyarrow as pa
 
+from discreet.collect.survey.codes import Codes
 from discreet.collect.survey.counted import Counted
 from discreet.collect.survey.survey import Asked, Survey
 from discreet.core.document import fields
 from discreet.core.durable import flush_name
-from discreet.errors import BadInput, DataError, NotAllowed, NotFound
+from discreet.errors import BadInput, DataError
 
 _ID = re.compile(r"[0-9a-f]{32}")
 _AT_ONCE = 10_000
@@ -38,25 +38,13 @@ def beside(survey: Path) -> Path:
     return survey.with_suffix(".reports.jsonl")
 
 
-def read_codes(path: Path) -> frozenset[str]:
-    """One-time codes, one a line."""
-    try:
-        codes = frozenset(path.read_text(encoding="utf-8").split())
-    except FileNotFoundError:
-        raise NotFound(
-            f"There is no list of codes at {path}.", hint="discreet collect new --codes makes one."
-        ) from None
-    if not codes:
-        raise BadInput(f"There is no code in {path}.")
-    return codes
-
-
 class Inbox:
     """Takes reports in, one process at a time."""
 
     def __init__(self, survey: Survey, path: Path, codes: Iterable[str] | None = None) -> None:
         self._survey = survey
-        self._codes = None if codes is None else frozenset(map(_hashed, codes))
+        self.needs_code = codes is not None
+        """Whether everybody has a one-time code."""
         self._lock = threading.Lock()
         with ExitStack() as files:  # let go of, if anything is wrong with them
             self._reports = files.enter_context(closing(_Lines(path)))
@@ -64,12 +52,12 @@ class Inbox:
                 self._reports.append(json.dumps({"survey": survey.fingerprint, "codes": self.needs_code}))
             if has_codes(path, survey) != self.needs_code:
                 raise BadInput(
-                    "People had one-time codes so far." if self._codes is None else "People had no codes so far.",
+                    "People had no codes so far." if self.needs_code else "People had one-time codes so far.",
                     hint="Go on as before (with or without --codes), or keep reports elsewhere: --reports FILE",
                 )
             self._ids = {bytes.fromhex(line["id"]) for line in _read(path, survey)}
-            self._spent = None if codes is None else files.enter_context(closing(_Lines(path.with_suffix(".used"))))
-            self._used = set() if self._spent is None else set(self._spent.path.read_text(encoding="ascii").split())
+            used = path.with_suffix(".used")
+            self._codes = None if codes is None else files.enter_context(closing(Codes(used, codes)))
             self._files = files.pop_all()
 
     def __enter__(self) -> Self:
@@ -80,11 +68,6 @@ class Inbox:
 
     def __len__(self) -> int:
         return len(self._ids)
-
-    @property
-    def needs_code(self) -> bool:
-        """Whether everybody has a one-time code."""
-        return self._codes is not None
 
     def receive(self, data: object) -> None:
         """Write a report down, or say why it is not taken."""
@@ -98,22 +81,17 @@ class Inbox:
         with self._lock:
             if bytes.fromhex(said["id"]) in self._ids:
                 return
-            self._use(said["code"])
+            self._use(said["code"], said["id"])
             self._reports.append(line)
             self._ids.add(bytes.fromhex(said["id"]))
+            if self._codes is not None:
+                self._codes.kept(said["id"])
 
-    def _use(self, code: str | None) -> None:
-        if self._codes is None or self._spent is None:
-            if code is not None:
-                raise BadInput("This survey has no codes.")
-            return
-        hashed = _hashed(code or "")
-        if hashed not in self._codes:
-            raise NotAllowed("This code is not on the list.", hint="Is it written as it was given to you?")
-        if hashed in self._used:
-            raise NotAllowed("This code has been used.", hint="Each counts once.")
-        self._spent.append(hashed)
-        self._used.add(hashed)
+    def _use(self, code: str | None, report: str) -> None:
+        if self._codes is not None:
+            self._codes.use(code or "", report)
+        elif code is not None:
+            raise BadInput("This survey has no codes.")
 
 
 def require(survey: Survey, reports: Mapping[str, Any]) -> None:
@@ -235,7 +213,3 @@ class _Lines:
         if whole < self._file.tell():
             os.ftruncate(self._file.fileno(), whole)
         self.new = whole == 0
-
-
-def _hashed(code: str) -> str:
-    return hashlib.sha256(code.encode("utf-8", "surrogatepass")).hexdigest()

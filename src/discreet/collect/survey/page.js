@@ -6,12 +6,13 @@ const at = (id) => document.getElementById(id);
 const all = survey.questions;
 const asked = survey.share === "sampled" ? [all[Number(below(BigInt(all.length)))]] : all;
 const readers = new Map();
-let body = null; // made once: what was not received is sent again, and no coin is flipped twice
+let flipped = null; // what was not taken is sent again, with another code perhaps, and no coin is flipped twice
 
 for (const question of asked) at("questions").append(shown(question));
 at("flip").disabled = false;
 at("flip").addEventListener("click", flip);
 at("send").addEventListener("click", send);
+at("code")?.addEventListener("input", () => flipped && show());
 
 /** A question with its controls. There is no form: the browser itself can send nothing. */
 function shown(question) {
@@ -48,28 +49,38 @@ function shown(question) {
 function flip() {
   const places = asked.map((question) => readers.get(question)());
   const open = places.indexOf(null);
-  const code = survey.codes ? at("code").value.trim() : null;
   if (open >= 0) return said(`Please answer: ${asked[open].text}`);
-  if (code === "") return said("Please give your one-time code.");
+  if (code() === "") return said("Please give your one-time code.");
   const told = asked.map((question, place) => [question.name, randomise(question.how, places[place])]);
   const reports = Object.fromEntries(told);
   const id = Array.from({ length: 4 }, () => below(2n ** 32n).toString(16).padStart(8, "0")).join("");
-  body = JSON.stringify({ survey: survey.fingerprint, id, code, reports });
+  flipped = { survey: survey.fingerprint, id, reports };
   for (const field of document.querySelectorAll("input")) field.disabled = true;
   at("flip").disabled = true;
-  at("report").textContent = JSON.stringify(JSON.parse(body), null, 2);
+  show();
   at("leaving").hidden = false;
   at("send").focus();
   return said("The coins are flipped. Nothing has left this page yet.");
 }
 
+/** All that leaves. */
+function body() { return { ...flipped, code: code() }; }
+
+function code() { return survey.codes ? at("code").value.trim() : null; }
+
+function show() { at("report").textContent = JSON.stringify(body(), null, 2); }
+
 /** Send the reports, and nothing else. */
 async function send() {
   at("send").disabled = true;
+  if (survey.codes) at("code").disabled = true;
   try {
-    const answer = await fetch("reports", { method: "POST", headers: { "Content-Type": "application/json" }, body });
+    const headers = { "Content-Type": "application/json" };
+    const answer = await fetch("reports", { method: "POST", headers, body: JSON.stringify(body()) });
     const told = await answer.json();
-    if (!answer.ok) at("send").disabled = answer.status < 500;
+    const other = answer.status === 403 && survey.codes; // a code that was mistyped: another, with the same reports
+    if (other) at("code").disabled = false;
+    if (!answer.ok) at("send").disabled = answer.status < 500 && !other;
     said(answer.ok ? "Received. Thank you!" : `${told.message} ${told.hint ?? ""}`);
   } catch {
     at("send").disabled = false;

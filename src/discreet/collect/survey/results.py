@@ -34,6 +34,7 @@ from discreet.collect.estimate import Estimate
 from discreet.collect.frequency.unary import Unary
 from discreet.collect.numbers.mean import MeanProtocol
 from discreet.collect.poison import bearable
+from discreet.collect.score import reach
 from discreet.collect.survey.counted import Counted
 from discreet.collect.survey.scale import had_codes, read_reports
 from discreet.collect.survey.survey import Survey
@@ -156,8 +157,7 @@ def _bounds(one: Counted, people: int, confidence: float) -> Iterator[_Row]:
         yield name, "mean", "mean", found.mean, found.mean - found.bar, found.mean + found.bar
         return
     shares = one.kept.estimate(confidence=confidence)
-    people_differ = np.clip(shares.shares, 0, 1) * (1 - np.clip(shares.shares, 0, 1))
-    off = np.sqrt((shares.bars / shares.n) ** 2 + z**2 * people_differ * left)
+    off = off_by(shares, z, left)
     for value, share, bar in zip(shares.client.domain.values, shares.shares.tolist(), off.tolist(), strict=True):
         yield name, str(value), "share", share, share - bar, share + bar
     grid = one.asked.question.grid
@@ -172,6 +172,14 @@ def _bounds(one: Counted, people: int, confidence: float) -> Iterator[_Row]:
         for title, at in QUANTILES.items():
             value, low, high = _quantile(points, at, figures, z * deviations)
             yield name, title, "quantile", value, low - step, high + step
+
+
+def off_by(shares: Estimate, z: float, left: float) -> Floats:
+    """How far each share is off at most, by devices' coins and by who was drawn."""
+    (p, q), likely = shares.client.chances, np.clip(shares.shares, 0, 1)
+    noise = (p * (1 - p) - q * (1 - q)) / (p - q) ** 2 / shares.n
+    variance = (shares.deviations / shares.n) ** 2 + likely * (1 - likely) * left
+    return reach(z, variance, noise + (1 - 2 * likely) * left, left)
 
 
 def linear(shares: Estimate, weights: Floats, left: float = 0.0) -> tuple[float, float]:

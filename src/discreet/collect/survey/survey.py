@@ -124,11 +124,12 @@ class Survey:
             "Each device runs the randomiser of this survey, on random bits that nobody else knows.",
             "Each person has one code." if codes else "Each person answers once: twice loses twice as much.",
         ]
-        caveats = [f"One report by itself, with a name on it, loses {self.loss}."] if self.shuffler else []
+        caveats = ["That somebody took part is not hidden: one set of answers is compared with any other."]
         if self.shuffler:
+            caveats.append(f"One report by itself, with a name on it, loses {self.loss}.")
             assumes.append(
-                f"{self.shuffler.who} mixes all reports before anybody sees them, does not work with the collector, "
-                "and all of them are of people who keep to the protocol."
+                f"{self.shuffler.who} mixes all reports, {reports:,} at least, before anybody sees them, does not work "
+                "with the collector, and all of them are of people who keep to the protocol."
             )
         return Statement(
             "respondent",

@@ -21,9 +21,10 @@ of which the last part is that of drawing m of n people.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
+from statistics import NormalDist
 from typing import Any
 
 import numpy as np
@@ -36,6 +37,7 @@ from discreet.collect.domain import Codes, Counts, Domain
 from discreet.collect.estimate import Estimate
 from discreet.collect.frequency.bits import AT_ONCE, as_reports, count_bits, rows_of
 from discreet.collect.law import Coins, Public
+from discreet.collect.score import reach
 from discreet.collect.tally import Tally
 from discreet.core.exact import Number
 from discreet.core.loss import Pure
@@ -175,4 +177,21 @@ class _Spoken(Tally):
         shares = (ones / spoke - q) / (p - q)
         near: NDArray[np.float64] = np.clip(shares, 0, 1)
         variances = self.client.variances(n, near) * n / spoke + n * n / spoke * near * (1 - near) * (1 - spoke / n)
-        return Estimate(self.client, n, whole.supports, n * shares, np.sqrt(variances), confidence)
+        return _SpokenEstimate(
+            self.client, n, whole.supports, n * shares, np.sqrt(variances), confidence, spoke=spoke.copy()
+        )
+
+
+@dataclass(frozen=True)
+class _SpokenEstimate(Estimate):
+    """Figures of which each is by those who spoke of it."""
+
+    spoke: Counts = field(kw_only=True)
+
+    def _bars(self, confidence: float) -> NDArray[np.float64]:
+        """As many as spoke were drawn of all, so the variance also grows with f (1 - f)."""
+        z, n = NormalDist().inv_cdf((1 + confidence) / 2), self.n
+        drawn = (1 - self.spoke / n) / self.spoke
+        p, q = self.client.chances
+        near = np.clip((self.supports / self.spoke - q) / (p - q), 0, 1)
+        return n * reach(z, (self.deviations / n) ** 2, drawn * (1 - 2 * near), drawn)

@@ -41,7 +41,9 @@ class Device:
 
     protocol: Remembering
     secret: bytes = field(repr=False)
-    question: str = ""
+    question: str
+    """Its own name for each question: two of one name would have the same permanent answers, and tell that answers to
+    both are the same."""
 
     def report(self, value: Any, *, entropy: Entropy = BULK) -> pa.Array[Any]:
         """A report, by fresh randomness, of what is remembered for the value."""

@@ -12,9 +12,9 @@ What is promised, by three losses of which each is exact or rounded up:
 * a person who has k different values, one after the other, loses k times ``forever`` about *which* they were, because
   each has a permanent answer of its own.
 
-The last does not hide *when* a value changed, nor that an earlier one came back. Two people whose values change at different times are told apart the
-better the longer they are asked, and all that can be promised against that is the instantaneous step of every round:
-``loss_of_changes``. The literature's "k times ε" is silent on this.
+The last does not hide *when* a value changed, nor that an earlier one came back. Two people whose values change at
+different times are told apart the better the longer they are asked, and all that can be promised against that is the
+instantaneous step of every round: ``loss_of_changes``. The literature's "k times ε" is silent on this.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class Memoised(Client):
         self._promise(forever)
 
     def _promise(self, forever: Number | None) -> None:
-        object.__setattr__(self, "forever", 2 * self.epsilon if forever is None else epsilon_of(forever))
+        object.__setattr__(self, "forever", epsilon_of(2 * self.epsilon if forever is None else forever))
         if self.forever <= self.epsilon:
             raise BadInput(
                 f"All reports together lose more than one: forever must be above epsilon, got {forever}.",

@@ -55,6 +55,11 @@ def find(request: Request, token: str | None, kept: str | None) -> Caller:
     session = None
     if token is not None:
         who = desk.people.by_token(token)
+        if who is None:
+            raise NotSignedIn(
+                "This token is unknown, expired or revoked.",
+                hint="Make a new one: in the console under Tokens, or with `discreet people token`.",
+            )
     else:
         session = desk.people.session(kept) if kept else None
         who = None if session is None else session.person

@@ -12,10 +12,12 @@ Every response says what browsers may do with it: load nothing from elsewhere, b
 from __future__ import annotations
 
 from collections.abc import Iterable
+from html import escape
 from urllib.parse import urlsplit
 
 from starlette.datastructures import MutableHeaders
 from starlette.exceptions import HTTPException
+from starlette.responses import HTMLResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from discreet.service.api.caller import SAFE
@@ -40,6 +42,7 @@ _HEADERS = {
     "Content-Security-Policy": PAGE_POLICY,
     "X-Frame-Options": "DENY",
 }
+_NAMED = "Whoever runs it can add the name: discreet serve --name NAME, once for every name that it is called by."
 _STRICT_TRANSPORT = "max-age=31536000"
 _STATIC = "/_nicegui/"
 """Scripts and styles: the same for everybody, and kept by browsers."""
@@ -65,31 +68,32 @@ class Guard:
         if wrong is None:
             await self._app(scope, self._counted(receive), sealed)
             return
-        status, message = wrong
+        status, message, hint = wrong
         note(scope).error = "Guard"
         if scope["type"] == "websocket":
             await send({"type": "websocket.close", "code": 1008})
             return
         kind = "NotAllowed" if status == 403 else "BadInput"
-        said = Failure(error=kind, message=message, hint="", request=note(scope).id)
-        await response(status, said)(scope, receive, sealed)
+        said = Failure(error=kind, message=message, hint=hint, request=note(scope).id)
+        answer = _page(status, said) if _reads_pages(scope) else response(status, said)
+        await answer(scope, receive, sealed)
 
-    def _wrong(self, scope: Scope) -> tuple[int, str] | None:
-        """Why a request is not taken, if it is not."""
+    def _wrong(self, scope: Scope) -> tuple[int, str, str] | None:
+        """Why a request is not taken, if it is not, and what to do."""
         headers = [(name, value.decode("latin-1")) for name, value in scope["headers"]]
         hosts = _all(headers, b"host")
         if len(hosts) != 1 or _name(hosts[0]) not in self._settings.hosts:
-            return 421, "This service is not called by that name."
+            return 421, "This service is not called by that name.", _NAMED
         socket = scope["type"] == "websocket"
         if socket or scope["method"] not in SAFE or scope["path"].startswith(_SOCKET):
             origins = _all(headers, b"origin")
             if (socket and not origins) or any(not self._is_ours(origin, hosts[0]) for origin in origins):
-                return 403, "The request comes from a page of somebody else."
+                return 403, "The request comes from a page of somebody else.", "Use the pages of this service."
         if any(value.strip().lower() != "identity" for value in _all(headers, b"content-encoding")):
-            return 415, "A request must not be compressed."
+            return 415, "A request must not be compressed.", "Send it as it is."
         lengths = _all(headers, b"content-length")
         if any(not value.isdecimal() or len(value) > 15 or int(value) > self._settings.most_body for value in lengths):
-            return 413, f"A request may bring {self._settings.most_body:,} bytes at most."
+            return 413, f"A request may bring {self._settings.most_body:,} bytes at most.", "Send less."
         return None
 
     def _is_ours(self, origin: str, host: str) -> bool:
@@ -132,6 +136,17 @@ class Guard:
             await send(message)
 
         return sealing
+
+
+def _reads_pages(scope: Scope) -> bool:
+    """Whether a browser asks, for somebody to read."""
+    accepted = next((value for name, value in scope["headers"] if name == b"accept"), b"")
+    return b"text/html" in accepted and not scope["path"].startswith("/v1/")
+
+
+def _page(status: int, said: Failure) -> Response:
+    body = f"<h1>{escape(said.message)}</h1><p>{escape(said.hint)}</p>"
+    return HTMLResponse(f'<!doctype html><html lang="en"><title>discreet</title>{body}</html>', status)
 
 
 def _all(headers: Iterable[tuple[bytes, str]], name: bytes) -> list[str]:

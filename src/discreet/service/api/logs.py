@@ -14,6 +14,7 @@ import time
 import traceback
 import uuid
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TextIO
@@ -56,7 +57,7 @@ class Log:
         """Write a line."""
         line = json.dumps({"at": dt.datetime.now(dt.UTC).isoformat(timespec="milliseconds"), **said})
         stream = self._stream or sys.stderr
-        with self._lock:
+        with self._lock, suppress(OSError, ValueError):  # whoever read it is gone: that must not stop the work
             stream.write(line + "\n")
             stream.flush()
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, field_validator
+from pydantic.config import JsonDict
 
 from discreet.ask.bounds import Bounds
 from discreet.ask.distribution import Distribution
@@ -37,8 +38,10 @@ Exact: TypeAlias = Annotated[
     Field(description='A number that is not negative, or its text: 0.5, "1/3", "1e-6".', examples=["0.5"]),
 ]
 Rational: TypeAlias = Annotated[Text, StringConstraints(max_length=2600)]
-TableName: TypeAlias = Annotated[str, StringConstraints(pattern=r"^[A-Za-z_][A-Za-z0-9_]{0,39}$")]
-PersonName: TypeAlias = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9._-]{0,39}$")]
+TableName: TypeAlias = Annotated[
+    str, StringConstraints(pattern=r"^[A-Za-z_][A-Za-z0-9_]{0,39}$"), Field(examples=["visits"])
+]
+PersonName: TypeAlias = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9._-]{0,39}$"), Field(examples=["ann"])]
 Rows: TypeAlias = Annotated[int, Field(ge=1, le=10**12, description="How many rows you expect in a group.")]
 Tables: TypeAlias = Annotated[list[TableName], Field(min_length=1, max_length=100)]
 Columns: TypeAlias = Annotated[list[Line], Field(min_length=1, max_length=100)]
@@ -132,8 +135,13 @@ class Spending(Given):
         return Spend(self.epsilon, self.delta, self.rho)
 
 
+_ASKED: JsonDict = {"questions": ["SELECT count(*) FROM visits"], "epsilon": "0.5"}
+
+
 class Pricing(Spending):
     """Questions, to be priced."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [_ASKED]})
 
     questions: list[Question] = Field(
         min_length=1, max_length=50, description="SQL, a question each.", examples=[["SELECT count(*) FROM visits"]]
@@ -156,8 +164,13 @@ class Asking(Pricing):
     dry_run: bool = Field(default=False, description="Say what it would cost, and answer nothing.")
 
 
+_WISHED: JsonDict = {"question": "SELECT count(*) FROM visits", "error": "50"}
+
+
 class Wishing(Given):
     """A question, and how far off its figures may be."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [_WISHED]})
 
     question: Question
     error: Exact = Field(description='In the figure\'s own unit, or a share of it: "5%".', examples=["50"])
@@ -207,8 +220,13 @@ class MacroTableShape(Given):
         return MacroTable(self.by, self.epsilon, self.rho, self.levels, self.whole)
 
 
+_MADE: JsonDict = {"table": "visits", "method": {"name": "bounds", "column": "cost", "epsilon": "0.5"}}
+
+
 class Making(Given):
     """A method to be run on a table."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [_MADE]})
 
     table: TableName
     method: Annotated[DistributionShape | BoundsShape | MacroTableShape, Field(discriminator="name")]
@@ -253,7 +271,9 @@ class TabulateJob(Given):
 class AttackJob(Given):
     """A release to be attacked: see ``discreet attack``."""
 
-    release: Annotated[str, StringConstraints(pattern=r"^([0-9a-f]{64}|[0-9a-z-]{8,40})$")]
+    release: Annotated[str, StringConstraints(pattern=r"^([0-9a-f]{64}|[0-9a-z-]{8,40})$")] = Field(
+        examples=["20260101-visits-0a1b2c3d"]
+    )
     only: list[Line] = Field(default_factory=list, max_length=100)
     population: int = Field(default=0, ge=0, le=10**11)
 
@@ -266,8 +286,14 @@ class CompareJob(Given):
     methods: list[Line] = Field(default_factory=list, max_length=100)
 
 
+_LIMIT: JsonDict = {"limit": {"kind": "approximate", "epsilon": "1", "delta": "1/1000000"}}
+_NEW: JsonDict = {"name": "ann", "role": "analyst", "budget": _LIMIT, "tables": ["visits"]}
+
+
 class NewPerson(Given):
     """Somebody who is to come in, with a budget if they are to ask."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [_NEW]})
 
     name: PersonName
     role: Literal["steward", "analyst", "auditor"]
@@ -278,7 +304,7 @@ class NewPerson(Given):
 class ChangedPerson(Given):
     """What is to change: kept out or let in, a new one-time password."""
 
-    disabled: bool | None = None
+    disabled: bool | None = Field(default=None, examples=[True])
     reset: bool = False
 
 

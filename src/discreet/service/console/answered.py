@@ -47,7 +47,8 @@ def figures(table: pa.Table) -> dict[str, str]:
 def preview(table: pa.Table, most: int) -> None:
     """The first rows of a table that was published."""
     kinds = table.schema.types
-    shown = [[look.number(value) for value in row.values()] for row in table.slice(0, most).to_pylist()]
+    rows = table.slice(0, most).to_pylist()
+    shown = [["–" if value is None else str(value) for value in row.values()] for row in rows]
     look.grid(table.column_names, shown, numbers=[place for place, kind in enumerate(kinds) if _is_number(kind)])
     look.prose(f"{min(most, table.num_rows):,} of {table.num_rows:,} rows are shown.", soft=True)
 

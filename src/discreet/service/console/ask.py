@@ -296,7 +296,7 @@ class _Asking:
             twins |= {table: found} if found else {}
         with self._shown("Not enough is left", question) as card:
             card.props("data-testid=ask-refused")
-            look.refusal(error)
+            look.refusal(BadInput(error.message))
             look.facts([("asked for", str(error.asked)), ("left", str(error.left)), ("charged", "nothing")])
             asked, left = error.asked, error.left
             if isinstance(asked, Loss) and isinstance(left, Loss):

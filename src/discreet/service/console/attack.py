@@ -20,9 +20,9 @@ from discreet.curator.people.person import Role
 from discreet.curator.shelf import Shelved
 from discreet.service.console import explain, look
 from discreet.service.console.frame import Page, Seat
-from discreet.service.console.jobs import JobBox, listed, recent
+from discreet.service.console.jobs import JobBox, asked_for, listed, recent
 from discreet.service.console.listed import about
-from discreet.service.jobs.job import DONE, Job
+from discreet.service.jobs.job import Job
 from discreet.service.jobs.specs import Attack
 
 _TONES = {Outcome.BROKE: "bad", Outcome.UNSURE: "warn", Outcome.NOTHING: "good", Outcome.FAILED: "plain"}
@@ -31,12 +31,16 @@ _ABOUT = "Play the intruder, before one does: what can be learned from a release
 
 async def _build(seat: Seat) -> None:
     releases = {one.id: one for one in await seat.call(seat.desk.releases, most=500)}
-    before = [job for job in await recent(seat, Attack.kind) if job.state == DONE]
+    before = await recent(seat, Attack.kind)
     with look.page("Attack", _ABOUT):
         if not releases:
             look.empty("Nothing was released yet. Publish a table first.")
             return
-        _Attacking(seat, releases).draw(before)
+        attacking = _Attacking(seat, releases)
+        attacking.draw(before)
+        wanted = asked_for(seat, before)
+        if wanted is not None:
+            await attacking.follow(wanted)
 
 
 PAGE = Page("/attack", "Attack", "gavel", (Role.STEWARD,), 50, _build)
@@ -71,8 +75,13 @@ class _Attacking:
         self._place = ui.element("div").classes("dc-stack")
         if before:
             with look.card("Earlier attacks"):
-                listed(before, self._report, self._title)
+                listed(before, self.follow, self._title)
         self._show()
+
+    async def follow(self, job: Job) -> None:
+        """Show what became of a job."""
+        self._place.clear()
+        await self._box.follow(job)
 
     def _title(self, job: Job) -> str:
         one = self._releases.get(str(job.spec["release"]))

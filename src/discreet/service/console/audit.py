@@ -5,6 +5,7 @@ data-testid: audit-who, audit-failed, audit-text, audit-older, audit-verify, aud
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from nicegui import ui
@@ -13,11 +14,25 @@ from discreet.curator.people.audit import AuditLine
 from discreet.service.console import look
 from discreet.service.console.frame import Page, Seat
 from discreet.service.console.listed import when
-from discreet.service.desk import READERS
+from discreet.service.desk import ASKED_FOR, READERS
+from discreet.service.jobs.queue import ENDED
 
 _MOST = 200
 _ABOUT = "Who did what, and when. Lines are added and never changed; no question, answer or secret is in them."
 _EVERYBODY = ""
+_ERRORS = {
+    "BadInput": "what was given cannot be used",
+    "BadQuery": "a question that cannot be asked",
+    "BudgetExceeded": "the budget does not cover it",
+    "NoPromise": "nothing true could be promised",
+    "NotAllowed": "not for this person",
+    "NotDeclared": "the card does not declare enough",
+    "NotFound": "there is no such thing",
+    "NotSignedIn": "name or password wrong",
+    "Taken": "the name is taken",
+    "TooMany": "too many attempts",
+}
+"""Kinds of errors in words; the others are called as they are."""
 
 
 async def _build(seat: Seat) -> None:
@@ -84,21 +99,30 @@ def seen(lines: Sequence[AuditLine], text: str, *, failed: bool) -> list[AuditLi
     return [
         line
         for line in lines
-        if not (failed and line.well) and wanted in f"{line.who} {line.action} {about(line)}".lower()
+        if not (failed and line.well) and wanted in f"{line.who} {line.action} {outcome(line)} {about(line)}".lower()
     ]
 
 
 def about(line: AuditLine) -> str:
     """What a line is about, in one text."""
-    return ", ".join(f"{name}: {value}" for name, value in line.about.items())
+    told = {name: value for name, value in line.about.items() if name != ENDED}
+    if "error" in told:
+        told["error"] = _ERRORS.get(told["error"]) or re.sub("(?<=[a-z])(?=[A-Z])", " ", told["error"]).lower()
+    return ", ".join(f"{name}: {value}" for name, value in told.items())
+
+
+def outcome(line: AuditLine) -> str:
+    """What came of it: a job is asked for, and has another line when it is over."""
+    if ENDED in line.about:
+        return line.about[ENDED]
+    if not line.well:
+        return "refused"
+    return "asked for" if line.action.startswith(ASKED_FOR) else "done"
 
 
 def _lines(lines: Sequence[AuditLine]) -> None:
     if not lines:
         look.empty("There is no such line.")
         return
-    rows = [
-        (str(line.number), when(line.at), line.who, line.action, "done" if line.well else "refused", about(line))
-        for line in lines
-    ]
-    look.grid(["Line", "When", "Who", "What", "", "About"], rows, numbers=(0,)).classes("dc-log")
+    rows = [(str(line.number), when(line.at), line.who, line.action, outcome(line), about(line)) for line in lines]
+    look.grid(["Line", "When", "Who", "What", "Outcome", "About"], rows, numbers=(0,)).classes("dc-log")

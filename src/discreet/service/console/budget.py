@@ -1,30 +1,30 @@
 """/budget: what may be spent, who spent what, how it went over time, and the ledger that says so.
 
-data-testid: budget-<account>, burn-down, limit-account, limit-amount, limit-delta, limit-why, limit-set, verify,
-verdict, ledger.
+data-testid: budget-<account>, burn-down, limit-account, limit-present, limit-epsilon, limit-delta, limit-note,
+limit-why, limit-set, verify, verdict, ledger.
 """
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
-from fractions import Fraction
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 
 from nicegui import ui
 
-from discreet.budget.filter import Budget
-from discreet.core.exact import exact, rounded
-from discreet.core.loss import Approximate, Concentrated, Loss, Pure
+from discreet.core.loss import Loss
 from discreet.curator.people.person import Person, Role
-from discreet.errors import BadInput
+from discreet.errors import BadInput, DiscreetError
 from discreet.service.console import explain, look
 from discreet.service.console.burned import burned
 from discreet.service.console.frame import EVERYBODY, Page, Seat
+from discreet.service.console.giving import Amount, doubts
 from discreet.service.console.listed import when
+from discreet.service.console.sure import sure
 from discreet.service.desk import READERS, Desk
 from discreet.service.shown import BudgetView, LedgerLine
 
 _LINES = 1000
 _SHOWN = 100
+_LEDGER = "newest first; nothing in it can be changed; seals, lines that cost nothing, are left out"
 _WORDS = {"opened": "opened", "limited": "new limit", "charged": "charged"}
 
 
@@ -105,39 +105,34 @@ def _limit(seat: Seat, budgets: Sequence[BudgetView], show: Callable[[str], Awai
         for account, view in known.items()
     }
     with look.card("Change a limit", note="what was spent stays spent"):
+        account = ui.select(names, value=chosen if chosen in known else next(iter(known)), label="Whose")
+        account.props("outlined dense data-testid=limit-account").classes("dc-mid")
+        present = look.prose("", soft=True).props("data-testid=limit-present")
+        amount = Amount("limit", lambda: _above(known, str(account.value)))
         with look.row():
-            account = ui.select(names, value=chosen if chosen in known else next(iter(known)), label="Whose")
-            account.props("outlined dense data-testid=limit-account").classes("dc-grow")
-            amount = ui.input("New limit").props("outlined dense data-testid=limit-amount inputmode=decimal")
-            delta = ui.input("New delta (δ), 0 for none").props("outlined dense data-testid=limit-delta")
             why = ui.input("Why").props("outlined dense maxlength=200 data-testid=limit-why").classes("dc-grow")
             button = ui.button("Set the limit").props("unelevated data-testid=limit-set")
-        present = look.prose("", soft=True)
 
     def fill() -> None:
         view = known[str(account.value)]
-        limit = view.budget.limit
-        concentrated = isinstance(limit, Concentrated)
-        amount.props(f'label="{"New rho (ρ)" if concentrated else "New epsilon (ε)"}"')
-        amount.set_value(_digits(limit.rho if concentrated else getattr(limit, "epsilon", Fraction(0))))
-        delta.set_value(_digits(look.delta_of(limit)))
-        delta.set_visibility(isinstance(limit, Pure | Approximate))
-        present.set_text(
-            f"The limit of {names[view.account]} is {limit} now; {look.amount(view.spent)} of it is spent."
-        )
+        amount.fill(view.budget)
+        present.set_text(f"Now {look.amount(view.budget.limit)}; {look.amount(view.spent)} of it is spent.")
 
     async def change() -> None:
         view = known[str(account.value)]
-
-        def set_(who: Person) -> BudgetView:
+        try:
             if not why.value.strip():
                 raise BadInput("A limit is changed for a reason.", hint="Say why: it is kept in the ledger.")
-            wanted = _like(view.budget, amount.value, delta.value)
-            return seat.desk.set_limit(who, view.account, wanted, why=why.value.strip())
-
-        done = await seat.run(set_)
+            wanted = amount.budget()
+        except DiscreetError as error:
+            seat.tell(error)
+            return
+        doubtful = doubts(view, wanted)
+        if doubtful and not await sure(f"Change the limit of {names[view.account]}?", "\n".join(doubtful)):
+            return
+        done = await seat.run(seat.desk.set_limit, view.account, wanted, why=why.value.strip())
         if done is not None:
-            said = f"The limit of {names[view.account]} is now {done.budget.limit}."
+            said = f"The limit of {names[view.account]} is now {look.amount(done.budget.limit)}."
             ui.notify(said, type="positive", position="top")
             await show(view.account)
 
@@ -146,29 +141,13 @@ def _limit(seat: Seat, budgets: Sequence[BudgetView], show: Callable[[str], Awai
     button.on_click(change)
 
 
-def _like(budget: Budget, amount: str, delta: str) -> Budget:
-    """A budget of the same kind with another limit."""
-    limit: Loss
-    chance = delta.strip() or "0"
-    match budget.limit:
-        case Pure() if not exact(chance, "delta"):
-            limit = Pure(amount.strip())
-        case Pure() | Approximate():
-            limit = Approximate(amount.strip(), chance)
-        case Concentrated():
-            limit = Concentrated(amount.strip())
-        case _:
-            raise BadInput("A limit that is a curve is changed by the command line: discreet budget")
-    return Budget(limit, concentrated=budget.concentrated, reserve=budget.reserve)
-
-
-def _digits(value: Fraction) -> str:
-    """A number as one types it; exact, but for those that no digits can say."""
-    return rounded(value, 12)
+def _above(known: Mapping[str, BudgetView], account: str) -> list[BudgetView]:
+    """The budget of the table, if the account is an analyst's."""
+    return [known[known[account].table]] if known[account].analyst else []
 
 
 def _ledger(seat: Seat, lines: Sequence[LedgerLine]) -> None:
-    with look.card("Ledger", note="newest first; nothing in it can be changed") as card:
+    with look.card("Ledger", note=_LEDGER) as card:
         card.classes("dc-ledger").props("data-testid=ledger")
         if seat.who.role in READERS:
             _verify(seat)

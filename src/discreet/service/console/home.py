@@ -13,6 +13,7 @@ from discreet.curator.people.person import Person, Role
 from discreet.curator.shelf import Shelved
 from discreet.service.console import look
 from discreet.service.console.frame import EVERYBODY, Page, Seat
+from discreet.service.console.jobs import line
 from discreet.service.console.listed import latest, released
 from discreet.service.console.suggest import columns
 from discreet.service.desk import READERS, Desk
@@ -38,7 +39,7 @@ async def _build(seat: Seat) -> None:
             if seat.who.role in READERS:
                 with look.card("Jobs") as card:
                     card.props("data-testid=running")
-                    _jobs(jobs)
+                    _jobs(seat.who, jobs)
 
 
 PAGE = Page("/", "Home", "home", EVERYBODY, 0, _build)
@@ -91,11 +92,8 @@ def _columns(card: Card) -> None:
             look.grid(heads, shown[_COLUMNS:])
 
 
-def _jobs(jobs: list[Job]) -> None:
+def _jobs(who: Person, jobs: list[Job]) -> None:
     if not jobs:
         look.empty("Nothing is being made. Publish, tabulate and attack make jobs.")
     for job in jobs:
-        with look.row():
-            look.badge(job.state, {"done": "good", "failed": "bad", "lost": "bad"}.get(job.state, "plain"))
-            ui.label(f"{job.kind} {job.table}").classes("dc-strong")
-            ui.label(job.said).classes("dc-soft dc-small")
+        line(job, who)

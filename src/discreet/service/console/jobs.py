@@ -1,6 +1,6 @@
 """Jobs on a page: a box that follows one until it is over, and a list of those there were.
 
-data-testid: job-<kind> (with data-state), job-said, job-cancel, job-error, job-open-<id>.
+data-testid: job-<kind> (with data-state), job-said, job-cancel, job-error, job-open-<id>, job-link-<id>.
 """
 
 from __future__ import annotations
@@ -9,12 +9,13 @@ from collections.abc import Awaitable, Callable, Sequence
 
 from nicegui import ui
 
+from discreet.curator.people.person import Person, Role
 from discreet.errors import DiscreetError
 from discreet.service.console import look
 from discreet.service.console.frame import Seat
 from discreet.service.console.listed import when
 from discreet.service.jobs.job import CANCELLED, DONE, FAILED, LOST, RUNNING, WAITING, Job
-from discreet.service.jobs.specs import Spec
+from discreet.service.jobs.specs import Attack, Spec, Tabulate
 
 Then = Callable[[Job], Awaitable[None]]
 _TONES = {WAITING: "plain", RUNNING: "plain", DONE: "good", FAILED: "bad", LOST: "bad", CANCELLED: "warn"}
@@ -59,6 +60,7 @@ class _Following:
             self._cancel = ui.button("Cancel", on_click=self._stop).props("flat dense data-testid=job-cancel")
         self._bar = ui.linear_progress(0, show_value=False, size="8px").props('rounded aria-label="Progress"')
         self._error = ui.element("div").classes("dc-stack")
+        self._told = ""
         self._show(job)
         self._timer = ui.timer(_EVERY, self._look)
 
@@ -85,7 +87,8 @@ class _Following:
         self._bar.set_value(job.progress or 0.0)
         unknown = job.state == RUNNING and job.progress is None
         self._bar.props("indeterminate" if unknown else None, remove=None if unknown else "indeterminate")
-        if job.error and job.error != self._job.error:
+        if job.error != self._told:
+            self._told = job.error
             with self._error:
                 look.refusal(DiscreetError(job.error)).props("data-testid=job-error")
         self._job = job
@@ -93,6 +96,30 @@ class _Following:
     async def _stop(self) -> None:
         if await self._seat.did(self._seat.desk.cancel, self._job.id):
             await self._look()
+
+
+def place(job: Job) -> str:
+    """Where a job is looked at again."""
+    if job.kind == Attack.kind:
+        return f"/attack?release={job.spec['release']}&job={job.id}"
+    return f"/{'tabulate' if job.kind == Tabulate.kind else 'publish'}?table={job.table}&job={job.id}"
+
+
+def line(job: Job, who: Person) -> None:
+    """A job in a line: how it went and, if it did not go well, why; for stewards a link to it."""
+    with look.row():
+        look.badge(job.state, _TONES[job.state])
+        title = f"{job.kind} {job.table}"
+        if who.role is Role.STEWARD:
+            ui.link(title, place(job)).classes("dc-strong").props(f"data-testid=job-link-{job.id}")
+        else:
+            ui.label(title).classes("dc-strong")
+        ui.label(job.error or job.said).classes("dc-soft dc-small")
+
+
+def asked_for(seat: Seat, jobs: Sequence[Job]) -> Job | None:
+    """The job that the address names, if it is one of these."""
+    return next((job for job in jobs if job.id == seat.given.get("job")), None)
 
 
 async def recent(seat: Seat, kind: str) -> list[Job]:
@@ -105,7 +132,10 @@ def listed(jobs: Sequence[Job], opened: Then, about: Callable[[Job], str]) -> No
     for job in jobs:
         with look.row().classes("dc-line"):
             look.badge(job.state, _TONES[job.state])
-            ui.label(about(job)).classes("dc-grow")
+            with ui.element("div").classes("dc-grow"):
+                ui.label(about(job))
+                if job.error:
+                    ui.label(job.error).classes("dc-soft dc-small")
             ui.label(f"{job.by}, {when(job.at)}").classes("dc-soft dc-small")
             button = ui.button("Open", on_click=lambda job=job: opened(job)).props("flat dense")
             button.props(f'data-testid=job-open-{job.id} aria-label="Open {about(job)}"')

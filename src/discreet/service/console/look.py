@@ -106,7 +106,7 @@ def row() -> ui.element:
     return ui.element("div").classes("dc-row")
 
 
-def prose(text: str, *, soft: bool = False) -> ui.element:
+def prose(text: str, *, soft: bool = False) -> ui.label:
     """A paragraph."""
     return ui.label(text).classes("dc-prose dc-soft" if soft else "dc-prose")
 

@@ -168,8 +168,10 @@ def _buttons(
             return
         password = await seat.run(seat.desk.reset_password, name)
         if password is not None:
+            page = ui.context.client  # what this button stands in is drawn anew, and a dialog of it would go with it
             await again()
-            told_once(f"The one-time password of {name}", password, _HANDED)
+            with page:
+                told_once(f"The one-time password of {name}", password, _HANDED)
 
     async def disable() -> None:
         told = "Their sessions and tokens end at once. What they spent stays spent, and you can let them in again."

@@ -1,24 +1,28 @@
 """/publish: give a table away so that nobody in it can be singled out, and first see which way loses what.
 
 data-testid: publish-table, publish-method, publish-mask, publish-suppress, publish-quality, publish-title,
-publish-start, publish-earlier, publish-open, publish-download, publish-attack; those of ``models`` and ``riskmap``;
-job-publish, job-compare.
+publish-start, publish-earlier, publish-open, publish-download, publish-csv, publish-attack; those of ``models`` and
+``riskmap``; job-publish, job-compare.
 """
 
 from __future__ import annotations
+
+from typing import TypeAlias
 
 from nicegui import ui
 
 from discreet.core.card import Card
 from discreet.core.card import Role as Part
-from discreet.curator.people.person import Role
+from discreet.curator.people.person import Person, Role
 from discreet.curator.published import Published
 from discreet.errors import DiscreetError
 from discreet.service.console import explain, look
 from discreet.service.console.frame import Page, Seat
-from discreet.service.console.jobs import JobBox
+from discreet.service.console.jobs import JobBox, asked_for, listed, recent
+from discreet.service.console.listed import when
 from discreet.service.console.models import ModelRows
 from discreet.service.console.riskmap import Comparison
+from discreet.service.desk import Desk
 from discreet.service.jobs.job import Job
 from discreet.service.jobs.specs import Publish
 
@@ -97,7 +101,11 @@ async def _build(seat: Seat) -> None:
             with place:
                 try:
                     card = await seat.call(seat.desk.full_card, table)
-                    form = _Form(seat, table, card, await seat.call(seat.desk.published, table))
+                    jobs = [job for job in await recent(seat, Publish.kind) if job.table == table]
+                    form = _Form(seat, table, card, await seat.call(_out, seat.desk, table), jobs)
+                    wanted = asked_for(seat, jobs)
+                    if wanted is not None:
+                        await form.follow(wanted)
                     await Comparison(seat, table, form.choose).begin()
                 except DiscreetError as error:
                     look.refusal(error)
@@ -114,7 +122,7 @@ PAGE = Page("/publish", "Publish", "ios_share", (Role.STEWARD,), 30, _build)
 class _Form:
     """The choices for one table, and what was started with them."""
 
-    def __init__(self, seat: Seat, table: str, card: Card, out: list[Published]) -> None:
+    def __init__(self, seat: Seat, table: str, card: Card, out: list[_Out], jobs: list[Job]) -> None:
         self._seat, self._table = seat, table
         _roles(card)
         with look.card("What must hold", note="Every rule is checked again on what leaves."):
@@ -131,6 +139,14 @@ class _Form:
             ui.label("You see what came of it before anybody else does.").classes("dc-soft")
         self._box = JobBox(seat, "Publishing", self._published)
         self._made = ui.element("div").classes("dc-stack")
+        if jobs:
+            with look.card("Earlier jobs"):
+                listed(jobs, self.follow, lambda job: job.spec["title"] or ", ".join(job.spec["models"]))
+
+    async def follow(self, job: Job) -> None:
+        """Show what became of a job."""
+        self._made.clear()
+        await self._box.follow(job)
 
     def choose(self, method: str) -> None:
         """Take a masking method, as it is written."""
@@ -183,7 +199,7 @@ class _Form:
         self._made.clear()
         await self._box.start(spec)
 
-    def _draw_out(self, out: list[Published]) -> None:
+    def _draw_out(self, out: list[_Out]) -> None:
         self._out.clear()
         with self._out:
             _listing(out)
@@ -199,7 +215,8 @@ class _Form:
         return Publish(self._table, self._models.written(), written, **said)
 
     async def _published(self, job: Job) -> None:
-        self._draw_out(await self._seat.run(self._seat.desk.published, self._table) or [])
+        self._draw_out(await self._seat.run(_out, self._seat.desk, self._table) or [])
+        self._made.clear()
         with self._made, look.card("It is made"):
             look.prose("Read what it promises, attack it, and share it with analysts or hand it over yourself.")
             with look.row():
@@ -208,6 +225,8 @@ class _Form:
                 opened.props("data-testid=publish-open")
                 down = ui.button("Download", icon="download").props("outline data-testid=publish-download")
                 down.on_click(lambda: ui.download.from_url(f"/v1/releases/{job.result}/download"))
+                csv = ui.button("CSV", icon="download").props("outline data-testid=publish-csv")
+                csv.on_click(lambda: ui.download.from_url(f"/v1/releases/{job.result}/rows.csv"))
                 attack = ui.button("Attack it", icon="gavel").props("flat data-testid=publish-attack")
                 attack.on_click(lambda: ui.navigate.to(f"/attack?release={job.result}"))
 
@@ -226,7 +245,22 @@ def _roles(card: Card) -> None:
                             look.badge(column.name, tone).props["title"] = column.declared or column.kind.value
 
 
-def _listing(out: list[Published]) -> None:
+_Out: TypeAlias = tuple[str, str, str, str]
+"""When something left, how, of how many rows it was made, and its name."""
+
+
+def _out(who: Person, desk: Desk, table: str) -> list[_Out]:
+    """What of a table is out already: rows and printed tables, in the order they were made."""
+    rows = [
+        (one.at or "unknown", "masked" if one.masked else "published", f"{one.rows:,}", _name(one))
+        for one in desk.published(who, table)
+    ]
+    printed = desk.releases(who, kind="tabulated", table=table)
+    rows += [(when(one.at)[:10], "printed table", "–", one.id) for one in printed]
+    return sorted(rows)
+
+
+def _listing(out: list[_Out]) -> None:
     """What of the same people is out already."""
     if not out:
         look.empty("Nothing of this table was published from here yet.")
@@ -235,8 +269,7 @@ def _listing(out: list[Published]) -> None:
         "Two releases that are each safe may not be safe together: whoever has both learns more than each alone tells. "
         "Attack the new one with these in mind, or publish less."
     )
-    rows = [(one.at or "unknown", "masked" if one.masked else "published", f"{one.rows:,}", _name(one)) for one in out]
-    look.grid(["When", "How", "Rows", "Release"], rows, numbers=(2,))
+    look.grid(["When", "How", "Made of rows", "Release"], out, numbers=(2,))
 
 
 def _name(one: Published) -> str:

@@ -16,16 +16,18 @@ from nicegui import ui
 
 from discreet.core.card import Card, Column
 from discreet.core.card import Role as Part
+from discreet.core.hierarchy.dates import Dates
+from discreet.core.hierarchy.intervals import Intervals
 from discreet.core.kind import Kind
 from discreet.curator.people.person import Person, Role
 from discreet.errors import BadInput, DiscreetError
 from discreet.service.console import explain, look
 from discreet.service.console.crosstable import LEGEND, drawn
 from discreet.service.console.frame import Page, Seat
-from discreet.service.console.jobs import JobBox, listed, recent
+from discreet.service.console.jobs import JobBox, asked_for, listed, recent
 from discreet.service.console.rules import RuleBoxes
 from discreet.service.desk import Desk
-from discreet.service.jobs.job import DONE, Job
+from discreet.service.jobs.job import Job
 from discreet.service.jobs.specs import Tabulate
 
 COUNT = ""
@@ -68,7 +70,11 @@ async def _build(seat: Seat) -> None:
             with place:
                 try:
                     card, jobs = await seat.call(seat.desk.full_card, table), await recent(seat, Tabulate.kind)
-                    _Form(seat, table, card, [one for one in jobs if one.table == table and one.state == DONE])
+                    jobs = [one for one in jobs if one.table == table]
+                    form = _Form(seat, table, card, jobs)
+                    wanted = asked_for(seat, jobs)
+                    if wanted is not None:
+                        await form.follow(wanted)
                 except DiscreetError as error:
                     look.refusal(error)
 
@@ -90,8 +96,18 @@ def sides(card: Card) -> dict[str, str]:
         top = column.hierarchy.height if column.hierarchy else 1
         if column.role is not Part.SENSITIVE or column.categories:
             found[column.name] = column.name if top == 1 else f"{column.name}, in detail"
-        found |= {f"{column.name}@{level}": f"{column.name}, coarser by {level}" for level in range(1, top)}
+        found |= {f"{column.name}@{level}": f"{column.name}, {_coarser(column, level)}" for level in range(1, top)}
     return found
+
+
+def _coarser(column: Column, level: int) -> str:
+    """What a level of a column's hierarchy is called."""
+    match column.hierarchy:
+        case Dates(levels=levels):
+            return f"by {levels[level - 1]}"
+        case Intervals(widths=widths):
+            return f"in steps of {widths[level - 1]}"
+    return f"coarser by {level}"
 
 
 def summable(card: Card) -> list[Column]:
@@ -116,7 +132,12 @@ class _Form:
         self._place = ui.element("div").classes("dc-stack")
         if before:
             with look.card("Earlier tables"):
-                listed(before, self._show, lambda job: _titled(job.spec))
+                listed(before, self.follow, lambda job: _titled(job.spec))
+
+    async def follow(self, job: Job) -> None:
+        """Show what became of a job."""
+        self._place.clear()
+        await self._box.follow(job)
 
     def _draw_shape(self, card: Card) -> None:
         options = sides(card)

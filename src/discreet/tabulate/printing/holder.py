@@ -144,9 +144,7 @@ class Holder:
 
     def _laid_out(self, place: int) -> str:
         table, where = self.cells.tables[place], self.cells.places[place]
-        return laid_out(
-            table, self.hidden[where].reshape(table.shape), lambda cell: self.told(table, int(where[cell]))
-        )
+        return laid_out(table, self.hidden[where].reshape(table.shape), lambda cell: self.told(table, int(where[cell])))
 
     def _reason(self, cell: int) -> str:
         return ", ".join(self.protection.reasons.get(cell, ()))

@@ -46,7 +46,10 @@ def change(name: Name, given: ChangedPerson, caller: Called) -> Welcomed:
 
 @router.put("/people/{name}/budgets", responses=WRITES, summary="Let somebody ask")
 def give_budget(name: Name, given: NewBudget, caller: Called) -> list[BudgetOut]:
-    """Give somebody a budget for each of some tables; those that they have now. To change one: PUT /v1/budgets."""
+    """Give somebody a budget for each of some tables; those that they have now. To change one: PUT /v1/budgets.
+
+    The table's own budget counts too: nobody can spend more than the smaller of the two.
+    """
     caller.desk.give_budget(caller.who, name, given.budget.budget(), given.tables)
     return [BudgetOut.of(view) for view in caller.desk.budgets(caller.who) if view.analyst == name]
 

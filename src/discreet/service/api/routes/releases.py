@@ -10,11 +10,15 @@ from collections.abc import Iterator
 from pathlib import Path as Folder
 from typing import IO, Annotated, TypeAlias
 
+import pyarrow as pa
+import pyarrow.csv as pc
+import pyarrow.parquet as pq
 from fastapi import APIRouter, Path, Query
 from fastapi.responses import FileResponse, Response, StreamingResponse
 from pydantic import AfterValidator, AwareDatetime, StringConstraints
 
 from discreet.core.release_folder import MANIFEST, verified
+from discreet.errors import BadInput
 from discreet.service.api.caller import Called
 from discreet.service.api.failures import READS, WRITES, answers
 from discreet.service.api.guard import PAPER_POLICY
@@ -89,6 +93,21 @@ def download(release: ReleaseId, caller: Called) -> StreamingResponse:
     return StreamingResponse(_pieces(archive), media_type="application/zip", headers=headers)
 
 
+@router.get(
+    "/{release}/rows.csv",
+    responses=READS | answers(400, 404) | {200: {"content": {"text/csv": {}}, "description": "Rows, as CSV."}},
+    response_class=Response,
+    summary="Its rows, as CSV",
+)
+def rows(release: ReleaseId, caller: Called) -> StreamingResponse:
+    """The rows of a release that is a table, for spreadsheets; ``download`` has its promise too."""
+    folder = caller.desk.folder(caller.who, release)
+    if "payload.parquet" not in verified(folder):
+        raise BadInput("This release is no table.", hint=f"GET /v1/releases/{release}/download has all of it.")
+    headers = {"Content-Disposition": f'attachment; filename="{release}.csv"'}
+    return StreamingResponse(_csv(folder / "payload.parquet"), media_type="text/csv", headers=headers)
+
+
 @router.put("/{release}/shared", responses=WRITES, summary="Share it, or no longer")
 def share(release: ReleaseId, given: Sharing, caller: Called) -> ReleaseOut:
     """Let the analysts of a release's tables have it."""
@@ -112,6 +131,18 @@ def _zipped(folder: Folder) -> IO[bytes]:
                 shutil.copyfileobj(file, place)
     archive.seek(0)
     return archive
+
+
+def _csv(rows: Folder) -> Iterator[bytes]:
+    """Rows as CSV, a few at a time."""
+    with pq.ParquetFile(rows) as file:
+        held = pa.BufferOutputStream()
+        pc.write_csv(file.schema_arrow.empty_table(), held)
+        yield held.getvalue().to_pybytes()
+        for batch in file.iter_batches():
+            held = pa.BufferOutputStream()
+            pc.write_csv(batch, held, pc.WriteOptions(include_header=False))
+            yield held.getvalue().to_pybytes()
 
 
 def _pieces(file: IO[bytes]) -> Iterator[bytes]:
