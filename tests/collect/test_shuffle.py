@@ -46,6 +46,15 @@ def test_delta_is_that_of_the_definition(local: float, people: int) -> None:
         assert true * (1 - 1e-12) <= found <= true * (1 + 1e-4) + 3e-15
 
 
+@pytest.mark.parametrize(("local", "people"), [(8.0, 3), (20.0, 5)])
+def test_next_to_the_local_loss_nothing_cancels(local: float, people: int) -> None:
+    """One other clone at most matters there: δ is that of nobody else, by a series that does not cancel."""
+    for gap in (1e-6, 1e-8, 2e-9):
+        exact = -math.expm1((local - gap) - local) * math.exp(local) / (math.exp(local) + 1)
+        alone = exact * (1 - math.exp(-local)) ** (people - 1)
+        assert alone * (1 - 1e-7) <= delta_at(local, local - gap, *clones(local, people, 1e-25)) <= exact * 1.01
+
+
 @pytest.mark.parametrize("local", [0.5, 1.0986, 3])
 @pytest.mark.parametrize("people", [10, 500])
 def test_coin_flips_lose_no_more(local: float, people: int) -> None:

@@ -223,3 +223,13 @@ def test_groups_and_single_units_do_not_compose() -> None:
 def test_secrecy_is_between_known_parties(parties: tuple[str, ...], withstands: tuple[tuple[str, ...], ...]) -> None:
     with pytest.raises(BadInput):
         Secrecy(parties, withstands)
+
+
+def test_a_loss_of_answers_says_so_and_is_not_mixed_with_one_of_presence():
+    local = Statement("respondent", Pure(1), replaces=True)
+    assert "Whatever any one respondent answers, no outcome is more than 2.72 times as likely" in str(local)
+    assert Statement.from_dict(local.to_dict()) == local
+    assert "replaces" not in Statement("respondent", Pure(1)).to_dict()
+    assert sequential(local, local).replaces
+    with pytest.raises(NoPromise, match="do not compose"):
+        sequential(local, Statement("respondent", Pure(1)))

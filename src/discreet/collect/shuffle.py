@@ -20,7 +20,7 @@ or makes reports up hides nobody and must not be counted.
 from __future__ import annotations
 
 from fractions import Fraction
-from math import exp, lgamma, log, log1p, pi, sqrt
+from math import exp, expm1, lgamma, log, log1p, pi, sqrt
 from typing import Any
 
 import numpy as np
@@ -73,8 +73,10 @@ def clones(local: float, people: int, spare: float) -> tuple[int, NDArray[np.flo
 
 def delta_at(local: float, epsilon: float, low: int, chances: NDArray[np.float64], others: float) -> float:
     """δ at an ε', not below what it is."""
-    weight = exp(local) / (exp(local) + 1)
-    return float(_sum(weight, exp(epsilon), low, chances)) + others
+    other = 1 / (exp(local) + 1)  # 1 - w; the differences below would cancel where ε is large or ε' next to it
+    lean = expm1(local + epsilon) / (expm1(local) * (1 + exp(epsilon)))
+    gains, costs = other * exp(epsilon) * expm1(local - epsilon), other * expm1(local + epsilon)
+    return float(_sum(lean, gains, costs, low, chances)) + others
 
 
 def _edge(trials: int, chance: float, far: int, near: int, spare: float) -> int:
@@ -135,36 +137,35 @@ def _away(x: float, mean: float) -> float:
 
 
 @njit(cache=True)
-def _sum(weight: float, factor: float, low: int, chances: Any) -> float:
+def _sum(lean: float, gains: float, costs: float, low: int, chances: Any) -> float:
     """Over the number c of clones, its chance times max(P - e**ε' Q, 0), and what it may be off by.
+
+    That difference is above 0 from c + 1 times ``lean`` heads on, and always if all are heads; there it is
+    ``gains`` = w - e**ε' (1 - w) for those of whom the person is one, less ``costs`` = e**ε' w - (1 - w) for those
+    of whom not.
 
     ``tail`` is the chance that c fair coins have ``first`` heads or more, ``point`` that they have one less. From one c
     to the next, and from one threshold to the next, both move by exact steps of one term each; where they have become
     so small that what they are off by would count, they are worked out anew.
     """
-    lean = (factor * weight - (1 - weight)) / ((2 * weight - 1) * (1 + factor))
     total, c = 0.0, low
-    first = int(np.floor((c + 1) * lean)) + 1
+    first = min(int(np.floor((c + 1) * lean)), c) + 1
     tail, point = _tail(c, first)
     most = tail + point
     for place in range(chances.size):
-        wanted = int(np.floor((c + 1) * lean)) + 1
+        wanted = min(int(np.floor((c + 1) * lean)), c) + 1
         while first < wanted:  # one threshold further
-            point = point * (c - first + 1) / first if first <= c else 0.0
+            point *= (c - first + 1) / first
             tail = max(tail - point, 0.0)
             first += 1
         if tail + point < most / 16:
             tail, point = _tail(c, first)
             most = 0.0
         most = max(most, tail + point)
-        gain = (weight - factor * (1 - weight)) * (tail + point)
-        cost = (factor * weight - (1 - weight)) * tail
+        gain, cost = gains * (tail + point), costs * tail
         total += chances[place] * (gain - cost + _OFF * (gain + cost))
         tail += point / 2  # one coin more
-        if first <= c + 1:
-            point *= (c + 1) / (2.0 * (c + 2 - first))
-        else:
-            tail, point = _tail(c + 1, first)
+        point *= (c + 1) / (2.0 * (c + 2 - first))
         c += 1
     return total
 

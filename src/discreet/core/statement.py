@@ -116,6 +116,8 @@ class Statement:
     """What must be true for the promise to hold, as full sentences."""
     caveats: tuple[str, ...] = ()
     """What was given up on the way here, as full sentences."""
+    replaces: bool = False
+    """Whether the loss compares one answer of somebody with another, and not being there with not being there."""
 
     def __post_init__(self) -> None:
         wrong = [
@@ -154,7 +156,7 @@ class Statement:
     def __str__(self) -> str:
         said = []
         if self.loss is not None:
-            said.append(f"For each {self.unit}: {self.loss}. {_meaning(self.loss, self.unit)}")
+            said.append(f"For each {self.unit}: {self.loss}. {_meaning(self.loss, self._compared)}")
         if self.models:
             said.append(
                 f"For each {self.unit}, the release is {_listed([claim.text for claim in self.models])}. "
@@ -171,6 +173,12 @@ class Statement:
         said += [f"Note: {sentence}" for sentence in self.caveats]
         return " ".join(said)
 
+    @property
+    def _compared(self) -> str:
+        if self.replaces:
+            return f"Whatever any one {self.unit} answers,"
+        return f"With or without the data of any one {self.unit},"
+
     def to_dict(self) -> dict[str, Any]:
         """This as plain data, for JSON."""
         return {
@@ -181,14 +189,17 @@ class Statement:
             "evidence": self.evidence.value,
             "assumes": list(self.assumes),
             "caveats": list(self.caveats),
+            **({"replaces": True} if self.replaces else {}),
         }
 
     @classmethod
     def from_dict(cls, data: object) -> Statement:
         """What ``to_dict`` gave, read back strictly."""
+        replaces = isinstance(data, Mapping) and "replaces" in data
         read = fields(
             data,
             "a statement",
+            **({"replaces": bool} if replaces else {}),
             unit=str,
             loss=dict | None,
             models=list,
@@ -207,6 +218,7 @@ class Statement:
             Evidence(read["evidence"]),
             texts(read["assumes"], "assumes"),
             texts(read["caveats"], "caveats"),
+            replaces and read["replaces"],
         )
 
 
@@ -265,6 +277,12 @@ def _composed(
             f"Statements about different units ({_listed(units)}) do not compose.",
             hint="Restate them for the same unit first.",
         )
+    compared = _once(statement.replaces for statement in statements if statement.loss is not None)
+    if len(compared) > 1:
+        raise NoPromise(
+            "A loss for what somebody answers and a loss for being there at all do not compose.",
+            hint="What is hidden of an answer says nothing of who took part.",
+        )
     known = [statement.loss for statement in statements if statement.loss is not None]
     bounded = len(known) == len(statements)
     if known and not bounded:
@@ -280,6 +298,7 @@ def _composed(
         max((statement.evidence for statement in statements), key=_STRONGEST_FIRST.index),
         _once(sentence for statement in statements for sentence in statement.assumes) + assumes,
         _once(sentence for statement in statements for sentence in statement.caveats) + caveats,
+        compared == (True,),
     )
 
 
@@ -287,9 +306,8 @@ def _dropped(claims: Iterable[Claim], why: str) -> tuple[str, ...]:
     return tuple(f"“{claim.text}” is no longer promised: {claim.name} {why}." for claim in claims)
 
 
-def _meaning(loss: Loss, unit: str) -> str:
+def _meaning(loss: Loss, compared: str) -> str:
     """What a loss means to somebody who has to decide."""
-    compared = f"With or without the data of any one {unit},"
     match loss:
         case Pure(epsilon=epsilon) | Approximate(epsilon=epsilon) if epsilon > 100:
             return f"{compared} an outcome may be likelier by a factor too large to protect anybody."

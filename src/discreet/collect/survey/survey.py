@@ -124,7 +124,7 @@ class Survey:
             "Each device runs the randomiser of this survey, on random bits that nobody else knows.",
             "Each person has one code." if codes else "Each person answers once: twice loses twice as much.",
         ]
-        caveats = ["That somebody took part is not hidden: one set of answers is compared with any other."]
+        caveats = ["That somebody took part is not hidden."]
         if self.shuffler:
             caveats.append(f"One report by itself, with a name on it, loses {self.loss}.")
             assumes.append(
@@ -137,6 +137,7 @@ class Survey:
             evidence=Evidence.PROVED,
             assumes=tuple(assumes),
             caveats=tuple(caveats),
+            replaces=True,
         )
 
     def _loss_seen(self, reports: int) -> Loss:
