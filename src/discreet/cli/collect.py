@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
@@ -201,7 +202,8 @@ def randomize(
     asked = load(survey)
     with working("Flipping coins"), stoppable(lambda: "Nothing was written."):
         people = randomize_file(asked, answers, output)
-    typer.echo(f"{people:,} reports are in {output}: {asked.statement(people)}")
+    in_order = replace(asked, shuffler=None)  # nobody has mixed these yet: they are in the order of the answers
+    typer.echo(f"{people:,} reports are in {output}, in the order of the answers. {in_order.statement(people)}")
 
 
 def _survey(questions: Any, title: str, epsilon: str, people: int, share: str | None) -> Survey:
