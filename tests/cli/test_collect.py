@@ -30,7 +30,9 @@ def test_the_example_from_its_file_to_its_figures(run, tmp_path):
         "age",
     ]
     said = run("collect", "randomize", "answers.parquet", "--survey", "music.toml", "-o", "reports.parquet")
-    assert said.startswith("5,000 reports are in reports.parquet, in the order of the answers. For each respondent: ε = 2.")
+    assert said.startswith(
+        "5,000 reports are in reports.parquet, in the order of the answers. For each respondent: ε = 2."
+    )
     shown = run("collect", "estimate", "music.toml", "reports.parquet", "-o", "results")
     assert "5,000 people took part" in shown
     assert "upper quartile" in shown

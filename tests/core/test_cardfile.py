@@ -115,7 +115,7 @@ def test_every_problem_is_reported_at_once_with_its_line():
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("[tables.t.columns.a]\nkind='text'\ncategories=[['a']]", "is not a text value"),
+        ("[tables.t.columns.a]\nkind='text'\ncategories=[['a']]", "is no text value"),
         ("[tables.t.columns.a]\nkind='integer'\nbounds=[0, inf]", "two integer values"),
         ("[tables.t.columns.a]\nkind='real'\nbounds=[-inf, inf]", "two real values"),
         ("[tables.t.columns.a]\nkind='timestamp'\nbounds=[2020-01-01T00:00:00Z, 2021-01-01T00:00:00]", "time zone"),

@@ -105,7 +105,7 @@ def test_what_promises_no_loss_or_too_much_is_refused_before_it_is_run(tmp_path)
             curator.release(Telling(loss=Pure(9), act=secret), "visits")
         with pytest.raises(NoPromise, match="concentrated"):
             curator.release(Telling(loss=Concentrated(1), act=secret), "visits")
-        with pytest.raises(NotFound, match="no table 'nowhere'"):
+        with pytest.raises(NotFound, match="called 'nowhere'"):
             curator.release(Telling(), "nowhere")
         with pytest.raises(Refused, match="eve may ask about nothing"):
             curator.release(Telling(), "visits", analyst="eve")

@@ -203,7 +203,7 @@ def test_what_is_kept_and_what_leaves_come_together(table, tmp_path, monkeypatch
     def full(*given, **named):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(release_folder, "settle", full)
+    monkeypatch.setattr(release_folder, "give_name", full)
     with pytest.raises(BadInput, match="No space left"):
         publish(table, Mondrian(), KAnonymity(2), to=tmp_path / "r", keep=tmp_path / "key.parquet")
     assert not any(tmp_path.iterdir())

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 import io
 import json
 import logging
 
 import pytest
 from fastapi import APIRouter, FastAPI
+from tests.loops import run
 from tests.service.serving import MANY, serving
 
 from discreet.service.api.logs import Log
@@ -132,12 +132,12 @@ def test_nothing_is_told_to_a_telemetry_of_the_process(clinic, monkeypatch):
 
     ours = make_app(clinic.desk, MANY, log=Log(io.StringIO()), console=False)
     add_fault(ours)
-    asyncio.run(call(ours))
+    run(call(ours))
     assert listener.heard == []
     careless = FastAPI()
     careless.include_router(ours.state.api.router)
     with pytest.raises(ValueError, match="canary"):
-        asyncio.run(call(careless))
+        run(call(careless))
     assert FAULT in str(listener.heard)
 
 

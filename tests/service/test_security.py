@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import gzip
 import http.client
 import json
@@ -10,6 +9,7 @@ from dataclasses import replace
 from urllib.parse import urlsplit
 
 import pytest
+from tests.loops import run
 from tests.service.serving import MANY, serving
 
 from discreet.errors import TooMany
@@ -124,7 +124,7 @@ def test_with_tls_browsers_are_told_to_keep_to_it(tmp_path):
         await Guard(page, Settings(cert=tmp_path / "c", key=tmp_path / "k"))(scope, None, send)
         return dict(sent[0]["headers"])
 
-    assert asyncio.run(answer())[b"strict-transport-security"].startswith(b"max-age=")
+    assert run(answer())[b"strict-transport-security"].startswith(b"max-age=")
 
 
 def test_a_body_may_be_so_large(ann):

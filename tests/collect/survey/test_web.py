@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import re
 
 import httpx
 import pytest
 from tests.collect.survey.surveys import survey
+from tests.loops import run
 
 from discreet.cli.collect_serve import Limited
 from discreet.collect.survey.inbox import Inbox
@@ -31,7 +31,7 @@ def call(tmp_path):
                 async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1:8641") as client:
                     return await client.request(method, path, **options)
 
-            return asyncio.run(one())
+            return run(one())
 
         yield asked, inbox
 
@@ -70,7 +70,7 @@ def test_nobody_floods_it(call):
         async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://127.0.0.1") as client:
             return [await client.post("/reports", json=report(number)) for number in range(3)]
 
-    *taken, last = asyncio.run(three())
+    *taken, last = run(three())
     assert [one.status_code for one in taken] == [200, 200]
     assert (last.status_code, last.headers["retry-after"]) == (503, "100")
     assert len(inbox) == 2

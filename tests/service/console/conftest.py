@@ -11,6 +11,7 @@ import httpx
 import pytest
 from nicegui import ui
 from nicegui.testing import User
+from tests.loops import run
 
 from discreet.service.api.caller import COOKIE
 from discreet.service.api.logs import Log
@@ -38,7 +39,7 @@ class Console:
                 async with httpx.AsyncClient(transport=transport, base_url=BASE) as http:
                     await act(http)
 
-        asyncio.run(acting())
+        run(acting())
 
     def visit(self, name: str, act: Callable[[User], Awaitable[None]]) -> None:
         """Act as somebody who is signed in."""

@@ -93,10 +93,10 @@ def _cell(row: dict[str, Any], name: str, bar: str | None, reach: float | None, 
     if off is None or value is None:
         return f'<td class="{kind}">{said}</td>'
     drawn = ""
-    if reach and value >= 0:
-        low, high = max(value - off, 0.0) / reach, (value + off) / reach
+    if reach:  # noise may take a figure below 0, where the bar begins
+        low, at, high = (max(end, 0.0) / reach for end in (value - off, value, value + off))
         drawn = (
-            f'<span class="dc-whisker" aria-hidden="true"><i style="width:{value / reach:.2%}"></i>'
+            f'<span class="dc-whisker" aria-hidden="true"><i style="width:{at:.2%}"></i>'
             f'<u style="left:{low:.2%};width:{high - low:.2%}"></u></span>'
         )
     return f'<td class="{kind}">{said} <span class="dc-soft">± {escape(look.number(off))}</span>{drawn}</td>'
