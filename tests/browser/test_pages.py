@@ -56,6 +56,7 @@ def test_it_is_dark_where_the_system_is_and_the_switch_is_remembered(browse):
 def test_the_keyboard_is_enough_to_sign_in_and_ask(browse):
     page = browse()
     page.goto("/ask")
+    expect(page.get_by_label("Name")).to_be_focused()
     page.keyboard.type("ben")
     page.keyboard.press("Tab")
     page.keyboard.type(PASSWORD)
