@@ -162,3 +162,17 @@ _numbers = itertools.count(1)
 def fresh() -> Callable[[], str]:
     """Names that no table has yet."""
     return lambda: f"t{os.getpid()}_{next(_numbers)}"
+
+
+_MANY_ON_SPARK = ("test_figures_are_those_of_plain_sql", "test_nobody_changes_more_than_declared_in_any_shape")
+"""Tests with dozens of cases that take Spark a second each."""
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Of these, every third case runs on Spark; the others do in `make check-all`."""
+    for name in _MANY_ON_SPARK:
+        cases = [item for item in items if item.name.startswith(f"{name}[spark")]
+        for place, item in enumerate(cases):
+            if place % 3:
+                item.add_marker(pytest.mark.slow)

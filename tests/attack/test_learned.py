@@ -27,7 +27,7 @@ def table_and_release(masked, values):
     return table, *released.release(pa.table(dict(zip(names, masked.T, strict=True))))
 
 
-@pytest.mark.parametrize("people", [40, 300], ids=["few", "many"])
+@pytest.mark.parametrize("people", [40, pytest.param(300, marks=pytest.mark.slow)], ids=["few", "many"])
 def test_columns_full_of_noise_are_learnt_to_be_left_out(people):
     rng = np.random.default_rng(7)
     values = rng.normal(size=(people, 5))
@@ -50,6 +50,7 @@ def test_a_metric_learns_that_noise_is_shared():
     assert weights < 0.6
 
 
+@pytest.mark.slow
 def test_a_choquet_integral_learns_that_one_of_two_columns_is_right():
     rng = np.random.default_rng(9)
     values = rng.normal(size=(300, 2))
