@@ -15,6 +15,7 @@
     │   ├── NotSignedIn     nobody is signed in, or the sign-in failed or is over
     │   ├── NotAllowed      signed in, and not allowed to do this
     │   └── TooMany         too often in too short a time
+    ├── Aborted             parties that compute together ended without a result
     ├── Damaged             a saved release is not what was saved
     ├── LedgerError         a ledger cannot be used, or could not write a charge down
     │   └── Taken           a key or an account stands for something else already
@@ -134,6 +135,22 @@ class TooMany(AccessError):
     def __init__(self, message: str, *, wait: int, hint: str = "") -> None:
         super().__init__(message, hint=hint)
         self.wait = wait
+
+
+class Aborted(DiscreetError):
+    """Parties that compute together ended without a result. ``culprits`` are those who were missing or broke the rules.
+
+    Nothing of anybody's value was revealed beyond what the protocol says.
+    """
+
+    def __init__(self, message: str, *, culprits: Sequence[str] = (), hint: str = "") -> None:
+        super().__init__(message, hint=hint)
+        self.culprits = tuple(culprits)
+
+    @classmethod
+    def missing(cls, parties: Sequence[str], kind: str) -> Aborted:
+        """The end of a session in which some did not send what they had to in time."""
+        return cls(f"Nothing came from {', '.join(parties)} in time ({kind}).", culprits=parties)
 
 
 class Damaged(DiscreetError):

@@ -218,6 +218,12 @@ def test_rows_of_a_release_are_had_as_csv(ann):
 
 
 def test_the_audit_log_says_who_did_what(steward):
+    ok(
+        steward.put(
+            "/v1/people/bob/budgets",
+            json={"budget": {"limit": {"kind": "pure", "epsilon": "1"}}, "tables": ["patients"]},
+        )
+    )
     lines = ok(steward.get("/v1/audit", params={"by": "steward", "most": 5}))
     assert lines
     assert {line["who"] for line in lines} == {"steward"}
