@@ -62,8 +62,8 @@ class Place:
     def addresses(self) -> list[str]:
         return [f"http://127.0.0.1:{port}" for port in self.ports]
 
-    def task(self, seconds: float, analysts: int = ANALYSTS) -> Task:
-        return Task(self.addresses, self.tokens, analysts, seconds)
+    def task(self, seconds: float, analysts: int = ANALYSTS, **more: float) -> Task:
+        return Task(self.addresses, self.tokens, analysts, seconds, **more)
 
 
 def made(folder: Path, people: int, processes: int, ledger: str | None = None, patients: int = PATIENTS) -> Place:
@@ -156,7 +156,7 @@ def total(prices: Iterator[str]) -> Fraction:
 
 def checked(place: Place, seen: Seen) -> list[str]:
     """What is wrong with the ledger, given what analysts were told."""
-    wrong = list(seen.wrong)
+    wrong = [*seen.wrong, *["somebody waited for an answer in vain"] * seen.starved]
     with Curator(place.folder) as curator:
         for table, budget in BUDGETS.items():
             spent = curator.ledger.account(table).spent

@@ -31,7 +31,7 @@ _NOT_OURS = (
 
 def pytest_configure(config: pytest.Config) -> None:
     """Let warnings pass that other packages give about each other; draw the same examples in every run."""
-    settings.register_profile("discreet", derandomize=True, deadline=None)
+    settings.register_profile("discreet", max_examples=40, derandomize=True, deadline=None)
     settings.load_profile("discreet")
     for line in _NOT_OURS:
         config.addinivalue_line("filterwarnings", line)
@@ -166,13 +166,28 @@ def fresh() -> Callable[[], str]:
 
 _MANY_ON_SPARK = ("test_figures_are_those_of_plain_sql", "test_nobody_changes_more_than_declared_in_any_shape")
 """Tests with dozens of cases that take Spark a second each."""
+_ONE_OF_SEVERAL = {
+    "ask/test_methods.py": r"by_no_more_than_is_promised\[(Bounds|MacroTable.*rho|Distribution.*rho='1)",
+    "browser/test_pages.py": r"wider_than_a_phone\[auditor",
+    "browser/test_survey.py": r"would_be_caught\[(in a cookie|in the id|in an address)",
+    "engines/test_contract.py": r"thousand_columns\[spark",
+    "noise/test_selection.py": r"on_every_path\[scores3",
+    "publish/mask/test_micro_diverse.py": r"large_enough\[.*-4",
+    "statistical/ask_beyond/test_fit.py": r"least_squares\[DiscreteLaplace",
+    "statistical/noise/test_audit.py": r"within_the_claim\[(exponential|clamped mean|grid)",
+}
+"""Cases that take seconds, beside others of the same test that are quicker; by file."""
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Of these, every third case runs on Spark; the others do in `make check-all`."""
+    """Of the first, every third case runs on Spark, and of the second none does; the others do in `make check-all`."""
     for name in _MANY_ON_SPARK:
         cases = [item for item in items if item.name.startswith(f"{name}[spark")]
         for place, item in enumerate(cases):
             if place % 3:
                 item.add_marker(pytest.mark.slow)
+    for item in items:
+        file = item.path.relative_to(Path(__file__).parent).as_posix()
+        if file in _ONE_OF_SEVERAL and re.search(_ONE_OF_SEVERAL[file], item.name):
+            item.add_marker(pytest.mark.slow)

@@ -48,7 +48,7 @@ def test_the_examples_of_a_page_run_in_an_empty_folder(page, tmp_path, monkeypat
 
 
 def command(line):
-    if line.split()[0] not in ("discreet", "cat", "ls", "mkdir", "head"):
+    if line.split()[0] not in ("discreet", "cat", "for", "ls", "mkdir", "head"):
         return
     words = shlex.split(line, comments=True)
     if words[0] == "discreet" and not {"|", ">", "&&"} & set(words):

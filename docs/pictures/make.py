@@ -149,10 +149,32 @@ def reconstruction() -> str:
     ).svg
 
 
+PAY = {"north": 31_000, "east": 42_000, "south": 27_500, "west": 55_000}
+
+
+def combined(protocol: str, party: str = "", **more: int) -> str:
+    """How four people learn the sum of their salaries, or what one of them sees of it."""
+    return dc.combine.simulate(protocol, PAY, bounds=(0, 100_000), seed=1, **more).show(party).svg
+
+
+def dining() -> str:
+    """How three people learn that one of them paid, and not who."""
+    paid = {"north": 0, "east": 1, "south": 0}
+    return dc.combine.simulate("dining", paid, function="parity", seed=1).show().svg
+
+
 PICTURES = {
     "averaging.svg": averaging,
     "belief.svg": belief,
     "candidates.svg": candidates,
+    "combine-dining.svg": dining,
+    "combine-leaving.svg": lambda: combined("masks", threshold=3),
+    "combine-masks.svg": lambda: combined("masks"),
+    "combine-paths.svg": lambda: combined("paths count=2"),
+    "combine-ring.svg": lambda: combined("ring"),
+    "combine-shares.svg": lambda: combined("shares"),
+    "combine-south.svg": lambda: combined("ring", "south"),
+    "combine-trusted.svg": lambda: combined("trusted"),
     "composition.svg": composition,
     "error.svg": error,
     "many.svg": many,

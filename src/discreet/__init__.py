@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from discreet._version import __version__
 
 if TYPE_CHECKING:
-    from discreet import collect, errors, samples, utility
+    from discreet import collect, combine, errors, prove, samples, utility
     from discreet.ask.bounds import Bounds
     from discreet.ask.continual import SquareRootCounter, TreeCounter
     from discreet.ask.distribution import Distribution
@@ -142,8 +142,10 @@ _HOME = {name: home for home, names in _HOMES.items() for name in names}
 _ROOMS = {
     "attack": "attack",  # the room is the verb, too
     "collect": "collect",
+    "combine": "combine",
     "errors": "errors",
     "hierarchy": "core.hierarchy",
+    "prove": "prove",
     "publish": "publish",  # and so is this one
     "quality": "utility.quality",
     "samples": "samples",
@@ -230,6 +232,7 @@ __all__ = [
     "audit",
     "check",
     "collect",
+    "combine",
     "compare",
     "connect",
     "describe",
@@ -240,6 +243,7 @@ __all__ = [
     "load_card",
     "load_cards",
     "parallel",
+    "prove",
     "publish",
     "quality",
     "read",

@@ -6,7 +6,8 @@
     │   ├── HierarchyError  a hierarchy cannot be built, or does not know a value
     │   ├── DataError       a file or table is not what it, or its card, says
     │   ├── NotFound        no such file, table, column or folder
-    │   └── BadQuery        a question that cannot be asked
+    │   ├── BadQuery        a question that cannot be asked
+    │   └── BadProgram      a program that cannot be read, or uses what cannot be reasoned about
     ├── Refused             privacy says no
     │   ├── NotDeclared     something must be declared that discreet will not read off the data
     │   ├── NoPromise       nothing true can be promised (an unsound composition, a group too large)
@@ -33,6 +34,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Protocol
+
+
+class Place(Protocol):
+    """Somewhere in a text; both count from 1."""
+
+    @property
+    def line(self) -> int: ...
+    @property
+    def column(self) -> int: ...
 
 
 class DiscreetError(Exception):
@@ -90,6 +101,15 @@ class NotFound(BadInput):
 
 class BadQuery(BadInput):
     """A question that cannot be asked. The message quotes the question, never the data."""
+
+
+class BadProgram(BadInput):
+    """A program that cannot be read, or uses what cannot be reasoned about. ``line`` and ``column`` count from 1."""
+
+    def __init__(self, what: str, at: Place, text: str = "", *, hint: str = "") -> None:
+        self.line, self.column = at.line, at.column
+        shown = f"\n  {text}\n  {' ' * (at.column - 1)}^\n" if text else ""
+        super().__init__(f"Line {at.line}, column {at.column}: {what}{shown}", hint=hint)
 
 
 class Refused(DiscreetError):

@@ -124,9 +124,10 @@ def drawn(page: Page, how_: dict[str, Any], answer: int) -> dict[str, int]:
 
 def chances(mechanism: Any, answer: int) -> dict[str, float]:
     """How likely every report is, as the page writes it."""
-    if isinstance(mechanism.law, law.Matrix):
-        return {str(place): float(chance) for place, chance in enumerate(mechanism.law.rows[answer])}
-    heads = mechanism.law.heads[answer]
+    whole = mechanism.law.whole if isinstance(mechanism.law, law.Alike) else mechanism.law
+    if isinstance(whole, law.Matrix):
+        return {str(place): float(chance) for place, chance in enumerate(whole.rows[answer])}
+    heads = whole.heads[answer]
     found = {}
     for bits in itertools.product((0, 1), repeat=len(heads)):
         chance = float(np.prod([float(p if bit else 1 - p) for bit, p in zip(bits, heads, strict=True)]))

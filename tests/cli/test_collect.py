@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import io
 import json
+import signal
+import ssl
+import subprocess
 import sys
 import tomllib
 
+import httpx
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from tests.collect.survey.surveys import answers, survey
+from tests.service.certificates import certificate
 
 from discreet.collect.survey.file import EXAMPLE, dumps
 
@@ -42,6 +47,45 @@ def test_the_example_from_its_file_to_its_figures(run, tmp_path):
     [yes] = [one for one in found["figures"] if one["figure"] == "yes"]
     assert yes["low_together"] < 0.7 < yes["high_together"]
     assert found["statement"]["loss"] == {"kind": "pure", "epsilon": "2"}
+
+
+def test_what_is_told_of_reports_that_are_made_up_and_of_a_named_step(run, tmp_path):
+    run("collect", "new", "music.toml", "--share", "split")
+    run("collect", "randomize", "answers.parquet", "--survey", "music.toml", "-o", "reports.parquet")
+    one = pq.read_table(tmp_path / "reports.parquet").slice(0, 1)
+    pq.write_table(pa.concat_tables([one] * 2_000), tmp_path / "made-up.parquet")
+    both = ("collect", "estimate", "music.toml", "reports.parquet", "made-up.parquet")
+    shown = run(*both, "--after", "norm-sub")
+    assert "Alarm about age: " in shown
+    assert "taken through norm-sub" in shown
+    assert {one["question"] for one in json.loads(run(*both, "--json"))["alarms"]} >= {"albums", "age"}
+
+
+def test_the_page_is_served_by_tls_and_by_nothing_else(tmp_path):
+    cert, key = certificate(tmp_path / "tls")
+    (tmp_path / "music.toml").write_text(dumps(survey()))
+    words = ["collect", "serve", "music.toml", "--port", "0", "--cert", str(cert), "--key", str(key)]
+    command = [sys.executable, "-m", "discreet.cli", *words]
+    with subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            address = process.stdout.readline().split()[-1]
+            assert address.startswith("https://")
+            with httpx.Client(verify=ssl.create_default_context(cafile=cert)) as client:
+                page = client.get(address)
+                assert "Your answers stay with you" in page.text
+                assert "max-age" in page.headers["strict-transport-security"]
+                report = {"like": 1, "albums": "ff07", "gender": 2, "age": "000000"}
+                sent = {"survey": survey().fingerprint, "id": "0" * 32, "code": None, "reports": report}
+                origin = {"origin": address.rstrip("/")}
+                assert client.post(f"{address.rstrip('/')}/reports", json=sent, headers=origin).status_code == 200
+            with pytest.raises(httpx.HTTPError):
+                httpx.get(address.replace("https", "http"))
+            with pytest.raises(httpx.ConnectError, match="CERTIFICATE"):
+                httpx.get(address)
+        finally:
+            process.send_signal(signal.SIGINT)
+            process.wait(20)
+    assert len((tmp_path / "music.reports.jsonl").read_text().splitlines()) == 2
 
 
 class Typed(io.StringIO):

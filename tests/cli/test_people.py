@@ -8,7 +8,8 @@ from tests.curator.clinics import clinic
 
 from discreet.curator.people.person import Role
 from discreet.errors import NotSignedIn
-from discreet.service.desk import HOST, Desk
+from discreet.service.desk import Desk
+from discreet.service.reception import HOST
 
 
 @pytest.fixture

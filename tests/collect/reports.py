@@ -122,33 +122,37 @@ class Every:
         return np.array([self.client.supports(self.reports.slice(place, 1)) for place in range(len(self.reports))])
 
 
+def whole(law: laws.Law) -> Any:
+    """The law of all answers, pair by pair, whatever is said to be alike."""
+    return law.whole if isinstance(law, laws.Alike) else law
+
+
 def every(client: Client) -> Every:
     """All reports of a small example."""
-    d = len(client.domain)
+    d, law = len(client.domain), whole(client.law)
     if isinstance(client, Hashing):
         return _hashed(client)
     if isinstance(client, Sketch):
         return _sketched(client)
     if isinstance(client, Unary):
         told = list(product((False, True), repeat=d))
-        coins = client.law
         chances = tuple(
             tuple(prod(p if heads else 1 - p for heads, p in zip(one, row, strict=True)) for one in told)
-            for row in coins.heads
+            for row in law.heads
         )
         return Every(client, _bits(np.array(told), client.report_type), chances)
     if isinstance(client, SubsetSelection):
         told = [[value in chosen for value in range(d)] for chosen in combinations(range(d), client.size)]
-        return Every(client, _bits(np.array(told), client.report_type), client.law.rows)
+        return Every(client, _bits(np.array(told), client.report_type), law.rows)
     if isinstance(client, Hadamard):
-        places = client.law.outcomes
+        places = law.outcomes
         chances = tuple(
             tuple(chance / len(places) for place in places for chance in reversed(place.rows[value]))
             for value in range(d)
         )
         return Every(client, pa.array(np.arange(client.kept), client.report_type), chances)
-    assert isinstance(client.law, laws.Matrix)
-    return Every(client, pa.array(np.arange(len(client.law.rows[0])), client.report_type), client.law.rows)
+    assert isinstance(law, laws.Matrix)
+    return Every(client, pa.array(np.arange(len(law.rows[0])), client.report_type), law.rows)
 
 
 def _bits(told: NDArray[np.bool_], report_type: pa.DataType) -> pa.Array[Any]:

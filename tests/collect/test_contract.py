@@ -6,19 +6,21 @@ import sys
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
+from time import process_time
 
 import numpy as np
 import pyarrow as pa
 import pytest
 from numpy.typing import NDArray
 from scipy import stats
-from tests.collect.reports import SMALL, Every, every
+from tests.collect.reports import SMALL, Every, every, whole
 from tests.noise.bits import Repeatable
 
 from discreet.collect.auditing import audit
 from discreet.collect.client import Client
 from discreet.collect.estimate import Estimate
 from discreet.collect.frequency.sketch import Sketch
+from discreet.collect.law import Alike, worst
 from discreet.collect.protocols import PROTOCOLS, from_dict, to_dict
 from discreet.collect.tally import Tally
 from discreet.core.document import dumps, loads
@@ -87,11 +89,30 @@ def test_the_promise_is_true_and_little_is_given_away(place: int) -> None:
 
 
 @small
+def test_answers_that_are_said_to_be_alike_are(place: int) -> None:
+    """The symmetric audit beside that of all pairs, and of every pair in both orders."""
+    law, d = SMALL[place].law, len(SMALL[place].domain)
+    full = whole(law)
+    assert worst(law)[0] == worst(full)[0]
+    assert full.answers == law.answers == d
+    if isinstance(law, Alike):
+        assert {full.ratio(i, j) for i in range(d) for j in range(d) if i != j} == {law.ratio(0, 1)}
+        assert law.pair.ratio(0, 1) == law.pair.ratio(1, 0)
+
+
+@pytest.mark.parametrize("name", ["grr", "oue", "subset", "pgr", "olh", "hadamard", "hcms"])
+def test_many_values_are_audited_in_a_moment(name: str) -> None:
+    begun, client = process_time(), PROTOCOLS[name](5000, 1)
+    assert audit(client).holds
+    assert process_time() - begun < 5  # of all pairs it would be minutes
+
+
+@small
 def test_the_law_is_that_of_all_reports(place: int) -> None:
     """Each answer's chances add up to one, and their quotients are as the audit says."""
     found = all_reports(place)
     assert all(sum(row) == 1 for row in found.chances)
-    worst = max(
+    largest = max(
         one / other
         for i, row in enumerate(found.chances)
         for j, beside in enumerate(found.chances)
@@ -99,7 +120,7 @@ def test_the_law_is_that_of_all_reports(place: int) -> None:
         for one, other in zip(row, beside, strict=True)
         if one
     )
-    assert worst == audit(found.client).ratio
+    assert largest == audit(found.client).ratio
 
 
 @small

@@ -25,11 +25,11 @@ def test_the_farthest_figure_is_just_not_refuted() -> None:
         assert x**2 == pytest.approx(4 * (variance + abs(slope) * x - bend * x**2))
 
 
-def test_shares_are_as_wilson_has_them() -> None:
-    for heads, n in ((0, 10), (3, 10), (500, 1000)):
-        found = stats.binomtest(heads, n).proportion_ci(0.95, method="wilson")
+def test_shares_are_as_wilson_or_clopper_and_pearson_have_them() -> None:
+    for heads, n, way in ((0, 10, "exact"), (3, 10, "exact"), (990, 1000, "exact"), (500, 1000, "wilson")):
+        found = stats.binomtest(heads, n).proportion_ci(0.95, method=way)
         far = max(found.high - heads / n, heads / n - found.low)
-        assert reach_of_share(stats.norm.ppf(0.975), np.array([heads / n]), n)[0] == pytest.approx(far)
+        assert reach_of_share(0.05, np.array([heads / n]), n)[0] == pytest.approx(far)
 
 
 def test_of_few_who_speak_of_a_value_bars_cover() -> None:
@@ -61,6 +61,6 @@ def test_where_one_question_is_drawn_a_rare_answer_is_covered() -> None:
     for _ in range(RUNS):
         asked = codes[generator.random(500) < 0.25]
         found = client.estimate(client.randomize(asked, entropy=entropy))
-        off = off_by(found, stats.norm.ppf(0.975), (1 - asked.size / 500) / asked.size)
+        off = off_by(found, 0.05, (1 - asked.size / 500) / asked.size)
         covered += np.abs(found.shares - np.bincount(codes, minlength=3) / 500) <= off
     assert (covered >= LEAST).all()

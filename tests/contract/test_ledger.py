@@ -479,7 +479,7 @@ def test_four_processes_with_the_same_keys_charge_once(home: Home, tmp_path: Pat
         assert ledger.verify(found[0]).sound
 
 
-@pytest.mark.parametrize("kills", [50, pytest.param(200, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("kills", [20, pytest.param(200, marks=pytest.mark.slow)])
 def test_nothing_handed_out_is_forgotten_when_processes_are_killed(home: Home, tmp_path: Path, kills: int) -> None:
     """Four processes charge from four threads each; one after another is killed at some instant and replaced."""
     chance = random.Random(7)  # noqa: S311

@@ -53,7 +53,7 @@ def worker(folder, *words):
 
 def with_engine(curator, engine):
     curator.price(COUNT, epsilon=1)
-    curator._opened["visits"] = replace(curator._opened["visits"], engine=engine)
+    curator._twins._opened["visits"] = replace(curator._twins._opened["visits"], engine=engine)
     curator._lately.cache_clear()
 
 
@@ -155,12 +155,26 @@ def test_what_is_given_is_what_was_kept(tmp_path):
         assert Release.load(place).payload.schema.equals(given.payload.schema, check_metadata=True)
 
 
+def test_a_twin_that_is_missing_concerns_whoever_asks_about_it(tmp_path):
+    """Others, of the same analyst too, are answered, and what is missing can be put back."""
+    tables = {"visits": (visits(), CARD), "stays": (visits(), replace(CARD, name="stays"))}
+    with Curator.create(tmp_path / "clinic", tables, BUDGET) as curator:
+        twin = curator.workspace.folder / curator.workspace.tables["visits"].twin
+        twin.rename(twin.with_suffix(".away"))
+        curator.ask(COUNT.replace("visits", "stays"), epsilon="0.5")
+        with pytest.raises(Damaged, match="visits"):
+            curator.ask(COUNT, epsilon="0.5")
+        assert len(charges(curator)) == 1
+        twin.with_suffix(".away").rename(twin)
+        curator.ask(COUNT, epsilon="0.5")
+
+
 def test_a_key_stands_for_one_question(tmp_path):
     with clinic(tmp_path / "clinic") as curator:
         with_engine(curator, Failing())
         with pytest.raises(Refused, match="charged"):
             curator.ask(COUNT, epsilon=1, key="monday")
-        del curator._opened["visits"]
+        del curator._twins._opened["visits"]
         curator._lately.cache_clear()
         with pytest.raises(LedgerError, match="used for another charge"):
             curator.ask(CITIES, epsilon=1, key="monday")
@@ -247,7 +261,7 @@ def test_a_batch_that_died_half_way_is_charged_once(tmp_path):
     asked = [COUNT, CITIES]
     with clinic(tmp_path / "clinic") as curator:
         curator.price(COUNT, epsilon=1)
-        with_engine(curator, Once(curator._opened["visits"].engine))
+        with_engine(curator, Once(curator._twins._opened["visits"].engine))
         with pytest.raises(Refused, match="charged"):
             curator.ask_all(asked, epsilon=1)
     with Curator(tmp_path / "clinic") as curator:

@@ -54,7 +54,7 @@ def serving(desk: Desk, settings: Settings = MANY, *, console: bool = False) -> 
     log = io.StringIO()
     app = make_app(desk, settings, log=Log(log), console=console)
     secured = {"ssl_certfile": settings.cert, "ssl_keyfile": settings.key}
-    quiet = {"access_log": False, "log_config": None, "server_header": False}
+    quiet = {"access_log": False, "log_config": None, "server_header": False, "proxy_headers": False}
     server = uvicorn.Server(uvicorn.Config(app, port=settings.port, **secured, **quiet))
     ready = threading.Event()
     startup = server.startup

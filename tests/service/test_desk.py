@@ -15,6 +15,7 @@ from discreet.core.loss import Approximate, Pure
 from discreet.curator.people.person import Person, Role
 from discreet.curator.shelf import Shelved
 from discreet.errors import BadInput, BudgetExceeded, NotAllowed, NotFound, Refused, Taken
+from discreet.service import desk
 from discreet.service.desk import Desk
 from discreet.service.jobs.specs import Publish
 from discreet.service.shown import Spend
@@ -119,6 +120,20 @@ def test_a_budget_that_is_gone_says_so_and_charges_nothing(clinic: Clinic) -> No
         clinic.desk.ask(clinic.ann, [QUESTION], Spend(2))
     assert clinic.desk.budgets(clinic.ann) == before
     assert clinic.desk.instead(clinic.ann, "patients") is None
+
+
+def test_an_analyst_has_the_newest_lines_searched_alone(clinic: Clinic, monkeypatch: pytest.MonkeyPatch) -> None:
+    clinic.desk.ask(clinic.ann, [QUESTION.replace("AS n", "AS m")], Spend("0.01"))
+    mine = clinic.desk.ledger(clinic.ann)
+    assert {line.account for line in mine} == {"patients/ann", "visits/ann"}
+    assert clinic.desk.ledger(clinic.ann, account="patients") == [one for one in mine if one.account == "patients/ann"]
+    assert clinic.desk.ledger(clinic.ann, account="patient") == []
+    everything = clinic.desk.ledger(clinic.auditor)
+    monkeypatch.setattr(desk, "SEARCHED", 3)
+    few = clinic.desk.ledger(clinic.ann)
+    assert few == mine[: len(few)] != mine
+    assert few[0].kind == "charged"
+    assert clinic.desk.ledger(clinic.auditor) == everything
 
 
 def test_the_twin_is_offered_once_it_is_shared(clinic: Clinic) -> None:

@@ -254,6 +254,34 @@ def test_metrics_are_for_those_who_may_read_them(clinic):
     assert "ann" not in text
 
 
+def test_a_proxy_on_this_computer_says_who_comes(clinic):
+    once = replace(MANY, sign_ins_a_minute=1, behind_proxy=True, open_metrics=True, names=("data.example.org",))
+    right = {"name": "ann", "password": clinic.password("ann")}
+    with serving(clinic.desk, once) as service:
+
+        def come(*by, path="/v1/session", **sent):
+            said = {"Host": "data.example.org", "X-Forwarded-For": ", ".join(by), "X-Forwarded-Proto": "https"}
+            return service.client().request("POST" if sent else "GET", path, headers=said, **sent)
+
+        signed = come("192.0.2.7", json=right)
+        assert "; Secure" in signed.headers["set-cookie"]
+        assert signed.headers["strict-transport-security"]
+        assert come("192.0.2.7", json=right).status_code == 429
+        assert come("192.0.2.8", json=right).status_code == 200
+        assert come("127.0.0.1", "192.0.2.8", json=right).status_code == 429, "only what the proxy adds is believed"
+        assert come("192.0.2.9", path="/v1/metrics").status_code == 401
+        assert service.client().get("/v1/metrics").status_code == 200
+
+
+def test_nobody_else_says_who_comes(clinic):
+    once = replace(MANY, sign_ins_a_minute=1)
+    right = {"name": "ann", "password": clinic.password("ann")}
+    with serving(clinic.desk, once) as service:
+        came = [service.client().post("/v1/session", json=right, headers={"X-Forwarded-For": by}) for by in "ab"]
+    assert [one.status_code for one in came] == [200, 429]
+    assert "; Secure" not in came[0].headers["set-cookie"]
+
+
 def test_pages_are_as_careful_as_the_api(clinic):
     with serving(clinic.desk, console=True) as service:
         page = service.client().get("/signin")

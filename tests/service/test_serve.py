@@ -20,9 +20,10 @@ from discreet.errors import BadInput
 from discreet.service.api.logs import Log
 from discreet.service.check import checks
 from discreet.service.demo import demo_workspace, one_time_passwords
-from discreet.service.desk import HOST, Desk
+from discreet.service.desk import Desk
 from discreet.service.lines import Lines
 from discreet.service.listen import good_until, listening
+from discreet.service.reception import HOST
 from discreet.service.settings import Settings
 
 PEM = Path("some.pem")
@@ -43,6 +44,7 @@ PEM = Path("some.pem")
         ({"names": ("https://data.example.org",)}, "no name"),
         ({"names": ("data.example.org:8640",)}, "no name"),
         ({"names": ("Data.example.org",)}, "no name"),
+        ({"host": "192.168.1.7", "insecure": True, "behind_proxy": True}, "on this computer alone"),
     ],
 )
 def test_settings_that_are_not_safe_are_refused(given, said):
@@ -58,6 +60,9 @@ def test_settings_say_where_it_is_and_who_may_call_it():
     assert beyond.beyond
     assert beyond.address() == "https://data.example.org:8640"
     assert beyond.hosts == {"localhost", "127.0.0.1", "::1", "data.example.org"}
+    behind = Settings(names=("data.example.org",), behind_proxy=True)
+    assert behind.address() == "http://127.0.0.1:8640"
+    assert "data.example.org" in behind.hosts
     assert "10.1.2.3" in Settings("10.1.2.3", insecure=True).hosts
     assert not any(Settings(host).beyond for host in ("127.0.0.2", "::1", "localhost"))
 

@@ -250,6 +250,7 @@ def test_an_intruder_kept_so_far_off_could_not_break_the_rule(contributions, p, 
         assert 100 * first > k * (total + level[1] - 1)
 
 
+@pytest.mark.slow
 def test_two_million_cells():
     sides = (Dimension.flat("a", map(str, range(1414))), Dimension.flat("b", map(str, range(1414))))
     counts = summed(sides, (np.arange(1414 * 1414) % 40).reshape(1414, 1414))

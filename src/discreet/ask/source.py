@@ -89,10 +89,10 @@ class _Reader:
         if node.name.casefold() in self.known:
             rows = self.known[node.name.casefold()]
             return replace(rows, columns=rows.columns.called(called))
-        found = next((table for key, table in self.tables.items() if key.casefold() == node.name.casefold()), None)
+        found = next((name for name in self.tables if name.casefold() == node.name.casefold()), None)
         if found is None:
             raise BadQuery(f"There is no table {node.name!r}.", hint=_there_are(self.tables))
-        return table_rows(found, called)
+        return table_rows(self.tables[found], called)
 
 
 def _columns(select: exp.Select, rows: Rows) -> list[tuple[str, Value]]:

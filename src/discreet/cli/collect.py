@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
+from discreet.cli.listen import Cert, Host, Insecure, Key, Name, Port, require_parts
 from discreet.cli.output import Json, bold, console, grid, print_json, stoppable, working
 from discreet.errors import BadInput
 
@@ -88,18 +89,12 @@ def new(
 def serve(
     file: File,
     *,
-    host: Annotated[str, typer.Option("--host", help="The address to listen at.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option("--port", help="The port to listen at; 0 for any that is free.")] = 8641,
-    cert: Annotated[
-        Path | None, typer.Option("--cert", help="The certificate for TLS (PEM), with those that signed it.")
-    ] = None,
-    key: Annotated[Path | None, typer.Option("--key", help="Its key (PEM).")] = None,
-    name: Annotated[
-        list[str] | None, typer.Option("--name", help="A name by which people call this computer.", metavar="NAME")
-    ] = None,
-    insecure: Annotated[
-        bool, typer.Option("--insecure", help="Listen beyond this computer without TLS: something else encrypts.")
-    ] = False,
+    host: Host = "127.0.0.1",
+    port: Port = 8641,
+    cert: Cert = None,
+    key: Key = None,
+    name: Name = None,
+    insecure: Insecure = False,
     codes: Annotated[
         Path | None, typer.Option("--codes", help="One-time codes, one a line: each person has one, and counts once.")
     ] = None,
@@ -117,14 +112,14 @@ def serve(
 
     It listens on this computer alone, unless it has a certificate. Ctrl-C stops it; reports are on the disk by then.
     """
-    from discreet.cli.collect_serve import require_parts, serve_survey
+    from discreet.cli.collect_serve import serve_survey
     from discreet.collect.survey.codes import read_codes
     from discreet.collect.survey.file import load
     from discreet.collect.survey.inbox import Inbox, beside
     from discreet.service.settings import Settings
 
     settings = Settings(host, port, cert, key, tuple(name or ()), insecure, most_body=100_000)
-    require_parts()
+    require_parts("fastapi", "uvicorn")
     survey = load(file)
     with Inbox(survey, reports or beside(file), None if codes is None else read_codes(codes)) as inbox:
 
@@ -148,6 +143,14 @@ def estimate(
     ] = None,
     *,
     confidence: Annotated[float, typer.Option("--confidence", help="How sure each error bar is.")] = 0.95,
+    after: Annotated[
+        str | None,
+        typer.Option(
+            "--after",
+            help="A step that shares go through afterwards: norm-sub, norm-cut, base-cut, cls, power or ibu.",
+            metavar="STEP",
+        ),
+    ] = None,
     output: Annotated[
         Path | None,
         typer.Option("--output", "-o", help="Write a release to this new folder, with a report and charts."),
@@ -156,25 +159,32 @@ def estimate(
 ) -> None:
     """Estimate how many people answered what: shares, means and quantiles, with error bars and a chart.
 
+    Reports that no answers explain raise an alarm: somebody may have made them up.
+
     \b
     Examples:
       discreet collect estimate music.toml
       discreet collect estimate music.toml reports.parquet -o results
+      discreet collect estimate music.toml --after norm-sub
     """
     from discreet.collect.survey import inbox, results
     from discreet.collect.survey.file import load
 
     survey = load(file)
     with working("Counting reports"):
-        found = results.estimate(survey, reports or [inbox.beside(file)], confidence=confidence)
+        found = results.estimate(survey, reports or [inbox.beside(file)], confidence=confidence, after=after)
         release = found.release()
     if output is not None:
         release.save(output)
     if as_json:
         rows = release.payload.to_pylist()
-        print_json({"people": found.people, "statement": release.statement.to_dict(), "figures": rows})
+        raised = [{"question": name, "alarm": str(alarm)} for name, alarm in found.alarms]
+        told = {"people": found.people, "statement": release.statement.to_dict(), "alarms": raised, "figures": rows}
+        print_json(told)
         return
     _show(found)
+    for name, alarm in found.alarms:
+        typer.echo(f"Alarm about {name}: {alarm} Reports may have been made up.")
     typer.echo(release.promise)
     if output is not None:
         typer.echo(f"Release written to {output}; the charts are in {output / 'report.html'}.")
@@ -242,6 +252,8 @@ def _show(found: Results) -> None:
     out, figures = console(), found.figures
     out.print(bold(f"{found.survey.title}: {found.people:,} people took part"))
     out.print(f"From … to holds for each figure with {found.confidence:.4g}; all at once, for every figure together.")
+    if found.after is not None:
+        out.print(f"Shares were taken through {found.after}, and may be biased; from … to is from before.")
     for one in found.counted:
         listing = grid(
             "", "#", "#from", "#to", "#all at once", "", title=f"{one.asked.question.text} ({one.asked.name})"

@@ -19,9 +19,11 @@ from discreet.cli import (
     card,
     check,
     collect,
+    combine,
     compare,
     demo,
     people,
+    prove,
     publish,
     serve,
     show,
@@ -55,6 +57,8 @@ workspace.app.command("restore")(backup.restore)
 app.command("ask")(ask.ask)
 app.add_typer(budget.app, name="budget")
 app.add_typer(collect.app, name="collect")
+app.add_typer(combine.app, name="combine")
+app.command("prove")(prove.prove)
 app.command("serve")(serve.serve)
 app.add_typer(people.app, name="people")
 app.command("demo")(demo.demo)

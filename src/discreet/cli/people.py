@@ -47,7 +47,7 @@ def add(
       discreet people add clinic ann --budget "epsilon=1, delta=1e-7" --table visits
       discreet people add clinic eve --role auditor
     """
-    from discreet.service.desk import HOST
+    from discreet.service.reception import HOST
 
     limit = None if budget is None else loss_of(budget)
     with _desk(folder) as desk:
@@ -66,7 +66,7 @@ def list_(folder: Folder, as_json: Json = False) -> None:
     Example:
       discreet people list clinic
     """
-    from discreet.service.desk import HOST
+    from discreet.service.reception import HOST
 
     with _desk(folder) as desk:
         people, tokens = desk.persons(HOST), desk.tokens(HOST)
@@ -116,7 +116,7 @@ def reset(folder: Folder, name: Name) -> None:
     Example:
       discreet people reset clinic ann
     """
-    from discreet.service.desk import HOST
+    from discreet.service.reception import HOST
 
     with _desk(folder) as desk:
         _tell(name, desk.reset_password(HOST, name))
@@ -130,7 +130,7 @@ def disable(folder: Folder, name: Name) -> None:
     Example:
       discreet people disable clinic ann
     """
-    from discreet.service.desk import HOST
+    from discreet.service.reception import HOST
 
     with _desk(folder) as desk:
         desk.disable(HOST, name, True)
@@ -145,7 +145,7 @@ def enable(folder: Folder, name: Name) -> None:
     Example:
       discreet people enable clinic ann
     """
-    from discreet.service.desk import HOST
+    from discreet.service.reception import HOST
 
     with _desk(folder) as desk:
         desk.disable(HOST, name, False)
@@ -165,7 +165,7 @@ def token(
     Example:
       discreet people token clinic ann --label "weekly report" --days 30
     """
-    from discreet.service.desk import HOST
+    from discreet.service.reception import HOST
 
     with _desk(folder) as desk:
         made = desk.new_token(HOST, label, days, name=name)
@@ -186,7 +186,7 @@ def revoke(
     Example:
       discreet people revoke clinic 1f0c9a33b2e4
     """
-    from discreet.service.desk import HOST
+    from discreet.service.reception import HOST
 
     with _desk(folder) as desk:
         desk.revoke(HOST, id_)
@@ -201,11 +201,11 @@ def _desk(folder: Path) -> Desk:
 
 def _tables(desk: Desk, name: str) -> dict[str, str]:
     """The tables that somebody may ask about, and what is left."""
-    from discreet.service.desk import HOST
+    from discreet.service.reception import HOST
 
     return {one.table: str(one.left) for one in desk.budgets(HOST) if one.analyst == name}
 
 
 def _tell(name: str, password: str) -> None:
     typer.echo(f"{name} signs in with the one-time password {password}")
-    typer.echo("It is told this once, and has to be changed at the first sign-in.")
+    typer.echo("It is told this once, and has to be changed at the first sign-in, within seven days.")

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from discreet.cli.listen import Cert, Host, Insecure, Key, Name, Port, require_parts
 from discreet.cli.output import console, grid, tracking
-from discreet.errors import BadInput, Damaged, MissingPart
+from discreet.errors import BadInput, Damaged
 
 if TYPE_CHECKING:
     from discreet.service.desk import Desk
@@ -20,17 +21,15 @@ def serve(
         Path | None, typer.Argument(help="The workspace's folder.", metavar="WORKSPACE", show_default=False)
     ] = None,
     *,
-    host: Annotated[str, typer.Option("--host", help="The address to listen at.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option("--port", help="The port to listen at; 0 for any that is free.")] = 8640,
-    cert: Annotated[
-        Path | None, typer.Option("--cert", help="The certificate for TLS (PEM), with those that signed it.")
-    ] = None,
-    key: Annotated[Path | None, typer.Option("--key", help="Its key (PEM).")] = None,
-    name: Annotated[
-        list[str] | None, typer.Option("--name", help="A name by which people call this computer.", metavar="NAME")
-    ] = None,
-    insecure: Annotated[
-        bool, typer.Option("--insecure", help="Listen beyond this computer without TLS: something else encrypts.")
+    host: Host = "127.0.0.1",
+    port: Port = 8640,
+    cert: Cert = None,
+    key: Key = None,
+    name: Name = None,
+    insecure: Insecure = False,
+    behind_proxy: Annotated[
+        bool,
+        typer.Option("--behind-proxy", help="A proxy on this computer ends TLS, and says from where people come."),
     ] = False,
     local_metrics: Annotated[
         bool, typer.Option("--local-metrics", help="Let programs on this computer read the metrics without a token.")
@@ -56,7 +55,8 @@ def serve(
     """
     from discreet.service.settings import Settings
 
-    settings = Settings(host, port, cert, key, tuple(name or ()), insecure, open_metrics=local_metrics)
+    names = tuple(name or ())
+    settings = Settings(host, port, cert, key, names, insecure, behind_proxy, open_metrics=local_metrics)
     if (folder is None) == (demo is None):
         raise BadInput(
             "Say which workspace to serve: a folder, or --demo and a folder for a made-up one.",
@@ -65,7 +65,7 @@ def serve(
     if check:
         _check(folder or (demo or Path()) / "clinic", settings)
         return
-    _require_parts()
+    require_parts("argon2", "fastapi", "nicegui", "prometheus_client", "uvicorn")
     from discreet.service import run
 
     desk, passwords = _opened(folder, demo)
@@ -111,11 +111,3 @@ def _check(folder: Path, settings: Settings) -> None:
     console().print(listing)
     if not all(one.well for one in found):
         raise typer.Exit(1)
-
-
-def _require_parts() -> None:
-    from importlib.util import find_spec
-
-    for part in ("argon2", "fastapi", "nicegui", "prometheus_client", "uvicorn"):
-        if find_spec(part) is None:
-            raise MissingPart(part, "serve")

@@ -62,6 +62,7 @@ class Audited:
 
 
 def audit(mechanism: Promising) -> Audited:
-    """The loss that a device's reports have, exactly, beside what is claimed. All pairs of answers are tried."""
+    """The loss that a device's reports have, exactly, beside what is claimed. All pairs of answers count; of those that
+    the law says are alike, one is tried."""
     ratio, pair = worst(mechanism.law)
     return Audited(mechanism.epsilon, ratio, pair)

@@ -13,12 +13,12 @@ they are asked for. Counts add up, over batches, processes and machines.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -26,9 +26,8 @@ from numpy.typing import NDArray
 
 from discreet.collect.chance import epsilon_of
 from discreet.collect.domain import Codes, Counts, Domain, Values
-from discreet.collect.law import Law
+from discreet.collect.reporting import Reporting
 from discreet.core.exact import Number
-from discreet.core.loss import Pure
 from discreet.noise.entropy import Entropy
 from discreet.noise.expand import BULK
 
@@ -38,22 +37,15 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, init=False)
-class Client(ABC):
+class Client(Reporting):
     """A way to report which of some values one has. It is all a device and a collector need to agree on."""
 
-    name: ClassVar[str]
     domain: Domain
     epsilon: Fraction
-    """What is claimed; the audit checks it."""
 
     def __init__(self, domain: Domain | int | Iterable[Any], epsilon: Number) -> None:
         object.__setattr__(self, "domain", domain if isinstance(domain, Domain) else Domain(domain))
         object.__setattr__(self, "epsilon", epsilon_of(epsilon))
-
-    @property
-    def loss(self) -> Pure:
-        """What one report loses at most."""
-        return Pure(self.epsilon)
 
     @property
     @abstractmethod
@@ -72,16 +64,6 @@ class Client(ABC):
     def other_of(self, value: int) -> Fraction:
         """q of one value, by its place, where it is not the same for all."""
         return self.other
-
-    @property
-    @abstractmethod
-    def law(self) -> Law:
-        """How likely each report is for each answer."""
-
-    @property
-    @abstractmethod
-    def report_type(self) -> pa.DataType:
-        """The Arrow type of a report."""
 
     @property
     @abstractmethod

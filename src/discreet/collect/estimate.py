@@ -1,9 +1,10 @@
 """What reports tell: unbiased figures, each with its error bar.
 
 Each figure is a sum of independent reports, of which it is the exact mean and variance that are known; bars are by the
-normal law, which for the numbers of people that local privacy needs is close (the tests cover it by simulation). The
-variance depends on the true figure: a bar reaches to the farthest figure c that is not refuted, one with
-(c - estimate)² <= z² variance(c) (a score interval, Wilson 1927), not to z deviations at the estimate.
+normal law, which for the numbers of people that local privacy needs is close (the tests cover it by simulation), and by
+exact tails where few reports decide (``few``). The variance depends on the true figure: a bar reaches to the farthest
+figure c that is not refuted, one with (c - estimate)² <= z² variance(c) (a score interval, Wilson 1927), not to z
+deviations at the estimate.
 ``together`` holds for all values at once: each bar then is wrong with a chance divided by their number (Bonferroni).
 Figures may be below 0 or above n: cutting them off would bias them. What makes them look better is a step of its own.
 """
@@ -12,7 +13,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from html import escape
-from statistics import NormalDist
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from discreet.collect.client import Client
 from discreet.collect.domain import Counts
-from discreet.collect.score import reach
+from discreet.collect.score import reach_of_counts
 from discreet.core.exact import equation
 from discreet.core.picture import Picture, bars
 from discreet.errors import BadInput
@@ -68,12 +68,12 @@ class Estimate:
     @property
     def bars(self) -> NDArray[np.float64]:
         """How far each count is off at most, each by itself with the stated confidence."""
-        return self._bars(self.confidence)
+        return self.bars_at(1 - self.confidence)
 
     @property
     def together(self) -> NDArray[np.float64]:
         """How far each count is off at most, all of them at once with the stated confidence."""
-        return self._bars(1 - (1 - self.confidence) / len(self.client.domain))
+        return self.bars_at((1 - self.confidence) / len(self.client.domain))
 
     def after(self, step: str) -> Estimate:
         """The figures after a named step (norm-sub, norm-cut, base-cut, cls, power, ibu), which is written down."""
@@ -123,10 +123,9 @@ class Estimate:
         head = "<tr><th>value</th><th>people</th><th>error</th><th>share</th></tr>"
         return f"{self.picture()._repr_html_()}<table>{head}{rows}</table><p>{escape(left)}</p>"
 
-    def _bars(self, confidence: float) -> NDArray[np.float64]:
-        p, q = self.client.chances
-        z = NormalDist().inv_cdf((1 + confidence) / 2)
-        return reach(z, self.deviations**2, (p * (1 - p) - q * (1 - q)) / (p - q) ** 2)
+    def bars_at(self, error: float) -> NDArray[np.float64]:
+        """How far each count is off at most, each by itself, but with a chance of ``error``."""
+        return reach_of_counts(error, self.supports, self.n, self.client.chances, self.deviations**2)
 
     def _largest(self, shown: int) -> tuple[Counts, str]:
         """The places of the largest figures in the order of the question, and what is said of the others."""

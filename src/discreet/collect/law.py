@@ -4,12 +4,16 @@ A law says for every answer how likely every report is. It is given in the form 
 or coins that are flipped independently, or a public choice (a hash function, say) with a law for each outcome. Its
 *worst ratio* is the largest quotient of two answers' chances of one report; ε is its logarithm, and a report that one
 answer can give and another cannot makes it infinite.
+
+Most protocols treat all answers alike: if any two of them change places, so do some reports, and chances stay what they
+are. Then the quotients of one pair of answers are those of every pair (``Alike``), and a law of thousands of answers is
+audited as exactly, and in a moment. Reports whose chances have the same quotient for that pair may be taken together.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 from itertools import permutations
@@ -17,6 +21,8 @@ from typing import Protocol, TypeAlias
 
 Ratio: TypeAlias = Fraction | None
 """``None``: infinite."""
+Worst: TypeAlias = tuple[Ratio, tuple[int, int]]
+"""A ratio, and two answers that have it."""
 
 
 class Law(Protocol):
@@ -48,13 +54,12 @@ class Matrix:
         """The largest quotient of a report's chances under two answers."""
         return _largest(zip(self.rows[one], self.rows[other], strict=True))
 
-    @cached_property
-    def worst(self) -> tuple[Ratio, tuple[int, int]]:
-        """The largest of all: that of some report, between the answers that make it most and least likely."""
-        answers, largest, at = range(len(self.rows)), Fraction(1), (0, 0)
+    def worst(self, among: Sequence[int]) -> Worst:
+        """The largest among some: that of some report, between the answers that make it most and least likely."""
+        largest, at = Fraction(1), (among[0], among[0])
         for report in range(len(self.rows[0])):
-            chances = [row[report] for row in self.rows]
-            high, low = max(answers, key=chances.__getitem__), min(answers, key=chances.__getitem__)
+            chances = {answer: self.rows[answer][report] for answer in among}
+            high, low = max(among, key=chances.__getitem__), min(among, key=chances.__getitem__)
             if chances[high] == 0:
                 continue
             if chances[low] == 0:
@@ -147,17 +152,57 @@ class Together:
         return whole
 
 
-def worst(law: Law) -> tuple[Ratio, tuple[int, int]]:
-    """The worst ratio of a law, and two answers that have it."""
+@dataclass(frozen=True)
+class Alike:
+    """Answers of which any two are as any other two, in either order: reports can be renamed such that one pair's
+    chances become the other's."""
+
+    pair: Law
+    """The law of two of them; reports with equal quotients may be one report there."""
+    answers: int
+    """How many there are."""
+    make: Callable[[], Law] = field(repr=False, compare=False)
+    """Makes the law of all of them."""
+
+    @cached_property
+    def whole(self) -> Law:
+        """The law of all of them, which may be large: for whoever does not believe that they are alike."""
+        return self.make()
+
+    def ratio(self, one: int, other: int) -> Ratio:
+        """That of every two."""
+        return Fraction(1) if one == other else self.pair.ratio(0, 1)
+
+
+def response(own: Fraction, answers: int) -> Alike:
+    """Randomised response: the own answer with one chance, every other with an equal part of what is left.
+
+    To the two answers of a pair all further ones are one report: it is as likely for either.
+    """
+    lie, every = (1 - own) / (answers - 1), range(answers)
+    rest = (answers - 2) * lie
+    pair = Matrix(((own, lie, rest), (lie, own, rest)))
+    return Alike(pair, answers, lambda: Matrix(tuple(tuple(own if x == y else lie for y in every) for x in every)))
+
+
+def worst(law: Law, among: Sequence[int] | None = None) -> Worst:
+    """The worst ratio of a law, of all its answers or some of them, and two answers that have it."""
+    answers = range(law.answers) if among is None else among
     match law:
         case Matrix():
-            return law.worst
+            return law.worst(answers)
+        case Alike() if len(answers) > 1:
+            return law.pair.ratio(0, 1), (answers[0], answers[1])
         case Public():
-            found = [worst(each) for each in law.outcomes]
+            found = [worst(each, answers) for each in law.outcomes]
             return max(found, key=lambda one: (one[0] is None, one[0] or 0))
+        case Sent():
+            sent = {law.to[answer]: answer for answer in reversed(answers)}
+            ratio, (one, other) = worst(law.law, sorted(sent))
+            return ratio, (sent[one], sent[other])
     largest: Fraction = Fraction(1)
-    at = (0, 0)
-    for pair in permutations(range(law.answers), 2):
+    at = (answers[0], answers[0])
+    for pair in permutations(answers, 2):
         each = law.ratio(*pair)
         if each is None:
             return None, pair

@@ -21,10 +21,11 @@ one's answer, which no protocol can prevent, and its gain is one person for a re
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import singledispatch
 from math import exp, log
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import pyarrow as pa
@@ -38,9 +39,13 @@ from discreet.collect.frequency.hadamard import Hadamard
 from discreet.collect.frequency.hashing import Hashing, stretches
 from discreet.collect.frequency.sketch import Sketch
 from discreet.collect.frequency.unary import Unary
+from discreet.collect.numbers.mean import MeanProtocol
+from discreet.collect.tally import Tally
 from discreet.collect.time.buckets import DBitFlip
 from discreet.errors import BadInput
 
+FALSE_ALARM = 1e-6
+"""How often honest reports raise an alarm, at most, unless another rate is asked for."""
 _STRETCHES = 256
 _HANG_TOGETHER = (Sketch, DBitFlip)
 """Of these, a figure is no sum of independent reports: functions are shared, or it counts who spoke of the value."""
@@ -93,99 +98,142 @@ class Alarm:
 
 
 def alarms(
-    client: Client, reports: pa.Array[Any] | pa.ChunkedArray[Any], *, false_alarm: float = 1e-6
+    client: Client, reports: pa.Array[Any] | pa.ChunkedArray[Any], *, false_alarm: float = FALSE_ALARM
 ) -> tuple[Alarm, ...]:
     """What is wrong with reports. If all are honest this is empty but with a chance of ``false_alarm`` at most."""
-    if not 0 < false_alarm < 1:
-        raise BadInput(f"A rate of false alarms lies between 0 and 1, got {false_alarm}.")
-    if not len(reports):
-        raise BadInput("There are no reports to look at.")
-    whole = pa.concat_arrays(reports.chunks) if isinstance(reports, pa.ChunkedArray) else reports
-    client.tally().add(whole)  # what no device can have made is an error, not an alarm
-    raised = [_marginal(client, whole, false_alarm / 2), _supports(client, whole, false_alarm / 2)]
-    return tuple(alarm for alarm in raised if alarm is not None)
+    tally = client.tally().add(reports)  # what no device can have made is an error, not an alarm
+    return Watch(client).add(reports).alarms(tally, false_alarm=false_alarm)
+
+
+class Watch:
+    """What the tests need to know of reports that come a part at a time, beside their tally: it never grows."""
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+        self._part = marginal(client)
+        self._seen: Counts = np.zeros(0 if self._part is None else self._part.chances.size, dtype=np.int64)
+
+    def add(self, reports: pa.Array[Any] | pa.ChunkedArray[Any]) -> Self:
+        """Look at further reports, which a tally has taken."""
+        if self._part is not None:
+            for chunk in reports.chunks if isinstance(reports, pa.ChunkedArray) else [reports]:
+                self._seen = self._seen + self._part.seen(chunk)
+        return self
+
+    def alarms(self, tally: Tally, *, false_alarm: float = FALSE_ALARM) -> tuple[Alarm, ...]:
+        """What is wrong with all of them, given their tally."""
+        if not 0 < false_alarm < 1:
+            raise BadInput(f"A rate of false alarms lies between 0 and 1, got {false_alarm}.")
+        if not tally.reports:
+            raise BadInput("There are no reports to look at.")
+        raised = [_supports(self._client, tally, false_alarm / 2)]
+        if self._part is not None:
+            raised.insert(0, _marginal(self._part, self._seen, tally.reports, false_alarm / 2))
+        return tuple(alarm for alarm in raised if alarm is not None)
+
+
+def alarms_of_numbers(protocol: MeanProtocol, counts: Counts, *, false_alarm: float = FALSE_ALARM) -> tuple[Alarm, ...]:
+    """The same for reports of a number, by how often each was made: each has a chance between that of the number which
+    makes it least likely and that of the one which makes it most."""
+    n = int(counts.sum())
+    seen = counts / n
+    least, most = protocol.chances.min(axis=0), protocol.chances.max(axis=0)
+    logs = np.where((seen < least) | (seen > most), _log_chance(seen, np.clip(seen, least, most), n), 0.0)
+    worst = int(logs.argmin())
+    chance = logs[worst] + log(2 * seen.size)
+    if chance > log(false_alarm):
+        return ()
+    between = f"between {n * least[worst]:,.1f} and {n * most[worst]:,.1f} are expected, whatever the numbers are"
+    return (Alarm("numbers", f"Report {worst} was made {counts[worst]:,} times, where {between}.", exp(chance)),)
 
 
 @dataclass(frozen=True)
 class Marginal:
-    """A part of a report with the same law for every answer: how often each of its values was seen, and its chance."""
+    """A part of a report with the same law for every answer: the chance of each of its values, and how often reports
+    have each."""
 
     part: str
-    seen: Counts
     chances: NDArray[np.float64]
+    seen: Callable[[pa.Array[Any]], Counts]
 
 
 @singledispatch
-def marginal(client: Client, reports: pa.Array[Any]) -> Marginal | None:
+def marginal(client: Client) -> Marginal | None:
     """The part of a protocol's reports that hangs on no answer; ``None`` if there is none."""
     return None
 
 
 @marginal.register(Unary)
-def _ones(client: Unary, reports: pa.Array[Any]) -> Marginal:
+def _ones(client: Unary) -> Marginal:
     """How many bits are 1: the own one by p, every other by q, whichever is the own."""
     d, p, q = len(client.domain), float(client.own), float(client.other)
     law = np.ones(1)
     for chance in [p] + [q] * (d - 1):
         law = np.convolve(law, [1 - chance, chance])
-    seen = np.bincount(np.bitwise_count(rows_of(reports)).sum(axis=1, dtype=np.int64), minlength=d + 1)
-    return Marginal("bits that are 1", seen, law)
-
-
-@marginal.register(Hadamard)
-def _places(client: Hadamard, reports: pa.Array[Any]) -> Marginal:
-    """The place."""
-    seen = np.bincount(reports.to_numpy() >> 1, minlength=client.places)
-    return Marginal("the place", seen, np.full(client.places, 1 / client.places))
-
-
-@marginal.register(Hashing)
-def _functions(client: Hashing, reports: pa.Array[Any]) -> Marginal:
-    """The function, by the stretch of the field in which its a lies."""
-    a = np.ascontiguousarray(rows_of(reports)[:, :4]).view("<u4")[:, 0].astype(np.int64)
-    edges = stretches(client.field, min(_STRETCHES, client.field))
-    seen = np.bincount(np.searchsorted(edges, a, side="right") - 1, minlength=edges.size - 1)
-    return Marginal("the function", seen, np.diff(edges) / client.field)
-
-
-@marginal.register(Sketch)
-def _sketch_functions(client: Sketch, reports: pa.Array[Any]) -> Marginal:
-    """The function."""
-    function = np.ascontiguousarray(rows_of(reports)[:, :2]).view("<u2")[:, 0]
     return Marginal(
-        "the function",
-        np.bincount(function, minlength=client.functions),
-        np.full(client.functions, 1 / client.functions),
+        "bits that are 1",
+        law,
+        lambda reports: np.bincount(np.bitwise_count(rows_of(reports)).sum(axis=1, dtype=np.int64), minlength=d + 1),
     )
 
 
+@marginal.register(Hadamard)
+def _places(client: Hadamard) -> Marginal:
+    """The place."""
+    places = client.places
+    return Marginal(
+        "the place",
+        np.full(places, 1 / places),
+        lambda reports: np.bincount(reports.to_numpy() >> 1, minlength=places),
+    )
+
+
+@marginal.register(Hashing)
+def _functions(client: Hashing) -> Marginal:
+    """The function, by the stretch of the field in which its a lies."""
+    edges = stretches(client.field, min(_STRETCHES, client.field))
+
+    def seen(reports: pa.Array[Any]) -> Counts:
+        a = np.ascontiguousarray(rows_of(reports)[:, :4]).view("<u4")[:, 0].astype(np.int64)
+        return np.bincount(np.searchsorted(edges, a, side="right") - 1, minlength=edges.size - 1)
+
+    return Marginal("the function", np.diff(edges) / client.field, seen)
+
+
+@marginal.register(Sketch)
+def _sketch_functions(client: Sketch) -> Marginal:
+    """The function."""
+    many = client.functions
+
+    def seen(reports: pa.Array[Any]) -> Counts:
+        return np.bincount(np.ascontiguousarray(rows_of(reports)[:, :2]).view("<u2")[:, 0], minlength=many)
+
+    return Marginal("the function", np.full(many, 1 / many), seen)
+
+
 @marginal.register(DBitFlip)
-def _spoken(client: DBitFlip, reports: pa.Array[Any]) -> Marginal:
+def _spoken(client: DBitFlip) -> Marginal:
     """The values that are spoken of."""
     d = len(client.domain)
-    return Marginal("the values spoken of", client.count(reports)[d:], np.full(d, client.bits / d))
+    return Marginal("the values spoken of", np.full(d, client.bits / d), lambda reports: client.count(reports)[d:])
 
 
-def _marginal(client: Client, reports: pa.Array[Any], rate: float) -> Alarm | None:
-    found = marginal(client, reports)
-    if found is None:
-        return None
-    n = len(reports)
-    logs = _log_chance(found.seen / n, found.chances, n) + log(2 * found.seen.size)
+def _marginal(part: Marginal, seen: Counts, n: int, rate: float) -> Alarm | None:
+    logs = _log_chance(seen / n, part.chances, n) + log(2 * seen.size)
     worst = int(logs.argmin())
     if logs[worst] > log(rate):
         return None
-    expected = f"{n * found.chances[worst]:,.1f} are expected"
-    what = f"In {found.part}, {found.seen[worst]:,} reports have {worst}, where {expected}."
+    expected = f"{n * part.chances[worst]:,.1f} are expected"
+    what = f"In {part.part}, {seen[worst]:,} reports have {worst}, where {expected}."
     return Alarm("marginal", what, exp(min(logs[worst], 0.0)))
 
 
-def _supports(client: Client, reports: pa.Array[Any], rate: float) -> Alarm | None:
+def _supports(client: Client, tally: Tally, rate: float) -> Alarm | None:
     """Shares between ``low`` and ``high`` explain each value's supports, all at once; can they add up to one?"""
     if isinstance(client, _HANG_TOGETHER):
         return None
-    n, d = len(reports), len(client.domain)
-    (p, q), seen = client.chances, client.supports(reports) / n
+    n, d = tally.reports, len(client.domain)
+    (p, q), seen = client.chances, tally.supports / n
     low, high = ((edge - q) / (p - q) for edge in _range(seen, n, log(2 * d / rate)))
     if (low > 1).any() or (high < 0).any():
         place = int(np.argmax(np.maximum(low - 1, -high)))

@@ -1,4 +1,8 @@
-"""All frequency protocols by their names, and how one is written down and read again."""
+"""All pure frequency protocols by their names, and how one is written down and read again.
+
+dBitFlip is not among them: a report of it supports a value only if it speaks of it, so that its chances and variances
+hang on how many did, and not on p and q alone. It has a tally of its own.
+"""
 
 from __future__ import annotations
 

@@ -2,14 +2,24 @@
 
 A true figure that is x away from the estimate is refuted where x² > z² variance(estimate + x). To take the variance at
 the estimate instead is wrong where it is small: with a large ε, or few people, nobody may have told a rare value, and
-its variance then seems to be 0 though people have it.
+its variance then seems to be 0 though people have it. Where few reports decide, the normal law itself is not near
+enough, and exact tails are taken (``few``).
 """
 
 from __future__ import annotations
 
+from statistics import NormalDist
+
 import numpy as np
 
+from discreet.collect.domain import Counts
+from discreet.collect.few import FEW, reach_of_coins, reach_of_people
 from discreet.collect.numbers.grid import Floats
+
+
+def z_of(error: float) -> float:
+    """So many deviations a normal figure is off, or more, with the given chance."""
+    return -NormalDist().inv_cdf(error / 2)
 
 
 def reach(z: float, variance: Floats, slope: Floats, bend: Floats | float = 0.0) -> Floats:
@@ -22,6 +32,33 @@ def reach(z: float, variance: Floats, slope: Floats, bend: Floats | float = 0.0)
     return reached
 
 
-def reach_of_share(z: float, share: Floats, n: Floats | float) -> Floats:
-    """The same for the chance of n coins, a share of which fell heads."""
-    return reach(z, share * (1 - share) / n, (1 - 2 * share) / n, 1 / n)
+def reach_of_share(error: float, share: Floats, n: Counts | int) -> Floats:
+    """The same for the mean chance of n coins, a share of which fell heads."""
+    reached = reach(z_of(error), share * (1 - share) / n, (1 - 2 * share) / n, 1 / n)
+    few, coins = n * share * (1 - share) < FEW, np.broadcast_to(n, share.shape)
+    if few.any():
+        exact = reach_of_coins(np.rint(share * n).astype(np.int64)[few], coins[few], error)
+        reached[few] = np.maximum(reached[few], exact)
+    return reached
+
+
+def reach_of_counts(
+    error: float, supports: Counts, n: int, chances: tuple[Floats, Floats], variances: Floats
+) -> Floats:
+    """The same for numbers of people of n, by the reports that support each: p of those who have it, q of the others.
+
+    ``variances`` are those at the estimate, which may have more in them than the coins. What lies (z² - 1) / 6 of the
+    skewness farther off is added, as the normal law has none (Cornish and Fisher 1938): a sum of coins has a third
+    moment of at most its variance times 1 - 2 p or 1 - 2 q, whichever is farther from 0.
+    """
+    own, other = chances
+    z, rise = z_of(error), own - other
+    own_noise, noise = own * (1 - own), other * (1 - other)
+    skewed = np.maximum(np.abs(1 - 2 * own), np.abs(1 - 2 * other)) * max(z**2 - 1, 0) / 6 / rise
+    reached = reach(z, variances, (own_noise - noise) / rise**2) + skewed
+    people = np.clip((supports - n * other) / rise, 0, n)
+    few = people * own_noise + (n - people) * noise < FEW
+    if few.any():
+        exact = reach_of_people(supports[few], n, own[few], other[few], error)
+        reached[few] = np.maximum(reached[few], exact)
+    return reached

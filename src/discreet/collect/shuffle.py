@@ -13,6 +13,12 @@ Given C, the likelihood ratio grows with the first number, so the best test is a
 over C of two binomial tails. It is worked out here to floating-point precision, with what that may be off by added:
 chances of C outside a range are bounded by Chernoff and count in full. ε' is then the least that is found, rounded up.
 
+For ε = 1, a million people and δ = 10**-6 this gives 0.00433, where 0.0046 is told elsewhere; how that was worked out
+is not known to us. Ours is sound for this pair: its δ is that of the definition where all cases can be gone through,
+and for a million people another program, which adds up library tails and tries the thresholds one by one, finds
+0.99998 * 10**-6 at it (the tests have both). The bound of 2023, with more clones, is smaller still, and is not here:
+its proof does not follow from the argument above.
+
 ``people`` is the number of those whose reports are really random and really shuffled: whoever works with the collector
 or makes reports up hides nobody and must not be counted.
 """

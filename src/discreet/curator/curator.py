@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import threading
 import time
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
@@ -29,6 +28,7 @@ from discreet.core.table import Table
 from discreet.curator.answer import Answer, Left
 from discreet.curator.asked import Asked
 from discreet.curator.door import Door, Given, Request, account_of, request
+from discreet.curator.opened import Twins
 from discreet.curator.question import Planned, Quote, planned, pose, smallest_epsilon
 from discreet.curator.store import Store
 from discreet.curator.workspace import Given as Source
@@ -52,9 +52,8 @@ class Curator:
         self.ledger: SqlLedger = open_ledger(self.workspace.ledger_place)
         self._store = Store(self.workspace.releases, self.ledger)
         self._door = Door(self.ledger, self._store)
-        self._opened: dict[str, Table] = {}
+        self._twins = Twins(self.workspace)
         self._lately = lru_cache(maxsize=_LATELY)(self._planned)
-        self._lock = threading.Lock()
 
     @classmethod
     def create(
@@ -238,8 +237,7 @@ class Curator:
     def close(self) -> None:
         """Let go of the ledger and the engines."""
         self.ledger.close()
-        for table in self._opened.values():
-            table.engine.close()
+        self._twins.close()
 
     def __enter__(self) -> Self:
         return self
@@ -278,7 +276,7 @@ class Curator:
         return (self._lately if len(sql) <= _SHORT else self._planned)(sql, tuple(tables))
 
     def _planned(self, sql: str, tables: tuple[str, ...]) -> Planned:
-        return planned(sql, {name: self._opened[name] for name in tables})
+        return planned(sql, self._twins.among(tables))
 
     def _request(self, method: Method[T], table: str, analyst: str) -> Request[Method[T]]:
         return request(method, self._table(table, analyst), table, self.workspace.tables[table].id)
@@ -302,7 +300,7 @@ class Curator:
     def _answer(self, asked: Request[Any], given: Given, analyst: str) -> Answer:
         return Answer(given.release, given.identity, self._left(asked.tables, analyst), given.free)
 
-    def _tables(self, analyst: str) -> dict[str, Table]:
+    def _tables(self, analyst: str) -> Mapping[str, Table]:
         """The tables somebody may ask about: those the ledger has an account for, and the public ones."""
         accounts = {account_of(name, analyst): name for name in self.workspace.private}
         found = self.ledger.find_accounts(*accounts)
@@ -310,11 +308,7 @@ class Curator:
         if not allowed:
             raise Refused(f"{analyst} may ask about nothing here.", hint="The data's holder adds analysts.")
         allowed += [name for name, one in self.workspace.tables.items() if one.public]
-        with self._lock:
-            for name in allowed:
-                if name not in self._opened:
-                    self._opened[name] = self.workspace.open(name)
-            return {name: self._opened[name] for name in allowed}
+        return self._twins.among(allowed)
 
     def _left(self, tables: Sequence[str], analyst: str) -> dict[str, Left]:
         own = {table: account_of(table, analyst) for table in tables}

@@ -95,10 +95,13 @@ class RiskMap:
         if not best:
             return self._blind or "No method could be measured, so there is nothing to choose between."
         said = [self._blind] if self.unseen else []
-        said += [
-            f"Of {len(masked)} maskings, {len(best)} {'is' if len(best) == 1 else 'are'} worth a look: for each other "
-            "one there is one with less risk that loses no more, or as little risk and less loss."
-        ]
+        if 1 < len(best) == len(masked):
+            said += [f"All {len(best)} maskings are worth a look: whichever has less risk than another loses more."]
+        else:
+            said += [
+                f"Of {len(masked)} maskings, {len(best)} {'is' if len(best) == 1 else 'are'} worth a look: for each "
+                "other one there is one with less risk that loses no more, or as little risk and less loss."
+            ]
         told = ""
         for limit in _LIMITS:
             within = [p for p in best if p.place[0] <= limit]

@@ -11,6 +11,7 @@ from anyio import to_thread
 from fastapi import FastAPI
 from fastapi.telemetry import TelemetryConfig
 from starlette.types import ASGIApp, Receive, Scope, Send
+from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
 from discreet._version import __version__
 from discreet.service.api import failures
@@ -25,6 +26,7 @@ from discreet.service.settings import Settings
 _ROUTERS = (session, ask, budgets, releases, jobs, people, operations)
 _NO_TELEMETRY: TelemetryConfig = {"tracing": False, "metrics": False, "logs": False, "auto_configure": False}
 """FastAPI would send what errors say, which may quote data, to whichever OpenTelemetry is set up in the process."""
+_LOOPBACK = ["127.0.0.0/8", "::1"]
 _ABOUT = """Ask questions about data that nobody may see, within a budget; publish, tabulate and attack it.
 
 Sign in with a token (Authorization: Bearer dct_…) or with the session cookie; with the cookie, requests other than \
@@ -51,6 +53,8 @@ def make_app(desk: Desk, settings: Settings, *, log: Log | None = None, console:
     app.add_middleware(Split, prefix="/v1/", there=api)
     app.add_middleware(Guard, settings=settings)
     app.add_middleware(Logged, log=app.state.log, metrics=app.state.metrics)
+    if settings.behind_proxy:
+        app.add_middleware(ProxyHeadersMiddleware, trusted_hosts=_LOOPBACK)
     return app
 
 

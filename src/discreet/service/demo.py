@@ -19,8 +19,9 @@ from discreet.curator.curator import ANALYST, Curator
 from discreet.curator.people.person import Role
 from discreet.errors import BadInput
 from discreet.samples import hospital
-from discreet.service.desk import HOST, Desk
+from discreet.service.desk import Desk
 from discreet.service.jobs.specs import Publish
+from discreet.service.reception import HOST
 from discreet.service.run import first_steward
 
 ROWS = 20_000

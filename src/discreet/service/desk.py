@@ -2,7 +2,7 @@
 
 The API and the console both come here, and only here, so that there is one place which says who may do what and one
 place which writes down what was done. Every method takes whoever asks first; what they may not do is refused before
-anything is looked at, and what they may not even know of is "not found".
+anything is looked at, and what they may not even know of is "not found". What is about people is in ``reception.py``.
 
 The audit log holds who did what to which table, release, account or person. It holds no question, no answer and no
 secret: questions are in the ledger, answers in the release store.
@@ -11,8 +11,7 @@ secret: questions are in the ledger, answers in the release store.
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from itertools import islice
@@ -27,40 +26,37 @@ from discreet.core.method import Method
 from discreet.core.release import Release
 from discreet.core.release_folder import load_papers
 from discreet.curator.answer import Answer, Left
-from discreet.curator.curator import Curator
 from discreet.curator.door import Given
-from discreet.curator.people.audit import Audit, AuditLine
-from discreet.curator.people.people import ApiToken, People, SignedIn
 from discreet.curator.people.person import Person, Role
-from discreet.curator.people.state import State
 from discreet.curator.published import Published, Register
 from discreet.curator.question import Quote
 from discreet.curator.shelf import Shelf, Shelved
-from discreet.errors import BadInput, DiscreetError, NotAllowed, NotFound
+from discreet.errors import BadInput, NotFound
 from discreet.service.jobs.jobs import Job, Jobs
 from discreet.service.jobs.specs import Attack, Spec
+from discreet.service.reception import READERS, Reception, listed
+from discreet.service.sessions import SessionView, names_of, view_of
 from discreet.service.shown import Books, BudgetView, LedgerLine, Spend, TableView, shown, told
 
-READERS = (Role.STEWARD, Role.AUDITOR)
-HOST = Person("command line", Role.STEWARD, dt.datetime.min.replace(tzinfo=dt.UTC), disabled=False, must_change=False)
-"""Whoever has the folder of the workspace, and so the data: for commands, never for a request. No person can be called
-this."""
+SEARCHED = 20_000
+"""How many lines of the ledger are searched for those of an analyst."""
 ASKED_FOR = "ask for "
 """How the audit log begins when a job is submitted; a line of its own says how it ended."""
 
 
-class Desk:
-    """A workspace, the people who may use it, and what each of them may do."""
+class Desk(Reception):
+    """A workspace, the people who may use it, and what each of them may do: with people as ``Reception`` has it."""
 
     def __init__(self, folder: str | Path) -> None:
         """Open the workspace in ``folder`` for people to sign in to. Threads may share a desk."""
-        self._curator = Curator(folder)
-        self.workspace = self._curator.workspace
-        self._state = State.open(self.workspace)
-        self.people = People(self._state)
-        self._audit = Audit(self._state)
+        super().__init__(folder)
         self._shelf = Shelf(self._state, self.workspace)
         self._jobs = Jobs(self._state, self.workspace.folder)
+        self._watching: list[Callable[[bool], None]] = []
+
+    def watch(self, answered: Callable[[bool], None]) -> None:
+        """Have every answer counted, whichever way it was asked for; called with whether it was free."""
+        self._watching.append(answered)
 
     def start(self) -> None:
         """List what was released by command line, and begin to work on jobs that wait."""
@@ -78,23 +74,6 @@ class Desk:
 
     def __exit__(self, *_: object) -> None:
         self.close()
-
-    # Coming in
-
-    def sign_in(self, name: str, password: str) -> SignedIn:
-        """Begin a session; tried or done, it is written down."""
-        with self._noted(name if self.people.knows(name) else "?", "sign in"):  # else it may be a password
-            return self.people.sign_in(name, password)
-
-    def sign_out(self, who: Person, token: str) -> None:
-        """End a session."""
-        with self._noted(who.name, "sign out"):
-            self.people.sign_out(token)
-
-    def change_password(self, who: Person, old: str, new: str) -> None:
-        """Give oneself another password. This is all that somebody with a one-time password may do."""
-        with self._noted(who.name, "change password"):
-            self.people.change_password(who.name, old, new)
 
     # Tables
 
@@ -147,9 +126,9 @@ class Desk:
             else:
                 given = self._curator.ask_all(questions, **arguments)
             for one in given:
-                self._shelve(one.identity, one.release, tuple(one.left_on), who)
-            about |= {"tables": _listed(name for one in given for name in one.left_on)}
-            about |= {"releases": _listed(one.identity for one in given)}
+                self._gave(who, one.identity, one.release, tuple(one.left_on), free=one.free)
+            about |= {"tables": listed(name for one in given for name in one.left_on)}
+            about |= {"releases": listed(one.identity for one in given)}
             about["free"] = str(sum(one.free for one in given))
             return given
 
@@ -163,7 +142,7 @@ class Desk:
         with self._noted(who.name, "release", table=table, method=method.name) as about:
             self._require_asker(who)
             given = self._curator.given(method, table, analyst=who.name, key=key)
-            self._shelve(given.identity, given.release, (table,), who)
+            self._gave(who, given.identity, given.release, (table,), free=given.free)
             about |= {"releases": given.identity, "free": str(int(given.free))}
             return given
 
@@ -198,10 +177,16 @@ class Desk:
             return next(view for view in self.budgets(who) if view.account == account)
 
     def ledger(self, who: Person, *, account: str | None = None, most: int = 200) -> list[LedgerLine]:
-        """The last lines of the ledger, newest first; for an analyst those of their own accounts."""
+        """The last lines of the ledger, newest first; for an analyst those of their own accounts.
+
+        An analyst has the newest lines searched alone: others' questions, however many, must not make theirs slow.
+        """
         self._require(who)
-        seen = {view.account for view in self.budgets(who) if who.role in READERS or view.analyst is not None}
-        lines = self._curator.ledger.lines(account, newest_first=True)
+        reader = who.role in READERS
+        seen = {view.account for view in self.budgets(who) if reader or view.analyst is not None}
+        if account is not None:
+            seen = {name for name in seen if f"{name}/".startswith(f"{account}/")}
+        lines = islice(self._curator.ledger.lines(newest_first=True), None if reader else SEARCHED)
         return [told(line) for line in islice((line for line in lines if shown(line, seen)), most)]
 
     def verify(self, who: Person) -> Books:
@@ -313,123 +298,19 @@ class Desk:
             self._require_steward(who)
             return self._jobs.paper(job, name)
 
-    # People
+    # Sessions with other holders
 
-    def persons(self, who: Person) -> list[Person]:
-        """Everybody who may sign in."""
-        self._require(who, *READERS)
-        return list(self.people.all())
+    def sessions(self, who: Person) -> list[str]:
+        """The names of the sessions that this workspace can take part in."""
+        self._require_steward(who)
+        return names_of(self.workspace)
 
-    def locked_out(self, who: Person) -> dict[str, dt.datetime]:
-        """Who tried too often to sign in, and until when they have to wait; a new password lifts it."""
-        self._require(who, *READERS)
-        return self.people.locked_out()
-
-    def add_person(
-        self,
-        who: Person,
-        name: str,
-        role: Role,
-        *,
-        budget: Budget | Loss | None = None,
-        tables: Sequence[str] | None = None,
-    ) -> str:
-        """Let somebody sign in, and with a budget ask about tables (default: all); their one-time password."""
-        with self._noted(who.name, "add person", person=name, role=role.value):
-            self._require_steward(who)
-            if budget is not None and role is Role.AUDITOR:
-                raise BadInput("Auditors read, and ask nothing: they get no budget.")
-            for table in tables or ():
-                self._require_here(table)
-            self.people.require_free(name)
-            if budget is not None:  # first: whoever is added has to be told a password
-                self._curator.add_analyst(name, budget, tables)
-            return self.people.add(name, role)
-
-    def give_budget(self, who: Person, name: str, budget: Budget | Loss, tables: Sequence[str] | None = None) -> None:
-        """Let somebody ask about further tables."""
-        with self._noted(who.name, "give budget", person=name, limit=str(budget), tables=_listed(tables or ("all",))):
-            self._require_steward(who)
-            if self.people.find(name).role is Role.AUDITOR:
-                raise BadInput("Auditors read, and ask nothing: they get no budget.")
-            self._curator.add_analyst(name, budget, tables)
-
-    def reset_password(self, who: Person, name: str) -> str:
-        """Another one-time password for somebody, whose sessions end."""
-        with self._noted(who.name, "reset password", person=name):
-            self._require_steward(who)
-            return self.people.reset(name)
-
-    def disable(self, who: Person, name: str, disabled: bool) -> Person:
-        """Keep somebody out, or let them in again. What they spent stays spent."""
-        with self._noted(who.name, "disable" if disabled else "enable", person=name):
-            self._require_steward(who)
-            if disabled:
-                self.people.disable(name)
-            else:
-                self.people.enable(name)
-            return self.people.find(name)
-
-    def tokens(self, who: Person) -> list[ApiToken]:
-        """One's own tokens; for a steward and an auditor everybody's."""
-        self._require(who)
-        return list(self.people.tokens(None if who.role in READERS else who.name))
-
-    def new_token(self, who: Person, label: str, days: int, *, name: str | None = None) -> ApiToken:
-        """A token for programs, with the rights of whoever makes it; its text is told this once.
-
-        Nobody makes one in another's ``name`` but whoever has the folder.
-        """
-        with self._noted(who.name, "new token", person=name or who.name) as about:
-            self._require(who)
-            if name not in (None, who.name) and who is not HOST:
-                raise NotAllowed("Tokens are made by those whose they are.")
-            token = self.people.new_token(name or who.name, label, days)
-            about["token"] = token.id
-            return token
-
-    def revoke(self, who: Person, token: str) -> None:
-        """End a token: one's own, or as a steward anybody's."""
-        with self._noted(who.name, "revoke token", token=token):
-            self._require(who)
-            visible = [one for one in self.tokens(who) if one.id == token]
-            if not visible:
-                raise NotFound("There is no such token.")
-            if visible[0].person != who.name:
-                self._require_steward(who)
-            self.people.revoke(token)
-
-    def audit(
-        self, who: Person, *, after: int = 0, most: int = 200, newest_first: bool = True, by: str | None = None
-    ) -> list[AuditLine]:
-        """Who did what, and when."""
-        self._require(who, *READERS)
-        return self._audit.lines(after=after, most=most, newest_first=newest_first, who=by)
+    def session(self, who: Person, name: str) -> SessionView:
+        """Who takes part in one, what is computed, and what every coalition would learn."""
+        self._require_steward(who)
+        return view_of(self.workspace, name)
 
     # Who may
-
-    def _require(self, who: Person, *roles: Role) -> None:
-        if who.must_change:
-            raise NotAllowed(
-                "A one-time password was used, and has to be changed first.", hint="Choose a password of your own."
-            )
-        if roles and who.role not in roles:
-            wanted = " or ".join(f"{'an' if role is not Role.STEWARD else 'a'} {role.value}" for role in roles)
-            raise NotAllowed(f"This is for {wanted}.", hint="Ask a steward of this service.")
-
-    def _require_steward(self, who: Person) -> None:
-        self._require(who, Role.STEWARD)
-
-    def _require_asker(self, who: Person) -> None:
-        self._require(who, Role.ANALYST, Role.STEWARD)
-
-    def _require_here(self, account: str) -> None:
-        if account.partition("/")[0] not in self.workspace.private:
-            raise NotFound(
-                f"There is no table about people called {account.partition('/')[0]!r:.60} here; there are "
-                f"{', '.join(self.workspace.private)}.",
-                hint="Budgets are those of tables (visits) and their analysts (visits/ann).",
-            )
 
     def _may_see(self, who: Person, one: Shelved) -> bool:
         if who.role in READERS:
@@ -450,21 +331,11 @@ class Desk:
 
     # What was done
 
-    def _shelve(self, identity: str, release: Release[Any], tables: tuple[str, ...], who: Person) -> None:
-        """List an answer. Who asks the same later gets the same answer, and has it from then on."""
+    def _gave(self, who: Person, identity: str, release: Release[Any], tables: tuple[str, ...], *, free: bool) -> None:
+        """List an answer, and count it. Who asks the same later gets the same answer, and has it from then on."""
         self._shelf.put(Shelved.answer(identity, release, tables, by=who.name))
-
-    @contextmanager
-    def _noted(self, who: str, action: str, **about: str) -> Iterator[dict[str, str]]:
-        """Write down what was done when the block ends, well or not; of an error its kind alone."""
-        said: dict[str, str] = dict(about)
-        try:
-            yield said
-        except Exception as error:
-            name = type(error).__name__ if isinstance(error, DiscreetError) else "a fault"
-            self._audit.write(who, action, said | {"error": name}, well=False)
-            raise
-        self._audit.write(who, action, said)
+        for answered in self._watching:
+            answered(free)
 
 
 def _for(who: Person, job: Job) -> Job:
@@ -472,7 +343,3 @@ def _for(who: Person, job: Job) -> Job:
     if who.role is Role.STEWARD:
         return job
     return replace(job, said="", error=job.error and "What went wrong is told to stewards alone.")
-
-
-def _listed(names: Any) -> str:
-    return ", ".join(dict.fromkeys(names))

@@ -12,15 +12,12 @@ from __future__ import annotations
 import logging
 import os
 import signal
-import socket
 import sys
 import webbrowser
-from asyncio import to_thread
 from collections.abc import Callable, Iterator, Set
 from contextlib import contextmanager, suppress
 from types import FrameType
 
-import uvicorn
 from fastapi import FastAPI
 
 from discreet._version import __version__
@@ -28,9 +25,11 @@ from discreet.curator.people.person import Role
 from discreet.errors import BadInput, Damaged
 from discreet.service.api.logs import Log
 from discreet.service.app import make_app
-from discreet.service.desk import HOST, Desk
+from discreet.service.desk import Desk
 from discreet.service.lines import log_plainly
-from discreet.service.listen import listening, server_context
+from discreet.service.listen import listening
+from discreet.service.reception import HOST
+from discreet.service.server import Server
 from discreet.service.settings import Settings
 
 _LOG = logging.getLogger("discreet.service")
@@ -49,8 +48,6 @@ def serve(desk: Desk, settings: Settings, *, ready: Callable[[str], None]) -> No
     except Damaged as error:  # who needs no such table can be served
         _LOG.warning("%s", error)
     try:
-        if settings.cert is not None and settings.key is not None:
-            server_context(settings.cert, settings.key)  # what is wrong with them is said here, not by uvicorn
         with listening(settings) as door:
 
             def started() -> None:
@@ -60,7 +57,7 @@ def serve(desk: Desk, settings: Settings, *, ready: Callable[[str], None]) -> No
                 with suppress(OSError):  # whoever started it may have stopped reading
                     ready(address)
 
-            server = _Server(make_app(desk, settings, log=log), settings, started, set(before))
+            server = _Stoppable(make_app(desk, settings, log=log), settings, started, set(before))
             try:
                 server.run(sockets=[door])
                 why = server.told or "it ended by itself"
@@ -99,23 +96,12 @@ def show_browser(address: str) -> None:
         webbrowser.open(address)
 
 
-class _Server(uvicorn.Server):
-    """uvicorn, that says when requests are answered, and which signal told it to stop."""
+class _Stoppable(Server):
+    """A server that says which signal told it to stop."""
 
     def __init__(self, app: FastAPI, settings: Settings, started: Callable[[], None], stops: Set[int]) -> None:
-        config = uvicorn.Config(
-            app,
-            ssl_certfile=settings.cert,
-            ssl_keyfile=settings.key,
-            access_log=False,
-            log_config=None,
-            server_header=False,
-            proxy_headers=False,
-            timeout_graceful_shutdown=round(settings.grace),
-        )
-        super().__init__(config)
+        super().__init__(app, settings, started)
         self.told = ""
-        self._started = started
         self._stops = stops
 
     @contextmanager
@@ -128,11 +114,6 @@ class _Server(uvicorn.Server):
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         self.told = self.told or signal.Signals(sig).name
         super().handle_exit(sig, frame)
-
-    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        await super().startup(sockets=sockets)
-        if self.started:
-            await to_thread(self._started)
 
 
 def _stop(_number: int, _frame: FrameType | None) -> None:

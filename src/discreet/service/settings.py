@@ -33,6 +33,8 @@ class Settings:
     """The names by which people call it, besides those of this computer: requests for any other are refused."""
     insecure: bool = False
     """Whether it may listen beyond this computer without TLS."""
+    behind_proxy: bool = False
+    """Whether people come by a proxy on this computer that ends TLS, and says from where."""
     most_body: int = 1_000_000
     """The most bytes that a request may bring."""
     rate: float = 50.0
@@ -61,6 +63,11 @@ class Settings:
                     f"{name!r} is no name of a computer.",
                     hint="Give it in small letters and without https:// or a port, such as data.example.org",
                 )
+        if self.behind_proxy and self.beyond:
+            raise BadInput(
+                f"A proxy is believed on this computer alone, and {self.host} can be reached from others.",
+                hint="Listen at 127.0.0.1, and let the proxy listen to the others.",
+            )
         if self.beyond:
             self._require_safe_beyond()
 
@@ -68,6 +75,11 @@ class Settings:
     def tls(self) -> bool:
         """Whether it speaks TLS."""
         return self.cert is not None
+
+    @property
+    def encrypted(self) -> bool:
+        """Whether what people's browsers send is encrypted, by us or by a proxy in front."""
+        return self.tls or self.behind_proxy
 
     @property
     def beyond(self) -> bool:
@@ -84,7 +96,8 @@ class Settings:
 
     def address(self, port: int | None = None) -> str:
         """Where a browser finds it; ``port`` is the one it got if any free one was asked for."""
-        own = next(iter(self.names), "localhost" if self.host not in self.hosts else self.host)
+        names = () if self.behind_proxy else self.names  # which are the proxy's, at a port of its own
+        own = next(iter(names), "localhost" if self.host not in self.hosts else self.host)
         shown = f"[{own}]" if ":" in own else own
         return f"{'https' if self.tls else 'http'}://{shown}:{self.port if port is None else port}"
 

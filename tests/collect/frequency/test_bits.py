@@ -6,6 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from discreet.collect.frequency import bits
 from discreet.collect.frequency.bits import as_reports, bits_as_reports, bits_type, count_bits, rows_of, words_of
 from discreet.errors import DataError
 
@@ -24,6 +25,15 @@ def test_bits_are_counted_where_they_are(d: int) -> None:
     assert whole[:, 0].all()
     assert count_bits(rows_of(reports), d).tolist() == whole[:, :d].sum(axis=0).tolist()
     assert count_bits(rows_of(reports.slice(13, 300)), d).tolist() == whole[13:313, :d].sum(axis=0).tolist()
+
+
+def test_the_kernel_is_compiled_once_for_whatever_form_rows_have() -> None:
+    rows = np.arange(64, dtype=np.uint8).reshape(8, 8)
+    fixed = rows.copy()
+    fixed.flags.writeable = False
+    for one in (rows, fixed, rows[:, ::2], np.asfortranarray(rows)):
+        count_bits(one, 64)
+    assert len(bits._add_up.signatures) == 1
 
 
 def test_rows_and_reports_share_their_memory() -> None:

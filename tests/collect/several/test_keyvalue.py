@@ -49,8 +49,9 @@ def bits_row(protocol: KeyValueUE, pairs: list[tuple[int, int]]) -> list[Fractio
     """The chance of every report (nothing, minus or plus for each key) of a person, by hand."""
     d, among = len(protocol.keys), max(len(pairs), protocol.length)
     reports = list(product(range(3), repeat=d))
-    rows = [protocol.law.rows[1 + 2 * key + sign] for key, sign in pairs]
-    rows += [protocol.law.rows[0]] * (among - len(pairs))
+    law = protocol.law_of(d)
+    rows = [law.rows[1 + 2 * key + sign] for key, sign in pairs]
+    rows += [law.rows[0]] * (among - len(pairs))
     return [
         sum((prod(row[key][told] for key, told in enumerate(report)) for row in rows), Fraction(0)) / among
         for report in reports

@@ -10,7 +10,7 @@ from tests.collect.survey.surveys import INCOME, survey
 
 from discreet.collect.survey.codes import read_codes
 from discreet.collect.survey.file import EXAMPLE
-from discreet.collect.survey.inbox import Inbox, batches
+from discreet.collect.survey.inbox import Inbox, batches, beside
 from discreet.errors import BadInput, DataError, NotAllowed, NotFound
 
 SURVEY = survey(*EXAMPLE, INCOME, epsilon=4)
@@ -117,6 +117,20 @@ def test_a_code_is_used_once_and_does_not_stand_beside_its_report(path, tmp_path
         read_codes(tmp_path / "none.txt")
 
 
+def test_names_with_dots_have_files_of_their_own(tmp_path):
+    """Two files of reports that differ behind a dot: the codes of one are not used up by the other."""
+    for name in ("music.1", "music.2"):
+        with Inbox(SURVEY, tmp_path / name, ["one"]) as inbox:
+            inbox.receive(sent(1, "one"))
+    surveys = [tmp_path / "music.v1", tmp_path / "music.v2", tmp_path / "music.toml", tmp_path / "music.v1.toml"]
+    assert [beside(each).name for each in surveys] == [
+        "music.v1.reports.jsonl",
+        "music.v2.reports.jsonl",
+        "music.reports.jsonl",
+        "music.v1.reports.jsonl",
+    ]
+
+
 def test_nothing_says_in_which_order_codes_were_used(path):
     """By their order, each could be laid beside its report."""
     codes = [f"code {number}" for number in range(40)]
@@ -127,9 +141,9 @@ def test_nothing_says_in_which_order_codes_were_used(path):
                 inbox.receive(sent(number, code))
         with Inbox(SURVEY, path, codes) as inbox, pytest.raises(NotAllowed, match="has been used"):
             inbox.receive(sent(99, order[0]))
-        left.append(path.with_suffix(".used").read_text().splitlines())
+        left.append(path.with_name("music.reports.jsonl.used").read_text().splitlines())
         path.unlink()
-        path.with_suffix(".used").unlink()
+        path.with_name("music.reports.jsonl.used").unlink()
     assert [line.endswith("x") for line in left[0]].count(True) == 30
     assert left[0] == sorted(left[0])
     assert [line[:64] for line in left[0]] == [line[:64] for line in left[1]]
@@ -144,7 +158,7 @@ def test_a_list_of_codes_may_grow_and_may_not_be_broken(path):
         with pytest.raises(NotAllowed, match="has been used"):
             inbox.receive(sent(2, "one"))
         inbox.receive(sent(2, "two"))
-    path.with_suffix(".used").write_text("one\n")
+    path.with_name("music.reports.jsonl.used").write_text("one\n")
     with pytest.raises(DataError, match="which codes were used"):
         Inbox(SURVEY, path, ["one"])
 

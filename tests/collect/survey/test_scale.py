@@ -81,6 +81,15 @@ def test_what_is_no_answer_is_an_error_and_leaves_no_file(tmp_path, changed, say
     assert [path.name for path in tmp_path.iterdir()] == ["a.parquet"]
 
 
+@pytest.mark.parametrize("bad", ["yes,3,female,40,secret", "yes,secret,female,40"])
+def test_what_is_wrong_with_a_csv_is_said_by_its_line_and_quotes_nobody(tmp_path, bad):
+    rows = ["like,albums,gender,age", *["yes,3,female,40"] * 100_000, bad, "no,1,male,30"]
+    (tmp_path / "a.csv").write_text("\n".join(rows))
+    with pytest.raises(DataError, match="wrong in line 100002") as raised:
+        randomize_file(survey(), tmp_path / "a.csv", tmp_path / "r.parquet")
+    assert "secret" not in str(raised.value)
+
+
 def test_files_that_are_not_there_or_of_another_survey(tmp_path):
     with pytest.raises(NotFound):
         randomize_file(survey(), tmp_path / "a.parquet", tmp_path / "r.parquet")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hmac
 from hashlib import sha256
 from typing import Any
 
@@ -9,22 +10,34 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from discreet.collect.frequency.direct import GRR
 from discreet.collect.time.buckets import DBitFlip
-from discreet.collect.time.device import Device
+from discreet.collect.time.device import VERSION, Device
 from discreet.collect.time.direct import LGRR
 from discreet.collect.time.hashing import LOLOHA
 from discreet.collect.time.unary import LOSUE, RAPPOR
 from discreet.errors import BadInput, DataError
 from discreet.noise.keyed import Keyed
 
-KNOWN = {
-    LGRR("abcd", 1, 2): "73416832197ad8c5",
-    LOSUE("abcd", 1, 2): "ccaed5c8f85a50ac",
-    RAPPOR("abcd", 1, 2): "790a2ab0eb44012f",
-    LOLOHA("abcd", 1, 2): "d3e3fae3e487de09",
-    DBitFlip("abcd", 1, 2): "577cc89a9e2c6edd",
+KNOWN = {  # version 1: never to be changed
+    LGRR("abcd", 1, 2): "eb5b136fc7c0da13",
+    LOSUE("abcd", 1, 2): "4adf853dc0040cb6",
+    RAPPOR("abcd", 1, 2): "54ab0e7440ecf487",
+    LOLOHA("abcd", 1, 2): "54f174a89993de0c",
+    DBitFlip("abcd", 1, 2): "94a1645623bfce34",
+    LGRR(300, "1/2", 3): "6570df27e5497322",
+    LOSUE(130, 2, 5): "f2f56c59809592b7",
+    RAPPOR(130, 2, 5): "7f56714fece46135",
+    LOLOHA(1000, "1/3", "7/3", 4): "8d06bbf97e5238fd",
+    DBitFlip(70, 1, 9): "e5b33d6a13dea2d0",
 }
-PROTOCOLS = list(KNOWN)
+CHANCES = {  # in 2**-64ths
+    LGRR("abcd", 1, 2): 13119962536085084704,
+    LOSUE("abcd", 1, 2): 9223372036854775808,
+    RAPPOR(130, 2, 5): 17047407640960284829,
+    LOLOHA(1000, "1/3", "7/3", 4): 14289655912026293080,
+}
+PROTOCOLS = list(KNOWN)[:5]
 SECRETS = [f"the secret of device {number:>4}".encode() for number in range(300)]
 
 
@@ -45,9 +58,23 @@ def test_a_device_remembers(protocol: Any) -> None:
 @pytest.mark.parametrize(("protocol", "known"), KNOWN.items(), ids=repr)
 def test_what_devices_remember_never_changes(protocol: Any, known: str) -> None:
     """Else every device out there would give a second permanent answer, and lose as much again."""
+    values = protocol.domain.values
+    some = [values[place] for place in (0, 1, len(values) // 2, -1)]
     devices = [Device(protocol, secret, "music") for secret in SECRETS[:20]]
-    kept = "".join(str(device.remembered(value)[0].as_py()) for device in devices for value in "abcd")
+    kept = "".join(str(device.remembered(value)[0].as_py()) for device in devices for value in some)
     assert sha256(kept.encode()).hexdigest()[:16] == known
+
+
+def test_what_devices_draw_by_never_changes() -> None:
+    """The version, the label as JSON and the stream, by hand; and the chances to the last bit."""
+    assert VERSION == b"discreet device 1"
+    said = b'{"protocol":"l-grr","values":["a","b","c","d"],"with":{"epsilon":"1","forever":"2"}}'
+    label = (b"discreet device 1", said, b"music", b"value", b"0")
+    key = hmac.digest(SECRETS[0], b"".join(len(part).to_bytes(8, "big") + part for part in label), "sha256")
+    assert hmac.digest(key, bytes(8), "sha256")[:16].hex() == "082f05e6f646cfb0531dacda0bc76c26"
+    permanent = Device(LGRR("abcd", 1, 2), SECRETS[0], "music").remembered("a")
+    assert permanent.equals(GRR(4, 2).randomize([0], entropy=Keyed(SECRETS[0], label)))
+    assert {protocol: protocol.permanent.own * 2**64 for protocol in CHANCES} == CHANCES
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS, ids=repr)

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.collect.reports import whole
 from tests.noise.bits import Repeatable
 
 from discreet.collect.auditing import Audited, audit
@@ -55,12 +56,12 @@ def law_of(protocol: Memoised, rounds: int) -> Law:
     if isinstance(protocol, LGRR):
         d, s = len(protocol.domain), protocol.steady
         step = [[s if z == y else (1 - s) / (d - 1) for y in range(d)] for z in range(d)]
-        return chain(protocol.permanent.law, step, rounds)
+        return chain(whole(protocol.permanent.law), step, rounds)
     assert isinstance(protocol, KeptRow)
     assert isinstance(protocol.permanent, Unary)
     s = protocol.steady
     bits = []
-    for heads in zip(*protocol.permanent.law.heads, strict=True):
+    for heads in zip(*whole(protocol.permanent.law).heads, strict=True):
         one = Matrix(tuple((1 - head, head) for head in heads))
         bits.append(chain(one, [[s, 1 - s], [1 - s, s]], rounds))
     return Together(tuple(bits))

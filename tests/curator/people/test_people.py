@@ -90,6 +90,30 @@ def test_a_one_time_password_lets_in_to_be_changed(people: People, place: Place)
     assert not [secret for secret in (first, OWN, signed.token, signed.csrf) if secret in told]
 
 
+def test_a_one_time_password_expires_after_a_week(people: People, state: State, clock: Clock) -> None:
+    first = people.add("ann", Role.ANALYST)
+    clock.now += 7 * 24 * HOUR - 1
+    people.sign_in("ann", first)
+    clock.now += 1
+    with pytest.raises(NotSignedIn, match="has expired"):
+        people.sign_in("ann", first)
+    with pytest.raises(NotSignedIn, match="is wrong"):
+        people.sign_in("ann", "a guess at it")
+    with pytest.raises(NotSignedIn, match="has expired"):
+        people.change_password("ann", first, OWN)
+    again = people.reset("ann")
+    clock.now += 7 * 24 * HOUR - 1
+    people.change_password("ann", again, OWN)
+    clock.now += 1
+    people.sign_in("ann", OWN)
+    older = people.add("bob", Role.ANALYST)
+    state.change(lambda session: session.run("DELETE FROM one_time WHERE person = ?", [("bob",)]))  # by an earlier one
+    people.sign_in("bob", older)
+    clock.now += 7 * 24 * HOUR
+    with pytest.raises(NotSignedIn, match="has expired"):
+        people.sign_in("bob", older)
+
+
 def test_people_are_listed_and_found(people: People, state: State) -> None:
     quick(people, state, "steward", Role.STEWARD)
     quick(people, state, "ann")
@@ -212,6 +236,16 @@ def test_a_session_ends_after_twelve_hours_or_an_idle_one(people: People, state:
     assert people.session(other.token) is None
     assert people.session("") is None
     assert people.session("\ud800") is None
+
+
+def test_a_page_that_looks_by_itself_keeps_no_session_alive(people: People, state: State, clock: Clock) -> None:
+    quick(people, state, "ann")
+    signed = people.sign_in("ann", OWN)
+    for _ in range(3):
+        clock.now += HOUR // 4
+        assert people.session(signed.token, used=False) == signed
+    clock.now += HOUR // 4
+    assert people.session(signed.token, used=False) is None
 
 
 def test_sessions_end_when_they_should(people: People, state: State) -> None:

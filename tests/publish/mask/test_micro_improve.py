@@ -81,6 +81,7 @@ def test_the_same_seed_makes_the_same_groups_and_another_does_not():
     assert (once != other).any()
 
 
+@pytest.mark.slow
 def test_of_several_searches_the_best_counts():
     """16,000 tries for each group are two searches, by the first two seeds."""
     points = np.random.default_rng(11).normal(size=(30, 3))

@@ -5,18 +5,20 @@ import logging
 
 import pytest
 from nicegui import Client
+from tests.loops import run
 from tests.service.console.conftest import seen, text
 
 from discreet.curator.people.person import Role
-from discreet.errors import BadQuery, Damaged, DataError, DiscreetError, NotSignedIn, TooMany
+from discreet.errors import BadQuery, BudgetExceeded, Damaged, DataError, DiscreetError, NotSignedIn, TooMany
 from discreet.service.api.caller import COOKIE
 from discreet.service.api.limits import Buckets
 from discreet.service.console.frame import Seat, pages
+from discreet.service.shown import Spend
 
 READING = {"/", "/releases", "/budget", "/tokens"}
 DRAWERS = {
     "ann": READING | {"/ask"},
-    "steward": READING | {"/ask", "/publish", "/tabulate", "/attack", "/people", "/audit"},
+    "steward": READING | {"/ask", "/publish", "/tabulate", "/attack", "/combine", "/people", "/audit"},
     "auditor": READING | {"/people", "/audit"},
 }
 
@@ -24,7 +26,8 @@ DRAWERS = {
 def seat_of(console, name, burst=100):
     token = console.token(name)
     signed = console.clinic.desk.people.session(token)
-    return Seat(console.clinic.desk, token, signed, given={}, path="/", limits=Buckets(0.001, burst))
+    limits, metrics = Buckets(0.001, burst), console.app.state.metrics
+    return Seat(console.clinic.desk, token, signed, given={}, path="/", limits=limits, metrics=metrics)
 
 
 @pytest.mark.parametrize("name", DRAWERS)
@@ -65,6 +68,40 @@ def test_nobody_asks_too_often(console):
     seat.still()
     with pytest.raises(TooMany):
         seat.still()
+
+
+def test_looking_by_itself_is_not_using(console, monkeypatch):
+    seat, looks = seat_of(console, "ann"), []
+    session = console.clinic.desk.people.session
+
+    def noted(token, *, used):
+        looks.append(used)
+        return session(token, used=used)
+
+    monkeypatch.setattr(console.clinic.desk.people, "session", noted)
+    run(seat.poll(console.clinic.desk.tables))
+    run(seat.call(console.clinic.desk.tables))
+    assert looks == [False, True]
+
+
+def test_the_console_is_counted_too(console):
+    def counted():
+        text = console.app.state.metrics.text().decode()
+        wanted = ("discreet_answers_total{", "discreet_refusals_total{")
+        return {k: float(v) for k, v in (one.rsplit(" ", 1) for one in text.splitlines() if one.startswith(wanted))}
+
+    seat, question = seat_of(console, "ann"), "SELECT COUNT(*) AS counted FROM patients"
+    before = counted()
+    for _ in range(2):
+        run(seat.call(console.clinic.desk.ask, [question], Spend("0.01")))
+    with pytest.raises(BudgetExceeded):
+        run(seat.call(console.clinic.desk.ask, [question], Spend(100)))
+    more = {name: value - before.get(name, 0) for name, value in counted().items() if value != before.get(name, 0)}
+    assert more == {
+        'discreet_answers_total{free="no"}': 1,
+        'discreet_answers_total{free="yes"}': 1,
+        'discreet_refusals_total{error="BudgetExceeded"}': 1,
+    }
 
 
 def test_errors_are_told_and_faults_say_nothing(console):

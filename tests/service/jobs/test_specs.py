@@ -3,13 +3,14 @@
 import pytest
 
 from discreet.errors import BadInput
-from discreet.service.jobs.specs import SPECS, Attack, Compare, Publish, Tabulate, read_spec
+from discreet.service.jobs.specs import SPECS, Attack, Combine, Compare, Publish, Tabulate, read_spec
 
 WHOLE = (
     Publish("stays", ("k=5",), "mondrian", "5%", "precision", "For the city"),
     Tabulate("stays", ("ward × disease",), None, ("min=3",), "round base=5", "Wards"),
     Attack("20260101-stays-00000000", ("uniqueness",), 100_000),
     Compare("stays", "il1", ("noise alpha=0.1",)),
+    Combine("pay", "stays"),
 )
 
 
@@ -18,7 +19,7 @@ def test_a_spec_is_plain_data_and_back(spec):
     said = spec.to_dict()
     assert read_spec(spec.kind, said) == spec
     assert not any(isinstance(value, tuple) for value in said.values())
-    assert set(spec.about()) == {"release" if spec.kind == "attack" else "table"}
+    assert set(spec.about()) == {{"attack": "release", "combine": "session"}.get(spec.kind, "table")}
 
 
 def test_there_is_one_of_each_kind():

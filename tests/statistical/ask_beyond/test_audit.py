@@ -126,6 +126,7 @@ def worst_loss(scale: float) -> float:
     return worst
 
 
+@pytest.mark.slow
 def test_the_outcomes_of_a_search_for_bounds_are_within_the_claim_by_calculation() -> None:
     claim = float(BoundsSearch(ENDS, DiscreteLaplace("1/2")).loss().epsilon)
     assert claim == 2

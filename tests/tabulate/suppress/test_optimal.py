@@ -127,6 +127,7 @@ def check(seeds):
     return feasible
 
 
+@pytest.mark.slow
 def test_equals_trying_every_pattern():
     assert check(range(40)) > 15
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -13,6 +13,7 @@ from discreet.collect.domain import Counts
 from discreet.errors import DataError
 from discreet.noise.entropy import Words
 
+Kind = TypeVar("Kind", bound=np.generic)
 AT_ONCE = 1 << 16
 """Words of bits that are drawn at once: half a megabyte, which stays near the processor."""
 
@@ -40,6 +41,13 @@ def rows_of(reports: pa.Array[Any]) -> NDArray[np.uint8]:
     return whole[reports.offset : reports.offset + len(reports)]
 
 
+def read_only(array: NDArray[Kind]) -> NDArray[Kind]:
+    """An array in the one form that kernels take what they only read in: they are compiled once, not once a form."""
+    same = np.ascontiguousarray(array).view()
+    same.flags.writeable = False
+    return same
+
+
 def bits_as_reports(bits: Words, d: int) -> pa.Array[Any]:
     """Rows of whole words as reports of ``d`` bits; what is behind the last is cut off."""
     bits[:, -1] &= np.uint64((1 << (d - 64 * (bits.shape[1] - 1))) - 1)
@@ -50,7 +58,7 @@ def bits_as_reports(bits: Words, d: int) -> pa.Array[Any]:
 def count_bits(rows: NDArray[np.uint8], d: int, ones: int | None = None) -> Counts:
     """How many rows have each of ``d`` bits. None may have one behind the last, or another number than ``ones``."""
     found = np.zeros((rows.shape[1], 8), dtype=np.int64)
-    if not _add_up(rows, found, -1 if ones is None else ones):
+    if not _add_up(read_only(rows), found, -1 if ones is None else ones):
         raise DataError(f"A report does not have {ones} bits.")
     counts = found.reshape(-1)
     if counts[d:].any():

@@ -18,7 +18,7 @@ import pyarrow as pa
 from discreet.collect.chance import down, power
 from discreet.collect.client import Client
 from discreet.collect.domain import Codes, Counts
-from discreet.collect.law import Matrix
+from discreet.collect.law import Alike, response
 from discreet.collect.numbers.alphabet import often
 from discreet.collect.respond import respond
 from discreet.noise.entropy import Entropy
@@ -42,10 +42,9 @@ class GRR(Client):
         return (1 - self.own) / (len(self.domain) - 1)
 
     @cached_property
-    def law(self) -> Matrix:
+    def law(self) -> Alike:
         """The own value with p, every other with q."""
-        d = len(self.domain)
-        return Matrix(tuple(tuple(self.own if x == y else self.other for y in range(d)) for x in range(d)))
+        return response(self.own, len(self.domain))
 
     @cached_property
     def report_type(self) -> pa.DataType:

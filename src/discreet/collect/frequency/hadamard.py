@@ -25,7 +25,7 @@ from numba import njit
 from discreet.collect.chance import down, power
 from discreet.collect.client import Client
 from discreet.collect.domain import Codes, Counts
-from discreet.collect.law import Law, Matrix, Public
+from discreet.collect.law import Alike, Matrix, Public
 from discreet.collect.numbers.alphabet import often
 from discreet.noise.entropy import Entropy
 
@@ -44,18 +44,23 @@ class Hadamard(Client):
         return down(odds / (odds + 1))
 
     @cached_property
-    def law(self) -> Law:
-        """The place is drawn evenly whatever the answer is; at it the answer has one sign or the other."""
-        at_places = [
-            Matrix(
+    def law(self) -> Alike:
+        """The place is drawn evenly whatever the answer is; at it the answer has one sign or the other.
+
+        Any two answers have the same sign at half of the places, where they cannot be told apart, and other signs at
+        the other half.
+        """
+        true, false = (self.own, 1 - self.own), (1 - self.own, self.own)
+
+        def whole() -> Public:
+            return Public(
                 tuple(
-                    (self.own, 1 - self.own) if sign(place, value) else (1 - self.own, self.own)
-                    for value in range(len(self.domain))
+                    Matrix(tuple(true if sign(place, value) else false for value in range(len(self.domain))))
+                    for place in range(self.places)
                 )
             )
-            for place in range(self.places)
-        ]
-        return Public(tuple(at_places))
+
+        return Alike(Public((Matrix((true, true)), Matrix((true, false)))), len(self.domain), whole)
 
     @cached_property
     def places(self) -> int:

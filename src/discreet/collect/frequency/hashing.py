@@ -31,7 +31,7 @@ from discreet.collect.chance import down, power
 from discreet.collect.client import Client
 from discreet.collect.domain import Codes, Counts, Domain
 from discreet.collect.frequency.bits import as_reports, rows_of
-from discreet.collect.law import Matrix, Public, Sent
+from discreet.collect.law import Alike, Public, Sent, response
 from discreet.collect.respond import respond
 from discreet.core.exact import Number
 from discreet.errors import BadInput, DataError
@@ -77,20 +77,23 @@ class Hashing(Client):
         return self.own * shared + (1 - self.own) / (self.buckets - 1) * (1 - shared)
 
     @cached_property
-    def law(self) -> Public:
+    def law(self) -> Alike:
         """Randomised response over buckets, for functions that tell any two answers apart.
 
         Given a function, an answer's row is that of its bucket, and all pairs of different buckets are alike in their
         quotients. So it takes no more functions than tell every pair of answers apart at least once: those that send an
         answer to a digit of its number.
         """
-        told, lie, every = self.own, (1 - self.own) / (self.buckets - 1), range(self.buckets)
-        rows = Matrix(tuple(tuple(told if x == y else lie for y in every) for x in every))
-        digits, unit = [], 1
-        while unit < len(self.domain):
-            digits.append(Sent(rows, tuple(value // unit % self.buckets for value in range(len(self.domain)))))
-            unit *= self.buckets
-        return Public(tuple(digits))
+        rows = response(self.own, self.buckets)
+
+        def whole() -> Public:
+            digits, unit = [], 1
+            while unit < len(self.domain):
+                digits.append(Sent(rows, tuple(value // unit % self.buckets for value in range(len(self.domain)))))
+                unit *= self.buckets
+            return Public(tuple(digits))
+
+        return Alike(rows.pair, len(self.domain), whole)
 
     @cached_property
     def report_type(self) -> pa.DataType:

@@ -32,7 +32,7 @@ from numba import njit
 from discreet.collect.chance import down, power
 from discreet.collect.client import Client
 from discreet.collect.domain import Codes, Counts, Domain
-from discreet.collect.law import Matrix
+from discreet.collect.law import Alike, Matrix
 from discreet.collect.numbers.alphabet import often
 from discreet.core.exact import Number
 from discreet.errors import BadInput
@@ -89,13 +89,23 @@ class PGR(Client):
         return _points(self.field, self.length)
 
     @cached_property
-    def law(self) -> Matrix:
-        """The chance of every point."""
-        vectors = np.array([self._vector(point) for point in range(self.points)])
-        orthogonal = vectors[: len(self.domain)] @ vectors.T % self.field == 0
-        planes = _points(self.field, self.length - 1)
+    def law(self) -> Alike:
+        """The chance of every point. To two values there are four kinds: orthogonal to both, one, the other, neither.
+
+        All pairs of values have as many of each kind, which is all that quotients hang on.
+        """
+        planes, shared = (_points(self.field, self.length - less) for less in (1, 2))
         inside, outside = self.own / planes, (1 - self.own) / (self.points - planes)
-        return Matrix(tuple(tuple(inside if hit else outside for hit in row) for row in orthogonal.tolist()))
+        either, neither = planes - shared, self.points - 2 * planes + shared
+        kinds = (shared * inside, either * inside, either * outside, neither * outside)
+        pair = Matrix((kinds, (kinds[0], kinds[2], kinds[1], kinds[3])))
+
+        def whole() -> Matrix:
+            vectors = np.array([self._vector(point) for point in range(self.points)])
+            orthogonal = vectors[: len(self.domain)] @ vectors.T % self.field == 0
+            return Matrix(tuple(tuple(inside if hit else outside for hit in row) for row in orthogonal.tolist()))
+
+        return Alike(pair, len(self.domain), whole)
 
     @cached_property
     def report_type(self) -> pa.DataType:
@@ -116,9 +126,9 @@ class PGR(Client):
         drawn = entropy.many_below(rest * (q - 1), int((~inside).sum()))
         entries[~inside], product[~inside] = drawn % rest, 1 + drawn // rest
         inverse = np.array([pow(x, -1, q) if x else 0 for x in range(q)])
-        told = np.empty(codes.size, dtype=self.report_type.to_pandas_dtype())
+        told = np.empty_like(codes)
         _drawn(codes, (entries, product), (self.length, inverse), told)
-        return pa.array(told)
+        return pa.array(told.astype(self.report_type.to_pandas_dtype()))
 
     @property
     def kept(self) -> int:

@@ -31,7 +31,7 @@ from discreet.collect.chance import down, power
 from discreet.collect.client import Client
 from discreet.collect.domain import Codes, Counts, Domain
 from discreet.collect.frequency.bits import AT_ONCE, bits_as_reports, bits_type, count_bits, rows_of, words_of
-from discreet.collect.law import Matrix
+from discreet.collect.law import Alike, Matrix
 from discreet.core.exact import Number
 from discreet.noise.entropy import Entropy
 from discreet.noise.packed import packed_flips
@@ -65,12 +65,19 @@ class SubsetSelection(Client):
         return (self.own * (self.size - 1) + (1 - self.own) * self.size) / (len(self.domain) - 1)
 
     @cached_property
-    def law(self) -> Matrix:
-        """The chance of every subset. There are many, so this is for few values only."""
+    def law(self) -> Alike:
+        """The chance of every subset. To two values there are four kinds: with both, one, the other, or neither."""
         d, w = len(self.domain), self.size
         with_own, without = self.own / comb(d - 1, w - 1), (1 - self.own) / comb(d - 1, w)
-        sets = list(combinations(range(d), w))
-        return Matrix(tuple(tuple(with_own if x in one else without for one in sets) for x in range(d)))
+        both, either, neither = comb(d - 2, w - 2) if w > 1 else 0, comb(d - 2, w - 1), comb(d - 2, w)
+        kinds = (both * with_own, either * with_own, either * without, neither * without)
+        pair = Matrix((kinds, (kinds[0], kinds[2], kinds[1], kinds[3])))
+
+        def whole() -> Matrix:
+            sets = list(combinations(range(d), w))
+            return Matrix(tuple(tuple(with_own if x in one else without for one in sets) for x in range(d)))
+
+        return Alike(pair, d, whole)
 
     @cached_property
     def report_type(self) -> pa.DataType:

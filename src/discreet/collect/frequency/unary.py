@@ -24,7 +24,7 @@ from discreet.collect.chance import down, power, up
 from discreet.collect.client import Client
 from discreet.collect.domain import Codes, Counts
 from discreet.collect.frequency.bits import AT_ONCE, bits_as_reports, bits_type, count_bits, rows_of, words_of
-from discreet.collect.law import Coins
+from discreet.collect.law import Alike, Coins
 from discreet.noise.entropy import Entropy
 from discreet.noise.packed import packed_flips
 
@@ -34,9 +34,11 @@ class Unary(Client):
     """What the protocols with a coin for every value share."""
 
     @cached_property
-    def law(self) -> Coins:
-        """A coin for every value."""
-        d = len(self.domain)
+    def law(self) -> Alike:
+        """A coin for every value. Those of values that neither of two people has are the same for both."""
+        return Alike(self._coins(2), len(self.domain), lambda: self._coins(len(self.domain)))
+
+    def _coins(self, d: int) -> Coins:
         return Coins(tuple(tuple(self.own if x == y else self.other for y in range(d)) for x in range(d)))
 
     @cached_property

@@ -24,8 +24,9 @@ from numba import njit
 from numpy.typing import NDArray
 
 from discreet.collect.chance import down, power
-from discreet.collect.domain import Counts
-from discreet.collect.law import Matrix, Public
+from discreet.collect.domain import Codes, Counts
+from discreet.collect.frequency.bits import read_only
+from discreet.collect.law import Public, response
 from discreet.collect.respond import respond
 from discreet.noise.entropy import Entropy
 
@@ -69,8 +70,7 @@ class Parities:
     @cached_property
     def law(self) -> Public:
         """Randomised response over buckets, given a row that tells two strings apart."""
-        told, lie, every = self.own, (1 - self.own) / (self.buckets - 1), range(self.buckets)
-        return Public((Matrix(tuple(tuple(told if x == y else lie for y in every) for x in every)),))
+        return Public((response(self.own, self.buckets),))
 
     def draw(self, strings: Bits, entropy: Entropy) -> tuple[Bits, NDArray[np.uint8]]:
         """A random row for each string, a word longer than it, and the bucket that is told."""
@@ -80,7 +80,8 @@ class Parities:
 
     def supports(self, rows: Bits, told: NDArray[np.uint8], prefixes: Bits, start: int, width: int) -> Counts:
         """How many reports support each prefix, of ``start`` bits, with each of the 2**``width`` ways to go on."""
-        counts: Counts = _added_up(np.ascontiguousarray(rows), told, prefixes, (start, width, self.parities))
+        arrays = read_only(rows), read_only(told), read_only(prefixes)
+        counts: Counts = _added_up(*arrays, (start, width, self.parities))
         return counts
 
     def variance(self, n: int, shares: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -89,9 +90,14 @@ class Parities:
         return n * (shares * p * (1 - p) + (1 - shares) * q * (1 - q)) / (p - q) ** 2
 
 
-@njit(cache=True)
-def hashed(rows: Any, strings: Any, parities: int) -> Any:
+def hashed(rows: Bits, strings: Bits, parities: int) -> Codes:
     """The bucket of each string by the row beside it."""
+    found: Codes = _hashed(read_only(rows), read_only(strings), parities)
+    return found
+
+
+@njit(cache=True)
+def _hashed(rows: Any, strings: Any, parities: int) -> Any:
     found = np.empty(len(strings), dtype=np.int64)
     for place in range(len(strings)):
         found[place] = _bucket(rows[place], strings[place], parities)

@@ -10,8 +10,9 @@ is that of one report (``parity``), ε, whatever the collector does with it.
 
 What error bars mean. Whoever is in the last group had no part in which beginnings were kept: so the figures of the last
 level are unbiased, and their bars hold, for whichever strings are left to try. ``together`` holds for all that were
-tried there at once, and so for those that were chosen because they are large. The variance is that of the reports and
-of drawing m of n people,
+tried there at once, and so for those that were chosen because they are large. So many at once need tails that are far
+out: bars are by the exact binomial law of m coins, which those who reported on a level flip, being drawn of all n
+(``few``). The variance is that of the reports and of drawing m of n people,
 
     n² / m ((f p (1 - p) + (1 - f) q (1 - q)) / (p - q)² + f (1 - f) (1 - m / n))          at a share f.
 
@@ -20,24 +21,24 @@ A string that is not found may be rare, or may have lost on the way; it is not p
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
-from statistics import NormalDist
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
 from discreet.collect.chance import epsilon_of
+from discreet.collect.few import reach_of_coins
 from discreet.collect.frequency.bits import as_reports, rows_of
 from discreet.collect.heavy.parity import Bits, Parities
 from discreet.collect.law import Public
+from discreet.collect.reporting import Reporting
 from discreet.core.exact import Number
-from discreet.core.loss import Pure
 from discreet.errors import BadInput, DataError
 from discreet.noise.entropy import Entropy
 from discreet.noise.expand import BULK
@@ -58,11 +59,8 @@ class Found:
     confidence: float
     tried: int
     """How many strings were tried on the last level."""
-
-    @property
-    def together(self) -> NDArray[np.float64]:
-        """How far each count is off at most, all that were tried at once with the stated confidence."""
-        return self.deviations * normal(1 - (1 - self.confidence) / (2 * self.tried))
+    together: NDArray[np.float64]
+    """How far each count is off at most, all that were tried at once with the stated confidence."""
 
     def table(self) -> pa.Table:
         """Strings, counts and error bars."""
@@ -84,10 +82,9 @@ class Level:
 
 
 @dataclass(frozen=True, init=False)
-class Prefixes(ABC):
+class Prefixes(Reporting):
     """What methods share that find strings by their beginnings; they differ in what they keep."""
 
-    name: ClassVar[str]
     length: int
     """So many bytes of a string count; what is behind is cut off."""
     epsilon: Fraction
@@ -113,11 +110,6 @@ class Prefixes(ABC):
     def parameters(self) -> dict[str, Any]:
         """What the method is, beside its name and epsilon, as plain data."""
         return {"length": self.length, "step": self.step}
-
-    @property
-    def loss(self) -> Pure:
-        """What a person loses: everybody makes one report."""
-        return Pure(self.epsilon)
 
     @property
     def law(self) -> Public:
@@ -172,8 +164,12 @@ class Prefixes(ABC):
                 kept[:, word] |= (end >> bit & 1).astype(np.uint64) << np.uint64(shift)
         else:
             counts, deviations = figures.counts.reshape(-1)[chosen], figures.deviations.reshape(-1)[chosen]
-            return Found(self._strings(kept), counts, deviations, told.size, confidence, figures.counts.size)
-        return Found((), np.zeros(0), np.zeros(0), told.size, confidence, 1)
+            rise = float(self.reports.own - self.reports.other)
+            reached = reach_of_coins(found.reshape(-1)[chosen], group.size, (1 - confidence) / found.size)
+            return Found(
+                self._strings(kept), counts, deviations, told.size, confidence, found.size, told.size * reached / rise
+            )
+        return Found((), np.zeros(0), np.zeros(0), told.size, confidence, 1, np.zeros(0))
 
     def _level(self, supports: NDArray[np.int64], n: int, group: int, last: bool, confidence: float) -> Level:
         p, q = float(self.reports.own), float(self.reports.other)
@@ -217,8 +213,3 @@ class Prefixes(ABC):
     def _strings(self, bits: Bits) -> tuple[bytes, ...]:
         held = _REVERSED[np.ascontiguousarray(bits).astype("<u8").view(np.uint8)]
         return tuple(row.tobytes()[: self.length].rstrip(b"\0") for row in held)
-
-
-def normal(chance: float) -> float:
-    """The point below which a normal figure lies with a chance."""
-    return NormalDist().inv_cdf(chance)

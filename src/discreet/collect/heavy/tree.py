@@ -18,7 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.collect.divergence import unlikely
-from discreet.collect.heavy.prefixes import Level, Prefixes, normal
+from discreet.collect.heavy.prefixes import Level, Prefixes
+from discreet.collect.score import z_of
 from discreet.core.exact import Number
 from discreet.errors import BadInput
 
@@ -56,7 +57,7 @@ class Tree(Prefixes):
         Groups are taken to be of equal size.
         """
         group = people / self.levels
-        sampled = normal(1 - (1 - confidence) / self.levels)
+        sampled = z_of(2 * (1 - confidence) / self.levels)
         highest = people * self._threshold(group, self.most << self.step, confidence)
         count = highest
         for _ in range(50):  # the spread of a figure grows with it

@@ -3,29 +3,33 @@
 A device puts its number on the grid and reports one of finitely many outcomes; each outcome *says* a number, chosen
 such that what a person's report says is that person's number on average. So the mean of what is said is unbiased,
 whatever the numbers are. What is said varies, over devices' coins and over people; the error bar has both in it, so it
-holds for all people of whom those who answered are a fair sample (for those who answered it is a little too wide), by
-the normal law. Counts of outcomes are all a collector keeps, and add up.
+holds for all people of whom those who answered are a fair sample (for those who answered it is a little too wide). It
+is by the normal law, but for two cases. Of two outcomes it is the interval of a coin (``score``). Of more, where there
+are too few reports for the normal law (``settles``), as at a large ε, where one that says a far number is rare, it is
+by Maurer and Pontil's bound (2009, Theorem 11), which knows how far off a report can be that nobody has made yet: if
+all reports agree, the bar is not 0. Counts of outcomes are all a collector keeps, and add up.
 """
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from statistics import NormalDist
-from typing import Any, ClassVar
+from math import log, sqrt
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from discreet.collect.chance import epsilon_of
 from discreet.collect.domain import Codes, Counts, Values
-from discreet.collect.law import Law
+from discreet.collect.few import FEW
 from discreet.collect.numbers.alphabet import Reports, counted, in_parts, reported, require, type_of
 from discreet.collect.numbers.grid import Floats, Grid
+from discreet.collect.reporting import Reporting
+from discreet.collect.score import reach_of_share, z_of
 from discreet.core.exact import Number, equation
-from discreet.core.loss import Pure
 from discreet.noise.entropy import Entropy
 from discreet.noise.expand import BULK
 
@@ -48,27 +52,15 @@ class MeanEstimate:
 
 
 @dataclass(frozen=True, init=False)
-class MeanProtocol(ABC):
+class MeanProtocol(Reporting):
     """A way to report a number on a grid, such that means come out right."""
 
-    name: ClassVar[str]
     grid: Grid
     epsilon: Fraction
-    """What is claimed; the audit checks it."""
 
     def __init__(self, grid: Grid, epsilon: Number) -> None:
         object.__setattr__(self, "grid", grid)
         object.__setattr__(self, "epsilon", epsilon_of(epsilon))
-
-    @property
-    def loss(self) -> Pure:
-        """What one report loses at most."""
-        return Pure(self.epsilon)
-
-    @property
-    @abstractmethod
-    def law(self) -> Law:
-        """How likely each report is for each point of the grid."""
 
     @property
     @abstractmethod
@@ -121,10 +113,19 @@ class MeanProtocol(ABC):
         require(n, confidence)
         mean = float(counts @ self._said) / n
         step = float(self.grid.step)
-        deviation = step * float(np.sqrt(counts @ (self._said - mean) ** 2 / (n - 1) / n))
-        z = NormalDist().inv_cdf((1 + confidence) / 2)
+        deviation = float(np.sqrt(counts @ (self._said - mean) ** 2 / (n - 1) / n))
+        bar = self._bar(counts, deviation, 1 - confidence)
         title = f"{n:,} reports, {self.name}, {equation('ε', self.epsilon)}"
-        return MeanEstimate(n, self.grid.value(mean), deviation, z * deviation, confidence, title)
+        return MeanEstimate(n, self.grid.value(mean), step * deviation, step * bar, confidence, title)
+
+    def _bar(self, counts: Counts, deviation: float, error: float) -> float:
+        n, wide = int(counts.sum()), float(np.ptp(self._said))
+        if self.outcomes == 2:
+            return wide * float(reach_of_share(error, counts[1:] / n, n)[0])
+        if n >= self.settles:
+            return z_of(error) * deviation
+        limit = log(4 / error)
+        return deviation * sqrt(2 * limit) + 7 * wide * limit / (3 * (n - 1))
 
     @property
     @abstractmethod
@@ -137,6 +138,17 @@ class MeanProtocol(ABC):
         away = self._said - np.arange(self.grid.steps + 1)[:, None]
         variances: Floats = (self.chances * away**2).sum(axis=1) * float(self.grid.step) ** 2
         return variances
+
+    @cached_property
+    def settles(self) -> float:
+        """From so many reports on, their mean is nearly normal, whatever the numbers are.
+
+        How far a sum of n reports is from normal goes by its third moment, over its deviation cubed and √n (Berry and
+        Esseen). Where reports that say a far number are rare, this asks for some 25 of those.
+        """
+        away = np.abs(self._said - np.arange(self.grid.steps + 1)[:, None])
+        second, third = ((self.chances * away**power).sum(axis=1) for power in (2, 3))
+        return FEW * float((third**2 / second**3).max())
 
     @cached_property
     def _said(self) -> Floats:

@@ -16,7 +16,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from statistics import NormalDist
 from typing import Any
 
 import numpy as np
@@ -28,9 +27,10 @@ from discreet.collect.domain import Codes, Counts, Values
 from discreet.collect.law import Law
 from discreet.collect.numbers.alphabet import Reports, in_parts, require
 from discreet.collect.numbers.grid import Floats, Grid
+from discreet.collect.reporting import Reporting
+from discreet.collect.score import z_of
 from discreet.collect.several.one_of import OneOf, short, support_table
 from discreet.core.exact import Number
-from discreet.core.loss import Pure
 from discreet.errors import BadInput
 from discreet.noise.entropy import Entropy
 from discreet.noise.expand import BULK
@@ -39,7 +39,7 @@ _MOST_CELLS = 1024
 
 
 @dataclass(frozen=True, init=False)
-class Ranges:
+class Ranges(Reporting):
     """A way to report a number such that shares of ranges come out right."""
 
     name = "ranges"
@@ -55,11 +55,6 @@ class Ranges:
             raise BadInput(f"Ranges are of 2 to {_MOST_CELLS} cells, got {grid.steps}.", hint="256 is usual.")
         if fanout < 2:
             raise BadInput(f"Intervals are joined two by two or more, got {fanout}.", hint="4 is usual.")
-
-    @property
-    def loss(self) -> Pure:
-        """What one report loses at most."""
-        return Pure(self.epsilon)
 
     @cached_property
     def lengths(self) -> tuple[int, ...]:
@@ -207,7 +202,7 @@ class RangeEstimate:
 
     @cached_property
     def _z(self) -> float:
-        return NormalDist().inv_cdf((1 + self.confidence) / 2)
+        return z_of(1 - self.confidence)
 
     @cached_property
     def _weights(self) -> list[float]:

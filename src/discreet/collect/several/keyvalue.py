@@ -10,25 +10,23 @@ quotient; its interval is Fieller's (1954), which knows that the key's frequency
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
-from statistics import NormalDist
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from discreet.collect.chance import epsilon_of
 from discreet.collect.domain import Counts, Domain
-from discreet.collect.law import Law
 from discreet.collect.numbers.alphabet import Reports, require
 from discreet.collect.numbers.grid import Floats, Grid
-from discreet.collect.score import reach_of_share
+from discreet.collect.reporting import Reporting
+from discreet.collect.score import reach_of_share, z_of
 from discreet.collect.several.pairs import Drawn, People, drawn
 from discreet.core.exact import Number
-from discreet.core.loss import Pure
 from discreet.errors import BadInput
 from discreet.noise.entropy import Entropy
 from discreet.noise.expand import BULK
@@ -47,10 +45,9 @@ class Gains:
 
 
 @dataclass(frozen=True, init=False)
-class KeyValue(ABC):
+class KeyValue(Reporting):
     """What both ways share."""
 
-    name: ClassVar[str]
     keys: Domain
     epsilon: Fraction
     grid: Grid
@@ -74,25 +71,10 @@ class KeyValue(ABC):
             raise BadInput(f"People have one pair or more, got a length of {length}.")
 
     @property
-    def loss(self) -> Pure:
-        """What one report loses at most about all of a person's pairs."""
-        return Pure(self.epsilon)
-
-    @property
     def parameters(self) -> dict[str, Any]:
         """What it is made with beside epsilon, as plain data."""
         bounds = {"low": str(self.grid.low), "high": str(self.grid.high)}
         return {"keys": list(self.keys.values), **bounds, "length": self.length}
-
-    @property
-    @abstractmethod
-    def law(self) -> Law:
-        """How likely each report is for some people among whom are the worst."""
-
-    @property
-    @abstractmethod
-    def report_type(self) -> pa.DataType:
-        """The Arrow type of a report."""
 
     @property
     @abstractmethod
@@ -146,7 +128,8 @@ class KeyValueEstimate:
     @property
     def bars(self) -> Floats:
         """How far each share is off at most, each by itself with the stated confidence."""
-        return reach_of_share(self._z, self._told, self.n) * self.protocol.length / self.protocol.gains.rise
+        reached = reach_of_share(1 - self.confidence, self._told, self.n)
+        return reached * self.protocol.length / self.protocol.gains.rise
 
     @property
     def means(self) -> Floats:
@@ -162,7 +145,7 @@ class KeyValueEstimate:
         the share itself may be 0, that is everything.
         """
         gains, wide = self.protocol.gains, self.protocol.length
-        by_share, by_tilt, z2 = wide / gains.rise, wide / gains.tilt, self._z**2 / self.n
+        by_share, by_tilt, z2 = wide / gains.rise, wide / gains.tilt, z_of(1 - self.confidence) ** 2 / self.n
         told, tilt = self._told, self.plus - self.minus
         square = self.shares**2 - z2 * by_share**2 * told * (1 - told)
         cross = self.shares * self._tilt - z2 * by_share * by_tilt * tilt * (1 - told)
@@ -192,10 +175,6 @@ class KeyValueEstimate:
     def _tilt(self) -> Floats:
         """The share of people with each key, times the mean of its values from -1 to 1."""
         return (self.plus - self.minus) * self.protocol.length / self.protocol.gains.tilt
-
-    @property
-    def _z(self) -> float:
-        return NormalDist().inv_cdf((1 + self.confidence) / 2)
 
     def _value(self, mean: Floats) -> Floats:
         value: Floats = self.protocol.grid.value((mean + 1) / 2)

@@ -68,8 +68,12 @@ class KeyValueUE(KeyValue):
 
     @cached_property
     def law(self) -> Symbols:
-        """A made-up key, and each key with each sign; at each place nothing, minus or plus."""
-        d, half = len(self.keys), Fraction(1, 2)
+        """Places of keys that neither of two people has are filled alike for both, so that two keys stand for all."""
+        return self.law_of(2)
+
+    def law_of(self, d: int) -> Symbols:
+        """Of so many keys: a made-up one, and each with each sign; at each place nothing, minus or plus."""
+        half = Fraction(1, 2)
         blank = (1 - self.other, self.other / 2, self.other / 2)
         minus = (half, half * self.truth, half * (1 - self.truth))
         own = (minus, (minus[0], minus[2], minus[1]))
@@ -120,6 +124,6 @@ class KeyValueUE(KeyValue):
             minus, plus = np.split(rows_of(chunk), 2, axis=1)
             if (minus & plus).any():
                 raise DataError("A report tells a key with both signs.")
-            told = [count_bits(np.ascontiguousarray(plane), len(self.keys)) for plane in (minus, plus)]
+            told = [count_bits(plane, len(self.keys)) for plane in (minus, plus)]
             counts += np.concatenate([[len(chunk)], *told])
         return counts

@@ -28,11 +28,11 @@ from discreet.collect.domain import Codes, Counts, Domain, Values
 from discreet.collect.law import Law
 from discreet.collect.numbers.alphabet import Reports, in_parts
 from discreet.collect.numbers.grid import Floats
+from discreet.collect.reporting import Reporting
 from discreet.collect.several.one_of import OneOf, short
 from discreet.collect.several.questions import Questions
 from discreet.collect.several.split import shares_of
 from discreet.core.exact import Number
-from discreet.core.loss import Pure
 from discreet.errors import BadInput, NotFound
 from discreet.noise.entropy import Entropy
 from discreet.noise.expand import BULK
@@ -42,7 +42,7 @@ Sides = tuple[int, ...]
 
 
 @dataclass(frozen=True, init=False)
-class Marginals:
+class Marginals(Reporting):
     """All tables of ``ways`` questions."""
 
     name = "marginals"
@@ -61,11 +61,6 @@ class Marginals:
             raise BadInput(f"A table is of 1 to {len(asked)} of the questions, got {ways}.")
         if sum(map(self._size, self.sides)) > _MOST:
             raise BadInput(f"These tables have more than {_MOST:,} cells.", hint="Ask for fewer ways or fewer values.")
-
-    @property
-    def loss(self) -> Pure:
-        """What one report loses at most about all of a person's answers."""
-        return Pure(self.epsilon)
 
     @cached_property
     def sides(self) -> tuple[Sides, ...]:

@@ -1,14 +1,14 @@
 """Which share of people has each value, with error bars, of whatever number of reports that tell of it.
 
 A share is made of how many reports support a value, by a straight line. That is a number of heads out of n coins, whose
-chance is known to lie in a score interval (Wilson 1927); the line sends the interval's ends to a share's. It holds for
+chance is known to lie in a score interval (Wilson 1927; exact where few reports decide); the line sends its ends to a
+share's. It holds for
 all people of whom those who told are a fair sample, as those are whom a device's coin chose.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from statistics import NormalDist
 from typing import Any
 
 import numpy as np
@@ -51,12 +51,12 @@ class Shares:
     @property
     def bars(self) -> Floats:
         """How far each share is off at most, each by itself with the stated confidence."""
-        return self._bars(self.confidence)
+        return self._bars(1 - self.confidence)
 
     @property
     def together(self) -> Floats:
         """How far each share is off at most, all of them at once with the stated confidence."""
-        return self._bars(1 - (1 - self.confidence) / len(self.domain))
+        return self._bars((1 - self.confidence) / len(self.domain))
 
     def table(self) -> pa.Table:
         """Values, shares and both kinds of error bars."""
@@ -70,6 +70,5 @@ class Shares:
         ]
         return "\n".join([f"{self.n:,} reports (each ± holds with {self.confidence:.4g})", *lines])
 
-    def _bars(self, confidence: float) -> Floats:
-        z = NormalDist().inv_cdf((1 + confidence) / 2)
-        return reach_of_share(z, self.supported, self.n) / self.rise
+    def _bars(self, error: float) -> Floats:
+        return reach_of_share(error, self.supported, self.n) / self.rise

@@ -9,12 +9,12 @@ for a small loss those of a split grow by k.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -24,25 +24,23 @@ from discreet.collect.client import Client
 from discreet.collect.domain import Codes, Counts, Domain, Values
 from discreet.collect.law import Law
 from discreet.collect.numbers.alphabet import Reports, in_parts
+from discreet.collect.reporting import Reporting
 from discreet.collect.several.laws import Separate
 from discreet.collect.several.one_of import OneOf, short
 from discreet.collect.several.questions import Questions
 from discreet.collect.several.shares import Shares
 from discreet.core.exact import Number
-from discreet.core.loss import Pure
 from discreet.errors import DataError
 from discreet.noise.entropy import Entropy
 from discreet.noise.expand import BULK
 
 
 @dataclass(frozen=True, init=False)
-class Several(ABC):
+class Several(Reporting):
     """A way to report answers to several questions."""
 
-    name: ClassVar[str]
     questions: Questions
     epsilon: Fraction
-    """What is claimed about all of a person's answers together."""
 
     def __init__(self, questions: Questions | Mapping[str, Domain | int | Iterable[Any]], epsilon: Number) -> None:
         asked = questions if isinstance(questions, Questions) else Questions(questions)
@@ -50,24 +48,9 @@ class Several(ABC):
         object.__setattr__(self, "epsilon", epsilon_of(epsilon))
 
     @property
-    def loss(self) -> Pure:
-        """What one report loses at most about all of a person's answers."""
-        return Pure(self.epsilon)
-
-    @property
     def parameters(self) -> dict[str, Any]:
         """What it is made with beside epsilon, as plain data."""
         return {"questions": self.questions.parameters}
-
-    @property
-    @abstractmethod
-    def law(self) -> Law:
-        """How likely each report is for each answer to all questions: for a few small ones."""
-
-    @property
-    @abstractmethod
-    def report_type(self) -> pa.DataType:
-        """The Arrow type of a report."""
 
     @abstractmethod
     def draw(self, columns: list[Codes], entropy: Entropy) -> pa.Array[Any]:

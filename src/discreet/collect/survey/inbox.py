@@ -34,8 +34,8 @@ _BROKEN = "A report that cannot be read"
 
 
 def beside(survey: Path) -> Path:
-    """The file of a survey's reports."""
-    return survey.with_suffix(".reports.jsonl")
+    """The file of a survey's reports: its own name, without .toml."""
+    return survey.with_name(f"{survey.name.removesuffix('.toml')}.reports.jsonl")
 
 
 class Inbox:
@@ -56,7 +56,7 @@ class Inbox:
                     hint="Go on as before (with or without --codes), or keep reports elsewhere: --reports FILE",
                 )
             self._ids = {bytes.fromhex(line["id"]) for line in _read(path, survey)}
-            used = path.with_suffix(".used")
+            used = path.with_name(f"{path.name}.used")
             self._codes = None if codes is None else files.enter_context(closing(Codes(used, codes)))
             self._files = files.pop_all()
 

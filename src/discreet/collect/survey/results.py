@@ -18,23 +18,25 @@ Where numbers are rounded, both move on by a step, since no number is rounded by
 
 from __future__ import annotations
 
+import hashlib
 import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from statistics import NormalDist
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from discreet.collect.after import STEPS
 from discreet.collect.client import Client
 from discreet.collect.estimate import Estimate
+from discreet.collect.few import FEW
 from discreet.collect.frequency.unary import Unary
 from discreet.collect.numbers.mean import MeanProtocol
-from discreet.collect.poison import bearable
-from discreet.collect.score import reach
+from discreet.collect.poison import Alarm, Watch, alarms_of_numbers, bearable
+from discreet.collect.score import reach, reach_of_share, z_of
 from discreet.collect.survey.counted import Counted
 from discreet.collect.survey.scale import had_codes, read_reports
 from discreet.collect.survey.survey import Survey
@@ -76,23 +78,46 @@ class Results:
     confidence: float
     codes: bool = False
     """Whether everybody had a one-time code."""
+    alarms: tuple[tuple[str, Alarm], ...] = ()
+    """What no answers explain about the reports on a question: signs of made-up reports."""
+    after: str | None = None
+    """A named step that shares were taken through after they were estimated; they may be biased then."""
 
     def __post_init__(self) -> None:
         if not 0 < self.confidence < 1:
             raise BadInput(f"Confidence lies between 0 and 1, got {self.confidence}.")
+        if self.after is not None and self.after not in STEPS:
+            raise BadInput(f"There is no step {self.after!r}.", hint=f"Known are {', '.join(STEPS)}.")
         for one in self.counted:
             if one.reports < 2:
-                raise BadInput(f"There are no reports on {one.asked.name} to estimate from.")
+                few = "is one report" if one.reports else "are no reports"
+                raise BadInput(
+                    f"There {few} on {one.asked.name} to estimate from.", hint="It takes two: wait for more people."
+                )
 
     @property
     def figures(self) -> tuple[Figure, ...]:
         """All figures, question by question."""
-        number = sum(1 for one in self.counted for _ in _bounds(one, self.people, self.confidence))
-        alone, together = (
-            [found for one in self.counted for found in _bounds(one, self.people, confidence)]
-            for confidence in (self.confidence, 1 - (1 - self.confidence) / number)
+        alone = [found for one in self.counted for found in _bounds(one, self.people, self.confidence)]
+        every = 1 - (1 - self.confidence) / len(alone)
+        together = [found for one in self.counted for found in _bounds(one, self.people, every)]
+        stepped = self._stepped()
+        return tuple(
+            Figure(*one[:3], stepped.get(one[:2], one[3]), *one[4:], *other[-2:])
+            for one, other in zip(alone, together, strict=True)
         )
-        return tuple(Figure(*one, *other[-2:]) for one, other in zip(alone, together, strict=True))
+
+    def _stepped(self) -> dict[tuple[str, str], float]:
+        """Shares after the named step, by question and value; their bounds stay those of the unbiased figures."""
+        if self.after is None:
+            return {}
+        found: dict[tuple[str, str], float] = {}
+        for one in self.counted:
+            if isinstance(one.kept, Tally):
+                shares = one.kept.estimate(confidence=self.confidence).after(self.after).shares
+                values = map(str, one.asked.question.domain.values)
+                found |= {(one.asked.name, value): share for value, share in zip(values, shares.tolist(), strict=True)}
+        return found
 
     def table(self) -> pa.Table:
         """A row for each figure."""
@@ -115,33 +140,71 @@ class Results:
         ]
         parameters: dict[str, Any] = {"survey": self.survey.fingerprint, "share": self.survey.share}
         parameters |= {"people": self.people, "confidence": self.confidence, "questions": asked}
+        parameters |= {"after": self.after} if self.after else {}
         audits = [f"Audit of {one.asked.name}: {one.asked.audited}" for one in self.counted]
         borne = [
             f"Made-up reports on {one.asked.name}: {bearable(one.kept.estimate(confidence=self.confidence))}"
             for one in self.counted
             if isinstance(one.kept, Tally)
         ]
+        raised = [f"Alarm about {name}: {alarm}" for name, alarm in self.alarms]
+        raised = raised or ["No test for made-up reports raised an alarm; crude attacks alone are noticed."]
+        stepped = [f"Shares were taken through {self.after}, and may be biased; bounds are those from before."]
         return Release(
             self.table(),
             self.survey.statement(self.people, codes=self.codes),
-            Recipe("collect", parameters, (*audits, *borne)),
+            Recipe("collect", parameters, (*audits, *borne, *raised, *(stepped if self.after else ()))),
             pictures=self.pictures,
             title=self.survey.title,
         )
 
 
-def estimate(survey: Survey, paths: Iterable[Path], *, confidence: float = 0.95) -> Results:
-    """What the reports in some files tell; they are read a part at a time, and nothing is kept of them but counts."""
+def estimate(survey: Survey, paths: Iterable[Path], *, confidence: float = 0.95, after: str | None = None) -> Results:
+    """What the reports in some files tell; they are read a part at a time, and nothing is kept of them but counts.
+
+    A file that is given twice, by whatever name, is refused: everybody in it would count twice.
+    """
     counted, people, codes = tuple(Counted(asked) for asked in survey.asked), 0, True
+    watches = [Watch(one.asked.mechanism) if isinstance(one.asked.mechanism, Client) else None for one in counted]
+    given: dict[bytes, Path] = {}
     for path in paths:
         codes = had_codes(survey, path) and codes
+        digest, before = _digest(path, given), people
         for number, columns in read_reports(survey, path):
             people += number
-            for one in counted:
+            for one, watch in zip(counted, watches, strict=True):
                 one.add(columns[one.asked.name])
+                if watch is not None:
+                    watch.add(columns[one.asked.name])
+        if people > before:
+            given[digest] = path
     if people == 0:
         raise BadInput("There are no reports yet.")
-    return Results(survey, people, counted, confidence, codes)
+    raised = [
+        (one.asked.name, alarm)
+        for one, watch in zip(counted, watches, strict=True)
+        if one.reports
+        for alarm in _alarms(one, watch)
+    ]
+    return Results(survey, people, counted, confidence, codes, tuple(raised), after)
+
+
+def _alarms(one: Counted, watch: Watch | None) -> tuple[Alarm, ...]:
+    if isinstance(one.kept, Tally):
+        return () if watch is None else watch.alarms(one.kept)
+    assert isinstance(one.asked.mechanism, MeanProtocol)  # noqa: S101
+    return alarms_of_numbers(one.asked.mechanism, one.kept)
+
+
+def _digest(path: Path, given: dict[bytes, Path]) -> bytes:
+    """What stands for all that is in a file; an error if it was in another."""
+    with path.open("rb") as file:
+        digest = hashlib.file_digest(file, "sha256").digest()
+    if digest in given:
+        raise BadInput(
+            f"The same reports are in {given[digest]} and {path}.", hint="Give them once: nobody counts twice."
+        )
+    return digest
 
 
 _Row = tuple[str, str, str, float, float, float]
@@ -149,7 +212,7 @@ _Row = tuple[str, str, str, float, float, float]
 
 def _bounds(one: Counted, people: int, confidence: float) -> Iterator[_Row]:
     """Every figure of a question with its bounds at a confidence."""
-    name, z = one.asked.name, NormalDist().inv_cdf((1 + confidence) / 2)
+    name, z = one.asked.name, z_of(1 - confidence)
     left = (1 - one.reports / people) / one.reports  # what drawing some of all adds, for a variance of one
     if not isinstance(one.kept, Tally):
         assert isinstance(one.asked.mechanism, MeanProtocol)  # noqa: S101
@@ -157,7 +220,7 @@ def _bounds(one: Counted, people: int, confidence: float) -> Iterator[_Row]:
         yield name, "mean", "mean", found.mean, found.mean - found.bar, found.mean + found.bar
         return
     shares = one.kept.estimate(confidence=confidence)
-    off = off_by(shares, z, left)
+    off = off_by(shares, 1 - confidence, left)
     for value, share, bar in zip(shares.client.domain.values, shares.shares.tolist(), off.tolist(), strict=True):
         yield name, str(value), "share", share, share - bar, share + bar
     grid = one.asked.question.grid
@@ -174,12 +237,18 @@ def _bounds(one: Counted, people: int, confidence: float) -> Iterator[_Row]:
             yield name, title, "quantile", value, low - step, high + step
 
 
-def off_by(shares: Estimate, z: float, left: float) -> Floats:
-    """How far each share is off at most, by devices' coins and by who was drawn."""
+def off_by(shares: Estimate, error: float, left: float) -> Floats:
+    """How far each share is off at most, by devices' coins and by who was drawn: a fair sample, so that few coins are
+    taken as they are (``few``)."""
+    if left <= 0:
+        return shares.bars_at(error) / shares.n
     (p, q), likely = shares.client.chances, np.clip(shares.shares, 0, 1)
     noise = (p * (1 - p) - q * (1 - q)) / (p - q) ** 2 / shares.n
     variance = (shares.deviations / shares.n) ** 2 + likely * (1 - likely) * left
-    return reach(z, variance, noise + (1 - 2 * likely) * left, left)
+    normal = reach(z_of(error), variance, noise + (1 - 2 * likely) * left, left)
+    told = shares.supports / shares.n
+    few = told * (1 - told) * shares.n < FEW
+    return np.where(few, np.maximum(normal, reach_of_share(error, told, shares.n) / (p - q)), normal)
 
 
 def linear(shares: Estimate, weights: Floats, left: float = 0.0) -> tuple[float, float]:
@@ -224,6 +293,7 @@ def _picture(results: Results, one: Counted, figures: list[Figure]) -> Picture:
     said = f"{one.reports:,} reports, {one.asked.mechanism.name}, {equation('ε', one.asked.mechanism.epsilon)}"
     errors = [unit * (each.high - each.low) / 2 for each in shown]
     what = "Percent of people" if unit == 100 else "The mean"
+    what += f", after {results.after}" if results.after and unit == 100 else ""
     return bars(
         one.asked.question.text,
         [each.figure for each in shown],

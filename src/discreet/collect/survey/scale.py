@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -146,11 +147,21 @@ def _answers(survey: Survey, path: Path) -> Iterator[pa.RecordBatch]:
             return
         texts = {one.name: pa.string() for one in survey.asked if one.question.grid is None}
         options = pyarrow.csv.ConvertOptions(column_types=texts, strings_can_be_null=True)
-        with pyarrow.csv.open_csv(path, convert_options=options) as rows:
+        in_order = pyarrow.csv.ReadOptions(use_threads=False)  # so that an error has its line
+        with pyarrow.csv.open_csv(path, read_options=in_order, convert_options=options) as rows:
             _require(names, rows.schema.names, path)
             yield from (batch.select(names) for batch in rows)
     except pa.ArrowException as error:
-        raise DataError(f"{path} cannot be read: {error}.", hint="Give a CSV or a Parquet file.") from None
+        raise DataError(
+            f"{path} cannot be read{_line(error)}.",
+            hint="Give a CSV or a Parquet file, with as many cells in every row and a number where one is asked for.",
+        ) from None
+
+
+def _line(error: pa.ArrowException) -> str:
+    """Where something is wrong; not what stands there, which may be somebody's answer."""
+    row = re.search(r"Row #(\d+)", str(error))
+    return f": something is wrong in line {row[1]}" if row else ""
 
 
 def _require(names: list[str], found: list[str], path: Path) -> None:

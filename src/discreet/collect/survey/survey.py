@@ -17,7 +17,6 @@ from typing import Literal, TypeAlias, get_args
 
 from discreet.collect.auditing import Audited, audit
 from discreet.collect.chance import epsilon_of
-from discreet.collect.law import Law, Matrix, Sent
 from discreet.collect.shuffle import shuffled
 from discreet.collect.survey.question import Question
 from discreet.collect.survey.ways import Mechanism, chosen, deviation, spread
@@ -27,8 +26,6 @@ from discreet.core.statement import Evidence, Statement
 from discreet.errors import BadInput, NoPromise
 
 Share: TypeAlias = Literal["split", "sampled"]
-_AUDITED, _SOME = 40, 8
-"""So many rows of coins are audited pair by pair; of more, some from end to end, since all are treated alike."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +44,7 @@ class Asked:
     @cached_property
     def audited(self) -> Audited:
         """The loss that its reports really have."""
-        return audit(_Some(self.mechanism.epsilon, self.mechanism.law))
+        return audit(self.mechanism)
 
 
 @dataclass(frozen=True)
@@ -169,18 +166,3 @@ def better_share(survey: Survey) -> tuple[Share, str]:
         f"with all of {equation('ε', survey.epsilon)}. With {survey.people:,} people, shares are off by about "
         f"{off['split']:.1%} if split and {off['sampled']:.1%} if sampled, in the worst question."
     )
-
-
-@dataclass(frozen=True)
-class _Some:
-    """A claim and a law: all of it or, of very many rows of coins, some from end to end."""
-
-    epsilon: Fraction
-    whole: Law
-
-    @property
-    def law(self) -> Law:
-        many = self.whole.answers
-        if many <= _AUDITED or isinstance(self.whole, Matrix):
-            return self.whole
-        return Sent(self.whole, tuple(place * (many - 1) // (_SOME - 1) for place in range(_SOME)))

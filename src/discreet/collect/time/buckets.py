@@ -24,7 +24,6 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
-from statistics import NormalDist
 from typing import Any
 
 import numpy as np
@@ -35,9 +34,10 @@ from discreet.collect.chance import down, power
 from discreet.collect.client import Client
 from discreet.collect.domain import Codes, Counts, Domain
 from discreet.collect.estimate import Estimate
+from discreet.collect.few import FEW
 from discreet.collect.frequency.bits import AT_ONCE, as_reports, count_bits, rows_of
-from discreet.collect.law import Coins, Public
-from discreet.collect.score import reach
+from discreet.collect.law import Alike, Coins, Public
+from discreet.collect.score import reach, reach_of_share, z_of
 from discreet.collect.tally import Tally
 from discreet.core.exact import Number
 from discreet.core.loss import Pure
@@ -75,10 +75,12 @@ class DBitFlip(Client):
         return 1 - self.own
 
     @cached_property
-    def law(self) -> Public:
+    def law(self) -> Alike:
         """For every two answers there are devices that speak of both, if of more than one, and nothing tells more."""
-        d, p, q = len(self.domain), self.own, self.other
-        rows = [[p if x == y else q for y in range(d)] for x in range(d)]
+        return Alike(self._told(2), len(self.domain), lambda: self._told(len(self.domain)))
+
+    def _told(self, d: int) -> Public:
+        rows = [[self.own if x == y else self.other for y in range(d)] for x in range(d)]
         if self.bits > 1:
             return Public((Coins(tuple(map(tuple, rows))),))
         return Public(tuple(Coins(tuple((row[y],) for row in rows)) for y in range(d)))
@@ -138,8 +140,7 @@ class DBitFlip(Client):
         spoken, told = rows[:, : self._width], rows[:, self._width :]
         if (told & ~spoken).any():
             raise DataError("A report has a bit of a value that it does not speak of.")
-        speak = count_bits(np.ascontiguousarray(spoken), d, self.bits)
-        return np.concatenate([count_bits(np.ascontiguousarray(told), d), speak])
+        return np.concatenate([count_bits(told, d), count_bits(spoken, d, self.bits)])
 
     def supported(self, counts: Counts) -> Counts:
         """How many have each bit."""
@@ -188,10 +189,12 @@ class _SpokenEstimate(Estimate):
 
     spoke: Counts = field(kw_only=True)
 
-    def _bars(self, confidence: float) -> NDArray[np.float64]:
-        """As many as spoke were drawn of all, so the variance also grows with f (1 - f)."""
-        z, n = NormalDist().inv_cdf((1 + confidence) / 2), self.n
+    def bars_at(self, error: float) -> NDArray[np.float64]:
+        """As many as spoke were drawn of all, so the variance also grows with f (1 - f); where few decide, they are a
+        fair sample of coins."""
+        n, ones, (p, q) = self.n, self.supports / self.spoke, self.client.chances
         drawn = (1 - self.spoke / n) / self.spoke
-        p, q = self.client.chances
-        near = np.clip((self.supports / self.spoke - q) / (p - q), 0, 1)
-        return n * reach(z, (self.deviations / n) ** 2, drawn * (1 - 2 * near), drawn)
+        near = np.clip((ones - q) / (p - q), 0, 1)
+        normal = reach(z_of(error), (self.deviations / n) ** 2, drawn * (1 - 2 * near), drawn)
+        few = ones * (1 - ones) * self.spoke < FEW
+        return n * np.where(few, np.maximum(normal, reach_of_share(error, ones, self.spoke) / (p - q)), normal)

@@ -31,6 +31,8 @@ _IDLE = 3600
 _NOTICE = 60
 """A session's last use is written down at most once a minute."""
 _DAY = 24 * 3600
+_ONE_TIME = 7 * _DAY
+"""How long a one-time password may lie about."""
 _TRIES = 5
 _FIRST_WAIT = 60
 _LONGEST_WAIT = 3600
@@ -46,6 +48,7 @@ _TABLES = (
     "label text NOT NULL, made bigint NOT NULL, until bigint NOT NULL)",
     "CREATE TABLE IF NOT EXISTS attempts (digest text PRIMARY KEY, failed integer NOT NULL, latest bigint NOT NULL, "
     "until bigint NOT NULL)",
+    "CREATE TABLE IF NOT EXISTS one_time (person text PRIMARY KEY, until bigint NOT NULL)",
 )
 _PEOPLE = "SELECT name, role, since, disabled, must_change, password FROM people"
 _OF_SESSION = (
@@ -89,7 +92,7 @@ class People:
         state.ensure(*_TABLES)
 
     def add(self, name: str, role: Role) -> str:
-        """Let somebody sign in; their one-time password, told once, to be changed at the first sign-in."""
+        """Let somebody sign in; their one-time password, told once, good for a week, changed at the first sign-in."""
         require_name(name)
         password = one_time()
         row = (name, role.value, self._now(), 0, 1, hashed(password))
@@ -100,6 +103,7 @@ class People:
                 "INSERT INTO people (name, role, since, disabled, must_change, password) VALUES (?, ?, ?, ?, ?, ?)",
                 [row],
             )
+            _set_one_time(session, name, row[2] + _ONE_TIME)
 
         self._state.change(add)
         return password
@@ -128,11 +132,12 @@ class People:
     def reset(self, name: str) -> str:
         """Another one-time password for somebody. Their sessions and tokens end, and so does a lock-out."""
         password = one_time()
-        kept = hashed(password)
+        kept, until = hashed(password), self._now() + _ONE_TIME
 
         def reset(session: Session) -> None:
             _known(session, name)
             _set_password(session, name, kept, must_change=True)
+            _set_one_time(session, name, until)
             session.run("DELETE FROM sessions WHERE person = ?", [(name,)])
             session.run("DELETE FROM tokens WHERE person = ?", [(name,)])
             session.run("DELETE FROM attempts WHERE digest = ?", [(_digest(name),)])
@@ -190,8 +195,11 @@ class People:
         self._state.change(begin)
         return _signed_in(person, text, now + _HOURS)
 
-    def session(self, token: str) -> SignedIn | None:
-        """The session with this token, unless it is over: after 12 hours, or an hour in which nothing was done."""
+    def session(self, token: str, *, used: bool = True) -> SignedIn | None:
+        """The session with this token, unless it is over: after 12 hours, or an hour in which nothing was done.
+
+        ``used`` counts this as something done: not so what a page asks by itself.
+        """
         now, digest = self._now(), _digest(token)
         rows = self._state.rows(_OF_SESSION, (digest,))
         if not rows:
@@ -199,7 +207,7 @@ class People:
         person, (seen, until) = _person(rows[0]), rows[0][5:]
         if person.disabled or now >= until or now - seen >= _IDLE:
             return None
-        if now - seen >= _NOTICE:
+        if used and now - seen >= _NOTICE:
             self._state.change(
                 lambda session: session.run("UPDATE sessions SET seen = ? WHERE digest = ?", [(now, digest)])
             )
@@ -265,6 +273,8 @@ class People:
         kept, person = self._state.change(lambda session: _attempt(session, name, now))
         if not matches(kept, password) or person is None or person.disabled:
             raise NotSignedIn("Name or password is wrong.", hint="Try again, or ask a steward for a new password.")
+        if person.must_change and self._one_time_until(person) <= now:
+            raise NotSignedIn("This one-time password has expired.", hint="Ask a steward for a new one.")
         again = hashed(password) if kept is not None and is_outdated(kept) else None
 
         def welcome(session: Session) -> None:
@@ -274,6 +284,10 @@ class People:
 
         self._state.change(welcome)
         return person
+
+    def _one_time_until(self, person: Person) -> int:
+        rows = self._state.rows("SELECT until FROM one_time WHERE person = ?", (person.name,))
+        return int(rows[0][0]) if rows else int(person.since.timestamp()) + _ONE_TIME
 
 
 def csrf_of(token: str) -> str:
@@ -341,6 +355,13 @@ def _person(row: tuple[Any, ...]) -> Person:
 
 def _set_password(session: Session, name: str, kept: str, *, must_change: bool) -> None:
     session.run("UPDATE people SET password = ?, must_change = ? WHERE name = ?", [(kept, int(must_change), name)])
+
+
+def _set_one_time(session: Session, name: str, until: int) -> None:
+    session.run(
+        "INSERT INTO one_time (person, until) VALUES (?, ?) ON CONFLICT (person) DO UPDATE SET until = excluded.until",
+        [(name, until)],
+    )
 
 
 def _signed_in(person: Person, token: str, until: int) -> SignedIn:

@@ -49,8 +49,11 @@ class Caller:
     """``None``: they came with a token."""
 
 
-def find(request: Request, token: str | None, kept: str | None) -> Caller:
-    """Whoever sent a request; an error if that is nobody, or if they did not mean to."""
+def find(request: Request, token: str | None, kept: str | None, *, used: bool = True) -> Caller:
+    """Whoever sent a request; an error if that is nobody, or if they did not mean to.
+
+    Without ``used`` a session grows as old as if nothing had been sent.
+    """
     desk: Desk = request.app.state.desk
     session = None
     if token is not None:
@@ -61,7 +64,7 @@ def find(request: Request, token: str | None, kept: str | None) -> Caller:
                 hint="Make a new one: in the console under Tokens, or with `discreet people token`.",
             )
     else:
-        session = desk.people.session(kept) if kept else None
+        session = desk.people.session(kept, used=used) if kept else None
         who = None if session is None else session.person
     if who is None:
         raise NotSignedIn("You are not signed in.", hint="POST /v1/session signs in; programs send a token.")
@@ -109,7 +112,7 @@ def keep_session(response: Response, signed: SignedIn, settings: Settings) -> No
         signed.token,
         expires=signed.until,
         path="/",
-        secure=settings.tls,
+        secure=settings.encrypted,
         httponly=True,
         samesite="strict",
     )
@@ -117,11 +120,11 @@ def keep_session(response: Response, signed: SignedIn, settings: Settings) -> No
 
 def drop_session(response: Response, settings: Settings) -> None:
     """Take it away."""
-    response.delete_cookie(COOKIE, path="/", secure=settings.tls, httponly=True, samesite="strict")
+    response.delete_cookie(COOKIE, path="/", secure=settings.encrypted, httponly=True, samesite="strict")
 
 
 def again(request: Request) -> Caller:
     """Whoever sent a request that is still going on, if they are still signed in."""
     kept = request.cookies.get(COOKIE)
     scheme, _, token = request.headers.get("Authorization", "").partition(" ")
-    return find(request, token if scheme.lower() == "bearer" else None, kept)
+    return find(request, token if scheme.lower() == "bearer" else None, kept, used=False)

@@ -108,8 +108,7 @@ def install(api: FastAPI) -> None:
     def refused(request: Request, error: DiscreetError) -> JSONResponse:
         known = note(request.scope)
         known.error = type(error).__name__
-        if isinstance(error, Refused | AccessError):
-            request.app.state.metrics.refused(known.error)
+        request.app.state.metrics.refused(error)
         return response(status_of(error), _told(request, known, error), _headers(error))
 
     @api.exception_handler(RequestValidationError)

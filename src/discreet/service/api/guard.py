@@ -131,7 +131,7 @@ class Guard:
                     headers.setdefault(name, value)
                 if not static:
                     headers["Cache-Control"] = "no-store"
-                if self._settings.tls:
+                if self._settings.encrypted:
                     headers["Strict-Transport-Security"] = _STRICT_TRANSPORT
             await send(message)
 

@@ -16,6 +16,7 @@ from prometheus_client.core import GaugeMetricFamily
 from discreet.budget.bounds import sqrt_lower
 from discreet.core.loss import Approximate, Concentrated, Loss, Pure
 from discreet.curator.people.person import Person, Role
+from discreet.errors import AccessError, Refused
 from discreet.service.desk import Desk
 
 CONTENT = "text/plain; version=0.0.4; charset=utf-8"
@@ -43,23 +44,24 @@ class Metrics:
         self._refusals = Counter("discreet_refusals", "Requests refused.", ("error",), registry=self._registry)
         ProcessCollector(registry=self._registry)
         self._registry.register(self)
+        desk.watch(self._answered)
 
     def seen(self, method: str, route: str, status: int, seconds: float) -> None:
         """Count a request."""
         self._requests.labels(method if method in _METHODS else "other", route, str(status)).inc()
         self._seconds.labels(route).observe(seconds)
 
-    def answered(self, free: bool) -> None:
-        """Count an answer."""
-        self._answers.labels("yes" if free else "no").inc()
-
-    def refused(self, error: str) -> None:
-        """Count a refusal, by its kind."""
-        self._refusals.labels(error).inc()
+    def refused(self, error: Exception) -> None:
+        """Count what somebody was told, by its kind, if it is a refusal and no mistake of theirs or ours."""
+        if isinstance(error, Refused | AccessError):
+            self._refusals.labels(type(error).__name__).inc()
 
     def text(self) -> bytes:
         """All of them, as Prometheus reads them."""
         return generate_latest(self._registry)
+
+    def _answered(self, free: bool) -> None:
+        self._answers.labels("yes" if free else "no").inc()
 
     def describe(self) -> list[GaugeMetricFamily]:
         """What ``collect`` gives, unfilled: nothing is looked up when the service starts."""

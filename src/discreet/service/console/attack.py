@@ -69,10 +69,9 @@ class _Attacking:
                 self._population = ui.number("People the rows were drawn from, if they were", min=0, step=1000)
                 self._population.props("outlined dense data-testid=attack-population").classes("dc-mid")
             self._more.on_value_change(self._name_attacks)
-            self._start = ui.button("Attack", icon="gavel", on_click=self._attack)
+            self._start = ui.button("Attack", icon="gavel", on_click=lambda: self._box.start(self._spec))
             self._start.props("unelevated data-testid=attack-start").classes("dc-own")
-        self._box = JobBox(self._seat, "Attacking", self._report)
-        self._place = ui.element("div").classes("dc-stack")
+        self._box: JobBox = JobBox(self._seat, "Attacking", self._report)
         if before:
             with look.card("Earlier attacks"):
                 listed(before, self.follow, self._title)
@@ -80,7 +79,6 @@ class _Attacking:
 
     async def follow(self, job: Job) -> None:
         """Show what became of a job."""
-        self._place.clear()
         await self._box.follow(job)
 
     def _title(self, job: Job) -> str:
@@ -100,16 +98,14 @@ class _Attacking:
         if not self._only.options:
             self._only.set_options(await asyncio.to_thread(_names))
 
-    async def _attack(self) -> None:
-        self._place.clear()
-        spec = Attack(self._release.value, tuple(self._only.value or ()), int(self._population.value or 0))
-        await self._box.start(spec)
+    def _spec(self) -> Attack:
+        return Attack(self._release.value, tuple(self._only.value or ()), int(self._population.value or 0))
 
     async def _report(self, job: Job) -> None:
         found = await self._seat.run(self._seat.desk.job_result, job.id)
-        self._place.clear()
+        self._box.made.clear()
         if found is not None:
-            with self._place:
+            with self._box.made:
                 report(found, job.id)
 
 

@@ -14,8 +14,9 @@ from discreet.curator.people.audit import AuditLine
 from discreet.service.console import look
 from discreet.service.console.frame import Page, Seat
 from discreet.service.console.listed import when
-from discreet.service.desk import ASKED_FOR, READERS
+from discreet.service.desk import ASKED_FOR
 from discreet.service.jobs.queue import ENDED
+from discreet.service.reception import READERS
 
 _MOST = 200
 _ABOUT = "Who did what, and when. Lines are added and never changed; no question, answer or secret is in them."

@@ -19,7 +19,8 @@ from discreet.service.console.frame import EVERYBODY, Page, Seat
 from discreet.service.console.giving import Amount, doubts
 from discreet.service.console.listed import when
 from discreet.service.console.sure import sure
-from discreet.service.desk import READERS, Desk
+from discreet.service.desk import Desk
+from discreet.service.reception import READERS
 from discreet.service.shown import BudgetView, LedgerLine
 
 _LINES = 1000

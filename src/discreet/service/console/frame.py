@@ -30,6 +30,7 @@ from discreet.curator.people.person import Person, Role
 from discreet.errors import DiscreetError, NotAllowed, NotSignedIn, Refused
 from discreet.service.api.caller import COOKIE
 from discreet.service.api.limits import Buckets
+from discreet.service.api.metrics import Metrics
 from discreet.service.console import faults, look
 from discreet.service.desk import Desk
 from discreet.service.settings import Settings
@@ -43,7 +44,15 @@ class Seat:
     """Somebody at the desk, looking at a page."""
 
     def __init__(
-        self, desk: Desk, token: str, signed: SignedIn, *, given: Mapping[str, str], path: str, limits: Buckets
+        self,
+        desk: Desk,
+        token: str,
+        signed: SignedIn,
+        *,
+        given: Mapping[str, str],
+        path: str,
+        limits: Buckets,
+        metrics: Metrics,
     ) -> None:
         self.desk = desk
         self.who: Person = signed.person
@@ -54,10 +63,11 @@ class Seat:
         self.path = path
         self._token = token
         self._limits = limits
+        self._metrics = metrics
 
-    def still(self) -> Person:
+    def still(self, *, used: bool = True) -> Person:
         """Whoever sits here, if they are still signed in and do not ask too often; an error if not."""
-        found = self.desk.people.session(self._token)
+        found = self.desk.people.session(self._token, used=used)
         if found is None:
             raise NotSignedIn("You are no longer signed in.", hint="Sign in again.")
         self.who = found.person
@@ -66,13 +76,17 @@ class Seat:
 
     async def call(self, function: Callable[Concatenate[Person, _P], _T], *args: _P.args, **kwargs: _P.kwargs) -> _T:
         """``function(who, …)`` of the desk in a thread, so that nobody else waits; its errors are raised."""
+        return await self._work(lambda: function(self.still(), *args, **kwargs))
 
-        def work() -> _T:
-            return function(self.still(), *args, **kwargs)
+    async def poll(self, function: Callable[Concatenate[Person, _P], _T], *args: _P.args, **kwargs: _P.kwargs) -> _T:
+        """As ``call``, by a page that looks by itself: a session that nobody uses ends all the same."""
+        return await self._work(lambda: function(self.still(used=False), *args, **kwargs))
 
+    async def _work(self, work: Callable[[], _T]) -> _T:
         try:
             return await asyncio.to_thread(work)
         except Exception as error:  # noqa: BLE001  # whatever it is, its text is for those who may read it
+            self._metrics.refused(error)
             raise faults.told(error, self.who) from None
 
     async def run(
@@ -135,6 +149,7 @@ def pages() -> tuple[Page, ...]:
         attack,
         audit,
         budget,
+        combine,
         home,
         people,
         publish,
@@ -144,7 +159,7 @@ def pages() -> tuple[Page, ...]:
         tokens,
     )
 
-    every = (home, ask, releases, release, publish, tabulate, attack, budget, people, tokens, audit)
+    every = (home, ask, releases, release, publish, tabulate, attack, combine, budget, people, tokens, audit)
     return tuple(sorted((one.PAGE for one in every), key=lambda page: (page.order is None, page.order)))
 
 
@@ -158,7 +173,7 @@ def mount(app: FastAPI, desk: Desk, settings: Settings) -> None:
     for page in pages():
         known = [Depends(_known(desk))]
         ui.page(page.path, title=f"{page.title} · discreet", dependencies=known)(
-            _visit(page, desk, app.state.people_limits)
+            _visit(page, desk, app.state.people_limits, app.state.metrics)
         )
     nicegui.app.middleware_stack = None  # a service that was here before, as in tests, had its own
     ui.run_with(
@@ -218,13 +233,16 @@ def _known(desk: Desk) -> Callable[[Request], None]:
     return known
 
 
-def _visit(page: Page, desk: Desk, limits: Buckets) -> Callable[[Request], Awaitable[Response | None]]:
+def _visit(
+    page: Page, desk: Desk, limits: Buckets, metrics: Metrics
+) -> Callable[[Request], Awaitable[Response | None]]:
     async def visit(request: Request) -> Response | None:
         signed: SignedIn = request.state.signed
         if signed.person.must_change:
             return RedirectResponse("/password", status_code=303)
         given = {**request.query_params, **request.path_params}
-        seat = Seat(desk, signed.token, signed, given=given, path=_place(request), limits=limits)
+        place = _place(request)
+        seat = Seat(desk, signed.token, signed, given=given, path=place, limits=limits, metrics=metrics)
         with _around(page, seat, request.cookies.get(look.COOKIE, "")):
             try:
                 if signed.person.role not in page.roles:
@@ -233,7 +251,7 @@ def _visit(page: Page, desk: Desk, limits: Buckets) -> Callable[[Request], Await
                 if inspect.isawaitable(built):
                     await built
             except NotSignedIn:
-                return RedirectResponse(f"/signin?next={quote(_place(request))}", status_code=303)
+                return RedirectResponse(f"/signin?next={quote(place)}", status_code=303)
             except Exception as error:  # noqa: BLE001  # whatever it is, its text is for those who may read it
                 look.refusal(faults.told(error, seat.who))
         return None

@@ -16,8 +16,9 @@ from discreet.service.console.frame import EVERYBODY, Page, Seat
 from discreet.service.console.jobs import line
 from discreet.service.console.listed import latest, released
 from discreet.service.console.suggest import columns
-from discreet.service.desk import READERS, Desk
+from discreet.service.desk import Desk
 from discreet.service.jobs.job import Job
+from discreet.service.reception import READERS
 from discreet.service.shown import BudgetView, TableView
 
 _RECENT = 6

@@ -1,6 +1,6 @@
 """Jobs on a page: a box that follows one until it is over, and a list of those there were.
 
-data-testid: job-<kind> (with data-state), job-said, job-cancel, job-error, job-open-<id>, job-link-<id>.
+data-testid: <kind>-table; job-<kind> (with data-state), job-said, job-cancel, job-error, job-open-<id>, job-link-<id>.
 """
 
 from __future__ import annotations
@@ -9,13 +9,14 @@ from collections.abc import Awaitable, Callable, Sequence
 
 from nicegui import ui
 
+from discreet.core.card import Card
 from discreet.curator.people.person import Person, Role
 from discreet.errors import DiscreetError
 from discreet.service.console import look
 from discreet.service.console.frame import Seat
 from discreet.service.console.listed import when
 from discreet.service.jobs.job import CANCELLED, DONE, FAILED, LOST, RUNNING, WAITING, Job
-from discreet.service.jobs.specs import Attack, Spec, Tabulate
+from discreet.service.jobs.specs import Attack, Combine, Spec, Tabulate
 
 Then = Callable[[Job], Awaitable[None]]
 _TONES = {WAITING: "plain", RUNNING: "plain", DONE: "good", FAILED: "bad", LOST: "bad", CANCELLED: "warn"}
@@ -24,7 +25,7 @@ _LISTED = 8
 
 
 class JobBox:
-    """Shows how far a job is; ``then`` is called when it is done."""
+    """Has a job done and shows how far it is; ``then`` is called when it is done, to draw what was ``made``."""
 
     def __init__(self, seat: Seat, title: str, then: Then) -> None:
         self._seat = seat
@@ -32,15 +33,23 @@ class JobBox:
         self._then = then
         self._place = ui.element("div").classes("dc-stack")
         self._place.set_visibility(False)
+        self.made = ui.element("div").classes("dc-stack")
+        """The room for what came of it, below; empty while there is a new one."""
 
-    async def start(self, spec: Spec) -> None:
-        """Submit a job and follow it."""
+    async def start(self, chosen: Callable[[], Spec]) -> None:
+        """Submit what was chosen, and follow it; what cannot be is told."""
+        try:
+            spec = chosen()
+        except DiscreetError as error:
+            self._seat.tell(error)
+            return
         job = await self._seat.run(self._seat.desk.submit, spec)
         if job is not None:
             await self.follow(job)
 
     async def follow(self, job: Job) -> None:
         """Show a job, until it is over."""
+        self.made.clear()
         self._place.clear()
         self._place.set_visibility(True)
         with self._place, look.card(self._title) as box:
@@ -66,7 +75,7 @@ class _Following:
 
     async def _look(self) -> None:
         try:
-            job = await self._seat.call(self._seat.desk.job, self._job.id)
+            job = await self._seat.poll(self._seat.desk.job, self._job.id)
         except DiscreetError as error:
             self._timer.cancel()
             self._seat.tell(error)
@@ -98,10 +107,44 @@ class _Following:
             await self._look()
 
 
+async def by_table(
+    seat: Seat, label: str, kind: str, drawn: Callable[[str, Card, list[Job]], Awaitable[JobBox]]
+) -> None:
+    """Let somebody choose a table about people; the rest of the page is drawn for it and its jobs of a kind.
+
+    A job that the address names is shown in the box that comes back.
+    """
+    tables = [view.name for view in await seat.call(seat.desk.tables) if not view.public]
+    chosen = seat.given.get("table") if seat.given.get("table") in tables else next(iter(tables), None)
+    if chosen is None:
+        look.empty("There is no table about people here.")
+        return
+
+    async def show(table: str) -> None:
+        room.clear()
+        with room:
+            try:
+                card = await seat.call(seat.desk.full_card, table)
+                jobs = [job for job in await recent(seat, kind) if job.table == table]
+                box = await drawn(table, card, jobs)
+                wanted = asked_for(seat, jobs)
+                if wanted is not None:
+                    await box.follow(wanted)
+            except DiscreetError as error:
+                look.refusal(error)
+
+    select = ui.select(tables, value=chosen, label=label, on_change=lambda e: show(e.value))
+    select.props(f"outlined dense options-dense data-testid={kind}-table").classes("dc-mid")
+    room = ui.element("div").classes("dc-stack")
+    await show(chosen)
+
+
 def place(job: Job) -> str:
     """Where a job is looked at again."""
     if job.kind == Attack.kind:
         return f"/attack?release={job.spec['release']}&job={job.id}"
+    if job.kind == Combine.kind:
+        return f"/combine?session={job.spec['session']}&job={job.id}"
     return f"/{'tabulate' if job.kind == Tabulate.kind else 'publish'}?table={job.table}&job={job.id}"
 
 

@@ -21,7 +21,8 @@ from discreet.service.console.giving import Amount, ask_budget
 from discreet.service.console.listed import when
 from discreet.service.console.once import told_once
 from discreet.service.console.sure import sure
-from discreet.service.desk import READERS, Desk
+from discreet.service.desk import Desk
+from discreet.service.reception import READERS
 from discreet.service.shown import BudgetView
 
 ROLES = {
@@ -122,7 +123,10 @@ class _Adding:
             told_once(f"The one-time password of {name}", password, _HANDED)
 
 
-_HANDED = "Give it to them in person. It works once: at their first sign-in they choose a password of their own."
+_HANDED = (
+    "Give it to them in person. It works once, within seven days: at their first sign-in they choose a password of "
+    "their own."
+)
 
 
 def _everybody(seat: Seat, found: _Found, again: look.Show) -> None:

@@ -15,10 +15,9 @@ from discreet.core.card import Card
 from discreet.core.card import Role as Part
 from discreet.curator.people.person import Person, Role
 from discreet.curator.published import Published
-from discreet.errors import DiscreetError
 from discreet.service.console import explain, look
 from discreet.service.console.frame import Page, Seat
-from discreet.service.console.jobs import JobBox, asked_for, listed, recent
+from discreet.service.console.jobs import JobBox, by_table, listed
 from discreet.service.console.listed import when
 from discreet.service.console.models import ModelRows
 from discreet.service.console.riskmap import Comparison
@@ -89,31 +88,14 @@ PARTS = {
 
 async def _build(seat: Seat) -> None:
     """The page."""
-    tables = [view.name for view in await seat.call(seat.desk.tables) if not view.public]
-    chosen = seat.given.get("table") if seat.given.get("table") in tables else next(iter(tables), None)
+
+    async def drawn(table: str, card: Card, jobs: list[Job]) -> JobBox:
+        form = _Form(seat, table, card, await seat.call(_out, seat.desk, table), jobs)
+        await Comparison(seat, table, form.choose).begin()
+        return form.box
+
     with look.page("Publish", "Give a table away, so that nobody in it can be singled out."):
-        if chosen is None:
-            look.empty("There is no table about people here.")
-            return
-
-        async def show(table: str) -> None:
-            place.clear()
-            with place:
-                try:
-                    card = await seat.call(seat.desk.full_card, table)
-                    jobs = [job for job in await recent(seat, Publish.kind) if job.table == table]
-                    form = _Form(seat, table, card, await seat.call(_out, seat.desk, table), jobs)
-                    wanted = asked_for(seat, jobs)
-                    if wanted is not None:
-                        await form.follow(wanted)
-                    await Comparison(seat, table, form.choose).begin()
-                except DiscreetError as error:
-                    look.refusal(error)
-
-        select = ui.select(tables, value=chosen, label="Table", on_change=lambda e: show(e.value))
-        select.props("outlined dense options-dense data-testid=publish-table").classes("dc-mid")
-        place = ui.element("div").classes("dc-stack")
-        await show(chosen)
+        await by_table(seat, "Table", Publish.kind, drawn)
 
 
 PAGE = Page("/publish", "Publish", "ios_share", (Role.STEWARD,), 30, _build)
@@ -134,19 +116,13 @@ class _Form:
             self._out = ui.element("div").classes("dc-stack")
             self._draw_out(out)
         with look.row():
-            start = ui.button("Publish", icon="ios_share", on_click=self._start)
+            start = ui.button("Publish", icon="ios_share", on_click=lambda: self.box.start(self._spec))
             start.props("unelevated data-testid=publish-start")
             ui.label("You see what came of it before anybody else does.").classes("dc-soft")
-        self._box = JobBox(seat, "Publishing", self._published)
-        self._made = ui.element("div").classes("dc-stack")
+        self.box: JobBox = JobBox(seat, "Publishing", self._published)
         if jobs:
             with look.card("Earlier jobs"):
-                listed(jobs, self.follow, lambda job: job.spec["title"] or ", ".join(job.spec["models"]))
-
-    async def follow(self, job: Job) -> None:
-        """Show what became of a job."""
-        self._made.clear()
-        await self._box.follow(job)
+                listed(jobs, self.box.follow, lambda job: job.spec["title"] or ", ".join(job.spec["models"]))
 
     def choose(self, method: str) -> None:
         """Take a masking method, as it is written."""
@@ -190,15 +166,6 @@ class _Form:
         self._left_out.set_visibility(method in _SUPPRESSES)
         self._quality.set_visibility(method in _MEASURED)
 
-    async def _start(self) -> None:
-        try:
-            spec = self._spec()
-        except DiscreetError as error:
-            self._seat.tell(error)
-            return
-        self._made.clear()
-        await self._box.start(spec)
-
     def _draw_out(self, out: list[_Out]) -> None:
         self._out.clear()
         with self._out:
@@ -216,8 +183,8 @@ class _Form:
 
     async def _published(self, job: Job) -> None:
         self._draw_out(await self._seat.run(_out, self._seat.desk, self._table) or [])
-        self._made.clear()
-        with self._made, look.card("It is made"):
+        self.box.made.clear()
+        with self.box.made, look.card("It is made"):
             look.prose("Read what it promises, attack it, and share it with analysts or hand it over yourself.")
             with look.row():
                 opened = ui.button("Open the release", icon="description")

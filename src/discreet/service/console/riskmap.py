@@ -45,30 +45,28 @@ class Comparison:
             with look.row():
                 self._loss = ui.select(_LOSSES, value="il1", label="What is to be kept")
                 self._loss.props("outlined dense options-dense data-testid=map-loss").classes("dc-mid")
-                start = ui.button("Draw the map", icon="scatter_plot", on_click=self._start)
+                start = ui.button("Draw the map", icon="scatter_plot", on_click=lambda: self._box.start(self._spec))
                 start.props("outline data-testid=map-start")
             with ui.expansion("Which methods are compared").classes("dc-more"):
                 self._methods = ui.textarea("One in each line; a usual menu if empty").props("outlined autogrow")
                 self._methods.props("data-testid=map-methods").classes("dc-code dc-full")
-            self._box = JobBox(self._seat, "Comparing", self.show)
+            self._box: JobBox = JobBox(self._seat, "Comparing", self.show)
             if before:
                 with ui.expansion("Earlier maps of this table").classes("dc-more"):
                     listed(before, self.show, lambda job: f"by {job.spec['loss']}")
-            self._place = ui.element("div").classes("dc-stack")
 
-    async def _start(self) -> None:
+    def _spec(self) -> Compare:
         lines = (self._methods.value or "").splitlines()
         methods = tuple(line.strip() for line in lines if line.strip())
-        self._place.clear()
-        await self._box.start(Compare(self._table, self._loss.value, methods))
+        return Compare(self._table, self._loss.value, methods)
 
     async def show(self, job: Job) -> None:
         """Draw the map that a job made."""
         found = await self._seat.run(self._seat.desk.job_result, job.id)
-        self._place.clear()
+        self._box.made.clear()
         if found is None:
             return
-        with self._place:
+        with self._box.made:
             with look.row():
                 look.badge("for you alone", "warn")
                 ui.label("This tells about the original rows, and is no release.").classes("dc-soft dc-small")
@@ -133,10 +131,11 @@ def options(found: Mapping[str, Any]) -> dict[str, Any]:
     best = [one for one in points if one["method"] in front and one["method"] != _ORIGINAL]
     others = [one for one in points if one["method"] not in front and one["method"] != _ORIGINAL]
     original = [one for one in points if one["method"] == _ORIGINAL]
+    named = ["best", *(["others"] if others else []), *(["original"] if original else [])]
     line = sorted((one["risk"], one["loss"]) for one in points if one["method"] in front)
     return {
         "tooltip": {"trigger": "item", "formatter": "{b}"},
-        "legend": {"bottom": 0, "textStyle": {"color": "var(--dc-soft)"}, "data": ["best", "others", "original"]},
+        "legend": {"bottom": 0, "textStyle": {"color": "var(--dc-soft)"}, "data": named},
         "grid": {"containLabel": True, "left": 12, "right": 24, "top": 36, "bottom": 64},
         "xAxis": look.axis(type="value", name="risk", nameLocation="middle", nameGap=28, min=0),
         "yAxis": look.axis(type="value", name="loss", min=0),

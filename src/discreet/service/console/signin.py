@@ -59,6 +59,7 @@ def mount(app: FastAPI, desk: Desk, settings: Settings) -> None:
             door = stranger(request)
             signed = await asyncio.to_thread(door.sign_in, form.get("name", ""), form.get("password", ""))
         except DiscreetError as error:
+            app.state.metrics.refused(error)
             return _sign_in(request, place, form.get("name", ""), faults.told(error, None))
         return entered(signed, place)
 
@@ -78,6 +79,7 @@ def mount(app: FastAPI, desk: Desk, settings: Settings) -> None:
         try:
             new = await asyncio.to_thread(_change, desk, required(request, form), form)
         except DiscreetError as error:
+            app.state.metrics.refused(error)
             return _password(request, signed, place, faults.told(error, signed.person))
         return entered(new, place)
 

@@ -20,11 +20,11 @@ from discreet.core.hierarchy.dates import Dates
 from discreet.core.hierarchy.intervals import Intervals
 from discreet.core.kind import Kind
 from discreet.curator.people.person import Person, Role
-from discreet.errors import BadInput, DiscreetError
+from discreet.errors import BadInput
 from discreet.service.console import explain, look
 from discreet.service.console.crosstable import LEGEND, drawn
 from discreet.service.console.frame import Page, Seat
-from discreet.service.console.jobs import JobBox, asked_for, listed, recent
+from discreet.service.console.jobs import JobBox, by_table, listed
 from discreet.service.console.rules import RuleBoxes
 from discreet.service.desk import Desk
 from discreet.service.jobs.job import Job
@@ -58,30 +58,11 @@ _ABOUT = "Print counts or sums, so that nobody's figure can be told from the tab
 
 
 async def _build(seat: Seat) -> None:
-    tables = [view.name for view in await seat.call(seat.desk.tables) if not view.public]
-    chosen = seat.given.get("table") if seat.given.get("table") in tables else next(iter(tables), None)
+    async def drawn(table: str, card: Card, jobs: list[Job]) -> JobBox:
+        return _Form(seat, table, card, jobs).box
+
     with look.page("Tabulate", _ABOUT):
-        if chosen is None:
-            look.empty("There is no table about people here.")
-            return
-
-        async def show(table: str) -> None:
-            place.clear()
-            with place:
-                try:
-                    card, jobs = await seat.call(seat.desk.full_card, table), await recent(seat, Tabulate.kind)
-                    jobs = [one for one in jobs if one.table == table]
-                    form = _Form(seat, table, card, jobs)
-                    wanted = asked_for(seat, jobs)
-                    if wanted is not None:
-                        await form.follow(wanted)
-                except DiscreetError as error:
-                    look.refusal(error)
-
-        select = ui.select(tables, value=chosen, label="Rows of", on_change=lambda e: show(e.value))
-        select.props("outlined dense options-dense data-testid=tabulate-table").classes("dc-mid")
-        place = ui.element("div").classes("dc-stack")
-        await show(chosen)
+        await by_table(seat, "Rows of", Tabulate.kind, drawn)
 
 
 PAGE = Page("/tabulate", "Tabulate", "table_chart", (Role.STEWARD,), 40, _build)
@@ -126,18 +107,12 @@ class _Form:
             self._rules = RuleBoxes()
         self._draw_method()
         with look.row():
-            start = ui.button("Tabulate", icon="table_chart", on_click=self._start)
+            start = ui.button("Tabulate", icon="table_chart", on_click=lambda: self.box.start(self._spec))
             start.props("unelevated data-testid=tabulate-start")
-        self._box = JobBox(seat, "Tabulating", self._show)
-        self._place = ui.element("div").classes("dc-stack")
+        self.box: JobBox = JobBox(seat, "Tabulating", self._show)
         if before:
             with look.card("Earlier tables"):
-                listed(before, self.follow, lambda job: _titled(job.spec))
-
-    async def follow(self, job: Job) -> None:
-        """Show what became of a job."""
-        self._place.clear()
-        await self._box.follow(job)
+                listed(before, self.box.follow, lambda job: _titled(job.spec))
 
     def _draw_shape(self, card: Card) -> None:
         options = sides(card)
@@ -173,15 +148,6 @@ class _Form:
         self._zeros.set_visibility(method == "suppress")
         self._text.set_visibility(method == TEXT)
 
-    async def _start(self) -> None:
-        try:
-            spec = self._spec()
-        except DiscreetError as error:
-            self._seat.tell(error)
-            return
-        self._place.clear()
-        await self._box.start(spec)
-
     def _spec(self) -> Tabulate:
         by = [*self._down.value, *([self._across.value] if self._across.value else [])]
         if not by:
@@ -197,9 +163,9 @@ class _Form:
 
     async def _show(self, job: Job) -> None:
         found = await self._seat.run(self._seat.desk.job_result, job.id)
-        self._place.clear()
+        self.box.made.clear()
         if found is not None and job.result is not None:
-            with self._place:
+            with self.box.made:
                 self._result(found, job.id, job.result)
 
     def _result(self, found: Mapping[str, Any], job: str, release: str) -> None:

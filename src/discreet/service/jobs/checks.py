@@ -10,7 +10,7 @@ from discreet.core.exact import share_of
 from discreet.curator.shelf import Shelf
 from discreet.curator.workspace import Workspace
 from discreet.errors import BadInput, NotFound
-from discreet.service.jobs.specs import Attack, Compare, Publish, Spec, Tabulate
+from discreet.service.jobs.specs import Attack, Combine, Compare, Publish, Spec, Tabulate
 
 if TYPE_CHECKING:
     from discreet.models.model import Model
@@ -21,9 +21,14 @@ PUBLISHED, TABULATED = "published", "tabulated"
 
 
 def table_of(spec: Spec, workspace: Workspace, shelf: Shelf) -> str:
-    """The table that a job is about, once nothing can be said against the job."""
+    """The table, or the session, that a job is about, once nothing can be said against the job."""
     if isinstance(spec, Attack):
         return _attacked(spec, shelf)
+    if isinstance(spec, Combine):
+        from discreet.service.sessions import require_playable
+
+        require_playable(workspace, spec.session, spec.brings)
+        return spec.session
     if spec.table not in workspace.private:
         known = ", ".join(workspace.private)
         raise NotFound(f"There is no table about people called {spec.table!r}; there are {known}.")

@@ -58,13 +58,9 @@ class Jobs:
         """A job as it is now."""
         return self._queue.find(id)
 
-    def all(self, *, by: str | None = None, most: int = 50) -> list[Job]:
+    def all(self, *, most: int = 50) -> list[Job]:
         """Jobs, newest first."""
-        return self._queue.all(by, most)
-
-    def waiting(self) -> int:
-        """How many have not been begun."""
-        return self._queue.waiting()
+        return self._queue.all(most)
 
     def cancel(self, id: str) -> None:
         """Stop a job that is not over; nothing of it is left."""

@@ -76,18 +76,10 @@ class Queue:
             raise NotFound("There is no such job.")
         return _job(rows[0])
 
-    def all(self, by: str | None, most: int) -> list[Job]:
-        """The newest ones, of somebody or of everybody."""
-        whose, given = ("WHERE person = ? ", (by,)) if by is not None else ("", ())
-        sql = f"{_SEEN} {whose}ORDER BY at DESC, id DESC LIMIT ?"
+    def all(self, most: int) -> list[Job]:
+        """The newest ones."""
         with self._state.reading() as session:
-            return [_job(row) for row in session.rows(sql, (*given, most))]
-
-    def waiting(self) -> int:
-        """How many wait."""
-        with self._state.reading() as session:
-            [(count,)] = session.rows("SELECT count(*) FROM jobs WHERE state = 'waiting'")
-        return int(count)
+            return [_job(row) for row in session.rows(f"{_SEEN} ORDER BY at DESC, id DESC LIMIT ?", (most,))]
 
     def due(self, silent_since: dt.datetime) -> bool:
         """Whether there is anything to ``claim``, or to ``take_over``."""

@@ -29,7 +29,7 @@ class _Spec:
 
     def about(self) -> dict[str, str]:
         """What it is about, for the audit log: names, and nothing that somebody wrote freely."""
-        return {name: getattr(self, name) for name in ("table", "release") if hasattr(self, name)}
+        return {name: getattr(self, name) for name in ("table", "release", "session") if hasattr(self, name)}
 
     def to_dict(self) -> dict[str, Any]:
         """This as plain data, for JSON."""
@@ -103,8 +103,19 @@ class Compare(_Spec):
     """Masking methods; a short menu if empty."""
 
 
-Spec: TypeAlias = Publish | Tabulate | Attack | Compare
-SPECS: Mapping[str, type[Spec]] = {one.kind: one for one in (Publish, Tabulate, Attack, Compare)}
+@dataclass(frozen=True)
+class Combine(_Spec):
+    """Take part in a session the manifest of which is in the workspace."""
+
+    kind: ClassVar[str] = "combine"
+    session: str
+    """The manifest's name, without .toml."""
+    brings: str
+    """A table of the workspace, or a file beside the manifest."""
+
+
+Spec: TypeAlias = Publish | Tabulate | Attack | Compare | Combine
+SPECS: Mapping[str, type[Spec]] = {one.kind: one for one in (Publish, Tabulate, Attack, Compare, Combine)}
 
 
 def read_spec(kind: str, data: object) -> Spec:

@@ -14,7 +14,7 @@ from discreet.core.words import number
 from discreet.curator.workspace import Workspace, open_workspace
 from discreet.service.jobs.checks import method_of, models_of
 from discreet.service.jobs.places import Made, Places, Run
-from discreet.service.jobs.specs import Attack, Compare, Publish, Spec, Tabulate, read_spec
+from discreet.service.jobs.specs import Attack, Combine, Compare, Publish, Spec, Tabulate, read_spec
 
 Progress: TypeAlias = Callable[[float, str], None]
 """Called with the share that is done, and a word on what is being done."""
@@ -62,6 +62,8 @@ def _done(spec: Spec, bench: _Bench) -> tuple[Made, object]:
         return _tabulate(spec, bench)
     if isinstance(spec, Attack):
         return _attack(spec, bench)
+    if isinstance(spec, Combine):
+        return _combine(spec, bench)
     return _compare(spec, bench)
 
 
@@ -151,6 +153,13 @@ def _compare(spec: Compare, bench: _Bench) -> tuple[Made, object]:
     maskings = sum(point.method != ORIGINAL for point in found.placed)
     made = Made(f"{number(maskings, 'masking')} measured. The map is for the table's holder.")
     return made, found.to_dict()
+
+
+def _combine(spec: Combine, bench: _Bench) -> tuple[Made, object]:
+    from discreet.service.sessions import take_part
+
+    found = take_part(bench.workspace, spec.session, spec.brings, lambda said: bench.progress(0.5, said))
+    return Made("The session ended with a result."), found
 
 
 def _keep(place: Path, page: str) -> None:

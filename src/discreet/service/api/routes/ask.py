@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter, Path, Request
+from fastapi import APIRouter, Path
 from fastapi.responses import Response
 
 from discreet.curator.answer import Answer as Answered
@@ -36,13 +36,11 @@ def price(given: Pricing, caller: Called) -> Response:
 
 
 @router.post("/ask", response_model=Answers, responses=WRITES, summary="Ask")
-def ask(given: Asking, caller: Called, request: Request) -> Response:
+def ask(given: Asking, caller: Called) -> Response:
     """Answer a question, or several for one price in all. The same question again is free."""
     if given.dry_run:
         return _written(Answers(answers=[], prices=_prices(given, caller)))
     found = caller.desk.ask(caller.who, given.questions, given.spend(), key=given.key)
-    for one in found:
-        request.app.state.metrics.answered(one.free)
     return _written(Answers(answers=[Answer.of(one) for one in found], prices=[]))
 
 
@@ -62,10 +60,9 @@ def method_price(given: Making, caller: Called) -> Price:
 
 
 @router.post("/methods/release", responses=WRITES, summary="Run a method")
-def method_release(given: Making, caller: Called, request: Request) -> Answer:
+def method_release(given: Making, caller: Called) -> Answer:
     """A distribution, bounds or a macro-table, for the loss that it promises. The same again is free."""
     found = caller.desk.release_of(caller.who, given.method.method(), given.table, key=given.key)
-    request.app.state.metrics.answered(found.free)
     left = caller.desk.table(caller.who, given.table).left
     if left is None:
         raise NotFound("There is no such table here for you.")

@@ -27,7 +27,7 @@ def people(caller: Called) -> list[PersonOut]:
 
 @router.post("/people", status_code=201, responses=WRITES, summary="Let somebody sign in")
 def add(given: NewPerson, caller: Called) -> Welcomed:
-    """Their one-time password is told this once, and changed at the first sign-in."""
+    """Their one-time password is told this once, good for seven days, and changed at the first sign-in."""
     budget = None if given.budget is None else given.budget.budget()
     password = caller.desk.add_person(caller.who, given.name, Role(given.role), budget=budget, tables=given.tables)
     return Welcomed(person=_named(given.name, caller), password=password)

@@ -1,0 +1,327 @@
+"""`discreet combine`: several holders compute together, each on a machine of their own, and share only the result."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from discreet.cli.output import Json, bold, console, grid, print_json, stoppable
+from discreet.errors import BadInput
+
+if TYPE_CHECKING:
+    from discreet.combine.checking import Checked
+    from discreet.core.release import Release
+
+app = typer.Typer(
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    help="""Combine: several holders compute together and share only the result.
+
+    \b
+    Example:
+      discreet combine keys north
+      discreet combine new pay.toml --parties north,south,east,west --bounds 0:100000
+      discreet combine run pay.toml --input salary.txt
+    """,
+)
+File = Annotated[Path, typer.Argument(help="The session's manifest (TOML).", metavar="MANIFEST")]
+_FOUND_WRONG = 1
+
+
+@app.command("keys")
+def keys(
+    name: Annotated[str, typer.Argument(help="The party's name, in small letters.", metavar="NAME")],
+    *,
+    folder: Annotated[Path, typer.Option("--folder", help="Where to write them.")] = Path(),
+) -> None:
+    """Make a party's keys: NAME.key, which stays with the party, and NAME.pub, which the others get.
+
+    \b
+    Example:
+      discreet combine keys north
+
+    Compare the fingerprint by phone, so that nobody puts a key of their own in its place on the way.
+    """
+    from discreet.combine.net.keys import Identity
+
+    made = Identity.new(name)
+    made.save(folder)
+    typer.echo(f"{folder / f'{name}.key'} stays with {name}; give {folder / f'{name}.pub'} to the others.")
+    typer.echo(f"Fingerprint, to compare by phone: {made.fingerprint}")
+
+
+@app.command("new")
+def new(
+    file: File,
+    *,
+    parties: Annotated[str, typer.Option("--parties", help="Who takes part, in their order.", metavar="NAME,NAME,…")],
+    protocol: Annotated[
+        str, typer.Option("--protocol", help="How it is kept secret; `discreet combine protocols` lists them.")
+    ] = "masks",
+    function: Annotated[
+        str, typer.Option("--function", help="What is computed; `discreet combine functions` lists them.")
+    ] = "sum",
+    bounds: Annotated[
+        str | None, typer.Option("--bounds", help="What no value is below or above.", metavar="LOW:HIGH")
+    ] = None,
+    decimals: Annotated[int, typer.Option("--decimals", min=0, help="How many decimal places are kept.")] = 0,
+    threshold: Annotated[int, typer.Option("--threshold", min=0, help="How many must stay to the end; 0 for all.")] = 0,
+    adder: Annotated[str, typer.Option("--adder", help="Who adds up and tells the others; default: each.")] = "",
+    epsilon: Annotated[
+        str | None, typer.Option("--epsilon", help="Noise inside the result, of this loss for each person.")
+    ] = None,
+    delta: Annotated[str, typer.Option("--delta", help="Together with --epsilon: 0 for Laplace noise.")] = "0",
+    honest: Annotated[
+        int, typer.Option("--honest", min=0, help="How many are sure to add their noise; 0 for all who must stay.")
+    ] = 0,
+    unit: Annotated[str, typer.Option("--unit", help="Whom the noise protects.")] = "person",
+    at: Annotated[
+        list[str] | None,
+        typer.Option("--at", help="Where a party is; default: all on this computer.", metavar="NAME=HOST:PORT"),
+    ] = None,
+    deadline: Annotated[int, typer.Option("--deadline", min=1, help="How many seconds a step may take.")] = 60,
+    start_within: Annotated[
+        int, typer.Option("--start-within", min=1, help="How many seconds to wait until all are there.")
+    ] = 600,
+    keys: Annotated[
+        Path | None, typer.Option("--keys", help="Where the NAME.pub files are; default: beside the manifest.")
+    ] = None,
+) -> None:
+    """Write a session's manifest: who takes part, by which keys, what is computed and how. All get the same file.
+
+    \b
+    Examples:
+      discreet combine new pay.toml --parties north,south,east,west --bounds 0:100000
+      discreet combine new pay.toml --parties north,south,east --at north=10.0.0.1:8650 --at south=10.0.0.2:8650 \\
+          --at east=10.0.0.3:8650 --function "mean" --bounds 0:100 --decimals 2 --epsilon 1
+    """
+    from discreet.combine import either
+    from discreet.combine.asked import new_manifest, new_terms
+    from discreet.combine.net.manifest import dump
+    from discreet.core.durable import write
+
+    if file.exists():
+        raise BadInput(f"{file} is there already.", hint="Give a new name, or move it away.")
+    terms = new_terms(
+        parties,
+        protocol,
+        function,
+        bounds=bounds,
+        decimals=decimals,
+        threshold=threshold,
+        adder=adder,
+        epsilon=epsilon,
+        delta=delta,
+        honest=honest,
+        unit=unit,
+    )
+    made = new_manifest(file.stem, terms, keys or file.parent, at or (), deadline=deadline, start_within=start_within)
+    write(file, dump(made).encode())
+    typer.echo(f"Written to {file}; give the same file to everybody.")
+    for party in made.parties:
+        typer.echo(f"  {party.name} at {party.address}, key {party.fingerprint}")
+    if not at:
+        typer.echo("All parties are on this computer; --at NAME=HOST:PORT says where else one is.")
+    typer.echo(str(either.statement(terms)))
+    typer.echo(f"Next, on every host: discreet combine run {file} --input FILE")
+
+
+@app.command("run")
+def run(
+    file: File,
+    *,
+    data: Annotated[
+        str,
+        typer.Option("--input", help="What this party brings: numbers, one a line (.txt), or rows (.csv, .parquet)."),
+    ],
+    name: Annotated[
+        str | None, typer.Option("--as", help="Which party this is; default: the one whose key is here.")
+    ] = None,
+    keys: Annotated[
+        Path | None, typer.Option("--keys", help="Where NAME.key is; default: beside the manifest.")
+    ] = None,
+    ledger: Annotated[
+        Path | None, typer.Option("--ledger", help="With noise inside: the workspace whose ledger is charged.")
+    ] = None,
+    account: Annotated[
+        str | None, typer.Option("--account", help="And the account in it: a table, or visits/ann.")
+    ] = None,
+    budget: Annotated[
+        str | None,
+        typer.Option("--budget", help='Or, without a workspace: what may be lost ever, such as "epsilon=3".'),
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Take part in a session. Run it again after a crash: it goes on where it was.
+
+    \b
+    Examples:
+      discreet combine run pay.toml --input salary.txt
+      discreet combine run pay.toml --input visits.parquet --as north --ledger clinic --account visits
+
+    What this party saw, and the result with its statement, are kept in a folder beside the manifest: pay.north/
+    """
+    from discreet.cli.combine_charge import charging
+    from discreet.combine import running
+
+    place = running.seated(file, name, keys)
+    with (
+        charging(place, ledger, account, budget, keys or file.parent) as charge,
+        stoppable(lambda: "Run it again to go on."),
+    ):
+        release = running.run(place, data, charge=charge, progress=lambda said: typer.echo(said, err=True))
+    if as_json:
+        print_json({"result": release.payload, "statement": release.statement.to_dict()})
+        return
+    _show(release)
+    typer.echo(f"Kept in {place.folder}; what was seen: discreet combine show {file.with_suffix('')} --as {place.name}")
+
+
+@app.command("show")
+def show(
+    session: Annotated[str, typer.Argument(help="The session: its manifest, without .toml.", metavar="SESSION")],
+    *,
+    name: Annotated[str | None, typer.Option("--as", help="As which party; default: the one that ran here.")] = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Write the picture to this new file (.html or .svg).")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Show what a party saw of a session: as a list, and with -o as a picture. Only what that party saw.
+
+    \b
+    Example:
+      discreet combine show pay --as south -o south.html
+    """
+    from discreet.combine.running import slide
+    from discreet.core.durable import write
+
+    found = slide(Path(session), name)
+    if output is not None:
+        if output.exists():
+            raise BadInput(f"{output} is there already.", hint="Give a new name, or move it away.")
+        write(output, (found.svg if output.suffix == ".svg" else found.page).encode())
+    if as_json:
+        print_json([asdict(line) for line in found.lines])
+        return
+    listing = grid("#", "from", "to", "kind", "what it holds", title=found.title)
+    for line in found.lines:
+        listing.add_row(str(line.number), line.of, ", ".join(line.to), line.kind, line.what)
+    console().print(listing)
+    typer.echo(found.caption)
+    if output is not None:
+        typer.echo(f"The picture is in {output}.")
+
+
+@app.command("coalition")
+def coalition(
+    file: File,
+    *,
+    of: Annotated[
+        str | None,
+        typer.Option("--of", help="Who puts together all they saw; default: every coalition.", metavar="NAME,NAME,…"),
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Say what some parties together would learn beyond their own values and the result: exactly, from the protocol.
+
+    \b
+    Example:
+      discreet combine coalition pay.toml --of south,west
+    """
+    from discreet.combine.either import require_sums
+    from discreet.combine.net.manifest import load
+    from discreet.combine.symbolic.coalition import every, learns
+
+    terms = require_sums(load(file).terms)
+    if of is not None:
+        some = tuple(one.strip() for one in of.split(",") if one.strip())
+        found = {some: learns(terms, terms.parties, some)}
+    else:
+        found = every(terms, terms.parties)
+    if as_json:
+        print_json(
+            [
+                {"coalition": list(who), "learns": str(learnt), "beyond": [str(form) for form in learnt.beyond]}
+                for who, learnt in found.items()
+            ]
+        )
+        return
+    for learnt in found.values():
+        typer.echo(str(learnt))
+
+
+@app.command("verify")
+def verify(
+    folders: Annotated[list[Path], typer.Argument(help="The parties' folders, such as pay.*/", metavar="FOLDER...")],
+    *,
+    as_json: Json = False,
+) -> None:
+    """Cross-check parties' transcripts: unbroken, signed, and what one says it sent is what the other says it got.
+
+    The exit status is 1 if something is wrong.
+
+    \b
+    Example:
+      discreet combine verify pay.*/
+    """
+    from discreet.combine.checking import verify as checked
+
+    found: Checked = checked(folders)
+    if as_json:
+        print_json(found.to_dict())
+    else:
+        typer.echo(str(found))
+    if not found.sound:
+        raise typer.Exit(_FOUND_WRONG)
+
+
+@app.command("protocols")
+def protocols(*, as_json: Json = False) -> None:
+    """List the protocols: how each keeps values secret, and whether parties may leave on the way.
+
+    \b
+    Example:
+      discreet combine protocols
+    """
+    from discreet.combine.protocols.parse import PROTOCOLS
+
+    if as_json:
+        print_json([{"name": one.name, "title": one.title, "drops": one.drops} for one in PROTOCOLS.values()])
+        return
+    listing = grid("protocol", "how", "parties may leave")
+    for one in PROTOCOLS.values():
+        listing.add_row(one.name, one.title, "yes" if one.drops else "no")
+    console().print(listing)
+
+
+@app.command("functions")
+def functions(*, as_json: Json = False) -> None:
+    """List the functions: what can be computed, and how each is written.
+
+    \b
+    Example:
+      discreet combine functions
+    """
+    from discreet.combine.asked import functions as known
+
+    if as_json:
+        print_json([dict(zip(("name", "written", "title"), one, strict=True)) for one in known()])
+        return
+    listing = grid("function", "written", "what it gives")
+    for one in known():
+        listing.add_row(*one)
+    console().print(listing)
+
+
+def _show(release: Release[Any]) -> None:
+    from discreet.combine.session import Result
+
+    included = release.recipe.parameters["included"]
+    console().print(bold(str(Result(release.payload, tuple(included)))))
+    typer.echo(f"Of {', '.join(included)} together. {release.promise}")
+    if release.receipt is not None:
+        typer.echo(str(release.receipt))

@@ -1,0 +1,31 @@
+"""What every command that listens can be told: where, by which names, and with which certificate."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Annotated, TypeAlias
+
+import typer
+
+from discreet.errors import MissingPart
+
+Host: TypeAlias = Annotated[str, typer.Option("--host", help="The address to listen at.")]
+Port: TypeAlias = Annotated[int, typer.Option("--port", help="The port to listen at; 0 for any that is free.")]
+Cert: TypeAlias = Annotated[
+    Path | None, typer.Option("--cert", help="The certificate for TLS (PEM), with those that signed it.")
+]
+Key: TypeAlias = Annotated[Path | None, typer.Option("--key", help="Its key (PEM).")]
+Name: TypeAlias = Annotated[
+    list[str] | None, typer.Option("--name", help="A name by which people call this computer.", metavar="NAME")
+]
+Insecure: TypeAlias = Annotated[
+    bool, typer.Option("--insecure", help="Listen beyond this computer without TLS: something else encrypts.")
+]
+
+
+def require_parts(*parts: str) -> None:
+    """An error if what it takes to serve is not installed."""
+    for part in parts:
+        if find_spec(part) is None:
+            raise MissingPart(part, "serve")

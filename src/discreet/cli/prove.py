@@ -1,0 +1,124 @@
+"""`discreet prove`: is this program really private?"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from discreet.cli.output import Json, bold, console, print_json, working
+from discreet.errors import BadInput
+
+if TYPE_CHECKING:
+    from discreet.prove.programs import Loaded
+    from discreet.prove.verdicts import Verdict
+
+_REFUTED, _UNKNOWN = 1, 4
+
+
+def prove(
+    file: Annotated[
+        Path, typer.Argument(help="A program (.dp), or Python with marked functions (.py).", metavar="PROGRAM")
+    ],
+    *,
+    program: Annotated[
+        str | None, typer.Option("--program", "-p", help="Which program of the file (the last one).", metavar="NAME")
+    ] = None,
+    seconds: Annotated[float, typer.Option("--seconds", help="How long to look, in seconds of processor time.")] = 20,
+    infer: Annotated[bool, typer.Option("--infer", help="Find the smallest epsilon that can be proved.")] = False,
+    save: Annotated[bool, typer.Option("--save", help="Write the proof beside the program: NAME.proof.json.")] = False,
+    check: Annotated[
+        Path | None, typer.Option("--check", help="Go through this saved proof again.", metavar="PROOF")
+    ] = None,
+    html: Annotated[
+        Path | None, typer.Option("--html", help="Draw both runs and the proof (or what breaks it) as a page.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Prove that a program is differentially private, or find two neighbours that break its claim.
+
+    \b
+    Examples:
+      discreet prove svt.dp
+      discreet prove svt.dp --save --html svt.html
+      discreet prove svt.dp --check svt.proof.json
+      discreet prove mechanisms.py --program noisy_max --infer
+
+    The exit status is 0 if the claim is proved, 1 if it is refuted and 4 if neither was found out.
+    """
+    from discreet.prove.programs import load
+
+    if check is not None and (infer or save):
+        raise BadInput("A saved proof is checked as it is: leave out --infer and --save.")
+    loaded = load(file, program)
+    if infer:
+        _infer(loaded, seconds, as_json=as_json)
+        return
+    verdict = _checked(loaded, check, seconds)
+    if html is not None:
+        from discreet.prove.picture import drawn
+
+        html.write_text(drawn(verdict).page, encoding="utf-8")
+    if save:
+        _save(verdict, file)
+    if as_json:
+        print_json(verdict.to_dict())
+    else:
+        _print(verdict, save=save, file=file, html=html)
+    if not verdict.proved:
+        raise typer.Exit(_UNKNOWN if verdict.word == "UNKNOWN" else _REFUTED)
+
+
+def _checked(loaded: Loaded, proof: Path | None, seconds: float) -> Verdict:
+    from discreet.prove.checking import check_loaded, recheck_loaded
+
+    if proof is None:
+        with working(f"Looking at {loaded.program.name}"):
+            return check_loaded(loaded, seconds=seconds)
+    from discreet.prove.saving import read_certificate
+
+    with working(f"Checking {proof}"):
+        return recheck_loaded(loaded, read_certificate(proof))
+
+
+def _infer(loaded: Loaded, seconds: float, *, as_json: bool) -> None:
+    from discreet.prove.checking import infer_loaded
+
+    with working(f"Looking for the smallest epsilon of {loaded.program.name}"):
+        found = infer_loaded(loaded, seconds=seconds)
+    if as_json:
+        print_json({"program": loaded.program.name, "epsilon": found})
+    elif found is None:
+        console().print(f"No epsilon was found for which {loaded.program.name} can be proved.")
+    else:
+        console().print(
+            bold(f"{loaded.program.name} is proved for {found}, and for no smaller epsilon that was tried.")
+        )
+    if found is None:
+        raise typer.Exit(_UNKNOWN)
+
+
+def _save(verdict: Verdict, file: Path) -> None:
+    from discreet.prove.verdicts import Proved
+
+    if isinstance(verdict, Proved):
+        from discreet.prove.saving import write_certificate
+
+        write_certificate(verdict.certificate, _proof(file))
+
+
+def _proof(file: Path) -> Path:
+    return file.with_suffix(".proof.json")
+
+
+def _print(verdict: Verdict, *, save: bool, file: Path, html: Path | None) -> None:
+    out = console()
+    first, *rest = str(verdict).splitlines()
+    out.print(bold(first), soft_wrap=True)
+    for line in rest:
+        out.print(line, soft_wrap=True)
+    if save and verdict.proved:
+        out.print(f"The proof is in {_proof(file)}: discreet prove {file} --check {_proof(file)}", soft_wrap=True)
+    if html is not None:
+        out.print(f"Drawn in {html}.", soft_wrap=True)

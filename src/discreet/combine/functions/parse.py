@@ -1,0 +1,47 @@
+"""Functions as people write them: ``sum``, ``histogram of=age edges=0,18,65,110``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import fields
+from functools import lru_cache
+from types import MappingProxyType
+
+from discreet.combine.functions.bayes import Bayes
+from discreet.combine.functions.counts import Histogram, Table
+from discreet.combine.functions.function import Function
+from discreet.combine.functions.kmeans import KMeans
+from discreet.combine.functions.linear import Regression
+from discreet.combine.functions.logistic import Logistic
+from discreet.combine.functions.moments import Mean, Variance
+from discreet.combine.functions.search import Max, Median, Min, Quantile
+from discreet.combine.functions.sums import Count, Parity, Sum
+from discreet.combine.functions.tree import Tree
+from discreet.core.spelled import require_options, spelled
+from discreet.core.words import meant
+from discreet.errors import BadInput
+
+_ALL: tuple[type[Function], ...] = (
+    Sum, Count, Mean, Variance, Histogram, Table, Min, Max, Median, Quantile,
+    Regression, Logistic, Bayes, Tree, KMeans, Parity,
+)  # fmt: skip
+FUNCTIONS: Mapping[str, type[Function]] = MappingProxyType({kind.name: kind for kind in _ALL})
+"""By name, the simplest first."""
+
+
+@lru_cache(maxsize=64)
+def function(text: str) -> Function:
+    """The function that a text names, with its parameters."""
+    name, said = spelled(text)
+    if name not in FUNCTIONS:
+        raise BadInput(
+            f"There is no function {name!r}{meant(name, FUNCTIONS)}.", hint=f"Known: {', '.join(FUNCTIONS)}."
+        )
+    kind = FUNCTIONS[name]
+    require_options(name, kind, said, kind.example)
+    return kind(**{option: str(value) if _is_text(kind, option) else value for option, value in said.items()})
+
+
+def _is_text(kind: type[Function], option: str) -> bool:
+    """Whether an option is a text, be it of digits alone."""
+    return any(field.name == option and field.type == "str" for field in fields(kind))  # type: ignore[arg-type]

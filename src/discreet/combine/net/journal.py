@@ -1,0 +1,173 @@
+"""What a party must not forget: its secret, what it was given to add, every message it got, and who was late.
+
+With these, playing again from the beginning does exactly what was done before, so a party resumes after a crash by
+playing again. Everything that decides what a party says next is on the disk before it says it. A record that a crash
+left unfinished is cut off; then the message in it counts as not received and is sent again by its sender.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import struct
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from discreet._version import __version__
+from discreet.combine.net.frames import SIGNATURE, Frame, Signed
+from discreet.combine.net.keys import owner_only
+from discreet.combine.net.manifest import Manifest
+from discreet.core import document
+from discreet.core.durable import flush_name
+from discreet.errors import Aborted, BadInput, Damaged
+from discreet.noise.entropy import SYSTEM
+
+SECRET, JOURNAL = "secret", "journal"
+_BEGUN, _GOT, _LATE, _ENDED, _OVER = range(1, 6)
+_RECORD = struct.Struct(">IIB")
+_FRAME = struct.Struct(">H")
+
+
+class Journal:
+    """The journal of one party in one session; in ``folder``, which one process at a time may use."""
+
+    def __init__(self, folder: Path, manifest: Manifest, name: str, brought: str) -> None:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self._handle = os.open(folder / JOURNAL, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600)
+        self._pending: list[bytes | bytearray] = []
+        self.frames: list[Frame] = []
+        """What was received before, in its order."""
+        self.late: dict[int, tuple[str, ...]] = {}
+        """Who was late, by the how-maniest wait it was."""
+        self.ended: Aborted | None = None
+        """How the session ended, if it ended without a result."""
+        self.over = False
+        """Whether everybody has everything."""
+        try:
+            self._lock(folder)
+            self._begin(folder, manifest, name, brought)
+            if not (folder / SECRET).is_file():
+                raise Damaged(f"{folder} has lost its secret: this party cannot go on.", hint="Agree on a new session.")
+        except BaseException:
+            os.close(self._handle)
+            raise
+        self.secret = (folder / SECRET).read_bytes()
+        """32 bytes that all randomness of this party in this session comes from."""
+
+    def got(self, frame: Frame) -> None:
+        """A message was received."""
+        signed = frame.signed
+        self._add(_GOT, _FRAME.pack(len(signed.raw)), signed.raw, signed.signature, frame.body)
+
+    def waited(self, place: int, late: tuple[str, ...]) -> None:
+        """A wait ended without these parties."""
+        self._add(_LATE, document.dumps({"place": place, "late": list(late)}).encode())
+
+    def end(self, error: Aborted) -> None:
+        """The session ended without a result."""
+        told = {"message": error.message, "culprits": list(error.culprits), "hint": error.hint}
+        self._add(_ENDED, document.dumps(told).encode())
+        self.flush()
+
+    def close_up(self) -> None:
+        """Everybody has everything: nobody will ask this party again. If this is forgotten, nothing is lost."""
+        self._add(_OVER)
+        self._hand_over()
+
+    def flush(self) -> None:
+        """See to it that all of it is on the disk."""
+        if self._pending:
+            self._hand_over()
+            os.fdatasync(self._handle)
+
+    def close(self) -> None:
+        """Let go of the file."""
+        os.close(self._handle)
+
+    def _hand_over(self) -> None:
+        _write(self._handle, self._pending)
+        self._pending = []
+
+    def _lock(self, folder: Path) -> None:
+        try:
+            fcntl.flock(self._handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            raise BadInput(f"Another process is running this session in {folder}.") from None
+
+    def _begin(self, folder: Path, manifest: Manifest, name: str, brought: str) -> None:
+        version = __version__
+        begun = {"session": manifest.digest.hex(), "name": name, "brought": brought, "version": version}
+        records = self._records()
+        first = next(records, None)
+        if first is None:
+            if not (folder / SECRET).exists():
+                owner_only(folder / SECRET, SYSTEM.bytes(32))
+            self._add(_BEGUN, document.dumps(begun).encode())
+            self.flush()
+            flush_name(folder / JOURNAL)
+            return
+        held = document.loads(first[1].decode())
+        for part, what in (
+            ("session", "manifest"),
+            ("name", "party"),
+            ("brought", "input"),
+            ("version", "version of discreet"),
+        ):
+            if held.get(part) != begun[part]:
+                raise BadInput(
+                    f"{folder} was begun with another {what}, and a session goes on only with the same.",
+                    hint="Take that again, or agree on a new session (discreet combine new).",
+                )
+        for kind, data in records:
+            self._again(kind, data)
+
+    def _again(self, kind: int, data: bytes) -> None:
+        match kind:
+            case 2:
+                [size] = _FRAME.unpack_from(data)
+                at = _FRAME.size + size
+                signed = Signed(data[_FRAME.size : at], data[at : at + SIGNATURE])
+                self.frames.append(Frame(signed, data[at + SIGNATURE :]))
+            case 3:
+                found = document.loads(data.decode())
+                self.late[found["place"]] = tuple(found["late"])
+            case 4:
+                told = document.loads(data.decode())
+                self.ended = Aborted(told["message"], culprits=told["culprits"], hint=told["hint"])
+            case 5:
+                self.over = True
+
+    def _records(self) -> Iterator[tuple[int, bytes]]:
+        size, at = os.fstat(self._handle).st_size, 0
+        while at + _RECORD.size <= size:
+            length, check, kind = _RECORD.unpack(os.pread(self._handle, _RECORD.size, at))
+            if at + _RECORD.size + length > size:
+                break
+            data = os.pread(self._handle, length, at + _RECORD.size)
+            if zlib.crc32(data) != check or not kind:
+                break
+            at += _RECORD.size + length
+            yield kind, data
+        os.ftruncate(self._handle, at)
+
+    def _add(self, kind: int, *parts: bytes | bytearray) -> None:
+        check = length = 0
+        for part in parts:
+            check, length = zlib.crc32(part, check), length + len(part)
+        self._pending += [_RECORD.pack(length, check, kind), *parts]
+
+
+def _write(handle: int, parts: list[Any]) -> None:
+    for start in range(0, len(parts), _MOST_PARTS):
+        some = [memoryview(part) for part in parts[start : start + _MOST_PARTS] if len(part)]
+        while some:
+            done = os.writev(handle, some)
+            while some and done >= len(some[0]):
+                done -= len(some.pop(0))
+            if some:
+                some[0] = some[0][done:]
+
+
+_MOST_PARTS = 512

@@ -1,0 +1,145 @@
+"""What a message says, as bytes and back: typed, of one form only, and never larger than the session allows.
+
+A body is a list of named parts: bytes, a text, a list of texts, or a vector with its width and length. Reading is
+strict: every size is checked before anything is made of it, nothing may be left over, and each body has exactly one
+form, so that bytes that differ say something different.
+
+Vectors take as many bits for an element as their largest element needs, in whole bytes (or one bit). All protocols send
+uniform elements of their group, so this is the group's width and says nothing; short vectors always take whole words.
+"""
+
+from __future__ import annotations
+
+import struct
+from typing import Any
+
+import numpy as np
+
+from discreet.combine.effects import Body
+from discreet.combine.group import Group, Vector
+from discreet.errors import BadInput
+
+_BYTES, _TEXT, _TEXTS, _WORDS, _WIDE = range(5)
+_SIZE = struct.Struct(">I")
+_SHAPE = struct.Struct(">HI")
+_MOST_PARTS, _LONGEST_NAME = 64, 100
+_SHORT = 1024
+"""Vectors up to this length always take whole words."""
+_WORD = 64
+
+
+def encode(body: Body) -> bytes:
+    """A body as bytes."""
+    if len(body) > _MOST_PARTS:
+        raise BadInput(f"A message has at most {_MOST_PARTS} parts.")
+    pieces = [bytes([len(body)])]
+    for name, part in body.items():
+        called = name.encode()
+        if not 0 < len(called) <= _LONGEST_NAME:
+            raise BadInput(f"A part's name has 1 to {_LONGEST_NAME} bytes.")
+        pieces += [bytes([len(called)]), called, *_written(part)]
+    return b"".join(pieces)
+
+
+def decode(data: bytes | bytearray | memoryview, most: int) -> dict[str, Any]:
+    """The body that ``encode`` wrote, of which no part takes more than ``most`` bytes in memory; otherwise BadInput."""
+    reader = _Reader(memoryview(data), most)
+    body: dict[str, Any] = {}
+    count = reader.byte()
+    if count > _MOST_PARTS:
+        raise BadInput(f"A message has at most {_MOST_PARTS} parts, got {count}.")
+    for _ in range(count):
+        name = reader.text(reader.byte())
+        if not name or len(name.encode()) > _LONGEST_NAME or name in body:
+            raise BadInput("A part of the message has no name of its own.")
+        body[name] = reader.part()
+    reader.end()
+    return body
+
+
+def _written(part: Any) -> list[bytes]:
+    if isinstance(part, bytes | bytearray | memoryview):
+        return [bytes([_BYTES]), _SIZE.pack(len(part)), bytes(part)]
+    if isinstance(part, str):
+        text = part.encode()
+        return [bytes([_TEXT]), _SIZE.pack(len(text)), text]
+    if isinstance(part, tuple | list) and all(isinstance(item, str) for item in part):
+        pieces = [bytes([_TEXTS]), _SIZE.pack(len(part))]
+        for item in part:
+            text = item.encode()
+            pieces += [_SIZE.pack(len(text)), text]
+        return pieces
+    if isinstance(part, np.ndarray) and part.ndim == 1 and part.dtype in (np.uint64, object):
+        group = Group(_width(part))
+        return [bytes([_tag(part)]), _SHAPE.pack(group.bits, len(part)), group.pack(part)]
+    raise BadInput(f"A message cannot say a {type(part).__name__}.")
+
+
+def _tag(vector: Vector) -> int:
+    return _WIDE if vector.dtype == object else _WORDS
+
+
+def _width(vector: Vector) -> int:
+    largest = int(vector.max()) if len(vector) else 0
+    if vector.dtype == object:
+        if len(vector) and int(vector.min()) < 0:
+            raise BadInput("An element below zero is in no group.")
+        return max(-(-largest.bit_length() // _WORD) * _WORD, 2 * _WORD)
+    return _WORD if len(vector) <= _SHORT else Group.holding(largest).bits
+
+
+class _Reader:
+    """Takes bytes off the front; asking for more than there is, is an error."""
+
+    def __init__(self, data: memoryview, most: int) -> None:
+        self._data, self._at, self._most = data, 0, most
+
+    def take(self, count: int) -> memoryview:
+        if count > len(self._data) - self._at:
+            raise BadInput("The message is shorter than it says.")
+        self._at += count
+        return self._data[self._at - count : self._at]
+
+    def byte(self) -> int:
+        return self.take(1)[0]
+
+    def size(self) -> int:
+        return int(_SIZE.unpack(self.take(_SIZE.size))[0])
+
+    def text(self, count: int) -> str:
+        try:
+            return str(self.take(count), "utf-8")
+        except UnicodeDecodeError:
+            raise BadInput("A text in the message is not UTF-8.") from None
+
+    def part(self) -> Any:
+        match self.byte():
+            case 0:
+                return bytes(self.take(self.size()))
+            case 1:
+                return self.text(self.size())
+            case 2:
+                count = self.size()
+                if count * _SIZE.size > len(self._data) - self._at:
+                    raise BadInput("The message is shorter than it says.")
+                return tuple(self.text(self.size()) for _ in range(count))
+            case 3 | 4 as tag:
+                return self.vector(tag)
+        raise BadInput("The message has a part of no known type.")
+
+    def vector(self, tag: int) -> Vector:
+        bits, length = _SHAPE.unpack(self.take(_SHAPE.size))
+        group = Group(bits)
+        if length * max(8, bits // 8) > self._most:
+            raise BadInput(f"A vector of {length:,} elements is larger than the session allows.")
+        packed = self.take(group.size(length))
+        if (tag == _WIDE) != (bits > _WORD):
+            raise BadInput("A vector has another type than its width says.")
+        found = group.unpack(bytes(packed), length)
+        if _width(found) != bits or (bits == 1 and group.pack(found) != packed):
+            raise BadInput("A vector is not in its shortest form.")
+        return found
+
+    def end(self) -> None:
+        if self._at != len(self._data):
+            raise BadInput("The message is longer than it says.")

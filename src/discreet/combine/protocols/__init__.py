@@ -1,0 +1,1 @@
+"""Ways to add up vectors so that nobody learns more than the sum."""

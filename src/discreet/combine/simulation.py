@@ -1,0 +1,175 @@
+"""A whole session in one process, for teaching and tests: the code that runs between hosts, with all messages in sight.
+
+    told = discreet.combine.simulate("ring", {"north": 100, "south": 200, "east": 300, "west": 400})
+    told.result                      # 1000
+    told.show("south")               # what south saw, as a picture
+    told.coalition("south", "west")  # what these two together would learn
+
+Nothing here is secret: whoever holds all values in one process may look at all of them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+from discreet.combine import bus, either
+from discreet.combine.data import Data
+from discreet.combine.effects import Effect, Send, Tell
+from discreet.combine.picture import Slide, drawn
+from discreet.combine.session import Result
+from discreet.combine.terms import Terms
+from discreet.combine.tools import Numeric
+from discreet.combine.transcript import Said, said
+from discreet.core.document import dumps
+from discreet.core.exact import Number, exact
+from discreet.core.statement import Statement
+from discreet.core.words import number
+from discreet.errors import BadInput
+from discreet.noise.entropy import SYSTEM
+from discreet.noise.parameters import signed
+from discreet.noise.stream import Stream
+
+if TYPE_CHECKING:
+    from discreet.combine.symbolic.learnt import Learnt
+
+BOUNDS: tuple[Number, Number] = (0, 1_000_000)
+"""What values are taken to lie between where nobody says it."""
+
+
+@dataclass(frozen=True)
+class Simulation:
+    """What happened, and what each party saw of it."""
+
+    terms: Terms
+    result: Result
+    """What the parties learn."""
+    statement: Statement
+    messages: tuple[Said, ...]
+    """All of them, in their order."""
+    values: Mapping[str, str]
+    """What each party brought, in a few words."""
+    left: tuple[str, ...] = ()
+    """Who did not stay to the end."""
+    drops: Mapping[str, str] = field(default_factory=dict)
+    """Before which message each of them died."""
+
+    def seen(self, party: str) -> tuple[Said, ...]:
+        """What a party sent or got."""
+        self._require(party)
+        return tuple(one for one in self.messages if party == one.of or party in one.to)
+
+    def show(self, party: str = "") -> Slide:
+        """All messages as a picture and a list; of a party, only what that party saw."""
+        if not party:
+            return drawn(self._title, self.terms.parties, self.messages, values=self.values, caption=self._caption)
+        lines, own = self.seen(party), {party: self.values[party]}
+        return drawn(f"{self._title}: what {party} saw", self.terms.parties, lines, values=own, me=party)
+
+    def coalition(self, *parties: str) -> Learnt:
+        """What some parties together learn beyond their own values and the result."""
+        from discreet.combine.symbolic.coalition import learns
+
+        for party in parties:
+            self._require(party)
+        return learns(either.require_sums(self.terms), self.terms.parties, parties, drops=self.drops)
+
+    def __str__(self) -> str:
+        return f"{self._title}\n{self.result}\n{self.statement}"
+
+    def _repr_html_(self) -> str:
+        return self.show()._repr_html_()
+
+    @property
+    def _title(self) -> str:
+        among = number(len(self.terms.parties), "party", "parties")
+        return f"{self.terms.function} by {self.terms.protocol} among {among}"
+
+    @property
+    def _caption(self) -> str:
+        gone = f" {' and '.join(self.left)} left on the way." if self.left else ""
+        return f"The result is {self.result}.{gone}"
+
+    def _require(self, party: str) -> None:
+        if party not in self.terms.parties:
+            raise BadInput(f"{party} is not one of {', '.join(self.terms.parties)}.")
+
+
+def simulate(
+    protocol: str,
+    values: Mapping[str, Any],
+    *,
+    function: str = "sum",
+    bounds: tuple[Number, Number] = BOUNDS,
+    decimals: int = 0,
+    threshold: int = 0,
+    adder: str = "",
+    epsilon: Number | None = None,
+    delta: Number = 0,
+    honest: int = 0,
+    drops: Mapping[str, str] | None = None,
+    seed: int | None = None,
+) -> Simulation:
+    """Let parties compute ``function`` of their ``values``: a number, a list of numbers, or columns, for each.
+
+    ``drops`` says who dies before sending its first message of a kind, such as ``{"east": "masked"}``. A ``seed`` makes
+    everything random come out the same again, for pictures in a lecture.
+    """
+    terms = Terms(
+        parties=tuple(values),
+        protocol=protocol,
+        function=function,
+        low=signed(bounds[0], "the lower bound"),
+        high=signed(bounds[1], "the upper bound"),
+        decimals=decimals,
+        threshold=threshold,
+        adder=adder,
+        epsilon=None if epsilon is None else exact(epsilon, "epsilon"),
+        delta=exact(delta, "delta"),
+        honest=honest,
+    )
+    return run(terms, values, drops=drops, seed=seed)
+
+
+def run(
+    terms: Terms, values: Mapping[str, Any], *, drops: Mapping[str, str] | None = None, seed: int | None = None
+) -> Simulation:
+    """The same for terms that are already there."""
+    digest = hashlib.sha256(dumps(terms.to_dict()).encode()).digest()
+    held = {name: Data.of(values[name]) for name in terms.parties}
+    plays = {name: either.play(terms, name, Numeric(_secret(name, seed), digest), held[name]) for name in terms.parties}
+    played = bus.play(plays, leaves=_leaver(drops or {}))
+    if not played.results:
+        raise next(iter(played.aborted.values()))
+    result = next(iter(played.results.values()))
+    return Simulation(
+        terms,
+        result,
+        either.statement(terms),
+        said(played.messages),
+        {name: _brought(values[name]) for name in terms.parties},
+        tuple(name for name in terms.parties if name not in played.results),
+        dict(drops or {}),
+    )
+
+
+def _secret(name: str, seed: int | None) -> bytes:
+    if seed is None:
+        return SYSTEM.bytes(32)
+    return Stream(hashlib.sha256(str(seed).encode()).digest(), (b"simulation", name.encode())).bytes(32)
+
+
+def _leaver(drops: Mapping[str, str]) -> Callable[[str, Effect], bool]:
+    def leaves(party: str, effect: Effect) -> bool:
+        return party in drops and isinstance(effect, Send | Tell) and effect.kind.rpartition("/")[2] == drops[party]
+
+    return leaves
+
+
+def _brought(value: Any) -> str:
+    if isinstance(value, int | float | Fraction | str):
+        return f"{value:,}" if isinstance(value, int | float) else str(value)
+    return number(len(value), "value") if isinstance(value, list | tuple) else "rows"

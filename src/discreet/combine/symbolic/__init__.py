@@ -1,0 +1,1 @@
+"""What a coalition learns from a protocol, computed exactly from the code that runs."""

@@ -1,0 +1,63 @@
+"""Is this program really private? A proof that a person can read, or two neighbouring inputs that break it.
+
+    print(discreet.prove.check("svt.dp"))
+
+    @discreet.prove.private(adjacent="one", claim="eps")
+    def count(x: discreet.prove.Private[float]) -> float:
+        noise = Laplace(1 / eps)
+        return x + noise
+
+    print(discreet.prove.check(count))
+
+Each name is loaded when it is first used.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from discreet.prove.certificate import Certificate
+    from discreet.prove.checking import check, infer, recheck
+    from discreet.prove.picture import drawn
+    from discreet.prove.python import Private, private
+    from discreet.prove.refuter.counterexample import Counterexample
+    from discreet.prove.saving import read_certificate, write_certificate
+    from discreet.prove.verdicts import Proved, Refuted, Unknown, Verdict
+
+_HOMES = {
+    "certificate": ("Certificate",),
+    "checking": ("check", "infer", "recheck"),
+    "picture": ("drawn",),
+    "python": ("Private", "private"),
+    "refuter.counterexample": ("Counterexample",),
+    "saving": ("read_certificate", "write_certificate"),
+    "verdicts": ("Proved", "Refuted", "Unknown", "Verdict"),
+}
+_HOME = {name: home for home, names in _HOMES.items() for name in names}
+
+__all__ = [
+    "Certificate",
+    "Counterexample",
+    "Private",
+    "Proved",
+    "Refuted",
+    "Unknown",
+    "Verdict",
+    "check",
+    "drawn",
+    "infer",
+    "private",
+    "read_certificate",
+    "recheck",
+    "write_certificate",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"discreet.prove has no {name!r}")
+    return getattr(import_module(f"discreet.prove.{_HOME[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return __all__

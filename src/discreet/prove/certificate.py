@@ -1,0 +1,113 @@
+"""A proof as plain data: what to shift at each draw, what stays true in each loop, what it costs.
+
+Nothing here is trusted: ``checker`` makes every condition of the proof again from the program. In the texts a name such
+as ``x`` is its value in the first run and ``x'`` in the second; names that end in two strokes are the proof's own:
+
+``branchN''``  which way the N-th visible branch goes (in this round of its loop)
+``shownN''``   what the N-th emit or return will show, where that is no real number
+``costN''``    what the N-th draw has been charged so far
+``where''``    the index at which the lists differ, when neighbours differ in one item; ``which''`` the input (from 0)
+``spent_q''[i]``  by how much the items of ``q`` before ``i`` differ in all, when neighbours differ by so much in all
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import asdict, dataclass, field, replace
+
+from discreet.core.document import dumps, fields
+from discreet.errors import BadInput, Damaged
+
+
+@dataclass(frozen=True)
+class Coupling:
+    """How the N-th draw of the first run is paired with that of the second.
+
+    The second run's noise is the first run's plus ``shift`` (for a Bernoulli: flipped if ``shift``). ``charge`` is at
+    least the size of the shift; what it costs is ``charge`` over ``scale``.
+    """
+
+    number: int
+    name: str
+    line: int
+    distribution: str
+    scale: str
+    shift: str
+    charge: str
+
+
+@dataclass(frozen=True)
+class Alignment:
+    """The proof in one direction; ``invariants`` has those of the first loop first."""
+
+    backwards: bool
+    couplings: tuple[Coupling, ...]
+    invariants: tuple[tuple[str, ...], ...]
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """A proof of one claim about one program.
+
+    ``method``: ``alignment`` (shifts, pure), ``lockstep`` (Gaussian noise, by zCDP; ``rho`` bounds it),
+    ``enumeration`` (finitely many inputs and outcomes, all of them computed). ``seal`` is a digest of all the rest.
+    """
+
+    program: str
+    digest: str
+    epsilon: str
+    delta: str
+    method: str
+    alignments: tuple[Alignment, ...] = ()
+    rho: str = "0"
+    callees: tuple[Certificate, ...] = ()
+    seal: str = field(default="", compare=False)
+
+    def sealed(self) -> Certificate:
+        """The same with its digest."""
+        return replace(self, seal=self._digest())
+
+    def require_sealed(self) -> None:
+        """Damaged, if something was changed since it was sealed."""
+        if self.seal != self._digest():
+            raise Damaged(f"The proof of {self.program} is not what was saved.", hint="Prove the program again.")
+
+    def to_dict(self) -> dict[str, object]:
+        """As plain data for ``core.document.dumps``."""
+        return {
+            **{name: getattr(self, name) for name in ("program", "digest", "epsilon", "delta", "method", "rho", "seal")},
+            "alignments": [_alignment_to_dict(alignment) for alignment in self.alignments],
+            "callees": [callee.to_dict() for callee in self.callees],
+        }
+
+    @classmethod
+    def from_dict(cls, data: object) -> Certificate:
+        """What ``to_dict`` wrote; anything else is refused."""
+        texts = dict.fromkeys(("program", "digest", "epsilon", "delta", "method", "rho", "seal"), str)
+        read = fields(data, "A proof", **texts, alignments=list, callees=list)
+        read["alignments"] = tuple(_alignment(item) for item in read["alignments"])
+        read["callees"] = tuple(cls.from_dict(item) for item in read["callees"])
+        return cls(**read)
+
+    def _digest(self) -> str:
+        return hashlib.sha256(dumps(replace(self, seal="").to_dict()).encode()).hexdigest()
+
+
+def _alignment_to_dict(alignment: Alignment) -> dict[str, object]:
+    return {
+        "backwards": alignment.backwards,
+        "couplings": [asdict(coupling) for coupling in alignment.couplings],
+        "invariants": [list(texts) for texts in alignment.invariants],
+    }
+
+
+def _alignment(data: object) -> Alignment:
+    read = fields(data, "An alignment", backwards=bool, couplings=list, invariants=list)
+    kinds: dict[str, type] = dict.fromkeys(("name", "distribution", "scale", "shift", "charge"), str)
+    couplings = tuple(
+        Coupling(**fields(item, "A coupling", number=int, line=int, **kinds)) for item in read["couplings"]
+    )
+    for texts in read["invariants"]:
+        if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
+            raise BadInput("The invariants of a loop must be a list of texts.")
+    return Alignment(read["backwards"], couplings, tuple(tuple(texts) for texts in read["invariants"]))

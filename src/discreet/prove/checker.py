@@ -1,0 +1,191 @@
+"""Is this really a proof? Every condition is made again from the program and decided by fresh solvers.
+
+What makes a PROVED true is here and in ``kernel``: the prover may be as wrong as it likes. A certificate is data; its
+texts are read by the language's own reader and may read only what the rules allow at that place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from discreet.errors import BadProgram, Damaged
+from discreet.prove.certificate import Alignment, Certificate
+from discreet.prove.kernel.enumeration import enumerated
+from discreet.prove.kernel.layout import Layout, Unsupported, lay_out
+from discreet.prove.kernel.loops import Proof
+from discreet.prove.kernel.walk import Walk
+from discreet.prove.kernel.world import World
+from discreet.prove.kernel.zcdp import delta_of
+from discreet.prove.kinds import types
+from discreet.prove.reading import read_expression
+from discreet.prove.syntax import Call, Expression, Number, Operation, Program, Sample
+from discreet.prove.texts import digest, written
+
+_SECONDS_EACH = 20.0
+
+
+@dataclass(frozen=True)
+class Checked:
+    """A certificate that was found to be a proof: how many conditions were decided, and those in words."""
+
+    certificate: Certificate
+    conditions: tuple[str, ...]
+
+
+def check(program: Program, certificate: Certificate, others: Mapping[str, Program] | None = None) -> Checked:
+    """Check a certificate against a program. ``Damaged`` says what does not hold."""
+    others = others or {}
+    certificate.require_sealed()
+    if (certificate.program, certificate.digest) != (program.name, digest(program)):
+        raise Damaged(f"This is a proof of another program than {program.name}.", hint="Prove the program again.")
+    if (certificate.epsilon, certificate.delta) != (written(program.epsilon), written(program.delta)):
+        raise Damaged(f"This is a proof of another claim than that of {program.name}.", hint="Prove the program again.")
+    types(program, others)
+    try:
+        layout = lay_out(program, others)
+        conditions = _callees(layout, certificate, others)
+        if certificate.method == "enumeration":
+            if certificate.alignments:
+                raise _wrong(program, "it has more than an enumeration needs")
+            return Checked(certificate, (f"{enumerated(program, others)} pairs of neighbours compared",))
+        for alignment in _directions(program, certificate):
+            conditions += _alignment(layout, certificate, alignment, others)
+    except (Unsupported, BadProgram) as reason:
+        raise Damaged(f"The proof of {program.name} is none: {reason}.", hint="Prove the program again.") from None
+    return Checked(certificate, tuple(conditions))
+
+
+def _wrong(program: Program, what: str) -> Damaged:
+    return Damaged(f"The proof of {program.name} is none: {what}.", hint="Prove the program again.")
+
+
+def _callees(layout: Layout, certificate: Certificate, others: Mapping[str, Program]) -> list[str]:
+    """Every called program has a proof of its own, that of exactly the program that is called."""
+    called = {site.statement.program for site, _ in layout.sites if isinstance(site.statement, Call)}
+    proofs = {callee.program: callee for callee in certificate.callees}
+    if set(proofs) != called or len(proofs) != len(certificate.callees):
+        raise _wrong(layout.program, "it does not have one proof for each program that is called")
+    earlier = {name: other for name, other in others.items() if name != layout.program.name}
+    return [text for name in sorted(called) for text in check(others[name], proofs[name], earlier).conditions]
+
+
+def _directions(program: Program, certificate: Certificate) -> tuple[Alignment, ...]:
+    """One direction is enough where neighbours are neighbours both ways."""
+    both = program.adjacent.kind in ("inc", "dec")
+    if certificate.method not in ("alignment", "lockstep"):
+        raise _wrong(program, f"there is no method {certificate.method!r}")
+    if [alignment.backwards for alignment in certificate.alignments] != ([False, True] if both else [False]):
+        raise _wrong(program, "it does not go through both directions" if both else "it needs one direction")
+    return certificate.alignments
+
+
+def _alignment(
+    layout: Layout, certificate: Certificate, alignment: Alignment, others: Mapping[str, Program]
+) -> list[str]:
+    program, lockstep = layout.program, certificate.method == "lockstep"
+    _require_sites(layout, alignment)
+    if len(alignment.invariants) != len(layout.loops):
+        raise _wrong(program, "it does not have invariants for each loop")
+    proof = Proof(
+        [read_expression(coupling.shift) for coupling in alignment.couplings],
+        [read_expression(coupling.charge) for coupling in alignment.couplings],
+        [[read_expression(text) for text in texts] for texts in alignment.invariants],
+        lockstep=lockstep,
+    )
+    world = World(layout, backwards=alignment.backwards)
+    walk = Walk(world, proof, others)
+    if lockstep:
+        walk.run(world.number(_rho(program, certificate)))
+    elif program.delta != Number(Fraction(0)):
+        raise _wrong(program, "a claim with a delta is proved in lockstep")
+    else:
+        walk.run()
+    return _decided(program, world, walk, proof)
+
+
+def _require_sites(layout: Layout, alignment: Alignment) -> None:
+    """The couplings name the draws as the program has them, in their order."""
+    if len(alignment.couplings) != len(layout.sites):
+        raise _wrong(layout.program, "it does not have a coupling for each draw")
+    for coupling, (site, _) in zip(alignment.couplings, layout.sites, strict=True):
+        draw = site.statement
+        assert isinstance(draw, Sample | Call)  # noqa: S101
+        drawn = (draw.distribution, written(draw.arguments[0])) if isinstance(draw, Sample) else (draw.program, "")
+        if (coupling.number, coupling.name, coupling.distribution, coupling.scale) != (site.number, draw.name, *drawn):
+            raise _wrong(layout.program, f"coupling {coupling.number} is not that of the draw at line {draw.at.line}")
+
+
+def _rho(program: Program, certificate: Certificate) -> Fraction:
+    """The bound in zCDP, if it gives the claim."""
+    epsilon, delta, rho = (
+        _constant(expression) for expression in (program.epsilon, program.delta, read_expression(certificate.rho))
+    )
+    if epsilon is None or delta is None or rho is None:
+        raise _wrong(program, "a claim with a delta must be of numbers")
+    if delta_of(rho, epsilon) > delta:
+        raise _wrong(program, f"{rho}-zCDP does not give the claim")
+    return rho
+
+
+def _constant(expression: Expression) -> Fraction | None:
+    match expression:
+        case Number(value):
+            return value
+        case Operation("/", (Number(over), Number(under))) if under:
+            return over / under
+    return None
+
+
+def _decided(program: Program, world: World, walk: Walk, proof: Proof) -> list[str]:
+    """Go through the events in order: what is assumed is added, what must hold is decided from what came before."""
+    z3 = world.z3
+    solvers = [_solver(world, world.axioms), _solver(world, [*world.axioms, *world.hard])]
+    rounds = {place: (inside, line) for place, inside, line in proof.rounds}
+    found = []
+    _require_possible(program, solvers[0], z3, None, "its assumptions contradict each other")
+    for place, event in enumerate(walk.events):
+        if place in rounds:
+            inside, line = rounds[place]
+            _require_possible(program, solvers[0], z3, inside, f"no round of the loop at line {line} is possible")
+        if event.claim:
+            _require_implied(program, solvers, world, event.guard, event.term, event.what)
+            found.append(event.what)
+        for solver in solvers:
+            solver.add(z3.Implies(event.guard, event.term))
+    _require_possible(program, solvers[0], z3, None, "no run gets to the end")
+    return found
+
+
+def _solver(world: World, facts: list[Any]) -> Any:
+    solver = world.z3.Solver(ctx=world.ctx)
+    solver.set("timeout", int(_SECONDS_EACH * 1000))
+    solver.add(*facts)
+    return solver
+
+
+def _require_implied(program: Program, solvers: list[Any], world: World, guard: Any, term: Any, what: str) -> None:
+    for solver in solvers:
+        solver.push()
+        solver.add(guard, world.z3.Not(term))
+        answer = solver.check()
+        solver.pop()
+        if answer == world.z3.unsat:
+            return
+    told = "is not true" if answer == world.z3.sat else "could not be decided"
+    raise _wrong(program, f'"{what}" {told}')
+
+
+def _require_possible(program: Program, solver: Any, z3: Any, guard: Any, what: str) -> None:
+    """Not vacuous: from contradictions everything follows."""
+    solver.push()
+    if guard is not None:
+        solver.add(guard)
+    answer = solver.check()
+    solver.pop()
+    if answer != z3.sat:
+        raise _wrong(program, what)
+
+

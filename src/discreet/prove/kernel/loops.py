@@ -1,0 +1,72 @@
+"""Loops by invariants: what holds before the first round and is kept by every round holds whenever the loop is left."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from discreet.prove.kernel.layout import Step
+from discreet.prove.kernel.state import Scope, State
+from discreet.prove.kernel.walk import Walk
+from discreet.prove.kernel.world import Term
+from discreet.prove.syntax import Expression, While
+
+
+class Proof:
+    """A plan made of texts: for each draw a shift and a charge, for each loop its invariants.
+
+    ``switch`` may put an invariant under a condition (the prover's search for those that hold uses that); ``reached`` is
+    told the place in the events at which a round of a loop begins.
+    """
+
+    def __init__(
+        self,
+        shifts: Sequence[Expression],
+        charges: Sequence[Expression],
+        invariants: Sequence[Sequence[Expression]],
+        *,
+        lockstep: bool = False,
+        switch: Callable[[int, int, Term], Term] | None = None,
+    ) -> None:
+        self.lockstep = lockstep
+        self._shifts, self._charges, self._invariants, self._switch = shifts, charges, invariants, switch
+        self.rounds: list[tuple[int, Term, int]] = []
+
+    def shift(self, site: int, scope: Scope) -> Term:
+        return scope.value(self._shifts[site - 1])
+
+    def charge(self, site: int, scope: Scope) -> Expression:
+        scope.value(self._charges[site - 1])
+        return self._charges[site - 1]
+
+    def loop(self, walk: Walk, step: Step, state: State, guard: Term) -> State:
+        """The rule. Both runs must agree on every condition of the loop, as at a visible branch."""
+        statement = step.statement
+        assert isinstance(statement, While)  # noqa: S101
+        level = walk.level_of(step)
+        around = level[:-1]
+        texts = self._invariants[step.number - 1]
+        self._require(walk, step, state, guard, around, "begin")
+        made = walk.forgotten(step, state)
+        for length in made.lengths.values():
+            walk.given(guard, length >= 0)
+        scope = walk.scope(made, around)
+        for place, text in enumerate(texts):
+            holds = scope.value(text)
+            walk.given(guard, self._switch(step.number, place, holds) if self._switch else holds)
+        first, second = walk.values(statement.condition, made, guard)
+        walk.must(guard, first == second, f"both runs go on or stop together at line {statement.at.line}")
+        inside = walk.world.both(guard, first)
+        self.rounds.append((len(walk.events), inside, statement.at.line))
+        walk.foresee(level)
+        end = walk.block(step.then, made, inside)
+        self._require(walk, step, end, inside, around, "kept")
+        walk.given(guard, walk.world.z3.Not(first))
+        return made
+
+    def _require(self, walk: Walk, step: Step, state: State, guard: Term, level: tuple[int, ...], when: str) -> None:
+        scope = walk.scope(state, level)
+        line = step.statement.at.line
+        told = "holds before" if when == "begin" else "is kept by"
+        for place, text in enumerate(self._invariants[step.number - 1]):
+            what = f"invariant {place + 1} {told} the loop at line {line}"
+            walk.must(guard, scope.value(text), what, (when, step.number, place))

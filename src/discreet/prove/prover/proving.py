@@ -1,0 +1,270 @@
+"""The prover: one claim of one program, in a limited time."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from itertools import product
+
+from discreet.errors import Damaged
+from discreet.prove.certificate import Alignment, Certificate, Coupling
+from discreet.prove.checker import check
+from discreet.prove.inside import names_in
+from discreet.prove.kernel.enumeration import enumerated
+from discreet.prove.kernel.layout import Layout, Unsupported, lay_out
+from discreet.prove.kernel.zcdp import delta_of
+from discreet.prove.kinds import types
+from discreet.prove.prover.coins import coins
+from discreet.prove.prover.induction import Induction
+from discreet.prove.prover.search import Hint, Search
+from discreet.prove.prover.templates import candidates
+from discreet.prove.prover.vocabulary import ZERO, Slot, op, slots
+from discreet.prove.running import value_of
+from discreet.prove.syntax import Call, Expression, Name, Number, Operation, Program, Sample, Size
+from discreet.prove.texts import digest, written
+
+_GUESSES = 8
+_MULTIPLES = sorted({Fraction(a, b) for b in (1, 2, 3, 4) for a in range(1, 4 * b + 1)} | {Fraction(n) for n in (5, 6, 8, 10)})
+
+
+@dataclass(frozen=True)
+class Failure:
+    """No proof was found: what was tried, and small cases on which guesses failed, for the refuter."""
+
+    tried: tuple[str, ...]
+    hints: tuple[Hint, ...] = ()
+
+
+def prove(
+    program: Program, others: Mapping[str, Program] | None = None, *, seconds: float = 10.0
+) -> Certificate | Failure:
+    """A checked proof that the program keeps its claim for all sizes and parameters, or what was tried.
+
+    ``others`` are the programs it may call. ``seconds`` are of processor time.
+    """
+    others = others or {}
+    types(program, others)
+    return _Proving(program, others, time.process_time() + seconds).run()
+
+
+def infer(program: Program, others: Mapping[str, Program] | None = None, *, seconds: float = 30.0) -> Expression | None:
+    """The smallest claim that is proved among multiples of eps, or of what the claim has beside eps (such as a size)."""
+    others = others or {}
+    deadline = time.process_time() + seconds
+    units: list[Expression] = [Name("eps")]
+    for given in program.inputs:
+        if hasattr(given.type, "item"):
+            units.append(op("*", Size(Name(given.name)), Name("eps")))
+    for unit in units:
+        low, high, best = 0, len(_MULTIPLES) - 1, None
+        claims = [_times(multiple, unit) for multiple in _MULTIPLES]
+
+        def holds(place: int, claims: Sequence[Expression] = claims) -> bool:
+            left = deadline - time.process_time()
+            changed = replace(program, epsilon=claims[place], delta=ZERO)
+            return left > 0 and isinstance(prove(changed, others, seconds=min(left, 10.0)), Certificate)
+
+        if not holds(high):
+            continue
+        best = high
+        while low < best:
+            middle = (low + best) // 2
+            low, best = (low, middle) if holds(middle) else (middle + 1, best)
+        return claims[best]
+    return None
+
+
+def _times(multiple: Fraction, unit: Expression) -> Expression:
+    if multiple == 1:
+        return unit
+    whole = unit if multiple.numerator == 1 else op("*", Number(Fraction(multiple.numerator)), unit)
+    return whole if multiple.denominator == 1 else op("/", whole, Number(Fraction(multiple.denominator)))
+
+
+class _Proving:
+    def __init__(self, program: Program, others: Mapping[str, Program], deadline: float) -> None:
+        self.program, self.others, self.deadline = program, others, deadline
+        self.tried: list[str] = []
+        self.hints: list[Hint] = []
+
+    def run(self) -> Certificate | Failure:
+        for method in (self._by_alignment, self._by_enumeration):
+            try:
+                made = method()
+                if made is not None:
+                    check(self.program, made, self.others)
+                    return made
+            except Unsupported as reason:
+                self.tried.append(f"the rules do not reach {reason}")
+            except Damaged as reason:
+                self.tried.append(f"the checker: {reason.message}")
+        return Failure(tuple(dict.fromkeys(self.tried)), tuple(self.hints))
+
+    def _certificate(self, method: str, **parts: object) -> Certificate:
+        program = self.program
+        made = Certificate(program.name, digest(program), written(program.epsilon), written(program.delta), method)
+        return replace(made, **parts).sealed()  # type: ignore[arg-type]
+
+    # -- enumeration --------------------------------------------------------------------------------------------------
+
+    def _by_enumeration(self) -> Certificate | None:
+        if any(isinstance(name, Name) and name.name == "eps" for name in names_in(self.program.epsilon)):
+            return None
+        enumerated(self.program, self.others)
+        return self._certificate("enumeration", callees=self._callees(lay_out(self.program, self.others)))
+
+    # -- alignment ----------------------------------------------------------------------------------------------------
+
+    def _by_alignment(self) -> Certificate | None:
+        layout = lay_out(self.program, self.others)
+        callees = self._callees(layout)
+        if self.program.delta != ZERO:
+            return self._in_lockstep(layout)
+        made = []
+        for backwards in (False, True) if self.program.adjacent.kind in ("inc", "dec") else (False,):
+            alignment = self._aligned(layout, backwards)
+            if alignment is None:
+                return None
+            made.append(alignment)
+        return self._certificate("alignment", alignments=tuple(made), callees=callees)
+
+    def _callees(self, layout: Layout) -> tuple[Certificate, ...]:
+        found = []
+        for name in sorted({site.statement.program for site, _ in layout.sites if isinstance(site.statement, Call)}):
+            earlier = {other: program for other, program in self.others.items() if other != name}
+            proof = prove(self.others[name], earlier, seconds=self.deadline - time.process_time())
+            if isinstance(proof, Failure):
+                raise Unsupported(f"a call of {name}, which is not proved")
+            found.append(proof)
+        return tuple(found)
+
+    def _aligned(self, layout: Layout, backwards: bool) -> Alignment | None:
+        texts = [candidates(layout, loop, level) for loop, level in layout.levels()]
+        for settled in self._settled(layout):
+            open_ = _slots(layout, settled)
+            search = Search(layout, self.others, open_, settled, backwards, self.deadline)
+            tried = 0
+            for guess in search.guesses():
+                tried += 1
+                shifts, charges = _plans(layout, open_, guess, settled)
+                induction = Induction(
+                    layout, self.others, shifts, charges, texts, backwards=backwards, deadline=self.deadline
+                )
+                found = induction.invariants()
+                if found is not None:
+                    return Alignment(backwards, _couplings(layout, shifts, charges), tuple(map(tuple, found)))
+                shown = ", ".join(written(shift) for shift in shifts)
+                self.tried.append(f"shifts {shown}: not shown for all sizes that {induction.failed}")
+                if tried >= _GUESSES:
+                    break
+            self.hints += search.hints
+            if not tried:
+                self.tried.append(f"no shifts among {sum(len(slot.words) for slot in open_)} work in small cases")
+        return None
+
+    def _settled(self, layout: Layout) -> Iterator[dict[int, tuple[Expression, Expression]]]:
+        """Every way to treat the coins; calls and choices need nothing."""
+        open_ = [(site, level) for site, level in layout.sites]
+        fixed: dict[int, tuple[Expression, Expression]] = {}
+        tossed: list[tuple[int, list[tuple[Expression, Expression]]]] = []
+        for site, level in open_:
+            statement = site.statement
+            if isinstance(statement, Call) or (isinstance(statement, Sample) and statement.distribution == "ExpMech"):
+                fixed[site.number] = (ZERO, ZERO)
+            elif isinstance(statement, Sample) and statement.distribution == "Bernoulli":
+                tossed.append((site.number, coins(layout, site, level)))
+        for ways in product(*(ways for _, ways in tossed)):
+            yield {**fixed, **dict(zip((number for number, _ in tossed), ways, strict=True))}
+
+    # -- lockstep -----------------------------------------------------------------------------------------------------
+
+    def _in_lockstep(self, layout: Layout) -> Certificate | None:
+        program = self.program
+        if any(list(names_in(claim)) for claim in (program.epsilon, program.delta)):
+            raise Unsupported("a claim with a delta that is not of numbers")
+        epsilon, delta = (Fraction(str(value_of(claim, {}))) for claim in (program.epsilon, program.delta))
+        rho = _largest_rho(epsilon, delta)
+        texts = [candidates(layout, loop, level) for loop, level in layout.levels()]
+        by = program.adjacent.by
+        for charge in (by, op("*", Number(Fraction(2)), by)):
+            charges = [charge if _gaussian(site.statement) else ZERO for site, _ in layout.sites]
+            shifts = [ZERO for _ in layout.sites]
+            induction = Induction(
+                layout,
+                self.others,
+                shifts,
+                charges,
+                texts,
+                backwards=False,
+                deadline=self.deadline,
+                lockstep=True,
+                bound=rho,
+            )
+            found = induction.invariants()
+            if found is not None:
+                directions = (False, True) if program.adjacent.kind in ("inc", "dec") else (False,)
+                couplings = _couplings(layout, shifts, charges)
+                made = tuple(Alignment(way, couplings, tuple(map(tuple, found))) for way in directions)
+                return self._certificate("lockstep", alignments=made, rho=str(rho))
+            self.tried.append(f"lockstep, differences of {written(charge)}: not shown that {induction.failed}")
+        return None
+
+
+def _gaussian(statement: object) -> bool:
+    return isinstance(statement, Sample) and statement.distribution == "Gaussian"
+
+
+def _largest_rho(epsilon: Fraction, delta: Fraction) -> Fraction:
+    low, high = Fraction(0), Fraction(64)
+    for _ in range(60):
+        middle = Fraction(round((low + high) / 2 * 10**9), 10**9)
+        low, high = (middle, high) if delta_of(middle, epsilon) <= delta else (low, middle)
+    return low
+
+
+def _slots(layout: Layout, settled: Mapping[int, object]) -> list[Slot]:
+    return [slot for site, level in layout.sites if site.number not in settled for slot in slots(layout, site, level)]
+
+
+def _plans(
+    layout: Layout,
+    open_: Sequence[Slot],
+    guess: Sequence[Expression],
+    settled: Mapping[int, tuple[Expression, Expression]],
+) -> tuple[list[Expression], list[Expression]]:
+    """Shifts and charges of all draws: what was guessed by case, and what was settled."""
+    chosen: dict[int, Expression] = {}
+    for slot, word in zip(open_, guess, strict=True):
+        before = chosen.get(slot.site)
+        chosen[slot.site] = word if before is None or before == word else Operation("if", (slot.when, word, before))
+    shifts, charges = [], []
+    for site, _ in layout.sites:
+        shift = settled[site.number][0] if site.number in settled else chosen[site.number]
+        shifts.append(shift)
+        charges.append(settled[site.number][1] if site.number in settled else _size(shift))
+    return shifts, charges
+
+
+def _size(shift: Expression) -> Expression:
+    match shift:
+        case Number(value):
+            return Number(abs(value))
+        case Operation("if", (condition, then, other)):
+            return Operation("if", (condition, _size(then), _size(other)))
+        case Operation("neg", (Number() as value,)):
+            return value
+    return op("abs", shift)
+
+
+def _couplings(
+    layout: Layout, shifts: Sequence[Expression], charges: Sequence[Expression]
+) -> tuple[Coupling, ...]:
+    found = []
+    for (site, _), shift, charge in zip(layout.sites, shifts, charges, strict=True):
+        draw = site.statement
+        assert isinstance(draw, Sample | Call)  # noqa: S101
+        drawn = (draw.distribution, written(draw.arguments[0])) if isinstance(draw, Sample) else (draw.program, "")
+        found.append(Coupling(site.number, draw.name, draw.at.line, *drawn, written(shift), written(charge)))
+    return tuple(found)

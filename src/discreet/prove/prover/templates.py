@@ -1,0 +1,175 @@
+"""Sentences that may be invariants of a loop. Those that are not are dropped by ``induction``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from discreet.prove.inside import statements
+from discreet.prove.kernel.layout import Layout, Step, assigned, names
+from discreet.prove.prover.vocabulary import counters, differing
+from discreet.prove.syntax import Assign, Expression, ListOf, Name, Operation, Sample, Truth, While
+from discreet.prove.texts import written
+
+
+def candidates(layout: Layout, loop: Step, level: tuple[int, ...]) -> list[str]:
+    """Texts about the variables that a loop changes; ``level`` are the loops around it, with itself."""
+    return list(dict.fromkeys(_Templates(layout, loop, level).all()))
+
+
+class _Templates:
+    def __init__(self, layout: Layout, loop: Step, level: tuple[int, ...]) -> None:
+        statement = loop.statement
+        assert isinstance(statement, While)  # noqa: S101
+        self.layout, self.loop, self.level, self.body = layout, loop, level, statement.body
+        self.condition = statement.condition
+        changed = sorted(name for name in assigned(self.body) if layout.kinds[name] != "list")
+        apart = differing(layout)
+        kinds = layout.kinds
+        carried = [name for name in changed if not _local(name, loop)]
+        self.changed = carried
+        self.apart = [name for name in carried if name in apart]
+        self.same = [name for name in carried if name not in apart]
+        self.moved = [name for name in self.apart if kinds[name] in ("int", "real")]
+        self.numbers = [name for name in self.same if kinds[name] in ("int", "real")]
+        self.costs = [f"cost{site.number}''" for site, at in layout.sites if loop.number in at]
+        self.counters = counters(layout, level[-1:])
+        self.lists = [given.name for given in layout.program.private if isinstance(given.type, ListOf)]
+        by = written(layout.program.adjacent.by)
+        self.by = by if layout.program.adjacent.by == Name(by) or by.isdigit() else f"({by})"
+        self.steps = [] if layout.program.adjacent.kind == "any" else [self.by, str(2 * int(by)) if by.isdigit() else f"2 * {self.by}"]
+
+    def all(self) -> Iterator[str]:
+        yield from (f"{name}' == {name}" for name in self.changed)
+        yield from self._bounds()
+        yield from self._paid()
+        for guard in self._guards():
+            for atom in self._changes():
+                yield atom if guard == "true" else f"not ({guard}) or {atom}"
+
+    def _bounds(self) -> Iterator[str]:
+        """How large counters are; the loop's own condition, one round weaker."""
+        for name in self.changed:
+            if self.layout.kinds[name] == "int":
+                marks = (name, f"{name}'") if name in self.apart else (name,)
+                for text in marks:
+                    yield f"{text} >= 0"
+                    yield f"{text} <= 1"
+                    for counter in self.counters:
+                        if counter != name:
+                            yield f"{text} <= {counter}"
+                            yield f"{text} < {counter} or {counter} == 0"
+        for name in self.numbers:
+            yield from (f"{name} >= 0",)
+            for given in self.layout.program.inputs:
+                if isinstance(given.type, ListOf) and self.layout.kinds[name] == "int":
+                    yield f"{name} <= size({given.name})"
+        for part in _conjuncts(self.condition):
+            match part:
+                case Operation("<" | "<=", (left, right)):
+                    yield from self._weaker(left, right)
+                case Operation(">" | ">=", (right, left)):
+                    yield from self._weaker(left, right)
+
+    def _weaker(self, left: Expression, right: Expression) -> Iterator[str]:
+        yield written(Operation("<=", (left, right)))
+        for statement in statements(self.body):
+            match statement:
+                case Assign(name, Operation("+", (Name(same), step))) if name == same and name in names(left):
+                    yield written(Operation("<=", (left, Operation("+", (right, step)))))
+
+    def _paid(self) -> Iterator[str]:
+        """Costs that grow with a counter of the program, and all of them together within an account it keeps."""
+        for name in self.numbers:
+            for cost in self.costs:
+                yield from (f"{cost} <= {name}" if step == "1" else f"{cost} <= {step} * {name}" for step in self.steps)
+            if self.layout.kinds[name] == "real" and self.costs:
+                yield f"{self._money()} <= {name}"
+        if self.layout.program.adjacent.kind == "l1":
+            for name in self.lists:
+                for counter in self.counters:
+                    spent = f"spent_{name}''[{counter}]"
+                    yield from (f"{cost} <= {spent}" for cost in self.costs)
+                    for moved in self.moved:
+                        for change in (f"{moved}' - {moved}", f"{moved} - {moved}'"):
+                            yield f"{change} <= {spent}"
+                            yield from (f"{cost} + ({change}) <= {spent}" for cost in self.costs)
+
+    def _money(self) -> str:
+        parts = []
+        for site, at in self.layout.sites:
+            statement = site.statement
+            if self.loop.number in at and isinstance(statement, Sample):
+                parts.append(f"cost{site.number}'' * (1 / ({written(statement.arguments[0])}))")
+        return " + ".join(parts) or "0"
+
+    def _guards(self) -> Iterator[str]:
+        yield "true"
+        around = self.level[:-1]
+        shown = [
+            f"shown{step.number}''"
+            for step, at in self.layout.outputs
+            if at == around[: len(at)] and self.layout.shown(step) == "int"
+        ]
+        for counter in self.counters:
+            if shown and self.apart:
+                yield f"{counter} == 0"
+            if self.layout.program.adjacent.kind == "one":
+                yield f"{counter} <= where''"
+                yield f"{counter} > where''"
+            for output in shown:
+                yield f"{counter} <= {output}"
+                yield f"0 < {counter} and {counter} <= {output}"
+                yield f"{counter} > {output}"
+                for name in self.apart:
+                    if self.layout.kinds[name] == "int":
+                        yield f"{counter} > {output} and {name} == {output}"
+        if len(self.layout.program.private) > 1 and self.layout.program.adjacent.kind == "one":
+            yield from (f"which'' != {place}" for place in range(len(self.layout.program.private)))
+
+    def _changes(self) -> Iterator[str]:
+        """How far apart variables are, what was charged, and both together."""
+        limits = ["0", *self.steps]
+        for name in self.apart:
+            yield f"{name}' == {name}"
+        for name in self.moved:
+            for limit in limits:
+                yield f"{name}' - {name} <= {limit}"
+                yield f"{name} - {name}' <= {limit}"
+                if limit != "0":
+                    yield f"{name}' - {name} >= {limit}"
+                    yield f"{name} - {name}' >= {limit}"
+        for cost in self.costs:
+            yield from (f"{cost} <= {limit}" for limit in limits)
+            for name in self.moved:
+                for limit in self.steps:
+                    yield f"{cost} + ({name}' - {name}) <= {limit}"
+                    yield f"{cost} + ({name} - {name}') <= {limit}"
+
+
+def _conjuncts(condition: Expression) -> Iterator[Expression]:
+    match condition:
+        case Operation("and", arguments):
+            for argument in arguments:
+                yield from _conjuncts(argument)
+        case Truth():
+            return
+        case _:
+            yield condition
+
+
+def _local(name: str, loop: Step) -> bool:
+    """Whether every round sets a variable before it reads it."""
+    for step in loop.then:
+        statement = step.statement
+        match statement:
+            case Assign(written_, value) if name not in names(value):
+                if written_ == name:
+                    return True
+            case Sample(written_, _, arguments) if not any(name in names(argument) for argument in arguments):
+                if written_ == name:
+                    return True
+            case _:
+                return False
+    return False
+
+

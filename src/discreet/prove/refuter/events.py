@@ -1,0 +1,204 @@
+"""What to look for: things that a program may show given the first input, and shows more rarely given the second.
+
+Which events are tried decides only whether a counterexample is found.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+from itertools import islice
+from math import ceil
+
+from discreet.prove.refuter.chances import Between, Wanted
+from discreet.prove.refuter.forms import Form, Noise
+from discreet.prove.refuter.logarithms import Logarithm
+from discreet.prove.refuter.outside import Outside
+from discreet.prove.refuter.paths import Path, Task, all_paths, follow
+
+_FEW = 20
+_MOST_CHOICES = 48
+
+
+def events(task: Task, other: Task, *, bounded: bool) -> Iterator[tuple[Wanted, ...]]:
+    """Events to compare two runs by; ``bounded``: numbers between bounds, which have a chance even if continuous."""
+    seen = set()
+    for path in _skeletons(task, other):
+        for wanted in _bounded(path) if bounded else _filled(path, _twin(other, path)):
+            if wanted not in seen:
+                seen.add(wanted)
+                yield wanted
+
+
+def _skeletons(task: Task, other: Task) -> Iterator[Path]:
+    """Paths of the first run: all if they are few, otherwise some that stand out."""
+    try:
+        few = list(islice(all_paths(task), _FEW + 1))
+    except Outside:
+        few = []
+    if few and len(few) <= _FEW:
+        yield from few
+        return
+    for ways in _policies(task, other):
+        try:
+            yield follow(task, _by(ways, len(ways) - 1))
+        except Outside:
+            continue
+
+
+def _policies(task: Task, other: Task) -> Iterator[tuple[int, ...]]:
+    """Ways to take, the last one from there on: always the same way, another way once, or at every comparison the way
+    that is likelier given the first input than given the second."""
+    for tie in (1, 0):
+        yield _telling(task, other, tie)
+    yield (1,)
+    yield (0,)
+    choices = len(_telling(task, other, 1))
+    for place in sorted({0, choices // 2, max(0, choices - 2)}, reverse=True):
+        yield (*[1] * place, 0, 1)
+
+
+def _by(ways: Sequence[int], last: int):  # type: ignore[no-untyped-def]
+    place = -1
+
+    def choose(count: int, _form: Form | None) -> int:
+        nonlocal place
+        place += 1
+        return min(ways[min(place, last)], count - 1)
+
+    return choose
+
+
+class _Reached(Exception):
+    """The choice that was asked for."""
+
+    def __init__(self, form: Form | None) -> None:
+        self.form = form
+
+
+def _choice(task: Task, ways: Sequence[int]) -> Form | None:
+    """What is compared with 0 after these ways; ``LookupError`` if nothing is."""
+    place = -1
+
+    def choose(count: int, form: Form | None) -> int:
+        nonlocal place
+        place += 1
+        if place == len(ways):
+            raise _Reached(form)
+        return min(ways[place], count - 1)
+
+    try:
+        follow(task, choose)
+    except _Reached as reached:
+        return reached.form
+    except Outside:
+        pass
+    raise LookupError
+
+
+def _telling(task: Task, other: Task, tie: int) -> tuple[int, ...]:
+    """At every comparison the way that the first input is nearer to; ``tie`` if both are as near."""
+    ways: list[int] = []
+    for _ in range(_MOST_CHOICES):
+        try:
+            first = _choice(task, ways)
+        except LookupError:
+            break
+        try:
+            second = _choice(other, ways)
+        except LookupError:
+            second = None
+        apart = first.constant - second.constant if first is not None and second is not None else 0
+        ways.append(0 if apart > 0 else 1 if apart < 0 else tie)
+    return (*ways, tie)
+
+
+def _twin(other: Task, path: Path) -> Path | None:
+    """The path that takes the same ways given the other input."""
+    try:
+        found = follow(other, _by((*path.ways, 1), len(path.ways)))
+    except Outside:
+        return None
+    return found if len(found.shown) == len(path.shown) else None
+
+
+# -- values for what depends on draws ---------------------------------------------------------------------------------
+
+
+def _filled(path: Path, twin: Path | None) -> Iterator[tuple[Wanted, ...]]:
+    """A path with values for the numbers it shows: near or far from where they are without noise, on either side, or on
+    the side away from where they are given the other input."""
+    if not any(isinstance(one, Form) for one in path.shown):
+        yield tuple(one for one in path.shown if not isinstance(one, Form))
+        return
+    for far in (True, False):
+        for toward in (0, 1, -1):
+            for sign in (1, -1):
+                yield _fill(path, twin, toward, sign, far)
+
+
+def _fill(path: Path, twin: Path | None, toward: int, sign: int, far: bool) -> tuple[Wanted, ...]:
+    """``toward`` 1: away from the other input's number, -1: towards it, 0: as ``sign`` says. Numbers that are fixed by
+    those before them get the value they must have."""
+    fixed: dict[int, Form] = {}
+    others: dict[int, Form] = {}
+    found: list[Wanted] = []
+    for place, shown in enumerate(path.shown):
+        if not isinstance(shown, Form):
+            found.append(shown)
+            continue
+        left = _with(shown, fixed)
+        if not left.terms:
+            found.append(left.constant)
+            continue
+        there = twin.shown[place] if twin is not None else None
+        rest = _with(there, others) if isinstance(there, Form) else None
+        apart = left.constant - rest.constant if rest is not None else Fraction(0)
+        side = sign if toward == 0 or apart == 0 else toward * (1 if apart > 0 else -1)
+        value = left.constant + side * _distance(path.noises[left.draws[-1]], far)
+        found.append(value)
+        _fix(fixed, left, value)
+        if rest is not None and rest.terms:
+            _fix(others, rest, value)
+    return tuple(found)
+
+
+def _distance(noise: Noise, far: bool) -> Fraction:
+    scale = Fraction(4) if isinstance(noise.scale, Logarithm) else Fraction(noise.scale)
+    if noise.whole:
+        return Fraction(ceil(4 * scale)) if far else Fraction(0)
+    return 4 * scale + Fraction(1, 3) if far else Fraction(1, 3)
+
+
+def _with(form: Form, fixed: dict[int, Form]) -> Form:
+    for draw in form.draws:
+        if draw in fixed:
+            form = form.with_draw(draw, fixed[draw])
+    return form
+
+
+def _fix(fixed: dict[int, Form], form: Form, value: Fraction) -> None:
+    """The last draw of a form, so that the form has the value."""
+    draw, factor = form.terms[-1]
+    solved = Form(form.terms[:-1], form.constant - value).times(-1 / factor)
+    for one in fixed:
+        fixed[one] = fixed[one].with_draw(draw, solved)
+    fixed[draw] = solved
+
+
+def _bounded(path: Path) -> Iterator[tuple[Wanted, ...]]:
+    """A path with every number it shows above, or below, some bound near where it is without noise."""
+    if not any(isinstance(one, Form) for one in path.shown):
+        yield tuple(one for one in path.shown if not isinstance(one, Form))
+        return
+    for times in (0, 1, -1, 3, -3):
+        for above in (True, False):
+            found: list[Wanted] = []
+            for shown in path.shown:
+                if not isinstance(shown, Form):
+                    found.append(shown)
+                    continue
+                scale = path.noises[shown.draws[-1]].scale
+                bound = shown.constant + times * (Fraction(4) if isinstance(scale, Logarithm) else Fraction(scale))
+                found.append(Between(bound, None) if above else Between(None, bound))
+            yield tuple(found)

@@ -1,0 +1,113 @@
+"""/combine: sessions with other holders: who takes part, what a coalition would learn, taking part, and the result.
+
+data-testid: combine-session, combine-parties, combine-learnt, combine-brings, combine-start, combine-result,
+combine-seen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from nicegui import ui
+
+from discreet.curator.people.person import Role
+from discreet.errors import DiscreetError
+from discreet.service.console import look
+from discreet.service.console.frame import Page, Seat
+from discreet.service.console.jobs import JobBox, asked_for, listed, recent
+from discreet.service.jobs.job import Job
+from discreet.service.jobs.specs import Combine
+from discreet.service.sessions import FOLDER, SessionView
+
+_ABOUT = "Several holders compute together, each with data that stay where they are, and share only the result."
+_NONE = (
+    f"There is no session yet. Put its manifest (discreet combine new) and the key of this workspace's party "
+    f"(discreet combine keys) into the folder {FOLDER}/ of the workspace."
+)
+
+
+async def _build(seat: Seat) -> None:
+    names = await seat.call(seat.desk.sessions)
+    with look.page("Combine", _ABOUT):
+        if not names:
+            look.empty(_NONE)
+            return
+        asked = seat.given.get("session", "")
+        chosen = asked if asked in names else names[0]
+
+        async def show(name: str) -> None:
+            place.clear()
+            with place:
+                try:
+                    view = await seat.call(seat.desk.session, name)
+                    jobs = [job for job in await recent(seat, Combine.kind) if job.table == name]
+                    form = _Form(seat, view, jobs)
+                    wanted = asked_for(seat, jobs)
+                    if wanted is not None:
+                        await form.follow(wanted)
+                except DiscreetError as error:
+                    look.refusal(error)
+
+        select = ui.select(names, value=chosen, label="Session", on_change=lambda event: show(event.value))
+        select.props("outlined dense options-dense data-testid=combine-session").classes("dc-mid")
+        place = ui.element("div").classes("dc-stack")
+        await show(chosen)
+
+
+PAGE = Page("/combine", "Combine", "hub", (Role.STEWARD,), 55, _build)
+
+
+class _Form:
+    """One session: what it is, and what becomes of it."""
+
+    def __init__(self, seat: Seat, view: SessionView, before: list[Job]) -> None:
+        self._seat, self._view = seat, view
+        with look.card("Who takes part", note=f"{view.function} by {view.protocol}") as box:
+            box.props("data-testid=combine-parties")
+            rows = [(f"{name} (you)" if name == view.me else name, at, key) for name, at, key in view.parties]
+            look.grid(["Party", "At", "Fingerprint of the key"], rows)
+            look.promise(look.statement(view.statement))
+        if view.learnt:
+            with look.card("What would they learn together?", note="Beyond their own values and the result") as box:
+                box.props("data-testid=combine-learnt")
+                look.grid(["Who puts together all they saw", "What they learn"], view.learnt)
+        with look.card("Take part"):
+            look.prose(
+                "All parties start theirs at about the same time. Nothing is sent before all are there.", soft=True
+            )
+            with look.row():
+                self._brings = ui.select(list(view.inputs), value=view.inputs[0], label="Bring")
+                self._brings.props("outlined dense options-dense data-testid=combine-brings").classes("dc-mid")
+                start = ui.button("Take part", icon="hub", on_click=self._start)
+                start.props("unelevated data-testid=combine-start")
+        self._box = JobBox(seat, "Computing together", self._show)
+        if before:
+            with look.card("Earlier"):
+                listed(before, self.follow, lambda job: f"{job.table}, with {job.spec['brings']}")
+
+    async def follow(self, job: Job) -> None:
+        """Show what became of a job."""
+        await self._box.follow(job)
+
+    async def _start(self) -> None:
+        await self._box.start(lambda: Combine(self._view.name, self._brings.value or ""))
+
+    async def _show(self, job: Job) -> None:
+        found = await self._seat.run(self._seat.desk.job_result, job.id)
+        self._box.made.clear()
+        if found is not None:
+            with self._box.made:
+                _result(found)
+
+
+def _result(found: Mapping[str, Any]) -> None:
+    with look.card("The result", note=f"Of {', '.join(found['included'])} together") as box:
+        box.props("data-testid=combine-result")
+        ui.label(found["result"]).classes("dc-code dc-strong").style("white-space: pre-wrap")
+        look.promise(look.statement(found["promise"]))
+    with look.card("What you saw", note="For you alone") as box:
+        box.props("data-testid=combine-seen")
+        ui.html(found["picture"], sanitize=False)
+        with ui.expansion("Every message").classes("dc-more"):
+            look.grid(["", "From", "To", "Kind", "What it holds"], found["lines"], numbers=(0,))

@@ -1,0 +1,113 @@
+"""Sessions of a served workspace with other holders: manifests and the own key are in its folder ``combine/``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from discreet.curator.workspace import Workspace
+from discreet.errors import BadInput, NotFound
+
+if TYPE_CHECKING:
+    from discreet.combine.running import Seated
+
+FOLDER = "combine"
+_INPUTS = (".txt", ".csv", ".parquet")
+_MOST_SHOWN = 6
+"""Among so many parties all coalitions are listed."""
+
+
+@dataclass(frozen=True)
+class SessionView:
+    """A session, as a steward sees it before taking part."""
+
+    name: str
+    me: str
+    """Which party this workspace is."""
+    parties: tuple[tuple[str, str, str], ...]
+    """Name, address and fingerprint of each."""
+    function: str
+    protocol: str
+    statement: str
+    learnt: tuple[tuple[str, str], ...]
+    """Coalitions, and what each would learn; none if there are too many."""
+    inputs: tuple[str, ...]
+    """What it can bring: tables of the workspace, and files beside the manifest."""
+
+
+def names_of(workspace: Workspace) -> list[str]:
+    """The sessions that a workspace can take part in."""
+    return sorted(path.stem for path in (workspace.folder / FOLDER).glob("*.toml"))
+
+
+def view_of(workspace: Workspace, name: str) -> SessionView:
+    """One of them; an error if its manifest or the own key is not right."""
+    from discreet.combine import either
+    from discreet.combine.symbolic.coalition import every
+
+    place = _seated(workspace, name)
+    terms = place.manifest.terms
+    learnt: tuple[tuple[str, str], ...] = ()
+    if len(terms.parties) <= _MOST_SHOWN and not either.joins(terms):
+        learnt = tuple((", ".join(who), str(one)) for who, one in every(terms, terms.parties).items())
+    files = sorted(path.name for path in (workspace.folder / FOLDER).iterdir() if path.suffix in _INPUTS)
+    return SessionView(
+        name,
+        place.name,
+        tuple((party.name, party.address, party.fingerprint) for party in place.manifest.parties),
+        terms.function,
+        terms.protocol,
+        str(either.statement(terms)),
+        learnt,
+        (*workspace.private, *files),
+    )
+
+
+def require_playable(workspace: Workspace, name: str, brings: str) -> None:
+    """An error if this workspace cannot take part with this; no row is looked at."""
+    from discreet.combine import either
+
+    view = view_of(workspace, name)
+    if brings not in view.inputs:
+        raise NotFound(f"There is nothing called {brings!r:.60} to bring.", hint=f"There is {', '.join(view.inputs)}.")
+    loss = either.statement(_seated(workspace, name).manifest.terms).loss
+    if loss is not None and brings not in workspace.private:
+        raise BadInput(
+            f"There is noise in the result ({loss}), which is charged to the budget of a table.",
+            hint="Bring a table of the workspace, or run it by the command: discreet combine run",
+        )
+
+
+def take_part(workspace: Workspace, name: str, brings: str, progress: Callable[[str], None]) -> dict[str, Any]:
+    """Play this workspace's part to its end; the result and what was seen, as plain data."""
+    from discreet.budget.opening import open_ledger
+    from discreet.combine import running
+    from discreet.combine.session import Result
+
+    place, private = _seated(workspace, name), brings in workspace.private
+    data: Any = workspace.original(brings) if private else workspace.folder / FOLDER / brings
+    with open_ledger(workspace.ledger_place) as ledger:
+
+        def charge(loss: Any, key: str) -> Any:
+            return ledger.charge(brings, loss, key=key, what=f"combine {name}")
+
+        release = running.run(place, data, charge=charge if private else None, progress=progress)
+    seen = running.slide(workspace.folder / FOLDER / name, place.name)
+    return {
+        "session": name,
+        "result": str(Result(release.payload, ())),
+        "included": list(release.recipe.parameters["included"]),
+        "promise": release.promise,
+        "picture": seen.figure,
+        "lines": [[str(one.number), one.of, ", ".join(one.to), one.kind, one.what] for one in seen.lines[:500]],
+    }
+
+
+def _seated(workspace: Workspace, name: str) -> Seated:
+    from discreet.combine.running import seated
+
+    if name not in names_of(workspace):
+        raise NotFound(f"There is no session called {name!r:.60} here.", hint=f"Put its manifest into {FOLDER}/.")
+    return seated(Path(workspace.folder) / FOLDER / f"{name}.toml")

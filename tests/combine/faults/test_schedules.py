@@ -1,0 +1,170 @@
+"""Random faults, decided by a seed: every session ends in the right result or in an end that names whom it should."""
+
+import asyncio
+import random
+
+import pytest
+from tests.combine.faults.network import LATENCY, Network, on_clock, read, twisted
+from tests.combine.net.sessions import NAMES, manifest, total
+
+from discreet.combine.net.evidence import check_evidence, load_evidence
+from discreet.combine.net.mesh import EVIDENCE
+from discreet.combine.seat import Total
+from discreet.errors import Aborted
+
+PLACES = [f"127.0.0.1:{port}" for port in range(4001, 4006)]
+FIVE = (*NAMES, "middle")
+FAULTS = ("kill", "restart", "sever", "delay", "duplicate", "swap", "corrupt", "tear", "equivocate")
+SESSIONS = (("masks", 0), ("masks", 3), ("ring", 0), ("shares", 0))
+FIRST, MORE = range(60), range(60, 300)
+
+
+class Schedule:
+    """What goes wrong in a session, all of it decided by the seed."""
+
+    def __init__(self, seed):
+        self.chance = random.Random(seed)  # noqa: S311
+        self.text, self.threshold = SESSIONS[seed % len(SESSIONS)]
+        self.names = FIVE if self.threshold else NAMES[: self.chance.choice((3, 4))]
+        self.faults = self.chance.choices(FAULTS, k=self.chance.choice((1, 1, 2, 3)))
+        self.blamed, self.moves, self.harms, self.slow = set(), [], {}, {}
+        for fault in self.faults:
+            self.plan(fault)
+
+    def plan(self, fault):
+        chance = self.chance
+        one, other = chance.sample(self.names, 2)
+        at = chance.uniform(0, 12 * LATENCY)
+        self.blamed.add(one)
+        match fault:
+            case "kill":
+                self.moves.append((at, "kill", one))
+            case "restart":
+                self.moves += [(at, "kill", one), (at + chance.choice((0.0, LATENCY, 1.0, 8.0)), "start", one)]
+            case "sever":
+                self.moves.append((at, "sever", one))
+                self.blamed.add(other)
+            case "delay":
+                self.slow[one] = chance.choice((0.5, 2.0, 6.0, 30.0))
+            case "duplicate" | "swap" | "corrupt" | "tear" | "equivocate":
+                self.harms.setdefault((one, other), []).append((fault, chance.randrange(8)))
+                self.blamed.add(other)
+
+    def harm(self):
+        """What is done to messages: the n-th piece between two parties is harmed, and only once."""
+        counts, held = {}, {}
+
+        def change(of, to, data):
+            count = counts[of, to] = counts.get((of, to), -1) + 1
+            pieces = [data]
+            if (of, to) in held:
+                pieces = [data, held.pop((of, to))]
+            for fault, place in self.harms.get((of, to), ()):
+                if place != count:
+                    continue
+                match fault:
+                    case "duplicate":
+                        pieces = [*pieces, data] if read(data) else pieces
+                    case "swap":
+                        if read(data) and count:
+                            held[of, to] = data
+                            return []
+                    case "corrupt":
+                        spot = self.chance.randrange(len(data))
+                        pieces = [data[:spot] + bytes([data[spot] ^ 64]) + data[spot + 1 :]]
+                    case "tear":
+                        return None
+                    case "equivocate":
+                        pieces = [twisted(data) or data]
+            return pieces
+
+        return change
+
+    async def play(self, folder):
+        session = manifest(
+            self.names, at=PLACES[: len(self.names)], text=self.text, threshold=self.threshold, deadline=4
+        )
+        network = Network(session, folder, self.harm(), lambda of, to: LATENCY + self.slow.get(of, 0.0))
+        for name in self.names:
+            network.start(name)
+        clock = asyncio.get_running_loop()
+        for at, move, name in sorted(self.moves):
+            await asyncio.sleep(at - clock.time())
+            match move:
+                case "kill" if not network.roads[name].dead:
+                    await network.kill(name)
+                case "start" if network.roads[name].dead:
+                    network.start(name)
+                case "sever":
+                    network.sever(name)
+        return session, await network.outcomes()
+
+
+def ends_well(seed, folder):
+    """Play a schedule and see how it ends."""
+    schedule = Schedule(seed)
+    session, outcomes = on_clock(lambda: schedule.play(folder))
+    for name, outcome in outcomes.items():
+        if isinstance(outcome, Total):
+            least = schedule.threshold or len(schedule.names)
+            assert len(outcome.parties) >= least
+            assert (outcome.vector == total(outcome.parties, 2)).all(), f"{name} has a wrong result"
+        else:
+            assert isinstance(outcome, Aborted), repr(outcome)
+            assert outcome.culprits, outcome
+            if name not in schedule.blamed:  # to those that something happened to, the others may be missing
+                assert set(outcome.culprits) <= schedule.blamed, (schedule.faults, schedule.blamed, outcome)
+    for path in folder.glob(f"*/{EVIDENCE}"):
+        assert check_evidence(session, load_evidence(path)) in schedule.blamed
+    return schedule, outcomes
+
+
+def test_the_schedules_are_worth_it(tmp_path):
+    faults = {fault for seed in FIRST for fault in Schedule(seed).faults}
+    assert faults == set(FAULTS)
+
+
+@pytest.mark.parametrize("text, threshold, kind", [
+    ("shares", 0, "sum 1/part"),
+    ("ring", 0, "sum 1/total 1"),
+    ("masks", 0, "sum 1/key"),
+    ("masks", 0, "sum 1/masked"),
+    ("masks", 0, "hello"),
+])  # fmt: skip
+def test_who_tells_two_parties_different_things_is_convicted_by_its_own_signatures(text, threshold, kind, tmp_path):
+    """North, as the first in every order, tells east something else than the others."""
+    session = manifest(NAMES, at=PLACES[:4], text=text, threshold=threshold)
+    twists = []
+
+    def harm(of, to, data):
+        found = read(data)
+        if (of, to) == ("north", "east") and found and found[1].kind == kind:
+            twists.append(found[1].kind)
+            return [twisted(data)]
+        return [data]
+
+    async def play():
+        network = Network(session, tmp_path, harm)
+        for name in NAMES:
+            network.start(name)
+        return await network.outcomes()
+
+    outcomes = on_clock(play)
+    assert twists
+    for name in NAMES[1:]:
+        assert isinstance(outcomes[name], Aborted)
+        assert outcomes[name].culprits == ("north",)
+    evidence = [load_evidence(path) for path in tmp_path.glob(f"*/{EVIDENCE}")]
+    assert evidence
+    assert {check_evidence(session, one) for one in evidence} == {"north"}
+
+
+@pytest.mark.parametrize("seed", FIRST)
+def test_a_session_ends_well(seed, tmp_path):
+    ends_well(seed, tmp_path)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", MORE)
+def test_more_sessions_end_well(seed, tmp_path):
+    ends_well(seed, tmp_path)

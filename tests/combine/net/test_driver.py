@@ -1,0 +1,293 @@
+"""How a session goes on, ends and is taken up again, on a network in memory."""
+
+import asyncio
+from dataclasses import replace
+
+import pytest
+from tests.combine.faults.network import LATENCY, Network, on_clock, packed, read
+from tests.combine.net.sessions import NAMES, identity, manifest, part, total
+from tests.loops import run as run_loop
+
+from discreet.combine.effects import Receive, Send, Tell
+from discreet.combine.net.driver import run
+from discreet.combine.net.frames import sign
+from discreet.combine.net.journal import JOURNAL, SECRET, Journal
+from discreet.combine.net.transcript_log import SEEN, TRANSCRIPT
+from discreet.combine.net.transcript_log import read as lines
+from discreet.combine.seat import Total
+from discreet.errors import Aborted, BadInput, Damaged
+
+PLACES = [f"127.0.0.1:{port}" for port in range(4001, 4005)]
+SESSION = manifest(at=PLACES, deadline=4)
+
+
+def played(folder, session=SESSION, names=NAMES, *, harm=None, stop=None, latency=None):
+    """All of these parties play; how it ended for each. ``stop`` are those who are killed when all are there."""
+    also = {"harm": harm} if harm else {}
+    also |= {"latency": latency} if latency else {}
+
+    async def play():
+        network = Network(session, folder, **also)
+        for name in names:
+            network.start(name)
+        if stop:
+            await asyncio.sleep(3.5 * LATENCY)
+            await network.kill(stop)
+        return await network.outcomes()
+
+    return on_clock(play)
+
+
+def all_right(outcomes, names=NAMES):
+    assert set(outcomes) == set(names)
+    for outcome in outcomes.values():
+        assert isinstance(outcome, Total), repr(outcome)
+        assert (outcome.vector == total(names, 2)).all()
+
+
+def test_done_and_run_again_it_gives_the_same_without_anybody(tmp_path):
+    all_right(played(tmp_path))
+    before = (tmp_path / "north" / TRANSCRIPT).read_bytes()
+    again = played(tmp_path, names=("north",))["north"]
+    assert (again.vector == total(NAMES, 2)).all()
+    assert (tmp_path / "north" / TRANSCRIPT).read_bytes() == before
+
+
+def test_another_input_another_manifest_or_another_party_is_refused_on_resuming(tmp_path):
+    all_right(played(tmp_path))
+    other = replace(SESSION, nonce="another nonce, as long")
+    for session, name, brought, said in (
+        (SESSION, "north", "other", "another input"),
+        (other, "north", "None", "another manifest"),
+        (SESSION, "south", "None", "another party"),
+    ):
+        with pytest.raises(BadInput, match=said):
+            Journal(tmp_path / "north", session, name, brought)
+
+
+def test_one_process_at_a_time(tmp_path):
+    first = Journal(tmp_path, SESSION, "north", "")
+    with pytest.raises(BadInput, match="Another process"):
+        Journal(tmp_path, SESSION, "north", "")
+    first.close()
+    Journal(tmp_path, SESSION, "north", "").close()
+
+
+def test_a_lost_secret_is_said(tmp_path):
+    Journal(tmp_path, SESSION, "north", "").close()
+    (tmp_path / SECRET).unlink()
+    with pytest.raises(Damaged, match="lost its secret"):
+        Journal(tmp_path, SESSION, "north", "")
+
+
+@pytest.mark.parametrize("cut", [1, 5, 60, 200, 500])
+def test_a_record_that_a_crash_left_unfinished_is_asked_for_again(cut, tmp_path):
+    """South is killed on the way, and the end of its journal is torn off: it goes on all the same."""
+
+    async def play():
+        network = Network(SESSION, tmp_path)
+        for name in NAMES:
+            network.start(name)
+        await asyncio.sleep(3.5 * LATENCY)
+        await network.kill("south")
+        journal = tmp_path / "south" / JOURNAL
+        data = journal.read_bytes()
+        assert len(data) > 1000
+        journal.write_bytes(data[:-cut])
+        network.start("south")
+        return await network.outcomes()
+
+    all_right(on_clock(play))
+
+
+def test_a_session_that_ended_stays_ended(tmp_path):
+    outcomes = played(tmp_path, stop="south")
+    assert outcomes["north"].culprits == ("south",)
+    again = played(tmp_path, names=("north",))["north"]
+    assert isinstance(again, Aborted)
+    assert again.message == outcomes["north"].message
+    assert again.culprits == ("south",)
+
+
+def test_who_waits_for_a_third_is_not_blamed(tmp_path):
+    """On a ring south is dead; west waits for east, which waits for south: everybody names south."""
+    outcomes = played(tmp_path, replace(SESSION, terms=replace(SESSION.terms, protocol="ring")), stop="south")
+    assert {outcome.culprits for outcome in outcomes.values()} == {("south",)}
+
+
+def test_nobody_comes(tmp_path):
+    outcomes = played(tmp_path, names=NAMES[:3])
+    for outcome in outcomes.values():
+        assert outcome.culprits == ("west",)
+        assert "within 20 seconds" in outcome.message
+        assert "run it again" in outcome.hint
+    all_right(played(tmp_path))
+
+
+def test_a_different_manifest_is_told_by_name(tmp_path):
+    other = replace(SESSION, nonce="another nonce, as long")
+
+    async def play():
+        network = Network(SESSION, tmp_path)
+        for name in NAMES:
+            network.session = other if name == "east" else SESSION
+            network.start(name)
+        return await network.outcomes()
+
+    for name, outcome in on_clock(play).items():
+        assert isinstance(outcome, Aborted)
+        if name != "east":
+            assert "east" in outcome.culprits
+            assert "another manifest" in outcome.message
+
+
+def harmed(kind, change):
+    """Do something to what north sends to south of a kind."""
+
+    def harm(of, to, data):
+        found = read(data)
+        return change(data, *found) if (of, to) == ("north", "south") and found and found[1].kind == kind else [data]
+
+    return harm
+
+
+def unsigned(data, place, header, signature, body):
+    return [data[: -len(body) - 64] + bytes(64) + body]
+
+
+def oversized(data, place, header, signature, body):
+    raw = replace(header, size=10**12).pack()
+    return [data[:5] + len(raw).to_bytes(4, "big") + raw + signature]
+
+
+def of_another_session(data, place, header, signature, body):
+    return [packed(place, sign(identity("north"), replace(header, session=bytes(32)), body))]
+
+
+def for_others(data, place, header, signature, body):
+    return [packed(place, sign(identity("north"), replace(header, to=("east",)), body))]
+
+
+def no_body(data, place, header, signature, body):
+    return [packed(place, sign(identity("north"), header, b"\x05nonsense"))]
+
+
+def noise(data, place, header, signature, body):
+    return [b"\x77" * 100]
+
+
+def twice_differently(data, place, header, signature, body):
+    return [data, packed(place, sign(identity("north"), replace(header, kind="sum 1/other"), body))]
+
+
+def again_as_new(data, place, header, signature, body):
+    return [data, packed(place + 1, sign(identity("north"), replace(header, number=header.number + 7), body))]
+
+
+@pytest.mark.parametrize(
+    "kind, change, said",
+    [
+        ("settled", unsigned, "not signed by north"),
+        ("sum 1/part", oversized, "larger than the session allows"),
+        ("sum 1/part", of_another_session, "another manifest"),
+        ("sum 1/part", for_others, "for others"),
+        ("sum 1/part", no_body, "north broke the rules"),
+        ("sum 1/part", noise, "no message"),
+        ("sum 1/part", twice_differently, "contradict each other"),
+        ("sum 1/part", again_as_new, "contradict each other"),
+        ("hello", oversized, "larger than the session allows"),
+    ],
+)
+def test_who_breaks_the_rules_is_named(kind, change, said, tmp_path):
+    outcomes = played(tmp_path, harm=harmed(kind, change))
+    assert said in outcomes["south"].message
+    assert outcomes["south"].culprits == ("north",)
+    for name in ("east", "west"):
+        if isinstance(outcomes[name], Total):  # it had everything before south found out
+            assert (outcomes[name].vector == total(NAMES, 2)).all()
+        else:
+            assert outcomes[name].culprits == ("north",), outcomes[name]
+
+
+def test_the_same_twice_is_the_same(tmp_path):
+    all_right(played(tmp_path, harm=lambda of, to, data: [data, data] if read(data) else [data]))
+
+
+def test_what_would_be_said_differently_after_a_crash_is_not_said(tmp_path):
+    """A play that does not repeat itself cannot go on."""
+    session = manifest(("north", "south"), at=PLACES[:2])
+    said = iter("ab")
+
+    def play(tools):
+        yield Tell(("south",), "word", {"text": next(said)})
+        yield Receive("south", "never")
+
+    async def twice():
+        network = Network(session, tmp_path)
+        from tests.combine.faults.network import Roads
+
+        network.start("south")
+        for ends in (False, True):
+            network.roads["north"] = Roads(network, "north")
+            work = run(session, identity("north"), play, tmp_path / "north", roads=network.roads["north"])
+            network.tasks["north"] = asyncio.get_running_loop().create_task(work)
+            if not ends:
+                await asyncio.sleep(10 * LATENCY)
+                await network.kill("north")
+        return await network.outcomes()
+
+    assert "something else than before" in on_clock(twice)["north"].message
+
+
+def test_no_protocol_may_speak_for_the_driver(tmp_path):
+    session = manifest(("north", "south"), at=PLACES[:2])
+
+    def play(tools):
+        yield Send("south", "abort", {"text": "x"})
+
+    async def once():
+        network = Network(session, tmp_path)
+        from tests.combine.faults.network import Roads
+
+        network.start("south")
+        network.roads["north"] = Roads(network, "north")
+        return await asyncio.gather(
+            run(session, identity("north"), play, tmp_path / "north", roads=network.roads["north"]),
+            network.tasks["south"],
+            return_exceptions=True,
+        )
+
+    north, south = on_clock(once)
+    assert isinstance(north, BadInput)
+    assert south.culprits == ("north",)
+
+
+def test_a_changed_transcript_is_noticed(tmp_path):
+    all_right(played(tmp_path))
+    path = tmp_path / "north" / TRANSCRIPT
+    whole = path.read_text()
+    assert (tmp_path / "north" / SEEN).stat().st_mode & 0o777 == 0o600
+    for changed in (
+        whole.replace('"kind": "settled"', '"kind": "settlex"', 1),
+        "".join(whole.splitlines(True)[1:]),
+        "{}\n",
+    ):
+        path.write_text(changed)
+        with pytest.raises(Damaged):
+            list(lines(tmp_path / "north", SESSION.digest))
+
+
+def test_progress_says_who_is_there(tmp_path):
+    session = manifest(("north", "south"))
+    told = []
+
+    async def play():
+        return await asyncio.gather(
+            run(session, identity("north"), part(session, "north"), tmp_path / "north", progress=told.append),
+            run(session, identity("south"), part(session, "south"), tmp_path / "south"),
+        )
+
+    run_loop(play())
+    assert told[0].step == "parties"
+    assert told[0].waiting == ("south",)
+    assert any(one.there == ("south",) for one in told)

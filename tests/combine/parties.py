@@ -1,0 +1,37 @@
+"""Parties between hosts, on loopback: keys and a manifest in a folder, and all of them run at once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+from tests.combine.net.sessions import ports
+
+from discreet.combine.asked import new_manifest, new_terms
+from discreet.combine.net.keys import Identity
+from discreet.combine.net.manifest import dump
+from discreet.combine.running import run
+
+PAY = {"north": 31_000, "east": 42_000, "south": 27_500}
+
+
+def prepared(folder: Path, parties: Mapping[str, Any] = PAY, *, protocol: str = "masks", **terms: Any) -> Path:
+    """Keys of all parties, and the manifest of a session among them."""
+    for name in parties:
+        if not (folder / f"{name}.key").exists():
+            Identity.new(name).save(folder)
+    wanted = {"function": "sum", "bounds": "0:100000"} | terms
+    made = new_terms(",".join(parties), protocol, wanted.pop("function"), **wanted)
+    at = [f"{name}=127.0.0.1:{port}" for name, port in zip(parties, ports(len(parties)), strict=True)]
+    file = folder / "pay.toml"
+    file.write_text(dump(new_manifest("pay", made, folder, at, deadline=10, start_within=20)))
+    return file
+
+
+def together(file: Path, brought: Mapping[str, Any] = PAY, **more: Any) -> dict[str, Any]:
+    """What every party gets, or the error that it ends with."""
+    with ThreadPoolExecutor(len(brought)) as threads:
+        begun = {name: threads.submit(run, file, value, name=name, **more) for name, value in brought.items()}
+        return {name: one.exception() or one.result() for name, one in begun.items()}

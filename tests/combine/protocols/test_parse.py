@@ -1,0 +1,39 @@
+"""Protocols as texts."""
+
+from __future__ import annotations
+
+import pytest
+
+from discreet.combine.protocols.masks import Masks
+from discreet.combine.protocols.parse import PROTOCOLS, protocol
+from discreet.combine.protocols.paths import Paths
+from discreet.combine.protocols.trusted import Trusted
+from discreet.errors import BadInput
+
+
+def test_texts() -> None:
+    assert next(iter(PROTOCOLS)) == "masks"
+    assert protocol(" Masks ") == Masks()
+    assert protocol("paths count=3") == Paths(3)
+    assert protocol("trusted party=north") == Trusted("north")
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("mask", "did you mean 'masks'"),
+        ("", "no protocol ''"),
+        ("masks count=2", "means nothing to masks"),
+        ("paths count=0", "between 1 and 1,000"),
+        ("paths count=many", "whole number"),
+        ("paths count", "needs a value"),
+    ],
+)
+def test_mistakes(text: str, words: str) -> None:
+    with pytest.raises(BadInput, match=words):
+        protocol(text)
+
+
+def test_who_is_trusted_must_be_there() -> None:
+    with pytest.raises(BadInput, match="is trusted and is not one"):
+        protocol("trusted party=up").withstands(("north", "south"), 0)

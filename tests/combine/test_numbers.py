@@ -1,0 +1,66 @@
+"""Numbers as units: rounding as written, bounds that hold, sums that are exact."""
+
+from decimal import Decimal
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from discreet.combine.numbers import Grid, product, summed
+from discreet.combine.terms import Terms
+from discreet.errors import BadInput, DataError, NotDeclared
+
+CENTS = Grid.between("-1000000", "1000000", 2)
+
+
+def test_numbers_are_rounded_to_the_nearest_unit_and_to_the_even_one_as_they_are_written():
+    written = [0.125, 0.135, "0.125", Decimal("-0.125"), Fraction(1, 3), 7, 2.675]
+    expected = [12, 14, 12, -12, 33, 700, 268]  # the float 2.675 is a little less than it says
+    assert CENTS.units(written, "x").tolist() == expected
+    assert CENTS.units(np.array([0.125, 0.135, 2.675]), "x").tolist() == [12, 14, 268]
+
+
+@given(st.lists(st.floats(-1e6, 1e6) | st.integers(-(10**8), 10**8).map(lambda k: k / 1000), min_size=1))
+def test_arrays_of_floats_are_what_each_float_is(values):
+    one_by_one = [round(Fraction(Decimal(repr(value))) * 100) for value in values]
+    assert CENTS.units(np.array(values), "x").tolist() == one_by_one
+
+
+@pytest.mark.parametrize("value", [1000000.01, "1000000.006", -(10**7), 10**30, float("nan"), None, "", "ten", 1e300])
+def test_what_is_outside_or_missing_is_an_error(value):
+    for values in ([value], [1, value]):
+        with pytest.raises(DataError):
+            CENTS.units(values, "x")
+    if isinstance(value, float):
+        with pytest.raises(DataError):
+            CENTS.units(np.array([1.0, value]), "x")
+
+
+def test_an_error_says_which_bounds_and_which_row():
+    with pytest.raises(DataError, match=r"1 of 2 numbers outside the declared bounds 0 to 10, the first in row 2"):
+        Grid(0, 10).units(np.array([3, 11]), "x")
+
+
+def test_bounds_are_declared_on_the_grid_and_in_their_order():
+    assert Grid.between("-0.5", "2.25", 2) == Grid(-50, 225, 2)
+    assert Grid.between(Fraction(-1, 2), Fraction(3), 1).farthest == 30
+    for low, high, decimals in (("0.5", "1", 0), ("2", "1", 0), ("0", "1e30", 0), ("0", "1", 19)):
+        with pytest.raises(BadInput):
+            Grid.between(low, high, decimals)
+    with pytest.raises(NotDeclared):
+        Grid.of(Terms(("north", "south")))
+
+
+def test_units_are_read_as_numbers_again():
+    assert str(CENTS.plain(-1234)) == "-12.34"
+    assert CENTS.fraction(5) == Fraction(1, 20)
+    assert Grid(0, 9).plain(7) == 7
+
+
+@given(st.lists(st.integers(-(2**62) + 1, 2**62 - 1), max_size=20))
+def test_sums_and_products_are_exact_however_large(numbers):
+    units = np.array(numbers, dtype=np.int64)
+    assert summed(units) == sum(numbers)
+    assert product(units, units) == sum(number * number for number in numbers)

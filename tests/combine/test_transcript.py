@@ -1,0 +1,45 @@
+"""Messages in words."""
+
+import numpy as np
+import pytest
+
+from discreet.combine.bus import Message
+from discreet.combine.transcript import held, listed, said, single
+
+
+@pytest.mark.parametrize(
+    ("body", "words", "one"),
+    [
+        ({"vector": np.array([8_234_112], np.uint64)}, "8,234,112", "8,234,112"),
+        ({"vector": np.array([2**90], object)}, f"{2**90:,}", f"{2**90:,}"),
+        ({"vector": np.arange(6, dtype=np.uint64)}, "6 numbers: 0, 1, 2, 3, …", ""),
+        ({"key": bytes(range(32))}, "32 bytes 00010203…", ""),
+        ({"key": b"a"}, "1 byte 61", ""),
+        ({"who": ("north", "east"), "note": "so"}, "who: north, east; note: so", ""),
+        ({"who": ()}, "nobody", ""),
+        ({"note": "x" * 100}, "x" * 47 + "…", ""),
+        ({}, "nothing", ""),
+    ],
+)
+def test_what_a_body_holds(body, words, one):
+    assert held(body) == words
+    assert single(body) == one
+
+
+def test_messages_are_numbered_named_and_safe_to_show():
+    body = {"note": "<script>"}
+    lines = said(
+        [
+            Message(1, "north", ("south",), "piece", body, sealed=True),
+            Message(2, "north", ("south", "east"), "part", body),
+        ]
+    )
+    assert [str(line) for line in lines] == [
+        "1. north to south: piece: <script>",
+        "2. north tells south, east: part: <script>",
+    ]
+    page = listed(lines)
+    assert "<script>" not in page
+    assert "south (sealed)" in page
+    assert "south, east</td>" in page
+    assert "and 100 more" in listed(lines[:1] * 600)

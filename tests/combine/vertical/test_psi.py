@@ -1,0 +1,144 @@
+import hashlib
+from itertools import permutations
+
+import numpy as np
+import pytest
+
+from discreet.combine import bus
+from discreet.combine.effects import Receive, Send
+from discreet.combine.tools import Numeric
+from discreet.combine.vertical import keys, psi
+from discreet.errors import Aborted, BadInput
+
+PEOPLE = {
+    "north": ["ann", "bob", "cleo", "dora", "emil"],
+    "south": ["emil", "finn", "Bob ", "ann"],
+    "east": ["bob", "gus", "EMIL", "cleo"],
+}
+
+
+def circle(name, holders, most=100, listeners=()):
+    return psi.Circle(name, holders, Numeric(hashlib.sha256(name.encode()).digest(), b"session"), most, listeners)
+
+
+def met(holders, way=psi.members, listeners=(), people=PEOPLE):
+    plays = {name: way(circle(name, holders, 100, listeners), keys.digests(people[name], 100)) for name in holders}
+    plays |= {name: psi.count(circle(name, holders, 100, listeners)) for name in listeners}
+    return bus.play(plays)
+
+
+@pytest.mark.parametrize(
+    "holders", [*permutations(("north", "south")), *permutations(("north", "south", "east"))], ids=" ".join
+)
+def test_all_find_the_people_they_share_in_the_same_order(holders):
+    played = met(holders)
+    found = [[keys.normalised(PEOPLE[name][row]) for row in played.results[name]] for name in holders]
+    shared = set.intersection(*({keys.normalised(key) for key in PEOPLE[name]} for name in holders))
+    assert set(found[0]) == shared
+    assert all(names == found[0] for names in found)
+    assert len(found[0]) == len(shared)
+
+
+def test_nobody_shared():
+    played = met(("north", "south"), people={"north": ["ann"], "south": ["bob"]})
+    assert played.results == {"north": [], "south": []}
+
+
+def test_a_holder_of_nobody():
+    assert met(("north", "south"), people={"north": [], "south": ["bob"]}).results == {"north": [], "south": []}
+
+
+def test_a_party_without_keys_is_told_how_many():
+    assert met(("north", "south"), listeners=("west",)).results["west"] == 3
+
+
+def test_only_the_size():
+    played = met(("north", "south"), psi.size, listeners=("west",))
+    assert played.results == {"north": 3, "south": 3, "west": 3}
+    (answer,) = (message for message in played.messages if message.kind == "keys again")
+    for part in answer.body.values():
+        many = [part[place : place + 32] for place in range(0, len(part), 32)]
+        assert many == sorted(many), "an order would tell whose key is whose"
+
+
+def test_only_the_size_needs_two():
+    with pytest.raises(BadInput, match="two holders"):
+        met(("north", "south", "east"), psi.size)
+
+
+def test_the_order_of_rows_is_not_seen():
+    """What anybody sends is the same whatever the order of its rows, up to whom the last message names."""
+    turned = {name: names[::-1] for name, names in PEOPLE.items()}
+    before, after = met(("north", "south", "east")).messages, met(("north", "south", "east"), people=turned).messages
+    assert [message.body for message in before] == [message.body for message in after]
+
+
+def test_the_same_again():
+    assert met(("north", "south")).messages == met(("north", "south")).messages
+
+
+def test_no_list_holds_an_unblinded_key_and_no_two_readers_get_the_same():
+    played = met(("north", "south", "east"))
+    plain = {point for names in PEOPLE.values() for point in keys.points(keys.digests(names, 100))}
+    hashes = {digest for names in PEOPLE.values() for digest in keys.digests(names, 100)}
+    lists = [message.body["points"] for message in played.messages if "points" in message.body]
+    points = [part[place : place + 32] for part in lists for place in range(0, len(part), 32)]
+    assert not set(points) & (plain | hashes)
+    assert len(set(points)) == len(points)
+
+
+def test_the_hub_alone_learns_of_pairs_and_says_so():
+    two, three = psi.learns(("north", "south"), names=True), psi.learns(("north", "south", "east"), names=True)
+    assert "north and south learn which of their people all of them have." in two
+    assert "north learns which of its people each of south and east has; the others do not." in three
+    assert not any("each of" in sentence and "which" in sentence for sentence in two)
+    assert "none learns whom" in psi.learns(("north", "south"), names=False)[-1]
+
+
+POINTS = b"".join(keys.blinded(bytes(range(32)), keys.points(keys.digests(range(4), 4))))
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        {"points": POINTS[:-1]},
+        {"points": POINTS[:32] * 2},
+        {"points": POINTS},  # more than the session allows
+        {"points": bytes(32)},
+        {"points": "text"},
+    ],
+)
+def test_lists_that_do_not_fit_end_the_session(sent):
+    play = psi.members(circle("south", ("north", "south"), most=3), keys.digests(["ann"], 3))
+    assert play.send(None) == Receive("north", "keys")
+    with pytest.raises(Aborted) as ended:
+        play.send(sent)
+    assert ended.value.culprits == ("north",)
+
+
+def test_a_shorter_answer_ends_the_session():
+    play = psi.members(circle("north", ("north", "south")), keys.digests(["ann", "bob"], 9))
+    assert isinstance(play.send(None), Send)
+    assert play.send(None) == Receive("south", "keys again")
+    with pytest.raises(Aborted) as ended:
+        play.send({"again": POINTS[:32], "points": POINTS})
+    assert ended.value.culprits == ("south",)
+
+
+@pytest.mark.parametrize("places", [[0, 0], [2], [0, 1, 2]])
+def test_people_that_a_holder_has_not_end_the_session(places):
+    play = psi.members(circle("south", ("north", "south")), keys.digests(["ann", "bob"], 9))
+    play.send(None)
+    play.send({"points": POINTS})
+    play.send(None)
+    with pytest.raises(Aborted) as ended:
+        play.send({"places": np.array(places, "<u4").tobytes()})
+    assert ended.value.culprits == ("north",)
+
+
+@pytest.mark.parametrize("count", ["-1", "1000", "1e3", "", "٣", 3])
+def test_a_count_that_cannot_be_ends_the_session(count):
+    play = psi.count(circle("west", ("north", "south"), most=100))
+    play.send(None)
+    with pytest.raises(Aborted):
+        play.send({"count": count})
