@@ -29,6 +29,8 @@ def test_from_keys_to_the_result(command, session, tmp_path):
     )
     assert "north at 127.0.0.1:" in said
     assert "Next, on every host: discreet combine run pay.toml" in said
+    assert "Who learns what: each party its own value and the result; no party alone learns more." in said
+    assert "Nobody is kept from lying" not in said
     learnt = command("combine", "coalition", "pay.toml", "--of", "north,south")
     assert (
         learnt == "To north and south together the sum itself gives east's value away; no protocol can prevent that.\n"
@@ -39,12 +41,14 @@ def test_from_keys_to_the_result(command, session, tmp_path):
         said = command("combine", "run", "pay.toml", "--as", "north", "--input", "north.txt")
     assert said.startswith("100,500\nOf north, east, south together.")
     assert "Kept in pay.north" in said
+    assert "Noise: none." in said
     again = json.loads(command("combine", "run", "pay.toml", "--as", "north", "--input", "north.txt", "--json"))
     assert again["result"] == 100_500
     shown = command("combine", "show", "pay", "--as", "south", "-o", "south.html")
     assert "What south saw of pay" in shown
     assert "<svg" in (tmp_path / "south.html").read_text()
     assert "is there already" in command("combine", "show", "pay", "--as", "south", "-o", "south.html", code=1)
+    assert "neither .html nor .svg" in command("combine", "show", "pay", "--as", "south", "-o", "south.png", code=1)
     command("combine", "show", "pay.toml", "--as", "south", "-o", "south.svg")
     assert (tmp_path / "south.svg").read_text().startswith("<svg")
     lines = json.loads(command("combine", "show", "pay", "--as", "east", "--json"))
@@ -85,7 +89,15 @@ def test_noise_is_charged_on_a_workspace_or_on_a_ledger_beside_the_key(command, 
         begun = others.submit(together, file, brought, charge=_free)
         assert "charged to combine" in command(*words, "--budget", "epsilon=2")
         begun.result()
-    assert "with a budget of ε = 2" in command(*words, "--budget", "epsilon=3", code=1)
+    said = command("budget", "show", "north.ledger")
+    assert "combine" in said
+    assert "ε = 2" in said
+    assert "combine pay (sum)" in said
+    again = called([*words, "--budget", "epsilon=3"], tmp_path)
+    assert "was ε = 2; from now on it is ε = 3" in again.stderr
+    assert (
+        json.loads(command("budget", "show", "north.ledger", "--json"))["accounts"]["combine"]["left"]["epsilon"] == "2"
+    )
 
 
 def _free(loss, key):
@@ -116,10 +128,62 @@ def test_what_cannot_be_done_is_said_with_what_to_do(command, tmp_path, words, s
 
 def test_protocols_functions_and_all_coalitions_are_listed(command, tmp_path):
     assert "masks" in command("combine", "protocols")
-    assert {one["name"] for one in json.loads(command("combine", "protocols", "--json"))} >= {"ring", "paths", "dining"}
+    assert {one["name"] for one in json.loads(command("combine", "protocols", "--json"))} >= {"ring", "paths", "join"}
     assert "histogram" in command("combine", "functions")
     assert {one["name"] for one in json.loads(command("combine", "functions", "--json"))} >= {"sum", "tree", "overlap"}
     prepared(tmp_path, dict.fromkeys(("north", "east", "south", "west"), 1), protocol="ring")
     said = command("combine", "coalition", "pay.toml")
     assert "east and west together learn north's value and south's value." in said
     assert len(json.loads(command("combine", "coalition", "pay.toml", "--json"))) == 14
+
+
+def test_two_parties_and_places_left_out_are_warned_of(command, tmp_path):
+    for name in ("north", "east", "south"):
+        command("combine", "keys", name)
+    words = ["--bounds", "0:10", "--at", "north=10.0.0.1:8650"]
+    said = command("combine", "new", "two.toml", "--parties", "north,east", *words)
+    assert "each learns the other's value from the result itself" in said
+    assert "east is on this computer" in said
+    said = command("combine", "new", "three.toml", "--parties", "north,east,south", "--epsilon", "1", *words)
+    assert "each learns the other's" not in said
+    assert "is off by up to about" in said
+    assert "Nobody is kept from lying" in command(
+        "combine", "new", "four.toml", "--parties", "north,east", *words, "--statement"
+    )
+
+
+def test_a_coalition_is_told_of_the_worst_case_and_of_what_everybody_sees(command, tmp_path):
+    four = dict.fromkeys(("north", "east", "south", "west"), 1)
+    prepared(tmp_path, four, threshold=3)
+    said = command("combine", "coalition", "pay.toml", "--of", "north,east")
+    assert "learn nothing beyond the sum." in said
+    assert (
+        "At worst, if west left (at least 3 must stay): To north and east together the sum itself gives south" in said
+    )
+    assert "--of" in command("combine", "coalition", "pay.toml")
+    prepared(tmp_path, four, function="median")
+    said = command("combine", "coalition", "pay.toml", "--of", "north,east")
+    assert "nothing beyond the totals for median." in said
+    assert "Everybody learns how many rows there are in all" in said
+
+
+def test_the_card_of_the_accounts_table_says_whose_rows_they_are(command, tmp_path):
+    (tmp_path / "visits.csv").write_text("person,age\n1,30\n1,40\n2,50\n")
+    (tmp_path / "visits.toml").write_text(
+        'discreet = 1\n[tables.visits]\nunit = "person"\nrows_per_unit = 2\n'
+        '[tables.visits.columns.person]\nkind = "integer"\n'
+        '[tables.visits.columns.age]\nkind = "integer"\nbounds = [0, 120]\n'
+    )
+    budget = ["--budget", "epsilon=1"]
+    command("workspace", "init", "clinic", "--table", "visits=visits.csv", "--card", "visits.toml", *budget)
+    prepared(tmp_path, function="count", epsilon="1")
+    words = ["combine", "run", "pay.toml", "--as", "north", "--input", "visits.csv"]
+    assert "Some people have several rows" in command(*words, "--ledger", "clinic", "--account", "visits", code=3)
+    assert "--unit-column NAME" in command(*words, *budget, code=3)
+
+
+def test_without_noise_no_ledger_is_made(command, tmp_path):
+    prepared(tmp_path)
+    (tmp_path / "north.txt").write_text("999999\n")
+    command("combine", "run", "pay.toml", "--as", "north", "--input", "north.txt", "--budget", "epsilon=1", code=1)
+    assert not (tmp_path / "north.ledger").exists()

@@ -7,6 +7,7 @@ import pytest
 from tests.combine.parties import prepared, together
 
 from discreet.combine.checking import verify
+from discreet.combine.net.evidence import Evidence
 from discreet.combine.net.frames import Header, sign
 from discreet.combine.net.keys import Identity
 from discreet.combine.net.manifest import load
@@ -38,9 +39,11 @@ def test_honest_parties_agree(kept):
     assert checked.sound, checked
     assert checked.parties == PARTIES
     assert checked.messages == 12
-    assert str(checked) == (
-        "12 messages in the transcripts of north, east, south: all unbroken, signed and in agreement."
-    )
+    digest = load(kept / "pay.toml").digest.hex()
+    assert str(checked).splitlines() == [
+        "12 messages in the transcripts of north, east, south: all unbroken, signed and in agreement.",
+        f"Checked against the manifest with the digest {digest}: compare it with your own.",
+    ]
     some = found(kept, "north", "south")
     assert some.sound
     assert "for lack of a transcript: east" in str(some)
@@ -65,33 +68,47 @@ def rewritten(place, manifest, change):
     for line in lines:
         signed = change(line)
         if signed is not None:
-            log.add(signed, {}, sent=line.sent)
+            log.add(signed, {}, sent=line.sent, shown=line.shown)
     log.flush()
     log.close()
 
 
-def test_a_line_that_is_left_out_shows_even_if_the_chain_is_made_anew(kept):
+@pytest.fixture
+def unsettled(kept):
+    """What would be there if all had crashed before they settled, so that nobody has signed a transcript."""
+    for name in PARTIES:
+        rewritten(kept / f"pay.{name}", load(kept / "pay.toml"), _before_the_end)
+    return kept
+
+
+def _before_the_end(line):
+    return None if line.kind == "settled" else line.signed
+
+
+def test_a_line_that_is_left_out_shows_even_if_the_chain_is_made_anew(unsettled):
     def change(line):
         return None if line.kind == "sum 1/masked" and line.sent else line.signed
 
-    rewritten(kept / "pay.east", load(kept / "pay.toml"), change)
-    checked = found(kept)
+    rewritten(unsettled / "pay.east", load(unsettled / "pay.toml"), change)
+    checked = found(unsettled)
     assert checked.culprits == ("east",)
     assert "left out message" in str(checked)
 
 
-def test_what_was_got_and_left_out_shows(kept):
+def test_after_the_end_nothing_can_be_left_out_since_it_was_signed(kept):
     def change(line):
         return None if line.peer == "north" and line.kind == "sum 1/masked" else line.signed
 
     rewritten(kept / "pay.south", load(kept / "pay.toml"), change)
-    checked = found(kept)
-    assert checked.culprits == ("south",)
-    assert "of north, with which the session ended" in str(checked)
+    for names in (PARTIES, ("south",)):
+        checked = found(kept, *names)
+        assert checked.culprits == ("south",)
+        assert "is not the one that was signed" in str(checked)
+        assert len(checked.problems) == 1
 
 
-def test_who_signed_two_different_messages_is_named_by_either_side(kept):
-    manifest, north = load(kept / "pay.toml"), Identity.load(kept / "north.key")
+def test_who_signed_two_different_messages_is_named_by_either_side(unsettled):
+    manifest, north = load(unsettled / "pay.toml"), Identity.load(unsettled / "north.key")
 
     def change(line):
         if line.peer != "north" or line.kind != "sum 1/masked":
@@ -99,23 +116,23 @@ def test_who_signed_two_different_messages_is_named_by_either_side(kept):
         other = Header(manifest.digest, line.number, "north", (), sealed=False, kind=line.kind)
         return sign(north, other, b"another").signed
 
-    rewritten(kept / "pay.south", manifest, change)
-    checked = found(kept)
+    rewritten(unsettled / "pay.south", manifest, change)
+    checked = found(unsettled)
     assert checked.culprits == ("north",)
     assert "signed two different messages" in str(checked)
-    assert found(kept, "east", "south").culprits == ("north",)
+    assert found(unsettled, "east", "south").culprits == ("north",)
 
 
-def test_a_forged_signature_is_with_whoever_kept_it(kept):
-    manifest, stranger = load(kept / "pay.toml"), Identity.new("north")
+def test_a_forged_signature_is_with_whoever_kept_it(unsettled):
+    manifest, stranger = load(unsettled / "pay.toml"), Identity.new("north")
     gift = Header(manifest.digest, 1, "north", (), sealed=False, kind="sum 1/key")
 
     def change(line):
         forged = line.peer == "north" and line.number == gift.number
         return sign(stranger, gift, b"").signed if forged else line.signed
 
-    rewritten(kept / "pay.south", manifest, change)
-    checked = found(kept, "east", "south")
+    rewritten(unsettled / "pay.south", manifest, change)
+    checked = found(unsettled, "east", "south")
     assert "south" in checked.culprits
     assert "not signed by north" in str(checked)
 
@@ -133,3 +150,23 @@ def test_what_cannot_be_compared_is_said(kept):
         verify([])
     with pytest.raises(BadInput, match="Two of these folders are north's"):
         found(kept, "north", "north")
+
+
+def test_evidence_that_was_kept_is_checked_and_names_the_culprit(kept):
+    manifest, east = load(kept / "pay.toml"), Identity.load(kept / "east.key")
+    header = Header(manifest.digest, 9, "east", (), sealed=False, kind="part")
+    lies = [sign(east, header, body).signed for body in (b"1", b"2")]
+    (kept / "pay.south" / "evidence.json").write_text(Evidence(*lies).dump())
+    checked = found(kept)
+    assert checked.culprits == ("east",)
+    assert "south kept the evidence" in str(checked)
+    (kept / "pay.south" / "evidence.json").write_text(Evidence(lies[0], lies[0]).dump())
+    assert found(kept).culprits == ("south",)
+
+
+def test_of_another_session_one_thing_is_said(kept, tmp_path):
+    (tmp_path / "other").mkdir()
+    file = prepared(tmp_path / "other")
+    shutil.copy(file, kept / "pay.south" / "manifest.toml")
+    checked = found(kept)
+    assert [str(problem) for problem in checked.problems] == ["south: is of another session than the first folder."]

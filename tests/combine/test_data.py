@@ -3,6 +3,7 @@
 from decimal import Decimal
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -17,7 +18,8 @@ ROWS = {"age": [3, 40, 40, 7], "sex": ["f", "m", "m", "f"]}
 
 
 def test_a_number_several_numbers_and_columns_are_data():
-    for value in (5, 5.0, "5", Decimal(5), [5], np.array([5])):
+    frame = pd.DataFrame({"value": [5]})
+    for value in (5, 5.0, "5", Decimal(5), [5], (5,), np.array([5]), np.int64(5), np.float64(5), frame):
         units, times = Data.of(value).numbers("value", Grid(0, 10))
         assert (units.tolist(), times.tolist()) == ([5], [1])
     data = Data.of(ROWS)
@@ -26,6 +28,9 @@ def test_a_number_several_numbers_and_columns_are_data():
     assert data.counts(["sex", "age"]) == {("f", "3"): 1, ("m", "40"): 2, ("f", "7"): 1}
     with pytest.raises(BadInput, match="same number"):
         Data.of({"a": [1], "b": [1, 2]})
+    for wrong in (None, object()):
+        with pytest.raises(BadInput, match="cannot bring"):
+            Data.of(wrong)
     with pytest.raises(NotFound, match="no column 'income'"):
         data.columns(["income"])
 
@@ -82,6 +87,16 @@ def test_a_table_that_was_read_says_whose_rows_they_are():
         several.require_one_row_each()
     Data.of(read(rows.slice(0, 2), Card("visits", columns, unit="person", rows_per_unit=1))).require_one_row_each()
     assert len(several.digest) == 32
+
+
+def test_a_file_may_say_whose_its_rows_are(tmp_path):
+    file = tmp_path / "visits.csv"
+    file.write_text("person,age\n1,3\n2,4\n2,5\n")
+    load(file).require_one_row_each()
+    with pytest.raises(Refused, match="several rows"):
+        load(file, "person").require_one_row_each()
+    with pytest.raises(NotFound, match="no column 'patient'"):
+        load(file, "patient")
 
 
 def test_categories_are_texts():

@@ -10,7 +10,16 @@ from scipy import special, stats
 from tests.combine.playing import played
 
 from discreet.budget.convert import to_approximate
-from discreet.combine.distributed import Figures, LaplacePart, SkellamPart, honest, loss, parts, skellam_loss
+from discreet.combine.distributed import (
+    Figures,
+    LaplacePart,
+    SkellamPart,
+    honest,
+    loss,
+    parts,
+    require_drawable,
+    skellam_loss,
+)
 from discreet.combine.effects import Send, Tell
 from discreet.combine.terms import Terms
 from discreet.core.loss import Approximate, Pure
@@ -122,23 +131,49 @@ def test_skellam_parts_keep_the_loss_that_is_promised_and_waste_little(epsilon, 
     terms = Terms(PARTIES, epsilon=Fraction(epsilon), delta=Fraction(delta))
     [part] = parts(terms, [Figures(1, change)])
     assert to_approximate(skellam_loss(part.variance, change, change**2), terms.delta).epsilon <= terms.epsilon
-    less = 2 * 4 * int((part.rate - 1) * 0.99)
+    less = 2 * part.honest * int((part.rate - 1) * 0.99)
     assert not less or to_approximate(skellam_loss(less, change, change**2), terms.delta).epsilon > terms.epsilon
 
 
 def test_figures_share_the_loss_and_the_scale_is_what_one_unit_changes_over_it():
-    terms = Terms(PARTIES, epsilon=Fraction(1, 2), threshold=3)
+    terms = Terms(PARTIES, epsilon=Fraction(1, 2), threshold=3, honest=3)
     assert parts(terms, [Figures(1, 10)]) == (LaplacePart(Fraction(20), 3),)
     assert parts(terms, [Figures(1, 10), Figures(5, 1)]) == (LaplacePart(Fraction(40), 3), LaplacePart(Fraction(4), 3))
     assert parts(Terms(PARTIES), [Figures(1, 10)]) == ()
 
 
 def test_who_is_counted_on_stays():
-    assert honest(Terms(PARTIES)) == 4
-    assert honest(Terms(PARTIES, threshold=3)) == 3
+    assert honest(Terms(PARTIES)) == 3
+    assert honest(Terms(PARTIES[:2])) == 1
+    assert honest(Terms(PARTIES, threshold=3)) == 2
+    assert honest(Terms(PARTIES, honest=4)) == 4
     assert honest(Terms(PARTIES, threshold=3, honest=2)) == 2
     with pytest.raises(BadInput, match="cannot be counted on"):
         honest(Terms(PARTIES, threshold=3, honest=4))
+
+
+@pytest.mark.parametrize("count", [2, 3, 4])
+def test_without_a_word_the_loss_holds_against_every_single_party(count):
+    """To a party, who takes its own part away, the parts of the others are left: that is the promised noise in full."""
+    terms = Terms(PARTIES[:count], epsilon=Fraction(1))
+    [part] = parts(terms, [Figures(1, 1)])
+    others = sum(np.array(part.draws(20_000, Stream(bytes([i]) * 32, (b"others",)))) for i in range(count - 1))
+    assert p_value(others, laplace(1.0), 5) > FALSE_ALARM
+    more = np.array(part.draws(20_000, Stream(bytes([9]) * 32, (b"others",))))
+    assert p_value(others + more, laplace(1.0), 5) < FALSE_ALARM
+
+
+@pytest.mark.parametrize(
+    ("change", "delta", "words"), [(2**51, Fraction(0), "scale"), (10**8, Fraction(1, 10**6), "variance")]
+)
+def test_noise_that_cannot_be_drawn_is_refused_and_what_is_not_refused_can_be_drawn(change, delta, words):
+    terms = Terms(PARTIES, epsilon=Fraction(1), delta=delta)
+    with pytest.raises(BadInput, match=words) as error:
+        require_drawable(terms, [Figures(1, change)])
+    assert "fewer decimals" in error.value.hint
+    require_drawable(terms, [Figures(1, change // 64)])
+    [part] = parts(terms, [Figures(1, change // 64)])
+    assert part.draws(1, Stream(bytes(32), ())) != [0]
 
 
 def test_the_loss_is_the_one_of_the_terms():

@@ -1,4 +1,4 @@
-"""Numbers as units: rounding as written, bounds that hold, sums that are exact."""
+"""Numbers as units: as written, bounds that hold, sums that are exact."""
 
 from decimal import Decimal
 from fractions import Fraction
@@ -15,16 +15,26 @@ from discreet.errors import BadInput, DataError, NotDeclared
 CENTS = Grid.between("-1000000", "1000000", 2)
 
 
-def test_numbers_are_rounded_to_the_nearest_unit_and_to_the_even_one_as_they_are_written():
-    written = [0.125, 0.135, "0.125", Decimal("-0.125"), Fraction(1, 3), 7, 2.675]
-    expected = [12, 14, 12, -12, 33, 700, 268]  # the float 2.675 is a little less than it says
+def test_numbers_are_counted_in_units_as_they_are_written():
+    written = [0.15, "0.12", Decimal("-0.12"), Fraction(1, 4), 7, 2.67, np.float32(0.1)]
+    expected = [15, 12, -12, 25, 700, 267, 10]
     assert CENTS.units(written, "x").tolist() == expected
-    assert CENTS.units(np.array([0.125, 0.135, 2.675]), "x").tolist() == [12, 14, 268]
+    assert CENTS.units(np.array([0.15, 2.67, 0.29]), "x").tolist() == [15, 267, 29]
+    assert CENTS.units(np.array([0.15, 2.67], dtype=np.float32), "x").tolist() == [15, 267]
 
 
-@given(st.lists(st.floats(-1e6, 1e6) | st.integers(-(10**8), 10**8).map(lambda k: k / 1000), min_size=1))
+@pytest.mark.parametrize("value", [0.125, "0.125", Decimal("0.125"), Fraction(1, 3), 0.1 + 0.2 + 0.001])
+def test_what_has_more_decimals_than_declared_is_an_error_and_never_rounded(value):
+    for values in ([value], [1, value], *([np.array([value])] if isinstance(value, float) else [])):
+        with pytest.raises(DataError, match="more decimals than the 2"):
+            CENTS.units(values, "x")
+    with pytest.raises(DataError, match="--decimals 2 "):
+        Grid(0, 10).units([1.25], "x")
+
+
+@given(st.lists(st.integers(-(10**8), 10**8).map(lambda k: k / 100), min_size=1))
 def test_arrays_of_floats_are_what_each_float_is(values):
-    one_by_one = [round(Fraction(Decimal(repr(value))) * 100) for value in values]
+    one_by_one = [Fraction(Decimal(repr(value))) * 100 for value in values]
     assert CENTS.units(np.array(values), "x").tolist() == one_by_one
 
 

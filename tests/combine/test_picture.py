@@ -61,11 +61,39 @@ def test_each_kind_is_a_step_and_too_many_are_not_drawn():
 
 def test_a_crowd_is_drawn_in_part_and_listed_in_full():
     crowd = tuple(f"p{at}" for at in range(40))
+    pairs = [(of, to) for of in crowd for to in crowd if of != to]
+    picture = drawn("A crowd", crowd, [Said(at, *pair, "piece", "x", sealed=True) for at, pair in _ones(pairs)])
+    assert len(paths(picture)) == 600
+    assert "first 600 arrows" in picture.caption
+    assert len(picture.lines) == 40 * 39
+
+
+def _ones(pairs):
+    return enumerate(((of, (to,)) for of, to in pairs), 1)
+
+
+def test_what_is_told_to_a_crowd_is_one_mark_a_party():
+    crowd = tuple(f"p{at}" for at in range(16))
     told = [Said(at, of, tuple(one for one in crowd if one != of), "key", "x") for at, of in enumerate(crowd, 1)]
     picture = drawn("A crowd", crowd, told)
-    assert len(paths(picture)) == 15 * 39
-    assert "first 600 arrows" in picture.caption
-    assert len(picture.lines) == 40
+    assert not paths(picture)
+    assert len([one for one in tree(picture).iter(f"{SVG}circle") if one.attrib["class"] == "w t"]) == 16
+    assert "1. public keys (a dashed ring: told to everybody)" in picture.svg
+    assert "first" not in picture.caption
+
+
+def test_steps_are_named_in_plain_words():
+    lines = [*ring(NORTH, "sum 1/so far 2"), *ring(NORTH, "sum 2/masked")]
+    assert ">1. sum 1: what came so far, handed on (ring 2)<" in drawn("Two", NORTH, lines).svg
+    assert ">1. what came so far, handed on (ring 2)<" in drawn("One", NORTH, lines[:4]).svg
+    assert ">2. sum 2: masked values<" in drawn("Two", NORTH, lines).svg
+
+
+def test_a_result_of_several_lines_stays_a_table_and_reprs_are_short():
+    picture = drawn("A ring", NORTH, ring(NORTH), caption="x  y\n1  2")
+    assert "<pre>x  y\n1  2</pre>" in picture._repr_html_()
+    assert 'class="dcl"' in picture._repr_html_()
+    assert repr(picture) == "<Slide: A ring, 4 messages>"
 
 
 def test_names_and_values_cannot_break_the_picture():

@@ -1,15 +1,21 @@
 """Parties between hosts, from their input to a release; on loopback, each with a loop of its own."""
 
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
 from tests.combine.parties import PAY, prepared, together
+from tests.loops import run as in_loop
 
 from discreet.budget.opening import create_ledger
+from discreet.combine import either, saying
 from discreet.combine.asked import new_terms
+from discreet.combine.checking import Problem
 from discreet.combine.net.keys import Identity
-from discreet.combine.running import run, seated, slide
+from discreet.combine.running import OnLedger, run, seated, slide
+from discreet.combine.transcript import Said
 from discreet.core.loss import Pure
 from discreet.core.release import Release
-from discreet.errors import Aborted, BadInput, BudgetExceeded, DataError, NotFound
+from discreet.errors import Aborted, BadInput, BudgetExceeded, DataError, NotDeclared, NotFound, Refused
 
 
 @pytest.fixture(scope="module")
@@ -75,6 +81,8 @@ def test_a_bad_input_is_told_before_anybody_is_waited_for(tmp_path):
     file = prepared(tmp_path)
     with pytest.raises(DataError, match="outside the declared bounds"):
         run(file, 200_000, name="north")
+    with pytest.raises(DataError, match="more decimals than the 0"):
+        run(file, 20_000.5, name="north")
     with pytest.raises(NotFound, match="no file"):
         run(file, tmp_path / "missing.txt", name="north")
     assert not (tmp_path / "pay.north").exists()
@@ -98,6 +106,100 @@ def test_noise_is_charged_once_before_the_first_message_or_nobody_takes_part(tmp
         assert ledger.account("pay").left == Pure(0)
 
 
+def test_who_cannot_pay_is_refused_before_anybody_hears_of_it(tmp_path):
+    file = prepared(tmp_path, epsilon="1")
+    with create_ledger(tmp_path / "ledger.db") as ledger:
+        ledger.open_account("pay", Pure(1))
+        ledger.charge("pay", Pure(1), key="before", what="something else")
+        with pytest.raises(BudgetExceeded, match="Nothing was charged"):
+            run(file, 1, name="north", charge=OnLedger(ledger, "pay", "combine"))
+    assert not (tmp_path / "pay.north").exists()
+
+
+def test_a_session_that_ends_says_what_it_has_cost(tmp_path):
+    file = prepared(tmp_path, epsilon="1")
+    with create_ledger(tmp_path / "ledger.db") as ledger:
+        ledger.open_account("pay", Pure(9))
+        charge = OnLedger(ledger, "pay", "combine")
+
+        def refused(loss, key):
+            raise BudgetExceeded("Not today.", asked=loss, left=loss, account="pay")
+
+        told = []
+        with ThreadPoolExecutor(3) as threads:
+            begun = {
+                name: threads.submit(
+                    run, file, value, name=name, charge=refused if name == "east" else charge, progress=told.append
+                )
+                for name, value in PAY.items()
+            }
+            ended = {name: one.exception() for name, one in begun.items()}
+        assert told
+        assert not any("result" in line for line in told)
+        assert isinstance(ended["east"], BudgetExceeded)
+        paid = [name for name in ("north", "south") if "stays charged: ε = 1 charged to pay" in ended[name].message]
+        assert ledger.account("pay").spent == Pure(len(paid))
+        for name in ("north", "south"):
+            assert name in paid or "Nothing was charged." in ended[name].message
+            with pytest.raises(Aborted, match="charged"):
+                run(file, PAY[name], name=name, charge=charge)
+
+
+def test_rows_of_a_file_are_one_persons_each_where_noise_hides_one(tmp_path):
+    file = prepared(tmp_path, function="count", epsilon="1")
+    (tmp_path / "visits.csv").write_text("person,age\n1,3\n2,4\n2,5\n")
+    with pytest.raises(NotDeclared, match=r"whose the rows of visits\.csv are"):
+        run(file, tmp_path / "visits.csv", name="north", charge=_free)
+    with pytest.raises(Refused, match="several rows"):
+        run(file, tmp_path / "visits.csv", name="north", unit_column="person", charge=_free)
+    assert not (tmp_path / "pay.north").exists()
+
+
+def _free(loss, key):
+    """A party that charges nothing: its own affair."""
+
+
+def test_as_long_as_nobody_came_the_input_may_be_changed(tmp_path):
+    file = prepared(tmp_path)
+    file.write_text(file.read_text().replace("start_within = 20", "start_within = 1"))
+    for value in (13_000, 31_000):
+        with pytest.raises(Aborted, match="Nobody came"):
+            run(file, value, name="north")
+
+
+def test_a_loop_that_runs_already_does_no_harm(tmp_path):
+    file = prepared(tmp_path)
+    file.write_text(file.read_text().replace("start_within = 20", "start_within = 1"))
+
+    async def notebook():
+        with pytest.raises(Aborted, match="Nobody came"):
+            run(file, 1, name="north")
+
+    in_loop(notebook())
+
+
+def test_of_those_who_left_the_promise_says_what_follows():
+    terms = new_terms("north,east,south,west", "masks", "sum", bounds="0:10", threshold=3)
+    assert "any 2 of the 3 in the result" in saying.brief(terms, ("north", "east", "south"))[0]
+    assert "left" not in saying.brief(terms, terms.parties)[0]
+    noisy = new_terms("north,east,south", "masks", "count", epsilon="1", honest=3)
+    assert saying.error(noisy) == "The result is off by up to about 3 in 95 of 100 sessions."
+
+
+def test_who_deals_brings_nothing_and_all_others_something(tmp_path):
+    parties = dict.fromkeys(("north", "south", "west"), 1)
+    file = prepared(tmp_path, parties, protocol="join", function="covariance key=id of=north/a:0:9,south/b:0:9")
+    assert either.brings_nothing(seated(file, "west").manifest.terms, "west")
+    with pytest.raises(BadInput, match="north brings data"):
+        run(file, name="north")
+
+
+def test_what_others_wrote_cannot_reach_the_terminal():
+    line = Said(1, "north", ("south",), "kind\x1b[2J", "what\x1b]0;", short="\x07")
+    assert str(line).isprintable()
+    assert Problem("north", "kept a \x1b[2J").text.isprintable()
+
+
 def test_who_cannot_pay_ends_the_session_for_all(tmp_path):
     file = prepared(tmp_path, epsilon="1")
     with create_ledger(tmp_path / "ledger.db") as ledger:
@@ -117,7 +219,12 @@ def test_who_cannot_pay_ends_the_session_for_all(tmp_path):
         ({"bounds": "100"}, "no bounds"),
         ({"bounds": "9:1"}, "wrong way round"),
         ({"protocol": "magic"}, "no protocol 'magic'"),
-        ({"function": "magic"}, "no function 'magic'"),
+        ({"protocol": "jion"}, "did you mean 'join'"),
+        ({"function": "magic"}, "'magic'"),
+        ({"epsilon": "0"}, "epsilon is above 0"),
+        ({"delta": "1e-6"}, "without epsilon there is none"),
+        ({"honest": 2}, "without epsilon there is none"),
+        ({"parties": "a,b,c,d", "protocol": "paths count=3"}, "only 2 different rings"),
         ({"epsilon": "much"}, "epsilon must be a number"),
         ({"parties": "North,south"}, "not a party's name"),
     ],

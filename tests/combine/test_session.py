@@ -3,6 +3,7 @@
 import datetime as dt
 from fractions import Fraction
 
+import pyarrow as pa
 import pytest
 from tests.combine.playing import played, result, tools
 
@@ -10,9 +11,11 @@ from discreet.combine import session
 from discreet.combine.data import Data
 from discreet.combine.session import Result
 from discreet.combine.terms import Terms
+from discreet.core.card import Card, Column
 from discreet.core.loss import Approximate, Pure
 from discreet.core.release import Receipt
-from discreet.errors import BadInput, BudgetExceeded, DataError, NoPromise, NotDeclared
+from discreet.engines.read import read
+from discreet.errors import BadInput, BudgetExceeded, DataError, NoPromise, NotDeclared, Refused
 
 SALARIES = {"north": 1200, "south": 2350, "east": 900, "west": 41_000}
 BOUNDS = {"low": Fraction(0), "high": Fraction(100_000)}
@@ -102,7 +105,30 @@ def test_the_statement_carries_secrecy_and_loss():
     own = session.statement(terms(epsilon=Fraction(1)))
     assert own.replaces
     assert own.unit == "party"
-    assert any("a party knows its own noise" in sentence for sentence in own.caveats)
+    assert any("any one party" in sentence for sentence in own.caveats)
+    outside = session.statement(terms(epsilon=Fraction(1), honest=4))
+    assert any("a party knows its own noise" in sentence for sentence in outside.caveats)
+
+
+@pytest.mark.parametrize("function", ["median", "kmeans x=a k=2", "logistic y=a:n|y x=b", "tree y=a:n|y x=b:n|y"])
+def test_where_totals_steer_what_is_asked_the_statement_says_who_can_steer(function):
+    said = session.statement(terms(function))
+    assert any("choose" in sentence and "single values" in sentence for sentence in said.assumes)
+    assert session.reveals(terms(function))
+    assert set(session.reveals(terms(function))) <= set(said.caveats)
+    once = session.statement(terms("sum"))
+    assert not any("single values" in sentence for sentence in once.assumes)
+    assert session.reveals(terms("sum")) == ()
+
+
+def test_with_noise_nobody_may_have_several_rows():
+    columns = (Column("id", "integer"), Column("age", "integer", bounds=(0, 110)))
+    rows = pa.table({"id": [1, 2, 2], "age": [3, 40, 41]})
+    table = read(rows, Card("visits", columns, unit="id", rows_per_unit=2))
+    noisy = terms("mean of=age:0:110", epsilon=Fraction(1))
+    with pytest.raises(Refused, match="several rows"):
+        next(session.play(noisy, "north", tools(0), Data.of(table)))
+    next(session.play(terms("mean of=age:0:110"), "north", tools(0), Data.of(table)))
 
 
 @pytest.mark.parametrize(
@@ -124,6 +150,8 @@ def test_functions_that_steer_by_totals_offer_no_noise(function):
         ({"low": None}, NotDeclared),
         ({"threshold": 3, "protocol": "ring"}, BadInput),
         ({"epsilon": Fraction(1), "honest": 5}, BadInput),
+        ({"epsilon": Fraction(1), "function": "variance", "decimals": 4}, BadInput),
+        ({"epsilon": Fraction(1), "delta": Fraction(1, 10**6), "function": "variance"}, BadInput),
         ({"function": "som"}, BadInput),
         ({"function": "sum length=0"}, BadInput),
         ({"function": "sum length=100000000"}, BadInput),

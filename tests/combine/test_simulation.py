@@ -82,6 +82,38 @@ def test_columns_and_lists_and_noise():
     assert noisy.statement.loss == dc.Pure(1)
 
 
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ({"bounds": "0:10"}, "no bounds"),
+        ({"bounds": (0,)}, "no bounds"),
+        ({"bounds": (9, 1)}, "wrong way round"),
+        ({"values": [1, 2]}, "whose each value is"),
+        ({"values": {"north": None, "south": 1}}, "cannot bring nothing"),
+        ({"drops": {"east": "nothing"}}, "It sends key, masked"),
+        ({"epsilon": 0}, "above 0"),
+        ({"protocol": "paths count=5"}, "only 2 different rings"),
+    ],
+)
+def test_what_cannot_be_is_said_clearly(wrong, said):
+    asked = {"protocol": "masks", "values": PAY} | wrong
+    with pytest.raises(BadInput, match=said):
+        dc.combine.simulate(asked.pop("protocol"), asked.pop("values"), **asked)
+
+
+def test_fractions_are_never_rounded_silently():
+    with pytest.raises(DataError, match="--decimals 2"):
+        dc.combine.simulate("masks", {"north": 1.25, "south": 1})
+
+
+def test_bounds_that_were_made_up_and_the_size_of_the_noise_are_told():
+    assert "were made up" in dc.combine.simulate("masks", PAY).show().caption
+    told = dc.combine.simulate("masks", PAY, bounds=(0, 100_000), epsilon=1, honest=4)
+    assert "off by up to about 300,000 in 95 of 100" in str(told)
+    assert "made up" not in str(told)
+    assert repr(told) == "<Simulation: sum by masks among 4 parties, 8 messages>"
+
+
 def test_only_parties_are_asked_for():
     told = dc.combine.simulate("masks", PAY)
     for wrong in (told.seen, told.show, told.coalition):

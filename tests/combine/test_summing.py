@@ -1,5 +1,6 @@
 """Secure sums one after the other: exact, each by itself, and with the same parties."""
 
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -7,8 +8,9 @@ import pytest
 from tests.combine.playing import tools
 
 from discreet.combine import bus
-from discreet.combine.distributed import Figures
+from discreet.combine.distributed import Figures, parts
 from discreet.combine.effects import Send, Tell
+from discreet.combine.group import Group
 from discreet.combine.summing import Summer
 from discreet.combine.terms import Terms
 from discreet.errors import BadInput
@@ -99,6 +101,45 @@ def test_noise_below_zero_does_not_wrap():
     noise = found.results["north"].values
     assert min(noise) < -20 < 20 < max(noise)
     assert abs(sum(noise) / 400) < 9
+
+
+def test_every_sum_has_noise_of_its_own():
+    """The same noise twice would be gone from the difference of two totals."""
+    figures = [Figures(50, 1)]
+
+    def both(one):
+        first = yield from one.total([0] * 50, 0, 1, figures)
+        second = yield from one.total([0] * 50, 0, 1, figures)
+        return first.values, second.values
+
+    found = bus.play({name: both(one) for name, one in summers(epsilon=Fraction(1, 20)).items()})
+    first, second = found.results["north"]
+    assert sum(a == b for a, b in zip(first, second, strict=True)) < 10
+
+
+@pytest.mark.parametrize(("low", "high", "more"), [(0, 10, 10_000), (-5, 5, 10_000), (-(10**20), 10**20, 10**21)])
+@pytest.mark.parametrize("epsilon", [None, Fraction(1)])
+def test_a_total_that_no_figures_have_ends_the_session(low, high, more, epsilon):
+    """South brings more than anybody may, by which the total lies beyond all bounds."""
+    figures = [Figures(1, 10)] if epsilon else []
+    reach = parts(Terms(PARTIES, epsilon=epsilon), figures)[0].reach(4) if epsilon else 0
+    group = Group.holding(len(PARTIES) * (high - low) + 2 * reach)
+    plays = {name: one.total([high], low, high, figures) for name, one in summers(epsilon=epsilon).items()}
+
+    def lies(play):
+        given = None
+        while True:
+            try:
+                effect = play.send(given)
+            except StopIteration as ended:
+                return ended.value
+            if isinstance(effect, Tell) and "vector" in effect.body:
+                effect = replace(effect, body={"vector": group.vector([effect.body["vector"].tolist()[0] + more])})
+            given = yield effect
+
+    plays["south"] = lies(plays["south"])
+    found = bus.play(plays)
+    assert all("within the bounds" in str(found.aborted[name]) for name in ("north", "east", "west"))
 
 
 def test_the_noise_is_for_all_figures_or_the_sum_is_refused():

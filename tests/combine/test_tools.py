@@ -133,6 +133,13 @@ def test_digest() -> None:
 
 def test_fits() -> None:
     good = Group(64).vector([1, 2])
+    for bits in (1, 8, 24, 40):
+        edge = Group(bits).modulus
+        assert ONE.fits(np.array([0, edge - 1], np.uint64), Group(bits), 2)
+        assert not ONE.fits(np.array([0, edge], np.uint64), Group(bits), 2)
+    for wrong in (1 << 72, -1, 1.5, "1"):
+        assert not ONE.fits(np.array([wrong], object), Group(72), 1)
+    assert ONE.fits(np.array([], np.uint64), Group(8), 0)
     assert ONE.fits(good, Group(64), 2) and ONE.fits(Group(72).vector([1]), Group(72), 1)
     for bad in (None, [1, 2], b"12", good[:1], good.astype(np.int64), good.reshape(1, 2), Group(72).vector([1, 2])):
         assert not ONE.fits(bad, Group(64), 2)

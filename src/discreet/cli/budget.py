@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -38,21 +39,28 @@ app = typer.Typer(
 
 @app.command("show")
 def show(folder: Folder, as_json: Json = False) -> None:
-    """Show what is left, and who spent what on what.
+    """Show what is left, and who spent what on what; also of a ledger that `discreet combine run --budget` made.
 
     \b
-    Example:
+    Examples:
       discreet budget show clinic
+      discreet budget show north.ledger
     """
     from discreet.budget.lines import Charged
+    from discreet.budget.opening import open_ledger
     from discreet.curator.curator import Curator
     from discreet.curator.store import SEAL
 
-    with Curator(folder) as curator:
-        accounts = curator.ledger.accounts()
+    with ExitStack() as stack:
+        ledger = (
+            stack.enter_context(open_ledger(folder))
+            if folder.is_file()
+            else stack.enter_context(Curator(folder)).ledger
+        )
+        accounts = ledger.accounts()
         lines = [
             (line.number, line.at, line.entry)
-            for line in curator.ledger.lines()
+            for line in ledger.lines()
             if isinstance(line.entry, Charged) and not line.entry.key.startswith(SEAL)
         ]
     if as_json:
@@ -204,5 +212,5 @@ def advise(
 
 
 def _questions(purpose: str) -> list[str]:
-    """The questions of a charge, without the fingerprint behind them."""
-    return purpose.rpartition("\n")[0].split("\n")
+    """The questions of a charge, without the fingerprint behind them; or what else it was for, in one line."""
+    return (purpose.rpartition("\n")[0] or purpose).split("\n")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -13,6 +14,8 @@ from discreet.errors import BadInput
 
 if TYPE_CHECKING:
     from discreet.combine.checking import Checked
+    from discreet.combine.running import Seated
+    from discreet.combine.terms import Terms
     from discreet.core.release import Release
 
 app = typer.Typer(
@@ -28,6 +31,7 @@ app = typer.Typer(
     """,
 )
 File = Annotated[Path, typer.Argument(help="The session's manifest (TOML).", metavar="MANIFEST")]
+Whole = Annotated[bool, typer.Option("--statement", help="Print all that is promised, with what it assumes.")]
 _FOUND_WRONG = 1
 
 
@@ -75,7 +79,8 @@ def new(
     ] = None,
     delta: Annotated[str, typer.Option("--delta", help="Together with --epsilon: 0 for Laplace noise.")] = "0",
     honest: Annotated[
-        int, typer.Option("--honest", min=0, help="How many are sure to add their noise; 0 for all who must stay.")
+        int,
+        typer.Option("--honest", min=0, help="How many are sure to add their noise; 0 for all but one who must stay."),
     ] = 0,
     unit: Annotated[str, typer.Option("--unit", help="Whom the noise protects.")] = "person",
     at: Annotated[
@@ -89,6 +94,7 @@ def new(
     keys: Annotated[
         Path | None, typer.Option("--keys", help="Where the NAME.pub files are; default: beside the manifest.")
     ] = None,
+    statement: Whole = False,
 ) -> None:
     """Write a session's manifest: who takes part, by which keys, what is computed and how. All get the same file.
 
@@ -98,7 +104,7 @@ def new(
       discreet combine new pay.toml --parties north,south,east --at north=10.0.0.1:8650 --at south=10.0.0.2:8650 \\
           --at east=10.0.0.3:8650 --function "mean" --bounds 0:100 --decimals 2 --epsilon 1
     """
-    from discreet.combine import either
+    from discreet.combine import saying
     from discreet.combine.asked import new_manifest, new_terms
     from discreet.combine.net.manifest import dump
     from discreet.core.durable import write
@@ -120,12 +126,16 @@ def new(
     )
     made = new_manifest(file.stem, terms, keys or file.parent, at or (), deadline=deadline, start_within=start_within)
     write(file, dump(made).encode())
-    typer.echo(f"Written to {file}; give the same file to everybody.")
+    typer.echo(f"Written to {file}; give the same file to everybody. Its digest: {made.digest.hex()}")
     for party in made.parties:
         typer.echo(f"  {party.name} at {party.address}, key {party.fingerprint}")
-    if not at:
-        typer.echo("All parties are on this computer; --at NAME=HOST:PORT says where else one is.")
-    typer.echo(str(either.statement(terms)))
+    placed = {one.partition("=")[0] for one in at or ()}
+    if here := [party for party in terms.parties if party not in placed]:
+        who = ", ".join(here) if placed else "All parties"
+        typer.echo(f"{who} {'is' if len(here) == 1 else 'are'} on this computer; --at NAME=HOST:PORT says where else.")
+    _promise(terms, whole=statement, where="--statement prints all of it")
+    if warning := saying.alone_with_another(terms):
+        typer.echo(warning)
     typer.echo(f"Next, on every host: discreet combine run {file} --input FILE")
 
 
@@ -134,9 +144,9 @@ def run(
     file: File,
     *,
     data: Annotated[
-        str,
+        str | None,
         typer.Option("--input", help="What this party brings: numbers, one a line (.txt), or rows (.csv, .parquet)."),
-    ],
+    ] = None,
     name: Annotated[
         str | None, typer.Option("--as", help="Which party this is; default: the one whose key is here.")
     ] = None,
@@ -153,6 +163,16 @@ def run(
         str | None,
         typer.Option("--budget", help='Or, without a workspace: what may be lost ever, such as "epsilon=3".'),
     ] = None,
+    unit_column: Annotated[
+        str | None,
+        typer.Option(
+            "--unit-column",
+            help="With noise inside: the column that says whose each row is, or - if each is another person's; "
+            "default: what the card of the account's table says.",
+            metavar="NAME",
+        ),
+    ] = None,
+    statement: Whole = False,
     as_json: Json = False,
 ) -> None:
     """Take part in a session. Run it again after a crash: it goes on where it was.
@@ -164,7 +184,7 @@ def run(
 
     What this party saw, and the result with its statement, are kept in a folder beside the manifest: pay.north/
     """
-    from discreet.cli.combine_charge import charging
+    from discreet.cli.combine_charge import charging, unit_of
     from discreet.combine import running
 
     place = running.seated(file, name, keys)
@@ -172,11 +192,15 @@ def run(
         charging(place, ledger, account, budget, keys or file.parent) as charge,
         stoppable(lambda: "Run it again to go on."),
     ):
-        release = running.run(place, data, charge=charge, progress=lambda said: typer.echo(said, err=True))
+        if unit_column is None and ledger is not None and account is not None:
+            unit_column = unit_of(ledger, account)
+        release = running.run(
+            place, data, unit_column=unit_column, charge=charge, progress=lambda said: typer.echo(said, err=True)
+        )
     if as_json:
         print_json({"result": release.payload, "statement": release.statement.to_dict()})
         return
-    _show(release)
+    _show(release, place, whole=statement)
     typer.echo(f"Kept in {place.folder}; what was seen: discreet combine show {file.with_suffix('')} --as {place.name}")
 
 
@@ -201,6 +225,8 @@ def show(
 
     found = slide(Path(session), name)
     if output is not None:
+        if output.suffix not in (".html", ".svg"):
+            raise BadInput(f"{output} is neither .html nor .svg.", hint="The picture is written as one of these.")
         if output.exists():
             raise BadInput(f"{output} is there already.", hint="Give a new name, or move it away.")
         write(output, (found.svg if output.suffix == ".svg" else found.page).encode())
@@ -228,30 +254,47 @@ def coalition(
 ) -> None:
     """Say what some parties together would learn beyond their own values and the result: exactly, from the protocol.
 
+    Where parties may leave, also what the named ones would learn at worst, or learnt in the session that was run.
+
     \b
     Example:
       discreet combine coalition pay.toml --of south,west
     """
-    from discreet.combine.either import require_sums
+    from discreet.combine import either, saying
     from discreet.combine.net.manifest import load
+    from discreet.combine.running import included
     from discreet.combine.symbolic.coalition import every, learns
 
-    terms = require_sums(load(file).terms)
+    terms = either.require_sums(load(file).terms)
+    then = ""
     if of is not None:
         some = tuple(one.strip() for one in of.split(",") if one.strip())
         found = {some: learns(terms, terms.parties, some)}
+        stayed = included(file)
+        then = saying.afterwards(terms, some, [party for party in terms.parties if stayed and party not in stayed])
     else:
         found = every(terms, terms.parties)
+        if 0 < terms.threshold < len(terms.parties):
+            then = "This is when all stay. Of one coalition (--of) it is also said what it learns if others leave."
+    revealed = either.reveals(terms)
     if as_json:
         print_json(
             [
-                {"coalition": list(who), "learns": str(learnt), "beyond": [str(form) for form in learnt.beyond]}
+                {
+                    "coalition": list(who),
+                    "learns": saying.learnt(terms, learnt),
+                    "beyond": [str(form) for form in learnt.beyond],
+                    "if others leave": then if of is not None else None,
+                    "everybody sees": list(revealed),
+                }
                 for who, learnt in found.items()
             ]
         )
         return
     for learnt in found.values():
-        typer.echo(str(learnt))
+        typer.echo(saying.learnt(terms, learnt))
+    for line in (*([then] if then else []), *revealed):
+        typer.echo(line)
 
 
 @app.command("verify")
@@ -262,7 +305,8 @@ def verify(
 ) -> None:
     """Cross-check parties' transcripts: unbroken, signed, and what one says it sent is what the other says it got.
 
-    The exit status is 1 if something is wrong.
+    Evidence that a party kept against another is checked as well. The exit status is 1 if something is wrong. Compare
+    the manifest's digest with that of your own: whoever gives you the folders could have made up all of it.
 
     \b
     Example:
@@ -287,14 +331,14 @@ def protocols(*, as_json: Json = False) -> None:
     Example:
       discreet combine protocols
     """
-    from discreet.combine.protocols.parse import PROTOCOLS
+    from discreet.combine.asked import protocols as known
 
     if as_json:
-        print_json([{"name": one.name, "title": one.title, "drops": one.drops} for one in PROTOCOLS.values()])
+        print_json([{"name": name, "title": title, "drops": drops} for name, title, drops in known()])
         return
     listing = grid("protocol", "how", "parties may leave")
-    for one in PROTOCOLS.values():
-        listing.add_row(one.name, one.title, "yes" if one.drops else "no")
+    for name, title, drops in known():
+        listing.add_row(name, title, "yes" if drops else "no")
     console().print(listing)
 
 
@@ -317,11 +361,24 @@ def functions(*, as_json: Json = False) -> None:
     console().print(listing)
 
 
-def _show(release: Release[Any]) -> None:
+def _show(release: Release[Any], place: Seated, *, whole: bool) -> None:
     from discreet.combine.session import Result
 
     included = release.recipe.parameters["included"]
     console().print(bold(str(Result(release.payload, tuple(included)))))
-    typer.echo(f"Of {', '.join(included)} together. {release.promise}")
+    typer.echo(f"Of {', '.join(included)} together.")
+    where = f"all of it: discreet show {place.folder / 'release'}, or --statement"
+    _promise(place.manifest.terms, whole=whole, where=where, included=included)
     if release.receipt is not None:
         typer.echo(str(release.receipt))
+
+
+def _promise(terms: Terms, *, whole: bool, where: str, included: Sequence[str] = ()) -> None:
+    """What is promised: two lines and where the rest is, or the whole statement."""
+    from discreet.combine import either, saying
+
+    if whole:
+        typer.echo(str(either.statement(terms)))
+        return
+    learns, noise = saying.brief(terms, included)
+    typer.echo(f"{learns}\n{noise} ({where})")

@@ -4,7 +4,7 @@
     told.result                      # in one process, to learn and to try
     told.coalition("south", "west")  # what these two together would learn
 
-Between hosts it is run by the commands: ``discreet combine --help``. Each name is loaded when it is first used.
+Between hosts each party calls ``run``, or the command ``discreet combine run``. Each name is loaded when first used.
 """
 
 from importlib import import_module
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from discreet.combine.checking import Checked, verify
-    from discreet.combine.running import run
+    from discreet.combine.running import OnLedger, run
     from discreet.combine.simulation import Simulation, simulate
     from discreet.combine.symbolic.coalition import every, learns
     from discreet.combine.symbolic.learnt import Learnt
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "checking": ("Checked", "verify"),
-    "running": ("run",),
+    "running": ("OnLedger", "run"),
     "simulation": ("Simulation", "simulate"),
     "symbolic.coalition": ("every", "learns"),
     "symbolic.learnt": ("Learnt",),
@@ -31,6 +31,7 @@ _HOME = {name: home for home, names in _HOMES.items() for name in names}
 __all__ = [
     "Checked",
     "Learnt",
+    "OnLedger",
     "Simulation",
     "Terms",
     "every",

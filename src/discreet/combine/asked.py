@@ -3,25 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from fractions import Fraction
 from pathlib import Path
 
 from discreet.combine import either
 from discreet.combine.functions.parse import FUNCTIONS
 from discreet.combine.net.keys import checked_name, read_public
 from discreet.combine.net.manifest import DEADLINE, START_WITHIN, Manifest, Party
+from discreet.combine.protocols.parse import PROTOCOLS
 from discreet.combine.terms import Terms
-from discreet.core.exact import exact
+from discreet.combine.vertical.functions import FUNCTIONS as ACROSS
 from discreet.errors import BadInput, NotFound
-from discreet.noise.parameters import signed
 
 FIRST_PORT = 8650
-_ACROSS = (
-    ("overlap", "overlap key=id between=north,south", "how many people two holders share (protocol join)"),
-    ("covariance", "covariance key=id of=north/age:0:120,south/visits:0:50", "across columns (protocol join)"),
-    ("correlation", "correlation key=id of=north/age:0:120,south/visits:0:50", "across columns (protocol join)"),
-    ("regression", "regression key=id y=south/visits:0:50 x=north/age:0:120", "across columns (protocol join)"),
-)
 
 
 def new_terms(
@@ -39,23 +32,20 @@ def new_terms(
     unit: str = "person",
 ) -> Terms:
     """Terms as words on a command line say them; whatever is wrong with them is an error."""
-    low, high = (None, None) if bounds is None else _bounds(bounds)
-    terms = Terms(
-        parties=tuple(checked_name(name.strip()) for name in parties.split(",") if name.strip()),
-        protocol=protocol,
-        function=function,
-        low=low,
-        high=high,
+    names = [checked_name(name.strip()) for name in parties.split(",") if name.strip()]
+    return either.agreed(
+        names,
+        protocol,
+        function,
+        bounds=None if bounds is None else _bounds(bounds),
         decimals=decimals,
         threshold=threshold,
         adder=adder,
-        epsilon=None if epsilon is None else exact(epsilon, "epsilon"),
-        delta=exact(delta, "delta"),
+        epsilon=epsilon,
+        delta=delta,
         honest=honest,
         unit=unit,
     )
-    either.statement(terms)
-    return terms
 
 
 def new_manifest(
@@ -85,14 +75,24 @@ def new_manifest(
 
 def functions() -> list[tuple[str, str, str]]:
     """What can be computed: the name, how it is written, and what it gives."""
-    return [*((kind.name, kind.example, kind.title) for kind in FUNCTIONS.values()), *_ACROSS]
+    known = [(kind.name, kind.example, kind.title) for kind in FUNCTIONS.values()]
+    return [
+        *known,
+        *((kind.name, kind.example, f"{kind.title} (protocol {either.JOIN})") for kind in ACROSS.values()),
+    ]
 
 
-def _bounds(text: str) -> tuple[Fraction, Fraction]:
+def protocols() -> list[tuple[str, str, bool]]:
+    """How it can be kept secret: the name, how it goes, and whether parties may leave on the way."""
+    known = [(kind.name, kind.title, kind.drops) for kind in PROTOCOLS.values()]
+    return [*known, (either.JOIN, "different columns about the same people: who is shared, then products", False)]
+
+
+def _bounds(text: str) -> tuple[str, str]:
     low, colon, high = text.partition(":")
     if not colon:
         raise BadInput(f"{text!r} are no bounds.", hint="Write --bounds 0:100000")
-    return signed(low.strip(), "the lower bound"), signed(high.strip(), "the upper bound")
+    return low.strip(), high.strip()
 
 
 def _places(at: Sequence[str], parties: Sequence[str]) -> dict[str, str]:

@@ -58,7 +58,7 @@ class _Table(Generic[T]):
     playing: dict[str, Play[T]]
     leaves: Callable[[str, Effect], bool]
     waits: dict[str, Receive | Gather] = field(default_factory=dict)
-    box: dict[tuple[str, str, str], Body] = field(default_factory=dict)
+    box: dict[tuple[str, str, str], Message] = field(default_factory=dict)
     messages: list[Message] = field(default_factory=list)
     results: dict[str, Any] = field(default_factory=dict)
     aborted: dict[str, Aborted] = field(default_factory=dict)
@@ -71,7 +71,7 @@ class _Table(Generic[T]):
         moved = False
         for party in list(self.playing):
             while party in self.playing and self._ready(party):
-                self._step(party, self._found(party))
+                self._go_on(party)
                 moved = True
         if self.playing and not moved:
             hopeless = (party for party in self.playing if not set(self._late(party)) & set(self.playing))
@@ -87,19 +87,26 @@ class _Table(Generic[T]):
             case Gather(of=of, kind=kind):
                 return all((party, other, kind) in self.box for other in of)
 
-    def _found(self, party: str) -> Any:
-        match self.waits.pop(party, None):
-            case None:
-                return None
-            case Receive(of=of, kind=kind):
-                return self.box.pop((party, of, kind))
-            case Gather(of=of, kind=kind):
-                return {other: self.box.pop((party, other, kind)) for other in of if (party, other, kind) in self.box}
+    def _go_on(self, party: str) -> None:
+        """Give a party what it waits for, as far as it is there; its session ends if what had to be told was sent."""
+        waited = self.waits.pop(party, None)
+        if waited is None:
+            self._step(party, None)
+            return
+        of = waited.of if isinstance(waited, Gather) else (waited.of,)
+        places = ((party, other, waited.kind) for other in of)
+        found = {place[1]: self.box.pop(place) for place in places if place in self.box}
+        if waited.told and (alone := [other for other, message in found.items() if message.sealed]):
+            said = f"{', '.join(alone)} sent {waited.kind!r} to {party} alone, which must be told to all."
+            self._end(party, Aborted(said, culprits=alone))
+            return
+        bodies = {other: message.body for other, message in found.items()}
+        self._step(party, bodies if isinstance(waited, Gather) else bodies[waited.of])
 
     def _give_up(self, party: str) -> None:
         waited, late = self.waits[party], self._late(party)
         if isinstance(waited, Gather) and len(waited.of) - len(late) >= waited.least:
-            self._step(party, self._found(party))
+            self._go_on(party)
         else:
             self._end(party, Aborted.missing(late, waited.kind))
 
@@ -133,7 +140,7 @@ class _Table(Generic[T]):
     def _post(self, message: Message) -> None:
         self.messages.append(message)
         for other in message.to:
-            self.box[other, message.of, message.kind] = message.body
+            self.box[other, message.of, message.kind] = message
 
     def _end(self, party: str, error: Aborted) -> None:
         self.aborted[party] = error

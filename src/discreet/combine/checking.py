@@ -1,9 +1,10 @@
 """Transcripts of several parties, cross-checked: anybody who is given them can do it, and needs nobody's secret.
 
-Of each party only ``manifest.toml`` and ``transcript.jsonl`` are read. A line has the sender's signature over the
-session's digest, the message's number, kind, receivers and the digest of its body. So a transcript can neither be
-changed nor invented later, but for leaving out its end; and what one party says it sent, another says it got, or one of
-them is named.
+Of each party only ``manifest.toml``, ``transcript.jsonl`` and, if there is any, ``evidence.json`` are read. A line has
+the sender's signature over the session's digest, the message's number, kind, receivers and the digest of its body. So
+nothing can be invented in another's name; and what one party says it sent, another says it got, or one of them is
+named. When it settles a party signs its transcript up to there; what it leaves out of one that it did not sign shows
+only where the other party's is there too.
 """
 
 from __future__ import annotations
@@ -13,11 +14,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from discreet.combine.net.evidence import contradict
+from discreet.combine.net.evidence import check_evidence, contradict, load_evidence
 from discreet.combine.net.frames import SETTLED, Signed
 from discreet.combine.net.manifest import Manifest, load
+from discreet.combine.net.mesh import EVIDENCE
 from discreet.combine.net.transcript_log import TRANSCRIPT, Line, read
 from discreet.combine.running import MANIFEST
+from discreet.combine.transcript import printable
 from discreet.core.words import number
 from discreet.errors import BadInput, Damaged, NotFound
 
@@ -28,6 +31,9 @@ class Problem:
 
     party: str
     text: str
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "text", printable(self.text))  # it may name what others wrote
 
     def __str__(self) -> str:
         return f"{self.party}: {self.text}"
@@ -44,6 +50,8 @@ class Checked:
     messages: int
     """How many different messages there were."""
     problems: tuple[Problem, ...]
+    session: str = ""
+    """The digest of the manifest that they were checked against."""
 
     @property
     def sound(self) -> bool:
@@ -59,6 +67,7 @@ class Checked:
         said = f"{number(self.messages, 'message')} in the transcripts of {', '.join(self.parties)}"
         lines = [f"{said}: all unbroken, signed and in agreement." if self.sound else f"{said}. Something is wrong:"]
         lines += [f"  {problem}" for problem in self.problems]
+        lines.append(f"Checked against the manifest with the digest {self.session}: compare it with your own.")
         if self.absent:
             lines.append(f"Not compared, for lack of a transcript: {', '.join(self.absent)}.")
         return "\n".join(lines)
@@ -67,6 +76,7 @@ class Checked:
         """This as plain data, for JSON."""
         return {
             "sound": self.sound,
+            "session": self.session,
             "parties": list(self.parties),
             "absent": list(self.absent),
             "messages": self.messages,
@@ -102,32 +112,50 @@ def verify(folders: Iterable[str | Path]) -> Checked:
     kept: dict[str, _Kept] = {}
     for place in places:
         one = _read(place, manifest, problems)
+        if one is None:
+            continue
+        problems += _convicted(place, one.party, manifest)
         if one.party in kept:
             raise BadInput(f"Two of these folders are {one.party}'s.", hint="Give each party's folder once.")
         kept[one.party] = one
+    damaged = {problem.party for problem in problems}
     for one in kept.values():
         for other in kept.values():
             if one is not other:
-                problems += _compared(manifest, one, other)
+                differences = reversed(_compared(manifest, one, other))
+                first = {found.party: found for found in differences if found.party not in damaged}
+                problems += first.values()  # of each party the first difference: the rest often follows from it
     everything = {(signed.header.of, number) for one in kept.values() for number, signed in one.sent.items()}
     everything |= {key for one in kept.values() for key in one.got}
     parties = tuple(party for party in manifest.terms.parties if party in kept)
     absent = tuple(party for party in manifest.terms.parties if party not in kept)
-    return Checked(parties, absent, len(everything), tuple(dict.fromkeys(problems)))
+    return Checked(parties, absent, len(everything), tuple(dict.fromkeys(problems)), manifest.digest.hex())
 
 
-def _read(place: Path, manifest: Manifest, problems: list[Problem]) -> _Kept:
-    """What a party kept; what is wrong with it by itself is added to the problems."""
+def _convicted(place: Path, keeper: str, manifest: Manifest) -> list[Problem]:
+    """Who is convicted by the evidence that a party kept; the party itself, if that convicts nobody."""
+    if not (place / EVIDENCE).is_file():
+        return []
+    try:
+        culprit = check_evidence(manifest, load_evidence(place / EVIDENCE))
+    except (BadInput, ValueError) as error:
+        return [Problem(keeper, f"kept evidence that convicts nobody: {error}")]
+    return [Problem(culprit, f"signed two messages that contradict each other; {keeper} kept the evidence.")]
+
+
+def _read(place: Path, manifest: Manifest, problems: list[Problem]) -> _Kept | None:
+    """What a party kept of this session; what is wrong with it by itself is added to the problems."""
     called = place.resolve().name
     known = [party for party in manifest.terms.parties if called.endswith(f".{party}")]
     lines: list[Line] = []
     wrong = ""
+    if load(place / MANIFEST).digest != manifest.digest:
+        problems.append(Problem(known[0] if known else called, "is of another session than the first folder."))
+        return None
     try:
-        if load(place / MANIFEST).digest != manifest.digest:
-            wrong = "kept another manifest than the first folder has."
         lines.extend(read(place, manifest.digest))
     except Damaged as error:
-        wrong = wrong or error.message
+        wrong = error.message
     mine = next((line.signed.header.of for line in lines if line.sent), known[0] if known else called)
     if mine not in manifest.terms.parties:
         raise BadInput(f"Whose folder {place} is cannot be told.", hint="Name it as it was: SESSION.NAME")

@@ -36,16 +36,24 @@ class Data(ABC):
 
     @staticmethod
     def of(value: Any) -> Data:
-        """A number, several numbers, columns by name, or a table of ``dc.read``, as data."""
+        """A number, several numbers, columns by name, a data frame, or a table of ``dc.read``, as data."""
         if isinstance(value, Data):
             return value
         if hasattr(value, "engine") and hasattr(value, "relation"):
             return Stored(value.engine, value.relation, value.card.unit)
         if isinstance(value, Mapping):
             return Columns(value)
-        if isinstance(value, int | float | str | Decimal | Fraction):
+        if isinstance(value, int | float | str | Decimal | Fraction | np.generic):
             return Columns({VALUE: [value]})
-        return Columns({VALUE: value})
+        if hasattr(value, "__dataframe__"):
+            names = getattr(value, "column_names", None) or list(value.columns)
+            return Columns({str(name): _listed(value[name]) for name in names})
+        if value is None or not isinstance(value, Iterable):
+            raise BadInput(
+                f"A party cannot bring {'nothing' if value is None else f'a {type(value).__name__}'}.",
+                hint="Give a number, a list of numbers, columns by name, a data frame, or a table of dc.read.",
+            )
+        return Columns({VALUE: value if isinstance(value, np.ndarray) else list(value)})
 
     @property
     @abstractmethod
@@ -122,6 +130,8 @@ class Stored(Data):
     def __init__(self, engine: Engine, relation: exp.Query, unit: str | None = None, digest: bytes = b"") -> None:
         self._engine, self._relation, self._unit = engine, relation, unit
         self._names = list(engine.schema(relation).names)
+        if unit is not None:
+            _known(unit, self._names)
         self._rows = int(self._fetched("COUNT(*) AS n")[0][0])
         _require_few(self._rows)
         self._digest = digest
@@ -171,18 +181,26 @@ class Stored(Data):
         return [column.combine_chunks().to_numpy(zero_copy_only=False) for column in table.columns]
 
 
-def load(path: str | Path) -> Data:
-    """The data in a file: a text file with one number a line, or a CSV or Parquet file with columns."""
+def load(path: str | Path, unit: str | None = None) -> Data:
+    """The data in a file: a text file with one number a line, or a CSV or Parquet file with columns.
+
+    ``unit`` is the column that says whose each row is, if several may be one person's.
+    """
     path = Path(path)
     if not path.exists():
         raise NotFound(f"There is no file {path}.")
-    if path.suffix.lower() in _TEXT:
+    if is_text(path):
         return Columns({VALUE: _lines(path)})
     from discreet.engines.read import open_source
 
     source = open_source(path)
     digest = hashlib.sha256(path.read_bytes()).digest() if path.is_file() else b""
-    return Stored(source.engine, source.relation, digest=digest)
+    return Stored(source.engine, source.relation, unit, digest)
+
+
+def is_text(path: str | Path) -> bool:
+    """Whether a file has numbers alone, one a line, each of somebody else."""
+    return Path(path).suffix.lower() in _TEXT
 
 
 def as_text(value: Any) -> str:
@@ -218,6 +236,14 @@ def _array(values: Any) -> NDArray[Any]:
     if found.ndim != 1:
         raise BadInput("A column is a list of values.")
     return found
+
+
+def _listed(column: Any) -> list[Any]:
+    """The values of a data frame's column, as Python's."""
+    for way in ("tolist", "to_pylist", "to_list"):
+        if hasattr(column, way):
+            return list(getattr(column, way)())
+    return list(column)
 
 
 def _known(name: str, names: Iterable[str]) -> str:

@@ -34,7 +34,8 @@ from discreet.combine.terms import Terms
 from discreet.core.loss import Approximate, Loss, Pure, Renyi
 from discreet.errors import BadInput
 from discreet.noise.entropy import Entropy
-from discreet.noise.poisson import poisson
+from discreet.noise.geometric import LARGEST_SCALE
+from discreet.noise.poisson import LARGEST_RATE, poisson
 from discreet.noise.polya import polyas
 
 _SURE = 64
@@ -108,9 +109,12 @@ class SkellamPart(Part):
 
 
 def honest(terms: Terms) -> int:
-    """How many parties' parts make the noise: those of the threshold, or as many of them as are declared honest."""
+    """How many parties' parts make the noise: as many as are declared honest, or all that must stay but one.
+
+    That one is whoever looks at the result: a party knows its own part and takes it away.
+    """
     least = terms.threshold or len(terms.parties)
-    found = terms.honest or least
+    found = terms.honest or max(least - 1, 1)
     if not 1 <= found <= least:
         raise BadInput(
             f"{found} parties cannot be counted on when {least} may be all that stay.",
@@ -140,6 +144,23 @@ def parts(terms: Terms, figures: Sequence[Figures]) -> tuple[Part, ...]:
         return tuple(LaplacePart(some.change / epsilon, among) for some in figures)
     return tuple(
         SkellamPart(_rate(epsilon, delta, some.change, some.square or some.change**2, among), among) for some in figures
+    )
+
+
+def require_drawable(terms: Terms, figures: Sequence[Figures]) -> None:
+    """Refuse noise that is too wide to be drawn, before anybody agrees on such terms."""
+    for part in parts(terms, figures):
+        match part:
+            case LaplacePart(scale=scale) if scale > LARGEST_SCALE:
+                raise _too_wide(f"a scale of {float(scale):.3g}", f"{float(LARGEST_SCALE):.3g}")
+            case SkellamPart(rate=rate) if rate > LARGEST_RATE:
+                raise _too_wide(f"a variance of {2.0 * rate:.3g} a party", f"{2.0 * LARGEST_RATE:.3g}")
+
+
+def _too_wide(has: str, most: str) -> BadInput:
+    return BadInput(
+        f"The noise would have {has}, in units of the last decimal; up to {most} can be drawn.",
+        hint="Declare fewer decimals, narrower bounds or a larger epsilon.",
     )
 
 

@@ -29,7 +29,7 @@ class Send:
 
 @dataclass(frozen=True)
 class Tell:
-    """One message for several parties, signed once: whoever tells them different things can be convicted of it."""
+    """One message for all other parties, signed once: whoever tells them different things can be convicted of it."""
 
     to: tuple[str, ...]
     kind: str
@@ -42,6 +42,8 @@ class Receive:
 
     of: str
     kind: str
+    told: bool = False
+    """Whether it must have been told alike to all (``Tell``): one that went to this party alone ends the session."""
 
 
 @dataclass(frozen=True)
@@ -54,6 +56,8 @@ class Gather:
     of: tuple[str, ...]
     kind: str
     least: int
+    told: bool = False
+    """Whether each must have been told alike to all, as with ``Receive``."""
 
 
 Effect: TypeAlias = Send | Tell | Receive | Gather

@@ -65,6 +65,12 @@ class Group:
             return vector
         return vector % self.modulus if self.bits > _WORD else vector & self._mask
 
+    def holds(self, vector: Vector) -> bool:
+        """Whether these are elements as they should be: whole numbers from 0 to below the modulus."""
+        if self.bits > _WORD:
+            return all(isinstance(item, int) and 0 <= item < self.modulus for item in vector)
+        return self.bits == _WORD or int(vector.max(initial=0)) < self.modulus
+
     def size(self, length: int) -> int:
         """How many bytes ``length`` elements take."""
         return (length + 7) // 8 if self.bits == 1 else length * self.bits // 8

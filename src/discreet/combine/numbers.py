@@ -1,9 +1,8 @@
 """Numbers of people as integers that are added: declared bounds, declared decimals, nothing lost on the way.
 
-A number is counted in units of 10**-decimals. What has more decimals is rounded to the nearest unit, and to the even
-one of two that are equally near, so that many roundings do not lean to one side. It is rounded as it is written: the
-float 0.15 is fifteen hundredths. A number outside the bounds is an error before anything is sent, never cut
-silently.
+A number is counted in units of 10**-decimals, as it is written: the float 0.15 is fifteen hundredths. A number with
+more decimals than were declared, or outside the bounds, is an error before anything is sent: never rounded, and never
+cut, silently.
 
 Why nothing can overflow: what a party adds lies between bounds that all parties know, and the group of a sum is the
 smallest that holds as many times their difference as there are parties; so the sum is told exactly by its remainder.
@@ -32,8 +31,8 @@ MOST_ROWS = 2**32
 """A party brings no more rows: known beforehand, so that totals fit."""
 _WIDEST = 2**62
 _MOST_DECIMALS = 18
-_SURE = 2.0**40
-_MARGIN = 2.0**-8
+_SURE = 2.0**50
+"""Below it a float is the nearest to so many units for one number of units only."""
 
 
 @dataclass(frozen=True)
@@ -84,12 +83,12 @@ class Grid:
         return max(abs(self.low), abs(self.high))
 
     def units(self, numbers: Sequence[Any] | NDArray[Any], what: str) -> Units:
-        """Numbers counted in units; DataError if one is missing or outside the bounds."""
+        """Numbers counted in units; DataError if one is missing, has too many decimals, or is outside the bounds."""
         values = np.asarray(numbers)
         if values.dtype.kind in "iub":
             found = self._whole(values)
         elif values.dtype.kind == "f":
-            found = self._floats(values.astype(np.float64), what)
+            found = self._floats(values, what)
         else:
             found = np.array([self._unit(value, what) for value in numbers], dtype=object)
         outside = np.flatnonzero((found < self.low) | (found > self.high))
@@ -122,27 +121,46 @@ class Grid:
         scaled: NDArray[Any] = values.astype(np.int64) * times
         return scaled
 
-    def _floats(self, values: NDArray[np.float64], what: str) -> NDArray[Any]:
-        """Where a product is clearly nearer to one unit than to the next it decides; the others go by their digits."""
-        scaled = values * 10.0**self.decimals
-        nearest = np.rint(scaled)
-        sure = (np.abs(scaled) < _SURE) & (np.abs(scaled - nearest) < 0.5 - _MARGIN)
+    def _floats(self, values: NDArray[Any], what: str) -> NDArray[Any]:
+        """A float that is the nearest to so many units is that many; the others go by their digits."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            nearest = np.rint(values.astype(np.float64) * 10.0**self.decimals)
+            sure = (np.abs(nearest) < _SURE) & ((nearest / 10.0**self.decimals).astype(values.dtype) == values)
         found = np.where(sure, nearest, 0).astype(np.int64)
         if sure.all():
             return found
         mixed = found.astype(object)
         for place in np.flatnonzero(~sure):
-            mixed[place] = self._unit(float(values[place]), what)
+            mixed[place] = self._unit(values[place], what)
         return mixed
 
     def _unit(self, value: Any, what: str) -> int:
         try:
-            exact = Decimal(str(value).strip()) if isinstance(value, str | float) else value
-            return round(Fraction(exact) * self._times)
+            exact = Fraction(Decimal(str(value).strip()) if isinstance(value, str | float | np.floating) else value)
         except (ValueError, TypeError, ArithmeticError, OverflowError):
             raise DataError(
-                f"{what} has a value that is missing or no number: {value!r}.", hint="Leave such rows out of the input."
+                f"{what} has a value that is missing or no number: {_written(value)}.",
+                hint="Leave such rows out of the input.",
             ) from None
+        units = exact * self._times
+        if units.denominator != 1:
+            raise DataError(
+                f"{what} has {_written(value)}: more decimals than the {self.decimals} that were declared.",
+                hint=_more(exact),
+            )
+        return int(units)
+
+
+def _written(value: Any) -> str:
+    return str(value) if isinstance(value, int | float | Decimal | Fraction | np.number) else repr(value)
+
+
+def _more(value: Fraction) -> str:
+    """How a value can be brought: with as many decimals as it has, if it has an end."""
+    for count in range(_MOST_DECIMALS + 1):
+        if (value * 10**count).denominator == 1:
+            return f"Agree on --decimals {count} (in Python decimals={count}), or round it."
+    return "Round it to the decimals that were declared."
 
 
 def summed(units: Units) -> int:

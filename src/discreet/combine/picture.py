@@ -1,8 +1,9 @@
 """A session as a lecture slide would draw it: the parties on a circle, an arrow for each message, its number beside it.
 
 Each kind of message is a drawing of its own, in the order in which the first of each was sent, so that a step can be
-read by itself. A line that is drawn through is a sealed message for one party; dashes are told to all. Whoever points
-at an arrow sees what it holds.
+read by itself. A line that is drawn through is a sealed message for one party; dashes are told to all. Among many
+parties what is told to all is one mark at whoever tells it, instead of an arrow to everybody. Whoever points at an
+arrow or a mark sees what it holds.
 """
 
 from __future__ import annotations
@@ -20,8 +21,9 @@ from discreet.core.words import number
 from discreet.errors import BadInput
 
 _WIDTH = 640
-_FEW, _MANY = 6, 24
-"""Up to so many parties two drawings stand side by side; beyond the other, parties are dots."""
+_FEW, _CROWD, _MANY = 6, 12, 24
+"""Up to so many parties two drawings stand side by side; beyond the second, what is told to all is one mark; beyond the
+third, parties are dots."""
 _STEPS = 24
 _FIRST = "sum 1/"
 """What kinds begin with where there is one sum; that goes without saying."""
@@ -33,6 +35,27 @@ _BEND = 14
 _CUT = 12
 _ROOM_FOR_WORDS = 8
 """With more arrows in a drawing than this, what they hold is not written beside them."""
+_PLAIN = {
+    "so far": "what came so far, handed on",
+    "total": "the total, told to all",
+    "piece": "a random piece for each",
+    "part": "what the pieces add up to",
+    "key": "public keys",
+    "keys": "public keys",
+    "shares": "shares of the secrets, for each",
+    "masked": "masked values",
+    "arrived": "whose masked values arrived",
+    "survivors": "who is still there",
+    "unmask": "what takes the masks off",
+    "heard": "what was heard, compared",
+    "value": "the value itself",
+}
+"""What kinds of messages are, in plain words."""
+_TABLE = (
+    "<style>.dcl{border-collapse:collapse;font:14px/1.5 system-ui,sans-serif}"
+    ".dcl td,.dcl th{padding:.2rem .6rem;text-align:left;vertical-align:top;border-bottom:1px solid #8a97a655}"
+    ".dcl td:first-child{text-align:right}</style>"
+)
 _STYLE = (
     ".dcc text{font:12px system-ui,sans-serif;fill:#243040;text-anchor:middle}"
     ".dcc .h{font-weight:600;text-anchor:start}.dcc .p{fill:#e8f0f4;stroke:#2f6f8f}.dcc .me{stroke-width:3}"
@@ -59,14 +82,18 @@ class Slide(Picture):
             '<!doctype html><html lang="en"><head><meta charset="utf-8">'
             '<meta name="viewport" content="width=device-width"><meta name="color-scheme" content="light dark">'
             f"<title>{escape(self.title)}</title><style>body{{font:15px/1.5 system-ui,sans-serif;max-width:46rem;"
-            "margin:2rem auto;padding:0 1rem}table{border-collapse:collapse}"
-            "td,th{padding:.2rem .6rem;text-align:left;vertical-align:top;border-bottom:1px solid #8a97a655}"
-            f"svg{{max-width:100%;height:auto}}</style></head><body>{self._repr_html_()}</body></html>\n"
+            "margin:2rem auto;padding:0 1rem}svg{max-width:100%;height:auto}"
+            f"</style></head><body>{self._repr_html_()}</body></html>\n"
         )
 
     def _repr_html_(self) -> str:
         """Inside the page and not as an image, so that what an arrow holds is shown to whoever points at it."""
-        return f"<h4>{escape(self.title)}</h4>{self.svg}<p>{escape(self.caption)}</p>{listed(self.lines)}"
+        told = escape(self.caption)
+        told = f"<pre>{told}</pre>" if "\n" in told else f"<p>{told}</p>"
+        return f"<h4>{escape(self.title)}</h4>{self.svg}{told}{_TABLE}{listed(self.lines)}"
+
+    def __repr__(self) -> str:
+        return f"<Slide: {self.title}, {number(len(self.lines), 'message')}>"
 
     def __str__(self) -> str:
         return "\n".join([self.title, *map(str, self.lines), *([self.caption] if self.caption else [])])
@@ -95,10 +122,10 @@ def drawn(
     inside, shown = [], list(steps.items())[:_STEPS]
     for place, (kind, some) in enumerate(shown or [("no messages", [])]):
         left, top = (place % across) * size, place // across * size
-        head = kind.removeprefix(_FIRST) if alone else kind
+        head = _in_words(kind, alone=alone)
         inside.append(f'<g transform="translate({left:.0f} {top:.0f})">{around.step(place + 1, head, some)}</g>')
     height = math.ceil(max(len(shown), 1) / across) * size
-    if any(sum(len(one.to) for one in some) > _ARROWS for some in steps.values()):
+    if any(sum(around.arrows(one) for one in some) > _ARROWS for some in steps.values()):
         caption = f"{caption} Of each step the first {_ARROWS} arrows are drawn.".strip()
     if len(steps) > _STEPS:
         caption = f"{caption} {number(len(steps) - _STEPS, 'further step')} not drawn.".strip()
@@ -134,11 +161,18 @@ class _Circle:
     def step(self, place: int, kind: str, some: Sequence[Said]) -> str:
         """One drawing: the arrows of a step, and the parties above them."""
         wordy = len(some) <= _ROOM_FOR_WORDS
-        sizes = accumulate(len(one.to) for one in some)
+        sizes = accumulate(self.arrows(one) for one in some)
         few = [one for one, arrows in zip(some, sizes, strict=True) if arrows <= _ARROWS]
         arrows = "".join(self._message(one, wordy=wordy) for one in few)
+        if few and not any(map(self.arrows, few)):
+            kind = f"{kind} (a dashed ring: told to everybody)"
         head = f'<text class="h" x="10" y="18">{place}. {escape(kind)}</text>'
         return head + arrows + "".join(self._party(party) for party in self.parties)
+
+    def arrows(self, one: Said) -> int:
+        """How many arrows a message is drawn as: what is told to all of a crowd is none, but a mark."""
+        crowd = len(self.parties) > _CROWD and not one.sealed and len(one.to) == len(self.parties) - 1
+        return 0 if crowd else len(one.to)
 
     def at(self, party: str) -> _Point:
         """Where a party stands: the first on top, then clockwise."""
@@ -174,23 +208,34 @@ class _Circle:
 
     def _message(self, one: Said, *, wordy: bool) -> str:
         told = not one.sealed
-        ways = [self._way(one.of, other) for other in one.to]
+        ways = [self._way(one.of, other) for other in one.to] if self.arrows(one) else []
         look, head = ("w t", "b") if told else ("w", "a")
         lines = "".join(f'<path class="{look}" d="{way.path}" marker-end="url(#dcc-{head})"/>' for way in ways)
         hover = f"{one.number}. {one.of} to {', '.join(one.to)} ({one.kind}): {one.what}"
         word = one.short if wordy else ""
-        if len(ways) == 1:
+        if not ways:
+            mark = self._beside(one.number, one.of)
+        elif len(ways) == 1:
             at = ways[0].along(0.42)
             if not wordy or abs(at[0] - self.size / 2) <= _MIDDLE:  # where lines cross
                 at = ways[0].along(0.3)
             mark = _mark(one.number, word, at, outward=at[0] - self.size / 2)
         else:
             x, y = self.at(one.of)
-            above = y <= self.size / 2 + _PILL
-            mark = _mark(
-                one.number, word, (x, y - self._tall / 2 - (27 if word else 12) if above else y + self._tall / 2 + 12)
-            )
+            above, aside = y <= self.size / 2 + _PILL, abs(x - self.size / 2) > _MIDDLE
+            off = self._tall / 2 + (27 if word and above and not aside else 12)
+            mark = _mark(one.number, word, (x, y - off if above else y + off), over=above and aside)
         return f"<g><title>{escape(hover)}</title>{lines}{mark}</g>"
+
+    def _beside(self, count: int, party: str) -> str:
+        """A dashed mark between a party and the middle: it tells everybody."""
+        (x, y), middle = self.at(party), (self.size / 2, self.size / 2 + 14)
+        dx, dy = middle[0] - x, middle[1] - y
+        long = math.hypot(dx, dy) or 1.0
+        start = self._off(party, middle)
+        at = start[0] + dx / long * 16, start[1] + dy / long * 16
+        ring = f'<circle class="w t" cx="{at[0]:.1f}" cy="{at[1]:.1f}" r="11"/>'
+        return ring + _mark(count, "", at)
 
     def _way(self, of: str, to: str) -> _Way:
         start, end = self.at(of), self.at(to)
@@ -233,10 +278,10 @@ class _Way:
         )
 
 
-def _mark(count: int, word: str, at: _Point, *, outward: float = 0.0) -> str:
-    """The number of a message in a small ring, and what the message holds: on the outer side, or below."""
+def _mark(count: int, word: str, at: _Point, *, outward: float = 0.0, over: bool = False) -> str:
+    """The number of a message in a small ring, and what the message holds: on the outer side, or below, or above."""
     x, y = at
-    place = f'x="{x:.1f}" y="{y + 20:.1f}"'
+    place = f'x="{x:.1f}" y="{y - 13 if over else y + 20:.1f}"'
     if abs(outward) > _MIDDLE:
         side, end = (12, "start") if outward > 0 else (-12, "end")
         place = f'x="{x + side:.1f}" y="{y + 4:.1f}" style="text-anchor:{end}"'
@@ -245,6 +290,17 @@ def _mark(count: int, word: str, at: _Point, *, outward: float = 0.0) -> str:
         f'<circle class="n" cx="{x:.1f}" cy="{y:.1f}" r="8.5"/>'
         f'<text class="v" x="{x:.1f}" y="{y + 4:.1f}">{count}</text>{said}'
     )
+
+
+def _in_words(kind: str, *, alone: bool) -> str:
+    """A kind of messages for people: ``sum 1/so far 2`` is what came so far, on the second ring."""
+    head, slash, word = kind.rpartition("/")
+    base, _, ring = word.rpartition(" ")
+    if ring.isdecimal() and base in _PLAIN:
+        said = f"{_PLAIN[base]}{f' (ring {ring})' if ring != '1' else ''}"
+    else:
+        said = _PLAIN.get(word, word)
+    return said if alone or not slash else f"{head}: {said}"
 
 
 def _cut(text: str) -> str:

@@ -75,9 +75,9 @@ def play(terms: Terms, name: str, tools: Numeric, data: Data, *, charge: Charge 
     return Result(answer.value, summer.parties, answer.revealed)
 
 
-def steps(terms: Terms) -> int:
-    """How many secure sums a session takes at most."""
-    return function(terms.function).sums(terms)
+def reveals(terms: Terms) -> tuple[str, ...]:
+    """What everybody learns besides the result, as full sentences."""
+    return function(terms.function).reveals(terms)
 
 
 def statement(terms: Terms) -> Statement:
@@ -94,12 +94,18 @@ def statement(terms: Terms) -> Statement:
             hint="Use masks, or leave the threshold out.",
         )
     coalitions = tuple(islice(way.withstands(terms.parties, terms.threshold), _MOST_COALITIONS + 1))
-    caveats = list(asked.reveals(terms))
+    caveats = list(reveals(terms))
     if len(coalitions) > _MOST_COALITIONS:
         coalitions = coalitions[:_MOST_COALITIONS]
         caveats.append(f"There are more coalitions that are withstood; the first {_MOST_COALITIONS} are listed.")
     caveats.append("Nobody is kept from lying about the own value.")
     assumes = [way.adversary()]
+    if asked.sums(terms) > 1:
+        assumes.append(
+            f"Every party brings the same data to each of the up to {asked.sums(terms)} sums: what is secret is so in "
+            "each sum by itself, and a party that does not follow the protocol can choose, by what it brings to one "
+            "sum, what is asked in the next, and so learn single values of others."
+        )
     loss = distributed.loss(terms)
     if loss is not None:
         assumes += _noise_assumes(terms, asked.replaces)
@@ -130,8 +136,7 @@ def _noise_caveats(terms: Terms) -> list[str]:
     if not spare:
         return [
             "The loss is what somebody learns who is no party: a party knows its own noise and can take it away, so "
-            "that less is left to it. "
-            f"With honest = {max(least - 1, 1)} the loss would hold against every single party too."
+            f"that it learns more. Without honest = {least} the loss would hold against every single party too."
         ]
     who = (
         "any one party, who knows its own noise"

@@ -11,8 +11,8 @@ Nothing here is secret: whoever holds all values in one process may look at all 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
@@ -20,24 +20,24 @@ from discreet.combine import bus, either
 from discreet.combine.data import Data
 from discreet.combine.effects import Effect, Send, Tell
 from discreet.combine.picture import Slide, drawn
+from discreet.combine.saying import error
 from discreet.combine.session import Result
 from discreet.combine.terms import Terms
 from discreet.combine.tools import Numeric
 from discreet.combine.transcript import Said, said
 from discreet.core.document import dumps
-from discreet.core.exact import Number, exact
+from discreet.core.exact import Number
 from discreet.core.statement import Statement
 from discreet.core.words import number
-from discreet.errors import BadInput
+from discreet.errors import BadInput, NotDeclared
 from discreet.noise.entropy import SYSTEM
-from discreet.noise.parameters import signed
 from discreet.noise.stream import Stream
 
 if TYPE_CHECKING:
     from discreet.combine.symbolic.learnt import Learnt
 
 BOUNDS: tuple[Number, Number] = (0, 1_000_000)
-"""What values are taken to lie between where nobody says it."""
+"""What values are taken to lie between where nobody says it: made up, for teaching."""
 
 
 @dataclass(frozen=True)
@@ -56,6 +56,8 @@ class Simulation:
     """Who did not stay to the end."""
     drops: Mapping[str, str] = field(default_factory=dict)
     """Before which message each of them died."""
+    made_up: bool = False
+    """Whether nobody gave bounds, so that some were made up."""
 
     def seen(self, party: str) -> tuple[Said, ...]:
         """What a party sent or got."""
@@ -78,7 +80,10 @@ class Simulation:
         return learns(either.require_sums(self.terms), self.terms.parties, parties, drops=self.drops)
 
     def __str__(self) -> str:
-        return f"{self._title}\n{self.result}\n{self.statement}"
+        return "\n".join((self._title, str(self.result), *self._notes, str(self.statement)))
+
+    def __repr__(self) -> str:
+        return f"<Simulation: {self._title}, {number(len(self.messages), 'message')}>"
 
     def _repr_html_(self) -> str:
         return self.show()._repr_html_()
@@ -90,8 +95,19 @@ class Simulation:
 
     @property
     def _caption(self) -> str:
-        gone = f" {' and '.join(self.left)} left on the way." if self.left else ""
-        return f"The result is {self.result}.{gone}"
+        return " ".join((f"The result is {told}." if "\n" not in (told := str(self.result)) else told, *self._notes))
+
+    @property
+    def _notes(self) -> list[str]:
+        said = [f"{' and '.join(self.left)} left on the way."] if self.left else []
+        if off := error(self.terms, len(self.terms.parties) - len(self.left)):
+            said.append(off)
+        if self.made_up:
+            low, high = BOUNDS
+            said.append(
+                f"No bounds were given, so {low:,} to {high:,} were made up; between hosts all must declare them."
+            )
+        return said
 
     def _require(self, party: str) -> None:
         if party not in self.terms.parties:
@@ -103,7 +119,7 @@ def simulate(
     values: Mapping[str, Any],
     *,
     function: str = "sum",
-    bounds: tuple[Number, Number] = BOUNDS,
+    bounds: tuple[Number, Number] | None = None,
     decimals: int = 0,
     threshold: int = 0,
     adder: str = "",
@@ -113,25 +129,28 @@ def simulate(
     drops: Mapping[str, str] | None = None,
     seed: int | None = None,
 ) -> Simulation:
-    """Let parties compute ``function`` of their ``values``: a number, a list of numbers, or columns, for each.
+    """Let parties compute ``function`` of their ``values``: a number, a list of numbers, columns or a frame, for each.
 
-    ``drops`` says who dies before sending its first message of a kind, such as ``{"east": "masked"}``. A ``seed`` makes
-    everything random come out the same again, for pictures in a lecture.
+    ``bounds`` are what no value is below or above; without them some are made up, and the result says so. ``drops``
+    says who dies before its first message of a kind: with ``masks`` and a threshold these are keys, shares, masked,
+    survivors and unmask, so ``{"east": "masked"}`` takes east out of the sum. A ``seed`` makes everything random come
+    out the same again, for pictures in a lecture.
     """
-    terms = Terms(
-        parties=tuple(values),
-        protocol=protocol,
-        function=function,
-        low=signed(bounds[0], "the lower bound"),
-        high=signed(bounds[1], "the upper bound"),
+    if not isinstance(values, Mapping):
+        raise BadInput("Say whose each value is.", hint='Write {"north": 100, "south": 200}')
+    terms = either.agreed(
+        tuple(map(str, values)),
+        protocol,
+        function,
+        bounds=BOUNDS if bounds is None else _pair(bounds),
         decimals=decimals,
         threshold=threshold,
         adder=adder,
-        epsilon=None if epsilon is None else exact(epsilon, "epsilon"),
-        delta=exact(delta, "delta"),
+        epsilon=epsilon,
+        delta=delta,
         honest=honest,
     )
-    return run(terms, values, drops=drops, seed=seed)
+    return replace(run(terms, values, drops=drops, seed=seed), made_up=bounds is None and _uses_bounds(terms))
 
 
 def run(
@@ -142,6 +161,12 @@ def run(
     held = {name: Data.of(values[name]) for name in terms.parties}
     plays = {name: either.play(terms, name, Numeric(_secret(name, seed), digest), held[name]) for name in terms.parties}
     played = bus.play(plays, leaves=_leaver(drops or {}))
+    if never := [name for name in drops or {} if name in played.results]:
+        kinds = dict.fromkeys(one.kind.rpartition("/")[2] for one in played.messages if one.of == never[0])
+        raise BadInput(
+            f"{never[0]} sends nothing called {(drops or {})[never[0]]!r}, before which it could die.",
+            hint=f"It sends {', '.join(kinds)}.",
+        )
     if not played.results:
         raise next(iter(played.aborted.values()))
     result = next(iter(played.results.values()))
@@ -169,7 +194,24 @@ def _leaver(drops: Mapping[str, str]) -> Callable[[str, Effect], bool]:
     return leaves
 
 
+def _uses_bounds(terms: Terms) -> bool:
+    """Whether the terms' own bounds matter: the function would not do without them."""
+    try:
+        either.statement(replace(terms, low=None, high=None))
+    except NotDeclared:
+        return True
+    return False
+
+
+def _pair(bounds: Any) -> tuple[Number, Number]:
+    if isinstance(bounds, str) or not isinstance(bounds, Sequence) or len(bounds) != 2:
+        raise BadInput(f"{bounds!r:.60} are no bounds.", hint="Write bounds=(0, 100_000)")
+    return bounds[0], bounds[1]
+
+
 def _brought(value: Any) -> str:
+    if hasattr(value, "item") and not getattr(value, "shape", None):
+        value = value.item()  # NumPy's
     if isinstance(value, int | float | Fraction | str):
         return f"{value:,}" if isinstance(value, int | float) else str(value)
     return number(len(value), "value") if isinstance(value, list | tuple) else "rows"

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.combine.distributed import Figures, honest, parts
+from discreet.combine.distributed import Figures, parts
 from discreet.combine.effects import Play
 from discreet.combine.group import Group, Vector
 from discreet.combine.protocols.parse import protocol
@@ -69,8 +69,7 @@ class Summer:
         group = Group.holding(len(self.parties) * wide + 2 * reach)
         vector = group.vector(own) if extra is None else group.reduced(group.vector(own) + group.vector(extra))
         total, parties = yield from self._add(vector, group)
-        if extra is not None and len(parties) < honest(self.terms):
-            raise Aborted(f"{len(parties)} parties are left, too few for the noise that was promised.")
+        _require_possible(total, group, reach, len(parties) * wide)
         return Summed(_centred(total, group, reach, lows, len(parties)), parties)
 
     def parity(self, bits: Sequence[int]) -> Play[Summed]:
@@ -120,6 +119,18 @@ def _centred(total: Vector, group: Group, reach: int, lows: int | list[int], par
     each = [lows] * len(total) if isinstance(lows, int) else lows
     found = ((int(value) + reach) % group.modulus - reach for value in total.tolist())
     return np.array([value + parties * low for value, low in zip(found, each, strict=True)], dtype=object)
+
+
+def _require_possible(total: Vector, group: Group, reach: int, most: int) -> None:
+    """End the session over a total that no figures within the bounds have, with noise that ``reach`` further.
+
+    The group has more elements than there can be totals: these are what a party can make that breaks the rules.
+    """
+    if int(group.reduced(total + group.vector([reach])).max(initial=0)) > most + 2 * reach:
+        raise Aborted(
+            "The total is none that figures within the bounds can have: somebody brought others.",
+            hint="Nobody can tell who.",
+        )
 
 
 def _above_low(values: Any, low: Any, high: Any) -> tuple[Any, int | list[int], int]:

@@ -34,7 +34,8 @@ class Terms:
     delta: Fraction = Fraction(0)
     """0 means Laplace noise."""
     honest: int = 0
-    """How many of those who stay are taken to add their noise and tell nobody; 0 means all of the threshold."""
+    """How many of those who stay are taken to add their noise and tell nobody; 0 means all that
+    must stay but one, who may be whoever looks at the result."""
     unit: str = "person"
     """Whom the noise protects."""
 

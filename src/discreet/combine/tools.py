@@ -34,6 +34,8 @@ Share: TypeAlias = Any
 Digest: TypeAlias = Any
 """What two parties compare to see that they saw the same."""
 
+_KEY = 32
+
 
 class Tools(Protocol):
     """What a protocol may compute with. Vectors are only ever added and subtracted."""
@@ -65,6 +67,12 @@ class Tools(Protocol):
     def fits(self, part: Part, group: Group, length: int) -> bool:
         """Whether what came from another party is a vector of so many elements of the group."""
 
+    def is_public(self, part: Part) -> bool:
+        """Whether what came from another party has the form of a public key."""
+
+    def is_share(self, part: Part) -> bool:
+        """Whether what came from another party has the form of a share."""
+
 
 class Numeric:
     """Tools on numbers. ``secret`` is this party's own for this session, ``session`` the digest of what all agreed."""
@@ -83,7 +91,7 @@ class Numeric:
 
     def secret(self, label: str) -> bytes:
         """A fresh secret of this party; the same again under the same label."""
-        return self.stream(label).bytes(32)
+        return self.stream(label).bytes(_KEY)
 
     def public(self, secret: bytes) -> bytes:
         """The public key that belongs to a secret."""
@@ -98,7 +106,7 @@ class Numeric:
             shared = key.exchange(X25519PublicKey.from_public_bytes(theirs))
         except (TypeError, ValueError):
             raise BadInput("This is not a public key.") from None
-        return Stream(shared, (self._session, *sorted((public, theirs)))).bytes(32)
+        return Stream(shared, (self._session, *sorted((public, theirs)))).bytes(_KEY)
 
     def mask(self, seed: bytes, label: str, group: Group, length: int) -> Vector:
         """A uniform vector that whoever knows the seed knows; the same for all of them."""
@@ -129,7 +137,17 @@ class Numeric:
 
     def fits(self, part: Part, group: Group, length: int) -> bool:
         """Whether what came from another party is a vector of so many elements of the group."""
-        return isinstance(part, np.ndarray) and part.shape == (length,) and part.dtype == group.dtype
+        if not isinstance(part, np.ndarray) or part.shape != (length,) or part.dtype != group.dtype:
+            return False
+        return group.holds(part)
+
+    def is_public(self, part: Part) -> bool:
+        """Whether what came from another party has the form of a public key."""
+        return isinstance(part, bytes) and len(part) == _KEY
+
+    def is_share(self, part: Part) -> bool:
+        """Whether what came from another party has the form of a share."""
+        return isinstance(part, bytes) and len(part) == shamir.SIZE
 
     def _key(self, secret: bytes) -> tuple[Any, bytes]:
         """The private key that a secret is, and its public key; the last is kept, since a party agrees with many."""

@@ -31,9 +31,18 @@ class Said:
     short: str = ""
     """The one number it holds, if it holds one and nothing else."""
 
+    def __post_init__(self) -> None:
+        for name in ("of", "kind", "what", "short"):  # others wrote these
+            object.__setattr__(self, name, printable(getattr(self, name)))
+
     def __str__(self) -> str:
         way = "to" if self.sealed or len(self.to) == 1 else "tells"
         return f"{self.number}. {self.of} {way} {', '.join(self.to)}: {self.kind}: {self.what}"
+
+
+def printable(text: str) -> str:
+    """A text of somebody else's, with nothing in it that a terminal would obey."""
+    return text if text.isprintable() else "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)
 
 
 def said(messages: Iterable[Message]) -> tuple[Said, ...]:
@@ -70,14 +79,14 @@ def listed(lines: Iterable[Said]) -> str:
     )
     more = f"<p>… and {len(every) - _LISTED:,} more.</p>" if len(every) > _LISTED else ""
     heads = "".join(f'<th scope="col">{head}</th>' for head in ("", "from", "to", "kind", "what it holds"))
-    return f"<table><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table>{more}"
+    return f'<table class="dcl"><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table>{more}'
 
 
 def _part(part: Any) -> str:
     if isinstance(part, bytes):
         return f"{number(len(part), 'byte')} {part[:_SHOWN].hex()}{'…' if len(part) > _SHOWN else ''}"
     if isinstance(part, str):
-        shown = "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in part[: _LONGEST + 1])
+        shown = printable(part[: _LONGEST + 1])
         return shown if len(part) <= _LONGEST else shown[: _LONGEST - 1] + "…"
     elements = _elements(part)
     if elements is not None:

@@ -22,7 +22,7 @@ def all_heads(first: int, last: int, coin: Coin, entropy: Entropy) -> bool:
     size = _FEW
     while first <= last:
         stop = min(first + size, last + 1)
-        if not _heads(np.arange(first, stop), coin, entropy).all():
+        if not heads(np.arange(first, stop), coin, entropy).all():
             return False
         first, size = stop, min(4 * size, _BLOCK)
     return True
@@ -33,12 +33,12 @@ def heads_before_tails(a: int, b: int, entropy: Entropy) -> int:
     if b < _FEW * (b - a):
         return next(k for k in count() if not entropy.flip_ratio(a, b))
     had, size = 0, _FEW
-    while (fell := _heads(np.arange(size), lambda i: (a, b), entropy)).all():
+    while (fell := heads(np.arange(size), lambda i: (a, b), entropy)).all():
         had, size = had + size, min(4 * size, _BLOCK)
     return had + int(np.argmin(fell))
 
 
-def _heads(places: Integers, coin: Coin, entropy: Entropy) -> Flags:
+def heads(places: Integers, coin: Coin, entropy: Entropy) -> Flags:
     """One coin for each place.
 
     Why this is right: a uniform 64-bit word below the largest multiple of b has a uniform remainder; other words
@@ -50,5 +50,5 @@ def _heads(places: Integers, coin: Coin, entropy: Entropy) -> Flags:
     drawn = entropy.words(places.size).copy()
     while (again := np.flatnonzero(drawn > highest)).size:
         drawn[again] = entropy.words(again.size)
-    heads: Flags = drawn % b < a
-    return heads
+    found: Flags = drawn % b < a
+    return found

@@ -1,78 +1,99 @@
 """Parts of a geometric draw: negative binomial draws of shape 1 / parts, of which so many add up to a geometric.
 
-P(X = k) is in proportion to c(k) e**-(k / scale) on 0, 1, 2, …, with c(k) = ∏ ((i - 1) · parts + 1) / (i · parts) over
-i = 1 … k. Its generating function is ((1 - q) / (1 - qz))**(1 / parts) with q = e**-(1 / scale), that root of the
-geometric law's; so ``parts`` independent draws add up to a geometric draw of that scale, exactly.
+With q = e**-(1 / scale) and r = 1 / parts the generating function of a part is ((1 - q) / (1 - qz))**r, that root of
+the geometric law's; so ``parts`` independent draws add up to a geometric draw of that scale, exactly.
+
+Its logarithm is the sum over k = 1, 2, … of r (q**k / k) (z**k - 1). So a part is the sum of the points of a Poisson
+process on 1, 2, … with the rate r q**k / k at k. Such a process is drawn exactly, from another one with rates that
+are nowhere less and that add up to a rational, by keeping each point with the ratio of the two:
+
+- At k from 2**j to below 2**(j + 1) the other rate is r / 2**j, which adds up to r for each such block. A point
+  there is uniform, and kept with the chance (2**j / k) q**k. The last block begins at or above 8 times the scale.
+- Beyond, block i = 9, 10, … has a rate of r / 2**i in all, which adds up to r / 256: of the points of another r, one
+  of 256 is taken. A point there is kept with (2**j / k) · 2**i q**k. Since k is at least 16 · 2**(i - 9) times the
+  scale, and so i times, q**k is e**-i times another such power, and the chance that of i coins that fall heads with
+  2 / e, and of a last one.
+
+So a draw takes about the binary logarithm of the scale of steps, over ``parts``, however wide the law is.
 """
 
 from __future__ import annotations
 
 from fractions import Fraction
-from functools import lru_cache
+from math import ceil
 
 import numpy as np
 
-from discreet.errors import BadInput
-from discreet.noise.chain import all_heads
+from discreet.noise.chain import heads
 from discreet.noise.entropy import SYSTEM, Entropy, Integers
-from discreet.noise.geometric import geometrics
+from discreet.noise.geometric import LARGEST_DRAW, geometrics, require_array_scale
+from discreet.noise.poisson import poisson
 
-LARGEST_SCALE = 2**36
-_TABLE, _BLOCK, _SPARE = 256, 1 << 16, 32
+_BLOCK = 1 << 15
+_RARE = 8
+"""Halvings after which points beyond the last block are looked at one by one."""
 
 
 def polyas(scale: Fraction, parts: int, count: int, entropy: Entropy = SYSTEM) -> Integers:
-    """``count`` draws of shape 1 / parts.
-
-    Why this is right: a geometric draw k is kept with probability c(k), which is at most 1; then k is drawn in
-    proportion to c(k) e**-(k / scale). Up to 256 the chance c(k) is compared with a uniform real number of which as
-    many bits are drawn as it takes; beyond, the rest of the product is so many coins with rational chances, all
-    heads.
-    """
-    if scale > LARGEST_SCALE:
-        raise BadInput(
-            f"Parts of noise are drawn up to a scale of 2**36, not {float(scale):.3g}.",
-            hint="Declare fewer decimals, narrower bounds or a larger epsilon.",
-        )
-    drawn = np.empty(count, dtype=np.int64)
-    have = 0
-    kept = min(1.0, float(1 / (scale + 1))) ** (1 - 1 / parts)
-    while have < count:
-        wanted = int((count - have) / kept) + _SPARE
-        size = min(1 << wanted.bit_length(), _BLOCK)  # the same again, whatever the last digit of a float is
-        found = _kept(geometrics(scale, size, entropy), parts, entropy)
-        taken = found[: count - have]
-        drawn[have : have + taken.size] = taken
-        have += taken.size
+    """``count`` draws of shape 1 / parts."""
+    require_array_scale(scale)
+    drawn = np.zeros(count, dtype=np.int64)
+    for first in range(0, count, _BLOCK):
+        some = drawn[first : first + _BLOCK]
+        rows, blocks = _proposed(scale, parts, some.size, entropy)
+        inside = blocks <= _last(scale)
+        np.add.at(some, *_inside(scale, rows[inside], blocks[inside], entropy))
+        beyond = rows[~inside]
+        for row in beyond[entropy.shorts(beyond.size) < 1 << (16 - _RARE)]:
+            some[row] += min(_beyond(scale, entropy), LARGEST_DRAW >> 4)
     return drawn
 
 
-def _kept(proposed: Integers, parts: int, entropy: Entropy) -> Integers:
-    edges = _edges(parts)
-    place = np.minimum(proposed, _TABLE)
-    words = entropy.words(proposed.size)
-    keep = (words < edges[place]) | (place == 0)
-    for i in np.flatnonzero((words == edges[place]) & (place != 0)):
-        keep[i] = entropy.falls_below(_chance(int(place[i]), parts), int(words[i]), 64)
-    for i in np.flatnonzero(keep & (proposed > _TABLE)):
-        keep[i] = all_heads(_TABLE + 1, int(proposed[i]), lambda k: ((k - 1) * parts + 1, k * parts), entropy)
-    found: Integers = proposed[keep]
-    return found
+def _last(scale: Fraction) -> int:
+    """The first block that begins at or above 8 times the scale."""
+    return (ceil(scale) - 1).bit_length() + 3
 
 
-def _chance(k: int, parts: int) -> Fraction:
-    chance = Fraction(1)
-    for i in range(1, k + 1):
-        chance *= Fraction((i - 1) * parts + 1, i * parts)
-    return chance
+def _proposed(scale: Fraction, parts: int, count: int, entropy: Entropy) -> tuple[Integers, Integers]:
+    """Points for each of ``count`` draws and each of its blocks, of rate 1 / parts each: their draws and their blocks.
+
+    Why this is right: points of a Poisson process fall independently, here each on one of rate · parts places; so
+    each place has a rate of 1 / parts of its own, and those that stand for nothing are left out.
+    """
+    blocks = _last(scale) + 2
+    rate = -(-count * blocks // parts)
+    places = entropy.many_below(rate * parts, poisson(rate, entropy))
+    rows, found = np.divmod(places[places < count * blocks], blocks)
+    return rows, found
 
 
-@lru_cache(maxsize=64)
-def _edges(parts: int) -> np.ndarray[tuple[int], np.dtype[np.uint64]]:
-    """c(k) in units of 2**-64, cut down; c(0) = 1 does not fit and is not looked up."""
-    above = below = 1
-    edges = [2**64 - 1]
-    for k in range(1, _TABLE + 1):
-        above, below = above * ((k - 1) * parts + 1), below * k * parts
-        edges.append(min((above << 64) // below, 2**64 - 1))
-    return np.array(edges, dtype=np.uint64)
+def _inside(scale: Fraction, rows: Integers, blocks: Integers, entropy: Entropy) -> tuple[Integers, Integers]:
+    """The points that are kept: their draws and where they lie. A geometric draw is k or more with chance q**k."""
+    low = np.int64(1) << blocks
+    points = low + (entropy.words(rows.size) & (low - 1).astype(np.uint64)).astype(np.int64)
+    kept = (geometrics(scale, rows.size, entropy) >= points) & heads(points, lambda k: (low, k), entropy)
+    return rows[kept], points[kept]
+
+
+def _beyond(scale: Fraction, entropy: Entropy) -> int:
+    """Where a point beyond the last block lies; 0 if it is not kept."""
+    halvings = _RARE + 1
+    while entropy.bits(1):
+        halvings += 1
+    block = _last(scale) + halvings - _RARE
+    point = (1 << block) + entropy.bits(block)
+    left = point * scale.denominator - halvings * scale.numerator
+    kept = (
+        all(_flip_two_over_e(entropy) for _ in range(halvings))
+        and entropy.flip_exp_ratio(left, scale.numerator)
+        and entropy.flip_ratio(1 << block, point)
+    )
+    return point if kept else 0
+
+
+def _flip_two_over_e(entropy: Entropy) -> bool:
+    """True with probability 2 / e = 1 - 1/3 + 1/(3·4) - …: of coins with 1/3, 1/4, … the first to fail is odd."""
+    k = 3
+    while entropy.flip_ratio(1, k):
+        k += 1
+    return k % 2 == 1

@@ -10,6 +10,7 @@ Bits of the same secret and label are the same bits: each label may be used for 
 
 from __future__ import annotations
 
+import hmac
 from collections.abc import Iterable
 
 from discreet.errors import BadInput, MissingPart
@@ -28,12 +29,10 @@ class Stream(Entropy):
             raise BadInput(f"The secret of a stream has {_BYTES} bytes, got {len(secret)}.")
         try:
             from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
-            from cryptography.hazmat.primitives.hashes import SHA256
-            from cryptography.hazmat.primitives.kdf.hkdf import HKDFExpand
         except ImportError:
             raise MissingPart("cryptography", "combine") from None
         info = b"".join(len(part).to_bytes(8, "big") + part for part in label)
-        key = HKDFExpand(SHA256(), _BYTES, info).derive(secret)
+        key = hmac.digest(secret, info + b"\x01", "sha256")  # HKDF's expansion, which for one block is this
         self._cipher = Cipher(algorithms.AES256(key), modes.CTR(bytes(16))).encryptor()
 
     def bytes(self, count: int) -> bytes:

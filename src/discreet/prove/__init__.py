@@ -16,6 +16,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from discreet.prove import finite
     from discreet.prove.certificate import Certificate
     from discreet.prove.checking import check, infer, recheck
     from discreet.prove.picture import drawn
@@ -45,6 +46,7 @@ __all__ = [
     "Verdict",
     "check",
     "drawn",
+    "finite",
     "infer",
     "private",
     "read_certificate",
@@ -54,6 +56,8 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
+    if name == "finite":
+        return import_module("discreet.prove.finite")
     if name not in _HOME:
         raise AttributeError(f"discreet.prove has no {name!r}")
     return getattr(import_module(f"discreet.prove.{_HOME[name]}"), name)

@@ -75,7 +75,9 @@ class Certificate:
     def to_dict(self) -> dict[str, object]:
         """As plain data for ``core.document.dumps``."""
         return {
-            **{name: getattr(self, name) for name in ("program", "digest", "epsilon", "delta", "method", "rho", "seal")},
+            **{
+                name: getattr(self, name) for name in ("program", "digest", "epsilon", "delta", "method", "rho", "seal")
+            },
             "alignments": [_alignment_to_dict(alignment) for alignment in self.alignments],
             "callees": [callee.to_dict() for callee in self.callees],
         }

@@ -16,6 +16,7 @@ from discreet.prove.certificate import Alignment, Certificate
 from discreet.prove.kernel.enumeration import enumerated
 from discreet.prove.kernel.layout import Layout, Unsupported, lay_out
 from discreet.prove.kernel.loops import Proof
+from discreet.prove.kernel.solver import load_z3
 from discreet.prove.kernel.walk import Walk
 from discreet.prove.kernel.world import World
 from discreet.prove.kernel.zcdp import delta_of
@@ -29,10 +30,14 @@ _SECONDS_EACH = 20.0
 
 @dataclass(frozen=True)
 class Checked:
-    """A certificate that was found to be a proof: how many conditions were decided, and those in words."""
+    """A certificate that was found to be a proof, with the conditions that were decided, in words.
+
+    ``ends``: every run was shown to end. If not, the proof is about the runs that do.
+    """
 
     certificate: Certificate
     conditions: tuple[str, ...]
+    ends: bool
 
 
 def check(program: Program, certificate: Certificate, others: Mapping[str, Program] | None = None) -> Checked:
@@ -46,30 +51,40 @@ def check(program: Program, certificate: Certificate, others: Mapping[str, Progr
     types(program, others)
     try:
         layout = lay_out(program, others)
-        conditions = _callees(layout, certificate, others)
+        found = _callees(layout, certificate, others)
         if certificate.method == "enumeration":
             if certificate.alignments:
                 raise _wrong(program, "it has more than an enumeration needs")
-            return Checked(certificate, (f"{enumerated(program, others)} pairs of neighbours compared",))
-        for alignment in _directions(program, certificate):
-            conditions += _alignment(layout, certificate, alignment, others)
-    except (Unsupported, BadProgram) as reason:
+            found.conditions.append(f"{enumerated(program, others)} pairs of neighbours compared")
+        else:
+            for alignment in _directions(program, certificate):
+                _alignment(layout, certificate, alignment, others, found)
+    except (Unsupported, BadProgram, load_z3().Z3Exception) as reason:
         raise Damaged(f"The proof of {program.name} is none: {reason}.", hint="Prove the program again.") from None
-    return Checked(certificate, tuple(conditions))
+    return Checked(certificate, tuple(found.conditions), found.ends)
+
+
+@dataclass
+class _Found:
+    """What was decided so far."""
+
+    conditions: list[str]
+    ends: bool = True
 
 
 def _wrong(program: Program, what: str) -> Damaged:
     return Damaged(f"The proof of {program.name} is none: {what}.", hint="Prove the program again.")
 
 
-def _callees(layout: Layout, certificate: Certificate, others: Mapping[str, Program]) -> list[str]:
+def _callees(layout: Layout, certificate: Certificate, others: Mapping[str, Program]) -> _Found:
     """Every called program has a proof of its own, that of exactly the program that is called."""
     called = {site.statement.program for site, _ in layout.sites if isinstance(site.statement, Call)}
     proofs = {callee.program: callee for callee in certificate.callees}
     if set(proofs) != called or len(proofs) != len(certificate.callees):
         raise _wrong(layout.program, "it does not have one proof for each program that is called")
     earlier = {name: other for name, other in others.items() if name != layout.program.name}
-    return [text for name in sorted(called) for text in check(others[name], proofs[name], earlier).conditions]
+    checked = [check(others[name], proofs[name], earlier) for name in sorted(called)]
+    return _Found([text for one in checked for text in one.conditions], all(one.ends for one in checked))
 
 
 def _directions(program: Program, certificate: Certificate) -> tuple[Alignment, ...]:
@@ -83,8 +98,8 @@ def _directions(program: Program, certificate: Certificate) -> tuple[Alignment, 
 
 
 def _alignment(
-    layout: Layout, certificate: Certificate, alignment: Alignment, others: Mapping[str, Program]
-) -> list[str]:
+    layout: Layout, certificate: Certificate, alignment: Alignment, others: Mapping[str, Program], found: _Found
+) -> None:
     program, lockstep = layout.program, certificate.method == "lockstep"
     _require_sites(layout, alignment)
     if len(alignment.invariants) != len(layout.loops):
@@ -103,7 +118,7 @@ def _alignment(
         raise _wrong(program, "a claim with a delta is proved in lockstep")
     else:
         walk.run()
-    return _decided(program, world, walk, proof)
+    _Deciding(program, world).events(walk, proof, found)
 
 
 def _require_sites(layout: Layout, alignment: Alignment) -> None:
@@ -139,53 +154,64 @@ def _constant(expression: Expression) -> Fraction | None:
     return None
 
 
-def _decided(program: Program, world: World, walk: Walk, proof: Proof) -> list[str]:
-    """Go through the events in order: what is assumed is added, what must hold is decided from what came before."""
-    z3 = world.z3
-    solvers = [_solver(world, world.axioms), _solver(world, [*world.axioms, *world.hard])]
-    rounds = {place: (inside, line) for place, inside, line in proof.rounds}
-    found = []
-    _require_possible(program, solvers[0], z3, None, "its assumptions contradict each other")
-    for place, event in enumerate(walk.events):
-        if place in rounds:
-            inside, line = rounds[place]
-            _require_possible(program, solvers[0], z3, inside, f"no round of the loop at line {line} is possible")
-        if event.claim:
-            _require_implied(program, solvers, world, event.guard, event.term, event.what)
-            found.append(event.what)
-        for solver in solvers:
-            solver.add(z3.Implies(event.guard, event.term))
-    _require_possible(program, solvers[0], z3, None, "no run gets to the end")
-    return found
+class _Deciding:
+    """Two solvers: one with the plain facts, one that knows products as well."""
 
+    def __init__(self, program: Program, world: World) -> None:
+        self._program, self._z3 = program, world.z3
+        self._solvers = []
+        for facts in (world.axioms, [*world.axioms, *world.hard]):
+            solver = world.z3.Solver(ctx=world.ctx)
+            solver.set("timeout", int(_SECONDS_EACH * 1000))
+            solver.add(*facts)
+            self._solvers.append(solver)
 
-def _solver(world: World, facts: list[Any]) -> Any:
-    solver = world.z3.Solver(ctx=world.ctx)
-    solver.set("timeout", int(_SECONDS_EACH * 1000))
-    solver.add(*facts)
-    return solver
+    def events(self, walk: Walk, proof: Proof, found: _Found) -> None:
+        """Go through the events in order: what is assumed is added, what must hold is decided from what came before."""
+        rounds = {place: (inside, line) for place, inside, line in proof.rounds}
+        self._require_possible(None, "its assumptions contradict each other")
+        for place, event in enumerate(walk.events):
+            if place in rounds:
+                inside, line = rounds[place]
+                self._require_possible(inside, f"no round of the loop at line {line} is possible")
+            found.ends &= self._shrinks(proof, place)
+            if event.claim:
+                answer = self._implied(event.guard, event.term)
+                if answer != self._z3.unsat:
+                    told = "is not true" if answer == self._z3.sat else "could not be decided"
+                    raise _wrong(self._program, f'"{event.what}" {told}')
+                found.conditions.append(event.what)
+            for solver in self._solvers:
+                solver.add(self._z3.Implies(event.guard, event.term))
+        self._require_possible(None, "no run gets to the end")
 
+    def _shrinks(self, proof: Proof, place: int) -> bool:
+        """Whether the loops whose round ends here come nearer to their end by it."""
+        for end, inside, pairs in proof.measures:
+            if end == place and not any(
+                self._implied(inside, after <= before - 1, quick=True) == self._z3.unsat for before, after in pairs
+            ):
+                return False
+        return True
 
-def _require_implied(program: Program, solvers: list[Any], world: World, guard: Any, term: Any, what: str) -> None:
-    for solver in solvers:
+    def _implied(self, guard: Any, term: Any, *, quick: bool = False) -> Any:
+        answer = None
+        for solver in self._solvers[:1] if quick else self._solvers:
+            solver.push()
+            solver.add(guard, self._z3.Not(term))
+            answer = solver.check()
+            solver.pop()
+            if answer == self._z3.unsat:
+                break
+        return answer
+
+    def _require_possible(self, guard: Any, what: str) -> None:
+        """Not vacuous: from contradictions everything follows."""
+        solver = self._solvers[0]
         solver.push()
-        solver.add(guard, world.z3.Not(term))
+        if guard is not None:
+            solver.add(guard)
         answer = solver.check()
         solver.pop()
-        if answer == world.z3.unsat:
-            return
-    told = "is not true" if answer == world.z3.sat else "could not be decided"
-    raise _wrong(program, f'"{what}" {told}')
-
-
-def _require_possible(program: Program, solver: Any, z3: Any, guard: Any, what: str) -> None:
-    """Not vacuous: from contradictions everything follows."""
-    solver.push()
-    if guard is not None:
-        solver.add(guard)
-    answer = solver.check()
-    solver.pop()
-    if answer != z3.sat:
-        raise _wrong(program, what)
-
-
+        if answer != self._z3.sat:
+            raise _wrong(self._program, what)

@@ -20,7 +20,8 @@ SECONDS = 20.0
 """How long a search may take (of processor time), unless somebody says otherwise."""
 _GLANCE = 0.4
 """How long the refuter looks first: what is plainly wrong is found sooner than the prover gives up."""
-_PROOF = 0.6
+_PROOF = 0.4
+"""The share of the time that the prover gets; a proof that is found is mostly found within a few seconds."""
 
 
 def check(source: Source, *, program: str | None = None, seconds: float = SECONDS) -> Verdict:

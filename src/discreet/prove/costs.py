@@ -36,6 +36,11 @@ def factor_text(scale: str) -> str:
     return f"1/({scale})" if found is None or found[0] == 0 else _text(_inverse(found))
 
 
+def is_product(found: Expression) -> bool:
+    """Whether an expression is a number times powers of names."""
+    return _product(found) is not None
+
+
 def _product(found: Expression) -> _Product | None:
     match found:
         case Number(value):

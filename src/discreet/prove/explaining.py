@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 from discreet.errors import BadProgram
 from discreet.prove.certificate import Alignment, Coupling
-from discreet.prove.costs import cost_text, factor_text
+from discreet.prove.costs import cost_text, factor_text, is_product
 from discreet.prove.inside import statements
 from discreet.prove.kernel.layout import Unsupported, lay_out
 from discreet.prove.reading import read_expression
-from discreet.prove.syntax import Call, Expression, Item, Name, Number, Operation, Program, Sample
+from discreet.prove.syntax import Call, Expression, Item, Name, Operation, Program, Sample
 from discreet.prove.texts import written
 from discreet.prove.writing import claim_text
 
@@ -67,7 +67,10 @@ def _cost(coupling: Coupling, words: Mapping[str, str]) -> str:
         return coupling.charge
     if coupling.distribution in ("Bernoulli", "Uniform", "ExpMech"):
         return _text(charge, words)
-    if not isinstance(charge, Number) and _bare(charge) == _bare(shift):
+    if coupling.distribution == "Gaussian":  # (difference of centres)² / (2 sigma²), in zCDP
+        price, sigma = f"({coupling.charge})", f"({coupling.scale})"
+        return f"rho = {cost_text(f'{price} * {price}', f'2 * {sigma} * {sigma}')}"
+    if not is_product(charge) and _bare(charge) == _bare(shift):
         return f"|shift| * {factor_text(coupling.scale)}"
     return cost_text(coupling.charge, coupling.scale)
 

@@ -21,7 +21,7 @@ from discreet.prove.syntax import Assign, Call, Emit, Expression, If, Program, R
 
 _NOISE = tuple(Fraction(n, 4) for n in (1, -2, 3, 0, -3, 5, -1, 2, -5, 4))
 _MOST = 40
-_PAIRS = 400
+_PAIRS, _TRIED = 400, 24
 _LIKED = 3
 """The example's lists are this long, if they may be."""
 
@@ -52,15 +52,14 @@ class Pairing:
 
 
 def paired(program: Program, alignment: Alignment) -> Pairing | None:
-    """An example of a proof, or none where it would take too long or the program calls others."""
+    """An example of a proof, the dearest of a few; none where it would take too long or the program calls others."""
+    found: list[Pairing] = []
     for pair in _examples(program):
         try:
-            moments = tuple(_Two(program, alignment, pair).run())
-        except (Unsupported, BadInput, KeyError, StopIteration):
+            found.append(Pairing(pair, tuple(_Two(program, alignment, pair).run())))
+        except (Unsupported, BadInput, KeyError):
             continue
-        if any(moment.drawn for moment in moments):
-            return Pairing(pair, moments)
-    return None
+    return max(found, key=lambda one: sum(moment.cost for moment in one.moments), default=None)
 
 
 def _examples(program: Program) -> Sequence[Pair]:
@@ -73,7 +72,7 @@ def _examples(program: Program) -> Sequence[Pair]:
         same = sum(pair.inputs[name] == pair.neighbours[name] for name in private)
         return max((abs(len(value) - _LIKED) for value in lists), default=0), same
 
-    return sorted(found, key=far)[:8]
+    return sorted(found, key=far)[:_TRIED]
 
 
 @dataclass
@@ -240,12 +239,18 @@ def _differing(program: Program, first: Mapping[str, Value], second: Mapping[str
 
 
 def _plain(values: Mapping[str, object]) -> dict[str, Value]:
-    found: dict[str, Value] = {}
-    for name, value in values.items():
-        if not isinstance(value, bool | int | Fraction | tuple):
-            raise Unsupported("a value that is no number")
-        found[name] = value
-    return found
+    return {name: _whole(value) for name, value in values.items()}
+
+
+def _whole(value: object) -> Value:
+    """A value of the language, integers as such."""
+    if isinstance(value, tuple):
+        return tuple(_whole(item) for item in value)
+    if isinstance(value, Fraction) and value.denominator == 1:
+        return value.numerator
+    if not isinstance(value, bool | int | Fraction):
+        raise Unsupported("a value that is no number")
+    return value
 
 
 def _fraction(value: Value) -> Fraction:

@@ -46,7 +46,22 @@ _SCALARS = {"real": REAL, "int": INT, "bool": BOOL}
 _FUNCTIONS = {"min": 2, "max": 2, "abs": 1, "xor": 2}
 _COMPARED = ("<", "<=", ">", ">=", "==", "!=")
 KEYWORDS = {
-    *("adjacent", "by", "claim", "assume", "private", "public", "list", "of", "while", "if", "else", "then", "emit"),
+    *(
+        "adjacent",
+        "by",
+        "claim",
+        "assume",
+        "private",
+        "public",
+        "list",
+        "of",
+        "while",
+        "do",
+        "if",
+        "else",
+        "then",
+        "emit",
+    ),
     *("return", "true", "false", "and", "or", "not", "size", "skip", *_SCALARS, *_FUNCTIONS, *DISTRIBUTIONS),
 }
 """Words that no variable may have as its name."""

@@ -81,6 +81,8 @@ class Proved(Verdict):
             found += _table(rows(self.program, alignment, self.others))
             for number, texts in enumerate(invariants(self.program, alignment, self.others), 1):
                 found += [f"invariant of loop {number}: {text}" for text in texts]
+        if self.certificate.method == "lockstep":
+            found.append(f"together at most ({self.certificate.rho})-zCDP, which gives the delta")
         if self.certificate.method == "enumeration":
             found.append("every pair of neighbours and every outcome was computed exactly")
         if self.certificate.callees:

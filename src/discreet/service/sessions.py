@@ -31,6 +31,8 @@ class SessionView:
     function: str
     protocol: str
     statement: str
+    brief: tuple[str, str]
+    """Who learns what, and how much noise there is."""
     learnt: tuple[tuple[str, str], ...]
     """Coalitions, and what each would learn; none if there are too many."""
     inputs: tuple[str, ...]
@@ -44,14 +46,15 @@ def names_of(workspace: Workspace) -> list[str]:
 
 def view_of(workspace: Workspace, name: str) -> SessionView:
     """One of them; an error if its manifest or the own key is not right."""
-    from discreet.combine import either
+    from discreet.combine import either, saying
     from discreet.combine.symbolic.coalition import every
 
     place = _seated(workspace, name)
     terms = place.manifest.terms
     learnt: tuple[tuple[str, str], ...] = ()
     if len(terms.parties) <= _MOST_SHOWN and not either.joins(terms):
-        learnt = tuple((", ".join(who), str(one)) for who, one in every(terms, terms.parties).items())
+        found = every(terms, terms.parties)
+        learnt = tuple((", ".join(who), saying.learnt(terms, one)) for who, one in found.items())
     files = sorted(path.name for path in (workspace.folder / FOLDER).iterdir() if path.suffix in _INPUTS)
     return SessionView(
         name,
@@ -60,6 +63,7 @@ def view_of(workspace: Workspace, name: str) -> SessionView:
         terms.function,
         terms.protocol,
         str(either.statement(terms)),
+        saying.brief(terms),
         learnt,
         (*workspace.private, *files),
     )
@@ -83,22 +87,20 @@ def require_playable(workspace: Workspace, name: str, brings: str) -> None:
 def take_part(workspace: Workspace, name: str, brings: str, progress: Callable[[str], None]) -> dict[str, Any]:
     """Play this workspace's part to its end; the result and what was seen, as plain data."""
     from discreet.budget.opening import open_ledger
-    from discreet.combine import running
+    from discreet.combine import running, saying
     from discreet.combine.session import Result
 
     place, private = _seated(workspace, name), brings in workspace.private
     data: Any = workspace.original(brings) if private else workspace.folder / FOLDER / brings
     with open_ledger(workspace.ledger_place) as ledger:
-
-        def charge(loss: Any, key: str) -> Any:
-            return ledger.charge(brings, loss, key=key, what=f"combine {name}")
-
-        release = running.run(place, data, charge=charge if private else None, progress=progress)
+        charge = running.OnLedger(ledger, brings, f"combine {name}") if private else None
+        release = running.run(place, data, charge=charge, progress=progress)
     seen = running.slide(workspace.folder / FOLDER / name, place.name)
     return {
         "session": name,
         "result": str(Result(release.payload, ())),
         "included": list(release.recipe.parameters["included"]),
+        "off": saying.error(place.manifest.terms, len(release.recipe.parameters["included"])),
         "promise": release.promise,
         "picture": seen.figure,
         "lines": [[str(one.number), one.of, ", ".join(one.to), one.kind, one.what] for one in seen.lines[:500]],

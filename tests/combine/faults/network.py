@@ -12,7 +12,7 @@ import struct
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from tests.combine.net.sessions import identity, part
 
@@ -215,8 +215,11 @@ def read(data):
     return place, Header.unpack(data[_HEAD.size : at]), data[at : at + SIGNATURE], data[at + SIGNATURE :]
 
 
-def twisted(data):
-    """The same message saying something else, signed by its sender all the same; nothing if it is sealed."""
+def twisted(data, **changes):
+    """The same message saying something else, signed by its sender all the same; nothing if it is sealed.
+
+    ``changes`` are those to its header.
+    """
     found = read(data)
     if found is None or found[1].sealed:
         return None
@@ -227,7 +230,7 @@ def twisted(data):
             said[name] = bytes([value[0] ^ 1]) + value[1:]
         elif not isinstance(value, str | tuple):
             said[name] = value + value.dtype.type(1)
-    return packed(place, sign(identity(header.of), header, wire.encode(said)))
+    return packed(place, sign(identity(header.of), replace(header, **changes), wire.encode(said, 1_000_000)))
 
 
 def packed(place, frame):

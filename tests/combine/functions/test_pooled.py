@@ -11,7 +11,6 @@ from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.naive_bayes import GaussianNB
 from tests.combine.playing import played, result
 
-from discreet.combine import session
 from discreet.combine.data import load
 from discreet.combine.functions.parse import FUNCTIONS, function
 from discreet.combine.terms import Terms
@@ -102,7 +101,8 @@ def test_order_statistics_are_exact_and_say_what_was_seen(found):
         expected = np.quantile(ALL[column], share, method="inverted_cdf")
         assert float(found[name].value[name]) == expected
         seen = found[name].revealed[-1]
-        assert seen.count(" at or below ") <= session.steps(Terms(tuple(SIZES), function=FIELDS[name])) - 1
+        most = function(FIELDS[name]).sums(Terms(tuple(SIZES), function=FIELDS[name]))
+        assert seen.count(" at or below ") <= most - 1
     assert f"{int((ALL['age'] <= 55).sum())} at or below 55" in found["median"].revealed[-1]
 
 
@@ -116,6 +116,18 @@ def test_linear_regression_is_that_of_the_pooled_rows(found):
     noise = ((y - fitted.predict(x)) ** 2).sum() / (300 - 3)
     errors = np.sqrt(noise * np.diag(np.linalg.inv(whole.T @ whole)))
     assert [row[2] for row in told["rows"]] == pytest.approx(errors.tolist(), rel=1e-9)
+
+
+def test_r_squared_is_exact_however_far_from_zero_the_numbers_are():
+    x = list(range(200))
+    near = [i % 2 + i // 50 for i in x]
+    held = {"north": (0, 90), "south": (90, 200)}
+
+    def told(off, high):
+        rows = {name: {"x": x[a:b], "y": [off + y for y in near[a:b]]} for name, (a, b) in held.items()}
+        return result(f"regression y=y:0:{high} x=x:0:1000", rows).value["r squared"]
+
+    assert told(10**12, 2 * 10**12) == told(0, 10)
 
 
 def test_logistic_regression_converges_to_the_pooled_estimate(found):
@@ -222,7 +234,7 @@ def test_the_sums_are_as_many_as_the_steps_say():
         terms = Terms(tuple(SIZES), "shares", text)
         messages = played(terms, HELD).messages
         sums = {message.kind.partition("/")[0] for message in messages}
-        assert len(sums) <= session.steps(terms), name
+        assert len(sums) <= function(terms.function).sums(terms), name
         if name not in ("logistic", "kmeans", "tree", "min", "max", "median", "quantile"):
             assert len(sums) == 1
 

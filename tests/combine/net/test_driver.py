@@ -1,14 +1,17 @@
 """How a session goes on, ends and is taken up again, on a network in memory."""
 
 import asyncio
+import hashlib
+import json
 from dataclasses import replace
 
 import pytest
-from tests.combine.faults.network import LATENCY, Network, on_clock, packed, read
+from tests.combine.faults.network import LATENCY, Network, Roads, on_clock, packed, read
 from tests.combine.net.sessions import NAMES, identity, manifest, part, total
 from tests.loops import run as run_loop
 
 from discreet.combine.effects import Receive, Send, Tell
+from discreet.combine.net import wire
 from discreet.combine.net.driver import run
 from discreet.combine.net.frames import sign
 from discreet.combine.net.journal import JOURNAL, SECRET, Journal
@@ -63,6 +66,41 @@ def test_another_input_another_manifest_or_another_party_is_refused_on_resuming(
     ):
         with pytest.raises(BadInput, match=said):
             Journal(tmp_path / "north", session, name, brought)
+
+
+def test_another_input_has_other_draws_and_may_be_brought_while_nobody_was_met(tmp_path):
+    first = Journal(tmp_path, SESSION, "north", "one")
+    first.close()
+    second = Journal(tmp_path, SESSION, "north", "two")
+    second.close()
+    assert first.key == second.key
+    assert first.secret != second.secret
+    again = Journal(tmp_path, SESSION, "north", "two")
+    again.waited(1, ("south",))
+    again.flush()
+    again.close()
+    assert again.secret == second.secret
+    with pytest.raises(BadInput, match="another input"):
+        Journal(tmp_path, SESSION, "north", "one")
+
+
+def test_a_secret_without_its_journal_is_refused(tmp_path):
+    Journal(tmp_path, SESSION, "north", "one").close()
+    (tmp_path / JOURNAL).unlink()
+    with pytest.raises(Damaged, match="lost its journal"):
+        Journal(tmp_path, SESSION, "north", "one")
+
+
+def test_a_crash_while_the_journal_is_begun_loses_nothing(tmp_path):
+    first = Journal(tmp_path, SESSION, "north", "one")
+    first.close()
+    (tmp_path / SECRET).rename(tmp_path / "secret.new")
+    again = Journal(tmp_path, SESSION, "north", "one")
+    again.close()
+    assert again.secret == first.secret
+    (tmp_path / SECRET).rename(tmp_path / "secret.new")
+    (tmp_path / JOURNAL).write_bytes(b"torn")
+    Journal(tmp_path, SESSION, "north", "one").close()
 
 
 def test_one_process_at_a_time(tmp_path):
@@ -139,6 +177,7 @@ def test_a_different_manifest_is_told_by_name(tmp_path):
         if name != "east":
             assert "east" in outcome.culprits
             assert "another manifest" in outcome.message
+            assert "rules" not in outcome.message
 
 
 def harmed(kind, change):
@@ -168,6 +207,20 @@ def for_others(data, place, header, signature, body):
     return [packed(place, sign(identity("north"), replace(header, to=("east",)), body))]
 
 
+def for_some(data, place, header, signature, body):
+    return [packed(place, sign(identity("north"), replace(header, to=("south",), number=40), body))]
+
+
+def out_of_place(data, place, header, signature, body):
+    return [packed(place, sign(identity("north"), replace(header, place=header.place + 1), body))]
+
+
+def unsalted(data, place, header, signature, body):
+    said = wire.decode(body, 10_000)
+    del said["salt"]
+    return [packed(place, sign(identity("north"), header, wire.encode(said, 10_000)))]
+
+
 def no_body(data, place, header, signature, body):
     return [packed(place, sign(identity("north"), header, b"\x05nonsense"))]
 
@@ -188,6 +241,12 @@ def again_as_new(data, place, header, signature, body):
     "kind, change, said",
     [
         ("settled", unsigned, "not signed by north"),
+        ("hello", unsigned, "not signed by north"),
+        ("sum 1/piece", unsigned, "not signed by north"),
+        ("sum 1/part", unsigned, "not signed by north"),
+        ("sum 1/part", for_some, "seal for one, or tell all"),
+        ("sum 1/part", out_of_place, "left out something"),
+        ("sum 1/part", unsalted, "no salt"),
         ("sum 1/part", oversized, "larger than the session allows"),
         ("sum 1/part", of_another_session, "another manifest"),
         ("sum 1/part", for_others, "for others"),
@@ -205,8 +264,125 @@ def test_who_breaks_the_rules_is_named(kind, change, said, tmp_path):
     for name in ("east", "west"):
         if isinstance(outcomes[name], Total):  # it had everything before south found out
             assert (outcomes[name].vector == total(NAMES, 2)).all()
-        else:
-            assert outcomes[name].culprits == ("north",), outcomes[name]
+        elif outcomes[name].culprits != ("north",):  # without proof nobody is named
+            assert outcomes[name].culprits == ()
+            assert "south ended the session. It says: north" in outcomes[name].message
+
+
+def test_who_gives_no_key_to_seal_with_is_named(tmp_path):
+    def harm(of, to, data):
+        found = read(data)
+        if of != "north" or not found or found[1].kind != "hello":
+            return [data]
+        said = wire.decode(found[3], 10_000) | {"seal": bytes(32)}
+        return [packed(found[0], sign(identity("north"), found[1], wire.encode(said, 10_000)))]
+
+    outcomes = played(tmp_path, harm=harm)
+    for name in NAMES[1:]:
+        assert isinstance(outcomes[name], Aborted)
+        assert set(outcomes[name].culprits) <= {"north"}
+    assert any("gave to seal with is no key" in outcomes[name].message for name in NAMES[1:])
+
+
+def together(folder, session, north, *, harm=None):
+    """North plays something else than it should, the others as they should; how it ended for each."""
+
+    async def play():
+        network = Network(session, folder, **({"harm": harm} if harm else {}))
+        for name in session.terms.parties[1:]:
+            network.start(name)
+        network.roads["north"] = Roads(network, "north")
+        work = run(session, identity("north"), north, folder / "north", roads=network.roads["north"])
+        network.tasks["north"] = asyncio.get_running_loop().create_task(work)
+        return await network.outcomes()
+
+    return on_clock(play)
+
+
+def test_what_must_be_told_to_all_may_not_be_sent_to_each(tmp_path):
+    def lying(tools):
+        honest, given = part(SESSION, "north", 2)(tools), None
+        while True:
+            effect = honest.send(given)
+            given = None
+            if isinstance(effect, Tell):
+                for name in effect.to:
+                    yield Send(name, effect.kind, effect.body)
+            else:
+                given = yield effect
+
+    outcomes = together(tmp_path, SESSION, lying)
+    for name in NAMES[1:]:
+        assert isinstance(outcomes[name], Aborted)
+        assert set(outcomes[name].culprits) <= {"north"}
+    assert any("must be told to all" in outcome.message for outcome in outcomes.values())
+
+
+def test_an_accusation_without_proof_is_not_passed_on(tmp_path):
+    signed = {}
+
+    def harm(of, to, data):
+        found = read(data)
+        if found and found[1].kind == "abort":
+            signed[of] = wire.decode(found[3], 10**6)["culprits"]
+        return [data]
+
+    def lying(tools):
+        raise Aborted("\x1b[2J send your key" + 10_000 * "x", culprits=("east", "nobody at all"))
+        yield
+
+    outcomes = together(tmp_path, SESSION, lying, harm=harm)
+    for name in NAMES[1:]:
+        assert outcomes[name].culprits == ()
+        assert "north ended the session. It says:" in outcomes[name].message
+        assert outcomes[name].message.isprintable()
+        assert len(outcomes[name].message) < 600
+        assert signed[name] == ()
+
+
+def test_a_witness_that_says_it_heard_something_else_is_named_unless_it_proves_it(tmp_path):
+    """South says that it heard something else of west: it lies, and west is not named."""
+
+    def harm(of, to, data):
+        found = read(data)
+        if of != "south" or not found or found[1].kind != "settled":
+            return [data]
+        said = wire.decode(found[3], 10**6)
+        heard = said["heard"][:-1] + bytes([said["heard"][-1] ^ 1])
+        return [packed(found[0], sign(identity("south"), found[1], wire.encode(said | {"heard": heard}, 10**6)))]
+
+    outcomes = played(tmp_path, harm=harm)
+    for name in ("north", "east", "west"):
+        assert outcomes[name].culprits == ("south",)
+
+
+def test_a_message_that_only_one_was_told_convicts_its_sender(tmp_path):
+    """North tells east something more, with a signature, and everything after it one place later."""
+    extra = []
+
+    def harm(of, to, data):
+        found = read(data)
+        if (of, to) != ("north", "east") or not found or found[1].kind in ("hello", "abort"):
+            return [data]
+        place, header, _, body = found
+        if header.sealed:
+            return [data]
+        if not extra:
+            extra.append(packed(place, sign(identity("north"), replace(header, number=90, kind="sum 1/more"), body)))
+        later = packed(place + 1, sign(identity("north"), replace(header, place=header.place + 1), body))
+        return [extra[0], later] if header.kind == "sum 1/part" else [later]
+
+    outcomes = played(tmp_path, harm=harm)
+    for name in NAMES[1:]:
+        assert outcomes[name].culprits == ("north",)
+        assert "contradict each other" in outcomes[name].message
+
+
+@pytest.mark.slow
+def test_many_parties_of_which_some_may_leave(tmp_path):
+    names = tuple(f"p{place}" for place in range(66))
+    places = [f"127.0.0.1:{4000 + place}" for place in range(66)]
+    all_right(played(tmp_path, manifest(names, at=places, text="masks", threshold=65, deadline=4), names), names)
 
 
 def test_the_same_twice_is_the_same(tmp_path):
@@ -224,8 +400,6 @@ def test_what_would_be_said_differently_after_a_crash_is_not_said(tmp_path):
 
     async def twice():
         network = Network(session, tmp_path)
-        from tests.combine.faults.network import Roads
-
         network.start("south")
         for ends in (False, True):
             network.roads["north"] = Roads(network, "north")
@@ -247,8 +421,6 @@ def test_no_protocol_may_speak_for_the_driver(tmp_path):
 
     async def once():
         network = Network(session, tmp_path)
-        from tests.combine.faults.network import Roads
-
         network.start("south")
         network.roads["north"] = Roads(network, "north")
         return await asyncio.gather(
@@ -275,6 +447,31 @@ def test_a_changed_transcript_is_noticed(tmp_path):
         path.write_text(changed)
         with pytest.raises(Damaged):
             list(lines(tmp_path / "north", SESSION.digest))
+
+
+def test_a_transcript_that_was_made_anew_is_noticed(tmp_path):
+    """Of what came before the end was signed, a line is taken out, and the chain is computed again."""
+    all_right(played(tmp_path))
+    path = tmp_path / "north" / TRANSCRIPT
+    chain, made = SESSION.digest.hex(), []
+    for place, text in enumerate(path.read_text().splitlines()):
+        if place != 3:
+            body = text.rpartition(', "chain": "')[0]
+            body = body.replace(json.loads(text)["previous"], chain)
+            chain = hashlib.sha256(body.encode()).hexdigest()
+            made.append(f'{body}, "chain": "{chain}"}}\n')
+    path.write_text("".join(made))
+    with pytest.raises(Damaged, match="not the one that was signed"):
+        list(lines(tmp_path / "north", SESSION.digest))
+
+
+def test_a_transcript_has_no_digest_of_what_can_be_guessed(tmp_path):
+    session = replace(SESSION, terms=replace(SESSION.terms, protocol="ring"))
+    outcomes = played(tmp_path, session)
+    guess = {"vector": outcomes["south"].vector}
+    for line in lines(tmp_path / "south", session.digest):
+        for widths in ({}, {2: 64}):
+            assert line.digest != hashlib.sha256(wire.encode(guess, 10_000, widths)).hexdigest()
 
 
 def test_progress_says_who_is_there(tmp_path):

@@ -22,7 +22,7 @@ def test_a_header_has_one_form():
     raw = sign(identity("north"), replace(HEADER, to=("south", "east")), b"body").signed.raw
     assert Header.unpack(raw).to == ("south", "east")
     assert Header.unpack(raw).pack() == raw
-    for wrong in (raw + b"x", raw[:-1], b"", raw[:36] + b"\x02" + raw[37:]):
+    for wrong in (raw + b"x", raw[:-1], b"", raw[:40] + b"\x02" + raw[41:]):
         with pytest.raises(BadInput, match="cannot be read"):
             Header.unpack(wrong)
 
@@ -81,6 +81,7 @@ def test_only_the_two_can_open_what_is_sealed_and_it_cannot_be_moved():
         {"to": ("south",)},
         {"number": 4},
         {"number": 4, "to": ("south", "east")},
+        {"number": 4, "kind": "sum 1/masked"},
     ],
 )
 def test_contradictions_convict_their_signer(changes, tmp_path):
@@ -93,7 +94,7 @@ def test_contradictions_convict_their_signer(changes, tmp_path):
     "first, second",
     [
         ({}, {}),
-        ({}, {"number": 4, "kind": "sum 1/masked"}),
+        ({}, {"number": 4, "kind": "sum 1/masked", "place": 1}),
         ({"to": ("south",)}, {"to": ("east",), "number": 4}),
     ],
 )

@@ -114,7 +114,9 @@ def test_when_all_must_stay_who_leaves_ends_it(adder: str) -> None:
         for at in range(len(effects(case, victim))):
             played = case.play(leaves=leaving(**{victim: at}))
             assert all(case.right(total) for total in played.results.values())
-            assert all(victim in error.culprits or error.culprits for error in played.aborted.values())
+            gone = {victim, *played.aborted}  # who waits for one that ended names that one
+            assert all(set(error.culprits) and set(error.culprits) <= gone for error in played.aborted.values())
+            assert not played.aborted or any(victim in error.culprits for error in played.aborted.values())
             assert {*played.results, *played.aborted} == set(case.parties) - {victim}
 
 
@@ -254,6 +256,83 @@ def test_who_tells_different_things_is_found(word: str) -> None:
     assert not played.results and not given_away(played)
     assert all("keys or vectors" in str(error) for error in played.aborted.values())
     assert played.aborted["north"].culprits == ("west", "mid")
+
+
+def test_who_tells_different_lists_of_masks_is_found() -> None:
+    """South tells east alone that it did not mask with the one who left: east would take out too little."""
+    case = Case("masks", 5, threshold=3)
+    at = next(at for at, effect in enumerate(effects(case, "mid")) if effect.kind.endswith("masked"))
+
+    def split(tell: Send | Tell) -> list[Effect]:
+        less = {**tell.body, "with": tuple(name for name in tell.body["with"] if name != "mid")}
+        return [Tell(("north", "west", "mid"), tell.kind, tell.body), Tell(("east",), tell.kind, less)]
+
+    played = case.play(changes={"south": told("masked", split)}, leaves=leaving(mid=at))
+    assert not played.results and not given_away(played)
+
+
+@pytest.mark.parametrize("adder", ["", "south"])
+def test_who_never_came_is_not_blamed_for_being_listed(adder: str) -> None:
+    """Nobody can tell whether the list is a lie, so nobody is named: least of all the one who is not there."""
+    case = Case("masks", 4, threshold=3, adder=adder)
+    lie = told("masked", lambda tell: replace(tell, body={**tell.body, "with": case.parties}))
+    played = case.play(changes={"north": lie}, leaves=leaving(west=0))
+    assert not played.results and not given_away(played)
+    judge = played.aborted[adder or "east"]
+    assert "north lists west" in str(judge) and judge.culprits == ()
+
+
+def test_an_adder_who_lists_who_never_came_is_found() -> None:
+    case = Case("masks", 4, threshold=3, adder="north")
+    lie = told("arrived", lambda tell: replace(tell, body={**tell.body, "gone": ("west",)}))
+    played = case.play(changes={"north": lie}, leaves=leaving(west=0))
+    assert not given_away(played)
+    assert "north lists west" in str(played.aborted["south"])
+
+
+@pytest.mark.parametrize("bad", [("a",), "text", b"", bytes(31), None, np.zeros(3, np.uint64)])
+@pytest.mark.parametrize(("kind", "word"), [("keys", "seed"), ("keys", "key"), ("shares", "seed"), ("shares", "key")])
+def test_keys_and_shares_that_are_none(kind: str, word: str, bad: object) -> None:
+    case = Case("masks", 4, threshold=3)
+    wrong = told(kind, lambda said: replace(said, body={**said.body, word: bad}))
+    played = case.play(changes={"south": wrong})
+    assert not given_away(played)
+    assert all(played.aborted[name].culprits == ("south",) for name in ("north", "east", "west"))
+
+
+@pytest.mark.parametrize("threshold", [0, 3])
+def test_an_adder_cannot_tell_different_totals_under_one_digest(threshold: int) -> None:
+    """Bits above those of the group would not be in the digest."""
+    case = Case("masks", 4, bits=24, threshold=threshold, adder="north")
+
+    def split(tell: Send | Tell) -> list[Effect]:
+        more = {"vector": tell.body["vector"] + np.uint64(1 << 40)}
+        return [Tell(("south", "east"), tell.kind, tell.body), Tell(("west",), tell.kind, more)]
+
+    played = case.play(changes={"north": told("total", split)})
+    assert all(case.right(total) for total in played.results.values())
+    assert played.aborted["west"].culprits == ("north",)
+
+
+@pytest.mark.parametrize(
+    ("text", "threshold", "adder", "kind", "liar"),
+    [
+        ("masks", 0, "", "key", "south"), ("masks", 0, "", "masked", "south"), ("masks", 3, "", "keys", "south"),
+        ("masks", 3, "", "masked", "south"), ("masks", 3, "", "survivors", "south"),
+        ("masks", 3, "", "unmask", "south"), ("masks", 3, "north", "arrived", "north"),
+        ("masks", 0, "north", "total", "north"), ("masks", 0, "north", "heard", "south"),
+        ("shares", 0, "", "part", "south"), ("ring", 0, "", "total 1", "north"),
+        ("paths count=2", 0, "", "total 2", "south"), ("trusted", 0, "", "total", "north"),
+    ],
+)  # fmt: skip
+def test_what_must_be_told_to_all_may_not_be_sent(text: str, threshold: int, adder: str, kind: str, liar: str) -> None:
+    """Whoever sends each one a message of its own could say different things and never be convicted of it."""
+    case = Case(text, 4, threshold=threshold, adder=adder)
+    singly = told(kind, lambda tell: [Send(to, tell.kind, tell.body) for to in tell.to])
+    played = case.play(changes={liar: singly})
+    assert not set(played.results) - {liar}
+    judges = [error for name, error in played.aborted.items() if name != liar and "to all" in str(error)]
+    assert judges and all(error.culprits == (liar,) for error in judges)
 
 
 @pytest.mark.parametrize("threshold", [0, 3])

@@ -90,6 +90,12 @@ class Enumerated:
     def fits(self, part: Any, group: Group, length: int) -> bool:
         return isinstance(part, np.ndarray)
 
+    def is_public(self, part: Any) -> bool:
+        return part is not None
+
+    def is_share(self, part: Any) -> bool:
+        return part is not None
+
 
 def agrees(protocol: Protocol, parties: Sequence[str], bits: int, found: Learnt, **case: Any) -> bool:
     """Whether what was found tells the same honest inputs apart as the views do."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from discreet.combine.data import Data
-from discreet.combine.distributed import Figures
+from discreet.combine.distributed import Figures, require_drawable
 from discreet.combine.effects import Play
 from discreet.combine.numbers import MOST_ROWS
 from discreet.combine.summing import Summer
@@ -53,7 +53,7 @@ class Function(ABC):
     def check(self, terms: Terms) -> None:
         """Whatever can be wrong with the terms, before any data."""
         if terms.epsilon is not None:
-            self.figures(terms)
+            require_drawable(terms, self.figures(terms))
 
     def figures(self, terms: Terms) -> tuple[Figures, ...]:
         """What one unit can change in what is summed, for the noise inside."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from fractions import Fraction
 from itertools import combinations_with_replacement
 from typing import Any, ClassVar
 
@@ -59,7 +60,7 @@ class Regression(OneSum):
         for place, name in enumerate(["constant", *(one.name for one in inputs)]):
             error = None if noise is None else math.sqrt(noise * spread[place][place]) * float(scales[place])
             rows.append((name, float(fitted[place] * scales[place]), error))
-        total = squares - moments[0] ** 2 / n
+        total = squares - Fraction(moments[0] ** 2, n)
         return {
             **as_rows(["coefficient", "estimate", "standard error"], rows),
             "r squared": float(1 - left / total) if total else None,

@@ -15,13 +15,13 @@ from discreet.combine.data import VALUE, Data
 from discreet.combine.distributed import Figures
 from discreet.combine.functions.fields import Measure
 from discreet.combine.functions.function import OneSum, over_rows
-from discreet.combine.functions.sums import one_measure
+from discreet.combine.functions.sums import OfColumn
 from discreet.combine.numbers import Units, product, summed
 from discreet.combine.terms import Terms
 
 
 @dataclass(frozen=True)
-class Mean(OneSum):
+class Mean(OfColumn, OneSum):
     """The mean of a column, with the number of rows and their sum.
 
     With noise, a third or a half of the loss goes to each figure; the mean is then cut to the bounds.
@@ -35,23 +35,23 @@ class Mean(OneSum):
 
     def bounds(self, terms: Terms) -> tuple[list[int], list[int]]:
         """A row adds one, a distance, and its square."""
-        wide = self._measure(terms).grid.wide
+        wide = self.measure(terms).grid.wide
         size = self.powers + 1
         return over_rows([0, -wide, 0][:size], [1, wide, wide * wide][:size])
 
     def local(self, data: Data, terms: Terms) -> list[int]:
         """How many rows, their distances and the squares."""
-        measure = self._measure(terms)
+        measure = self.measure(terms)
         return moments(*data.numbers(measure.name, measure.grid), measure, self.powers)
 
     def figures(self, terms: Terms) -> tuple[Figures, ...]:
         """Each by itself."""
-        wide = max(self._measure(terms).grid.wide, 1)
+        wide = max(self.measure(terms).grid.wide, 1)
         return tuple(Figures(1, wide**power) for power in range(self.powers + 1))
 
     def answer(self, totals: list[int], terms: Terms) -> dict[str, Any]:
         """The mean, how many rows it is of, and (without noise) their sum."""
-        measure = self._measure(terms)
+        measure = self.measure(terms)
         n, first = totals[:2]
         mean, _ = described(totals, measure, noisy=terms.epsilon is not None)
         told: dict[str, Any] = {"mean": mean, "rows": n}
@@ -64,14 +64,6 @@ class Mean(OneSum):
         also = ", and the sum of their squares" if self.powers > 1 else ""
         noisy = ", each with noise" if terms.epsilon is not None else ""
         return (f"Everybody learns how many rows there are in all, and their sum{also}{noisy}.",)
-
-    def check(self, terms: Terms) -> None:
-        """Bounds are needed."""
-        self._measure(terms)
-        super().check(terms)
-
-    def _measure(self, terms: Terms) -> Measure:
-        return one_measure(self.of, terms)
 
 
 @dataclass(frozen=True)
@@ -86,7 +78,7 @@ class Variance(Mean):
     def answer(self, totals: list[int], terms: Terms) -> dict[str, Any]:
         """Mean, variance and standard deviation."""
         told = super().answer(totals, terms)
-        _, variance = described(totals, self._measure(terms), noisy=terms.epsilon is not None)
+        _, variance = described(totals, self.measure(terms), noisy=terms.epsilon is not None)
         deviation = None if variance is None else math.sqrt(variance)
         return {"mean": told.pop("mean"), "variance": variance, "deviation": deviation, **told}
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import fields
 from functools import lru_cache
 from types import MappingProxyType
+from typing import Any, TypeVar
 
 from discreet.combine.functions.bayes import Bayes
 from discreet.combine.functions.counts import Histogram, Table
@@ -21,6 +22,7 @@ from discreet.core.spelled import require_options, spelled
 from discreet.core.words import meant
 from discreet.errors import BadInput
 
+T = TypeVar("T")
 _ALL: tuple[type[Function], ...] = (
     Sum, Count, Mean, Variance, Histogram, Table, Min, Max, Median, Quantile,
     Regression, Logistic, Bayes, Tree, KMeans, Parity,
@@ -32,16 +34,16 @@ FUNCTIONS: Mapping[str, type[Function]] = MappingProxyType({kind.name: kind for 
 @lru_cache(maxsize=64)
 def function(text: str) -> Function:
     """The function that a text names, with its parameters."""
+    return made(text, FUNCTIONS, "is no function")
+
+
+def made(text: str, known: Mapping[str, type[T]], unknown: str) -> T:
+    """What a text names, of what is ``known`` by name, with its parameters; for other names it says ``unknown``."""
     name, said = spelled(text)
-    if name not in FUNCTIONS:
-        raise BadInput(
-            f"There is no function {name!r}{meant(name, FUNCTIONS)}.", hint=f"Known: {', '.join(FUNCTIONS)}."
-        )
-    kind = FUNCTIONS[name]
+    if name not in known:
+        raise BadInput(f"{name!r} {unknown}{meant(name, known)}.", hint=f"Known: {', '.join(known)}.")
+    kind: Any = known[name]
     require_options(name, kind, said, kind.example)
-    return kind(**{option: str(value) if _is_text(kind, option) else value for option, value in said.items()})
-
-
-def _is_text(kind: type[Function], option: str) -> bool:
-    """Whether an option is a text, be it of digits alone."""
-    return any(field.name == option and field.type == "str" for field in fields(kind))  # type: ignore[arg-type]
+    texts = {field.name for field in fields(kind) if field.type == "str"}
+    found: T = kind(**{option: str(value) if option in texts else value for option, value in said.items()})
+    return found

@@ -12,9 +12,8 @@ from typing import ClassVar
 
 from discreet.combine.data import VALUE, Data
 from discreet.combine.effects import Play
-from discreet.combine.functions.fields import Measure
-from discreet.combine.functions.function import Answer, Function
-from discreet.combine.functions.sums import one_measure
+from discreet.combine.functions.function import Answer
+from discreet.combine.functions.sums import OfColumn
 from discreet.combine.numbers import MOST_ROWS
 from discreet.combine.summing import Summer
 from discreet.combine.terms import Terms
@@ -22,14 +21,12 @@ from discreet.core.exact import share_of
 from discreet.errors import BadInput
 
 
-class _Ranked(Function):
+class _Ranked(OfColumn):
     """The value at some rank."""
-
-    of: str
 
     def play(self, summer: Summer, data: Data) -> Play[Answer]:
         """Count the rows, then halve what is left of the bounds until one number is left."""
-        measure = self._measure(summer.terms)
+        measure = self.measure(summer.terms)
         units, times = data.numbers(measure.name, measure.grid)
         counted = yield from summer.total([data.rows], 0, MOST_ROWS)
         [n] = counted.values
@@ -54,7 +51,7 @@ class _Ranked(Function):
 
     def sums(self, terms: Terms) -> int:
         """A count, and a probe for each bit of the bounds' distance."""
-        return 1 + self._measure(terms).grid.wide.bit_length()
+        return 1 + self.measure(terms).grid.wide.bit_length()
 
     def reveals(self, terms: Terms) -> tuple[str, ...]:
         """The probes."""
@@ -62,14 +59,6 @@ class _Ranked(Function):
             "Everybody learns how many rows there are in all, and how many of them lie at or below "
             f"each of up to {self.sums(terms) - 1} numbers on the way to the result.",
         )
-
-    def check(self, terms: Terms) -> None:
-        """Bounds are needed."""
-        self._measure(terms)
-        super().check(terms)
-
-    def _measure(self, terms: Terms) -> Measure:
-        return one_measure(self.of, terms)
 
 
 @dataclass(frozen=True)

@@ -49,7 +49,7 @@ class Sum(OneSum):
         """The numbers as they are, or the sum of the column."""
         grid = self._grid(terms)
         if self.of:
-            return [product(*data.numbers(self._measure(terms).name, grid))]
+            return [product(*data.numbers(one_measure(self.of, terms).name, grid))]
         [values] = data.columns([VALUE])
         if values.size != self.length:
             raise DataError(
@@ -78,10 +78,7 @@ class Sum(OneSum):
         super().check(terms)
 
     def _grid(self, terms: Terms) -> Grid:
-        return self._measure(terms).grid if self.of else Grid.of(terms)
-
-    def _measure(self, terms: Terms) -> Measure:
-        return one_measure(self.of, terms)
+        return one_measure(self.of, terms).grid if self.of else Grid.of(terms)
 
 
 @dataclass(frozen=True)
@@ -125,6 +122,21 @@ class Parity(Function):
             raise DataError(f"Each party brings {self.length:,} zeros and ones, not {values.size:,}.")
         summed = yield from summer.parity(Grid(0, 1).units(values, "The input").tolist())
         return Answer(summed.values[0] if self.length == 1 else summed.values)
+
+
+class OfColumn(Function):
+    """A function of one column of numbers, which ``of`` names."""
+
+    of: str
+
+    def check(self, terms: Terms) -> None:
+        """Bounds are needed."""
+        self.measure(terms)
+        super().check(terms)
+
+    def measure(self, terms: Terms) -> Measure:
+        """The column."""
+        return one_measure(self.of, terms)
 
 
 def one_measure(text: str, terms: Terms) -> Measure:

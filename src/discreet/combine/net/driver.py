@@ -2,29 +2,33 @@
 
 Whatever decides what the party says next (a message, who was late) is on the disk before the play goes on; playing
 again from the beginning gives identical messages. At the end the parties *settle*: each signs what it heard everybody
-tell all, and nobody takes a result before these agree. So a party that tells two others different things is found
-out, whatever the protocol, and two honest parties never hold results of different messages.
+tell all, and nobody takes a result before these agree. What a protocol expects to be told must have been told to all
+(``told``), and counts among what is compared. So a party that tells two others different things is found out, whatever
+the protocol, and two honest parties never hold results of different messages.
 
 Time: a step has the manifest's deadline. Whoever has not spoken by then is asked whether it is there; one that
 answers gets as long again (it waits for somebody else, perhaps), one that does not is late. Where the protocol can do
-without it, the others go on; otherwise the session ends, and all are told who was missing.
+without it, the others go on; otherwise the session ends, and all are told who was missing. Each asks for itself before
+it names somebody (``ending.py``).
 """
 
 from __future__ import annotations
 
 import asyncio
-import struct
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Generic, Protocol, TypeVar
 
-from discreet.combine.effects import Body, Gather, Play, Receive, Send, Tell
+from discreet.combine.effects import Body, Gather, Part, Play, Receive, Send, Tell
+from discreet.combine.group import Group, Vector
+from discreet.combine.net.ending import Disputed, Ended
 from discreet.combine.net.frames import OWN_KINDS, SETTLED
 from discreet.combine.net.journal import Journal
 from discreet.combine.net.keys import Identity
 from discreet.combine.net.manifest import Manifest
-from discreet.combine.net.mesh import Mesh, Peer
+from discreet.combine.net.mesh import Mesh
+from discreet.combine.net.peer import Peer
 from discreet.combine.net.tls import Tls
 from discreet.combine.tools import Numeric
 from discreet.errors import Aborted, BadInput, DiscreetError
@@ -32,7 +36,6 @@ from discreet.errors import Aborted, BadInput, DiscreetError
 T = TypeVar("T")
 _PATIENCE = 4
 """Who is asked has the deadline over this to answer."""
-_CHAIN = struct.Struct(">I16s")
 
 
 @dataclass(frozen=True)
@@ -79,7 +82,7 @@ async def run(
             raise journal.ended
         mesh = Mesh(manifest, identity, journal, folder)
         try:
-            tools = Numeric(journal.secret, manifest.digest)
+            tools = _Tools(journal.secret, manifest.digest, mesh.widths)
             driver = _Driver(manifest, mesh, journal, part(tools), progress)
             mesh.flush()
             if not journal.over:
@@ -92,6 +95,26 @@ async def run(
             mesh.close()
     finally:
         journal.close()
+
+
+class _Tools(Numeric):
+    """Notes in which group the party computes with vectors of a length, which is how wide they are sent."""
+
+    def __init__(self, secret: bytes, session: bytes, widths: dict[int, int]) -> None:
+        super().__init__(secret, session)
+        self._widths = widths
+
+    def draw(self, label: str, group: Group, length: int) -> Vector:
+        self._widths[length] = group.bits
+        return super().draw(label, group, length)
+
+    def mask(self, seed: bytes, label: str, group: Group, length: int) -> Vector:
+        self._widths[length] = group.bits
+        return super().mask(seed, label, group, length)
+
+    def fits(self, part: Part, group: Group, length: int) -> bool:
+        self._widths[length] = group.bits
+        return super().fits(part, group, length)
 
 
 class _Driver(Generic[T]):
@@ -113,6 +136,8 @@ class _Driver(Generic[T]):
         self._waits = 0
         self._late: set[str] = set()
         self._others = tuple(mesh.peers)
+        self._about: tuple[str, ...] | None = None
+        """Whose messages may show who is to blame, if that is not said by the error itself."""
 
     async def play(self) -> T:
         """Everything, from meeting the others to parting."""
@@ -122,8 +147,7 @@ class _Driver(Generic[T]):
             result = await self._go_on()
             await self._settle()
         except Aborted as error:
-            await self._abort(error)
-            raise
+            raise await self._abort(error) from None
         except DiscreetError:  # what it says may be for the party's own eyes
             await self._abort(Aborted(f"{self._mesh.name} could not go on.", culprits=(self._mesh.name,)))
             raise
@@ -153,6 +177,7 @@ class _Driver(Generic[T]):
                     hint="When they run the session as well, run it again.",
                 )
         self._check_ended()
+        self._mesh.flush()  # nothing is said before it is on the disk that somebody is there
 
     # -- the play
 
@@ -163,20 +188,23 @@ class _Driver(Generic[T]):
                 effect = self._play.send(given)
             except StopIteration as ended:
                 return ended.value  # type: ignore[no-any-return]
+            except Aborted:
+                self._about = self._others  # what it found may come of somebody who told different things
+                raise
             given = None
             if effect.kind in OWN_KINDS:
                 raise BadInput(f"No protocol may call a message {effect.kind!r}.")
             match effect:
                 case Send(to=to, kind=kind, body=body):
                     self._mesh.send(to, kind, body)
-                case Tell(to=many, kind=kind, body=body):
-                    self._mesh.tell(many, kind, body)
-                case Receive(of=of, kind=kind):
-                    given = (await self._wait((of,), kind, 1))[of]
-                case Gather(of=several, kind=kind, least=least):
-                    given = await self._wait(several, kind, least)
+                case Tell(kind=kind, body=body):
+                    self._mesh.tell(kind, body)
+                case Receive(of=of, kind=kind, told=told):
+                    given = (await self._wait((of,), kind, 1, told=told))[of]
+                case Gather(of=several, kind=kind, least=least, told=told):
+                    given = await self._wait(several, kind, least, told=told)
 
-    async def _wait(self, of: tuple[str, ...], kind: str, least: int) -> dict[str, Body]:
+    async def _wait(self, of: tuple[str, ...], kind: str, least: int, *, told: bool) -> dict[str, Body]:
         """One message of each, of those in time; what it was is on the disk when this returns."""
         self._waits += 1
         late = self._journal.late.get(self._waits)
@@ -186,7 +214,7 @@ class _Driver(Generic[T]):
                 self._journal.waited(self._waits, late)
         self._late |= set(late)
         self._mesh.flush()
-        return {name: self._mesh.take(name, kind) for name in of if name not in late}
+        return {name: self._mesh.take(name, kind, told=told) for name in of if name not in late}
 
     async def _missing(self, of: tuple[str, ...], kind: str, least: int) -> tuple[str, ...]:
         """Wait for messages; who did not send any in time."""
@@ -216,13 +244,15 @@ class _Driver(Generic[T]):
             if left := self._mesh.peers[name].left:
                 return left
         silent = tuple(name for name in missing if not self._mesh.peers[name].busy)
-        return Aborted.missing(silent or missing, kind)
+        if silent:
+            return Aborted.missing(silent, kind)
+        return Aborted(f"{Aborted.missing(missing, kind).message} They are there, and may wait for somebody else.")
 
     def _check_ended(self) -> None:
         """Raise if the session cannot go on: somebody broke the rules, or too many left."""
         if self._mesh.aborted:
             raise self._mesh.aborted
-        left = [peer.left for peer in self._mesh.peers.values() if peer.left]
+        left = self._mesh.departed
         if left and (not self._threshold or len(self._others) - len(left) < self._least):
             raise left[0]
 
@@ -231,38 +261,44 @@ class _Driver(Generic[T]):
     async def _settle(self) -> None:
         """Agree with the others on what everybody told all."""
         mesh = self._mesh
-        everybody = {mesh.name: mesh.own, **mesh.peers}
-        heard = [(len(peer.chain), peer.chain[-1][:16] if peer.chain else b"") for _, peer in sorted(everybody.items())]
-        told = b"".join(_CHAIN.pack(*one) for one in heard)
-        mesh.tell(self._others, SETTLED, {"heard": told})
+        mesh.settle()
         staying = tuple(name for name in self._others if name not in self._late and not mesh.peers[name].left)
         least = min(self._least, len(staying)) if self._threshold else len(staying)
-        bodies = await self._wait(staying, SETTLED, least)
-        for name, body in bodies.items():
-            self._compare(name, body.get("heard"), [peer for _, peer in sorted(everybody.items())])
+        for name, body in (await self._wait(staying, SETTLED, least, told=True)).items():
+            mesh.compare(name, body.get("heard"))
 
-    def _compare(self, name: str, heard: object, everybody: list[Peer]) -> None:
-        if not isinstance(heard, bytes) or len(heard) != _CHAIN.size * len(everybody):
-            raise Aborted(f"{name} broke the rules: what it says it heard cannot be read.", culprits=(name,))
-        for peer, (count, digest) in zip(everybody, _CHAIN.iter_unpack(heard), strict=True):
-            if 0 < count <= len(peer.chain) and peer.chain[count - 1][:16] != digest:
-                if peer is self._mesh.own or peer.name == name:
-                    raise Aborted(f"{name} says something else than it heard or told.", culprits=(name,))
-                raise Aborted(f"{peer.name} told {name} something else than {self._mesh.name}.", culprits=(peer.name,))
-            if count > len(peer.chain) and peer is self._mesh.own:
-                raise Aborted(f"{name} says it heard what was never told.", culprits=(name,))
-
-    async def _abort(self, error: Aborted) -> None:
-        """Tell everybody, and leave when they know."""
+    async def _abort(self, error: Aborted) -> Aborted:
+        """Tell everybody, and leave when they know; the error as it is in the light of what they said."""
         mesh = self._mesh
         self._play.close()
         if isinstance(error, _NotThere):
-            return
+            return error
+        suspects = error.suspects if isinstance(error, Ended | Disputed) else error.culprits
         self._journal.end(error)
-        mesh.abort(error)
+        mesh.abort(error, suspects if self._about is None else self._about)
         mesh.flush()
+        mesh.ask(name for name in suspects if name in mesh.peers)
         mesh.finish()
         await self._linger(self._deadline / _PATIENCE, lambda peer: peer.link is None)
+        judged = self._judged(error)
+        if judged is not error:
+            self._journal.end(judged)
+        return judged
+
+    def _judged(self, error: Aborted) -> Aborted:
+        """Name who is convicted; without proof, a witness that showed none, or a suspect that is missing here, too."""
+        mesh = self._mesh
+        if error is mesh.aborted:
+            return error
+        if mesh.convicted:
+            return mesh.convicted
+        if isinstance(error, Disputed):
+            return Aborted(f"{error.message} It shows no proof.", culprits=(error.witness,))
+        if isinstance(error, Ended) and not error.culprits:
+            peers = (mesh.peers[name] for name in error.suspects if name in mesh.peers)
+            missing = tuple(peer.name for peer in peers if not (peer.left or peer.done or (peer.link and peer.busy)))
+            return Aborted(error.message, culprits=missing)
+        return error
 
     async def _part(self) -> None:
         """Stay until everybody has what it needs of this party, also those who crashed and come back."""

@@ -1,8 +1,9 @@
 """Two signed headers that contradict each other: proof, to anybody and for ever, that their signer broke the rules.
 
-An honest party numbers its messages, never uses a number twice, and tells each party each kind once; after a crash it
-says exactly the same again. So two different headers of one session with the same number, or of the same kind for the
-same receiver, are signed by nobody honest.
+An honest party numbers its messages, never uses a number twice, and tells each party each kind once; what it tells all
+has places, of which it uses each once. After a crash it says exactly the same again. So two different headers of one
+session with the same number, or in the same place, or of the same kind for the same receiver, are signed by nobody
+honest. Two parties who were told different things always hold such a pair: in the first place where they differ.
 """
 
 from __future__ import annotations
@@ -55,7 +56,8 @@ def contradict(manifest: Manifest, first: Header, second: Header) -> bool:
     if first.of != second.of or first == second:
         return False
     both = set(_receivers(manifest, first)) & set(_receivers(manifest, second))
-    return first.number == second.number or (first.kind == second.kind and bool(both))
+    same_place = not first.to and not second.to and first.place == second.place
+    return first.number == second.number or same_place or (first.kind == second.kind and bool(both))
 
 
 def _receivers(manifest: Manifest, header: Header) -> tuple[str, ...]:

@@ -1,9 +1,9 @@
 """A message between hosts: a signed header, and the body that the header has the digest of.
 
 The header says in which session, who, to whom, of which kind and the how-maniest of the sender's messages. It is
-signed once, also when many get it. TLS already proves to a receiver who sent a message; the signature is what proves
-it to everybody else, so it is kept with the transcript and checked when somebody relies on it: when two headers
-contradict each other, when the parties settle at the end, and by ``discreet combine verify``.
+signed once, and checked by every receiver before anything is made of it. A message is sealed for one party, or told to
+all others: nothing in between. What is told has its place among all that its sender told, so that whoever leaves
+something out, or tells two parties different things in the same place, is convicted by its own signatures.
 
 A body for one party is sealed, so that nobody who sees the frame can read it and transcripts need no more than its
 digest. The key is X25519 of two keys made for this session, through HKDF; the nonce is a keyed digest of the message
@@ -34,7 +34,7 @@ OWN_KINDS = (HELLO, ABORT, SETTLED)
 MOST_HEADER = 60_000
 SIGNATURE = 64
 _CONTEXT = b"discreet combine message 1\n"
-_FIXED = struct.Struct(">32sI?QH32s")
+_FIXED = struct.Struct(">32sII?QH32s")
 _NONCE = 12
 _LONGEST_KIND = 200
 
@@ -55,6 +55,8 @@ class Header:
     """Of the body, as it is sent."""
     digest: bytes = bytes(32)
     """SHA-256 of the body, as it is sent."""
+    place: int = 0
+    """Of a message to all: how many its sender told before."""
 
     def pack(self) -> bytes:
         """This as bytes, in the one form there is."""
@@ -62,21 +64,21 @@ class Header:
         names = b"".join(bytes([len(name)]) + name.encode() for name in (self.of, *self.to))
         if not 0 < len(kind) <= _LONGEST_KIND:
             raise BadInput(f"A message's kind has 1 to {_LONGEST_KIND} bytes, got {self.kind!r}.")
-        fixed = _FIXED.pack(self.session, self.number, self.sealed, self.size, len(self.to), self.digest)
+        fixed = _FIXED.pack(self.session, self.number, self.place, self.sealed, self.size, len(self.to), self.digest)
         return fixed + bytes([len(kind)]) + kind + names
 
     @classmethod
     def unpack(cls, raw: bytes) -> Header:
         """The header that ``pack`` wrote; otherwise BadInput."""
         try:
-            session, number, sealed, size, count, digest = _FIXED.unpack_from(raw)
+            session, number, place, sealed, size, count, digest = _FIXED.unpack_from(raw)
             texts, at = [], _FIXED.size
             for _ in range(count + 2):
                 texts.append(raw[at + 1 : at + 1 + raw[at]].decode())
                 at += 1 + raw[at]
         except (struct.error, IndexError, UnicodeDecodeError):
             raise BadInput("A message's header cannot be read.") from None
-        made = cls(session, number, texts[1], tuple(texts[2:]), sealed, texts[0], size, digest)
+        made = cls(session, number, texts[1], tuple(texts[2:]), sealed, texts[0], size, digest, place)
         if not texts[0] or len(texts[0].encode()) > _LONGEST_KIND or made.pack() != raw:
             raise BadInput("A message's header cannot be read.")
         return made

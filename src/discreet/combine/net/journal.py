@@ -3,6 +3,10 @@
 With these, playing again from the beginning does exactly what was done before, so a party resumes after a crash by
 playing again. Everything that decides what a party says next is on the disk before it says it. A record that a crash
 left unfinished is cut off; then the message in it counts as not received and is sent again by its sender.
+
+All draws of the party come from its secret and the digest of its input together, so that two inputs never share a mask,
+whatever becomes of the journal. As long as no other party was met, nothing was said that depends on the input, and the
+session may be begun again with another.
 """
 
 from __future__ import annotations
@@ -23,9 +27,11 @@ from discreet.core import document
 from discreet.core.durable import flush_name
 from discreet.errors import Aborted, BadInput, Damaged
 from discreet.noise.entropy import SYSTEM
+from discreet.noise.stream import Stream
 
 SECRET, JOURNAL = "secret", "journal"
-_BEGUN, _GOT, _LATE, _ENDED, _OVER = range(1, 6)
+_BEGUN, _GOT, _LATE, _ENDED, _OVER, _SETTLED = range(1, 7)
+_NEW, _DIGEST = "secret.new", 32
 _RECORD = struct.Struct(">IIB")
 _FRAME = struct.Struct(">H")
 
@@ -45,16 +51,18 @@ class Journal:
         """How the session ended, if it ended without a result."""
         self.over = False
         """Whether everybody has everything."""
+        self.settled: tuple[bytes, bytes] | None = None
+        """What was heard of everybody and the transcript's chain, as they were signed at the end, if they were."""
         try:
             self._lock(folder)
             self._begin(folder, manifest, name, brought)
-            if not (folder / SECRET).is_file():
-                raise Damaged(f"{folder} has lost its secret: this party cannot go on.", hint="Agree on a new session.")
         except BaseException:
             os.close(self._handle)
             raise
-        self.secret = (folder / SECRET).read_bytes()
-        """32 bytes that all randomness of this party in this session comes from."""
+        self.key = (folder / SECRET).read_bytes()
+        """32 secret bytes of this party in this session."""
+        self.secret = Stream(self.key, (manifest.digest, b"draws", brought.encode())).bytes(32)
+        """What all its draws come from: another for another input."""
 
     def got(self, frame: Frame) -> None:
         """A message was received."""
@@ -69,6 +77,12 @@ class Journal:
         """The session ended without a result."""
         told = {"message": error.message, "culprits": list(error.culprits), "hint": error.hint}
         self._add(_ENDED, document.dumps(told).encode())
+        self.flush()
+
+    def settle(self, heard: bytes, head: bytes) -> None:
+        """What will be signed at the end, however much is heard before it is sent again after a crash."""
+        self.settled = heard, head
+        self._add(_SETTLED, head, heard)
         self.flush()
 
     def close_up(self) -> None:
@@ -99,16 +113,20 @@ class Journal:
     def _begin(self, folder: Path, manifest: Manifest, name: str, brought: str) -> None:
         version = __version__
         begun = {"session": manifest.digest.hex(), "name": name, "brought": brought, "version": version}
-        records = self._records()
-        first = next(records, None)
-        if first is None:
-            if not (folder / SECRET).exists():
-                owner_only(folder / SECRET, SYSTEM.bytes(32))
+        records = list(self._records())
+        if not records:
+            self._new(folder, begun)
+            return
+        if not (folder / SECRET).exists() and (folder / _NEW).exists():  # a crash came between the two
+            (folder / _NEW).rename(folder / SECRET)
+        if not (folder / SECRET).is_file():
+            raise Damaged(f"{folder} has lost its secret: this party cannot go on.", hint="Agree on a new session.")
+        held = document.loads(records[0][1].decode())
+        if len(records) == 1 and held != begun and {**held, "brought": brought} == begun:  # nobody was met yet
+            os.ftruncate(self._handle, 0)
             self._add(_BEGUN, document.dumps(begun).encode())
             self.flush()
-            flush_name(folder / JOURNAL)
             return
-        held = document.loads(first[1].decode())
         for part, what in (
             ("session", "manifest"),
             ("name", "party"),
@@ -120,8 +138,22 @@ class Journal:
                     f"{folder} was begun with another {what}, and a session goes on only with the same.",
                     hint="Take that again, or agree on a new session (discreet combine new).",
                 )
-        for kind, data in records:
+        for kind, data in records[1:]:
             self._again(kind, data)
+
+    def _new(self, folder: Path, begun: dict[str, str]) -> None:
+        """Begin: the secret gets its name after the journal has begun, so that a secret alone means a lost journal."""
+        if (folder / SECRET).exists():
+            raise Damaged(
+                f"{folder} has lost its journal: this party cannot go on, since nobody knows what it said.",
+                hint="Agree on a new session.",
+            )
+        (folder / _NEW).unlink(missing_ok=True)
+        owner_only(folder / _NEW, SYSTEM.bytes(32))
+        self._add(_BEGUN, document.dumps(begun).encode())
+        self.flush()
+        flush_name(folder / JOURNAL)
+        (folder / _NEW).rename(folder / SECRET)
 
     def _again(self, kind: int, data: bytes) -> None:
         match kind:
@@ -138,6 +170,8 @@ class Journal:
                 self.ended = Aborted(told["message"], culprits=told["culprits"], hint=told["hint"])
             case 5:
                 self.over = True
+            case 6:
+                self.settled = data[_DIGEST:], data[:_DIGEST]
 
     def _records(self) -> Iterator[tuple[int, bytes]]:
         size, at = os.fstat(self._handle).st_size, 0

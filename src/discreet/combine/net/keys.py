@@ -77,6 +77,7 @@ class Identity:
                 raise BadInput(f"{path} exists.", hint="A key that is overwritten is lost; move it away first.")
         owner_only(place, self._key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()))
         public.write_text(f"{self.name} {self.public}\n")
+        flush_name(place)
         return place
 
     @property
@@ -161,10 +162,9 @@ def checked_name(name: str) -> str:
 
 
 def owner_only(path: Path, data: bytes) -> None:
-    """A new file that only its owner may read; on the disk when this returns."""
+    """A new file that only its owner may read; all of it is on the disk, its name is not yet."""
     handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, _OWNER_ONLY)
     with os.fdopen(handle, "wb") as file:
         file.write(data)
         file.flush()
         os.fsync(file.fileno())
-    flush_name(path)

@@ -2,29 +2,31 @@
 
 A party is known by its key alone; ``roads`` (TLS between hosts) open connections and say whose they are. Here
 messages are numbered, signed, sealed, kept until the end and sent again after a connection broke; what comes is
-checked, and the same message twice is ignored. Whoever sends a different message in the place of another, or of a
-kind it sent before, is convicted by its own signatures.
+checked, its signature included, and the same message twice is ignored. Whoever sends a different message in the place
+of another, or of a kind it sent before, is convicted by its own signatures.
+
+A message is sealed for one party or told to all others, also to those who left: one rule for all, so that at the end
+everybody can compare all that was told. What is told has a random part of its own, the salt: its digest, which stands
+in transcripts that others may see, says nothing about it.
 """
 
 from __future__ import annotations
 
 import asyncio
-import hashlib
-import struct
+import hmac
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from discreet._version import __version__
 from discreet.combine.effects import Body
 from discreet.combine.net import wire
+from discreet.combine.net.ending import Ended, printable, read_shown, shown
 from discreet.combine.net.evidence import Evidence, contradict
 from discreet.combine.net.frames import (
     ABORT,
     HELLO,
     SETTLED,
-    SIGNATURE,
     Frame,
     Header,
     Sealer,
@@ -36,66 +38,17 @@ from discreet.combine.net.journal import Journal
 from discreet.combine.net.keys import Identity
 from discreet.combine.net.link import ASK, BUSY, DONE, GREETING, HAVE, Link
 from discreet.combine.net.manifest import Manifest
-from discreet.combine.net.transcript_log import Log
+from discreet.combine.net.peer import Peer, Unsealed, compare, heard_of
+from discreet.combine.net.transcript_log import HEAD, Log
 from discreet.errors import Aborted, BadInput
 from discreet.noise.stream import Stream
 
 EVIDENCE = "evidence.json"
 _MOST_HELLO = 1000
 _LAST = 0xFFFFFFFF
-_ONE = struct.Struct(">H")
-_MOST_PROOF = 100
+_SALT, _SALT_SIZE = "salt", 16
 _UNREAD = 4
 """So many times the largest message may lie here unread, of one party."""
-
-
-@dataclass
-class Peer:
-    """Another party: what is for it, what came of it, and how it is reached."""
-
-    name: str
-    link: Link | None = None
-    hello: Signed | None = None
-    sealer: Sealer | None = None
-    seal_key: bytes = b""
-    outbox: list[Frame | _Unsealed] = field(default_factory=list)
-    got: list[Signed] = field(default_factory=list)
-    """Its messages to this party, in their order."""
-    known: dict[str | int, Signed] = field(default_factory=dict)
-    """The same by kind, and by number."""
-    chain: list[bytes] = field(default_factory=list)
-    """Digests of everything it told all others, up to each of them."""
-    met: bool = False
-    """Whether it has this party's hello, and this party its."""
-    unread: int = 0
-    done: bool = False
-    """Whether it is at its end and has what it needs of this party."""
-    busy: bool = False
-    """Whether it answered when it was asked."""
-    left: Aborted | None = None
-    """Why it ended the session, if it did."""
-    problem: str = ""
-    """Why there is no connection, if something is known."""
-
-    @property
-    def there(self) -> bool:
-        """Whether it can be spoken to."""
-        return self.link is not None and self.link.has
-
-    def heard(self, signed: Signed) -> None:
-        """Count in what it told all others."""
-        if not signed.header.to and signed.header.kind not in (ABORT, SETTLED):
-            before = self.chain[-1] if self.chain else b""
-            self.chain.append(hashlib.sha256(before + signed.raw).digest())
-
-
-@dataclass(frozen=True)
-class _Unsealed:
-    """A message for a party that did not say yet what to seal with."""
-
-    number: int
-    kind: str
-    body: Body
 
 
 class Mesh:
@@ -108,17 +61,24 @@ class Mesh:
         """What came and was not taken yet, by sender and kind."""
         self.aborted: Aborted | None = None
         """Why the session cannot go on, if it cannot."""
+        self.departed: list[Aborted] = []
+        """Why others ended the session, in the order they did."""
+        self.convicted: Aborted | None = None
+        """Who was convicted by its own signatures, if somebody was."""
+        self.widths: dict[int, int] = {}
+        """How many bits an element has in vectors of a length."""
         self.own = Peer(identity.name)
         """What this party told all others."""
         self._identity, self._journal, self._folder = identity, journal, folder
         self._session = manifest.digest
         self._log = Log(folder, self._session)
-        self._seal = Stream(journal.secret, (self._session, b"sealing")).bytes(32)
+        self._seal = Stream(journal.key, (self._session, b"sealing")).bytes(32)
+        self._salt = Stream(journal.key, (self._session, b"salts")).bytes(32)
         self._number = 0
         self._ended = False
         self._wakes: asyncio.Future[None] | None = None
         hello = {"seal": public_half(self._seal), "version": __version__}
-        self._hello = self._framed(0, (), HELLO, hello)
+        self._hello = self._framed(0, HELLO, hello)
         self.own.heard(self._hello.signed)
         for known in journal.frames:
             self._take(self.peers[known.header.of], known)
@@ -129,32 +89,46 @@ class Mesh:
         """A sealed message for one party."""
         self._number += 1
         peer = self._known(to)
-        peer.outbox.append(_Unsealed(self._number, kind, body))
+        peer.outbox.append(Unsealed(self._number, kind, body))
         if peer.hello:
-            self._seal_all(peer)
+            try:
+                self._seal_all(peer)
+            except _NoKey as error:
+                raise Aborted(f"What {to} gave to seal with is no key.", culprits=(to,)) from error
         self.writable(peer.link)
 
-    def tell(self, to: tuple[str, ...], kind: str, body: Body) -> None:
-        """One message for several parties."""
+    def tell(self, kind: str, body: Body) -> None:
+        """One message for all other parties."""
         self._number += 1
-        receivers = [self._known(name) for name in to]
-        everybody = len(receivers) == len(self.peers)
-        made = self._framed(self._number, () if everybody else tuple(to), kind, body)
+        made = self._framed(self._number, kind, body)
         self.own.heard(made.signed)
-        for peer in receivers:
-            peer.outbox.append(made)
-            self.writable(peer.link)
+        self._to_all(made)
 
-    def abort(self, error: Aborted) -> None:
-        """Tell everybody that this party ends the session, and why: its last word, whatever its number would be."""
-        said = {"culprits": error.culprits, "why": error.message, "proof": self._proof(error.culprits)}
-        made = self._framed(_LAST, (), ABORT, said)
-        for peer in self.peers.values():
-            peer.outbox.append(made)
-            self.writable(peer.link)
+    def settle(self) -> None:
+        """Sign, and tell all, what this party heard everybody tell, and its transcript up to here."""
+        if not self._journal.settled:
+            self._log.flush(to_disk=True)
+            self._journal.settle(heard_of(self._everybody), self._log.head)
+        heard, head = self._journal.settled or (b"", b"")
+        self.tell(SETTLED, {"heard": heard, HEAD: head})
 
-    def take(self, of: str, kind: str) -> Body:
-        """A message that came."""
+    def compare(self, name: str, heard: object) -> None:
+        """End the session unless another party heard the same as this one, as far as both did."""
+        compare(self._everybody, self.own, name, heard)
+
+    def abort(self, error: Aborted, about: Iterable[str]) -> None:
+        """Tell everybody that this party ends the session, and why: its last word, whatever its number would be.
+
+        It shows what it was told by those whom it is ``about``: others may have been told something else.
+        """
+        proof = shown(signed for name in about if name in self.peers for signed in self.peers[name].told)
+        said = {"culprits": error.culprits, "why": printable(error.message), "proof": proof}
+        self._to_all(self._framed(_LAST, ABORT, said))
+
+    def take(self, of: str, kind: str, *, told: bool) -> Body:
+        """A message that came; the session ends if it was sent to this party alone and had to be ``told`` to all."""
+        if told and self.peers[of].known[kind].header.sealed:
+            raise Aborted(f"{of} sent {kind!r} to {self.name} alone, which must be told to all.", culprits=(of,))
         body = self.inbox.pop((of, kind))
         self.peers[of].unread -= _weight(body)
         return body
@@ -195,11 +169,12 @@ class Mesh:
         if not path.exists():
             path.write_text(Evidence(first, second).dump())
         who = first.header.of
-        return Aborted(
+        self.convicted = self.convicted or Aborted(
             f"{who} signed two messages that contradict each other ({first.header.kind}, {second.header.kind}).",
             culprits=(who,),
             hint=f"Both are kept in {path}.",
         )
+        return self.convicted
 
     @property
     def sent(self) -> int:
@@ -273,7 +248,7 @@ class Mesh:
         outbox = self.peers[link.peer].outbox
         while not link.full and link.next < len(outbox):
             waiting = outbox[link.next]
-            if isinstance(waiting, _Unsealed):
+            if isinstance(waiting, Unsealed):
                 return
             link.frame(link.next, waiting)
             link.next += 1
@@ -285,7 +260,10 @@ class Mesh:
         """The other side broke the rules of the wire."""
         link.drop()
         if self.peers[link.peer].link is link:
-            self._stop(Aborted(f"{link.peer} broke the rules: {error.message}", culprits=(link.peer,)))
+            said = (
+                error.message if isinstance(error, _OtherManifest) else f"{link.peer} broke the rules: {error.message}"
+            )
+            self._stop(Aborted(said, culprits=(link.peer,)))
 
     def closed(self, link: Link) -> None:
         """A connection is gone."""
@@ -296,49 +274,73 @@ class Mesh:
 
     # -- how it is done
 
+    @property
+    def _everybody(self) -> list[Peer]:
+        return sorted((self.own, *self.peers.values()), key=lambda peer: peer.name)
+
     def _known(self, name: str) -> Peer:
         if name not in self.peers:
             raise BadInput(f"{name!r} is no other party of this session.")
         return self.peers[name]
 
-    def _framed(self, number: int, to: tuple[str, ...], kind: str, body: Body, sealer: Sealer | None = None) -> Frame:
-        data = wire.encode(body)
-        if sealer:
-            data = sealer.seal(self.name, number, kind, data)
-        if len(data) > self.manifest.most_bytes:
+    def _to_all(self, made: Frame) -> None:
+        for peer in self.peers.values():
+            peer.outbox.append(made)
+            self.writable(peer.link)
+
+    def _framed(self, number: int, kind: str, body: Body, to: Peer | None = None) -> Frame:
+        """A message for one party, sealed, or for all, with its salt and its place."""
+        most, place = self.manifest.most_bytes, 0
+        if to:
+            data = wire.encode(body, most, self.widths)
+            data = self._sealer(to).seal(self.name, number, kind, data)
+        else:
+            place = _LAST if kind == ABORT else len(self.own.told)
+            salt = hmac.digest(self._salt, number.to_bytes(4, "big"), "sha256")[:_SALT_SIZE]
+            data = wire.encode({**body, _SALT: salt}, most, self.widths)
+        if len(data) > most:
             raise BadInput(
                 f"A message of {len(data):,} bytes is larger than the session allows.",
                 hint="Agree on a larger `largest` in the manifest.",
             )
-        header = Header(self._session, number, self.name, to, sealer is not None, kind)
+        receivers = (to.name,) if to else ()
+        header = Header(self._session, number, self.name, receivers, to is not None, kind, place=place)
         made = sign(self._identity, header, data)
         if self._log.sent.get(number, made.signed.raw) != made.signed.raw:
             raise BadInput(
                 f"Message {number} ({kind}) would now say something else than before the interruption.",
                 hint="This party cannot go on with this session: agree on a new one.",
             )
-        self._log.add(made.signed, body, sent=True)
+        self._log.add(made.signed, body, sent=True, shown=data if kind == SETTLED else b"")
         return made
 
     def _seal_all(self, peer: Peer) -> None:
-        if not peer.sealer:
-            peer.sealer = Sealer(self._seal, peer.seal_key, self._session, (self.name, peer.name))
+        self._sealer(peer)
         for place, waiting in enumerate(peer.outbox):
-            if isinstance(waiting, _Unsealed):
-                peer.outbox[place] = self._framed(waiting.number, (peer.name,), waiting.kind, waiting.body, peer.sealer)
+            if isinstance(waiting, Unsealed):
+                peer.outbox[place] = self._framed(waiting.number, waiting.kind, waiting.body, peer)
+
+    def _sealer(self, peer: Peer) -> Sealer:
+        if not peer.sealer:
+            try:
+                peer.sealer = Sealer(self._seal, peer.seal_key, self._session, (self.name, peer.name))
+            except BadInput as error:
+                raise _NoKey(error.message) from None
+        return peer.sealer
 
     def _check(self, peer: Peer, came: Frame) -> None:
         header = came.header
         if header.of != peer.name:
             raise BadInput(f"It sent a message in the name of {header.of}.")
         if header.session != self._session:
-            raise BadInput(
-                f"It has another manifest: its digest is {header.session.hex()[:16]}…, here it is "
-                f"{self._session.hex()[:16]}…. Compare the files."
-            )
+            digests = f"its digest is {header.session.hex()[:16]}…, here it is {self._session.hex()[:16]}…"
+            raise _OtherManifest(f"{peer.name} has another manifest: {digests}. Compare the files.")
         if header.to and self.name not in header.to:
             raise BadInput("It sent a message that is for others.")
+        if header.to != ((self.name,) if header.sealed else ()):
+            raise BadInput("It told some parties what it must seal for one, or tell all.")
         came.check_body()
+        came.signed.check(self.manifest)
 
     def _greeted(self, peer: Peer, link: Link, came: Frame) -> None:
         if came.header.kind != HELLO or came.header.number:
@@ -353,7 +355,7 @@ class Mesh:
         link.say(HAVE, len(peer.got))
 
     def _meet(self, peer: Peer, came: Frame) -> None:
-        body = wire.decode(came.body, _MOST_HELLO)
+        body = _unsalted(wire.decode(came.body, _MOST_HELLO))
         key, version = body.get("seal"), body.get("version")
         if set(body) != {"seal", "version"} or not isinstance(key, bytes) or len(key) != 32:
             raise BadInput("Its hello cannot be read.")
@@ -363,7 +365,7 @@ class Mesh:
         peer.known[HELLO] = peer.known[0] = came.signed
         peer.heard(came.signed)
         self._log.add(came.signed, body, sent=False)
-        if any(isinstance(waiting, _Unsealed) for waiting in peer.outbox):
+        if any(isinstance(waiting, Unsealed) for waiting in peer.outbox):
             self._seal_all(peer)
 
     def _take(self, peer: Peer, came: Frame, *, new: bool = False) -> None:
@@ -378,14 +380,12 @@ class Mesh:
             self._differs(peer, before, came.signed)
             return
         body = self._opened(peer, came)
+        peer.heard(came.signed)
         if new:
             self._journal.got(came)
         peer.got.append(came.signed)
         peer.known[header.kind] = peer.known[header.number] = came.signed
-        peer.heard(came.signed)
         self._log.add(came.signed, body, sent=False)
-        if header.kind in (ABORT, SETTLED):
-            came.signed.check(self.manifest)
         if header.kind == ABORT:
             self._leaves(peer, body)
             return
@@ -395,12 +395,10 @@ class Mesh:
         self.inbox[peer.name, header.kind] = body
 
     def _opened(self, peer: Peer, came: Frame) -> dict[str, Any]:
-        header, data = came.header, came.body
+        header, data, most = came.header, came.body, self.manifest.most_bytes
         if header.sealed:
-            if not peer.sealer:
-                peer.sealer = Sealer(self._seal, peer.seal_key, self._session, (self.name, peer.name))
-            data = peer.sealer.open(header.of, header.number, header.kind, data)
-        return wire.decode(data, self.manifest.most_bytes)
+            return wire.decode(self._sealer(peer).open(header.of, header.number, header.kind, data), most)
+        return _unsalted(wire.decode(data, most))
 
     def _differs(self, peer: Peer, first: Signed, second: Signed) -> None:
         if contradict(self.manifest, first.header, second.header):
@@ -411,34 +409,23 @@ class Mesh:
     def _leaves(self, peer: Peer, body: Body) -> None:
         match body:
             case {"culprits": tuple(culprits), "why": str(why), "proof": bytes(proof)} if len(body) == 3:
-                said = f" {why}" if why else ""
-                peer.left = Aborted(f"{peer.name} ended the session.{said}", culprits=culprits or (peer.name,))
+                suspects = tuple(name for name in self.manifest.terms.parties if name in culprits)
                 self._examine(proof)
+                peer.left = Ended(peer.name, suspects, why)
+                self.departed.append(peer.left)
             case _:
                 raise BadInput("Its last word cannot be read.")
 
-    def _proof(self, culprits: tuple[str, ...]) -> bytes:
-        """What these parties told all others, signed by them: others may have been told something else."""
-        told = [
-            signed
-            for name in culprits
-            if name in self.peers
-            for key, signed in self.peers[name].known.items()
-            if isinstance(key, int) and not signed.header.to
-        ]
-        return b"".join(_ONE.pack(len(one.raw)) + one.raw + one.signature for one in told[:_MOST_PROOF])
-
     def _examine(self, proof: bytes) -> None:
-        """Compare what somebody shows with what came here; keep what contradicts it."""
-        at = 0
-        while at < len(proof):
-            [size] = _ONE.unpack_from(proof.ljust(at + _ONE.size), at)
-            at += _ONE.size + size + SIGNATURE
-            shown = Signed(proof[at - SIGNATURE - size : at - SIGNATURE], proof[at - SIGNATURE : at])
-            known = self.peers[shown.header.of].known if shown.header.of in self.peers else {}
-            for held in (known.get(shown.header.kind), known.get(shown.header.number)):
-                if held and contradict(self.manifest, held.header, shown.header):
-                    self.convict(held, shown)
+        """Compare what somebody shows with what came here; convict whoever signed both and should not have."""
+        for one in read_shown(proof):
+            header, peer = one.header, self.peers.get(one.header.of)
+            if peer is None or header.sealed:
+                continue
+            here = [peer.known.get(header.kind), peer.known.get(header.number), *peer.told[header.place :][:1]]
+            for held in here:
+                if held and contradict(self.manifest, held.header, header):
+                    self._stop(self.convict(held, one))
 
     def _stop(self, error: Aborted) -> None:
         self.aborted = self.aborted or error
@@ -447,6 +434,22 @@ class Mesh:
     def _wake(self) -> None:
         if self._wakes and not self._wakes.done():
             self._wakes.set_result(None)
+
+
+class _OtherManifest(BadInput):
+    """Another party has another file: a mistake, most likely, of whoever sent it round."""
+
+
+class _NoKey(BadInput):
+    """What another party gave to seal with is no key."""
+
+
+def _unsalted(body: dict[str, Any]) -> dict[str, Any]:
+    """What was told, without its salt; BadInput if it has none."""
+    salt = body.pop(_SALT, None)
+    if not isinstance(salt, bytes) or len(salt) != _SALT_SIZE:
+        raise BadInput("What it told has no salt.")
+    return body
 
 
 def _weight(body: Body) -> int:

@@ -29,29 +29,30 @@ async def shaken(raw: socket.socket, context: ssl.SSLContext, *, server: bool, s
                     secure.do_handshake()
                     return secure
                 except ssl.SSLWantReadError:
-                    await _ready(secure, write=False)
+                    await ready(secure, write=False)
                 except ssl.SSLWantWriteError:
-                    await _ready(secure, write=True)
+                    await ready(secure, write=True)
     except BaseException:
         secure.close()
         raise
 
 
-async def _ready(secure: ssl.SSLSocket, *, write: bool) -> None:
+async def ready(secure: socket.socket, *, write: bool = False) -> None:
+    """Wait until there is something to read, or room to write."""
     loop = asyncio.get_running_loop()
-    ready: asyncio.Future[None] = loop.create_future()
+    there: asyncio.Future[None] = loop.create_future()
     handle = secure.fileno()
     add, remove = (loop.add_writer, loop.remove_writer) if write else (loop.add_reader, loop.remove_reader)
-    add(handle, _tell, ready)
+    add(handle, _tell, there)
     try:
-        await ready
+        await there
     finally:
         remove(handle)
 
 
-def _tell(ready: asyncio.Future[None]) -> None:
-    if not ready.done():
-        ready.set_result(None)
+def _tell(there: asyncio.Future[None]) -> None:
+    if not there.done():
+        there.set_result(None)
 
 
 class Secure(asyncio.Transport):
@@ -126,13 +127,17 @@ class Secure(asyncio.Transport):
     def _write(self) -> None:
         while self._waiting and not self._gone:
             try:
-                self._socket.send(self._waiting[0])
+                count = self._socket.send(self._waiting[0])
             except (ssl.SSLWantWriteError, ssl.SSLWantReadError):
                 break  # OpenSSL goes on where it was when it is given the same again
             except OSError:
                 self.abort()
                 return
-            self._size -= len(self._waiting.popleft())
+            self._size -= count
+            if count == len(self._waiting[0]):
+                self._waiting.popleft()
+            else:
+                self._waiting[0] = self._waiting[0][count:]
         if self._gone:
             return
         if not self._waiting:

@@ -3,7 +3,9 @@
 Each side trusts exactly the certificates that it makes itself of the names and keys in the manifest (``keys.py``), so
 the handshake fails for everybody else, before a byte of theirs is looked at. Whose connection it is, is read off the
 certificate and nothing else: a caller cannot claim another name, and whoever is called must be the one who was meant.
-Handshakes that are not finished are few and short, so that strangers cost no memory.
+Handshakes that are not finished are limited in number and time, so that strangers cost little memory; when there are
+too many, one makes room that has said nothing yet, the oldest of the address that has most of these, so that strangers
+do not keep a party out.
 
 Of two parties the later one in the manifest calls the earlier one, again and again until it answers.
 """
@@ -11,10 +13,14 @@ Of two parties the later one in the manifest calls the earlier one, again and ag
 from __future__ import annotations
 
 import asyncio
+import os
 import socket
 import ssl
-import tempfile
+from collections import Counter
 from collections.abc import Coroutine
+from contextlib import suppress
+from tempfile import NamedTemporaryFile
+from typing import IO
 
 from cryptography.hazmat.primitives.serialization import Encoding
 
@@ -22,14 +28,14 @@ from discreet.combine.net.keys import Identity, certificate
 from discreet.combine.net.link import Link
 from discreet.combine.net.manifest import Manifest, Party
 from discreet.combine.net.mesh import Mesh
-from discreet.combine.net.secure import Secure, shaken
+from discreet.combine.net.secure import Secure, ready, shaken
 from discreet.errors import BadInput, EngineError
 
 HANDSHAKE = 10.0
 """So many seconds a handshake may take."""
-_STRANGERS = 32
+_STRANGERS = 256
 """So many handshakes may be under way besides those of the parties."""
-_FIRST_PAUSE, _LONGEST_PAUSE = 0.02, 1.0
+_FIRST_PAUSE, _LONGEST_PAUSE = 0.05, 1.0
 _PARTING = 1.0
 """So many seconds a connection has to end."""
 
@@ -49,7 +55,10 @@ class Tls:
         self._key = identity.pem()
         self._tasks: set[asyncio.Task[None]] = set()
         self._links: set[Link] = set()
-        self._handshakes = 0
+        self._handshakes: dict[asyncio.Task[None], str] = {}
+        """Those under way, the oldest first, and the address they are with."""
+        self._silent: dict[asyncio.Task[None], str] = {}
+        """Those of them in which the caller has said nothing yet."""
 
     def open(self, mesh: Mesh) -> None:
         """Listen and call; goes on until ``close``."""
@@ -72,32 +81,49 @@ class Tls:
             if self._links:
                 await asyncio.wait([link.gone for link in self._links], timeout=_PARTING)
 
-    def _start(self, work: Coroutine[None, None, None]) -> None:
+    def _start(self, work: Coroutine[None, None, None]) -> asyncio.Task[None]:
         task = asyncio.create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+        return task
 
     async def _answer(self, mesh: Mesh, listening: socket.socket, context: ssl.SSLContext) -> None:
         loop = asyncio.get_running_loop()
         names = {_der(party): party.name for party in self._later}
         with listening:
             while True:
-                caller, _ = await loop.sock_accept(listening)
-                if self._handshakes >= _STRANGERS + len(names):
-                    caller.close()
-                else:
-                    self._start(self._receive(mesh, caller, context, names))
+                try:
+                    caller, address = await loop.sock_accept(listening)
+                except OSError:  # one who hung up at once, or too many open files
+                    await asyncio.sleep(_FIRST_PAUSE)
+                    continue
+                if len(self._handshakes) >= _STRANGERS + len(names):
+                    self._make_room()
+                task = self._start(self._receive(mesh, caller, context, names))
+                self._handshakes[task] = self._silent[task] = address[0]
+                task.add_done_callback(self._forget)
+
+    def _make_room(self) -> None:
+        """End the oldest handshake of the address that has most of them: of those who say nothing, if there are any."""
+        some = self._silent or self._handshakes
+        [(most, _)] = Counter(some.values()).most_common(1)
+        oldest = next(task for task, address in some.items() if address == most)
+        self._forget(oldest)
+        oldest.cancel()
+
+    def _forget(self, task: asyncio.Task[None]) -> None:
+        self._handshakes.pop(task, None)
+        self._silent.pop(task, None)
 
     async def _receive(
         self, mesh: Mesh, caller: socket.socket, context: ssl.SSLContext, names: dict[bytes, str]
     ) -> None:
-        self._handshakes += 1
-        try:
+        with caller, suppress(TimeoutError, OSError):  # a stranger, or one who hung up
+            async with asyncio.timeout(HANDSHAKE):
+                await ready(caller)
+            if task := asyncio.current_task():
+                self._silent.pop(task, None)
             self._joined(mesh, await shaken(caller, context, server=True, seconds=HANDSHAKE), names)
-        except (TimeoutError, OSError):  # a stranger, or one who hung up
-            pass
-        finally:
-            self._handshakes -= 1
 
     async def _call(self, mesh: Mesh, party: Party, context: ssl.SSLContext) -> None:
         names, pause = {_der(party): party.name}, _FIRST_PAUSE
@@ -160,11 +186,16 @@ def _context(key: bytes, others: tuple[Party, ...], side: int) -> ssl.SSLContext
     context.load_verify_locations(cadata=b"".join(map(_der, others)))
     if side == ssl.PROTOCOL_TLS_SERVER:
         context.num_tickets = 0
-    with tempfile.NamedTemporaryFile() as file:  # for its owner alone; TLS reads keys from files only
+    with _unlisted() as file:
         file.write(key)
         file.flush()
-        context.load_cert_chain(file.name)
+        context.load_cert_chain(f"/proc/self/fd/{file.fileno()}" if isinstance(file.name, int) else file.name)
     return context
+
+
+def _unlisted() -> IO[bytes]:
+    """A file for a key, as TLS reads them from files: on no disk where that can be, so that a crash leaves nothing."""
+    return os.fdopen(os.memfd_create("key"), "wb") if hasattr(os, "memfd_create") else NamedTemporaryFile()
 
 
 def _der(party: Party) -> bytes:

@@ -1,8 +1,11 @@
 """What a party sent and got, in the order it happened: one line a message, each with the digest of all before it.
 
-A line has no body, only its digest and the signed header, so that the transcript may be shown to others; it cannot be
-changed later without the chain showing it, and a line that says somebody sent something has that party's signature.
-What the party itself saw, in words, is in a file beside it that only its owner can read.
+A line has no body, only its digest and the signed header. Bodies are sealed or have a salt, so that a digest says
+nothing about them and the transcript may be shown to others. A line that says somebody sent something has that party's
+signature. In the message with which it settles, a party signs the chain up to there: nothing before can be changed or
+left out later without another signature, and the others have the first one. A session that did not come so far has
+only the chain, which whoever has the folder could make anew. What the party itself saw, in words, is in a file beside
+it that only its owner can read.
 """
 
 from __future__ import annotations
@@ -18,12 +21,15 @@ from pathlib import Path
 from types import UnionType
 
 from discreet.combine.effects import Body
-from discreet.combine.net.frames import Signed
+from discreet.combine.net import wire
+from discreet.combine.net.frames import SETTLED, Signed
 from discreet.combine.transcript import Said, held, single
 from discreet.core import document
 from discreet.errors import BadInput, Damaged
 
 TRANSCRIPT, SEEN = "transcript.jsonl", "seen.jsonl"
+HEAD = "transcript"
+"""The part of the message that settles which is the chain up to there."""
 _LONGEST_LINE = 200_000
 _LAST = ', "chain": "'
 _TRUTH = ("false", "true")
@@ -50,6 +56,8 @@ class Line:
     """The chain with this line."""
     header: bytes
     signature: bytes
+    shown: bytes = b""
+    """The body of the own message that settles."""
 
     @property
     def signed(self) -> Signed:
@@ -78,8 +86,13 @@ class Log:
         self._files = [_append(folder / TRANSCRIPT, 0o644), _append(folder / SEEN, 0o600)]
         self._lines: tuple[list[str], list[str]] = ([], [])
 
-    def add(self, signed: Signed, body: Body, *, sent: bool) -> None:
-        """Write a message down, unless it is there already."""
+    @property
+    def head(self) -> bytes:
+        """The chain with all lines."""
+        return bytes.fromhex(self._chain)
+
+    def add(self, signed: Signed, body: Body, *, sent: bool, shown: bytes = b"") -> None:
+        """Write a message down, unless it is there already; ``shown`` is its body, if anybody may see it."""
         header = signed.header
         if sent:
             if header.number in self.sent:
@@ -94,7 +107,8 @@ class Log:
         text = (
             f'{{"number": {header.number}, "at": {time.time():.3f}, "sent": {_TRUTH[sent]}, "peer": "{peer}", '
             f'"kind": {kind}, "digest": "{header.digest.hex()}", "size": {header.size}, "previous": "{self._chain}", '
-            f'"header": "{_text(signed.raw)}", "signature": "{_text(signed.signature)}"'
+            f'"header": "{_text(signed.raw)}", "signature": "{_text(signed.signature)}", '
+            f'"shown": "{_text(shown)}"'
         )
         self._chain = hashlib.sha256(text.encode()).hexdigest()
         self._lines[0].append(f'{text}{_LAST}{self._chain}"}}\n')
@@ -103,12 +117,14 @@ class Log:
             f'"what": {json.dumps(held(body))}, "sealed": {_TRUTH[header.sealed]}, "short": "{single(body)}"}}\n'
         )
 
-    def flush(self) -> None:
-        """Hand what was added to the operating system."""
+    def flush(self, *, to_disk: bool = False) -> None:
+        """Hand what was added to the operating system, or see to it that the transcript is on the disk."""
         for handle, lines in zip(self._files, self._lines, strict=True):
             if lines:
                 os.write(handle, "".join(lines).encode())
                 lines.clear()
+        if to_disk:
+            os.fdatasync(self._files[0])
 
     def close(self) -> None:
         """Let go of the files."""
@@ -120,12 +136,16 @@ class Log:
 def read(folder: Path, session: bytes | None = None) -> Iterator[Line]:
     """The lines of a party's transcript; Damaged at the first that does not follow from those before."""
     before = session.hex() if session else None
+    chains = set()
     with (folder / TRANSCRIPT).open(encoding="utf-8") as file:
         for place, text in enumerate(iter(lambda: file.readline(_LONGEST_LINE), ""), 1):
             line = _line(text, f"Line {place} of {folder / TRANSCRIPT}")
             if before is not None and line.previous != before:
                 raise Damaged(f"Line {place} of {folder / TRANSCRIPT} does not follow from the line before.")
             before = line.chain
+            chains.add(line.previous)
+            if line.sent and line.kind == SETTLED and _head(line) not in chains:
+                raise Damaged(f"{folder / TRANSCRIPT} is not the one that was signed in line {place}.")
             yield line
 
 
@@ -149,7 +169,7 @@ def _line(text: str, where: str) -> Line:
         data = document.fields(document.loads(text), where, **_KINDS)
         if hashlib.sha256(text.rpartition(_LAST)[0].encode()).hexdigest() != data["chain"]:
             raise Damaged(f"{where} was changed: its digest is another.")
-        for name in ("header", "signature"):
+        for name in ("header", "signature", "shown"):
             data[name] = base64.b64decode(data[name], validate=True)
     except (BadInput, ValueError) as error:
         raise Damaged(f"{where} cannot be read: {error}") from None
@@ -157,9 +177,19 @@ def _line(text: str, where: str) -> Line:
 
 
 _KINDS: dict[str, type | UnionType] = {
-    **dict.fromkeys(("peer", "kind", "digest", "previous", "header", "signature", "chain"), str),
+    **dict.fromkeys(("peer", "kind", "digest", "previous", "header", "signature", "shown", "chain"), str),
     **{"number": int, "size": int, "sent": bool, "at": float | int},
 }
+
+
+def _head(line: Line) -> str:
+    """The chain that a party signed when it settled."""
+    try:
+        body = wire.decode(line.shown, _LONGEST_LINE)
+        head = body.get(HEAD) if hashlib.sha256(line.shown).digest() == line.signed.header.digest else None
+    except BadInput:
+        head = None
+    return head.hex() if isinstance(head, bytes) else ""
 
 
 def _text(data: bytes) -> str:

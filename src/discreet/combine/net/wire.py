@@ -1,16 +1,17 @@
 """What a message says, as bytes and back: typed, of one form only, and never larger than the session allows.
 
 A body is a list of named parts: bytes, a text, a list of texts, or a vector with its width and length. Reading is
-strict: every size is checked before anything is made of it, nothing may be left over, and each body has exactly one
-form, so that bytes that differ say something different.
+strict: every size is checked before anything is made of it, and nothing may be left over. What the sender may not say
+for its size is what the receiver would refuse: a vector counts as it lies in memory.
 
-Vectors take as many bits for an element as their largest element needs, in whole bytes (or one bit). All protocols send
-uniform elements of their group, so this is the group's width and says nothing; short vectors always take whole words.
+The elements of a vector take the width of the group that the party computes in, or whole words of 64 bits where that is
+not known. So the size of a message says nothing about the values in it.
 """
 
 from __future__ import annotations
 
 import struct
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -22,22 +23,21 @@ from discreet.errors import BadInput
 _BYTES, _TEXT, _TEXTS, _WORDS, _WIDE = range(5)
 _SIZE = struct.Struct(">I")
 _SHAPE = struct.Struct(">HI")
-_MOST_PARTS, _LONGEST_NAME = 64, 100
-_SHORT = 1024
-"""Vectors up to this length always take whole words."""
+_COUNT = struct.Struct(">H")
+_MOST_PARTS, _LONGEST_NAME = 4096, 100
 _WORD = 64
 
 
-def encode(body: Body) -> bytes:
-    """A body as bytes."""
+def encode(body: Body, most: int, widths: Mapping[int, int] | None = None) -> bytes:
+    """A body as bytes, of which no part takes more than ``most`` in memory; ``widths`` has the bits, by length."""
     if len(body) > _MOST_PARTS:
-        raise BadInput(f"A message has at most {_MOST_PARTS} parts.")
-    pieces = [bytes([len(body)])]
+        raise BadInput(f"A message has at most {_MOST_PARTS:,} parts.")
+    pieces = [_COUNT.pack(len(body))]
     for name, part in body.items():
         called = name.encode()
         if not 0 < len(called) <= _LONGEST_NAME:
             raise BadInput(f"A part's name has 1 to {_LONGEST_NAME} bytes.")
-        pieces += [bytes([len(called)]), called, *_written(part)]
+        pieces += [bytes([len(called)]), called, *_written(part, most, widths or {})]
     return b"".join(pieces)
 
 
@@ -45,9 +45,9 @@ def decode(data: bytes | bytearray | memoryview, most: int) -> dict[str, Any]:
     """The body that ``encode`` wrote, of which no part takes more than ``most`` bytes in memory; otherwise BadInput."""
     reader = _Reader(memoryview(data), most)
     body: dict[str, Any] = {}
-    count = reader.byte()
+    [count] = _COUNT.unpack(reader.take(_COUNT.size))
     if count > _MOST_PARTS:
-        raise BadInput(f"A message has at most {_MOST_PARTS} parts, got {count}.")
+        raise BadInput(f"A message has at most {_MOST_PARTS:,} parts, got {count:,}.")
     for _ in range(count):
         name = reader.text(reader.byte())
         if not name or len(name.encode()) > _LONGEST_NAME or name in body:
@@ -57,7 +57,7 @@ def decode(data: bytes | bytearray | memoryview, most: int) -> dict[str, Any]:
     return body
 
 
-def _written(part: Any) -> list[bytes]:
+def _written(part: Any, most: int, widths: Mapping[int, int]) -> list[bytes]:
     if isinstance(part, bytes | bytearray | memoryview):
         return [bytes([_BYTES]), _SIZE.pack(len(part)), bytes(part)]
     if isinstance(part, str):
@@ -70,7 +70,8 @@ def _written(part: Any) -> list[bytes]:
             pieces += [_SIZE.pack(len(text)), text]
         return pieces
     if isinstance(part, np.ndarray) and part.ndim == 1 and part.dtype in (np.uint64, object):
-        group = Group(_width(part))
+        group = Group(_width(part, widths.get(len(part), 0)))
+        _require_room(len(part), group.bits, most)
         return [bytes([_tag(part)]), _SHAPE.pack(group.bits, len(part)), group.pack(part)]
     raise BadInput(f"A message cannot say a {type(part).__name__}.")
 
@@ -79,13 +80,23 @@ def _tag(vector: Vector) -> int:
     return _WIDE if vector.dtype == object else _WORDS
 
 
-def _width(vector: Vector) -> int:
-    largest = int(vector.max()) if len(vector) else 0
-    if vector.dtype == object:
-        if len(vector) and int(vector.min()) < 0:
-            raise BadInput("An element below zero is in no group.")
-        return max(-(-largest.bit_length() // _WORD) * _WORD, 2 * _WORD)
-    return _WORD if len(vector) <= _SHORT else Group.holding(largest).bits
+def _width(vector: Vector, known: int) -> int:
+    """The width of the known group, if the vector is one of it; otherwise whole words, as many as are needed."""
+    wide = vector.dtype == object
+    if wide and len(vector) and int(vector.min()) < 0:
+        raise BadInput("An element below zero is in no group.")
+    needed = int(vector.max()).bit_length() if len(vector) else 0
+    if known >= max(needed, 1) and (known > _WORD) == wide:
+        return known
+    return max(-(-needed // _WORD) * _WORD, 2 * _WORD if wide else _WORD)
+
+
+def _require_room(length: int, bits: int, most: int) -> None:
+    if length * max(8, bits // 8) > most:
+        raise BadInput(
+            f"A vector of {length:,} elements is larger than the session allows.",
+            hint="Agree on a larger `largest` in the manifest.",
+        )
 
 
 class _Reader:
@@ -130,14 +141,13 @@ class _Reader:
     def vector(self, tag: int) -> Vector:
         bits, length = _SHAPE.unpack(self.take(_SHAPE.size))
         group = Group(bits)
-        if length * max(8, bits // 8) > self._most:
-            raise BadInput(f"A vector of {length:,} elements is larger than the session allows.")
+        _require_room(length, bits, self._most)
         packed = self.take(group.size(length))
         if (tag == _WIDE) != (bits > _WORD):
             raise BadInput("A vector has another type than its width says.")
         found = group.unpack(bytes(packed), length)
-        if _width(found) != bits or (bits == 1 and group.pack(found) != packed):
-            raise BadInput("A vector is not in its shortest form.")
+        if bits == 1 and group.pack(found) != packed:
+            raise BadInput("A vector has bits after its end.")
         return found
 
     def end(self) -> None:

@@ -45,7 +45,7 @@ def around(seat: Seat, orders: Sequence[tuple[str, ...]], pieces: Sequence[Vecto
             yield Send(following, _word(seat, "so far", at), {"vector": seat.sum(so_far, [piece])})
     for at, order in enumerate(orders, 1):
         if order[0] != seat.name:
-            totals.append(seat.got(order[0], (yield Receive(order[0], _word(seat, "total", at)))))
+            totals.append(seat.got(order[0], (yield Receive(order[0], _word(seat, "total", at), told=True))))
     return seat.sum(totals[0], totals[1:])
 
 

@@ -34,10 +34,11 @@ def play_with_leaving(seat: Seat, value: Vector) -> Play[Total]:
     peers = _in_order(seat, held)
     own = seat.mask(secrets["seed"], "own mask")
     mine = masked(seat, value, secrets["key"], {peer: keys[peer]["key"] for peer in peers}, (own,))
-    came = yield from _vectors(seat, {"vector": mine, "with": peers}, peers)
-    roll = yield from _roll(seat, came, peers)
+    others = tuple(peer for peer in peers if peer != seat.name)
+    came = yield from _brought(seat, "masked", {"vector": mine, "with": peers}, others)
+    roll = yield from _roll(seat, came, peers, tuple(keys))
     whole = _added(seat, came, roll) if came else None
-    yield from _agreed(seat, roll, keys, whole)
+    yield from _agreed(seat, roll, keys, [] if seat.adder else [*_lists(roll, came), whole])
     answers = yield from _answers(seat, roll, held)
     total = None if whole is None else _unmasked(seat, whole, roll, keys, came=came, answers=answers)
     return Total((yield from settled(seat, total, roll.stay)), roll.stay)
@@ -49,7 +50,7 @@ def _shared(seat: Seat) -> Play[tuple[dict[str, Body], dict[str, Body], dict[str
     secrets = {word: tools.secret(seat.kind(f"{word} of masks")) for word in ("seed", "key")}
     told = {word: tools.public(secret) for word, secret in secrets.items()}
     yield Tell(seat.others, seat.kind("keys"), told)
-    keys = yield Gather(seat.others, seat.kind("keys"), seat.least - 1)
+    keys = yield Gather(seat.others, seat.kind("keys"), seat.least - 1, told=True)
     shares = {
         word: tools.split(secret, seat.kind(f"shares of {word}"), seat.parties, seat.least)
         for word, secret in secrets.items()
@@ -58,26 +59,31 @@ def _shared(seat: Seat) -> Play[tuple[dict[str, Body], dict[str, Body], dict[str
     for other in keys:
         yield Send(other, seat.kind("shares"), given[other])
     held = yield Gather(tuple(keys), seat.kind("shares"), seat.least - 1)
-    for of, body in chain(keys.items(), held.items()):
-        if not {"seed", "key"} <= set(body):
-            raise Aborted(f"{of} left out a key or a share.", culprits=(of,))
+    for of, body in keys.items():
+        if not all(tools.is_public(body.get(word)) for word in secrets):
+            raise Aborted(f"What {of} told as its public keys are none.", culprits=(of,))
+    for of, body in held.items():
+        if not all(tools.is_share(body.get(word)) for word in secrets):
+            raise Aborted(f"What {of} gave as shares of its secrets are none.", culprits=(of,))
     return {seat.name: told, **keys}, {seat.name: given[seat.name], **held}, secrets
 
 
-def _vectors(seat: Seat, mine: Body, peers: tuple[str, ...]) -> Play[dict[str, Body]]:
-    """The masked vectors, by party, for whoever adds up; nothing for the others."""
-    others = tuple(peer for peer in peers if peer != seat.name)
+def _brought(seat: Seat, word: str, mine: Body, others: tuple[str, ...]) -> Play[dict[str, Body]]:
+    """What ``others`` bring, by party, for whoever adds up; nothing for the rest, who give theirs to the adder."""
     if not seat.adder:
-        yield Tell(others, seat.kind("masked"), mine)
+        yield Tell(seat.others, seat.kind(word), mine)
     elif seat.name != seat.adder:
-        yield Send(seat.adder, seat.kind("masked"), mine)
+        yield Send(seat.adder, seat.kind(word), mine)
         return {}
-    came = yield Gather(others, seat.kind("masked"), seat.least - 1)
+    came = yield Gather(others, seat.kind(word), seat.least - 1, told=not seat.adder)
     return {seat.name: mine, **came}
 
 
-def _roll(seat: Seat, came: Mapping[str, Body], peers: tuple[str, ...]) -> Play[_Roll]:
-    """Who stays, by the vectors that came or by what the adder says; nobody is both there and gone."""
+def _roll(seat: Seat, came: Mapping[str, Body], peers: tuple[str, ...], keyed: tuple[str, ...]) -> Play[_Roll]:
+    """Who stays, by the vectors that came or by what the adder says; nobody is both there and gone.
+
+    ``keyed`` are those whose keys came: with others nobody can have masked.
+    """
     if came:
         stay = _in_order(seat, came)
         met = {party: _names(seat, party, body.get("with")) for party, body in came.items()}
@@ -85,13 +91,14 @@ def _roll(seat: Seat, came: Mapping[str, Body], peers: tuple[str, ...]) -> Play[
             if not set(stay) <= set(some):
                 missed = ", ".join(other for other in stay if other not in some)
                 raise Aborted(f"{party} did not mask its vector with {missed}, who stayed.", culprits=(party,))
+            _require_keyed(seat, party, some, keyed)
         roll = _Roll(stay, _in_order(seat, set().union(*met.values()) - set(stay)))
         if seat.adder:
-            others = tuple(peer for peer in peers if peer != seat.name)
-            yield Tell(others, seat.kind("arrived"), {"stay": roll.stay, "gone": roll.gone})
+            yield Tell(seat.others, seat.kind("arrived"), {"stay": roll.stay, "gone": roll.gone})
     else:
-        body = yield Receive(seat.adder, seat.kind("arrived"))
+        body = yield Receive(seat.adder, seat.kind("arrived"), told=True)
         roll = _Roll(*(_names(seat, seat.adder, body.get(word)) for word in ("stay", "gone")))
+        _require_keyed(seat, seat.adder, roll.stay + roll.gone, keyed)
     require_sound(seat, roll.stay, roll.gone, peers)
     return roll
 
@@ -110,22 +117,40 @@ def require_sound(seat: Seat, stay: tuple[str, ...], gone: tuple[str, ...], peer
         raise Aborted(f"{named} should stay, with whom {seat.name} has no mask.", culprits=_in_order(seat, strangers))
 
 
-def _agreed(seat: Seat, roll: _Roll, keys: Mapping[str, Body], whole: Vector | None) -> Play[None]:
+def _require_keyed(seat: Seat, of: str, named: Iterable[str], keyed: tuple[str, ...]) -> None:
+    """End the session if somebody lists parties whose keys this party never got: it could not take their masks out.
+
+    Nobody is named: either the list is a lie, or those on it reached the one and not the other.
+    """
+    if strangers := set(named) - set(keyed):
+        said = ", ".join(_in_order(seat, strangers))
+        raise Aborted(
+            f"{of} lists {said}, whose keys never reached {seat.name}.",
+            hint=f"Either {of} lies, or {said} told it and not {seat.name}: the messages {of} kept show which.",
+        )
+
+
+def _lists(roll: _Roll, came: Mapping[str, Body]) -> Iterator[str]:
+    """With whom everybody who stays says that it masked, which decides what is taken out for those who are gone."""
+    for party in roll.stay:
+        yield f"{party} and {len(came[party]['with'])}"
+        yield from came[party]["with"]
+
+
+def _agreed(seat: Seat, roll: _Roll, keys: Mapping[str, Body], seen: Iterable[Part]) -> Play[None]:
     """Tell this list, and a digest of the keys and, where all add up, of what came; all who stay must say the same.
 
     It is told to those who are gone, too: if they are not, they see that there is another list than theirs.
-    The sum of the masked vectors stands for them: whoever told them differently, with the same sum, changed nothing.
+    Of what came, ``seen`` has all that the total follows from: the lists of masks, and the sum of the masked vectors.
+    Whoever told these differently, with the same sum, changed nothing.
     """
     parts: list[Part] = []
     for party in roll.stay + roll.gone:
-        if party not in keys:
-            raise Aborted(f"{party} masked vectors and never told {seat.name} its key.", culprits=(party,))
         parts += [party, keys[party]["key"], keys[party]["seed"]]
-    if not seat.adder:
-        parts.append(whole)
+    parts += seen
     mine = {"stay": roll.stay, "gone": roll.gone, "digest": seat.tools.digest(seat.group, *parts)}
     yield Tell(seat.others, seat.kind("survivors"), mine)
-    heard = yield Gather(_others(seat, roll), seat.kind("survivors"), seat.least - 1)
+    heard = yield Gather(_others(seat, roll), seat.kind("survivors"), seat.least - 1, told=True)
     said = {other: tuple(body.get(word) for word in mine) for other, body in heard.items()}
     require_same(seat, tuple(mine.values()), said, "other parties who stay, or other keys or vectors,")
 
@@ -134,14 +159,7 @@ def _answers(seat: Seat, roll: _Roll, held: Mapping[str, Body]) -> Play[dict[str
     """Give away a share of each: of the seed of who stays, of the key of who is gone. Nothing else gives any away."""
     mine = {f"seed {party}": held[party]["seed"] for party in roll.stay}
     mine |= {f"key {party}": held[party]["key"] for party in roll.gone if party in held}
-    others = _others(seat, roll)
-    if not seat.adder:
-        yield Tell(others, seat.kind("unmask"), mine)
-    elif seat.name != seat.adder:
-        yield Send(seat.adder, seat.kind("unmask"), mine)
-        return {}
-    answers = yield Gather(others, seat.kind("unmask"), seat.least - 1)
-    return {seat.name: mine, **answers}
+    return (yield from _brought(seat, "unmask", mine, _others(seat, roll)))
 
 
 def _added(seat: Seat, came: Mapping[str, Body], roll: _Roll) -> Vector:

@@ -67,7 +67,7 @@ class Masks(Protocol):
             return (yield from play_with_leaving(seat, value))
         key = seat.tools.secret(seat.kind("mask key"))
         yield Tell(seat.others, seat.kind("key"), {"key": seat.tools.public(key)})
-        told = yield Gather(seat.others, seat.kind("key"), len(seat.others))
+        told = yield Gather(seat.others, seat.kind("key"), len(seat.others), told=True)
         mine = masked(seat, value, key, {other: body.get("key") for other, body in told.items()})
         total = None
         if not seat.adder:
@@ -75,7 +75,7 @@ class Masks(Protocol):
         elif seat.name != seat.adder:
             yield Send(seat.adder, seat.kind("masked"), {"vector": mine})
         if seat.adder in ("", seat.name):
-            vectors = yield Gather(seat.others, seat.kind("masked"), len(seat.others))
+            vectors = yield Gather(seat.others, seat.kind("masked"), len(seat.others), told=not seat.adder)
             total = seat.sum(mine, (seat.got(other, body) for other, body in vectors.items()))
         return Total((yield from settled(seat, total, seat.parties)), seat.parties)
 

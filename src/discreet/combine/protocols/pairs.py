@@ -44,13 +44,13 @@ def settled(seat: Seat, total: Vector | None, parties: tuple[str, ...]) -> Play[
     """
     others = tuple(party for party in parties if party != seat.name)
     if total is None:
-        total = seat.got(seat.adder, (yield Receive(seat.adder, seat.kind("total"))))
+        total = seat.got(seat.adder, (yield Receive(seat.adder, seat.kind("total"), told=True)))
     elif seat.adder:
-        yield Tell(others, seat.kind("total"), {"vector": total})
+        yield Tell(seat.others, seat.kind("total"), {"vector": total})
     if seat.adder:
         mine = seat.tools.digest(seat.group, total)
-        yield Tell(others, seat.kind("heard"), {"digest": mine})
-        heard = yield Gather(others, seat.kind("heard"), seat.least - 1)
+        yield Tell(seat.others, seat.kind("heard"), {"digest": mine})
+        heard = yield Gather(others, seat.kind("heard"), seat.least - 1, told=True)
         require_same(seat, (mine,), {other: (body.get("digest"),) for other, body in heard.items()}, "another total")
     return total
 

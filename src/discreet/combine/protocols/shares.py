@@ -37,7 +37,7 @@ class Shares(Protocol):
         pieces = yield Gather(seat.others, seat.kind("piece"), len(seat.others))
         mine = seat.sum(kept, (seat.got(other, piece) for other, piece in pieces.items()))
         yield Tell(seat.others, seat.kind("part"), {"vector": mine})
-        parts = yield Gather(seat.others, seat.kind("part"), len(seat.others))
+        parts = yield Gather(seat.others, seat.kind("part"), len(seat.others), told=True)
         return Total(seat.sum(mine, (seat.got(other, part) for other, part in parts.items())), seat.parties)
 
     def withstands(self, parties: tuple[str, ...], threshold: int) -> Iterable[tuple[str, ...]]:

@@ -33,7 +33,7 @@ class Trusted(Protocol):
         trusted = self._trusted(seat.parties)
         if seat.name != trusted:
             yield Send(trusted, seat.kind("value"), {"vector": value})
-            return Total(seat.got(trusted, (yield Receive(trusted, seat.kind("total")))), seat.parties)
+            return Total(seat.got(trusted, (yield Receive(trusted, seat.kind("total"), told=True))), seat.parties)
         values = yield Gather(seat.others, seat.kind("value"), len(seat.others))
         total = seat.sum(value, (seat.got(other, body) for other, body in values.items()))
         yield Tell(seat.others, seat.kind("total"), {"vector": total})

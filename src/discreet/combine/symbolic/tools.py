@@ -68,6 +68,14 @@ class Symbolic:
         """Whether this is a form, which stands for vectors of every group and length."""
         return isinstance(part, Form)
 
+    def is_public(self, part: Any) -> bool:
+        """Whether this is a public key."""
+        return isinstance(part, Public)
+
+    def is_share(self, part: Any) -> bool:
+        """Whether this is a share."""
+        return isinstance(part, Share)
+
     def _for_one_purpose(self, label: object, purpose: object) -> None:
         if self._purposes.setdefault(label, purpose) != purpose:
             raise BadInput(f"{self._party} uses the label {label!r} for two purposes.")

@@ -22,11 +22,10 @@ from typing import Any, ClassVar
 
 from discreet.combine.functions.function import as_rows
 from discreet.combine.functions.linear import Regression as Pooled
+from discreet.combine.functions.parse import made
 from discreet.combine.terms import Terms
 from discreet.combine.vertical.columns import Column, columns
 from discreet.combine.vertical.moments import Moments
-from discreet.core.spelled import require_options, spelled
-from discreet.core.words import meant
 from discreet.errors import BadInput, NoPromise
 
 _LIMIT = 10_000_000
@@ -90,13 +89,12 @@ class Function(ABC):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Covariance(Function):
-    """Means, and the sample covariance of every two columns."""
+class _EveryTwo(Function):
+    """Means, and something of every two columns."""
 
     of: str
-    name: ClassVar[str] = "covariance"
-    title: ClassVar[str] = "covariances of columns that different parties hold"
-    example: ClassVar[str] = "covariance key=id of=north/age:0:120,south/visits:0:50"
+    heads: ClassVar[tuple[str, ...]] = ()
+    """What else is told of each column."""
 
     @property
     def text(self) -> str:
@@ -106,8 +104,32 @@ class Covariance(Function):
     def answer(self, found: Moments, terms: Terms) -> dict[str, Any]:
         """A row for each column."""
         names, every = [str(column) for column in found.columns], range(len(found.columns))
-        rows = [[names[i], float(found.mean(i)), *(float(found.covariance(i, j)) for j in every)] for i in every]
-        return {**as_rows(["column", "mean", *names], rows), "number of people": found.people}
+        rows = [
+            [names[i], float(found.mean(i)), *self.alone(found, i), *(self.together(found, i, j) for j in every)]
+            for i in every
+        ]
+        return {**as_rows(["column", "mean", *self.heads, *names], rows), "number of people": found.people}
+
+    def alone(self, found: Moments, i: int) -> tuple[float, ...]:
+        """What is told of a column, besides its mean."""
+        return ()
+
+    @abstractmethod
+    def together(self, found: Moments, i: int, j: int) -> float | None:
+        """What is told of two columns."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Covariance(_EveryTwo):
+    """Means, and the sample covariance of every two columns."""
+
+    name: ClassVar[str] = "covariance"
+    title: ClassVar[str] = "covariances of columns that different parties hold"
+    example: ClassVar[str] = "covariance key=id of=north/age:0:120,south/visits:0:50"
+
+    def together(self, found: Moments, i: int, j: int) -> float:
+        """The covariance."""
+        return float(found.covariance(i, j))
 
     def reveals(self) -> tuple[str, ...]:
         """Nothing else."""
@@ -115,27 +137,25 @@ class Covariance(Function):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Correlation(Function):
+class Correlation(_EveryTwo):
     """Means, standard deviations, and Pearson's correlation of every two columns."""
 
-    of: str
     name: ClassVar[str] = "correlation"
     title: ClassVar[str] = "correlations of columns that different parties hold"
     example: ClassVar[str] = "correlation key=id of=north/age:0:120,south/visits:0:50"
 
-    @property
-    def text(self) -> str:
-        """All columns."""
-        return self.of
+    heads: ClassVar[tuple[str, ...]] = ("deviation",)
 
-    def answer(self, found: Moments, terms: Terms) -> dict[str, Any]:
-        """A row for each column; none where a column is the same for everybody."""
-        names, every = [str(column) for column in found.columns], range(len(found.columns))
-        rows = [
-            [names[i], float(found.mean(i)), sqrt(found.covariance(i, i)), *(_correlation(found, i, j) for j in every)]
-            for i in every
-        ]
-        return {**as_rows(["column", "mean", "deviation", *names], rows), "number of people": found.people}
+    def alone(self, found: Moments, i: int) -> tuple[float, ...]:
+        """The standard deviation."""
+        return (sqrt(found.covariance(i, i)),)
+
+    def together(self, found: Moments, i: int, j: int) -> float | None:
+        """Rounded last; none with a column that is the same for everybody."""
+        both, product = found.covariance(i, j), found.covariance(i, i) * found.covariance(j, j)
+        if not product:
+            return None
+        return sqrt(both * both / product) * (-1 if both < 0 else 1)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -221,22 +241,4 @@ FUNCTIONS: Mapping[str, type[Function]] = MappingProxyType({kind.name: kind for 
 
 def function(text: str) -> Function:
     """The function that a text names, with its parameters."""
-    name, said = spelled(text)
-    if name not in FUNCTIONS:
-        raise BadInput(
-            f"{name!r} is not computed across columns{meant(name, FUNCTIONS)}.", hint=f"Known: {', '.join(FUNCTIONS)}."
-        )
-    kind = FUNCTIONS[name]
-    require_options(name, kind, said, kind.example)
-    options: dict[str, Any] = {
-        option: value if option in ("most", "least") else str(value) for option, value in said.items()
-    }
-    return kind(**options)
-
-
-def _correlation(found: Moments, i: int, j: int) -> float | None:
-    """Rounded last; none with a column that is the same for everybody."""
-    both, product = found.covariance(i, j), found.covariance(i, i) * found.covariance(j, j)
-    if not product:
-        return None
-    return sqrt(both * both / product) * (-1 if both < 0 else 1)
+    return made(text, FUNCTIONS, "is not computed across columns")

@@ -132,7 +132,7 @@ def products(bench: Bench, mine: Vector | None) -> Play[dict[Pair, Vector]]:
         if pair[0] == bench.name:
             found[pair] = own[pair]
             continue
-        told: Body = yield Receive(pair[0], f"block {pair[0]} {pair[1]}")
+        told: Body = yield Receive(pair[0], f"block {pair[0]} {pair[1]}", told=True)
         found[pair] = _matrix(bench, told.get("block"), bench.widths[pair[0]], bench.widths[pair[1]], pair[0])
         if pair in own and (found[pair] != own[pair]).any():
             raise Aborted(

@@ -81,8 +81,8 @@ def members(circle: Circle, hashed: Sequence[bytes]) -> Play[list[int]]:
     for other, places in found.items():
         told = np.array([places[row] for row in common], _PLACE).tobytes()
         yield Send(other, "people", {"places": told})
-    for listener in circle.listeners:
-        yield Send(listener, "count", {"count": str(len(common))})
+    if circle.listeners:
+        yield Tell((*circle.others, *circle.listeners), "count", {"count": str(len(common))})
     return common
 
 
@@ -104,7 +104,7 @@ def size(circle: Circle, hashed: Sequence[bytes]) -> Play[int]:
 
 def count(circle: Circle) -> Play[int]:
     """How many people are shared, as the hub tells a party."""
-    told: Body = yield Receive(circle.hub, "count")
+    told: Body = yield Receive(circle.hub, "count", told=True)
     text = told.get("count")
     if not isinstance(text, str) or not (text.isascii() and text.isdigit()) or len(text) > len(str(circle.most)):
         raise _unfit(circle.hub)

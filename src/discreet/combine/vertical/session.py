@@ -145,7 +145,7 @@ def _own(bench: products.Bench, mine: Vector | None) -> Play[dict[str, tuple[Vec
         yield Tell(bench.others, "own", {"sums": group.pack(sums), "products": group.pack(squares.reshape(-1))})
     for holder in bench.holders:
         if holder != bench.name:
-            told: Body = yield Receive(holder, "own")
+            told: Body = yield Receive(holder, "own", told=True)
             width = bench.widths[holder]
             sums = _read(group, told.get("sums"), width, holder)
             found[holder] = sums, _read(group, told.get("products"), width * width, holder).reshape(width, width)

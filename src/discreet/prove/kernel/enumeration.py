@@ -1,7 +1,7 @@
 """Programs with finitely many inputs and outcomes: compute all of them, and compare.
 
-Nothing is guessed: every outcome of every pair of neighbours is computed with exact fractions by the interpreter, and its
-probability is compared with a rational number not above e^claim. Only for claims that are numbers.
+Nothing is guessed: every outcome of every pair of neighbours is computed with exact fractions by the interpreter, and
+its probability is compared with a rational number not above e^claim. Only for claims that are numbers.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from itertools import product
 
+from discreet.errors import BadInput
 from discreet.prove.inside import expressions, names_in, statements
 from discreet.prove.kernel.layout import Unsupported
 from discreet.prove.kernel.powers import below_exp
@@ -20,8 +21,11 @@ _MOST = 20_000
 
 
 def enumerated(program: Program, others: Mapping[str, Program]) -> int:
-    """How many pairs of neighbours were compared; ``Unsupported`` if the claim fails, or there is too much to compare."""
-    if any(name.name == "eps" for name in names_in(program.epsilon)) or program.delta != Number(Fraction(0)):
+    """How many pairs of neighbours were compared; ``Unsupported`` if the claim fails or there are too many."""
+    public = (program.epsilon, program.adjacent.by, *program.assumes)
+    if any(name.name == "eps" for part in public for name in names_in(part)) or program.delta != Number(Fraction(0)):
+        raise Unsupported("a claim that is no number")
+    if list(names_in(program.epsilon)):
         raise Unsupported("a claim that is no number")
     epsilon = value_of(program.epsilon, {})
     if not isinstance(epsilon, int | Fraction) or epsilon < 0:
@@ -105,7 +109,9 @@ def _outcomes(program: Program, given: Mapping[str, Value], others: Mapping[str,
     """Every outcome with its probability: run again and again, each time with the next sequence of draws."""
     bodies = (program.body, *(other.body for other in others.values()))
     drawn = {one.distribution for body in bodies for one in statements(body) if isinstance(one, Sample)}
-    used = {name.name for body in bodies for one in statements(body) for part in expressions(one) for name in names_in(part)}
+    used = {
+        name.name for body in bodies for one in statements(body) for part in expressions(one) for name in names_in(part)
+    }
     if drawn - {"Bernoulli", "Uniform"} or "eps" in used:
         raise Unsupported("outcomes that are not finitely many numbers")
     found: dict[Outputs, Fraction] = {}
@@ -116,7 +122,10 @@ def _outcomes(program: Program, given: Mapping[str, Value], others: Mapping[str,
         if runs > _MOST:
             raise Unsupported("too many outcomes to enumerate")
         script = _Script(pending.pop())
-        outputs = run(program, given, {}, script.draw, others, steps=2000)
+        try:
+            outputs = run(program, given, {}, script.draw, others, steps=2000)
+        except BadInput:
+            raise Unsupported("a run that may not end") from None
         found[outputs] = found.get(outputs, Fraction(0)) + script.chance
         pending += script.others
     return found
@@ -150,4 +159,3 @@ def _chances(distribution: str, arguments: tuple[Value, ...]) -> dict[Value, Fra
         return {side: odds for side, odds in ((True, chance), (False, 1 - chance)) if odds}
     low, high = (int(_whole(argument)) for argument in arguments)
     return {value: Fraction(1, high - low + 1) for value in range(low, high + 1)}
-

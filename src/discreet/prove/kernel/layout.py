@@ -1,7 +1,8 @@
 """A program with its parts numbered and typed: draws, loops, visible branches, and what is shown.
 
 A branch is *visible* if what is inside it could be noticed by the order of draws or by the outputs: a draw, a call,
-an output, a loop, or a change of a list. Both runs must go the same way there. Other branches each run takes as it likes.
+an output, a loop, or a change of a list. Both runs must go the same way there. Other branches each run takes as it
+likes.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ from discreet.prove.syntax import (
 Kind: TypeAlias = Literal["int", "real", "bool", "list"]
 
 
-class Unsupported(Exception):  # noqa: N818 - not an error of the user: the proof rules do not reach this program
+class Unsupported(Exception):
     """The rules cannot reason about this program. The text says about what."""
 
 
@@ -139,7 +140,9 @@ class _Numbering:
         self.branches: list[tuple[Step, tuple[int, ...]]] = []
         self.outputs: list[tuple[Step, tuple[int, ...]]] = []
 
-    def block(self, statements: tuple[Statement, ...], level: tuple[int, ...], *, top: bool = False) -> tuple[Step, ...]:
+    def block(
+        self, statements: tuple[Statement, ...], level: tuple[int, ...], *, top: bool = False
+    ) -> tuple[Step, ...]:
         return tuple(self.step(statement, level, top) for statement in statements)
 
     def step(self, statement: Statement, level: tuple[int, ...], top: bool) -> Step:
@@ -216,7 +219,6 @@ def _kind(expression: Expression, kinds: Mapping[str, Kind]) -> Kind | None:
             for argument in arguments:
                 found = _joined(found, _kind(argument, kinds))
             return found
-    return None
 
 
 def _joined(first: Kind | None, second: Kind | None) -> Kind | None:

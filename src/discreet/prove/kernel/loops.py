@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from discreet.prove.kernel.layout import Step
-from discreet.prove.kernel.state import Scope, State
+from discreet.prove.kernel.state import Run, Scope, State
+from discreet.prove.kernel.values import Term
 from discreet.prove.kernel.walk import Walk
-from discreet.prove.kernel.world import Term
-from discreet.prove.syntax import Expression, While
+from discreet.prove.syntax import Expression, Operation, While
 
 
 class Proof:
     """A plan made of texts: for each draw a shift and a charge, for each loop its invariants.
 
-    ``switch`` may put an invariant under a condition (the prover's search for those that hold uses that); ``reached`` is
-    told the place in the events at which a round of a loop begins.
+    ``switch`` may put an invariant under a condition (the prover searches that way). ``rounds`` are
+    the places in the events at which a round of a loop begins, ``measures`` those at which it has ended.
     """
 
     def __init__(
@@ -30,6 +30,7 @@ class Proof:
         self.lockstep = lockstep
         self._shifts, self._charges, self._invariants, self._switch = shifts, charges, invariants, switch
         self.rounds: list[tuple[int, Term, int]] = []
+        self.measures: list[tuple[int, Term, list[tuple[Term, Term]]]] = []
 
     def shift(self, site: int, scope: Scope) -> Term:
         return scope.value(self._shifts[site - 1])
@@ -45,13 +46,13 @@ class Proof:
         level = walk.level_of(step)
         around = level[:-1]
         texts = self._invariants[step.number - 1]
-        self._require(walk, step, state, guard, around, "begin")
+        self._require(walk, step, state, guard, "begin")
         made = walk.forgotten(step, state)
         for length in made.lengths.values():
             walk.given(guard, length >= 0)
         scope = walk.scope(made, around)
         for place, text in enumerate(texts):
-            holds = scope.value(text)
+            holds = scope.truth(text)
             walk.given(guard, self._switch(step.number, place, holds) if self._switch else holds)
         first, second = walk.values(statement.condition, made, guard)
         walk.must(guard, first == second, f"both runs go on or stop together at line {statement.at.line}")
@@ -59,14 +60,37 @@ class Proof:
         self.rounds.append((len(walk.events), inside, statement.at.line))
         walk.foresee(level)
         end = walk.block(step.then, made, inside)
-        self._require(walk, step, end, inside, around, "kept")
+        self._require(walk, step, end, inside, "kept")
+        self.measures.append((len(walk.events), inside, _measures(walk, statement.condition, made, end)))
         walk.given(guard, walk.world.z3.Not(first))
         return made
 
-    def _require(self, walk: Walk, step: Step, state: State, guard: Term, level: tuple[int, ...], when: str) -> None:
-        scope = walk.scope(state, level)
+    def _require(self, walk: Walk, step: Step, state: State, guard: Term, when: str) -> None:
+        scope = walk.scope(state, walk.level_of(step)[:-1])
         line = step.statement.at.line
         told = "holds before" if when == "begin" else "is kept by"
         for place, text in enumerate(self._invariants[step.number - 1]):
             what = f"invariant {place + 1} {told} the loop at line {line}"
-            walk.must(guard, scope.value(text), what, (when, step.number, place))
+            walk.must(guard, scope.truth(text), what, (when, step.number, place))
+
+
+def _measures(walk: Walk, condition: Expression, start: State, end: State) -> list[tuple[Term, Term]]:
+    """How far the first run is from where its loop stops, before and after a round, by each comparison it goes on by.
+
+    What is not below 0 as long as the loop goes on, and falls by 1 or more in each round, ends the loop.
+    """
+    found = []
+    for part in conjuncts(condition):
+        match part:
+            case Operation("<" | "<=", (small, large)) | Operation(">" | ">=", (large, small)):
+                left = Operation("-", (large, small))
+                values = [Run(walk.world, state, 1).value(left, []) for state in (start, end)]
+                found.append((values[0], values[1]))
+    return found
+
+
+def conjuncts(condition: Expression) -> tuple[Expression, ...]:
+    """What must all hold for a condition to."""
+    if isinstance(condition, Operation) and condition.operator == "and":
+        return tuple(part for argument in condition.arguments for part in conjuncts(argument))
+    return (condition,)

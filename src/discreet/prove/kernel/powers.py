@@ -5,21 +5,23 @@ from __future__ import annotations
 from fractions import Fraction
 
 _TERMS = 24
-_GRID = 10**12
+_GRID = 10**18
 
 
 def below_exp(value: Fraction) -> Fraction:
-    """A number not above e^value, for value >= 0: the first terms of the series at value / 2^k, squared k times."""
-    halvings = 0
-    while value / 2**halvings > 1:
-        halvings += 1
-    small, term, total = value / 2**halvings, Fraction(1), Fraction(1)
+    """A number not above e^value, for value >= 0: the first terms of the series at value / 2^k, squared k times.
+
+    In whole multiples of 1/_GRID, every one rounded down; no term is below 0, so the sum is not above the power.
+    """
+    halvings = max(0, (value.numerator // value.denominator).bit_length())
+    over, under = value.numerator, value.denominator << halvings
+    term = total = _GRID
     for count in range(1, _TERMS):
-        term = term * small / count
+        term = term * over // (under * count)
         total += term
     for _ in range(halvings):
-        total = Fraction(int(total * total * _GRID), _GRID)
-    return Fraction(int(total * _GRID), _GRID)
+        total = total * total // _GRID
+    return Fraction(total, _GRID)
 
 
 def above_log(ratio: Fraction) -> Fraction:

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from discreet.prove.kernel.layout import Unsupported
-from discreet.prove.kernel.world import Term, World
+from discreet.prove.kernel.values import Term
+from discreet.prove.kernel.world import World
 from discreet.prove.syntax import Expression
 
 
@@ -63,7 +64,7 @@ class Run:
         return self._world.value(expression, self._look, read, safe)
 
     def _look(self, name: str) -> Term:
-        if name.startswith("size "):
+        if name.startswith("size ") and name.removeprefix("size ") in self._state.lengths:
             return self._state.lengths[name.removeprefix("size ")]
         if name in self._values:
             return self._values[name]
@@ -84,6 +85,13 @@ class Scope:
     def value(self, expression: Expression) -> Term:
         return self._world.value(expression, self._look, self._read, [])
 
+    def truth(self, expression: Expression) -> Term:
+        """An invariant."""
+        found = self.value(expression)
+        if not self._world.z3.is_bool(found):
+            raise Unsupported("an invariant that is neither true nor false")
+        return found
+
     def number(self, charge: Expression | Term) -> Term:
         """A charge, written or computed, as a real number."""
         found = charge if self._world.z3.is_expr(charge) else self.value(charge)
@@ -94,7 +102,7 @@ class Scope:
         plain = name.removesuffix("'")
         if plain == self._hidden and self._hidden:
             raise Unsupported(f"a shift that reads its own draw {plain}")
-        if name.startswith("size "):
+        if name.startswith("size ") and name.removeprefix("size ") in state.lengths:
             return state.lengths[name.removeprefix("size ")]
         if name in self._seen:
             return self._seen[name]

@@ -1,13 +1,13 @@
 """Once through a program with both runs side by side: what may be assumed, and what must hold.
 
-Why it proves privacy (pure). Call *trace* the outcomes of all visible branches and loop conditions and all outputs that
-are no real numbers; there are countably many. Fix one, z, and neighbours x, x'. The second run's draws are a function
-of the first run's: each is moved by a shift that reads z, the inputs, and what was drawn before, never the draw
-itself. z says which draws there are, so the function is triangular with slope 1 (on integers and coins: one to
-one), hence keeps volumes. At each draw the density of the value is at most e^(|shift| / scale) times that of the moved
-value. The walk demands that whenever the first run has trace z, the second run with the moved draws has trace z and the
-same real outputs, and that the costs add up to at most the claim. Then P(x: z, B) <= e^claim P(x': z, B) for every set B
-of real outputs; sum over z. Hiding the outcomes of branches afterwards is post-processing.
+Why it proves privacy (pure). Call *trace* the outcomes of all visible branches and loop conditions and all outputs
+that are no real numbers; there are countably many. Fix one, z, and neighbours x, x'. The second run's draws are a
+function of the first run's: each is moved by a shift that reads z, the inputs, and what was drawn before, never the
+draw itself. z says which draws there are, so the function is triangular with slope 1 (on integers and coins: one to
+one), hence keeps volumes. At each draw the density of the value is at most e^(|shift| / scale) times that of the
+moved value. The walk demands that whenever the first run has trace z, the second run with the moved draws has trace z
+and the same real outputs, and that the costs add up to at most the claim. Then P(x: z, B) <= e^claim P(x': z, B) for
+every set B of real outputs; sum over z. Hiding the outcomes of branches afterwards is post-processing.
 
 The trace is known to shifts as unknowns (``branchN''``, ``shownN''``): at the branch the first run is *assumed* to go
 that way, the second *shown* to. A draw inside a loop may read the outcomes of its own round only.
@@ -15,7 +15,8 @@ that way, the second *shown* to. A draw inside a loop may read the outcomes of i
 Faults (an index outside a list, a division by 0) must be impossible in both runs. Conditions with ``and`` and ``or``
 are taken to evaluate all their parts, so nothing depends on their order. Runs that never end are not spoken about.
 
-What must hold may use only what was assumed before it (``events`` are in order): an invariant is never its own reason.
+What must hold may use only what was assumed before it (``events`` are in order): an invariant is never its own
+reason.
 """
 
 from __future__ import annotations
@@ -26,7 +27,8 @@ from typing import Protocol
 
 from discreet.prove.kernel.layout import Layout, Step, Unsupported, assigned
 from discreet.prove.kernel.state import Run, Scope, State, merged
-from discreet.prove.kernel.world import Term, World
+from discreet.prove.kernel.values import Term
+from discreet.prove.kernel.world import World
 from discreet.prove.syntax import (
     Assign,
     Call,
@@ -87,10 +89,19 @@ class Walk:
         self.foresee(())
         everywhere = world.truth(True)
         end = self.block(self.layout.steps, state, everywhere)
-        paid = world.z3.Sum(*(end.costs[site] * self.rates[site] for site in end.costs), world.number(0))
+        paid = world.z3.Sum(*(self._paid(end, site) for site in end.costs), world.number(0))
         limit = world.real(world.public(world.program.epsilon)) if bound is None else bound
         self.must(everywhere, paid <= limit, "the cost is within the claim")
         return end
+
+    def _paid(self, end: State, site: int) -> Term:
+        """What a draw cost in all. To help the solver: what is at most c costs at most c times the rate."""
+        world = self.world
+        total, rate = world.named(end.costs[site], f"total{site}"), self.rates[site]
+        for limit in (world.number(1), world.by, 2 * world.by):
+            low = world.both(total <= limit, rate >= 0)
+            world.hard.append(world.z3.Implies(low, total * rate <= limit * rate))
+        return total * rate
 
     # -- events -------------------------------------------------------------------------------------------------------
 
@@ -110,7 +121,7 @@ class Walk:
             if at == level and kind in ("int", "bool"):
                 self.seen[f"shown{step.number}''"] = self.world.new(f"shown{step.number}''", kind)
 
-    def scope(self, state: State, level: tuple[int, ...], hidden: str = "") -> Scope:
+    def scope(self, state: State, level: tuple[int, ...], hidden: str = "", *, foreseen: bool = True) -> Scope:
         """What texts of the proof may read at a point inside these loops: what is seen in the rounds it is in."""
         allowed = {
             f"{word}{step.number}''"
@@ -118,7 +129,7 @@ class Walk:
             for step, at in steps
             if at == level[: len(at)]
         }
-        seen = {name: term for name, term in self.seen.items() if name in allowed}
+        seen = {name: term for name, term in self.seen.items() if foreseen and name in allowed}
         return Scope(self.world, state, seen, hidden)
 
     # -- statements ---------------------------------------------------------------------------------------------------
@@ -216,7 +227,7 @@ class Walk:
             self.must(guard, self.world.equal(first, second), f"both runs show the same at line {line}")
 
     def listed(self, value: Expression, state: State, guard: Term) -> Term:
-        """The length of a list that the program makes. Its items must be the same in both runs, as if they were shown."""
+        """The length of a list that the program makes. Its items must be the same in both runs, as if shown."""
         match value:
             case Name(name) if name in state.lengths:
                 return state.lengths[name]

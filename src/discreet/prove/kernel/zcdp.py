@@ -13,7 +13,7 @@ def delta_of(rho: Fraction, epsilon: Fraction) -> Fraction:
     """A delta for which rho-zCDP gives (epsilon, delta).
 
     For every order a > 1 (Canonne, Kamath and Steinke 2020, Proposition 12, as a bound for Rényi privacy):
-    delta = e^((a - 1)(a rho - epsilon)) / (a - 1) * (1 - 1/a)^a. Where the exponent is not below 0 the order is left out;
+    delta = e^((a - 1)(a rho - epsilon)) / (a - 1) * (1 - 1/a)^a. Orders whose exponent is not below 0 are left out;
     1 / below_exp(-exponent) is then above the power, and (1 - 1/a)^a <= 1/e, which is below 3/8.
     """
     best = Fraction(1)

@@ -8,7 +8,7 @@ from itertools import permutations
 from discreet.prove.inside import expressions, parts, statements
 from discreet.prove.kernel.layout import Layout, Step
 from discreet.prove.kernel.powers import above_log
-from discreet.prove.prover.vocabulary import ZERO, difference, op
+from discreet.prove.prover.following import ZERO, difference, op
 from discreet.prove.syntax import Expression, Item, Name, Number, Operation, Sample, Truth
 
 

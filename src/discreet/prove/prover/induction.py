@@ -12,8 +12,9 @@ from typing import Any
 
 from discreet.prove.kernel.layout import Layout
 from discreet.prove.kernel.loops import Proof
+from discreet.prove.kernel.values import Term
 from discreet.prove.kernel.walk import Event, Walk
-from discreet.prove.kernel.world import Term, World
+from discreet.prove.kernel.world import World
 from discreet.prove.reading import read_expression
 from discreet.prove.syntax import Expression, Program
 
@@ -60,7 +61,7 @@ class Induction:
             changed = False
             for group in groups:
                 changed |= group.drop(active, self)
-                if time.process_time() > self.deadline:
+                if time.thread_time() > self.deadline:
                     self.failed = "time is up"
                     return None
         needed = self._needed(active)
@@ -112,7 +113,7 @@ class Induction:
         self, solvers: list[Any], place: int, event: Event, active: set[tuple[int, int]]
     ) -> set[tuple[int, int]] | None:
         for solver in solvers:
-            if time.process_time() > self.deadline:
+            if time.thread_time() > self.deadline:
                 return None
             solver.push()
             for earlier in self.walk.events[:place]:
@@ -146,7 +147,7 @@ class _Group:
             self._solver.add(*self._before, self._guard)
         changed = False
         while mine := [key for key in self._terms if key in active]:
-            if time.process_time() > induction.deadline:
+            if time.thread_time() > induction.deadline:
                 return changed
             self._solver.push()
             self._solver.add(z3.Or(*(z3.Not(self._terms[key]) for key in mine)))
@@ -184,5 +185,3 @@ def _prefixes(world: World, *, hard: bool = False) -> Any:
     solver.set("timeout", _EACH)
     solver.add(*world.axioms, *(world.hard if hard else []))
     return solver
-
-

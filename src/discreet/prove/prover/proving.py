@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from itertools import product
+from itertools import islice, product
 
 from discreet.errors import Damaged
 from discreet.prove.certificate import Alignment, Certificate, Coupling
@@ -14,19 +14,23 @@ from discreet.prove.checker import check
 from discreet.prove.inside import names_in
 from discreet.prove.kernel.enumeration import enumerated
 from discreet.prove.kernel.layout import Layout, Unsupported, lay_out
+from discreet.prove.kernel.solver import load_z3
 from discreet.prove.kernel.zcdp import delta_of
 from discreet.prove.kinds import types
 from discreet.prove.prover.coins import coins
+from discreet.prove.prover.following import ZERO, op
 from discreet.prove.prover.induction import Induction
 from discreet.prove.prover.search import Hint, Search
 from discreet.prove.prover.templates import candidates
-from discreet.prove.prover.vocabulary import ZERO, Slot, op, slots
+from discreet.prove.prover.vocabulary import Slot, slots
 from discreet.prove.running import value_of
-from discreet.prove.syntax import Call, Expression, Name, Number, Operation, Program, Sample, Size
+from discreet.prove.syntax import Call, Expression, ListOf, Name, Number, Operation, Program, Sample, Size, Truth
 from discreet.prove.texts import digest, written
 
 _GUESSES = 8
-_MULTIPLES = sorted({Fraction(a, b) for b in (1, 2, 3, 4) for a in range(1, 4 * b + 1)} | {Fraction(n) for n in (5, 6, 8, 10)})
+_MULTIPLES = sorted(
+    {Fraction(a, b) for b in (1, 2, 3, 4) for a in range(1, 4 * b + 1)} | {Fraction(n) for n in (5, 6, 8, 10)}
+)
 
 
 @dataclass(frozen=True)
@@ -46,29 +50,28 @@ def prove(
     """
     others = others or {}
     types(program, others)
-    return _Proving(program, others, time.process_time() + seconds).run()
+    return _Proving(program, others, time.thread_time() + seconds).run()
 
 
 def infer(program: Program, others: Mapping[str, Program] | None = None, *, seconds: float = 30.0) -> Expression | None:
-    """The smallest claim that is proved among multiples of eps, or of what the claim has beside eps (such as a size)."""
+    """The smallest claim that is proved among multiples of eps, or else of eps times the length of a list."""
     others = others or {}
-    deadline = time.process_time() + seconds
+    deadline = time.thread_time() + seconds
     units: list[Expression] = [Name("eps")]
     for given in program.inputs:
-        if hasattr(given.type, "item"):
+        if isinstance(given.type, ListOf):
             units.append(op("*", Size(Name(given.name)), Name("eps")))
     for unit in units:
-        low, high, best = 0, len(_MULTIPLES) - 1, None
         claims = [_times(multiple, unit) for multiple in _MULTIPLES]
 
         def holds(place: int, claims: Sequence[Expression] = claims) -> bool:
-            left = deadline - time.process_time()
+            left = deadline - time.thread_time()
             changed = replace(program, epsilon=claims[place], delta=ZERO)
             return left > 0 and isinstance(prove(changed, others, seconds=min(left, 10.0)), Certificate)
 
-        if not holds(high):
+        low, best = 0, len(claims) - 1
+        if not holds(best):
             continue
-        best = high
         while low < best:
             middle = (low + best) // 2
             low, best = (low, middle) if holds(middle) else (middle + 1, best)
@@ -98,6 +101,8 @@ class _Proving:
                     return made
             except Unsupported as reason:
                 self.tried.append(f"the rules do not reach {reason}")
+            except load_z3().Z3Exception as reason:
+                self.tried.append(f"the solver gave up: {reason}")
             except Damaged as reason:
                 self.tried.append(f"the checker: {reason.message}")
         return Failure(tuple(dict.fromkeys(self.tried)), tuple(self.hints))
@@ -134,42 +139,48 @@ class _Proving:
         found = []
         for name in sorted({site.statement.program for site, _ in layout.sites if isinstance(site.statement, Call)}):
             earlier = {other: program for other, program in self.others.items() if other != name}
-            proof = prove(self.others[name], earlier, seconds=self.deadline - time.process_time())
+            proof = prove(self.others[name], earlier, seconds=self.deadline - time.thread_time())
             if isinstance(proof, Failure):
                 raise Unsupported(f"a call of {name}, which is not proved")
             found.append(proof)
         return tuple(found)
 
     def _aligned(self, layout: Layout, backwards: bool) -> Alignment | None:
-        texts = [candidates(layout, loop, level) for loop, level in layout.levels()]
         for settled in self._settled(layout):
-            open_ = _slots(layout, settled)
-            search = Search(layout, self.others, open_, settled, backwards, self.deadline)
-            tried = 0
-            for guess in search.guesses():
-                tried += 1
-                shifts, charges = _plans(layout, open_, guess, settled)
-                induction = Induction(
-                    layout, self.others, shifts, charges, texts, backwards=backwards, deadline=self.deadline
-                )
-                found = induction.invariants()
+            every = _slots(layout, settled)
+            narrow = [slot.narrowed() for slot in every]
+            for open_ in (narrow, every) if narrow != every else (every,):
+                search = Search(layout, self.others, open_, settled, backwards, self.deadline)
+                found = self._by_induction(layout, search)
+                self.hints += search.hints
                 if found is not None:
-                    return Alignment(backwards, _couplings(layout, shifts, charges), tuple(map(tuple, found)))
-                shown = ", ".join(written(shift) for shift in shifts)
-                self.tried.append(f"shifts {shown}: not shown for all sizes that {induction.failed}")
-                if tried >= _GUESSES:
-                    break
-            self.hints += search.hints
-            if not tried:
-                self.tried.append(f"no shifts among {sum(len(slot.words) for slot in open_)} work in small cases")
+                    return found
+        return None
+
+    def _by_induction(self, layout: Layout, search: Search) -> Alignment | None:
+        """The first guess for which there are invariants."""
+        tried = 0
+        for guess in islice(search.guesses(), _GUESSES):
+            tried += 1
+            shifts, charges = _plans(layout, search.slots, guess, search.settled)
+            texts = [candidates(layout, loop, level, charges) for loop, level in layout.levels()]
+            induction = Induction(
+                layout, self.others, shifts, charges, texts, backwards=search.backwards, deadline=self.deadline
+            )
+            found = induction.invariants()
+            if found is not None:
+                return Alignment(search.backwards, _couplings(layout, shifts, charges), tuple(map(tuple, found)))
+            shown = ", ".join(written(shift) for shift in shifts)
+            self.tried.append(f"shifts {shown}: not shown for all sizes that {induction.failed}")
+        if not tried:
+            self.tried.append(f"no shifts among {sum(len(slot.words) for slot in search.slots)} work in small cases")
         return None
 
     def _settled(self, layout: Layout) -> Iterator[dict[int, tuple[Expression, Expression]]]:
         """Every way to treat the coins; calls and choices need nothing."""
-        open_ = [(site, level) for site, level in layout.sites]
         fixed: dict[int, tuple[Expression, Expression]] = {}
         tossed: list[tuple[int, list[tuple[Expression, Expression]]]] = []
-        for site, level in open_:
+        for site, level in layout.sites:
             statement = site.statement
             if isinstance(statement, Call) or (isinstance(statement, Sample) and statement.distribution == "ExpMech"):
                 fixed[site.number] = (ZERO, ZERO)
@@ -186,40 +197,55 @@ class _Proving:
             raise Unsupported("a claim with a delta that is not of numbers")
         epsilon, delta = (Fraction(str(value_of(claim, {}))) for claim in (program.epsilon, program.delta))
         rho = _largest_rho(epsilon, delta)
-        texts = [candidates(layout, loop, level) for loop, level in layout.levels()]
         by = program.adjacent.by
         for charge in (by, op("*", Number(Fraction(2)), by)):
-            charges = [charge if _gaussian(site.statement) else ZERO for site, _ in layout.sites]
-            shifts = [ZERO for _ in layout.sites]
-            induction = Induction(
-                layout,
-                self.others,
-                shifts,
-                charges,
-                texts,
-                backwards=False,
-                deadline=self.deadline,
-                lockstep=True,
-                bound=rho,
-            )
-            found = induction.invariants()
-            if found is not None:
-                directions = (False, True) if program.adjacent.kind in ("inc", "dec") else (False,)
-                couplings = _couplings(layout, shifts, charges)
-                made = tuple(Alignment(way, couplings, tuple(map(tuple, found))) for way in directions)
+            made = self._moved_by(layout, charge, rho)
+            if made is not None:
                 return self._certificate("lockstep", alignments=made, rho=str(rho))
-            self.tried.append(f"lockstep, differences of {written(charge)}: not shown that {induction.failed}")
         return None
 
+    def _moved_by(self, layout: Layout, charge: Expression, rho: Fraction) -> tuple[Alignment, ...] | None:
+        """Shifts of at most ``charge`` that read nothing foreseen."""
+        coins_ = {site.number: (Truth(False), ZERO) for site, _ in layout.sites if not _moves(site.statement)}
+        settled: dict[int, tuple[Expression, Expression]] = {**coins_}
+        open_ = list({slot.site: replace(slot, when=Truth(True)) for slot in _slots(layout, settled)}.values())
+        made = []
+        for backwards in (False, True) if self.program.adjacent.kind in ("inc", "dec") else (False,):
+            search = Search(layout, self.others, open_, settled, backwards, self.deadline, charge, rho)
+            for guess in islice(search.guesses(), _GUESSES):
+                shifts, _ = _plans(layout, open_, guess, settled)
+                charges = [charge if _moves(site.statement) else ZERO for site, _ in layout.sites]
+                texts = [candidates(layout, loop, level, charges) for loop, level in layout.levels()]
+                induction = Induction(
+                    layout,
+                    self.others,
+                    shifts,
+                    charges,
+                    texts,
+                    backwards=backwards,
+                    deadline=self.deadline,
+                    lockstep=True,
+                    bound=rho,
+                )
+                found = induction.invariants()
+                if found is not None:
+                    made.append(Alignment(backwards, _couplings(layout, shifts, charges), tuple(map(tuple, found))))
+                    break
+                self.tried.append(f"lockstep, shifts of {written(charge)}: not shown that {induction.failed}")
+            else:
+                self.tried.append(f"no shifts of at most {written(charge)} in lockstep work in small cases")
+                return None
+        return tuple(made)
 
-def _gaussian(statement: object) -> bool:
-    return isinstance(statement, Sample) and statement.distribution == "Gaussian"
+
+def _moves(statement: object) -> bool:
+    return isinstance(statement, Sample) and statement.distribution != "Bernoulli"
 
 
 def _largest_rho(epsilon: Fraction, delta: Fraction) -> Fraction:
     low, high = Fraction(0), Fraction(64)
-    for _ in range(60):
-        middle = Fraction(round((low + high) / 2 * 10**9), 10**9)
+    for _ in range(32):
+        middle = Fraction(round((low + high) / 2 * 10**8), 10**8)
         low, high = (middle, high) if delta_of(middle, epsilon) <= delta else (low, middle)
     return low
 
@@ -258,9 +284,7 @@ def _size(shift: Expression) -> Expression:
     return op("abs", shift)
 
 
-def _couplings(
-    layout: Layout, shifts: Sequence[Expression], charges: Sequence[Expression]
-) -> tuple[Coupling, ...]:
+def _couplings(layout: Layout, shifts: Sequence[Expression], charges: Sequence[Expression]) -> tuple[Coupling, ...]:
     found = []
     for (site, _), shift, charge in zip(layout.sites, shifts, charges, strict=True):
         draw = site.statement

@@ -13,16 +13,19 @@ from fractions import Fraction
 from typing import Any
 
 from discreet.prove.kernel.layout import Layout
+from discreet.prove.kernel.values import Term
 from discreet.prove.kernel.walk import Walk
-from discreet.prove.kernel.world import Term
 from discreet.prove.prover.small import Small, Unrolled, small_numbers, violation
 from discreet.prove.prover.vocabulary import Slot
 from discreet.prove.syntax import Expression, ListOf, Program
 
+_EACH = 4000
+_EACH_GUESS = 400
+
 
 @dataclass(frozen=True)
 class Hint:
-    """A small case in which an attempt failed: parameters, both inputs, and what was seen, for the refuter to look at."""
+    """A small case in which a guess failed: parameters, both inputs, and what was seen, for the refuter to try."""
 
     parameters: Mapping[str, Fraction]
     inputs: Mapping[str, Any]
@@ -50,6 +53,8 @@ class Search:
     settled: Mapping[int, tuple[Expression, Expression]]
     backwards: bool
     deadline: float
+    charge: Expression | None = None
+    bound: Fraction | None = None
     hints: list[Hint] = field(default_factory=list)
 
     def guesses(self) -> Iterator[list[Expression]]:
@@ -59,25 +64,28 @@ class Search:
         z3 = load_z3()
         self._guesser = _Guesser(z3, self.slots)
         cases: list[Case] = []
+        larger = [9] if self.layout.loops else []
         sizes = [1, 2, 3, 5] if self.layout.loops else [1]
         for rounds in sizes:
             cases += self._cases(rounds)
             if self._settle(cases) is None:
                 return
-        while time.process_time() < self.deadline:
+        while time.thread_time() < self.deadline:
             guess = self._settle(cases)
             if guess is None:
                 return
             yield [slot.words[place] for slot, place in zip(self.slots, guess, strict=True)]
             self._guesser.forbid(guess)
+            if larger and time.thread_time() < self.deadline:
+                cases += self._cases(larger.pop())  # it worked in small cases and not in all
 
     def _cases(self, rounds: int) -> list[Case]:
         found = []
         for numbers in small_numbers(self.layout, self.layout.program):
             world = Small(self.layout, rounds, numbers, backwards=self.backwards)
-            plan = Unrolled(world, self.slots, self.settled)
+            plan = Unrolled(world, self.slots, self.settled, self.charge)
             walk = Walk(world, plan, self.others)
-            walk.run()
+            walk.run(None if self.bound is None else world.number(self.bound))
             solver = world.z3.Solver(ctx=world.ctx)
             solver.add(*world.axioms)
             if solver.check() == world.z3.sat:
@@ -90,7 +98,7 @@ class Search:
         place = 0
         clean = 0
         while guess is not None and clean < len(cases):
-            if time.process_time() > self.deadline:
+            if time.thread_time() > self.deadline:
                 return None
             case = cases[place % len(cases)]
             broken = self._broken(case, guess)
@@ -100,7 +108,11 @@ class Search:
                 continue
             clean = 0
             self._guesser.learn(broken)
-            guess = self._guesser.guess()
+            again = self._guesser.guess()
+            if again == guess:
+                self._guesser.forbid(guess)
+                again = self._guesser.guess()
+            guess = again
         return guess
 
     def _broken(self, case: Case, guess: list[int]) -> Term | None:
@@ -112,6 +124,7 @@ class Search:
             for place, take in enumerate(choice.takes)
         ]
         solver = z3.Solver(ctx=world.ctx)
+        solver.set("timeout", max(1, min(_EACH, int(1000 * (self.deadline - time.thread_time())))))
         solver.add(*world.axioms, z3.simplify(z3.substitute(case.breaks, *taken)))
         if solver.check() != z3.sat:
             return None
@@ -132,6 +145,7 @@ class _Guesser:
         self._z3, self._slots = z3, slots
         self._ctx = z3.Context()
         self._solver = z3.Solver(ctx=self._ctx)
+        self._solver.set("timeout", _EACH_GUESS)
         self._takes = [
             [z3.Bool(f"take {number} {place}", self._ctx) for place in range(len(slot.words))]
             for number, slot in enumerate(slots)
@@ -147,7 +161,13 @@ class _Guesser:
         self._solver.add(condition.translate(self._ctx))
 
     def forbid(self, guess: list[int]) -> None:
-        self._solver.add(self._z3.Not(self._z3.And(*(t[place] for t, place in zip(self._takes, guess, strict=True)), self._z3.BoolVal(True, self._ctx))))
+        self._solver.add(
+            self._z3.Not(
+                self._z3.And(
+                    *(t[place] for t, place in zip(self._takes, guess, strict=True)), self._z3.BoolVal(True, self._ctx)
+                )
+            )
+        )
 
     def guess(self) -> list[int] | None:
         z3 = self._z3
@@ -161,7 +181,9 @@ class _Guesser:
             self._solver.pop()
             if model is not None:
                 return [
-                    next(place for place, take in enumerate(takes) if z3.is_true(model.eval(take, model_completion=True)))
+                    next(
+                        place for place, take in enumerate(takes) if z3.is_true(model.eval(take, model_completion=True))
+                    )
                     for takes in self._takes
                 ]
             self._limit += 1

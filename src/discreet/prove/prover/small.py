@@ -10,10 +10,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from discreet.prove.kernel.layout import Kind, Layout, Step, Unsupported
-from discreet.prove.kernel.loops import Proof
 from discreet.prove.kernel.state import Scope, State, merged
+from discreet.prove.kernel.values import Term
 from discreet.prove.kernel.walk import Walk
-from discreet.prove.kernel.world import Term, World
+from discreet.prove.kernel.world import World
+from discreet.prove.prover.following import multiplied
 from discreet.prove.prover.vocabulary import Slot
 from discreet.prove.syntax import Expression, Input, ListOf, Program, While
 
@@ -40,6 +41,17 @@ class Small(World):
         self.unknowns.append(made)
         return made
 
+    def named(self, term: Term, name: str) -> Term:
+        del name
+        return term
+
+    def divided(self, over: Term, under: Term, safe: list[Term]) -> Term:
+        under = self.z3.simplify(under)
+        if self.z3.is_rational_value(under):
+            return super().divided(over, under, safe)
+        safe.append(under != 0)
+        return over / under
+
     def cells(self) -> list[tuple[tuple[str, int, int], Term]]:
         """Every item of every list: name, run, place."""
         return list(self._cells.items())
@@ -63,7 +75,7 @@ class Small(World):
 
     def item(self, name: str, run: int, index: Term) -> Term:
         cells = [cell for (of, which, _), cell in self._cells.items() if (of, which) == (name, run)]
-        if not index.is_int():
+        if not self.z3.is_int(index):
             raise Unsupported("an index that is no integer")
         index = self.z3.simplify(index)
         if not cells:
@@ -87,10 +99,14 @@ class Choice:
 class Unrolled:
     """A plan with the shifts left open, and loops of at most so many rounds."""
 
-    lockstep = False
-
-    def __init__(self, world: Small, slots: Sequence[Slot], settled: Mapping[int, tuple[Expression, Expression]]) -> None:
-        self.world = world
+    def __init__(
+        self,
+        world: Small,
+        slots: Sequence[Slot],
+        settled: Mapping[int, tuple[Expression, Expression]],
+        charge: Expression | None = None,
+    ) -> None:
+        self.world, self.lockstep, self._charge = world, charge is not None, charge
         self._settled = settled
         self.choices = [
             Choice(slot, [world.z3.Bool(f"take {number} {place}", world.ctx) for place in range(len(slot.words))])
@@ -106,7 +122,7 @@ class Unrolled:
             if choice.slot.site != site:
                 continue
             values = [scope.value(word) for word in choice.slot.words]
-            if any(not value.is_int() for value in values):
+            if any(not z3.is_int(value) for value in values):
                 values = [self.world.real(value) for value in values]
             chosen = values[0]
             for take, value in zip(choice.takes[1:], values[1:], strict=True):
@@ -116,18 +132,12 @@ class Unrolled:
         return found
 
     def charge(self, site: int, scope: Scope) -> Expression | Term:
+        if self._charge is not None and site not in self._settled:
+            return self._charge
         return self._settled[site][1] if site in self._settled else self._last[site]
 
     def loop(self, walk: Walk, step: Step, state: State, guard: Term) -> State:
         return unrolled(walk, step, state, guard, self.world.rounds)
-
-
-class Tried(Proof):
-    """A plan with given shifts, unrolled."""
-
-    def loop(self, walk: Walk, step: Step, state: State, guard: Term) -> State:
-        assert isinstance(walk.world, Small)  # noqa: S101
-        return unrolled(walk, step, state, guard, walk.world.rounds)
 
 
 def unrolled(walk: Walk, step: Step, state: State, guard: Term, rounds: int) -> State:
@@ -153,7 +163,9 @@ def _simple(world: World, state: State) -> State:
     z3 = world.z3
 
     def plain(values: dict[str, Term]) -> dict[str, Term]:
-        return {name: term if z3.is_bool(term) or term.is_real() else z3.simplify(term) for name, term in values.items()}
+        return {
+            name: term if z3.is_bool(term) or term.is_real() else z3.simplify(term) for name, term in values.items()
+        }
 
     return State(plain(state.first), plain(state.second), state.lengths, state.costs)
 
@@ -173,8 +185,6 @@ def violation(walk: Walk) -> Term:
 
 def small_numbers(layout: Layout, program: Program) -> list[dict[str, Fraction]]:
     """Values for the parameters that are multiplied or divided by, in a few ways."""
-    from discreet.prove.prover.vocabulary import multiplied
-
     names = multiplied(layout, program)
     found = [{"eps": Fraction(1), **{name: Fraction(value) for name in names}} for value in (1, 2)]
     return found if names else found[:1]

@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
-from discreet.prove.inside import statements
+from discreet.prove.inside import parts, statements
 from discreet.prove.kernel.layout import Layout, Step, assigned, names
-from discreet.prove.prover.vocabulary import counters, differing
-from discreet.prove.syntax import Assign, Expression, ListOf, Name, Operation, Sample, Truth, While
+from discreet.prove.kernel.loops import conjuncts
+from discreet.prove.prover.following import counters, differing
+from discreet.prove.syntax import Assign, Expression, ListOf, Name, Number, Operation, Sample, While
 from discreet.prove.texts import written
 
 
-def candidates(layout: Layout, loop: Step, level: tuple[int, ...]) -> list[str]:
-    """Texts about the variables that a loop changes; ``level`` are the loops around it, with itself."""
-    return list(dict.fromkeys(_Templates(layout, loop, level).all()))
+def candidates(layout: Layout, loop: Step, level: tuple[int, ...], charges: Sequence[Expression] = ()) -> list[str]:
+    """Texts about the variables that a loop changes; ``level`` are the loops around it, with itself.
+
+    ``charges`` are those of all draws; the numbers in them are what costs may be multiples of.
+    """
+    return list(dict.fromkeys(_Templates(layout, loop, level, charges).all()))
 
 
 class _Templates:
-    def __init__(self, layout: Layout, loop: Step, level: tuple[int, ...]) -> None:
+    def __init__(self, layout: Layout, loop: Step, level: tuple[int, ...], charges: Sequence[Expression]) -> None:
         statement = loop.statement
         assert isinstance(statement, While)  # noqa: S101
         self.layout, self.loop, self.level, self.body = layout, loop, level, statement.body
@@ -31,12 +35,20 @@ class _Templates:
         self.same = [name for name in carried if name not in apart]
         self.moved = [name for name in self.apart if kinds[name] in ("int", "real")]
         self.numbers = [name for name in self.same if kinds[name] in ("int", "real")]
-        self.costs = [f"cost{site.number}''" for site, at in layout.sites if loop.number in at]
-        self.counters = counters(layout, level[-1:])
+        self.costs = [f"cost{site.number}''" for site, at in layout.sites if at and at[0] == level[0]]
+        self.counters = counters(layout, loop.number)
         self.lists = [given.name for given in layout.program.private if isinstance(given.type, ListOf)]
         by = written(layout.program.adjacent.by)
         self.by = by if layout.program.adjacent.by == Name(by) or by.isdigit() else f"({by})"
-        self.steps = [] if layout.program.adjacent.kind == "any" else [self.by, str(2 * int(by)) if by.isdigit() else f"2 * {self.by}"]
+        literals = {part.value for charge in charges for part in parts(charge) if isinstance(part, Number)}
+        self.units = [str(value) for value in sorted(literals) if value.denominator > 1]
+        self.steps = (
+            []
+            if layout.program.adjacent.kind == "any"
+            else [self.by, str(2 * int(by)) if by.isdigit() else f"2 * {self.by}"]
+        )
+        if self.steps and not by.isdigit():
+            self.steps.append("1")
 
     def all(self) -> Iterator[str]:
         yield from (f"{name}' == {name}" for name in self.changed)
@@ -63,7 +75,7 @@ class _Templates:
             for given in self.layout.program.inputs:
                 if isinstance(given.type, ListOf) and self.layout.kinds[name] == "int":
                     yield f"{name} <= size({given.name})"
-        for part in _conjuncts(self.condition):
+        for part in conjuncts(self.condition):
             match part:
                 case Operation("<" | "<=", (left, right)):
                     yield from self._weaker(left, right)
@@ -81,18 +93,31 @@ class _Templates:
         """Costs that grow with a counter of the program, and all of them together within an account it keeps."""
         for name in self.numbers:
             for cost in self.costs:
-                yield from (f"{cost} <= {name}" if step == "1" else f"{cost} <= {step} * {name}" for step in self.steps)
+                yield from (
+                    f"{cost} <= {name}" if step == "1" else f"{cost} <= {step} * {name}" for step in self._rates()
+                )
+                if self.layout.kinds[name] == "int" and name not in self.counters:
+                    yield from (f"{cost} <= {step} * (1 - {name})" for step in self._rates())
             if self.layout.kinds[name] == "real" and self.costs:
                 yield f"{self._money()} <= {name}"
+        if self.layout.program.adjacent.kind in ("all", "inc", "dec"):
+            for counter in self.counters:
+                for moved in self.moved:
+                    yield f"{moved}' - {moved} <= {self.by} * {counter}"
+                    yield f"{moved} - {moved}' <= {self.by} * {counter}"
         if self.layout.program.adjacent.kind == "l1":
             for name in self.lists:
                 for counter in self.counters:
                     spent = f"spent_{name}''[{counter}]"
                     yield from (f"{cost} <= {spent}" for cost in self.costs)
+                    yield from (f"{cost} <= {unit} * {spent}" for cost in self.costs for unit in self.units)
                     for moved in self.moved:
                         for change in (f"{moved}' - {moved}", f"{moved} - {moved}'"):
                             yield f"{change} <= {spent}"
                             yield from (f"{cost} + ({change}) <= {spent}" for cost in self.costs)
+
+    def _rates(self) -> list[str]:
+        return [*self.steps, *self.units]
 
     def _money(self) -> str:
         parts = []
@@ -139,22 +164,11 @@ class _Templates:
                     yield f"{name}' - {name} >= {limit}"
                     yield f"{name} - {name}' >= {limit}"
         for cost in self.costs:
-            yield from (f"{cost} <= {limit}" for limit in limits)
+            yield from (f"{cost} <= {limit}" for limit in [*limits, *self.units])
             for name in self.moved:
                 for limit in self.steps:
                     yield f"{cost} + ({name}' - {name}) <= {limit}"
                     yield f"{cost} + ({name} - {name}') <= {limit}"
-
-
-def _conjuncts(condition: Expression) -> Iterator[Expression]:
-    match condition:
-        case Operation("and", arguments):
-            for argument in arguments:
-                yield from _conjuncts(argument)
-        case Truth():
-            return
-        case _:
-            yield condition
 
 
 def _local(name: str, loop: Step) -> bool:
@@ -171,5 +185,3 @@ def _local(name: str, loop: Step) -> bool:
             case _:
                 return False
     return False
-
-

@@ -1,38 +1,29 @@
-"""Which shifts are worth trying at a draw, and in which cases.
-
-A draw matters where it is shown or compared. Following it forward from its place, every such expression that is linear in it
-gives the shift that makes it equal in both runs, and the differences of the other parts as words for more shifts.
-"""
+"""Which shifts are worth trying at a draw, and in which cases."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import combinations
 
-from discreet.prove.inside import expressions, parts, statements
+from discreet.prove.inside import parts, statements
 from discreet.prove.kernel.layout import Kind, Layout, Step, assigned, kind_of, names
+from discreet.prove.prover.following import ZERO, Follow, counters, difference, differing, linear, negated, op
 from discreet.prove.syntax import (
     Assign,
     Emit,
     Expression,
     If,
-    Item,
-    Joined,
-    Listing,
     Name,
     Number,
     Operation,
-    Program,
     Return,
     Sample,
     Truth,
     While,
 )
 from discreet.prove.texts import written
-
-ZERO, ONE = Number(Fraction(0)), Number(Fraction(1))
 
 
 @dataclass(frozen=True)
@@ -44,195 +35,18 @@ class Slot:
     words: tuple[Expression, ...]
     weights: tuple[int, ...]
 
-
-def negated(change: Expression) -> Expression:
-    """Minus a difference."""
-    match change:
-        case Operation("-", (left, right)):
-            return Operation("-", (right, left))
-    return Operation("neg", (change,))
+    def narrowed(self) -> Slot:
+        """The same with no shift at all where the draw is none that is singled out: there are many of those."""
+        return replace(self, words=self.words[:1], weights=self.weights[:1]) if _usual(self.when) else self
 
 
-def op(operator: str, *arguments: Expression) -> Expression:
-    return Operation(operator, arguments)
-
-
-def primed(expression: Expression) -> Expression:
-    """The same in the second run."""
-    match expression:
-        case Name(name):
-            return Name(name + "'")
-        case Item(of, index):
-            return Item(Name(of.name + "'"), primed(index))
-        case Operation(operator, arguments):
-            return Operation(operator, tuple(primed(argument) for argument in arguments))
-    return expression
-
-
-def difference(layout: Layout, expression: Expression) -> Expression:
-    """How much larger it is in the second run; public inputs and counters are the same in both."""
-    private = {given.name for given in layout.program.private}
-    changing = differing(layout)
-
-    def second(part: Expression) -> Expression:
-        match part:
-            case Name(name):
-                return Name(name + "'") if name in changing or name in private else part
-            case Item(of, index):
-                return Item(Name(of.name + "'") if of.name in private else of, second(index))
-            case Operation(operator, arguments):
-                return Operation(operator, tuple(second(argument) for argument in arguments))
-        return part
-
-    return op("-", second(expression), expression)
-
-
-def differing(layout: Layout) -> set[str]:
-    """Variables that may be different in both runs: those that private values, draws or hidden branches reach."""
-    found = {given.name for given in layout.program.private}
-    while True:
-        before = len(found)
-        _reach(layout.steps, found, hidden=False)
-        if len(found) == before:
-            return found
-
-
-def _reach(steps: Iterable[Step], found: set[str], *, hidden: bool) -> None:
-    for step in steps:
-        match step.statement:
-            case Assign(name, value) if hidden or names(value) & found:
-                found.add(name)
-            case Sample(name, distribution) if distribution not in ("ExpMech", "Gaussian"):
-                found.add(name)
-            case If(condition):
-                inside = hidden or (not step.number and bool(names(condition) & found))
-                _reach((*step.then, *step.other), found, hidden=inside)
-            case While():
-                _reach(step.then, found, hidden=hidden)
-
-
-def multiplied(layout: Layout, program: Program) -> list[str]:
-    """Public numbers that occur in products, quotients, scales, the claim, or what neighbours are."""
-    found: set[str] = set(names(program.epsilon)) | names(program.adjacent.by)
-    for statement in statements(program.body):
-        if isinstance(statement, Sample):
-            found |= names(statement.arguments[0])
-        for expression in expressions(statement):
-            for part in parts(expression):
-                if isinstance(part, Operation) and part.operator in ("*", "/"):
-                    found |= names(part)
-    numbers = {given.name for given in program.inputs if not given.private}
-    return sorted(name for name in found & numbers if layout.kinds[name] in ("int", "real") and name != "eps")
-
-
-# -- where a draw matters ---------------------------------------------------------------------------------------------
-
-
-class _Follow:
-    """Follows a draw to what is shown or compared, in words of the place of the draw."""
-
-    def __init__(self, layout: Layout, site: Step, level: tuple[int, ...]) -> None:
-        self.layout, self.site, self.level = layout, site, level
-        statement = site.statement
-        assert isinstance(statement, Sample)  # noqa: S101
-        self.draw = statement.name
-        self.met: list[Expression] = []
-        self.branches: list[int] = []
-        self._active = False
-        self._known: dict[str, Expression] = {}
-        if statement.distribution in ("Laplace", "DLaplace"):
-            self._start: Expression = op("+", statement.arguments[1], Name(self.draw))
-        else:
-            self._start = Name(self.draw)
-        self._steps(layout.steps, level)
-
-    def _steps(self, steps: Iterable[Step], level: tuple[int, ...]) -> None:
-        for step in steps:
-            self._step(step, level)
-
-    def _step(self, step: Step, level: tuple[int, ...]) -> None:
-        statement = step.statement
-        if step is self.site or (isinstance(statement, Sample) and step.number == self.site.number):
-            self._active, self._known = True, {self.draw: self._start}
-            return
-        match statement:
-            case Assign(name, value) if self._active:
-                for part in _list_items(value):
-                    self._meet(part)
-                if not isinstance(value, Listing | Joined):
-                    self._known[name] = self._put(value)
-            case Sample(name, _, arguments) if self._active:
-                for argument in arguments[1:]:
-                    self._meet(argument)
-                self._known[name] = Name("?")
-            case Emit(value) | Return(value) if self._active:
-                self._meet(value)
-            case If(condition):
-                if self._active and self._meet(condition) and step.number:
-                    self.branches.append(step.number)
-                known = dict(self._known)
-                self._steps(step.then, level)
-                self._known, after = (known if self._active else {}), self._known
-                self._steps(step.other, level)
-                self._known = {**after, **self._known}
-            case While(condition, body):
-                changed = assigned(body)
-                self._known = {name: value for name, value in self._known.items() if name not in changed}
-                if self._active:
-                    self._known |= {name: Name("?") for name in changed}
-                    self._meet(condition)
-                self._steps(step.then, level)
-                self._known |= {name: Name("?") for name in changed if self._known.get(name) is None}
-
-    def _put(self, expression: Expression) -> Expression:
-        match expression:
-            case Name(name):
-                return self._known.get(name, expression)
-            case Item(of, index):
-                return Item(of, self._put(index))
-            case Operation(operator, arguments):
-                return Operation(operator, tuple(self._put(argument) for argument in arguments))
-        return expression
-
-    def _meet(self, expression: Expression) -> bool:
-        """Note an expression if the draw reaches it."""
-        found = self._put(expression)
-        if self.draw not in names(found):
-            return False
-        for part in parts(found):
-            if isinstance(part, Operation) and part.operator in ("<", "<=", ">", ">=", "==", "!="):
-                self.met.append(op("-", *part.arguments))
-        if not any(isinstance(part, Operation) and part.operator in ("<", "<=", ">", ">=") for part in parts(found)):
-            self.met.append(found)
-        return True
-
-
-def _list_items(value: Expression) -> Iterator[Expression]:
-    match value:
-        case Listing(items):
-            yield from items
-        case Joined(first, second):
-            yield from _list_items(first)
-            yield from _list_items(second)
-
-
-def linear(expression: Expression) -> dict[Expression, Fraction]:
-    """A sum of multiples of what is no sum itself; numbers are left out."""
-    match expression:
-        case Number():
-            return {}
-        case Operation("neg", (inner,)):
-            return {part: -factor for part, factor in linear(inner).items()}
-        case Operation("+" | "-" as operator, (left, right)):
-            found = linear(left)
-            for part, factor in linear(right).items():
-                found[part] = found.get(part, Fraction(0)) + (factor if operator == "+" else -factor)
-            return found
-        case Operation("*", (Number(factor), inner)) | Operation("*", (inner, Number(factor))):
-            return {part: factor * inside for part, inside in linear(inner).items()}
-        case Operation("/", (inner, Number(factor))) if factor:
-            return {part: inside / factor for part, inside in linear(inner).items()}
-    return {expression: Fraction(1)}
+def _usual(when: Expression) -> bool:
+    match when:
+        case Operation("and", (left, right)):
+            return _usual(left) and _usual(right)
+        case Operation("not"):
+            return True
+    return False
 
 
 # -- words ------------------------------------------------------------------------------------------------------------
@@ -240,13 +54,17 @@ def linear(expression: Expression) -> dict[Expression, Fraction]:
 
 def slots(layout: Layout, site: Step, level: tuple[int, ...]) -> list[Slot]:
     """The cases of a draw of Laplace, DLaplace, Exp or Uniform kind, with words."""
-    follow = _Follow(layout, site, level)
+    follow = Follow(layout, site, level)
     statement = site.statement
     assert isinstance(statement, Sample)  # noqa: S101
     weighed = _turns(layout, follow) if statement.distribution == "Uniform" else _words(layout, follow)
     if statement.distribution in ("DLaplace", "Uniform"):
         kinds = {**layout.kinds, **{f"{name}'": kind for name, kind in layout.kinds.items()}}
-        kinds |= {f"{given.name}'[]": layout.kinds[f"{given.name}[]"] for given in layout.program.inputs if f"{given.name}[]" in kinds}
+        kinds |= {
+            f"{given.name}'[]": layout.kinds[f"{given.name}[]"]
+            for given in layout.program.inputs
+            if f"{given.name}[]" in kinds
+        }
         weighed = {word: weight for word, weight in weighed.items() if _is_int(word, kinds)}
     ordered = sorted(weighed.items(), key=lambda pair: pair[1])[:40]
     words, weights = tuple(word for word, _ in ordered), tuple(weight for _, weight in ordered)
@@ -257,7 +75,7 @@ def _is_int(word: Expression, kinds: Mapping[str, Kind]) -> bool:
     return kind_of(word, kinds) == "int"
 
 
-def _words(layout: Layout, follow: _Follow) -> dict[Expression, int]:
+def _words(layout: Layout, follow: Follow) -> dict[Expression, int]:
     found: dict[str, tuple[Expression, int]] = {}
 
     def add(word: Expression, weight: int) -> None:
@@ -284,7 +102,7 @@ def _words(layout: Layout, follow: _Follow) -> dict[Expression, int]:
             word = scaled if word == ZERO else op("+", word, scaled)
         add(word, 1)
     _combine(layout, list(basis.values())[:4], add)
-    return {word: weight for word, weight in found.values()}
+    return dict(found.values())
 
 
 def _combine(layout: Layout, basis: list[Expression], add: object) -> None:
@@ -314,7 +132,7 @@ def _twice(step: Expression) -> Expression:
     return op("*", Number(Fraction(2)), step)
 
 
-def _turns(layout: Layout, follow: _Follow) -> dict[Expression, int]:
+def _turns(layout: Layout, follow: Follow) -> dict[Expression, int]:
     """For a uniform draw: not at all, or by the bit in which what it is added to differs."""
     found: dict[Expression, int] = {ZERO: 0}
     for met in follow.met:
@@ -331,27 +149,39 @@ def _turns(layout: Layout, follow: _Follow) -> dict[Expression, int]:
 # -- cases ------------------------------------------------------------------------------------------------------------
 
 
-def cases(layout: Layout, follow: _Follow) -> list[Expression]:
+def cases(layout: Layout, follow: Follow) -> list[Expression]:
     """The cases of a draw: ways through the visible branches it decides, and whether its round is the one shown."""
     levels = {step.number: at for step, at in layout.branches}
     found = _ways(layout.steps, {n for n in follow.branches if levels[n] == follow.level[: len(levels[n])]})
-    rounds = counters(layout, follow.level)
+    rounds = counters(layout, follow.level[-1]) if follow.level else []
     for step, at in layout.outputs:
         kind = layout.shown(step)
-        if at != follow.level[: len(at)] or kind not in ("int", "bool") or _literal(step):
+        if at != follow.level[: len(at)] or kind not in ("int", "bool") or not _reached(layout, follow.draw, step):
             continue
         shown = Name(f"shown{step.number}''")
         if kind == "bool" and at == follow.level:
-            found = [way + [split] for way in found for split in (shown, op("not", shown))]
+            found = [[*way, split] for way in found for split in (shown, op("not", shown))]
         elif kind == "int" and rounds and len(at) < len(follow.level):
-            here = op("==", Name(rounds[-1]), shown)
-            found = [way + [split] for way in found for split in (here, op("not", here))]
+            here = op("==", Name(rounds[0]), shown)
+            found = [[*way, split] for way in found for split in (here, op("not", here))]
     return [_all(way) for way in found[:8]]
 
 
-def _literal(step: Step) -> bool:
-    statement = step.statement
-    return isinstance(statement, Emit | Return) and isinstance(statement.value, Truth | Number)
+def _reached(layout: Layout, draw: str, output: Step) -> bool:
+    """Whether a draw has a say in what is shown, by values or by hidden branches."""
+    found = {draw}
+    while True:
+        before = len(found)
+        for statement in statements(layout.program.body):
+            match statement:
+                case Assign(name, value) if names(value) & found:
+                    found.add(name)
+                case If(condition, then, other) if names(condition) & found:
+                    found |= assigned((*then, *other))
+        if len(found) == before:
+            break
+    shown = output.statement
+    return isinstance(shown, Emit | Return) and bool(names(shown.value) & found)
 
 
 def _all(way: list[Expression]) -> Expression:
@@ -378,17 +208,3 @@ def _ways(steps: Iterable[Step], wanted: set[int]) -> list[list[Expression]]:
             continue
         found = [way + more for way in found for more in inside]
     return found
-
-
-def counters(layout: Layout, level: tuple[int, ...]) -> list[str]:
-    """For each loop around a place, the variable that grows by 1 in every round."""
-    found = []
-    for loop in level:
-        for step in layout.loops[loop - 1].then:
-            match step.statement:
-                case Assign(name, Operation("+", (Name(same), Number(value)))) if same == name and value == 1:
-                    found.append(name)
-                    break
-    return found
-
-

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from discreet.prove.refuter.counterexample import Counterexample, Enclosure, replay
+from discreet.prove.refuter.counterexample import Counterexample, Enclosure
+from discreet.prove.refuter.replaying import replay
 from discreet.prove.refuter.searching import refute
 
 __all__ = ["Counterexample", "Enclosure", "refute", "replay"]

@@ -1,15 +1,16 @@
 """The chance that a path is taken and shows what is wanted.
 
-What is wanted of each thing shown is a value, or (for a number) that it lies between two bounds. A value of a continuous
-number has no chance but a density: then the result is the density of all such numbers together, at that point, and two
-results may be compared if they have the same ``shape``. A density that is continuous at a point and larger than a
-multiple of another one there is so in a neighbourhood, so a ratio of densities is a ratio of chances of small events.
+What is wanted of each thing shown is a value, or (for a number) that it lies between two bounds. A value of a
+continuous number has no chance but a density: then the result is the density of all such numbers together, at that
+point, and two results may be compared if they have the same ``shape``. A density that is continuous at a point and
+larger than a multiple of another one there is so in a neighbourhood, so a ratio of densities is a ratio of chances of
+small events.
 
-Shape: the continuous numbers shown on a path are linear in the draws, so they fill an affine subspace, and the shape
-is that subspace: which of them are free, and what the others are in terms of these. If two paths have different shapes of
+Shape: the continuous numbers shown on a path are linear in the draws, so they fill an affine subspace, and the shape is
+that subspace: which of them are free, and what the others are in terms of these. If two paths have different shapes of
 the same dimension, or the second has a larger one, the event "near the point, in the first subspace" has chance 0 on
-the second: it meets the first only in a null set. If the second has a smaller dimension it may carry a positive chance,
-and nothing is concluded (``Outside``), unless it misses the point.
+the second: it meets the first only in a null set. If the second has a smaller dimension it may carry a positive
+chance, and nothing is concluded (``Outside``), unless it misses the point.
 """
 
 from __future__ import annotations
@@ -17,14 +18,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from math import ceil, floor
 from typing import TypeAlias
 
+from discreet.prove.refuter.conditions import bound
 from discreet.prove.refuter.forms import Condition, Form, Noise
+from discreet.prove.refuter.gaussian import gaussian_chance
 from discreet.prove.refuter.logarithms import Logarithm
 from discreet.prove.refuter.outside import Outside
 from discreet.prove.refuter.paths import Path, may_agree
-from discreet.prove.refuter.pieces import Line, Pieces, density
+from discreet.prove.refuter.pieces import Pieces, density
 from discreet.prove.refuter.worlds import Chance, World
 
 
@@ -85,8 +87,15 @@ def chance(world: World, path: Path, wanted: Sequence[Wanted], like: tuple[int, 
     return _weight(world, path) * _integrate(world, path.noises, solved)
 
 
+def at_most(world: World, path: Path) -> Chance:
+    """The chance of a path that was cut, whatever it shows."""
+    return _weight(world, path) * _integrate(world, path.noises, _Solved({}, list(path.conditions), Fraction(1)))
+
+
 def _possible(shown: object, one: Wanted) -> bool:
     if isinstance(one, Between):
+        if isinstance(shown, Logarithm):
+            raise Outside("A logarithm between bounds.")
         if isinstance(shown, Fraction):
             return (one.low is None or one.low <= shown) and (one.high is None or shown <= one.high)
         return isinstance(shown, Form)
@@ -183,6 +192,8 @@ def _pivot(form: Form, noises: Sequence[Noise]) -> int:
 
 def _integrate(world: World, noises: Sequence[Noise], solved: _Solved) -> Chance:
     """Integrate draw after draw, each time one whose conditions have at most one other draw in them."""
+    if any(noise.distribution == "Gaussian" for noise in noises):
+        return gaussian_chance(world, noises, solved.fixed, solved.conditions) * world.of(solved.factor)
     total = world.of(solved.factor)
     functions: dict[int, Pieces] = {}
     used = {draw for one in solved.conditions for draw in one.form.draws}
@@ -201,7 +212,7 @@ def _integrate(world: World, noises: Sequence[Noise], solved: _Solved) -> Chance
     left = [one for one in solved.conditions if one.form.terms]
     for one in [one for one in left if len(one.form.terms) == 1]:
         draw = one.form.draws[0]
-        low, high = _bound(one, draw, functions[draw].whole)
+        low, high = bound(one, draw, functions[draw].whole)
         functions[draw] = functions[draw].within(
             low[1] if low is not None else None, high[1] if high is not None else None
         )
@@ -215,7 +226,7 @@ def _integrate(world: World, noises: Sequence[Noise], solved: _Solved) -> Chance
             total = total * function.total()
             continue
         (other,) = {found for one in mine for found in one.form.draws} - {draw}
-        bounds = [_bound(one, draw, function.whole) for one in mine]
+        bounds = [bound(one, draw, function.whole) for one in mine]
         lowers = [low for low, _ in bounds if low is not None]
         uppers = [high for _, high in bounds if high is not None]
         functions[other] = functions[other].times(function.integral(lowers, uppers, functions[other].whole))
@@ -232,23 +243,3 @@ def _next(functions: dict[int, Pieces], conditions: Sequence[Condition]) -> int:
     if len(neighbours[draw]) > 1:
         raise Outside("The conditions are no tree.")
     return draw
-
-
-def _bound(condition: Condition, draw: int, whole: bool) -> tuple[Line | None, Line | None]:
-    """A condition as a lower or an upper bound of one draw, a line in the other (or a constant).
-
-    For integers a strict bound is the next integer, and so is one between two integers.
-    """
-    factor = condition.form.factor(draw)
-    rest = [(other, times) for other, times in condition.form.terms if other != draw]
-    slope = -rest[0][1] / factor if rest else Fraction(0)
-    constant = -condition.form.constant / factor
-    if whole:
-        if slope.denominator != 1:
-            raise Outside("Integer noise compared with a part of an integer.")
-        if factor > 0:
-            constant = Fraction(floor(constant) + 1 if condition.strict else ceil(constant))
-        else:
-            constant = Fraction(ceil(constant) - 1 if condition.strict else floor(constant))
-    line = (slope, constant)
-    return (line, None) if factor > 0 else (None, line)

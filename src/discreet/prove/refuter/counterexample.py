@@ -7,15 +7,17 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal
 
-from discreet.prove.refuter.chances import Between, Shape, Wanted, chance, shape
-from discreet.prove.refuter.evaluating import Fault
+from discreet.prove.refuter.chances import Between, Shape, Wanted, at_most, chance, shape
 from discreet.prove.refuter.forms import Form
 from discreet.prove.refuter.logarithms import Exact, Logarithm
-from discreet.prove.refuter.neighbours import Inputs, Pair, adjacent, known
+from discreet.prove.refuter.neighbours import Inputs, known
 from discreet.prove.refuter.outside import Outside
 from discreet.prove.refuter.paths import Path, Shown, Task, all_paths
 from discreet.prove.refuter.worlds import PRECISION, Chance, Enclosed, Rational, World, ball, bounds, flint, log
-from discreet.prove.syntax import Program
+
+MOST_PATHS = 300
+_DEEPEST = 12
+"""Where programs that may go on for ever are cut."""
 
 How = Literal["exact", "enclosed", "sampled"]
 
@@ -30,17 +32,18 @@ class Enclosure:
     def __str__(self) -> str:
         if self.low == self.high:
             return str(self.low) if len(str(self.low)) < 24 else f"{float(self.low):.6g}"
-        return f"{float(self.low):.6g}"
+        low, high = f"{float(self.low):.6g}", f"{float(self.high):.6g}"
+        return low if low == high else f"{low}…{high}"
 
 
 @dataclass(frozen=True)
 class Counterexample:
     """Given ``inputs`` the event has a chance above ``allowed`` times its chance given ``neighbours``, plus ``delta``.
 
-    ``events`` is what is shown: any of these lists. ``density``: some of the numbers shown are continuous, and ``first``
-    and ``second`` are densities at the event's values, so the chances of a small neighbourhood have (nearly) this
-    ratio. ``how``: by exact fractions, by rigorous bounds, or by samples (then both are bounds that are right but for a
-    chance of 1e-9).
+    ``events`` is what is shown: any of these lists. ``density``: some of the numbers shown are continuous, and
+    ``first`` and ``second`` are densities at the event's values, so the chances of a small neighbourhood have (nearly)
+    this ratio. ``how``: by exact fractions, by rigorous bounds, or by samples (then both are bounds that are right but
+    for a chance of 1e-9).
     """
 
     parameters: Mapping[str, Exact]
@@ -70,14 +73,19 @@ class Counterexample:
         return " or ".join(_event_text(one) for one in self.events[:6]) + (" or …" if len(self.events) > 6 else "")
 
 
-def measured(task: Task, other: Task, events: Sequence[tuple[Wanted, ...]]) -> Counterexample | None:
-    """What the chances of an event (any of ``events``, which exclude each other) say: none if it breaks no claim."""
+def measured(
+    task: Task, other: Task, events: Sequence[tuple[Wanted, ...]], most: int = MOST_PATHS
+) -> Counterexample | None:
+    """What the chances of an event (any of ``events``, which exclude each other) say: none if it breaks no claim.
+
+    ``Outside`` if that cannot be reckoned, or takes more than ``most`` paths.
+    """
     library = flint()
     with library.ctx.workprec(PRECISION):
-        return _measured(task, other, events)
+        return _measured(task, other, events, most)
 
 
-def _measured(task: Task, other: Task, events: Sequence[tuple[Wanted, ...]]) -> Counterexample | None:
+def _measured(task: Task, other: Task, events: Sequence[tuple[Wanted, ...]], most: int) -> Counterexample | None:
     program = task.program
     names = {**task.parameters, **task.inputs}
     claim, delta = known(program.epsilon, names), known(program.delta, names)
@@ -88,16 +96,17 @@ def _measured(task: Task, other: Task, events: Sequence[tuple[Wanted, ...]]) -> 
     allowed = limit(world, claim)
     chosen, total, versus, density = [], None, None, False
     for wanted in events:
-        paths = list(_matching(task, wanted, complete=False))
-        like = _like(paths, wanted)
+        paths, like = _shaped(task, wanted, most)
         if like is None or (delta and like[0]):
             continue
         first = _first(world, paths, wanted, like)
         if not _above(first, world.of(0)):
             continue
         second = world.of(0)
-        for path in _matching(other, wanted, complete=True):
-            second = second + chance(world, path, wanted, like)
+        for path in _matching(other, wanted, most, like[0], complete=True):
+            if path.cut and like[0]:
+                raise Outside("A density of what was cut.")
+            second = second + (at_most(world, path) if path.cut else chance(world, path, wanted, like))
         if not _above(first, _product(allowed, second)):
             continue
         density = density or bool(like[0])
@@ -109,10 +118,17 @@ def _measured(task: Task, other: Task, events: Sequence[tuple[Wanted, ...]]) -> 
     if total is None or not _above(total, _sum(_product(allowed, versus), delta)):
         return None
     exact = all(isinstance(one, Fraction | int) for one in (total, versus))
-    found = (Enclosure(*bounds(one)) for one in (total, versus, allowed))
-    how: How = "exact" if exact else "enclosed"
     return Counterexample(
-        task.parameters, task.inputs, other.inputs, tuple(chosen), density, *found, Fraction(delta), how
+        task.parameters,
+        task.inputs,
+        other.inputs,
+        tuple(chosen),
+        density,
+        first=Enclosure(*bounds(total)),
+        second=Enclosure(*bounds(versus)),
+        allowed=Enclosure(*bounds(allowed)),
+        delta=Fraction(delta),
+        how="exact" if exact else "enclosed",
     )
 
 
@@ -127,42 +143,35 @@ def limit(world: World, claim: Exact) -> Chance:
     return ball(Fraction(claim)).exp()
 
 
-def replay(program: Program, counterexample: Counterexample, others: Mapping[str, Program] | None = None) -> bool:
-    """Whether a counterexample is one: its inputs are neighbours, and the chances, computed afresh, break the claim."""
-    found = counterexample
-    pair = Pair(found.parameters, found.inputs, found.neighbours)
-    if not adjacent(program, pair):
-        return False
-    if found.how == "sampled":
-        from discreet.prove.refuter.sampled import sampled
-
-        return sampled(program, pair, found.events[0], others or {}) is not None
-    task = Task(program, found.inputs, found.parameters, others or {})
-    try:
-        again = measured(task, task.with_inputs(found.neighbours), found.events)
-    except (Outside, Fault):
-        return False
-    return again is not None and again.events == found.events
-
-
 # -- the chances of an event ------------------------------------------------------------------------------------------
 
 
-def _matching(task: Task, wanted: Sequence[Wanted], *, complete: bool) -> list[Path]:
-    """The paths that may show what is wanted. Not ``complete``: as many as there are until one cannot be followed."""
+def _shaped(task: Task, wanted: Sequence[Wanted], most: int) -> tuple[list[Path], tuple[int, Shape] | None]:
+    """The paths that show what is wanted with the fewest free numbers, since single values outweigh densities, and
+    their shape; none if there are no such paths."""
+    for free in range(1 + sum(isinstance(one, Fraction) for one in wanted)):
+        paths = _matching(task, wanted, most, free, complete=False)
+        like = _like(paths, wanted)
+        if like is not None and like[0] <= free:
+            return paths, like
+    return [], None
+
+
+def _matching(task: Task, wanted: Sequence[Wanted], most: int, free: int, *, complete: bool) -> list[Path]:
+    """The paths that may show what is wanted; ``complete``: those that were cut as well, which may show anything.
+
+    Paths with more than ``free`` continuous numbers are left out: the event has chance 0 on them (see chances.py). All to their ends if that is possible, otherwise cut after some choices.
+    """
     shown: tuple[Shown, ...] = tuple(Form(()) if isinstance(one, Between) else one for one in wanted)
-    found = []
     try:
-        for path in all_paths(task, shown):
-            found.append(path)
+        found = list(all_paths(task, shown, most=most, free=free))
     except Outside:
-        if complete:
-            raise
-    return [path for path in found if len(path.shown) == len(wanted)]
+        found = list(all_paths(task, shown, most=most, deepest=_DEEPEST, free=free))
+    return [path for path in found if (complete if path.cut else len(path.shown) == len(wanted))]
 
 
 def _like(paths: Sequence[Path], wanted: Sequence[Wanted]) -> tuple[int, Shape] | None:
-    """The shape of the event: that of the path with the fewest free numbers, since single values outweigh densities."""
+    """The shape of the path with the fewest free numbers."""
     found = []
     for path in paths:
         try:

@@ -30,7 +30,7 @@ class Evaluator:
         """What an expression is worth."""
         match expression:
             case Number(value):
-                return value
+                return value.numerator if value.denominator == 1 else value
             case Truth(truth):
                 return truth
             case Name(name):
@@ -113,10 +113,10 @@ class Evaluator:
             raise Fault
         if isinstance(left, Form):
             return left.times(1 / Fraction(_rational(right)))
-        if isinstance(right, Logarithm):
-            return _number(left) / right
-        above = _number(left)
-        return above / Fraction(_number(right)) if isinstance(above, Logarithm) else Fraction(above) / _rational(right)
+        above, below = _number(left), _number(right)
+        if isinstance(above, Logarithm):
+            return above / below
+        return Fraction(above) / below
 
     def _holds(self, operator: str, left: Symbolic, right: Symbolic) -> bool:
         if isinstance(left, Form) or isinstance(right, Form):

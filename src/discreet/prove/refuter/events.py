@@ -14,32 +14,35 @@ from discreet.prove.refuter.chances import Between, Wanted
 from discreet.prove.refuter.forms import Form, Noise
 from discreet.prove.refuter.logarithms import Logarithm
 from discreet.prove.refuter.outside import Outside
-from discreet.prove.refuter.paths import Path, Task, all_paths, follow
+from discreet.prove.refuter.paths import Choose, Path, Task, all_paths, follow
 
 _FEW = 20
-_MOST_CHOICES = 48
+_MOST_CHOICES = 24
+_QUARTERS = sorted(range(-16, 17), key=abs)
 
 
-def events(task: Task, other: Task, *, bounded: bool) -> Iterator[tuple[Wanted, ...]]:
-    """Events to compare two runs by; ``bounded``: numbers between bounds, which have a chance even if continuous."""
+def events(task: Task, other: Task, *, bounded: bool, quick: bool = False) -> Iterator[tuple[Wanted, ...]]:
+    """Events to compare two runs by; ``bounded``: numbers between bounds, which have a chance even if continuous;
+    ``quick``: only those that stand out most."""
     seen = set()
-    for path in _skeletons(task, other):
-        for wanted in _bounded(path) if bounded else _filled(path, _twin(other, path)):
+    for path in _outstanding(task, other) if quick else _paths(task, other):
+        for wanted in _bounded(path, quick) if bounded else _filled(path, _twin(other, path), quick):
             if wanted not in seen:
                 seen.add(wanted)
                 yield wanted
 
 
-def _skeletons(task: Task, other: Task) -> Iterator[Path]:
+def _paths(task: Task, other: Task) -> Iterator[Path]:
     """Paths of the first run: all if they are few, otherwise some that stand out."""
     try:
         few = list(islice(all_paths(task), _FEW + 1))
     except Outside:
         few = []
-    if few and len(few) <= _FEW:
-        yield from few
-        return
-    for ways in _policies(task, other):
+    yield from few if 0 < len(few) <= _FEW else _outstanding(task, other)
+
+
+def _outstanding(task: Task, other: Task) -> Iterator[Path]:
+    for ways in dict.fromkeys(_policies(task, other)):
         try:
             yield follow(task, _by(ways, len(ways) - 1))
         except Outside:
@@ -49,16 +52,17 @@ def _skeletons(task: Task, other: Task) -> Iterator[Path]:
 def _policies(task: Task, other: Task) -> Iterator[tuple[int, ...]]:
     """Ways to take, the last one from there on: always the same way, another way once, or at every comparison the way
     that is likelier given the first input than given the second."""
-    for tie in (1, 0):
-        yield _telling(task, other, tie)
+    telling = _telling(task, other, 1)
+    yield telling
+    yield _telling(task, other, 0)
     yield (1,)
     yield (0,)
-    choices = len(_telling(task, other, 1))
+    choices = len(telling)
     for place in sorted({0, choices // 2, max(0, choices - 2)}, reverse=True):
         yield (*[1] * place, 0, 1)
 
 
-def _by(ways: Sequence[int], last: int):  # type: ignore[no-untyped-def]
+def _by(ways: Sequence[int], last: int) -> Choose:
     place = -1
 
     def choose(count: int, _form: Form | None) -> int:
@@ -125,14 +129,14 @@ def _twin(other: Task, path: Path) -> Path | None:
 # -- values for what depends on draws ---------------------------------------------------------------------------------
 
 
-def _filled(path: Path, twin: Path | None) -> Iterator[tuple[Wanted, ...]]:
+def _filled(path: Path, twin: Path | None, quick: bool) -> Iterator[tuple[Wanted, ...]]:
     """A path with values for the numbers it shows: near or far from where they are without noise, on either side, or on
     the side away from where they are given the other input."""
     if not any(isinstance(one, Form) for one in path.shown):
         yield tuple(one for one in path.shown if not isinstance(one, Form))
         return
     for far in (True, False):
-        for toward in (0, 1, -1):
+        for toward in ((1, 0) if far else (1, -1)) if quick else (1, 0, -1):
             for sign in (1, -1):
                 yield _fill(path, twin, toward, sign, far)
 
@@ -165,6 +169,8 @@ def _fill(path: Path, twin: Path | None, toward: int, sign: int, far: bool) -> t
 
 def _distance(noise: Noise, far: bool) -> Fraction:
     scale = Fraction(4) if isinstance(noise.scale, Logarithm) else Fraction(noise.scale)
+    if noise.distribution == "Gaussian":
+        return 4 * scale * (1 + 4 * scale) if far else Fraction(1, 3)
     if noise.whole:
         return Fraction(ceil(4 * scale)) if far else Fraction(0)
     return 4 * scale + Fraction(1, 3) if far else Fraction(1, 3)
@@ -181,24 +187,24 @@ def _fix(fixed: dict[int, Form], form: Form, value: Fraction) -> None:
     """The last draw of a form, so that the form has the value."""
     draw, factor = form.terms[-1]
     solved = Form(form.terms[:-1], form.constant - value).times(-1 / factor)
-    for one in fixed:
-        fixed[one] = fixed[one].with_draw(draw, solved)
+    fixed.update({one: found.with_draw(draw, solved) for one, found in fixed.items()})
     fixed[draw] = solved
 
 
-def _bounded(path: Path) -> Iterator[tuple[Wanted, ...]]:
-    """A path with every number it shows above, or below, some bound near where it is without noise."""
+def _bounded(path: Path, quick: bool) -> Iterator[tuple[Wanted, ...]]:
+    """A path with every number it shows above, below, or not far from some bound near where it is without noise."""
     if not any(isinstance(one, Form) for one in path.shown):
         yield tuple(one for one in path.shown if not isinstance(one, Form))
         return
-    for times in (0, 1, -1, 3, -3):
-        for above in (True, False):
+    for quarters in _QUARTERS[:5] if quick else _QUARTERS:
+        for side in (1, -1, 0):
             found: list[Wanted] = []
             for shown in path.shown:
                 if not isinstance(shown, Form):
                     found.append(shown)
                     continue
                 scale = path.noises[shown.draws[-1]].scale
-                bound = shown.constant + times * (Fraction(4) if isinstance(scale, Logarithm) else Fraction(scale))
-                found.append(Between(bound, None) if above else Between(None, bound))
+                unit = Fraction(4) if isinstance(scale, Logarithm) else Fraction(scale)
+                bound = shown.constant + unit * quarters / 4
+                found.append(Between(bound if side >= 0 else None, {1: None, 0: bound + unit / 4, -1: bound}[side]))
             yield tuple(found)

@@ -20,7 +20,7 @@ from discreet.prove.syntax import BOOL, INT, REAL, Expression, Input, ListOf, Pr
 
 Inputs: TypeAlias = Mapping[str, Symbolic]
 
-_SIZES = (1, 2, 3, 5, 7, 10)
+_SIZES = (1, 2, 3, 10, 5)
 _NUMBERS = {INT: (1, 2, 3, 0), REAL: (0, 1, Fraction(1, 2), 3, -3, 2), BOOL: (False, True)}
 
 
@@ -34,8 +34,11 @@ class Pair:
 
 
 def known(expression: Expression, names: Mapping[str, Symbolic]) -> Symbolic:
-    """What an expression without draws is worth."""
-    return Evaluator(_never).value(expression, names)
+    """What an expression without draws is worth; ``Outside`` if it is nothing."""
+    try:
+        return Evaluator(_never).value(expression, names)
+    except Fault:
+        raise Outside("This has no value here.") from None
 
 
 def _never(_operator: str, _difference: Form) -> bool:
@@ -48,9 +51,12 @@ def _never(_operator: str, _difference: Form) -> bool:
 def adjacent(program: Program, pair: Pair) -> bool:
     """Whether a pair is one of neighbours that the program is made for: types, assumptions, and how they differ.
 
-    One-sided neighbours (``inc``, ``dec``) are so in this order only.
+    The order does not matter: what is claimed for values that grow (``inc``) or shrink (``dec``) holds in both
+    directions, so that these are the same pairs.
     """
-    if not all(_is_a(one.type, side.get(one.name)) for side in (pair.inputs, pair.neighbours) for one in program.inputs):
+    if not all(
+        _is_a(one.type, side.get(one.name)) for side in (pair.inputs, pair.neighbours) for one in program.inputs
+    ):
         return False
     if not pair.parameters["eps"] > 0:
         return False
@@ -65,7 +71,7 @@ def adjacent(program: Program, pair: Pair) -> bool:
         if not all(known(one, names) is True for one in program.assumes):
             return False
         by = Fraction(0) if program.adjacent.kind == "any" else known(program.adjacent.by, names)
-    except (Outside, Fault):
+    except Outside:
         return False
     if isinstance(by, bool | tuple | Form):
         return False
@@ -82,7 +88,7 @@ def _close(kind: str, changes: Sequence[Fraction], by: Exact) -> bool:
         return False
     if kind == "one":
         return len(moved) <= 1
-    return kind == "all" or all((change > 0) is (kind == "inc") for change in moved)
+    return kind == "all" or len({change > 0 for change in moved}) <= 1
 
 
 def _is_a(type_: Type, value: Symbolic | None) -> bool:
@@ -115,7 +121,7 @@ def pairs(program: Program, epsilons: Sequence[Exact]) -> Iterator[Pair]:
     public = [one for one in program.inputs if not one.private]
     settings = list(enumerate(_settings(public)))
     ranked = sorted(
-        ((2 * e + s + z, e, s, z) for e in range(len(epsilons)) for s, _ in settings for z in range(len(sizes))),
+        ((4 * e + 2 * s + z, e, s, z) for e in range(len(epsilons)) for s, _ in settings for z in range(len(sizes))),
     )
     queue: list[tuple[int, int, Iterator[Pair]]] = []
     for place, (rank, e, s, z) in enumerate(ranked):
@@ -174,17 +180,16 @@ def _for_size(
     empty = {one.name: (0,) * size for one in program.private if isinstance(one.type, ListOf)}
     try:
         by = known(program.adjacent.by, {**parameters, **public, **empty})
-    except (Outside, Fault):
+    except Outside:
         return
     by = Fraction(by) if isinstance(by, int | Fraction) else Fraction(1)
     seen = set()
-    both = program.adjacent.kind not in ("inc", "dec")
     for first, second in _vectors(program.adjacent.kind, slots, by):
-        for one, two in ((first, second), (second, first)) if both else ((first, second),):
-            if (one, two) in seen:
+        for before, after in ((first, second), (second, first)):
+            if (before, after) in seen:
                 continue
-            seen.add((one, two))
-            pair = Pair(parameters, {**public, **_named(slots, one)}, {**public, **_named(slots, two)})
+            seen.add((before, after))
+            pair = Pair(parameters, {**public, **_named(slots, before)}, {**public, **_named(slots, after)})
             if adjacent(program, pair):
                 yield pair
 
@@ -235,14 +240,12 @@ def _changes(kind: str, count: int, by: Fraction) -> Iterator[tuple[Fraction, ..
         yield from single
         return
     if kind in ("inc", "dec"):
-        signed = by if kind == "inc" else -by
-        yield (signed,) * count
-        yield from (tuple(one if kind == "inc" else -one for one in change) for change in single)
-        yield (*[signed] * half, *[none] * (count - half))
+        others = (tuple(by - one for one in change) for change in reversed(single))
+        yield from dict.fromkeys([(by,) * count, *others, *single, (*[by] * half, *[none] * (count - half))])
         return
     last = (*[by] * (count - 1), -by)
     halves = (*[by] * half, *[-by] * (count - half))
-    yield from dict.fromkeys([(by,) * count, last, halves, (by, *[-by] * (count - 1)), *single])
+    yield from dict.fromkeys([last, halves, (by,) * count, (by, *[-by] * (count - 1)), *single])
 
 
 def _any(slots: Sequence[_Slot]) -> Iterator[tuple[_Vector, _Vector]]:

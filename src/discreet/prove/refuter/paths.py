@@ -25,7 +25,10 @@ Shown: TypeAlias = "bool | Fraction | Logarithm | Form | str"
 Choose: TypeAlias = Callable[[int, "Form | None"], int]
 """Which of so many ways to take; for a comparison, the form that is compared with 0 (way 0: it holds)."""
 
-STEPS = 5_000
+STEPS = 3_000
+_CHOICES = 128
+"""After so many statements, or choices, a run is taken not to end."""
+_ALL_STEPS = 60_000
 _MOST_VALUES = 1 << 12
 
 
@@ -39,8 +42,9 @@ class Path:
     picks: tuple[tuple[tuple[Exact, ...], int], ...]
     shown: tuple[Shown, ...]
     ways: tuple[int, ...]
+    cut: bool = False
     """``weight`` is the chance of the coins; each pick is a choice by e to the power of the scores; ``ways`` is which
-    way was taken at each choice."""
+    way was taken at each choice; ``cut``: it was not followed to its end, and may show anything after ``shown``."""
 
 
 class Elsewhere(Exception):
@@ -69,29 +73,51 @@ class Task:
         return Task(self.program, inputs, self.parameters, self.others)
 
 
-def follow(task: Task, choose: Choose, wanted: tuple[Shown, ...] | None = None) -> Path:
-    """The one path on which every choice is as ``choose`` says. With ``wanted``: ``Elsewhere`` as soon as what is shown
-    differs from it."""
-    return _Follower(task, choose, wanted).path()
+class _Cut(Exception):
+    """No choice is made here."""
 
 
-def all_paths(task: Task, wanted: tuple[Shown, ...] | None = None, most: int = 2048) -> Iterator[Path]:
-    """Every path (that shows ``wanted``, up to what depends on draws); ``Outside`` if there are more than ``most``."""
+def follow(task: Task, choose: Choose) -> Path:
+    """The one path on which every choice is as ``choose`` says."""
+    return _Follower(task, choose, None).path()
+
+
+def all_paths(
+    task: Task,
+    wanted: tuple[Shown, ...] | None = None,
+    *,
+    most: int = 2048,
+    deepest: int | None = None,
+    free: int | None = None,
+) -> Iterator[Path]:
+    """Every path (that shows ``wanted``, up to what depends on draws), each cut after ``deepest`` choices.
+
+    ``free``: without those that show more than so many independent continuous numbers where a value is wanted. Each
+    number that has a draw in it which none before it has is independent of these, so that only such paths are left out.
+    ``Outside`` if there are more than ``most``, or if following them takes too long.
+    """
     taken: list[list[int]] = []  # way taken, number of ways
+    steps = 0
     for _ in range(most):
         depth = 0
 
         def choose(ways: int, _form: Form | None) -> int:
             nonlocal depth
+            if depth == deepest:
+                raise _Cut
             if depth == len(taken):
                 taken.append([0, ways])
             depth += 1
             return taken[depth - 1][0]
 
+        follower = _Follower(task, choose, wanted, free)
         try:
-            path: Path | None = follow(task, choose, wanted)
+            path: Path | None = follower.path()
         except Elsewhere:
             path = None
+        steps += follower.steps
+        if steps > _ALL_STEPS:
+            raise Outside("Following every way through this program takes too long.")
         if path is not None and path.weight:
             yield path
         del taken[depth:]
@@ -104,13 +130,22 @@ def all_paths(task: Task, wanted: tuple[Shown, ...] | None = None, most: int = 2
 
 
 class _Follower:
-    def __init__(self, task: Task, choose: Choose, wanted: tuple[Shown, ...] | None) -> None:
-        self._task, self._chooser, self._wanted = task, choose, wanted
+    def __init__(
+        self, task: Task, choose: Choose, wanted: tuple[Shown, ...] | None, free: int | None = None
+    ) -> None:
+        self._task, self._chooser, self._wanted, self._free = task, choose, wanted, free
+        self._independent, self._revealed = 0, set[int]()
         self._drawn, self._shown, self._left = _Drawn(), list[Shown](), STEPS
         self._ways: list[int] = []
         self._values = Evaluator(self._compare)
 
+    @property
+    def steps(self) -> int:
+        """How many statements were run."""
+        return STEPS - self._left
+
     def path(self) -> Path:
+        cut = False
         try:
             returned = self._program(self._task.program, self._task.inputs, self._show)
             if returned is not None:
@@ -119,9 +154,11 @@ class _Follower:
             self._show_mark("end")
         except Fault:
             self._show_mark("fault")
+        except _Cut:
+            cut = True
         found = self._drawn
         picks, shown, ways = tuple(found.picks), tuple(self._shown), tuple(self._ways)
-        return Path(tuple(found.noises), tuple(found.conditions), found.weight, picks, shown, ways)
+        return Path(tuple(found.noises), tuple(found.conditions), found.weight, picks, shown, ways, cut)
 
     def _program(
         self, program: Program, inputs: Mapping[str, Symbolic], show: Callable[[Symbolic], None]
@@ -173,6 +210,8 @@ class _Follower:
             raise Outside("A run does not end.")
 
     def _choose(self, count: int, form: Form | None) -> int:
+        if len(self._ways) == _CHOICES:
+            raise Outside("A run does not end.")
         self._ways.append(self._chooser(count, form))
         return self._ways[-1]
 
@@ -196,7 +235,16 @@ class _Follower:
             place = len(self._shown)
             if place >= len(self._wanted) or not may_agree(shown, self._wanted[place]):
                 raise Elsewhere
+            if isinstance(shown, Form) and not isinstance(self._wanted[place], Form):
+                self._count(shown)
         self._shown.append(shown)
+
+    def _count(self, shown: Form) -> None:
+        new = {draw for draw in shown.draws if not self._drawn.noises[draw].whole} - self._revealed
+        self._revealed |= new
+        self._independent += bool(new)
+        if self._free is not None and self._independent > self._free:
+            raise Elsewhere
 
     # -- what is drawn and compared -----------------------------------------------------------------------------------
 

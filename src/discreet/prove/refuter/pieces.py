@@ -1,9 +1,9 @@
 """Functions made of pieces, each a sum of ``c * x^k * e^(a x)``: exact integrals and sums of Laplace-like noise.
 
-The densities of Laplace and exponential noise are such functions, and such functions stay such functions when they are
-multiplied, shifted, and integrated from one linear function of another draw to another. So the chance of any event whose
-conditions form a tree comes out in closed form: no quadrature, no truncated tail. For integers (``whole``) sums take the
-place of integrals, and the ends of a piece belong to it.
+The densities of Laplace and exponential noise are such functions, and such functions stay such functions when they
+are multiplied, shifted, and integrated from one linear function of another draw to another. So the chance of any event
+whose conditions form a tree comes out in closed form: no quadrature, no truncated tail. For integers (``whole``) sums
+take the place of integrals, and the ends of a piece belong to it.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import pairwise
 from math import ceil, comb, factorial, floor
 from typing import TypeAlias
 
@@ -211,7 +212,7 @@ def _cells(crossings: Sequence[Fraction], whole: bool) -> list[tuple[End, End]]:
         return [(None, None)]
     if not whole:
         ends = [None, *crossings, None]
-        return list(zip(ends[:-1], ends[1:], strict=True))
+        return list(pairwise(ends))
     found: list[tuple[End, End]] = []
     low: End = None
     for crossing in crossings:
@@ -237,11 +238,11 @@ def _merged(pieces: Sequence[Piece], whole: bool) -> list[Piece]:
         return list(pieces)
     found: list[Piece] = []
     for piece in pieces:
-        if found and _same(found[-1].terms, piece.terms) and found[-1].high is not None and piece.low is not None:
-            if found[-1].high + 1 == piece.low:
-                found[-1] = Piece(found[-1].low, piece.high, piece.terms)
-                continue
-        found.append(piece)
+        last = found[-1] if found else None
+        if last is not None and last.high is not None and piece.low == last.high + 1 and _same(last.terms, piece.terms):
+            found[-1] = Piece(last.low, piece.high, piece.terms)
+        else:
+            found.append(piece)
     return found
 
 

@@ -67,6 +67,8 @@ class _Form:
             box.props("data-testid=combine-parties")
             rows = [(f"{name} (you)" if name == view.me else name, at, key) for name, at, key in view.parties]
             look.grid(["Party", "At", "Fingerprint of the key"], rows)
+            for line in view.brief:
+                look.prose(line)
             look.promise(look.statement(view.statement))
         if view.learnt:
             with look.card("What would they learn together?", note="Beyond their own values and the result") as box:
@@ -105,6 +107,8 @@ def _result(found: Mapping[str, Any]) -> None:
     with look.card("The result", note=f"Of {', '.join(found['included'])} together") as box:
         box.props("data-testid=combine-result")
         ui.label(found["result"]).classes("dc-code dc-strong").style("white-space: pre-wrap")
+        if found.get("off"):
+            look.prose(found["off"], soft=True)
         look.promise(look.statement(found["promise"]))
     with look.card("What you saw", note="For you alone") as box:
         box.props("data-testid=combine-seen")

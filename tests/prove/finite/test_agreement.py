@@ -1,0 +1,88 @@
+"""Random finite programs: what is enumerated, refuted and proved agrees with runs through every way the coins fall."""
+
+from fractions import Fraction
+
+import pytest
+from tests.prove.finite.random_programs import random_program
+
+from discreet.prove import finite
+from discreet.prove.finite.domains import inputs
+from discreet.prove.programs import load
+from discreet.prove.prover import Certificate, prove
+from discreet.prove.refuter import refute
+from discreet.prove.refuter.neighbours import Pair, adjacent, known
+from discreet.prove.running import run
+
+ONE = {"eps": Fraction(1)}
+
+
+class Script:
+    """Coins that fall as written down; where nothing is written, the first way, and the others are noted."""
+
+    def __init__(self, written):
+        self.written, self.fallen, self.chance, self.others = written, [], Fraction(1), []
+
+    def draw(self, sample, arguments):
+        if sample.distribution == "Bernoulli":
+            choices = {True: Fraction(arguments[0]), False: 1 - Fraction(arguments[0])}
+        else:
+            values = range(arguments[0], arguments[1] + 1)
+            choices = {value: Fraction(1, len(values)) for value in values}
+        if len(self.fallen) < len(self.written):
+            way = self.written[len(self.fallen)]
+        else:
+            way, *others = choices
+            self.others += [(*self.fallen, other) for other in others]
+        self.fallen.append(way)
+        self.chance *= choices[way]
+        return way
+
+
+def by_runs(program, given):
+    """The chance of each outcome, by running the program once for every way the coins may fall."""
+    found, waiting = {}, [()]
+    while waiting:
+        script = Script(waiting.pop())
+        outcome = run(program, given, ONE, script.draw)
+        found[outcome] = found.get(outcome, Fraction(0)) + script.chance
+        waiting += script.others
+    return {outcome: chance for outcome, chance in found.items() if chance}
+
+
+def truly_private(program, laws):
+    """Whether the claim holds, by comparing all neighbours."""
+    for first, mu in laws:
+        names = {**ONE, **first}
+        claim, delta = known(program.epsilon, names), known(program.delta, names)
+        for second, nu in laws:
+            if adjacent(program, Pair(ONE, first, second)) and finite.skewed(mu, nu, claim).low > delta:
+                return False
+    return True
+
+
+def agree(seed, *, proving=True):
+    """Whether a program is private, and what was said of it; fails if anything contradicts."""
+    program = load(random_program(seed)).program
+    laws = [(given, finite.outcomes(program, given, ONE)) for given in inputs(program)]
+    for given, law in laws:
+        assert law == by_runs(program, given)
+    true = truly_private(program, laws)
+    assert finite.private(program) == true
+    refuted, proved = refute(program, seconds=2), prove(program, seconds=2) if proving else None
+    assert refuted is None or not true, "refuted, and private"
+    assert true or not isinstance(proved, Certificate), "proved, and not private"
+    return true, refuted is not None, isinstance(proved, Certificate)
+
+
+def test_nothing_contradicts_enumeration():
+    found = [agree(seed, proving=seed % 8 == 0) for seed in range(80)]
+    wrong = [refuted for true, refuted, _ in found if not true]
+    assert sum(wrong) >= 0.95 * len(wrong) > 0
+    assert any(proved for _, _, proved in found)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("part", range(100))
+def test_nothing_contradicts_enumeration_in_ten_thousand_programs(part):
+    for seed in range(1000 + 100 * part, 1100 + 100 * part):
+        agree(seed)

@@ -1,0 +1,73 @@
+"""The numbers that proofs are compared with, and the numbering of a program's parts."""
+
+import math
+from fractions import Fraction
+
+import pytest
+from tests.prove.corpus import text
+
+from discreet.prove.kernel.enumeration import enumerated
+from discreet.prove.kernel.layout import Unsupported, lay_out
+from discreet.prove.kernel.powers import above_log, below_exp
+from discreet.prove.kernel.zcdp import delta_of
+from discreet.prove.reading import read_programs
+
+
+@pytest.mark.parametrize(
+    "value", [Fraction(0), Fraction(1, 10), Fraction(1), Fraction(11, 10), Fraction(7), Fraction(30)]
+)
+def test_powers_are_below_and_near(value):
+    low = below_exp(value)
+    exact = math.exp(value)
+    assert low <= exact * (1 + 1e-15)
+    assert low >= exact * (1 - 1e-9)
+
+
+@pytest.mark.parametrize("ratio", [Fraction(1), Fraction(3), Fraction(9), Fraction(101, 100), Fraction(1000)])
+def test_logarithms_are_above_and_near(ratio):
+    above = above_log(ratio)
+    assert below_exp(above) >= ratio
+    assert above <= math.log(ratio) + 1e-5
+
+
+@pytest.mark.parametrize(("rho", "epsilon"), [(Fraction(1, 98), Fraction(1, 2)), (Fraction(1, 8), Fraction(2))])
+def test_zcdp_gives_no_less_than_the_exact_curve_of_a_gaussian(rho, epsilon):
+    def phi(x):
+        return math.erfc(-x / math.sqrt(2)) / 2
+
+    mu = math.sqrt(2 * rho)
+    exact = phi(mu / 2 - epsilon / mu) - math.exp(epsilon) * phi(-mu / 2 - epsilon / mu)
+    assert exact <= delta_of(rho, epsilon) <= 40 * exact
+
+
+def test_a_claim_without_room_has_no_delta():
+    assert delta_of(Fraction(10), Fraction(1, 10)) == 1
+
+
+def test_parts_are_numbered_in_their_order():
+    [program] = read_programs(text("adaptive_svt"))
+    layout = lay_out(program, {})
+    assert [(site.number, site.statement.name, level) for site, level in layout.sites] == [
+        (1, "rho", ()),
+        (2, "xi", (1,)),
+        (3, "eta", (1,)),
+    ]
+    assert [level for _, level in layout.branches] == [(1,), (1,)]
+    assert layout.kinds["i"] == "int"
+    assert layout.kinds["cost"] == "real"
+
+
+def test_a_branch_without_anything_to_see_is_hidden():
+    [program] = read_programs(text("noisy_max"))
+    assert lay_out(program, {}).branches == ()
+
+
+def test_finite_programs_are_compared_in_full():
+    [right] = read_programs(text("randomised_response"))
+    [wrong] = read_programs(text("randomised_response_too_sharp"))
+    assert enumerated(right, {}) == 2
+    with pytest.raises(Unsupported, match="likelier"):
+        enumerated(wrong, {})
+    [endless] = read_programs(text("laplace"))
+    with pytest.raises(Unsupported):
+        enumerated(endless, {})

@@ -1,0 +1,196 @@
+"""The checker takes proofs and nothing else."""
+
+import random
+from dataclasses import replace
+from functools import cache
+
+import pytest
+from tests.prove.corpus import text
+
+from discreet.core.document import dumps, loads
+from discreet.errors import BadInput, Damaged
+from discreet.prove.certificate import Certificate
+from discreet.prove.checker import check
+from discreet.prove.prover import prove
+from discreet.prove.reading import read_programs
+
+PROVED = ["laplace", "svt", "noisy_max", "svt_inc", "histogram_l1", "gaussian_count", "rappor_bit", "composed"]
+
+
+@cache
+def proof(name):
+    *others, program = read_programs(text(name))
+    others = {other.name: other for other in others}
+    made = prove(program, others)
+    assert isinstance(made, Certificate), made
+    return program, made, others
+
+
+@pytest.mark.parametrize("name", PROVED)
+def test_a_proof_that_was_written_down_and_read_again_is_one(name):
+    program, made, others = proof(name)
+    again = Certificate.from_dict(loads(dumps(made.to_dict())))
+    assert again == made
+    checked = check(program, again, others)
+    assert checked.ends
+    assert "the cost is within the claim" in checked.conditions
+
+
+def test_loops_that_are_not_shown_to_end_are_said_to_be_so():
+    program, made, others = proof("block_sums")
+    assert not check(program, made, others).ends
+
+
+# -- corrupted certificates -------------------------------------------------------------------------------------------
+
+
+def changed_alignment(certificate, change):
+    first, *rest = certificate.alignments
+    return replace(certificate, alignments=(change(first), *rest))
+
+
+def changed_coupling(certificate, rng, **changes):
+    def change(alignment):
+        couplings = list(alignment.couplings)
+        places = [place for place, coupling in enumerate(couplings) if coupling.scale] or [0]
+        place = rng.choice(places)
+        made = {name: act(getattr(couplings[place], name)) for name, act in changes.items()}
+        couplings[place] = replace(couplings[place], **made)
+        return replace(alignment, couplings=tuple(couplings))
+
+    return changed_alignment(certificate, change)
+
+
+def other_shift(certificate, rng):
+    """Another shift, charged for: the runs part, or it costs too much."""
+    if any(coupling.distribution == "Bernoulli" for coupling in certificate.alignments[0].couplings):
+        return changed_coupling(certificate, rng, shift=lambda text: f"not ({text})")
+    by = rng.choice(["1", "-1/2", "3", "1/1000"])
+    charge = (lambda text: text) if certificate.method == "lockstep" else (lambda text: f"{text} + abs({by})")
+    return changed_coupling(certificate, rng, shift=lambda text: f"({text}) + {by}", charge=charge)
+
+
+def smaller_charge(certificate, rng):
+    return changed_coupling(certificate, rng, charge=lambda _: rng.choice(["-1", "-1/2", "0 - 3"]))
+
+
+def larger_charge(certificate, rng):
+    return changed_coupling(certificate, rng, charge=lambda text: "7" if text.isdigit() else f"7 + {text}")
+
+
+def own_draw(certificate, rng):
+    """A shift that reads what is drawn."""
+    names = {coupling.scale: coupling.name for coupling in certificate.alignments[0].couplings}
+    scale = rng.choice(sorted(names))
+
+    def change(alignment):
+        made = [
+            replace(coupling, shift=f"({coupling.shift}) + 0 * {coupling.name}")
+            if coupling.scale == scale
+            else coupling
+            for coupling in alignment.couplings
+        ]
+        return replace(alignment, couplings=tuple(made))
+
+    return changed_alignment(certificate, change)
+
+
+def unknown_name(certificate, rng):
+    name = rng.choice(["nobody", "branch9''", "shown7''", "cost9''", "where'''"])
+    return changed_coupling(certificate, rng, charge=lambda text: f"{text} + {name}")
+
+
+def false_invariant(certificate, rng):
+    """One that contradicts itself, or does not hold at the beginning, or is not kept."""
+    extra = rng.choice(["1 == 2", "eps < 0", "i < 0", "i == 0", "i' == i + 1", "i <= 3"])
+
+    def change(alignment):
+        return replace(alignment, invariants=tuple((*texts, extra) for texts in alignment.invariants))
+
+    return changed_alignment(certificate, change)
+
+
+def no_invariants(certificate, rng):
+    def change(alignment):
+        return replace(alignment, invariants=rng.choice([(), tuple(() for _ in alignment.invariants), ((), (), ())]))
+
+    return changed_alignment(certificate, change)
+
+
+def another_draw(certificate, rng):
+    name, act = rng.choice(
+        [
+            ("number", lambda number: number + 1),
+            ("name", lambda name: name + "x"),
+            ("distribution", lambda _: "Exp"),
+            ("scale", lambda scale: f"2 * ({scale})"),
+        ]
+    )
+    return changed_coupling(certificate, rng, **{name: act})
+
+
+def couplings_missing(certificate, rng):
+    return changed_alignment(certificate, lambda alignment: replace(alignment, couplings=alignment.couplings[1:]))
+
+
+def another_claim(certificate, rng):
+    name = rng.choice(["epsilon", "delta", "program", "digest", "method"])
+    return replace(certificate, **{name: rng.choice(["0", "eps / 2", "enumeration", "f" * 64])})
+
+
+def another_direction(certificate, rng):
+    alignments = certificate.alignments
+    return replace(
+        certificate,
+        alignments=rng.choice(
+            [(), alignments * 2, tuple(replace(one, backwards=not one.backwards) for one in alignments)]
+        ),
+    )
+
+
+ANY = [other_shift, smaller_charge, larger_charge, own_draw, unknown_name, another_draw, couplings_missing]
+ANY += [another_claim, another_direction]
+LOOPS = [false_invariant, no_invariants]
+
+
+def test_a_hundred_corrupted_certificates_are_refused():
+    rng = random.Random(10)  # noqa: S311
+    refused = 0
+    for number in range(120):
+        name = PROVED[number % (len(PROVED) - 1)]
+        program, made, others = proof(name)
+        has_loops = bool(made.alignments[0].invariants)
+        corrupt = rng.choice(ANY + LOOPS * 2 if has_loops else ANY)
+        damaged = corrupt(made, rng)
+        assert damaged != made
+        with pytest.raises((Damaged, BadInput)):
+            check(program, damaged.sealed(), others)
+        with pytest.raises(Damaged):
+            check(program, damaged, others)
+        refused += 1
+    assert refused >= 100
+
+
+def test_a_proof_is_of_one_program():
+    _, made, _ = proof("svt")
+    weaker = read_programs(text("svt").replace("4*N/eps", "2*N/eps"))[0]
+    with pytest.raises(Damaged, match="another program"):
+        check(weaker, made)
+
+
+def test_a_call_needs_the_proof_of_what_is_called():
+    program, made, others = proof("composed")
+    with pytest.raises(Damaged, match="one proof for each"):
+        check(program, replace(made, callees=()).sealed(), others)
+    weaker = {
+        name: replace(other, epsilon=read_programs(text("laplace").replace("claim eps", "claim 1"))[0].epsilon)
+        for name, other in others.items()
+    }
+    with pytest.raises(Damaged, match="another program"):
+        check(program, made, weaker)
+
+
+@pytest.mark.parametrize("data", [None, {}, [], {"program": 1}])
+def test_what_is_no_certificate_is_refused(data):
+    with pytest.raises(BadInput):
+        Certificate.from_dict(data)

@@ -1,0 +1,99 @@
+"""Verdicts: neither search is believed, and what is said can be read."""
+
+from dataclasses import replace
+
+import pytest
+from tests.prove.corpus import text
+
+from discreet.errors import BadInput, Damaged
+from discreet.prove import prover, refuter
+from discreet.prove.checking import check, infer, recheck
+from discreet.prove.saving import read_certificate, write_certificate
+from discreet.prove.verdicts import Proved, Refuted, Unknown
+
+
+@pytest.fixture(scope="module")
+def svt():
+    return check(text("svt"))
+
+
+def test_a_proof_can_be_read(svt):
+    assert isinstance(svt, Proved)
+    assert str(svt).startswith("PROVED  svt is (eps)-differentially private, for every length of q and every T and N.")
+    assert "  rho     8     2 / eps      1 " in str(svt)
+    assert "eps/2" in str(svt)
+    assert "invariant of loop 1: " in str(svt)
+    assert "''" not in str(svt), "the proof's own names are put into words"
+    assert svt.to_dict()["proof"]["program"] == "svt"
+
+
+def test_a_proof_is_saved_and_gone_through_again(svt, tmp_path):
+    write_certificate(svt.certificate, tmp_path / "svt.proof.json")
+    again = read_certificate(tmp_path / "svt.proof.json")
+    assert again == svt.certificate
+    assert recheck(text("svt"), again).proved
+    with pytest.raises(Damaged, match="another program"):
+        recheck(text("gap_svt"), again)
+    with pytest.raises(Damaged, match="another program"):
+        recheck(text("svt").replace("2/eps", "1/eps"), again)
+
+
+def test_gaussian_noise_is_priced_in_zcdp():
+    found = check(text("gaussian_count"))
+    assert found.lines[1].endswith("rho = 1/98")
+    assert "zCDP" in found.lines[-1]
+
+
+def test_both_directions_are_shown_where_neighbours_have_one():
+    found = check(text("svt_inc"))
+    assert [line for line in found.lines if line.startswith("from the")] == [
+        "from the first input to the second:",
+        "from the second input to the first:",
+    ]
+
+
+def test_a_counterexample_can_be_read():
+    found = check(text("mean"))
+    assert isinstance(found, Refuted)
+    assert found.summary == "mean is not private for any eps: what one input may show, its neighbour never does."
+    assert {"input   d = [0]", "beside  d' = [1]"} <= set(found.lines)
+    assert found.to_dict()["counterexample"]["second"] == "0"
+    other = check(text("bad_partial_sum"))
+    assert "is not (eps)-differentially private at eps = " in other.summary
+    assert any(line.startswith("ratio") for line in other.lines)
+
+
+def test_what_neither_side_finds_is_unknown(monkeypatch):
+    monkeypatch.setattr(prover, "prove", lambda *_, **__: prover.Failure(("one thing", "another")))
+    monkeypatch.setattr(refuter, "refute", lambda *_, **__: None)
+    found = check(text("laplace"))
+    assert isinstance(found, Unknown)
+    assert not found.proved
+    assert "tried: one thing" in str(found)
+
+
+def test_a_proof_is_not_believed_unless_the_checker_does(svt, monkeypatch):
+    wrong = replace(svt.certificate, epsilon="eps / 2").sealed()
+    monkeypatch.setattr(prover, "prove", lambda *_, **__: wrong)
+    monkeypatch.setattr(refuter, "refute", lambda *_, **__: None)
+    found = check(text("svt"))
+    assert found.word == "UNKNOWN"
+    assert "did not accept" in str(found)
+
+
+def test_a_counterexample_is_not_believed_unless_it_is_replayed(monkeypatch):
+    found = check(text("mean"))
+    monkeypatch.setattr(
+        refuter, "refute", lambda *_, **__: replace(found.counterexample, neighbours=found.counterexample.inputs)
+    )
+    monkeypatch.setattr(prover, "prove", lambda *_, **__: prover.Failure(()))
+    assert check(text("mean")).word == "UNKNOWN"
+
+
+def test_the_smallest_epsilon_is_found():
+    assert infer(text("laplace").replace("claim eps", "claim 3*eps")) == "eps"
+
+
+def test_a_search_takes_some_time():
+    with pytest.raises(BadInput, match="some time"):
+        check(text("laplace"), seconds=0)

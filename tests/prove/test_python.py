@@ -1,0 +1,194 @@
+"""The same programs as Python functions."""
+
+import importlib.util
+from typing import Literal
+
+import pytest
+from tests.prove.corpus import text
+
+from discreet.errors import BadInput, BadProgram
+from discreet.prove import Private, private
+from discreet.prove.checking import check
+from discreet.prove.programs import load
+from discreet.prove.python import read_module
+from discreet.prove.reading import read_programs
+
+# ruff: noqa: F821, N803, N806 - the names of distributions, and eps, are words of the language; T and N are usual
+
+
+@private(adjacent="all by 1", claim="eps")
+def svt(q: Private[list[float]], T: float, N: int) -> list[bool]:
+    """The sparse vector technique."""
+    assert N >= 1
+    rho = Laplace(2 / eps)
+    Tn = T + rho
+    i = 0
+    count = 0
+    while i < len(q) and count < N:
+        eta = Laplace(4 * N / eps)
+        if q[i] + eta >= Tn:
+            yield True
+            count += 1
+        else:
+            yield False
+        i += 1
+
+
+@private(adjacent="one", claim="eps")
+def dummy_sum2(d: Private[list[Literal[0, 1]]]) -> list[float]:
+    s = 0
+    r = []
+    for i in range(len(d)):
+        z = Laplace(1 / eps)
+        t = d[i] + z
+        s = s + t
+        r = r + [t]  # noqa: RUF005
+    return r
+
+
+@private(adjacent="one", claim="eps")
+def noisy(x: Private[float]) -> float:
+    z = Laplace(1 / eps, x)
+    return z  # noqa: RET504
+
+
+@private(adjacent="one", claim="2*eps")
+def composed(x: Private[float]) -> float:
+    a = noisy(x)
+    b = noisy(x)
+    return (a + b) * 0.5
+
+
+@private(adjacent="one", claim="eps")
+def leaky(x: Private[float]) -> float:
+    return x
+
+
+def test_a_function_is_the_program_of_the_same_text():
+    assert load(svt).program == read_programs(text("svt"))[0]
+
+
+def test_a_for_that_counts_is_a_while():
+    body = load(dummy_sum2).program.body
+    again = read_programs(
+        "adjacent one by 1\nclaim eps\ndummy_sum2(d : private list of {0,1}) : list of real\n"
+        "  s := 0; r := []; i := 0\n  while i < size(d)\n    z := $ Laplace(1/eps); t := d[i] + z\n"
+        "    s := s + t; r := r ++ [t]; i := i + 1\n  return r\n"
+    )
+    assert body == again[0].body
+
+
+def test_a_marked_function_may_call_another():
+    loaded = load(composed)
+    assert (loaded.program.name, list(loaded.others)) == ("composed", ["noisy"])
+    assert check(composed).word == "PROVED"
+
+
+def test_marking_changes_nothing_and_nothing_is_checked_before_somebody_asks():
+    assert leaky(3.5) == 3.5
+    assert check(leaky).word == "REFUTED"
+
+
+def test_an_error_has_the_line_of_the_file():
+    @private(adjacent="one", claim="eps")
+    def wrong(x: Private[float]):
+        yield x % 2
+
+    with pytest.raises(BadProgram, match="no part of the language") as error:
+        load(wrong)
+    assert error.value.line == wrong.__code__.co_firstlineno + 2
+
+
+def test_what_has_no_claim_or_no_source_is_refused():
+    with pytest.raises(BadInput, match="Nothing is claimed of len"):
+        load(len)
+    with pytest.raises(BadInput, match="cannot be read"):
+        load(private(adjacent="one", claim="eps")(type("Odd", (), {"__call__": None})()))
+
+
+def module(body, head="x: Private[float], q: Private[list[float]], n: int", mark='adjacent="all", claim="eps"'):
+    lines = "".join(f"    {line}\n" for line in body.splitlines())
+    return f"@private({mark})\ndef f({head}):\n{lines}"
+
+
+@pytest.mark.parametrize(
+    ("body", "what"),
+    [
+        ("yield x ** 2", "expression is no part"),
+        ("yield x // 2", "expression is no part"),
+        ("yield q[0:1]", "expression is no part"),
+        ("yield sum(q)", "expression is no part"),
+        ("yield [y for y in q]", "expression is no part"),
+        ("yield x in q", "expression is no part"),
+        ("yield 'text'", "expression is no part"),
+        ("yield Laplace(1)", "a statement of its own"),
+        ("y = Laplace(1, 2, 3)\nyield y", "2 arguments, not 3"),
+        ("y = z = 1\nyield y", "statement is no part"),
+        ("q[0] = 1", "statement is no part"),
+        ("r = []\nr.append(x)\nyield r[0]", "statement is no part"),
+        ("print(x)", "statement is no part"),
+        ("import os", "statement is no part"),
+        ("while n > 0:\n    break", "statement is no part"),
+        ("try:\n    yield x\nexcept Exception:\n    pass", "statement is no part"),
+        ("return", "statement is no part"),
+        ("yield 1\nassert n > 0", "stands at the beginning"),
+        ("for y in q:\n    yield y", "A for counts"),
+        ("for i in range(n):\n    i = 2", "i is changed inside"),
+        ("for i in range(n):\n    yield i\nyield i", "i is used outside"),
+        ("m = 3\nfor i in range(m):\n    m = 4", "m is changed inside"),
+        ("emit = 1\nyield emit", "word of the language"),
+        ("yield 1e3j", "expression is no part"),
+    ],
+)
+def test_what_is_no_part_of_the_language_is_refused(body, what):
+    with pytest.raises(BadProgram, match=what):
+        read_module(module(body))
+
+
+@pytest.mark.parametrize(
+    ("said", "what"),
+    [
+        ({"head": "x"}, "x has no type"),
+        ({"head": "x: Private[dict]"}, "no type of the language"),
+        ({"head": "x: Private[Literal[0, 2]]"}, "no type of the language"),
+        ({"head": "x: Private[float] = 1"}, "plain inputs"),
+        ({"head": "*x: Private[float]"}, "plain inputs"),
+        ({"mark": "adjacent=near, claim='eps'"}, "are texts"),
+    ],
+)
+def test_inputs_and_claims_are_plain(said, what):
+    with pytest.raises(BadProgram, match=what):
+        read_module(module("yield 1", **said))
+
+
+def test_numbers_are_as_they_are_written_and_comparisons_chain():
+    program = read_module(module("yield 0.1 < x <= n and not x == -1\nyield n ^ 1 if x > 0 else max(n, abs(n))"))[0]
+    again = read_programs(
+        "adjacent all\nclaim eps\nf(x : private real, q : private list of real, n : int)\n"
+        "  emit 0.1 < x and x <= n and not x == -1\n  emit n xor 1 if x > 0 else max(n, abs(n))\n"
+    )
+    assert program.body == again[0].body
+
+
+def test_a_file_is_parsed_and_never_run(tmp_path):
+    file = tmp_path / "mechanisms.py"
+    file.write_text("raise SystemExit\n" + module("z = Laplace(2/eps)\nyield x + z"))
+    assert load(file).program.name == "f"
+    with pytest.raises(BadProgram, match="not Python"):
+        read_module("def f(:\n")
+    with pytest.raises(BadProgram, match="No function is marked"):
+        read_module("def f(x):\n    return x\n")
+
+
+def test_a_function_of_another_module_is_read_from_its_file(tmp_path):
+    file = tmp_path / "elsewhere.py"
+    file.write_text(f"from discreet.prove import Private, private\n\n{module('yield x')}")
+    spec = importlib.util.spec_from_file_location("elsewhere", file)
+    found = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(found)
+    assert load(found.f).program == read_module(file.read_text())[0]
+
+
+def test_a_function_that_calls_itself_is_refused():
+    with pytest.raises(BadProgram, match="expression is no part"):
+        read_module(module("y = f(x, q, n)\nyield y"))

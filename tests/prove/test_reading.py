@@ -1,0 +1,101 @@
+"""Programs as text: what is read, and how it is said what is wrong."""
+
+import pytest
+from tests.prove.corpus import FILES, expected
+
+from discreet.errors import BadProgram
+from discreet.prove.reading import read_adjacent, read_expression, read_programs
+from discreet.prove.syntax import INT, REAL, Assign, Call, If, Joined, ListOf, Name, Range, Sample, While
+from discreet.prove.texts import written
+from discreet.prove.writing import program_text
+
+HEAD = "adjacent all by 1\nclaim eps\n"
+
+
+def body(text, inputs="q : private list of real"):
+    lines = "".join(f"  {line}\n" for line in text.splitlines())
+    return read_programs(f"{HEAD}f({inputs})\n{lines}")[0].body
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
+def test_every_program_of_the_corpus_says_what_is_expected_and_is_read_back_from_what_is_written(file):
+    assert expected(file) in ("proved", "refuted")
+    programs = read_programs(file.read_text())
+    assert read_programs("\n".join(map(program_text, programs))) == programs
+
+
+def test_a_block_is_what_is_indented_and_semicolons_part_statements():
+    found = body("i := 0; s := 0\nwhile i < 3\n  s := s + i; i := i + 1\nif s > 1 then s := 0\nelse s := 1")
+    assert [type(one) for one in found] == [Assign, Assign, While, If]
+    assert len(found[2].body) == 2
+    assert found[3].other[0].name == "s"
+
+
+def test_else_if_needs_no_further_indent():
+    found = body("if q[0] > 1\n  emit 1\nelse if q[0] > 0\n  emit 2\nelse\n  emit 3")
+    assert isinstance(found[0].other[0], If)
+    assert found[0].other[0].other
+
+
+def test_a_draw_has_its_arguments_and_a_laplace_is_centred_at_0_unless_said():
+    assert body("z := $ Laplace(1/eps)") == body("z := $ Laplace(1/eps, 0)")
+    assert isinstance(body("z := $ Laplace(1/eps)")[0], Sample)
+
+
+def test_types_have_ranges_lengths_and_sets():
+    program = read_programs(
+        f"{HEAD}f(a : private list of 3 int, b : private list of -1..1, c : {{0,1}}, d : public real)\n  emit 1\n"
+    )[0]
+    assert [one.type for one in program.inputs] == [ListOf(INT, 3), ListOf(Range(-1, 1)), Range(0, 1), REAL]
+    assert [one.private for one in program.inputs] == [True, True, False, False]
+
+
+def test_a_later_program_calls_an_earlier_one_only():
+    first = f"{HEAD}a(x : private real) : real\n  return x\n"
+    both = read_programs(f"{first}{HEAD}b(x : private real)\n  y := a(x)\n  emit y\n")
+    assert isinstance(both[1].body[0], Call)
+    with pytest.raises(BadProgram, match="end of the line"):
+        read_programs(f"{HEAD}b(x : private real)\n  y := a(x)\n  emit y\n{first}")
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["1 + 2 * 3 - 4 / 5", "not a and b or c", "a if b else c if d else e", "-(a + b) * -c", "a - (b - c)",
+     "a / (b / c)", "(a < b) == (c < d)", "min(a, max(b, abs(c)))", "r ++ [a, b] ++ []", "q[i + 1] xor size(q)",
+     "(a if b else c) + 1"],
+)  # fmt: skip
+def test_expressions_are_read_back_from_what_is_written(text):
+    found = read_expression(text)
+    assert read_expression(written(found)) == found
+
+
+def test_joining_binds_more_loosely_than_adding():
+    assert isinstance(read_expression("r ++ [a + b]"), Joined)
+    assert read_adjacent("l1 by k").by == Name("k")
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "column", "what"),
+    [
+        ("", 1, 1, "no program"),
+        ("claim eps", 1, 1, "'adjacent' is expected"),
+        ("adjacent near by 1\nclaim eps\nf(x : private real)\n  emit x", 1, 10, "one of one, all"),
+        (f"{HEAD}f(x : private thing)\n  emit x", 3, 15, "number is expected"),
+        (f"{HEAD}f(x : private real, x : real)\n  emit x", 3, 1, "same name"),
+        (f"{HEAD}while(x : private real)\n  emit x", 3, 1, "word of the language"),
+        (f"{HEAD}f(x : private real)\n  y = 1", 4, 5, "':=' is expected"),
+        (f"{HEAD}f(x : private real)\n  y := $ Normal(1)", 4, 10, "none of the distributions"),
+        (f"{HEAD}f(x : private real)\n  y := $ Exp(1, 2)", 4, 10, "1 arguments, not 2"),
+        (f"{HEAD}f(x : private real)\n  y := x %% 2", 4, 10, "no part of the language"),
+        (f"{HEAD}f(x : private real)\n\temit x", 4, 1, "tab"),
+        (f"{HEAD}f(x : private real)\n    emit x\n  emit x", 5, 3, "like no line above"),
+        (f"{HEAD}f(x : private real)\n  emit (x", 4, 10, "'\\)' is expected"),
+        (f"{HEAD}f(x : private real)\n  emit min(x)", 4, 8, "2 arguments"),
+        (f"{HEAD}f(x : private {{0,2}})\n  emit x", 3, 20, "without a gap"),
+        (f"{HEAD}f(x : private 3..1)\n  emit x", 3, 19, "no integer from 3 to 1"),
+    ],
+)
+def test_what_is_wrong_is_said_with_its_place(text, line, column, what):
+    with pytest.raises(BadProgram, match=what) as error:
+        read_programs(text)
+    assert (error.value.line, error.value.column) == (line, column)
