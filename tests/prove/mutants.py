@@ -2,12 +2,17 @@
 
 Every change here breaks a claim that is tight: less noise than the claim needs (in the limit of many or far-apart
 values), neighbours further apart, a smaller claim, or something shown that nothing protects. So none may be proved.
+Where the distance of neighbours is an input that neither the program nor its claim reads, the program is private
+however far apart they are, and moving them further apart is left out. So is what is no program, since it would emit
+values of two types.
 """
 
 from dataclasses import replace
 from fractions import Fraction
 
-from discreet.prove.inside import names_in, statements
+from discreet.errors import BadProgram
+from discreet.prove.inside import expressions, names_in, statements
+from discreet.prove.kinds import types
 from discreet.prove.syntax import (
     INT,
     Adjacent,
@@ -23,6 +28,7 @@ from discreet.prove.syntax import (
     Return,
     Sample,
     Size,
+    Truth,
     While,
 )
 
@@ -32,7 +38,19 @@ ZERO, ONE = Number(Fraction(0)), Number(Fraction(1))
 
 def mutants(program):
     """Every mutant, with what was changed. What type the result has is left open, since more may be shown."""
-    program = replace(program, result=None)
+    return [(what, one) for what, one in candidates(replace(program, result=None)) if accepted(one)]
+
+
+def accepted(program):
+    """Whether it is a program."""
+    try:
+        types(program, {})
+    except BadProgram:
+        return False
+    return True
+
+
+def candidates(program):
     for place, draw in enumerate(draws(program)):
         called = f"{draw.name} ({place + 1})"
         if draw.distribution in MOVED:
@@ -47,7 +65,7 @@ def mutants(program):
     for factor in (Fraction(1, 2), Fraction(9, 10)):
         if program.epsilon != ZERO:
             yield f"claim times {factor}", replace(program, epsilon=times(program.epsilon, factor))
-    if program.adjacent.kind != "any":
+    if program.adjacent.kind != "any" and not any_distance(program):
         further = replace(program.adjacent, by=times(program.adjacent.by, 2))
         yield (
             "neighbours twice as far",
@@ -66,6 +84,13 @@ def draws(program):
 
 def lists(program):
     return sum(isinstance(one.type, ListOf) for one in program.private)
+
+
+def any_distance(program):
+    """Whether neighbours may be as far apart as anybody likes: that distance is an input which nothing else reads."""
+    inside = [part for one in statements(program.body) for part in expressions(one)]
+    read = {name.name for part in (*inside, program.epsilon, program.delta) for name in names_in(part)}
+    return isinstance(program.adjacent.by, Name) and program.adjacent.by.name not in {"eps", *read}
 
 
 def unbounded(given):
@@ -95,7 +120,7 @@ def shown(program, given):
     truth = str(given.type) == "bool"
     for what, leak in (
         (f"{given.name} shown", value),
-        (f"a bit of {given.name} shown", value if truth else above(value)),
+        (f"a bit of {given.name} shown", value if truth else bit(program, value)),
     ):
         last = (If(guard, (Emit(leak),), ()),) if guard else (Emit(leak),)
         returns = program.body[-1:] if isinstance(program.body[-1], Return) else ()
@@ -105,12 +130,15 @@ def shown(program, given):
         for loop in statements(program.body):
             item = next(iter(read(loop, given.name)), None) if isinstance(loop, While) else None
             if item is not None:
-                inside = replace(loop, body=(Emit(above(item)), *loop.body))
+                inside = replace(loop, body=(Emit(bit(program, item)), *loop.body))
                 yield f"{given.name} shown in a loop", replace(program, body=changed(program.body, loop, (inside,)))
 
 
-def above(value):
-    return Operation(">", (value, ZERO))
+def bit(program, value):
+    """Whether a value is above 0: a truth, or 1 and 0 where numbers are emitted."""
+    above = Operation(">", (value, ZERO))
+    fits = accepted(replace(program, body=(Emit(Truth(True)), *program.body)))
+    return above if fits else Operation("if", (above, ONE, ZERO))
 
 
 def read(loop, name):

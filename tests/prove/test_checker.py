@@ -9,10 +9,11 @@ from tests.prove.corpus import text
 
 from discreet.core.document import dumps, loads
 from discreet.errors import BadInput, Damaged
-from discreet.prove.certificate import Certificate
+from discreet.prove.certificate import Alignment, Certificate, Coupling
 from discreet.prove.checker import check
-from discreet.prove.prover import prove
+from discreet.prove.prover import Failure, prove
 from discreet.prove.reading import read_programs
+from discreet.prove.texts import digest
 
 PROVED = ["laplace", "svt", "noisy_max", "svt_inc", "histogram_l1", "gaussian_count", "rappor_bit", "composed"]
 
@@ -36,9 +37,97 @@ def test_a_proof_that_was_written_down_and_read_again_is_one(name):
     assert "the cost is within the claim" in checked.conditions
 
 
-def test_loops_that_are_not_shown_to_end_are_said_to_be_so():
+def test_loops_that_are_not_shown_to_end_must_be_paid_for_at_every_round():
     program, made, others = proof("block_sums")
-    assert not check(program, made, others).ends
+    checked = check(program, made, others)
+    assert not checked.ends
+    assert any("at every round of the loop" in text for text in checked.conditions)
+
+
+ENDLESS = """
+adjacent one by 1
+claim eps
+f(x : private real, T : real) : list of real
+  i := 0
+  if T > 0
+    while i >= 0
+      z := $ Laplace(1/eps, 0)
+      emit x + z
+      i := i + 1
+"""
+
+
+def endless(source, shift, charge, *invariants):
+    [program] = read_programs(source)
+    coupling = Coupling(1, "z", "Laplace", "1 / eps", shift, charge)
+    alignment = Alignment(False, (coupling,), (("i >= 0", "i == i'", *invariants),))
+    return program, Certificate("f", digest(program), "eps", "0", "alignment", (alignment,)).sealed()
+
+
+def test_a_loop_without_an_end_costs_what_its_rounds_do():
+    """At the end of such a program every cost is within the claim, since no run gets there."""
+    program, made = endless(ENDLESS, "x - x'", "1", "cost1'' >= 0")
+    with pytest.raises(Damaged, match="may not end, and its rounds may cost more"):
+        check(program, made)
+    assert isinstance(prove(program), Failure)
+
+
+def test_a_loop_without_an_end_may_be_private():
+    program, made = endless(ENDLESS.replace("emit x + z", "emit z"), "0", "0", "cost1'' == 0")
+    assert not check(program, made).ends
+    once = ENDLESS.replace("emit x + z", "emit z if i > 0 else x + z")
+    program, made = endless(once, "x - x' if i == 0 else 0", "1 if i == 0 else 0", "cost1'' == (0 if i == 0 else 1)")
+    assert not check(program, made).ends
+
+
+def test_what_is_called_must_be_shown_to_end():
+    called = ENDLESS.replace("emit x + z", "emit i").replace("z := $ Laplace(1/eps, 0)", "skip")
+    assert isinstance(prove_last(called), Certificate)
+    found = prove_last(called + "adjacent one by 1\nclaim eps\ng(x : private real)\n  r := f(x, 1)\n  emit 1\n")
+    assert isinstance(found, Failure)
+    assert any("which may not end" in text for text in found.tried)
+
+
+def prove_last(text):
+    *others, program = read_programs(text)
+    return prove(program, {other.name: other for other in others})
+
+
+# -- lists that are handed over ---------------------------------------------------------------------------------------
+
+CALL = """
+adjacent one by 1
+claim eps
+g(x : private real, a : {first}, b : {second}) : real
+  z := $ Laplace(1/eps, 0)
+  y := x + z
+  if {leaks}
+    y := x
+  return y
+
+adjacent one by 1
+claim eps
+f(x : private real, a : {first}) : real
+  r := g(x, a, a)
+  return r
+"""
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "leaks"),
+    [
+        ("list of 2 int", "list of 2 {0,1}", "b[0] == 1000"),
+        ("list of int", "list of 2 int", "size(b) >= 3"),
+        ("list of 2 {0,1,2}", "list of 2 {0,1}", "b[0] >= 2"),
+        ("list of 3 real", "list of 2 real", "size(b) >= 3"),
+    ],
+)
+def test_a_list_is_handed_over_only_as_what_the_input_it_becomes_is(first, second, leaks):
+    found = prove_last(CALL.format(first=first, second=second, leaks=leaks))
+    assert isinstance(found, Failure), found
+    assert any("list of another type" in text for text in found.tried), found.tried
+    same = prove_last(CALL.format(first=first, second=first, leaks="1 > 2"))
+    assert isinstance(same, Certificate), same
 
 
 # -- corrupted certificates -------------------------------------------------------------------------------------------

@@ -52,6 +52,22 @@ def test_both_directions_are_shown_where_neighbours_have_one():
     ]
 
 
+def test_a_proof_says_if_runs_were_not_shown_to_end(svt):
+    assert svt.ends
+    found = check(text("block_sums"))
+    assert (found.word, found.ends) == ("PROVED", False)
+    assert found.summary.endswith(", whether or not it ends.")
+    assert found.lines[-1] == "that every run ends was not shown"
+    assert found.to_dict()["ends"] is False
+
+
+def test_densities_are_called_so():
+    found = check(text("laplace").replace("claim eps", "claim eps/2"))
+    assert found.counterexample.density
+    assert any(line.startswith("density ") for line in found.lines)
+    assert not any("probability" in line for line in found.lines)
+
+
 def test_a_counterexample_can_be_read():
     found = check(text("mean"))
     assert isinstance(found, Refuted)

@@ -40,6 +40,12 @@ def test_draws_have_the_kind_of_their_distribution():
     assert [found[name] for name in "abcdefg"] == [REAL, INT, BOOL, INT, INT, REAL, REAL]
 
 
+def test_integers_and_other_numbers_may_both_be_emitted():
+    kinds("emit 1; emit 1/2; emit q[0]")
+    with pytest.raises(BadProgram, match="emits a truth"):
+        kinds("emit 1; emit true; return 1", result=" : int")
+
+
 def test_an_input_keeps_what_was_declared():
     assert kinds("emit x", inputs="x : private {0,1}")["x"] == Range(0, 1)
 
@@ -52,6 +58,9 @@ def test_an_input_keeps_what_was_declared():
         ("while N > 0\n  x := 1\nemit x", "x has no value"),
         ("N := 1", "N is given and cannot be changed"),
         ("eps := 1", "eps is given"),
+        ("emit true; emit 1", "emits an integer, elsewhere it is a truth"),
+        ("if N > 0\n  emit 1\nelse\n  emit true\nreturn 1", "emits a truth, elsewhere it is an integer"),
+        ("emit 1; emit [1]", "emits a list of int, elsewhere it is an integer"),
         ("x := 1; x := true", "x is an integer elsewhere and gets a truth"),
         ("emit N + true", r"\+ cannot be used on an integer and a truth"),
         ("emit true < false", "< cannot be used"),

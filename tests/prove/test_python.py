@@ -192,3 +192,97 @@ def test_a_function_of_another_module_is_read_from_its_file(tmp_path):
 def test_a_function_that_calls_itself_is_refused():
     with pytest.raises(BadProgram, match="expression is no part"):
         read_module(module("y = f(x, q, n)\nyield y"))
+
+
+# -- names that are not what they look like ---------------------------------------------------------------------------
+
+HEAD = "import functools\nfrom discreet.prove import Private, private\n"
+MARK = '@private(adjacent="one by 1", claim="eps")\n'
+NOISY = MARK + "def noisy(x: Private[float]) -> float:\n    z = Laplace(1 / eps)\n    return x + z\n"
+CALLS = MARK + "def f(x: Private[float]) -> float:\n    y = noisy(x)\n    return y\n"
+PLAIN = "def noisy(x):\n    return x\n"
+
+
+def imported(folder, name, source):
+    """A module from its text."""
+    file = folder / f"{name}.py"
+    file.write_text(source)
+    spec = importlib.util.spec_from_file_location(name, file)
+    found = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(found)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("source", "what"),
+    [
+        ("@leak\n" + NOISY, "second decorator"),
+        ("def leak(f):\n    return abs\n@leak\n" + NOISY, "second decorator"),
+        (MARK + "@leak\n" + NOISY.removeprefix(MARK), "second decorator"),
+        (NOISY + CALLS + PLAIN, "noisy is bound anew"),
+        (NOISY + CALLS + NOISY, "noisy is bound anew"),
+        (PLAIN + NOISY + CALLS, "noisy is bound anew"),
+        (NOISY + CALLS + "from elsewhere import leak as noisy\n", "noisy is bound anew"),
+        (NOISY + CALLS + "from discreet.prove import check as noisy\n", "noisy is bound anew"),
+        (NOISY + CALLS + "if True:\n    noisy = abs\n", "noisy is bound anew"),
+        (NOISY + CALLS + "def change():\n    global noisy\n    noisy = abs\n", "noisy is bound anew"),
+        (NOISY + CALLS + "for noisy in []:\n    pass\n", "noisy is bound anew"),
+        (NOISY + "def min(a, b):\n    return a\n", "min is bound anew"),
+        (NOISY + "from elsewhere import Laplace\n", "Laplace is bound anew"),
+        (NOISY + "from elsewhere import *\n", "Everything is imported"),
+        (NOISY + "class private:\n    pass\n", "private is bound anew"),
+        (NOISY.replace("@", "@fake.") + "class fake:\n    pass\n", "fake is bound anew"),
+        (NOISY.replace("Laplace", "fake.Laplace"), "may be anything"),
+        (NOISY.replace("z = ", "Laplace = 1\n    z = "), "a name of this function's own"),
+        (NOISY + CALLS.replace("x: P", "noisy: float, x: P"), "a name of this function's own"),
+    ],
+)
+def test_a_file_in_which_a_name_may_be_something_else_is_refused(source, what):
+    assert read_module(HEAD + NOISY + CALLS)
+    with pytest.raises(BadProgram, match=what):
+        read_module(HEAD + source)
+
+
+def test_the_mark_may_be_imported_in_every_way():
+    for line, mark in (("import discreet as dc", "dc.prove.private"), ("from discreet import prove", "prove.private")):
+        assert read_module(f"{line}\n{NOISY.replace('private(', f'{mark}(', 1)}")
+
+
+def test_a_wrapped_function_is_refused(tmp_path):
+    leak = "def leak(f):\n    @functools.wraps(f)\n    def g(x):\n        return x\n    return g\n"
+    found = imported(tmp_path, "wrapped", f"{HEAD}{leak}@leak\n{NOISY}")
+    with pytest.raises(BadInput, match="wrapped around another"):
+        load(found.noisy)
+    same = imported(tmp_path, "twofold", f"{HEAD}def same(f):\n    return f\n@same\n{NOISY}")
+    with pytest.raises(BadProgram, match="second decorator"):
+        load(same.noisy)
+
+
+def test_a_function_from_around_is_refused(tmp_path):
+    inner = "".join(f"    {line}\n" for line in (PLAIN + CALLS).splitlines())
+    found = imported(tmp_path, "around", f"{HEAD}{NOISY}def make():\n{inner}    return f\n")
+    with pytest.raises(BadInput, match="noisy is from a function around f"):
+        load(found.make())
+
+
+def test_two_functions_of_one_name_are_refused(tmp_path):
+    there = imported(tmp_path, "there", HEAD + NOISY.replace("x + z", "x") + CALLS.replace("def f", "def helper"))
+    here = imported(tmp_path, "here", HEAD + NOISY + CALLS.replace("return y", "z = helper(x)\n    return y + z"))
+    here.helper = there.helper
+    with pytest.raises(BadInput, match="Two functions are called noisy"):
+        load(here.f)
+    here.noisy = lambda x: x  # not marked: that helper's is does not help
+    with pytest.raises(BadProgram, match="no part of the language"):
+        load(here.f)
+    here.noisy = there.helper
+    with pytest.raises(BadInput, match="another name of helper"):
+        load(here.f)
+
+
+@pytest.mark.parametrize("name", ["min", "len", "range", "Laplace"])
+def test_a_word_of_the_language_that_is_something_else_is_refused(name, tmp_path):
+    found = imported(tmp_path, "shadowing", HEAD + NOISY)
+    assert load(found.noisy)
+    setattr(found, name, lambda *given: 0)
+    with pytest.raises(BadInput, match=f"{name} is something else"):
+        load(found.noisy)

@@ -4,9 +4,10 @@ import pytest
 from tests.prove.corpus import FILES, expected
 
 from discreet.errors import BadProgram
+from discreet.prove.kinds import types
 from discreet.prove.reading import read_adjacent, read_expression, read_programs
 from discreet.prove.syntax import INT, REAL, Assign, Call, If, Joined, ListOf, Name, Range, Sample, While
-from discreet.prove.texts import written
+from discreet.prove.texts import digest, written
 from discreet.prove.writing import program_text
 
 HEAD = "adjacent all by 1\nclaim eps\n"
@@ -72,6 +73,66 @@ def test_expressions_are_read_back_from_what_is_written(text):
 def test_joining_binds_more_loosely_than_adding():
     assert isinstance(read_expression("r ++ [a + b]"), Joined)
     assert read_adjacent("l1 by k").by == Name("k")
+
+
+def test_two_strokes_are_a_comment_only_between_blanks():
+    x = read_expression("x - (-1)")
+    assert read_expression("x--1") == read_expression("x - -1") == read_expression("x --1") == x
+    assert read_expression("x -- 1") == read_expression("x # 1") == read_expression("x --") == Name("x")
+    assert body("-- a comment\nemit 1") == body("emit 1")
+
+
+def test_a_colon_may_part_a_condition_from_a_statement_on_its_line():
+    assert body("if q[0] > 1: emit 1\nelse: emit 2") == body("if q[0] > 1\n  emit 1\nelse\n  emit 2")
+    assert body("i := 0\nwhile i < 2: i := i + 1") == body("i := 0\nwhile i < 2 do i := i + 1")
+
+
+@pytest.mark.parametrize(
+    ("text", "what"),
+    [
+        ("emit size q", "'\\(' is expected"),
+        ("i := 0\nwhile i < 2 then i := 3", "':=' is expected|word of the language"),
+        ("if q[0] > 1 do emit 1", "word of the language"),
+        ("if q[0] > 1 then if q[0] > 2 then emit 1\nelse emit 2", "has 'if' behind its 'if'"),
+        ("i := 0\nwhile i < 2 do if q[0] > 2 then emit 1\nelse emit 2", "has 'if' behind its 'while'"),
+        ("if q[0] > 1 then emit 1\nelse while q[0] > 2 do emit 1", "has 'while' behind its 'else'"),
+        ("if q[0] > 1 then i := 0; if q[0] > 2\n  emit 1", "has 'if' behind its 'if'"),
+        ("if q[0] > 1:\n  emit 1", "colon stands before a statement"),
+        ("if q[0] > 1\n  emit 1\nelse:\n  emit 2", "colon stands before a statement"),
+        ("if q[0] > 1 then: emit 1", "a name is expected"),
+    ],
+)
+def test_what_the_grammar_does_not_have_is_refused(text, what):
+    with pytest.raises(BadProgram, match=what):
+        body(text)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        *("(" * 5000 + "1" + ")" * 5000, "-" * 5000 + "1", "not " * 5000 + "true", "[" * 5000, "q[" * 5000),
+        *("min(1, " * 5000, "1" + " + 1" * 5000, "1 if true else " * 5000 + "1", "- " * 5000 + "1"),
+        "(" * 30 + "1" + " + 1) * 2" * 30 + " + 1" * 90,
+    ],
+    ids=range(10),
+)
+def test_what_is_nested_too_deep_is_refused_and_fills_no_stack(value):
+    with pytest.raises(BadProgram, match=r"nested more than 32 deep|too much for one value"):
+        body(f"x := {value}")
+
+
+def test_blocks_too_deep_are_refused():
+    text = "".join(f"{'  ' * depth}if q[0] > 1\n" for depth in range(400)) + "  " * 400 + "emit 1"
+    with pytest.raises(BadProgram, match="nested more than 32 deep"):
+        body(text)
+
+
+def test_what_may_be_nested_is_read_typed_and_written():
+    deep = "(" * 30 + "1" + " - 1) * 2" * 30
+    found = read_programs(f"{HEAD}f(x : private real)\n  emit {deep} + {' + '.join('1' * 30)}\n")[0]
+    types(found)
+    assert read_programs(program_text(found))[0] == found
+    assert digest(found)
 
 
 @pytest.mark.parametrize(

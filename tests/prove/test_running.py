@@ -26,6 +26,15 @@ def ran(source, inputs, *values, **options):
     return run(loaded.program, inputs, EPS, draws(*values), loaded.others, **options)
 
 
+def test_a_truth_is_seen_to_be_no_number():
+    assert Outputs((True,)) != Outputs((1,))
+    assert Outputs((), (False, 2)) != Outputs((), (0, 2))
+    assert Outputs((), 0) != Outputs((), False)
+    assert Outputs((), 0) != Outputs()
+    assert Outputs((Fraction(1),), Fraction(2)) == Outputs((1,), 2)
+    assert len({Outputs((True,)), Outputs((1,)), Outputs((Fraction(1),)), Outputs((True,), fault=True)}) == 3
+
+
 def test_the_sparse_vector_technique_stops_at_its_hits():
     inputs = {"q": (Fraction(1), Fraction(5), Fraction(9)), "T": Fraction(4), "N": 1}
     assert ran(text("svt"), inputs, Fraction(0), Fraction(0), Fraction(0)) == Outputs((False, True))
@@ -63,10 +72,14 @@ def test_a_fault_ends_the_run_and_is_seen(line):
 
 
 def test_and_or_and_if_look_no_further_than_they_need():
-    source = (
-        f"{HEAD}f(x : private real)\n  emit x != 0 and 1/x > 0\n  emit x == 0 or 1/x > 0\n  emit 1/x if x > 0 else 0\n"
+    lines = (
+        "f(x : private real)",
+        "  emit x != 0 and 1/x > 0",
+        "  emit x == 0 or 1/x > 0",
+        "  return 1/x if x > 0 else 0",
     )
-    assert ran(source, {"x": 0}) == Outputs((False, True, 0))
+    source = HEAD + "\n".join(lines)
+    assert ran(source, {"x": 0}) == Outputs((False, True), 0)
 
 
 def test_a_run_that_does_not_end_is_an_error_and_no_outcome():

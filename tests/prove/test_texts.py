@@ -21,6 +21,8 @@ from discreet.prove.texts import digest, written
         "q[i + 1] - q'[i]",
         "min(a, max(b, abs(-c)))",
         "size(q) * eps",
+        "-(-x)",
+        "1 - -(-(-x))",
         "xor(a, b)",
         "r ++ [t, 1]",
         "(a < b) == c",
@@ -34,6 +36,7 @@ def test_what_is_written_is_read_as_the_same(source):
 
 
 def test_fractions_and_negative_numbers_keep_their_value():
+    assert written(Operation("neg", (Number(Fraction(-1)),))) == "-(-1)"
     half, minus = (
         written(Number(Fraction(1, 2))),
         written(Operation("-", (Number(Fraction(1)), Number(Fraction(-2, 3))))),

@@ -29,7 +29,6 @@ class Coupling:
 
     number: int
     name: str
-    line: int
     distribution: str
     scale: str
     shift: str
@@ -106,9 +105,7 @@ def _alignment_to_dict(alignment: Alignment) -> dict[str, object]:
 def _alignment(data: object) -> Alignment:
     read = fields(data, "An alignment", backwards=bool, couplings=list, invariants=list)
     kinds: dict[str, type] = dict.fromkeys(("name", "distribution", "scale", "shift", "charge"), str)
-    couplings = tuple(
-        Coupling(**fields(item, "A coupling", number=int, line=int, **kinds)) for item in read["couplings"]
-    )
+    couplings = tuple(Coupling(**fields(item, "A coupling", number=int, **kinds)) for item in read["couplings"])
     for texts in read["invariants"]:
         if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
             raise BadInput("The invariants of a loop must be a list of texts.")

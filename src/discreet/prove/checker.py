@@ -1,12 +1,22 @@
 """Is this really a proof? Every condition is made again from the program and decided by fresh solvers.
 
-What makes a PROVED true is here and in ``kernel``: the prover may be as wrong as it likes. A certificate is data; its
-texts are read by the language's own reader and may read only what the rules allow at that place.
+The prover may be as wrong as it likes. A certificate is data; its texts are read by the language's own reader and may
+read only what the rules allow at that place. What makes a PROVED true, and has to be trusted, is
+
+- this module, and ``kernel``: the rules, and the conditions they make of a program and a proof;
+- ``tokens``, ``reading`` and ``syntax``: that the tree is what the text says, of the program and of the proof (and
+  ``python``, ``shadows`` and ``programs``, where it is a function); ``inside``, which walks trees;
+- ``kinds``: what is refused before, on which the rules rely;
+- ``texts``: the digest, by which a proof is one of this program, and the writing of claims and scales;
+- ``running``, for proofs by enumeration: they are what its runs show;
+- the solver z3 where it says that something cannot be, and Python's exact fractions.
+
+Loops that are not shown to end: ``kernel/walk.py`` says why what they cost must be within the claim at every round.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -15,7 +25,7 @@ from discreet.errors import BadProgram, Damaged
 from discreet.prove.certificate import Alignment, Certificate
 from discreet.prove.kernel.enumeration import enumerated
 from discreet.prove.kernel.layout import Layout, Unsupported, lay_out
-from discreet.prove.kernel.loops import Proof
+from discreet.prove.kernel.loops import Proof, Round
 from discreet.prove.kernel.solver import load_z3
 from discreet.prove.kernel.walk import Walk
 from discreet.prove.kernel.world import World
@@ -32,7 +42,7 @@ _SECONDS_EACH = 20.0
 class Checked:
     """A certificate that was found to be a proof, with the conditions that were decided, in words.
 
-    ``ends``: every run was shown to end. If not, the proof is about the runs that do.
+    ``ends``: every run was shown to end. If not, the claim was shown to hold for what is seen up to any round.
     """
 
     certificate: Certificate
@@ -84,7 +94,9 @@ def _callees(layout: Layout, certificate: Certificate, others: Mapping[str, Prog
         raise _wrong(layout.program, "it does not have one proof for each program that is called")
     earlier = {name: other for name, other in others.items() if name != layout.program.name}
     checked = [check(others[name], proofs[name], earlier) for name in sorted(called)]
-    return _Found([text for one in checked for text in one.conditions], all(one.ends for one in checked))
+    if endless := [one.certificate.program for one in checked if not one.ends]:
+        raise _wrong(layout.program, f"it calls {endless[0]}, which may not end")
+    return _Found([text for one in checked for text in one.conditions])
 
 
 def _directions(program: Program, certificate: Certificate) -> tuple[Alignment, ...]:
@@ -118,7 +130,11 @@ def _alignment(
         raise _wrong(program, "a claim with a delta is proved in lockstep")
     else:
         walk.run()
-    _Deciding(program, world).events(walk, proof, found)
+    endless = _Deciding(program, world).events(walk, proof, found)
+    if endless:
+        found.ends = False
+        costs = {one.place: (one, walk.afforded(one.state)) for one in endless}
+        _Deciding(program, world).costs(walk, costs, found)
 
 
 def _require_sites(layout: Layout, alignment: Alignment) -> None:
@@ -166,15 +182,19 @@ class _Deciding:
             solver.add(*facts)
             self._solvers.append(solver)
 
-    def events(self, walk: Walk, proof: Proof, found: _Found) -> None:
-        """Go through the events in order: what is assumed is added, what must hold is decided from what came before."""
-        rounds = {place: (inside, line) for place, inside, line in proof.rounds}
+    def events(self, walk: Walk, proof: Proof, found: _Found) -> list[Round]:
+        """Go through the events in order: what is assumed is added, what must hold is decided from what came before.
+
+        Gives the loops that were not shown to end.
+        """
+        rounds = {one.place: one for one in proof.rounds}
+        endless: list[Round] = []
         self._require_possible(None, "its assumptions contradict each other")
         for place, event in enumerate(walk.events):
             if place in rounds:
-                inside, line = rounds[place]
-                self._require_possible(inside, f"no round of the loop at line {line} is possible")
-            found.ends &= self._shrinks(proof, place)
+                begun = rounds[place]
+                self._require_possible(begun.inside, f"no round of the loop at line {begun.line} is possible")
+            endless += self._endless(proof, place)
             if event.claim:
                 answer = self._implied(event.guard, event.term)
                 if answer != self._z3.unsat:
@@ -184,15 +204,28 @@ class _Deciding:
             for solver in self._solvers:
                 solver.add(self._z3.Implies(event.guard, event.term))
         self._require_possible(None, "no run gets to the end")
+        return endless
 
-    def _shrinks(self, proof: Proof, place: int) -> bool:
-        """Whether the loops whose round ends here come nearer to their end by it."""
-        for end, inside, pairs in proof.measures:
+    def costs(self, walk: Walk, endless: Mapping[int, tuple[Round, Any]], found: _Found) -> None:
+        """What was paid is within the claim at every round of the loops that may not end, by what came before it."""
+        for place, event in enumerate(walk.events):
+            if place in endless:
+                begun, afforded = endless[place]
+                if self._implied(begun.inside, afforded) != self._z3.unsat:
+                    what = f"the loop at line {begun.line} may not end, and its rounds may cost more than is claimed"
+                    raise _wrong(self._program, what)
+                found.conditions.append(f"the cost is within the claim at every round of the loop at line {begun.line}")
+            for solver in self._solvers:
+                solver.add(self._z3.Implies(event.guard, event.term))
+
+    def _endless(self, proof: Proof, place: int) -> Iterator[Round]:
+        """The loops whose round ends here and was not shown to come nearer to the loop's end."""
+        for end, begun, pairs in proof.measures:
             if end == place and not any(
-                self._implied(inside, after <= before - 1, quick=True) == self._z3.unsat for before, after in pairs
+                self._implied(begun.inside, after <= before - 1, quick=True) == self._z3.unsat
+                for before, after in pairs
             ):
-                return False
-        return True
+                yield begun
 
     def _implied(self, guard: Any, term: Any, *, quick: bool = False) -> Any:
         answer = None

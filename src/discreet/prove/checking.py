@@ -71,8 +71,8 @@ def recheck_loaded(loaded: Loaded, certificate: Certificate, *, since: float | N
     from discreet.prove import checker
 
     start = thread_time() if since is None else since
-    checker.check(loaded.program, certificate, loaded.others)
-    return Proved(loaded.program, thread_time() - start, certificate, loaded.others)
+    checked = checker.check(loaded.program, certificate, loaded.others)
+    return Proved(loaded.program, thread_time() - start, certificate, loaded.others, checked.ends)
 
 
 def infer(source: Source, *, program: str | None = None, seconds: float = SECONDS) -> str | None:

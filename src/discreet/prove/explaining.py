@@ -43,7 +43,7 @@ def invariants(program: Program, alignment: Alignment, others: Mapping[str, Prog
 def _row(coupling: Coupling, draw: Sample | Call, words: Mapping[str, str], others: Mapping[str, Program]) -> Row:
     if isinstance(draw, Call):
         by = f"{draw.program}, as proved"
-        return Row(coupling.name, coupling.line, by, "the same result", claim_text(others[draw.program]))
+        return Row(coupling.name, draw.at.line, by, "the same result", claim_text(others[draw.program]))
     shift, cost = _said(coupling.shift, words), _cost(coupling, words)
     scale = coupling.scale
     match draw.distribution:
@@ -56,7 +56,7 @@ def _row(coupling: Coupling, draw: Sample | Call, words: Mapping[str, str], othe
             scale, shift, cost = f"weight {written(draw.arguments[1])}", "the same index", "by the scores' change"
         case "Gaussian":
             shift = "the same value" if shift == "0" else shift
-    return Row(coupling.name, coupling.line, scale, shift, cost)
+    return Row(coupling.name, draw.at.line, scale, shift, cost)
 
 
 def _cost(coupling: Coupling, words: Mapping[str, str]) -> str:

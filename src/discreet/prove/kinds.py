@@ -6,7 +6,7 @@ A variable has one type throughout: ``int`` where it only ever gets integers, ``
 - uses a name before every way there has given it a value, or a name nobody declared;
 - gives a value to an input or to ``eps``, or changes what a variable is;
 - mixes truths and numbers, or lists and what is not one;
-- returns anywhere but at its end;
+- returns anywhere but at its end, or emits values of several types;
 - claims, or calls neighbours, or assumes, what depends on private values (the length of a private list is public).
 
 So whatever reasons about programs later may rely on all of this.
@@ -151,6 +151,7 @@ class _Kinds:
 
     def _result(self) -> None:
         program, wanted = self._program, self._program.result
+        self._emits()
         if wanted is None:
             return
         last = program.body[-1] if program.body else None
@@ -161,6 +162,18 @@ class _Kinds:
         for found in statements(program.body):
             if isinstance(found, Emit):
                 self._want(found.value, item, f"What {program.name} emits")
+
+    def _emits(self) -> None:
+        """All that is emitted is of one type, whether or not it was declared."""
+        common: _Found | None = None
+        for found in statements(self._program.body):
+            if isinstance(found, Emit):
+                given = self._type(found.value)
+                together = given if common is None else _either(common, given)
+                if together is None:
+                    hint = "What a program emits is of one type."
+                    raise self._error(f"This emits {_a(given)}, elsewhere it is {_a(common)}.", found.at, hint)
+                common = together
 
     # -- names have values, and programs one end ----------------------------------------------------------------------
 

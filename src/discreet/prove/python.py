@@ -10,7 +10,8 @@
 A draw is a call of a distribution's name, ``yield`` emits, ``assert`` at the beginning assumes, ``len`` is the size of
 a list, and ``r = r + [x]`` makes it longer (``append`` and ``r += [x]`` would also change other names of the same list
 and are refused). ``for i in range(…)`` is a loop that counts, where nothing in it changes the counter or the limit and
-nothing outside uses the counter. Whatever else Python has is refused.
+nothing outside uses the counter. Whatever else Python has is refused, and so is what would make a name something else
+than it looks like: a second decorator, a name bound twice, a function from around it (``shadows.py``).
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from typing import Annotated, Any, TypeVar
 from discreet.errors import BadInput, BadProgram
 from discreet.prove.inside import names_in, statements
 from discreet.prove.reading import KEYWORDS, read_adjacent, read_expression
+from discreet.prove.shadows import FUNCTIONS, called, hidden, outside, rebound
 from discreet.prove.syntax import (
     BOOL,
     DISTRIBUTIONS,
@@ -62,8 +64,8 @@ Private = Annotated[_T, "private"]
 """Marks an input that is to be protected: ``Private[list[float]]``."""
 
 _MARK = "__discreet_claim__"
+_ALONE = "Leave private as the only decorator."
 _SCALARS = {"float": REAL, "int": INT, "bool": BOOL}
-_FUNCTIONS = {"min": 2, "max": 2, "abs": 1}
 _BINARY: dict[type[ast.operator], str] = {
     ast.Add: "+",
     ast.Sub: "-",
@@ -101,7 +103,7 @@ def is_marked(found: object) -> bool:
 
 def read_function(function: Callable[..., Any]) -> tuple[tuple[Program, ...], str]:
     """The programs that a marked function stands for: those it calls first, itself last; and its source."""
-    found: dict[str, Program] = {}
+    found: dict[Callable[..., Any], Program] = {}
     text = _read(function, found, ())
     return tuple(found.values()), text
 
@@ -113,14 +115,24 @@ def read_module(text: str) -> tuple[Program, ...]:
     except SyntaxError as error:
         at = At(error.lineno or 1, error.offset or 1)
         raise BadProgram(f"This is not Python: {error.msg}.", at, (error.text or "").rstrip("\n")) from None
-    found: dict[str, Program] = {}
-    for node in tree.body:
-        if isinstance(node, ast.FunctionDef) and (claimed := _claimed(node, text)) is not None:
-            found[node.name] = _Function(node, text, 0).program(*claimed, frozenset(found))
-    if not found:
+    claims = [(node, _claimed(node, text)) for node in tree.body if isinstance(node, ast.FunctionDef)]
+    marked = [(node, claimed) for node, claimed in claims if claimed is not None]
+    if not marked:
         raise BadProgram(
             "No function is marked here.", At(1, 1), hint='Mark one: @private(adjacent="one", claim="eps").'
         )
+    if again := rebound(tree, [node for node, _ in marked]):
+        node, name = again
+        line = getattr(node, "lineno", 1)
+        raise BadProgram(
+            "Everything is imported here, so that no name is sure." if name == "*" else f"{name} is bound anew here.",
+            At(line, getattr(node, "col_offset", 0) + 1),
+            text.splitlines()[line - 1],
+            hint="What a program calls must be what it looks like: one meaning for each name of a file.",
+        )
+    found: dict[str, Program] = {}
+    for node, claimed in marked:
+        found[node.name] = _Function(node, text, 0).program(*claimed, frozenset(found))
     return tuple(found.values())
 
 
@@ -137,10 +149,14 @@ def _claimed(node: ast.FunctionDef, text: str) -> tuple[str, str, str] | None:
     return None
 
 
-def _read(function: Callable[..., Any], found: dict[str, Program], callers: tuple[str, ...]) -> str:
+def _read(
+    function: Callable[..., Any], found: dict[Callable[..., Any], Program], callers: tuple[Callable[..., Any], ...]
+) -> str:
     if not is_marked(function):
         hint = 'Mark it: @dc.prove.private(adjacent="one", claim="eps").'
         raise BadInput(f"Nothing is claimed of {getattr(function, '__name__', function)}.", hint=hint)
+    if hasattr(function, "__wrapped__"):
+        raise BadInput("This function is wrapped around another: what is run is not what is read.", hint=_ALONE)
     try:
         lines, start = inspect.getsourcelines(function)
     except (OSError, TypeError):
@@ -148,17 +164,28 @@ def _read(function: Callable[..., Any], found: dict[str, Program], callers: tupl
     source = "".join(lines)
     text = textwrap.dedent(source)
     tree = ast.parse(text).body[0]
-    if not isinstance(tree, ast.FunctionDef):
+    if not isinstance(tree, ast.FunctionDef) or not inspect.isfunction(function):
         raise BadInput("A program is a function that begins with def.")
+    if strange := outside(function):
+        raise BadInput(f"{strange} is something else where {tree.name} stands.", hint="Give that another name.")
     reader = _Function(tree, text, max(start, 1) - 1)
-    for name in reader.called():
-        other = inspect.unwrap(function).__globals__.get(name)
-        if is_marked(other) and name not in found:
-            if name in (*callers, tree.name):
+    known: set[str] = set()
+    for name in dict.fromkeys(called(tree)):
+        if name in function.__code__.co_freevars:
+            raise BadInput(f"{name} is from a function around {tree.name}.", hint="Call marked functions of the file.")
+        other: Any = function.__globals__.get(name)
+        if is_marked(other):
+            if other in (*callers, function):
                 raise BadInput(f"{name} calls itself.", hint="A program may call those above it.")
-            _read(other, found, (*callers, tree.name))
+            if other not in found:
+                _read(other, found, (*callers, function))
+            if found[other].name != name:
+                raise BadInput(f"{name} is another name of {found[other].name}.", hint="Call it by its own name.")
+            known.add(name)
+    if any(program.name == tree.name for program in found.values()):
+        raise BadInput(f"Two functions are called {tree.name}.", hint="Give one of them another name.")
     adjacent, claim, delta = getattr(function, _MARK)
-    found[tree.name] = reader.program(adjacent, claim, delta, frozenset(found))
+    found[function] = reader.program(adjacent, claim, delta, frozenset(known))
     return "\n" * reader.before + text
 
 
@@ -169,13 +196,12 @@ class _Function:
         self._tree, self._text, self._lines, self.before = tree, text, text.splitlines(), before
         self._callable: frozenset[str] = frozenset()
 
-    def called(self) -> Iterator[str]:
-        for node in ast.walk(self._tree):
-            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
-                yield node.func.id
-
     def program(self, adjacent: str, claim: str, delta: str, callable_: frozenset[str]) -> Program:
         tree, self._callable = self._tree, callable_
+        if len(tree.decorator_list) > 1:
+            raise self._refused(tree.decorator_list[0], "There is a second decorator, which may change all.", _ALONE)
+        if own := hidden(tree):
+            raise self._refused(tree, f"{own} is called, and is a name of this function's own.")
         given = tree.args
         if given.vararg or given.kwarg or given.kwonlyargs or given.posonlyargs or given.defaults:
             raise self._refused(tree, "A program has plain inputs, without defaults.")
@@ -267,16 +293,16 @@ class _Function:
         at = self._at(node)
         if not isinstance(value, ast.Call) or value.keywords:
             return Assign(name, self._expression(value), at)
-        called = _last(value.func)
-        if called in DISTRIBUTIONS:
+        by = value.func.id if isinstance(value.func, ast.Name) else ""
+        if by in DISTRIBUTIONS:
             arguments = tuple(self._expression(argument) for argument in value.args)
-            if called in ("Laplace", "DLaplace", "Gaussian") and len(arguments) == 1:
+            if by in ("Laplace", "DLaplace", "Gaussian") and len(arguments) == 1:
                 arguments = (*arguments, Number(Fraction(0), at))
-            if len(arguments) != DISTRIBUTIONS[called]:
-                raise self._refused(value, f"{called} has {DISTRIBUTIONS[called]} arguments, not {len(arguments)}.")
-            return Sample(name, called, arguments, at)
-        if isinstance(value.func, ast.Name) and called in self._callable:
-            return Call(name, called, tuple(self._expression(argument) for argument in value.args), at)
+            if len(arguments) != DISTRIBUTIONS[by]:
+                raise self._refused(value, f"{by} has {DISTRIBUTIONS[by]} arguments, not {len(arguments)}.")
+            return Sample(name, by, arguments, at)
+        if by in self._callable:
+            return Call(name, by, tuple(self._expression(argument) for argument in value.args), at)
         return Assign(name, self._expression(value), at)
 
     def _counted(self, node: ast.For) -> Iterator[Statement]:
@@ -337,9 +363,11 @@ class _Function:
                 return Listing(tuple(self._expression(item) for item in items), at)
             case ast.Call(func=ast.Name(id="len"), args=[ast.Name(id=name)], keywords=[]):
                 return Size(Name(name, at), at)
-            case ast.Call(func=ast.Name(id=name), args=args, keywords=[]) if _FUNCTIONS.get(name) == len(args):
+            case ast.Call(func=ast.Name(id=name), args=args, keywords=[]) if FUNCTIONS.get(name) == len(args):
                 return Operation(name, tuple(self._expression(argument) for argument in args), at)
-            case ast.Call(func=called) if _last(called) in DISTRIBUTIONS:
+            case ast.Call(func=ast.Attribute(attr=name)) if name in DISTRIBUTIONS:
+                raise self._refused(node, f"This {name} may be anything.", f"Write {name}(…), without a dot.")
+            case ast.Call(func=ast.Name(id=name)) if name in DISTRIBUTIONS:
                 raise self._refused(node, "A draw is a statement of its own.", "Write x = Laplace(…), and use x.")
         hint = "There are + - * / ^, comparisons, and, or, not, … if … else …, min, max, abs, len, q[i] and [x]."
         raise self._refused(node, "This expression is no part of the language.", hint)

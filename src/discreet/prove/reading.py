@@ -7,6 +7,7 @@ from fractions import Fraction
 from typing import TypeVar
 
 from discreet.errors import BadProgram
+from discreet.prove.inside import inside
 from discreet.prove.syntax import (
     ADJACENCIES,
     BOOL,
@@ -44,6 +45,10 @@ from discreet.prove.tokens import Token, tokens
 _T = TypeVar("_T")
 _SCALARS = {"real": REAL, "int": INT, "bool": BOOL}
 _FUNCTIONS = {"min": 2, "max": 2, "abs": 1, "xor": 2}
+_DEEPEST = 32
+"""How deep values may stand in brackets, and statements in blocks."""
+_HIGHEST = 100
+"""How many operations may stand one upon the other in a value."""
 _COMPARED = ("<", "<=", ">", ">=", "==", "!=")
 KEYWORDS = {
     *(
@@ -101,6 +106,7 @@ class _Reader:
         self._lines = text.splitlines()
         self._tokens = tokens(text)
         self.next = next(self._tokens)
+        self._depth = 0
 
     # -- words --------------------------------------------------------------------------------------------------------
 
@@ -143,6 +149,15 @@ class _Reader:
         if token.text in KEYWORDS:
             raise self.error(f"{token.text!r} is a word of the language and cannot be {what}.", token.at)
         return token
+
+    def deeper(self, read: Callable[[], _T]) -> _T:
+        """What ``read`` reads, one level further down; what stands too deep is refused before it fills the stack."""
+        if self._depth >= _DEEPEST:
+            raise self.error(f"This is nested more than {_DEEPEST} deep.", hint="Give parts of it names of their own.")
+        self._depth += 1
+        found = read()
+        self._depth -= 1
+        return found
 
     # -- programs -----------------------------------------------------------------------------------------------------
 
@@ -238,12 +253,16 @@ class _Reader:
             self.step()
         return tuple(found)
 
-    def line(self, callable_: tuple[str, ...]) -> list[Statement]:
+    def line(self, callable_: tuple[str, ...], behind: str = "") -> list[Statement]:
+        """The statements of a line, or those ``behind`` the condition of an if or while on the same line."""
         found: list[Statement] = []
         while True:
             if self.accept("skip"):
                 pass
             elif self.sees("while", "if"):
+                if behind:
+                    hint = "Begin a line with it, indented: then it is clear what an else belongs to."
+                    raise self.error(f"A line has {self.next.text!r} behind its {behind!r}.", hint=hint)
                 found.append(self.compound(callable_))
                 return found
             else:
@@ -256,25 +275,30 @@ class _Reader:
         return found
 
     def compound(self, callable_: tuple[str, ...]) -> Statement:
+        return self.deeper(lambda: self.conditional(callable_))
+
+    def conditional(self, callable_: tuple[str, ...]) -> Statement:
         word = self.step()
         condition = self.expression()
-        self.accept("then", "do")
-        body = self.block(callable_)
+        named = self.accept("do" if word.text == "while" else "then")
+        body = self.block(callable_, word.text, colon=not named)
         if word.text == "while":
             return While(condition, body, word.at)
         other: tuple[Statement, ...] = ()
-        if self.sees("else"):
-            self.step()
-            other = (self.compound(callable_),) if self.sees("if") else self.block(callable_)
+        if self.accept("else"):
+            other = (self.compound(callable_),) if self.sees("if") else self.block(callable_, "else", colon=True)
         return If(condition, body, other, word.at)
 
-    def block(self, callable_: tuple[str, ...]) -> tuple[Statement, ...]:
-        self.accept(":")
+    def block(self, callable_: tuple[str, ...], behind: str, *, colon: bool) -> tuple[Statement, ...]:
+        """An indented block, or what is left of the line; before that there may be a colon."""
+        parted = self.accept(":") if colon else None
         if self.next.kind == "line":
+            if parted:
+                raise self.error("A colon stands before a statement on the same line.", parted.at, "Leave it out.")
             self.step()
             self.take("in")
             return self.statements(callable_)
-        return tuple(self.line(callable_))
+        return tuple(self.line(callable_, behind))
 
     def simple(self, callable_: tuple[str, ...]) -> Statement:
         if word := self.accept("emit"):
@@ -306,11 +330,20 @@ class _Reader:
     # -- expressions --------------------------------------------------------------------------------------------------
 
     def expression(self) -> Expression:
-        found = self.either()
-        if word := self.accept("if"):
-            condition = self.either()
+        start = self.next.at
+        found = self.deeper(self.choice)
+        if _height(found) > _HIGHEST:
+            raise self.error("This is too much for one value.", start, "Give parts of it names of their own.")
+        return found
+
+    def choice(self) -> Expression:
+        found, cases = self.either(), []
+        while word := self.accept("if"):
+            cases.append((self.either(), found, word.at))
             self.expect("else")
-            return Operation("if", (condition, found, self.expression()), word.at)
+            found = self.either()
+        for condition, then, at in reversed(cases):
+            found = Operation("if", (condition, then, found), at)
         return found
 
     def either(self) -> Expression:
@@ -321,7 +354,7 @@ class _Reader:
 
     def denied(self) -> Expression:
         if word := self.accept("not"):
-            return Operation("not", (self.denied(),), word.at)
+            return Operation("not", (self.deeper(self.denied),), word.at)
         return self.compared()
 
     def compared(self) -> Expression:
@@ -345,7 +378,7 @@ class _Reader:
 
     def signed(self) -> Expression:
         if word := self.accept("-"):
-            return Operation("neg", (self.signed(),), word.at)
+            return Operation("neg", (self.deeper(self.signed),), word.at)
         return self.atom()
 
     def atom(self) -> Expression:
@@ -380,10 +413,9 @@ class _Reader:
         return name
 
     def size(self, at: At) -> Size:
-        bracket = self.accept("(")
+        self.expect("(")
         name = self.fresh_name("a list")
-        if bracket:
-            self.expect(")")
+        self.expect(")")
         return Size(Name(name.text, name.at), at)
 
     def chain(self, part: Callable[[], Expression], *operators: str) -> Expression:
@@ -399,3 +431,13 @@ class _Reader:
                 self.expect(",")
             found.append(part())
         return tuple(found)
+
+
+def _height(expression: Expression) -> int:
+    """How many expressions stand one upon the other, counted without filling the stack."""
+    layer: tuple[Expression, ...] = (expression,)
+    height = 0
+    while layer:
+        height += 1
+        layer = tuple(part for one in layer for part in inside(one))
+    return height

@@ -43,13 +43,30 @@ STEPS = 100_000
 """After so many statements a run is taken not to end."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Outputs:
-    """What the world sees of a run."""
+    """What the world sees of a run. ``true`` is seen to be another thing than 1, which Python takes for the same."""
 
     emitted: tuple[Value, ...] = ()
     returned: Value | None = None
     fault: bool = False
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Outputs) and self._seen() == other._seen()
+
+    def __hash__(self) -> int:
+        return hash(self._seen())
+
+    def _seen(self) -> tuple[object, ...]:
+        returned = () if self.returned is None else (_told(self.returned),)
+        return _told(self.emitted), returned, self.fault
+
+
+def _told(value: Value) -> object:
+    """A value that equals those that look the same and no others."""
+    if isinstance(value, tuple):
+        return tuple(_told(item) for item in value)
+    return ("truth", value) if isinstance(value, bool) else value
 
 
 class _Fault(Exception):

@@ -61,7 +61,7 @@ def _operation(operator: str, arguments: tuple[Expression, ...]) -> tuple[str, i
         condition, then, other = arguments
         return f"{_held(then, 1)} if {_held(condition, 1)} else {_held(other, 0)}", strength
     if operator == "neg":
-        return f"-{_held(arguments[0], strength)}", strength
+        return f"-{_held(arguments[0], strength + 1)}", strength  # never two strokes side by side
     if operator == "not":
         return f"not {_held(arguments[0], strength)}", strength
     left, right = arguments

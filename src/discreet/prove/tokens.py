@@ -1,7 +1,7 @@
 """A program's text as words, with the places they stand at; the layout becomes words too.
 
-A block is what is indented deeper than the line before it, as in Python; ``;`` separates statements on one line; ``#``
-and ``--`` begin a comment.
+A block is what is indented deeper than the line before it, as in Python; ``;`` separates statements on one line. ``#``
+begins a comment, and so does ``--`` with a blank (or the end of the line) on both sides: ``x--1`` is a difference.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _WORD = re.compile(
     re.VERBOSE,
 )
 _BLANK = re.compile(r"[ \t]*")
-_COMMENT = re.compile(r"#|--")
+_COMMENT = re.compile(r"#|(?<!\S)--(?!\S)")
 
 
 @dataclass(frozen=True)

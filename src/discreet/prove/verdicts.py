@@ -57,15 +57,21 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Proved(Verdict):
-    """The claim holds: ``certificate`` is a proof that the checker has gone through."""
+    """The claim holds: ``certificate`` is a proof that the checker has gone through.
+
+    ``ends``: every run was shown to end. If not, the claim holds for all that is seen up to any round.
+    """
 
     certificate: Certificate
     others: Mapping[str, Program]
+    ends: bool
     word: ClassVar[str] = "PROVED"
 
     @property
     def summary(self) -> str:
-        return f"{self.program.name} is ({claim_text(self.program)})-differentially private{_for_all(self.program)}."
+        runs = "" if self.ends else ", whether or not it ends"
+        said = f"({claim_text(self.program)})-differentially private"
+        return f"{self.program.name} is {said}{_for_all(self.program)}{runs}."
 
     @property
     def lines(self) -> tuple[str, ...]:
@@ -87,10 +93,12 @@ class Proved(Verdict):
             found.append("every pair of neighbours and every outcome was computed exactly")
         if self.certificate.callees:
             found.append(f"by the proofs of {', '.join(one.program for one in self.certificate.callees)}")
+        if not self.ends:
+            found.append("that every run ends was not shown")
         return tuple(found)
 
     def to_dict(self) -> dict[str, Any]:
-        return {**super().to_dict(), "proof": self.certificate.to_dict()}
+        return {**super().to_dict(), "ends": self.ends, "proof": self.certificate.to_dict()}
 
 
 @dataclass(frozen=True)

@@ -2,13 +2,23 @@
 
 from random import Random
 
+from discreet.errors import BadProgram
+from discreet.prove.programs import load
+
 CLAIMS = ("0", "1/2", "7/10", "11/10", "7/5", "2", "3", "4")
 CHANCES = ("1/2", "1/4", "1/3", "2/3", "3/4", "1/10")
 
 
 def random_program(seed):
     """The text of a program. Its claim may be true or false."""
-    return _Maker(Random(seed)).program()  # noqa: S311
+    random = Random(seed)  # noqa: S311
+    while True:
+        found = _Maker(random).program()
+        try:
+            load(found)
+        except BadProgram:  # it emits values of two types
+            continue
+        return found
 
 
 class _Maker:
@@ -16,6 +26,7 @@ class _Maker:
         self.random = random
         self.coins = self.drawn = 0
         self.listed = random.random() < 0.3
+        self.tells = random.random() < 0.25  # truths are emitted, else numbers: never both
         self.numbers = ["x"] if not self.listed else []
         self.truths = []
 
@@ -65,10 +76,13 @@ class _Maker:
             self.numbers.append(name)
             return [f"{name} := $ Uniform(0, {self.one_of('1', '2')})"]
         if kind < 0.6:
-            return [f"emit {self.hidden()}"]
+            return [self.emit(self.hidden())]
         if kind < 0.75:
-            return [f"emit {self.one_of(self.number(), self.truth())}"]
-        return [f"if {self.truth()}", f"  emit {self.number()}", "else", f"  emit {self.number()}"]
+            return [self.emit(self.number()), f"emit {self.truth()}" if self.tells else "skip"]
+        return [f"if {self.truth()}", "  " + self.emit(self.number()), "else", "  " + self.emit(self.number())]
+
+    def emit(self, number):
+        return f"emit {number} >= 1" if self.tells else f"emit {number}"
 
     def hidden(self):
         """Something private that a draw may hide."""

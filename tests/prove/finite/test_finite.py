@@ -123,3 +123,25 @@ def test_all_neighbours_of_a_finite_domain_are_compared():
     assert finite.worst(PROGRAMS["two_time_pad"]).delta.low == 1
     with pytest.raises(BadInput, match="any real"):
         finite.private(PROGRAMS["laplace"])
+
+
+def test_every_pair_has_the_delta_of_its_own_public_inputs():
+    text = (
+        "adjacent any\nclaim 0, {}\nf(x : private {{0,1}}, N : {{1,2,3,4,5}}) : int\n"
+        "  c := $ Bernoulli(N/20 + 3/20)\n  y := 0\n  if c\n    y := x\n  return y\n"
+    )
+    wrong, right = (read_programs(text.format(delta))[0] for delta in ("N/10", "N/20 + 3/20"))
+    assert finite.worst(wrong).inputs["N"] == 5  # where N/10 is enough, as it is not for N = 1
+    assert not finite.private(wrong)
+    assert finite.private(right)
+
+
+def test_a_list_of_any_length_needs_one():
+    text = "adjacent any\nclaim 0\nf(x : private list of {0,1}) : int\n  y := 0\n  if size(x) >= 2\n    y := x[0]\n"
+    f = read_programs(text + "  return y\n")[0]
+    same = "f ~ f : true => result1 == result2"
+    for asked in (lambda: finite.holds(finite.read_quadruple(same, {"f": f})), lambda: finite.private(f)):
+        with pytest.raises(BadInput, match="any length"):
+            asked()
+    assert finite.holds(finite.read_quadruple(same, {"f": f}, length=1))
+    assert not finite.holds(finite.read_quadruple(same, {"f": f}, length=2))

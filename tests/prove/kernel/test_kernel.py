@@ -71,3 +71,10 @@ def test_finite_programs_are_compared_in_full():
     [endless] = read_programs(text("laplace"))
     with pytest.raises(Unsupported):
         enumerated(endless, {})
+
+
+def test_an_enumeration_tells_truths_from_numbers():
+    body = "  if x == 1\n    emit true\n  else\n    emit 1\n"
+    [program] = read_programs(f"adjacent any\nclaim 0\nf(x : private {{0,1}})\n{body}")
+    with pytest.raises(Unsupported, match="likelier"):
+        enumerated(program, {})

@@ -3,6 +3,7 @@ import time
 import pytest
 from tests.prove.corpus import FILES, expected, text
 
+from discreet.errors import BadInput
 from discreet.prove.certificate import Certificate
 from discreet.prove.checker import check
 from discreet.prove.prover import Failure, infer, prove
@@ -120,6 +121,39 @@ def test_a_called_program_is_given_neighbours():
 def test_the_smallest_claim_is_found(name, claim):
     *others, program = read_programs(text(name))
     assert written(infer(program, {other.name: other for other in others})) == claim
+
+
+@pytest.mark.parametrize(
+    ("source", "claim"),
+    [
+        ("one by 1\nclaim eps\nf(x : private real) : real\n  z := $ Laplace(10/eps, x)\n  return z\n", "eps / 10"),
+        ("one by 1\nclaim eps\nf(x : private real) : real\n  z := $ Laplace(4, x)\n  return z\n", "1/4"),
+        (
+            "any\nclaim 3\nf(x : private bool) : bool\n  c := $ Bernoulli(1/2)\n  d := $ Bernoulli(1/2)\n"
+            "  if not c\n    e := d\n  else\n    e := x\n  return e\n",
+            "11/10",
+        ),
+        ("any\nclaim eps\nf(x : private bool) : int\n  return 1\n", "0"),
+    ],
+)
+def test_smaller_multiples_and_plain_numbers_are_tried(source, claim):
+    [program] = read_programs(f"adjacent {source}")
+    assert written(infer(program)) == claim
+
+
+def test_no_epsilon_is_looked_for_beside_a_delta():
+    with pytest.raises(BadInput, match="claims a delta"):
+        infer(read_programs(text("gaussian_sum"))[-1])
+
+
+def test_many_coins_do_not_outrun_the_time():
+    tosses = "".join(f"  c{place} := $ Bernoulli(1/2)\n" for place in range(10))
+    source = f"adjacent any\nclaim 0\nf(x : private {{0,1}}) : int\n{tosses}  return x\n"
+    before = time.process_time()
+    found = tried(source, seconds=0.5)
+    assert isinstance(found, Failure)
+    assert any("the time was up" in one for one in found.tried)
+    assert time.process_time() - before < 3
 
 
 def test_time_is_limited():

@@ -14,7 +14,7 @@ MOST = 1 << 12
 
 
 def inputs(
-    program: Program, length: int = 1, public: Mapping[str, Symbolic] | None = None
+    program: Program, length: int | None = None, public: Mapping[str, Symbolic] | None = None
 ) -> Iterator[dict[str, Symbolic]]:
     """Everything that can be given to ``program``: lists of ``length`` items where nothing else is declared, and
     ``public`` values for what is not finite."""
@@ -29,9 +29,12 @@ def inputs(
         yield {one.name: value for one, value in zip(program.inputs, chosen, strict=True)}
 
 
-def _values(one: Input, length: int) -> Iterator[Symbolic]:
+def _values(one: Input, length: int | None) -> Iterator[Symbolic]:
     if isinstance(one.type, ListOf):
         count = one.type.length if one.type.length is not None else length
+        if count is None:
+            hint = "Give a length, or declare one: list of 3 …. What is found is true for that length alone."
+            raise BadInput(f"{one.name} may have any length.", hint=hint)
         items = _items(one, one.type.item)
         if len(items) ** count > MOST:
             raise BadInput(f"{one.name} may be {len(items)}^{count} lists; at most {MOST} are gone through.")

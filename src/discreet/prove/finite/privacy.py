@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -19,7 +19,7 @@ from discreet.prove.syntax import Program
 
 @dataclass(frozen=True)
 class Worst:
-    """The neighbours that are farthest apart, and the least delta that covers them at the claimed epsilon."""
+    """Two neighbours (of all, those farthest apart), and the least delta that covers them at the claimed epsilon."""
 
     inputs: Inputs
     neighbours: Inputs
@@ -30,46 +30,59 @@ def worst(
     program: Program,
     parameters: Mapping[str, Exact] | None = None,
     *,
-    length: int = 1,
+    length: int | None = None,
     public: Mapping[str, Symbolic] | None = None,
     others: Mapping[str, Program] | None = None,
 ) -> Worst:
     """The largest skewed distance, at the program's claim, over all neighbours of a finite domain, in both orders.
-    The claim is true (for these parameters, this length, these public inputs) exactly
-    if it is not above the claimed delta."""
+    If the claimed delta is one number, the claim is true (for these parameters, this length, these public inputs)
+    exactly if it is not below this distance; ``private`` has the general case."""
     given = {"eps": Fraction(1), **(parameters or {})}
-    all_inputs = list(inputs(program, length, public))
-    laws = [outcomes(program, one, given, others) for one in all_inputs]
-    found: Worst | None = None
-    for first, mu in zip(all_inputs, laws, strict=True):
-        claim = known(program.epsilon, {**given, **first})
-        if not isinstance(claim, int | Fraction | Logarithm):
-            raise BadInput("The claim is no number.")
-        for second, nu in zip(all_inputs, laws, strict=True):
-            if first is second or not adjacent(program, Pair(given, first, second)):
-                continue
-            delta = skewed(mu, nu, claim)
-            if found is None or delta.high > found.delta.high:
-                found = Worst(first, second, delta)
-    if found is None:
-        raise BadInput(f"{program.name} has no two neighbours.")
-    return found
+    return max(_pairs(program, given, length, public, others), key=lambda one: one.delta.high)
 
 
 def private(
     program: Program,
     parameters: Mapping[str, Exact] | None = None,
     *,
-    length: int = 1,
+    length: int | None = None,
     public: Mapping[str, Symbolic] | None = None,
     others: Mapping[str, Program] | None = None,
 ) -> bool:
-    """Whether the claim holds for every pair of neighbours of a finite domain, decided exactly."""
+    """Whether the claim holds for every pair of neighbours of a finite domain, decided exactly: each pair with the
+    epsilon and the delta that are claimed for its public inputs."""
     given = {"eps": Fraction(1), **(parameters or {})}
-    found = worst(program, parameters, length=length, public=public, others=others)
-    delta = known(program.delta, {**given, **found.inputs})
-    if not isinstance(delta, int | Fraction):
-        raise BadInput("The delta that is claimed is no number.")
-    if found.delta.low <= delta < found.delta.high:
+    close = False
+    for pair in _pairs(program, given, length, public, others):
+        delta = known(program.delta, {**given, **pair.inputs})
+        if not isinstance(delta, int | Fraction):
+            raise BadInput("The delta that is claimed is no number.")
+        if delta < pair.delta.low:
+            return False
+        close = close or delta < pair.delta.high
+    if close:
         raise BadInput("This is too close to decide.", hint="Give eps as a logarithm, which is exact.")
-    return found.delta.high <= delta
+    return True
+
+
+def _pairs(
+    program: Program,
+    given: Mapping[str, Exact],
+    length: int | None,
+    public: Mapping[str, Symbolic] | None,
+    others: Mapping[str, Program] | None,
+) -> Iterator[Worst]:
+    """All neighbours, in both orders, with their distance."""
+    all_inputs = list(inputs(program, length, public))
+    laws = [outcomes(program, one, given, others) for one in all_inputs]
+    some = False
+    for first, mu in zip(all_inputs, laws, strict=True):
+        claim = known(program.epsilon, {**given, **first})
+        if not isinstance(claim, int | Fraction | Logarithm):
+            raise BadInput("The claim is no number.")
+        for second, nu in zip(all_inputs, laws, strict=True):
+            if first is not second and adjacent(program, Pair(given, first, second)):
+                some = True
+                yield Worst(first, second, skewed(mu, nu, claim))
+    if not some:
+        raise BadInput(f"{program.name} has no two neighbours.")

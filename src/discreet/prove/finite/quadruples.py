@@ -24,7 +24,7 @@ from discreet.prove.syntax import Expression, Program
 
 @dataclass(frozen=True)
 class Quadruple:
-    """``first ~ second : before => after``, up to eps and delta, for lists of ``length`` items."""
+    """``first ~ second : before => after``, up to eps and delta; ``length`` is that of lists that declare none."""
 
     first: Program
     second: Program
@@ -33,10 +33,12 @@ class Quadruple:
     eps: Exact = 0
     delta: Fraction = Fraction(0)
     parameters: Mapping[str, Exact] = field(default_factory=dict)
-    length: int = 1
+    length: int | None = None
 
 
-def read_quadruple(text: str, programs: Mapping[str, Program], eps: Exact = 0, *, length: int = 1) -> Quadruple:
+def read_quadruple(
+    text: str, programs: Mapping[str, Program], eps: Exact = 0, *, length: int | None = None
+) -> Quadruple:
     """A judgement from its text, such as ``pad ~ pad : true => result1 == result2``."""
     names, colon, judgement = text.partition(":")
     before, arrow, after = judgement.partition("=>")
@@ -56,7 +58,7 @@ def read_quadruple(text: str, programs: Mapping[str, Program], eps: Exact = 0, *
 
 
 def holds(quadruple: Quadruple) -> bool:
-    """Whether a judgement is true, for all finite inputs."""
+    """Whether a judgement is true, for all finite inputs; with lists of no declared length, for the given one."""
     return failing(quadruple) is None
 
 

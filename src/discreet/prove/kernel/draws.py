@@ -35,6 +35,7 @@ from discreet.prove.kernel.walk import Walk
 from discreet.prove.syntax import (
     Call,
     Expression,
+    Input,
     ListOf,
     Name,
     Number,
@@ -248,7 +249,7 @@ def _handed_over(
     for wanted in program.inputs:
         argument = given[wanted.name]
         if isinstance(wanted.type, ListOf):
-            close.append(_whole_list(walk, program, wanted.private, argument, by))
+            close.append(_whole_list(walk, program, wanted, argument, by))
             same.append(world.truth(not wanted.private))
             continue
         first, second = walk.values(argument, state, guard)
@@ -287,14 +288,16 @@ def _by_kind(walk: Walk, kind: str, by: Term, changed: list[Term], changes: list
     return each
 
 
-def _whole_list(walk: Walk, program: Program, private: bool, argument: Expression, by: Term) -> Term:
-    """A list handed over as it is: the callers' neighbours must be the called program's."""
+def _whole_list(walk: Walk, program: Program, wanted: Input, argument: Expression, by: Term) -> Term:
+    """A list handed over as it is: the callers' neighbours must be the called program's.
+
+    What was proved of the called program was proved for lists of exactly this type: items, range and length.
+    """
     world = walk.world
     given = next((x for x in world.program.inputs if isinstance(argument, Name) and x.name == argument.name), None)
     if given is None or not isinstance(given.type, ListOf):
         raise Unsupported(f"a call of {program.name} with a list that is no input")
-    wanted = next(x for x in program.inputs if isinstance(x.type, ListOf) and x.private == private)
-    if given.type != wanted.type or (given.private and not private) or len(program.private) > 1:
+    if given.type != wanted.type or (given.private and not wanted.private) or len(program.private) > 1:
         raise Unsupported(f"a call of {program.name} with a list of another type")
     if not given.private or program.adjacent.kind == "any":
         return world.truth(True)

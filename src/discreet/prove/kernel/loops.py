@@ -3,12 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 from discreet.prove.kernel.layout import Step
 from discreet.prove.kernel.state import Run, Scope, State
 from discreet.prove.kernel.values import Term
 from discreet.prove.kernel.walk import Walk
 from discreet.prove.syntax import Expression, Operation, While
+
+
+@dataclass(frozen=True)
+class Round:
+    """Where in the events any round of a loop begins, when there is one, and what is known there."""
+
+    place: int
+    inside: Term
+    line: int
+    state: State
 
 
 class Proof:
@@ -29,8 +40,8 @@ class Proof:
     ) -> None:
         self.lockstep = lockstep
         self._shifts, self._charges, self._invariants, self._switch = shifts, charges, invariants, switch
-        self.rounds: list[tuple[int, Term, int]] = []
-        self.measures: list[tuple[int, Term, list[tuple[Term, Term]]]] = []
+        self.rounds: list[Round] = []
+        self.measures: list[tuple[int, Round, list[tuple[Term, Term]]]] = []
 
     def shift(self, site: int, scope: Scope) -> Term:
         return scope.value(self._shifts[site - 1])
@@ -57,11 +68,12 @@ class Proof:
         first, second = walk.values(statement.condition, made, guard)
         walk.must(guard, first == second, f"both runs go on or stop together at line {statement.at.line}")
         inside = walk.world.both(guard, first)
-        self.rounds.append((len(walk.events), inside, statement.at.line))
+        begun = Round(len(walk.events), inside, statement.at.line, made)
+        self.rounds.append(begun)
         walk.foresee(level)
         end = walk.block(step.then, made, inside)
         self._require(walk, step, end, inside, "kept")
-        self.measures.append((len(walk.events), inside, _measures(walk, statement.condition, made, end)))
+        self.measures.append((len(walk.events), begun, _measures(walk, statement.condition, made, end)))
         walk.given(guard, walk.world.z3.Not(first))
         return made
 

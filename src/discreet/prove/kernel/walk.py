@@ -13,7 +13,13 @@ The trace is known to shifts as unknowns (``branchN''``, ``shownN''``): at the b
 that way, the second *shown* to. A draw inside a loop may read the outcomes of its own round only.
 
 Faults (an index outside a list, a division by 0) must be impossible in both runs. Conditions with ``and`` and ``or``
-are taken to evaluate all their parts, so nothing depends on their order. Runs that never end are not spoken about.
+are taken to evaluate all their parts, so nothing depends on their order.
+
+Runs that may not end. ``Proof.rounds`` are the heads of loops. Where a loop is not shown to end, the checker demands
+that what was paid before each of its rounds is within the claim. Then the argument above holds for traces up to any
+round, with an arbitrary value for what is foreseen and was not reached: the conditions up to there were shown for all
+values. A run that has shown something ends, or gets to the head of such a loop again; so what it has shown so far is a
+sum over such traces, and what it shows without end a limit of these.
 
 What must hold may use only what was assumed before it (``events`` are in order): an invariant is never its own
 reason.
@@ -75,6 +81,7 @@ class Walk:
         self.events: list[Event] = []
         self.rates: dict[int, Term] = {}
         self.seen: dict[str, Term] = {}
+        self.limit: Term = None
 
     def run(self, bound: Term | None = None) -> State:
         """Walk from the beginning to the end, where the cost must be within the claim (or ``bound``)."""
@@ -89,10 +96,14 @@ class Walk:
         self.foresee(())
         everywhere = world.truth(True)
         end = self.block(self.layout.steps, state, everywhere)
-        paid = world.z3.Sum(*(self._paid(end, site) for site in end.costs), world.number(0))
-        limit = world.real(world.public(world.program.epsilon)) if bound is None else bound
-        self.must(everywhere, paid <= limit, "the cost is within the claim")
+        self.limit = world.real(world.public(world.program.epsilon)) if bound is None else bound
+        self.must(everywhere, self.afforded(end), "the cost is within the claim")
         return end
+
+    def afforded(self, state: State) -> Term:
+        """Whether what was paid so far is within the claim; to be asked after the walk, which finds the rates."""
+        paid = (self._paid(state, site) for site in state.costs)
+        return self.world.z3.Sum(*paid, self.world.number(0)) <= self.limit
 
     def _paid(self, end: State, site: int) -> Term:
         """What a draw cost in all. To help the solver: what is at most c costs at most c times the rate."""

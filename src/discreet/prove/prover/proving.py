@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import islice, product
 
-from discreet.errors import Damaged
+from discreet.errors import BadInput, Damaged
 from discreet.prove.certificate import Alignment, Certificate, Coupling
 from discreet.prove.checker import check
-from discreet.prove.inside import names_in
+from discreet.prove.inside import expressions, names_in, statements
 from discreet.prove.kernel.enumeration import enumerated
 from discreet.prove.kernel.layout import Layout, Unsupported, lay_out
 from discreet.prove.kernel.solver import load_z3
@@ -24,13 +24,32 @@ from discreet.prove.prover.search import Hint, Search
 from discreet.prove.prover.templates import candidates
 from discreet.prove.prover.vocabulary import Slot, slots
 from discreet.prove.running import value_of
-from discreet.prove.syntax import Call, Expression, ListOf, Name, Number, Operation, Program, Sample, Size, Truth
+from discreet.prove.syntax import (
+    INT,
+    REAL,
+    Call,
+    Expression,
+    ListOf,
+    Name,
+    Number,
+    Operation,
+    Program,
+    Sample,
+    Size,
+    Truth,
+)
 from discreet.prove.texts import digest, written
 
 _GUESSES = 8
+_ROUND = (5, 6, 8, 10, 12, 16, 20, 32, 50, 64, 100)
 _MULTIPLES = sorted(
-    {Fraction(a, b) for b in (1, 2, 3, 4) for a in range(1, 4 * b + 1)} | {Fraction(n) for n in (5, 6, 8, 10)}
+    {Fraction(0), Fraction(1, 1000)}
+    | {Fraction(a, b) for b in (1, 2, 3, 4) for a in range(1, 4 * b + 1)}
+    | {multiple for n in _ROUND for multiple in (Fraction(n), Fraction(1, n))}
 )
+"""What a claim in eps is a multiple of, if it is inferred."""
+_NUMBERS = [Fraction(n, 100) for n in range(1001)]
+"""Claims of programs without eps."""
 
 
 @dataclass(frozen=True)
@@ -54,15 +73,23 @@ def prove(
 
 
 def infer(program: Program, others: Mapping[str, Program] | None = None, *, seconds: float = 30.0) -> Expression | None:
-    """The smallest claim that is proved among multiples of eps, or else of eps times the length of a list."""
+    """The smallest claim that is proved among multiples of eps, or else of eps times the length of a list; if nothing
+    of the program depends on eps, among numbers (hundredths up to 10), or else numbers times the length of a list.
+
+    What is proved for a claim is true for a larger one, so half of what is left is ruled out by each attempt.
+    """
+    if program.delta != ZERO:
+        raise BadInput(
+            f"{program.name} claims a delta, and only an epsilon alone is looked for.",
+            hint="Leave the delta out, or try claims one by one.",
+        )
     others = others or {}
     deadline = time.thread_time() + seconds
-    units: list[Expression] = [Name("eps")]
-    for given in program.inputs:
-        if isinstance(given.type, ListOf):
-            units.append(op("*", Size(Name(given.name)), Name("eps")))
-    for unit in units:
-        claims = [_times(multiple, unit) for multiple in _MULTIPLES]
+    by_eps = any(_uses_eps(one) for one in (program, *others.values()))
+    sizes: list[Expression] = [Size(Name(given.name)) for given in program.inputs if isinstance(given.type, ListOf)]
+    one = Name("eps") if by_eps else Number(Fraction(1))
+    for unit in (one, *(op("*", size, one) if by_eps else size for size in sizes)):
+        claims = [_times(multiple, unit) for multiple in (_MULTIPLES if by_eps else _NUMBERS)]
 
         def holds(place: int, claims: Sequence[Expression] = claims) -> bool:
             left = deadline - time.thread_time()
@@ -79,7 +106,17 @@ def infer(program: Program, others: Mapping[str, Program] | None = None, *, seco
     return None
 
 
+def _uses_eps(program: Program) -> bool:
+    """Whether anything but the claim depends on eps."""
+    inside = (part for statement in statements(program.body) for part in expressions(statement))
+    return any(
+        name.name == "eps" for part in (program.adjacent.by, *program.assumes, *inside) for name in names_in(part)
+    )
+
+
 def _times(multiple: Fraction, unit: Expression) -> Expression:
+    if unit == Number(Fraction(1)) or not multiple:
+        return Number(multiple)
     if multiple == 1:
         return unit
     whole = unit if multiple.numerator == 1 else op("*", Number(Fraction(multiple.numerator)), unit)
@@ -93,7 +130,10 @@ class _Proving:
         self.hints: list[Hint] = []
 
     def run(self) -> Certificate | Failure:
-        for method in (self._by_alignment, self._by_enumeration):
+        end, now = self.deadline, time.thread_time()
+        half = now + (end - now) / 2 if self._may_be_finite() else end
+        for method, deadline in ((self._by_alignment, half), (self._by_enumeration, end)):
+            self.deadline = deadline
             try:
                 made = method()
                 if made is not None:
@@ -114,8 +154,18 @@ class _Proving:
 
     # -- enumeration --------------------------------------------------------------------------------------------------
 
+    def _may_be_finite(self) -> bool:
+        """Whether the claim and the inputs leave room for enumeration; then some time is kept for it."""
+        return not list(names_in(self.program.epsilon)) and all(
+            given.type.length is not None if isinstance(given.type, ListOf) else given.type not in (REAL, INT)
+            for given in self.program.inputs
+        )
+
     def _by_enumeration(self) -> Certificate | None:
         if any(isinstance(name, Name) and name.name == "eps" for name in names_in(self.program.epsilon)):
+            return None
+        if time.thread_time() > self.deadline:
+            self.tried.append("no outcomes were enumerated: the time was up")
             return None
         enumerated(self.program, self.others)
         return self._certificate("enumeration", callees=self._callees(lay_out(self.program, self.others)))
@@ -147,6 +197,9 @@ class _Proving:
 
     def _aligned(self, layout: Layout, backwards: bool) -> Alignment | None:
         for settled in self._settled(layout):
+            if time.thread_time() > self.deadline:
+                self.tried.append("not all ways to treat the coins: the time was up")
+                return None
             every = _slots(layout, settled)
             narrow = [slot.narrowed() for slot in every]
             for open_ in (narrow, every) if narrow != every else (every,):
@@ -290,5 +343,5 @@ def _couplings(layout: Layout, shifts: Sequence[Expression], charges: Sequence[E
         draw = site.statement
         assert isinstance(draw, Sample | Call)  # noqa: S101
         drawn = (draw.distribution, written(draw.arguments[0])) if isinstance(draw, Sample) else (draw.program, "")
-        found.append(Coupling(site.number, draw.name, draw.at.line, *drawn, written(shift), written(charge)))
+        found.append(Coupling(site.number, draw.name, *drawn, written(shift), written(charge)))
     return tuple(found)

@@ -160,7 +160,8 @@ def _shaped(task: Task, wanted: Sequence[Wanted], most: int) -> tuple[list[Path]
 def _matching(task: Task, wanted: Sequence[Wanted], most: int, free: int, *, complete: bool) -> list[Path]:
     """The paths that may show what is wanted; ``complete``: those that were cut as well, which may show anything.
 
-    Paths with more than ``free`` continuous numbers are left out: the event has chance 0 on them (see chances.py). All to their ends if that is possible, otherwise cut after some choices.
+    Paths with more than ``free`` continuous numbers are left out: the event has chance 0 on them (see chances.py). All
+    to their ends if that is possible, otherwise cut after some choices.
     """
     shown: tuple[Shown, ...] = tuple(Form(()) if isinstance(one, Between) else one for one in wanted)
     try:
@@ -227,6 +228,8 @@ def _event_text(wanted: Sequence[Wanted]) -> str:
 def _one_text(one: Wanted) -> str:
     if isinstance(one, Between):
         low, high = ("" if end is None else number_text(end) for end in (one.low, one.high))
+        if not low and not high:
+            return "any number"
         return f"at least {low}" if not high else f"at most {high}" if not low else f"{low} to {high}"
     if isinstance(one, bool):
         return str(one).lower()

@@ -25,7 +25,7 @@ def events(task: Task, other: Task, *, bounded: bool, quick: bool = False) -> It
     """Events to compare two runs by; ``bounded``: numbers between bounds, which have a chance even if continuous;
     ``quick``: only those that stand out most."""
     seen = set()
-    for path in _outstanding(task, other) if quick else _paths(task, other):
+    for path in _outstanding(task, other, quick=True) if quick else _paths(task, other):
         for wanted in _bounded(path, quick) if bounded else _filled(path, _twin(other, path), quick):
             if wanted not in seen:
                 seen.add(wanted)
@@ -38,23 +38,25 @@ def _paths(task: Task, other: Task) -> Iterator[Path]:
         few = list(islice(all_paths(task), _FEW + 1))
     except Outside:
         few = []
-    yield from few if 0 < len(few) <= _FEW else _outstanding(task, other)
+    yield from few if 0 < len(few) <= _FEW else _outstanding(task, other, quick=False)
 
 
-def _outstanding(task: Task, other: Task) -> Iterator[Path]:
-    for ways in dict.fromkeys(_policies(task, other)):
+def _outstanding(task: Task, other: Task, quick: bool) -> Iterator[Path]:
+    for ways in dict.fromkeys(_policies(task, other, quick)):
         try:
             yield follow(task, _by(ways, len(ways) - 1))
         except Outside:
             continue
 
 
-def _policies(task: Task, other: Task) -> Iterator[tuple[int, ...]]:
-    """Ways to take, the last one from there on: always the same way, another way once, or at every comparison the way
-    that is likelier given the first input than given the second."""
+def _policies(task: Task, other: Task, quick: bool) -> Iterator[tuple[int, ...]]:
+    """Ways to take, the last one from there on: at every comparison the way that is likelier given the first input than
+    given the second, or (unless it must be quick) always the same way, or another way once."""
     telling = _telling(task, other, 1)
     yield telling
     yield _telling(task, other, 0)
+    if quick:
+        return
     yield (1,)
     yield (0,)
     choices = len(telling)

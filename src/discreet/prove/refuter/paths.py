@@ -130,9 +130,7 @@ def all_paths(
 
 
 class _Follower:
-    def __init__(
-        self, task: Task, choose: Choose, wanted: tuple[Shown, ...] | None, free: int | None = None
-    ) -> None:
+    def __init__(self, task: Task, choose: Choose, wanted: tuple[Shown, ...] | None, free: int | None = None) -> None:
         self._task, self._chooser, self._wanted, self._free = task, choose, wanted, free
         self._independent, self._revealed = 0, set[int]()
         self._drawn, self._shown, self._left = _Drawn(), list[Shown](), STEPS

@@ -72,13 +72,16 @@ def refute(
     for quick in (True, False):
         longest = _LONGEST
         for number, pair in enumerate(_tried(program, hints, epsilons)):
-            if thread_time() > (end - seconds / 2 if quick else end):
+            if thread_time() > (end - seconds / 3 if quick else end):
                 break
             if number == (_FIRST if quick else _ENOUGH) and (quick or not reckoned):
                 break
             if (size := _size(pair.inputs)) > longest:
                 continue
-            task, until = Task(program, pair.inputs, pair.parameters, called), min(end, thread_time() + seconds / _SHARES)
+            task, until = (
+                Task(program, pair.inputs, pair.parameters, called),
+                min(end, thread_time() + seconds / _SHARES),
+            )
             try:
                 found, count = _broken(task, pair.neighbours, quick, until)
             except Outside:
@@ -109,7 +112,7 @@ def _by_samples(
 
 
 def _tried(program: Program, hints: Sequence[Suggestion], epsilons: Sequence[Exact]) -> Iterator[Pair]:
-    """What was suggested and what is tried anyway in turns, so that suggestions that lead nowhere cost half the time."""
+    """What was suggested and what is tried anyway, in turns: suggestions that lead nowhere cost half the time."""
     own = pairs(program, epsilons)
     for pair in _suggested(program, hints):
         yield pair
