@@ -164,16 +164,48 @@ def fresh() -> Callable[[], str]:
     return lambda: f"t{os.getpid()}_{next(_numbers)}"
 
 
-_MANY_ON_SPARK = ("test_figures_are_those_of_plain_sql", "test_nobody_changes_more_than_declared_in_any_shape")
+_MANY_ON_SPARK = (
+    "test_figures_are_those_of_plain_sql",
+    "test_nobody_changes_more_than_declared_in_any_shape",
+    "test_a_distribution_counts_every_value_once_on_every_engine",
+    "test_a_hierarchy_gives_the_same_labels_everywhere",
+    "test_every_declared_group_is_there_with_its_figures",
+)
 """Tests with dozens of cases that take Spark a second each."""
+_MANY = (
+    "test_any_models",
+    "test_k_anonymity_alone",
+    "test_models_hold",
+    "test_what_is_released",
+    "test_what_leaves_satisfies_what_was_asked",
+    "test_the_search_equals_trying_everything",
+    "test_noise_has_the_mean_and_variance_it_declares",
+    "test_every_row_is_in_exactly_one_cell_of_every_table",
+    "test_all_groups_are_diverse_enough_and_large_enough",
+    "test_error_bars_hold_as_often_as_they_say",
+    "test_nobody_changes_more_than_declared_in_any_shape[duckdb",
+    "test_nobody_changes_more_than_declared_in_any_shape[postgres",
+    "test_figures_are_those_of_plain_sql[postgres",
+    "test_a_seed_repeats_the_result_and_another_does_not",
+    "test_the_page_randomises_by_the_law_of_the_protocol",
+    "test_the_answer_is_that_of_one_process",
+    "test_a_shared_label_is_shared_upwards",
+    "test_figures_and_verdict_are_those_of_plain_python",
+)
+"""Tests with many cases of one kind, or a few that take long."""
 _ONE_OF_SEVERAL = {
     "ask/test_methods.py": r"by_no_more_than_is_promised\[(Bounds|MacroTable.*rho|Distribution.*rho='1)",
-    "browser/test_pages.py": r"wider_than_a_phone\[auditor",
+    "browser/test_pages.py": r"wider_than_a_phone\[(auditor|ben)",
     "browser/test_survey.py": r"would_be_caught\[(in a cookie|in the id|in an address)",
     "engines/test_contract.py": r"thousand_columns\[spark",
+    "attack/test_learned.py": r"noise_is_shared|nobody_is_learnt_from_and_asked_about\[Shape.(CHOQUET|METRIC)",
+    "ask/test_scalar.py": r"chain_that_grows",
     "noise/test_selection.py": r"on_every_path\[scores3",
     "publish/mask/test_micro_diverse.py": r"large_enough\[.*-4",
-    "statistical/ask_beyond/test_fit.py": r"least_squares\[DiscreteLaplace",
+    "statistical/ask_beyond/test_fit.py": r"least_squares",
+    "prove/finite/test_agreement.py": r"the_checker_enumerates",
+    "prove/test_programs.py": r"twin_that_is_proved\[(noisy_max|partial_sums)",
+    "statistical/ask/test_audit.py": r"an_average_loses|is_caught\[count",
     "statistical/noise/test_audit.py": r"within_the_claim\[(exponential|clamped mean|grid)",
 }
 """Cases that take seconds, beside others of the same test that are quicker; by file."""
@@ -181,9 +213,9 @@ _ONE_OF_SEVERAL = {
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Of the first, every third case runs on Spark, and of the second none does; the others do in `make check-all`."""
-    for name in _MANY_ON_SPARK:
-        cases = [item for item in items if item.name.startswith(f"{name}[spark")]
+    """Of many, every third case runs, and of several that take long one or two; the others do in `make check-all`."""
+    for name in (*(f"{name}[spark" for name in _MANY_ON_SPARK), *_MANY):
+        cases = [item for item in items if item.name.startswith(name)]
         for place, item in enumerate(cases):
             if place % 3:
                 item.add_marker(pytest.mark.slow)
