@@ -36,6 +36,8 @@ from discreet.service.desk import Desk
 from discreet.service.settings import Settings
 
 EVERYBODY = tuple(Role)
+_PATIENCE = 30.0
+"""Seconds that a page may take to be built: on a busy machine it comes late, but it comes."""
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
 
@@ -172,7 +174,7 @@ def mount(app: FastAPI, desk: Desk, settings: Settings) -> None:
     look.mount(app)
     for page in pages():
         known = [Depends(_known(desk))]
-        ui.page(page.path, title=f"{page.title} · discreet", dependencies=known)(
+        ui.page(page.path, title=f"{page.title} · discreet", dependencies=known, response_timeout=_PATIENCE)(
             _visit(page, desk, app.state.people_limits, app.state.metrics)
         )
     nicegui.app.middleware_stack = None  # a service that was here before, as in tests, had its own
