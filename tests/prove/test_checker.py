@@ -93,6 +93,62 @@ def prove_last(text):
     return prove(program, {other.name: other for other in others})
 
 
+# -- ties and deltas --------------------------------------------------------------------------------------------------
+
+TIE = """
+adjacent one by 1
+claim 0
+f(x : private int) : bool
+  z := $ {noise}
+  if z == x
+    emit true
+  else
+    emit false
+"""
+
+
+def missing(noise, distribution, *values):
+    """A proof that a draw never is what it is compared with."""
+    [program] = read_programs(TIE.format(noise=noise))
+    coupling = Coupling(1, "z", distribution, "1", "0", "0", values)
+    alignment = Alignment(False, (coupling,), ())
+    return program, Certificate("f", digest(program), "0", "0", "alignment", (alignment,)).sealed()
+
+
+def test_what_is_continuous_hits_no_single_value():
+    assert check(*missing("Laplace(1, 0)", "Laplace", "x", "x'"))
+    with pytest.raises(Damaged, match="both runs go the same way"):
+        check(*missing("Laplace(1, 0)", "Laplace", "x"))
+    with pytest.raises(Damaged, match="reads its own draw"):
+        check(*missing("Laplace(1, 0)", "Laplace", "z"))
+    with pytest.raises(Damaged, match="truth value used as a number"):
+        check(*missing("Laplace(1, 0)", "Laplace", "x == x"))
+
+
+def test_an_integer_may_hit_any_value():
+    with pytest.raises(Damaged, match="not continuous"):
+        check(*missing("DLaplace(1, 0)", "DLaplace", "x", "x'"))
+
+
+def test_what_is_missed_is_kept_with_the_proof():
+    program, made, others = proof("k_min_max")
+    assert made.alignments[0].couplings[0].misses
+    assert Certificate.from_dict(loads(dumps(made.to_dict()))) == made
+    alignment = made.alignments[0]
+    hits = tuple(replace(coupling, misses=()) for coupling in alignment.couplings)
+    changed = replace(made, alignments=(replace(alignment, couplings=hits),)).sealed()
+    with pytest.raises(Damaged, match="is kept by the loop"):
+        check(program, changed, others)
+
+
+@pytest.mark.parametrize("claim", ["eps, -1/1000", "eps, eps - 2", "0 - 1, 1/2"])
+def test_no_claim_below_0_is_proved(claim):
+    [program] = read_programs(
+        f"adjacent any\nclaim {claim}\nf(x : private {{0,1}})\n  z := $ Laplace(1/eps, 0)\n  emit z\n"
+    )
+    assert isinstance(prove(program), Failure)
+
+
 # -- lists that are handed over ---------------------------------------------------------------------------------------
 
 CALL = """

@@ -24,7 +24,8 @@ class Coupling:
     """How the N-th draw of the first run is paired with that of the second.
 
     The second run's noise is the first run's plus ``shift`` (for a Bernoulli: flipped if ``shift``). ``charge`` is at
-    least the size of the shift; what it costs is ``charge`` over ``scale``.
+    least the size of the shift; what it costs is ``charge`` over ``scale``. ``misses`` are values that a continuous
+    draw hits with probability 0, where the proof needs that there are no ties.
     """
 
     number: int
@@ -33,6 +34,7 @@ class Coupling:
     scale: str
     shift: str
     charge: str
+    misses: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -48,7 +50,7 @@ class Alignment:
 class Certificate:
     """A proof of one claim about one program.
 
-    ``method``: ``alignment`` (shifts, pure), ``lockstep`` (Gaussian noise, by zCDP; ``rho`` bounds it),
+    ``method``: ``alignment`` (shifts, pure), ``lockstep`` (Gaussian noise; ``rho`` bounds what it costs),
     ``enumeration`` (finitely many inputs and outcomes, all of them computed). ``seal`` is a digest of all the rest.
     """
 
@@ -97,7 +99,7 @@ class Certificate:
 def _alignment_to_dict(alignment: Alignment) -> dict[str, object]:
     return {
         "backwards": alignment.backwards,
-        "couplings": [asdict(coupling) for coupling in alignment.couplings],
+        "couplings": [{**asdict(coupling), "misses": list(coupling.misses)} for coupling in alignment.couplings],
         "invariants": [list(texts) for texts in alignment.invariants],
     }
 
@@ -105,8 +107,12 @@ def _alignment_to_dict(alignment: Alignment) -> dict[str, object]:
 def _alignment(data: object) -> Alignment:
     read = fields(data, "An alignment", backwards=bool, couplings=list, invariants=list)
     kinds: dict[str, type] = dict.fromkeys(("name", "distribution", "scale", "shift", "charge"), str)
-    couplings = tuple(Coupling(**fields(item, "A coupling", number=int, **kinds)) for item in read["couplings"])
-    for texts in read["invariants"]:
-        if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
-            raise BadInput("The invariants of a loop must be a list of texts.")
-    return Alignment(read["backwards"], couplings, tuple(tuple(texts) for texts in read["invariants"]))
+    found = [fields(item, "A coupling", number=int, **kinds, misses=list) for item in read["couplings"]]
+    couplings = tuple(Coupling(**{**item, "misses": _texts(item["misses"])}) for item in found)
+    return Alignment(read["backwards"], couplings, tuple(map(_texts, read["invariants"])))
+
+
+def _texts(data: object) -> tuple[str, ...]:
+    if not isinstance(data, list) or not all(isinstance(text, str) for text in data):
+        raise BadInput("The invariants of a loop, and what a draw misses, must be a list of texts.")
+    return tuple(data)

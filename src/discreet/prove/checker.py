@@ -4,8 +4,9 @@ The prover may be as wrong as it likes. A certificate is data; its texts are rea
 read only what the rules allow at that place. What makes a PROVED true, and has to be trusted, is
 
 - this module, and ``kernel``: the rules, and the conditions they make of a program and a proof;
-- ``tokens``, ``reading`` and ``syntax``: that the tree is what the text says, of the program and of the proof (and
-  ``python``, ``shadows`` and ``programs``, where it is a function); ``inside``, which walks trees;
+- ``tokens``, ``reader``, ``reading`` and ``syntax``: that the tree is what the text says, of the program and of the
+  proof (and ``python``, ``functions``, ``shadows`` and ``programs``, where it is a function); ``inside``, which walks
+  trees;
 - ``kinds``: what is refused before, on which the rules rely;
 - ``texts``: the digest, by which a proof is one of this program, and the writing of claims and scales;
 - ``running``, for proofs by enumeration: they are what its runs show;
@@ -29,7 +30,7 @@ from discreet.prove.kernel.loops import Proof, Round
 from discreet.prove.kernel.solver import load_z3
 from discreet.prove.kernel.walk import Walk
 from discreet.prove.kernel.world import World
-from discreet.prove.kernel.zcdp import delta_of
+from discreet.prove.kernel.zcdp import delta_within
 from discreet.prove.kinds import types
 from discreet.prove.reading import read_expression
 from discreet.prove.syntax import Call, Expression, Number, Operation, Program, Sample
@@ -50,8 +51,17 @@ class Checked:
     ends: bool
 
 
-def check(program: Program, certificate: Certificate, others: Mapping[str, Program] | None = None) -> Checked:
-    """Check a certificate against a program. ``Damaged`` says what does not hold."""
+def check(
+    program: Program,
+    certificate: Certificate,
+    others: Mapping[str, Program] | None = None,
+    *,
+    until: float | None = None,
+) -> Checked:
+    """Check a certificate against a program. ``Damaged`` says what does not hold.
+
+    ``until`` (of this thread's processor time): outcomes that take longer to enumerate are not a proof.
+    """
     others = others or {}
     certificate.require_sealed()
     if (certificate.program, certificate.digest) != (program.name, digest(program)):
@@ -61,11 +71,11 @@ def check(program: Program, certificate: Certificate, others: Mapping[str, Progr
     types(program, others)
     try:
         layout = lay_out(program, others)
-        found = _callees(layout, certificate, others)
+        found = _callees(layout, certificate, others, until)
         if certificate.method == "enumeration":
             if certificate.alignments:
                 raise _wrong(program, "it has more than an enumeration needs")
-            found.conditions.append(f"{enumerated(program, others)} pairs of neighbours compared")
+            found.conditions.append(f"{enumerated(program, others, until)} pairs of neighbours compared")
         else:
             for alignment in _directions(program, certificate):
                 _alignment(layout, certificate, alignment, others, found)
@@ -86,14 +96,14 @@ def _wrong(program: Program, what: str) -> Damaged:
     return Damaged(f"The proof of {program.name} is none: {what}.", hint="Prove the program again.")
 
 
-def _callees(layout: Layout, certificate: Certificate, others: Mapping[str, Program]) -> _Found:
+def _callees(layout: Layout, certificate: Certificate, others: Mapping[str, Program], until: float | None) -> _Found:
     """Every called program has a proof of its own, that of exactly the program that is called."""
     called = {site.statement.program for site, _ in layout.sites if isinstance(site.statement, Call)}
     proofs = {callee.program: callee for callee in certificate.callees}
     if set(proofs) != called or len(proofs) != len(certificate.callees):
         raise _wrong(layout.program, "it does not have one proof for each program that is called")
     earlier = {name: other for name, other in others.items() if name != layout.program.name}
-    checked = [check(others[name], proofs[name], earlier) for name in sorted(called)]
+    checked = [check(others[name], proofs[name], earlier, until=until) for name in sorted(called)]
     if endless := [one.certificate.program for one in checked if not one.ends]:
         raise _wrong(layout.program, f"it calls {endless[0]}, which may not end")
     return _Found([text for one in checked for text in one.conditions])
@@ -120,16 +130,16 @@ def _alignment(
         [read_expression(coupling.shift) for coupling in alignment.couplings],
         [read_expression(coupling.charge) for coupling in alignment.couplings],
         [[read_expression(text) for text in texts] for texts in alignment.invariants],
+        misses=[[read_expression(text) for text in coupling.misses] for coupling in alignment.couplings],
         lockstep=lockstep,
     )
     world = World(layout, backwards=alignment.backwards)
     walk = Walk(world, proof, others)
     if lockstep:
-        walk.run(world.number(_rho(program, certificate)))
-    elif program.delta != Number(Fraction(0)):
-        raise _wrong(program, "a claim with a delta is proved in lockstep")
+        walk.run(world.number(_rho(layout, certificate)))
     else:
-        walk.run()
+        walk.run()  # what holds with no delta holds with any
+        walk.must(world.truth(True), world.real(world.public(program.delta)) >= 0, "the delta is not below 0")
     endless = _Deciding(program, world).events(walk, proof, found)
     if endless:
         found.ends = False
@@ -147,17 +157,20 @@ def _require_sites(layout: Layout, alignment: Alignment) -> None:
         drawn = (draw.distribution, written(draw.arguments[0])) if isinstance(draw, Sample) else (draw.program, "")
         if (coupling.number, coupling.name, coupling.distribution, coupling.scale) != (site.number, draw.name, *drawn):
             raise _wrong(layout.program, f"coupling {coupling.number} is not that of the draw at line {draw.at.line}")
+        if coupling.misses and coupling.distribution not in ("Laplace", "Exp", "Gaussian"):
+            raise _wrong(layout.program, f"the draw at line {draw.at.line} is not continuous and may hit any value")
 
 
-def _rho(program: Program, certificate: Certificate) -> Fraction:
-    """The bound in zCDP, if it gives the claim."""
+def _rho(layout: Layout, certificate: Certificate) -> Fraction:
+    """The bound on what the draws cost, if it gives the claim."""
+    program = layout.program
     epsilon, delta, rho = (
         _constant(expression) for expression in (program.epsilon, program.delta, read_expression(certificate.rho))
     )
     if epsilon is None or delta is None or rho is None:
         raise _wrong(program, "a claim with a delta must be of numbers")
-    if delta_of(rho, epsilon) > delta:
-        raise _wrong(program, f"{rho}-zCDP does not give the claim")
+    if delta_within(layout, rho, epsilon) > delta:
+        raise _wrong(program, f"a cost of {rho} does not give the claim")
     return rho
 
 

@@ -56,7 +56,7 @@ def check_loaded(loaded: Loaded, *, seconds: float = SECONDS) -> Verdict:
         left = max(start + seconds - thread_time(), seconds * (1 - _PROOF))
         counterexample = refuter.refute(program, hints, others=others, seconds=left)
     if counterexample is not None and refuter.replay(program, counterexample, others):
-        return Refuted(program, thread_time() - start, counterexample)
+        return Refuted(program, thread_time() - start, counterexample, others)
     tried.append("small inputs and events that would break the claim: none found")
     return Unknown(program, thread_time() - start, tuple(tried))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -11,7 +12,7 @@ from discreet.prove.costs import cost_text, factor_text, is_product
 from discreet.prove.inside import statements
 from discreet.prove.kernel.layout import Unsupported, lay_out
 from discreet.prove.reading import read_expression
-from discreet.prove.syntax import Call, Expression, Item, Name, Operation, Program, Sample
+from discreet.prove.syntax import Call, Emit, Expression, Item, Name, Operation, Program, Return, Sample
 from discreet.prove.texts import written
 from discreet.prove.writing import claim_text
 
@@ -91,7 +92,11 @@ def _words(program: Program, alignment: Alignment, others: Mapping[str, Program]
     except Unsupported:
         return found
     found |= {f"branch{step.number}''": f"‹line {step.statement.at.line} holds›" for step, _ in layout.branches}
-    found |= {f"shown{step.number}''": f"‹shown at line {step.statement.at.line}›" for step, _ in layout.outputs}
+    lines = Counter(step.statement.at.line for step, _ in layout.outputs)
+    for step, _ in layout.outputs:
+        line, shown = step.statement.at.line, step.statement
+        what = f"{written(shown.value)} " if lines[line] > 1 and isinstance(shown, Emit | Return) else ""
+        found[f"shown{step.number}''"] = f"‹{what}shown at line {line}›"
     return found | {"where''": "‹the place that differs›", "which''": "‹the input that differs›"}
 
 

@@ -85,10 +85,15 @@ class Proved(Verdict):
                     else "from the first input to the second:"
                 )
             found += _table(rows(self.program, alignment, self.others))
+            found += [
+                f"no ties: {one.name} is never {text}, but with probability 0"
+                for one in alignment.couplings
+                for text in one.misses
+            ]
             for number, texts in enumerate(invariants(self.program, alignment, self.others), 1):
                 found += [f"invariant of loop {number}: {text}" for text in texts]
         if self.certificate.method == "lockstep":
-            found.append(f"together at most ({self.certificate.rho})-zCDP, which gives the delta")
+            found.append(f"together at most rho = {self.certificate.rho}, {self._curve()}")
         if self.certificate.method == "enumeration":
             found.append("every pair of neighbours and every outcome was computed exactly")
         if self.certificate.callees:
@@ -96,6 +101,13 @@ class Proved(Verdict):
         if not self.ends:
             found.append("that every run ends was not shown")
         return tuple(found)
+
+    def _curve(self) -> str:
+        from discreet.prove.kernel.layout import lay_out
+        from discreet.prove.kernel.zcdp import gaussian
+
+        exact = gaussian(lay_out(self.program, self.others))
+        return f"which gives the delta by {'the exact curve of Gaussian noise' if exact else 'zCDP'}"
 
     def to_dict(self) -> dict[str, Any]:
         return {**super().to_dict(), "ends": self.ends, "proof": self.certificate.to_dict()}
@@ -106,14 +118,26 @@ class Refuted(Verdict):
     """The claim is false: ``counterexample`` has two neighbours and an event that say so, and was replayed."""
 
     counterexample: Counterexample
+    others: Mapping[str, Program]
     word: ClassVar[str] = "REFUTED"
 
     @property
     def summary(self) -> str:
         found, name = self.counterexample, self.program.name
         if found.hopeless:
-            return f"{name} is not private for any eps: what one input may show, its neighbour never does."
-        return f"{name} is not ({claim_text(self.program)})-differentially private{_at(found.parameters)}."
+            delta = f" with a delta of {found.delta}" if found.delta else ""
+            return f"{name} is not private for any eps{delta}: what one input may show, its neighbour never does."
+        return f"{name} is not ({claim_text(self.program)})-differentially private{self._at()}."
+
+    def _at(self) -> str:
+        """For which parameters, if anything depends on them."""
+        from discreet.prove.refuter.scanning import mentions_eps
+
+        if not mentions_eps(self.program, self.others):
+            return ""
+        return " at " + ", ".join(
+            f"{name} = {written_value(value)}" for name, value in self.counterexample.parameters.items()
+        )
 
     @property
     def lines(self) -> tuple[str, ...]:
@@ -187,8 +211,3 @@ def _table(draws: Sequence[Row]) -> list[str]:
     cells += [(one.sample, str(one.line), one.scale, one.shift, one.cost) for one in draws]
     wide = [max(len(row[column]) for row in cells) for column in range(len(cells[0]))]
     return ["  ".join(cell.ljust(width) for cell, width in zip(row, wide, strict=True)).rstrip() for row in cells]
-
-
-def _at(parameters: Mapping[str, Any]) -> str:
-    at = ", ".join(f"{name} = {written_value(value)}" for name, value in parameters.items())
-    return f" at {at}" if at else ""

@@ -25,7 +25,7 @@ class _Maker:
     def __init__(self, random):
         self.random = random
         self.coins = self.drawn = 0
-        self.listed = random.random() < 0.3
+        self.listed = random.random() < 0.2
         self.tells = random.random() < 0.25  # truths are emitted, else numbers: never both
         self.numbers = ["x"] if not self.listed else []
         self.truths = []
@@ -53,7 +53,7 @@ class _Maker:
             self.coins = 0
             self.truths = []
             self.numbers = ["s", "i"]
-        lines += ["  " + line for line in self.block(3)]
+        lines += ["  " + line for line in self.block(self.one_of(1, 2, 2, 3))]
         lines.append("  return " + self.one_of(self.number(), "0", "0", "1", self.hidden()))
         return "\n".join(lines) + "\n"
 
@@ -63,7 +63,7 @@ class _Maker:
 
     def statement(self):
         kind = self.random.random()
-        if kind < 0.4 and self.coins < 3:
+        if kind < 0.5 and self.coins < 2:
             self.coins += 1
             self.drawn += 1
             name = f"c{self.drawn}"
@@ -75,7 +75,7 @@ class _Maker:
                 return [f"{name} := $ Bernoulli({chance})"]
             self.numbers.append(name)
             return [f"{name} := $ Uniform(0, {self.one_of('1', '2')})"]
-        if kind < 0.6:
+        if kind < 0.65:
             return [self.emit(self.hidden())]
         if kind < 0.75:
             return [self.emit(self.number()), f"emit {self.truth()}" if self.tells else "skip"]

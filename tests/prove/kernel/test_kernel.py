@@ -1,11 +1,13 @@
 """The numbers that proofs are compared with, and the numbering of a program's parts."""
 
 import math
+import time
 from fractions import Fraction
 
 import pytest
 from tests.prove.corpus import text
 
+from discreet.prove.kernel import curve
 from discreet.prove.kernel.enumeration import enumerated
 from discreet.prove.kernel.layout import Unsupported, lay_out
 from discreet.prove.kernel.powers import above_log, below_exp
@@ -28,6 +30,31 @@ def test_logarithms_are_above_and_near(ratio):
     above = above_log(ratio)
     assert below_exp(above) >= ratio
     assert above <= math.log(ratio) + 1e-5
+
+
+RHOS = [Fraction(1, 1000), Fraction(1, 98), Fraction(1, 8), Fraction(3), Fraction(60)]
+
+
+@pytest.mark.parametrize("rho", RHOS)
+@pytest.mark.parametrize("epsilon", [Fraction(0), Fraction(1, 2), Fraction(2), Fraction(11)])
+def test_the_curve_of_a_gaussian_is_enclosed_from_above(rho, epsilon):
+    flint = pytest.importorskip("flint")
+    with flint.ctx.workprec(300):
+        mu, eps = (2 * flint.arb(flint.fmpq(rho.numerator, rho.denominator))).sqrt(), flint.arb(str(float(epsilon)))
+
+        def phi(x):
+            return (-x / flint.arb(2).sqrt()).erfc() / 2
+
+        exact = phi(mu / 2 - eps / mu) - eps.exp() * phi(-mu / 2 - eps / mu)
+        found = curve.delta_of(rho, epsilon)
+        above = flint.arb(flint.fmpq(found.numerator, found.denominator)) - exact
+        assert not above < 0
+        assert above < flint.arb("1e-50")
+
+
+def test_the_curve_has_no_delta_for_nonsense():
+    assert curve.delta_of(Fraction(-1), Fraction(1)) == curve.delta_of(Fraction(1), Fraction(-1)) == 1
+    assert curve.delta_of(Fraction(0), Fraction(0)) == 0
 
 
 @pytest.mark.parametrize(("rho", "epsilon"), [(Fraction(1, 98), Fraction(1, 2)), (Fraction(1, 8), Fraction(2))])
@@ -78,3 +105,11 @@ def test_an_enumeration_tells_truths_from_numbers():
     [program] = read_programs(f"adjacent any\nclaim 0\nf(x : private {{0,1}})\n{body}")
     with pytest.raises(Unsupported, match="likelier"):
         enumerated(program, {})
+
+
+def test_an_enumeration_ends_in_time():
+    """Thirteen coins have more outcomes than a moment is long."""
+    coins = "".join(f"  c{n} := $ Bernoulli(1/2)\n" for n in range(13))
+    [program] = read_programs(f"adjacent any\nclaim 1\nf(x : private {{0,1}})\n{coins}  emit x\n")
+    with pytest.raises(Unsupported, match="than there was time for"):
+        enumerated(program, {}, time.thread_time() + 0.05)

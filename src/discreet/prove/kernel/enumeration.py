@@ -1,7 +1,11 @@
 """Programs with finitely many inputs and outcomes: compute all of them, and compare.
 
 Nothing is guessed: every outcome of every pair of neighbours is computed with exact fractions by the interpreter, and
-its probability is compared with a rational number not above e^claim. Only for claims that are numbers.
+its probability is compared with a rational number f not above e^epsilon: the sum of P(x) - f P'(x) over all outcomes x
+where that is above 0 is not below the delta that is needed. Only for claims that are numbers.
+
+``finite`` and ``refuter`` enumerate as well, by paths with symbols instead of runs. That this is written twice is
+meant: what makes a PROVED true depends on nothing of theirs, and tests compare the two.
 """
 
 from __future__ import annotations
@@ -9,37 +13,53 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from itertools import product
+from time import thread_time
 
 from discreet.errors import BadInput
 from discreet.prove.inside import expressions, names_in, statements
 from discreet.prove.kernel.layout import Unsupported
 from discreet.prove.kernel.powers import below_exp
 from discreet.prove.running import Outputs, Value, holds, run, value_of
-from discreet.prove.syntax import ListOf, Number, Program, Range, Sample, Scalar, Type
+from discreet.prove.syntax import Expression, ListOf, Program, Range, Sample, Scalar, Type
 
 _MOST = 20_000
 
 
-def enumerated(program: Program, others: Mapping[str, Program]) -> int:
-    """How many pairs of neighbours were compared; ``Unsupported`` if the claim fails or there are too many."""
-    public = (program.epsilon, program.adjacent.by, *program.assumes)
-    if any(name.name == "eps" for part in public for name in names_in(part)) or program.delta != Number(Fraction(0)):
-        raise Unsupported("a claim that is no number")
-    if list(names_in(program.epsilon)):
-        raise Unsupported("a claim that is no number")
-    epsilon = value_of(program.epsilon, {})
-    if not isinstance(epsilon, int | Fraction) or epsilon < 0:
-        raise Unsupported("a claim that is no number")
-    limit = below_exp(Fraction(epsilon))
+def enumerated(program: Program, others: Mapping[str, Program], until: float | None = None) -> int:
+    """How many pairs of neighbours were compared; ``Unsupported`` if the claim fails or there are too many.
+
+    ``until`` is of this thread's processor time; what takes longer is too much.
+    """
+    if any(name.name == "eps" for part in (program.adjacent.by, *program.assumes) for name in names_in(part)):
+        raise Unsupported("neighbours that depend on eps")
+    limit, delta = below_exp(_number(program.epsilon)), _number(program.delta)
     inputs = list(_inputs(program))
-    found: list[dict[Outputs, Fraction]] = [_outcomes(program, given, others) for given in inputs]
+    found: list[dict[Outputs, Fraction]] = [_outcomes(program, given, others, until) for given in inputs]
     compared = 0
     for (given, first), (other, second) in product(zip(inputs, found, strict=True), repeat=2):
         if given != other and (_adjacent(program, given, other) or _adjacent(program, other, given)):
             compared += 1
-            if any(chance > limit * second.get(outputs, 0) for outputs, chance in first.items()):
+            _require_time(until)
+            excess = (chance - limit * second.get(outputs, Fraction(0)) for outputs, chance in first.items())
+            if sum((one for one in excess if one > 0), Fraction(0)) > delta:
                 raise Unsupported("an outcome that is too much likelier for one neighbour")
     return compared
+
+
+def _number(claim: Expression) -> Fraction:
+    """What is claimed, if it is a number that makes sense."""
+    try:
+        value = Fraction(-1) if list(names_in(claim)) else value_of(claim, {})
+    except BadInput:
+        raise Unsupported("a claim that has no value") from None
+    if isinstance(value, bool) or not isinstance(value, int | Fraction) or value < 0:
+        raise Unsupported("a claim that is no number")
+    return Fraction(value)
+
+
+def _require_time(until: float | None) -> None:
+    if until is not None and thread_time() > until:
+        raise Unsupported("more outcomes than there was time for")
 
 
 def _inputs(program: Program) -> Iterator[dict[str, Value]]:
@@ -105,7 +125,9 @@ def _whole(value: Value) -> Fraction:
     return Fraction(value)
 
 
-def _outcomes(program: Program, given: Mapping[str, Value], others: Mapping[str, Program]) -> dict[Outputs, Fraction]:
+def _outcomes(
+    program: Program, given: Mapping[str, Value], others: Mapping[str, Program], until: float | None
+) -> dict[Outputs, Fraction]:
     """Every outcome with its probability: run again and again, each time with the next sequence of draws."""
     bodies = (program.body, *(other.body for other in others.values()))
     drawn = {one.distribution for body in bodies for one in statements(body) if isinstance(one, Sample)}
@@ -121,6 +143,7 @@ def _outcomes(program: Program, given: Mapping[str, Value], others: Mapping[str,
         runs += 1
         if runs > _MOST:
             raise Unsupported("too many outcomes to enumerate")
+        _require_time(until)
         script = _Script(pending.pop())
         try:
             outputs = run(program, given, {}, script.draw, others, steps=2000)

@@ -35,11 +35,13 @@ class Proof:
         charges: Sequence[Expression],
         invariants: Sequence[Sequence[Expression]],
         *,
+        misses: Sequence[Sequence[Expression]] = (),
         lockstep: bool = False,
         switch: Callable[[int, int, Term], Term] | None = None,
     ) -> None:
         self.lockstep = lockstep
         self._shifts, self._charges, self._invariants, self._switch = shifts, charges, invariants, switch
+        self._misses = misses
         self.rounds: list[Round] = []
         self.measures: list[tuple[int, Round, list[tuple[Term, Term]]]] = []
 
@@ -49,6 +51,9 @@ class Proof:
     def charge(self, site: int, scope: Scope) -> Expression:
         scope.value(self._charges[site - 1])
         return self._charges[site - 1]
+
+    def misses(self, site: int, scope: Scope) -> list[Term]:
+        return [scope.number(value) for value in self._misses[site - 1]] if self._misses else []
 
     def loop(self, walk: Walk, step: Step, state: State, guard: Term) -> State:
         """The rule. Both runs must agree on every condition of the loop, as at a visible branch."""

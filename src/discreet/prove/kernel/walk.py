@@ -12,6 +12,10 @@ every set B of real outputs; sum over z. Hiding the outcomes of branches afterwa
 The trace is known to shifts as unknowns (``branchN''``, ``shownN''``): at the branch the first run is *assumed* to go
 that way, the second *shown* to. A draw inside a loop may read the outcomes of its own round only.
 
+Ties. A proof may say that a continuous draw is not some value. What it names reads what a shift may read, so for each z
+it is a function of what was drawn before, which the draw hits with probability 0. z has finitely many draws, so those
+runs are few enough to be left out on the left side of what is to be shown.
+
 Faults (an index outside a list, a division by 0) must be impossible in both runs. Conditions with ``and`` and ``or``
 are taken to evaluate all their parts, so nothing depends on their order.
 
@@ -29,6 +33,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import groupby
 from typing import Protocol
 
 from discreet.prove.kernel.layout import Layout, Step, Unsupported, assigned
@@ -69,6 +74,7 @@ class Plan(Protocol):
 
     def shift(self, site: int, scope: Scope) -> Term: ...
     def charge(self, site: int, scope: Scope) -> Expression | Term: ...
+    def misses(self, site: int, scope: Scope) -> list[Term]: ...
     def loop(self, walk: Walk, step: Step, state: State, guard: Term) -> State: ...
 
 
@@ -146,8 +152,12 @@ class Walk:
     # -- statements ---------------------------------------------------------------------------------------------------
 
     def block(self, steps: tuple[Step, ...], state: State, guard: Term) -> State:
-        for step in steps:
-            state = self.step(step, state, guard)
+        for outputs, some in groupby(steps, lambda step: isinstance(step.statement, Emit | Return)):
+            if outputs:
+                self.shown(tuple(some), state, guard)
+            else:
+                for step in some:
+                    state = self.step(step, state, guard)
         return state
 
     def step(self, step: Step, state: State, guard: Term) -> State:
@@ -170,8 +180,6 @@ class Walk:
                 return self.each(step, state, guard)
             case While():
                 return self.plan.loop(self, step, state, guard)
-            case Emit(value) | Return(value):
-                self.shown(step, value, state, guard)
         return state
 
     def values(self, expression: Expression, state: State, guard: Term) -> tuple[Term, Term]:
@@ -223,19 +231,29 @@ class Walk:
 
     # -- what is shown ------------------------------------------------------------------------------------------------
 
-    def shown(self, step: Step, value: Expression, state: State, guard: Term) -> None:
-        """What both runs show must be the same. If it is no real number, it is foreseen, as a branch is."""
-        if self.layout.shown(step) == "list":
-            self.listed(value, state, guard)
-            return
-        first, second = self.values(value, state, guard)
-        foreseen = self.seen.get(f"shown{step.number}''")
-        line = step.statement.at.line
-        if foreseen is not None:
-            self.given(guard, self.world.equal(first, foreseen))
-            self.must(guard, self.world.equal(second, foreseen), f"both runs show the same at line {line}")
-        else:
-            self.must(guard, self.world.equal(first, second), f"both runs show the same at line {line}")
+    def shown(self, steps: tuple[Step, ...], state: State, guard: Term) -> None:
+        """What both runs show must be the same. If it is no real number, it is foreseen, as a branch is.
+
+        Outputs that follow each other with nothing between them are one output of several values: none is shown by
+        a run that does not show all of them, since none may be a fault. So the first run shows all as foreseen before
+        anything is demanded of the second.
+        """
+        found = []
+        for step in steps:
+            value = step.statement
+            assert isinstance(value, Emit | Return)  # noqa: S101
+            if self.layout.shown(step) == "list":
+                self.listed(value.value, state, guard)
+            else:
+                found.append((step, *self.values(value.value, state, guard)))
+        same = []
+        for step, first, second in found:
+            foreseen = self.seen.get(f"shown{step.number}''")
+            if foreseen is not None:
+                self.given(guard, self.world.equal(first, foreseen))
+            same.append((self.world.equal(first if foreseen is None else foreseen, second), step.statement.at.line))
+        for equal, line in same:
+            self.must(guard, equal, f"both runs show the same at line {line}")
 
     def listed(self, value: Expression, state: State, guard: Term) -> Term:
         """The length of a list that the program makes. Its items must be the same in both runs, as if shown."""

@@ -1,12 +1,26 @@
-"""From zCDP to (epsilon, delta), rounded so that the promise is never too good."""
+"""From what draws in lockstep cost to (epsilon, delta), rounded so that the promise is never too good."""
 
 from __future__ import annotations
 
 from fractions import Fraction
 
+from discreet.prove.kernel import curve
+from discreet.prove.kernel.layout import Layout
 from discreet.prove.kernel.powers import below_exp
+from discreet.prove.syntax import Sample
 
 _ORDERS = (Fraction(1, 8), Fraction(1, 4), Fraction(1, 2), *map(Fraction, range(1, 257)))
+
+
+def gaussian(layout: Layout) -> bool:
+    """Whether all noise that may be moved is Gaussian: then the curve of Gaussian noise holds, which is exact."""
+    draws = [site.statement for site, _ in layout.sites]
+    return all(isinstance(one, Sample) and one.distribution in ("Gaussian", "Bernoulli", "Uniform") for one in draws)
+
+
+def delta_within(layout: Layout, rho: Fraction, epsilon: Fraction) -> Fraction:
+    """A delta for which draws that cost ``rho`` in zCDP along every path give (epsilon, delta)."""
+    return curve.delta_of(rho, epsilon) if gaussian(layout) else delta_of(rho, epsilon)
 
 
 def delta_of(rho: Fraction, epsilon: Fraction) -> Fraction:

@@ -98,6 +98,14 @@ def _reach(steps: Iterable[Step], found: set[str], *, hidden: bool) -> None:
                 _reach(step.then, found, hidden=hidden)
 
 
+def tells(output: Step, loop: Step) -> bool:
+    """Whether an output shows variables that a loop sets."""
+    shown, inside = output.statement, loop.statement
+    if not isinstance(shown, Emit | Return) or not isinstance(inside, While):
+        return False
+    return bool(names(shown.value) & assigned(inside.body))
+
+
 def multiplied(layout: Layout, program: Program) -> list[str]:
     """Public numbers that occur in products, quotients, scales, the claim, or what neighbours are."""
     found: set[str] = set(names(program.epsilon)) | names(program.adjacent.by)
@@ -121,6 +129,7 @@ class Follow:
         assert isinstance(statement, Sample)  # noqa: S101
         self.draw = statement.name
         self.met: list[Expression] = []
+        self.compared: list[Expression] = []
         self.branches: list[int] = []
         self._active = False
         self._known: dict[str, Expression] = {}
@@ -168,6 +177,16 @@ class Follow:
                 self._steps(step.then, level)
                 self._known |= {name: Name("?") for name in changed if self._known.get(name) is None}
 
+    def ties(self) -> list[Expression]:
+        """The values of the draw at which two sides of a comparison are equal."""
+        found: dict[Expression, None] = {}
+        for change in self.compared:
+            factor = linear(change).get(Name(self.draw))
+            rest = _without(change, self.draw)
+            if factor in (1, -1) and "?" not in names(rest):
+                found[rest if factor == -1 else negated(rest)] = None
+        return list(found)
+
     def _put(self, expression: Expression) -> Expression:
         match expression:
             case Name(name):
@@ -188,9 +207,25 @@ class Follow:
                 self.met += [factor for factor in part.arguments if self.draw in names(factor)]
             if isinstance(part, Operation) and part.operator in ("<", "<=", ">", ">=", "==", "!="):
                 self.met.append(op("-", *part.arguments))
+                self.compared.append(self.met[-1])
         if not any(isinstance(part, Operation) and part.operator in ("<", "<=", ">", ">=") for part in parts(found)):
             self.met.append(found)
         return True
+
+
+def _without(expression: Expression, draw: str) -> Expression:
+    """The same with 0 for a draw."""
+    match expression:
+        case Name(name) if name == draw:
+            return ZERO
+        case Item(of, index):
+            return Item(of, _without(index, draw))
+        case Operation(operator, arguments):
+            left = tuple(_without(argument, draw) for argument in arguments)
+            if operator == "+" and ZERO in left:
+                return left[1] if left[0] == ZERO else left[0]
+            return Operation(operator, left)
+    return expression
 
 
 def _list_items(value: Expression) -> Iterator[Expression]:

@@ -7,7 +7,7 @@ does not need are left out, by following unsatisfiable cores back from what must
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from discreet.prove.kernel.layout import Layout
@@ -34,6 +34,7 @@ class Induction:
         *,
         backwards: bool,
         deadline: float,
+        misses: Sequence[Sequence[Expression]] = (),
         lockstep: bool = False,
         bound: Any = None,
     ) -> None:
@@ -42,8 +43,8 @@ class Induction:
         self._z3 = self.world.z3
         self._switches: dict[tuple[int, int], Term] = {}
         readings = [[read_expression(text) for text in loop] for loop in texts]
-        proof = Proof(shifts, charges, readings, lockstep=lockstep, switch=self._switch)
-        self.walk = Walk(self.world, proof, others)
+        self.proof = Proof(shifts, charges, readings, misses=misses, lockstep=lockstep, switch=self._switch)
+        self.walk = Walk(self.world, self.proof, others)
         self.walk.run(None if bound is None else self.world.number(bound))
         self.failed = ""
 
@@ -97,6 +98,10 @@ class Induction:
                 self.failed = event.what
                 return None
             needed |= core
+        for core in self._endings(solvers, active):
+            if core is None:
+                return None
+            needed |= core
         while needed - done:
             new = needed - done
             done |= new
@@ -108,6 +113,20 @@ class Induction:
                         return None
                     needed |= core
         return needed
+
+    def _endings(self, solvers: list[Any], active: set[tuple[int, int]]) -> Iterator[set[tuple[int, int]] | None]:
+        """What it rests on that each loop ends, or else that what was paid before each round is within the claim."""
+        for end, begun, pairs in self.proof.measures:
+            nearer = [Event(True, begun.inside, after <= before - 1, "") for before, after in pairs]
+            cores = (self._core(solvers[:1], end, one, active) for one in nearer)
+            core = next((one for one in cores if one is not None), None)
+            if core is None:
+                what = f"the rounds of the loop at line {begun.line}, which may not end, cost no more than is claimed"
+                self.failed = what
+                paid = Event(True, begun.inside, self.walk.afforded(begun.state), what)
+                fresh = [_prefixes(self.world, hard=hard) for hard in (False, True)]  # they know what paid is about
+                core = self._core(fresh, begun.place, paid, active)
+            yield core
 
     def _core(
         self, solvers: list[Any], place: int, event: Event, active: set[tuple[int, int]]

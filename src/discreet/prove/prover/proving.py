@@ -12,17 +12,16 @@ from discreet.errors import BadInput, Damaged
 from discreet.prove.certificate import Alignment, Certificate, Coupling
 from discreet.prove.checker import check
 from discreet.prove.inside import expressions, names_in, statements
-from discreet.prove.kernel.enumeration import enumerated
 from discreet.prove.kernel.layout import Layout, Unsupported, lay_out
 from discreet.prove.kernel.solver import load_z3
-from discreet.prove.kernel.zcdp import delta_of
+from discreet.prove.kernel.zcdp import delta_within
 from discreet.prove.kinds import types
 from discreet.prove.prover.coins import coins
 from discreet.prove.prover.following import ZERO, op
 from discreet.prove.prover.induction import Induction
 from discreet.prove.prover.search import Hint, Search
 from discreet.prove.prover.templates import candidates
-from discreet.prove.prover.vocabulary import Slot, slots
+from discreet.prove.prover.vocabulary import Slot, slots, ties
 from discreet.prove.running import value_of
 from discreet.prove.syntax import (
     INT,
@@ -131,13 +130,13 @@ class _Proving:
 
     def run(self) -> Certificate | Failure:
         end, now = self.deadline, time.thread_time()
-        half = now + (end - now) / 2 if self._may_be_finite() else end
-        for method, deadline in ((self._by_alignment, half), (self._by_enumeration, end)):
+        half = now + (end - now) / 2 if self._may_be_finite() or self.program.delta != ZERO else end
+        for method, deadline in ((self._by_alignment, half), (self._by_enumeration, end), (self._in_lockstep, end)):
             self.deadline = deadline
             try:
                 made = method()
                 if made is not None:
-                    check(self.program, made, self.others)
+                    check(self.program, made, self.others, until=end)
                     return made
             except Unsupported as reason:
                 self.tried.append(f"the rules do not reach {reason}")
@@ -156,18 +155,17 @@ class _Proving:
 
     def _may_be_finite(self) -> bool:
         """Whether the claim and the inputs leave room for enumeration; then some time is kept for it."""
-        return not list(names_in(self.program.epsilon)) and all(
+        return not any(list(names_in(claim)) for claim in (self.program.epsilon, self.program.delta)) and all(
             given.type.length is not None if isinstance(given.type, ListOf) else given.type not in (REAL, INT)
             for given in self.program.inputs
         )
 
     def _by_enumeration(self) -> Certificate | None:
-        if any(isinstance(name, Name) and name.name == "eps" for name in names_in(self.program.epsilon)):
+        if not self._may_be_finite():
             return None
         if time.thread_time() > self.deadline:
             self.tried.append("no outcomes were enumerated: the time was up")
             return None
-        enumerated(self.program, self.others)
         return self._certificate("enumeration", callees=self._callees(lay_out(self.program, self.others)))
 
     # -- alignment ----------------------------------------------------------------------------------------------------
@@ -175,8 +173,6 @@ class _Proving:
     def _by_alignment(self) -> Certificate | None:
         layout = lay_out(self.program, self.others)
         callees = self._callees(layout)
-        if self.program.delta != ZERO:
-            return self._in_lockstep(layout)
         made = []
         for backwards in (False, True) if self.program.adjacent.kind in ("inc", "dec") else (False,):
             alignment = self._aligned(layout, backwards)
@@ -200,10 +196,10 @@ class _Proving:
             if time.thread_time() > self.deadline:
                 self.tried.append("not all ways to treat the coins: the time was up")
                 return None
-            every = _slots(layout, settled)
+            every, misses = _slots(layout, settled), ties(layout)
             narrow = [slot.narrowed() for slot in every]
             for open_ in (narrow, every) if narrow != every else (every,):
-                search = Search(layout, self.others, open_, settled, backwards, self.deadline)
+                search = Search(layout, self.others, open_, settled, backwards, self.deadline, misses=misses)
                 found = self._by_induction(layout, search)
                 self.hints += search.hints
                 if found is not None:
@@ -217,12 +213,21 @@ class _Proving:
             tried += 1
             shifts, charges = _plans(layout, search.slots, guess, search.settled)
             texts = [candidates(layout, loop, level, charges) for loop, level in layout.levels()]
+            misses = [search.misses.get(site.number, ()) for site, _ in layout.sites]
             induction = Induction(
-                layout, self.others, shifts, charges, texts, backwards=search.backwards, deadline=self.deadline
+                layout,
+                self.others,
+                shifts,
+                charges,
+                texts,
+                backwards=search.backwards,
+                deadline=self.deadline,
+                misses=misses,
             )
             found = induction.invariants()
             if found is not None:
-                return Alignment(search.backwards, _couplings(layout, shifts, charges), tuple(map(tuple, found)))
+                couplings = _couplings(layout, shifts, charges, misses)
+                return Alignment(search.backwards, couplings, tuple(map(tuple, found)))
             shown = ", ".join(written(shift) for shift in shifts)
             self.tried.append(f"shifts {shown}: not shown for all sizes that {induction.failed}")
         if not tried:
@@ -244,12 +249,15 @@ class _Proving:
 
     # -- lockstep -----------------------------------------------------------------------------------------------------
 
-    def _in_lockstep(self, layout: Layout) -> Certificate | None:
+    def _in_lockstep(self) -> Certificate | None:
         program = self.program
+        if program.delta == ZERO:
+            return None
+        layout = lay_out(program, self.others)
         if any(list(names_in(claim)) for claim in (program.epsilon, program.delta)):
             raise Unsupported("a claim with a delta that is not of numbers")
         epsilon, delta = (Fraction(str(value_of(claim, {}))) for claim in (program.epsilon, program.delta))
-        rho = _largest_rho(epsilon, delta)
+        rho = _largest_rho(layout, epsilon, delta)
         by = program.adjacent.by
         for charge in (by, op("*", Number(Fraction(2)), by)):
             made = self._moved_by(layout, charge, rho)
@@ -262,7 +270,7 @@ class _Proving:
         coins_ = {site.number: (Truth(False), ZERO) for site, _ in layout.sites if not _moves(site.statement)}
         settled: dict[int, tuple[Expression, Expression]] = {**coins_}
         open_ = list({slot.site: replace(slot, when=Truth(True)) for slot in _slots(layout, settled)}.values())
-        made = []
+        made, nothing = [], [()] * len(layout.sites)
         for backwards in (False, True) if self.program.adjacent.kind in ("inc", "dec") else (False,):
             search = Search(layout, self.others, open_, settled, backwards, self.deadline, charge, rho)
             for guess in islice(search.guesses(), _GUESSES):
@@ -282,7 +290,8 @@ class _Proving:
                 )
                 found = induction.invariants()
                 if found is not None:
-                    made.append(Alignment(backwards, _couplings(layout, shifts, charges), tuple(map(tuple, found))))
+                    couplings = _couplings(layout, shifts, charges, nothing)
+                    made.append(Alignment(backwards, couplings, tuple(map(tuple, found))))
                     break
                 self.tried.append(f"lockstep, shifts of {written(charge)}: not shown that {induction.failed}")
             else:
@@ -295,11 +304,11 @@ def _moves(statement: object) -> bool:
     return isinstance(statement, Sample) and statement.distribution != "Bernoulli"
 
 
-def _largest_rho(epsilon: Fraction, delta: Fraction) -> Fraction:
+def _largest_rho(layout: Layout, epsilon: Fraction, delta: Fraction) -> Fraction:
     low, high = Fraction(0), Fraction(64)
     for _ in range(32):
         middle = Fraction(round((low + high) / 2 * 10**8), 10**8)
-        low, high = (middle, high) if delta_of(middle, epsilon) <= delta else (low, middle)
+        low, high = (middle, high) if delta_within(layout, middle, epsilon) <= delta else (low, middle)
     return low
 
 
@@ -337,11 +346,17 @@ def _size(shift: Expression) -> Expression:
     return op("abs", shift)
 
 
-def _couplings(layout: Layout, shifts: Sequence[Expression], charges: Sequence[Expression]) -> tuple[Coupling, ...]:
+def _couplings(
+    layout: Layout,
+    shifts: Sequence[Expression],
+    charges: Sequence[Expression],
+    misses: Sequence[Sequence[Expression]],
+) -> tuple[Coupling, ...]:
     found = []
-    for (site, _), shift, charge in zip(layout.sites, shifts, charges, strict=True):
+    for (site, _), shift, charge, missed in zip(layout.sites, shifts, charges, misses, strict=True):
         draw = site.statement
         assert isinstance(draw, Sample | Call)  # noqa: S101
         drawn = (draw.distribution, written(draw.arguments[0])) if isinstance(draw, Sample) else (draw.program, "")
-        found.append(Coupling(site.number, draw.name, *drawn, written(shift), written(charge)))
+        told = tuple(written(value) for value in missed)
+        found.append(Coupling(site.number, draw.name, *drawn, written(shift), written(charge), told))
     return tuple(found)

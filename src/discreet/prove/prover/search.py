@@ -55,6 +55,7 @@ class Search:
     deadline: float
     charge: Expression | None = None
     bound: Fraction | None = None
+    misses: Mapping[int, Sequence[Expression]] = field(default_factory=dict)
     hints: list[Hint] = field(default_factory=list)
 
     def guesses(self) -> Iterator[list[Expression]]:
@@ -83,7 +84,7 @@ class Search:
         found = []
         for numbers in small_numbers(self.layout, self.layout.program):
             world = Small(self.layout, rounds, numbers, backwards=self.backwards)
-            plan = Unrolled(world, self.slots, self.settled, self.charge)
+            plan = Unrolled(world, self.slots, self.settled, self.charge, self.misses)
             walk = Walk(world, plan, self.others)
             walk.run(None if self.bound is None else world.number(self.bound))
             solver = world.z3.Solver(ctx=world.ctx)

@@ -105,9 +105,10 @@ class Unrolled:
         slots: Sequence[Slot],
         settled: Mapping[int, tuple[Expression, Expression]],
         charge: Expression | None = None,
+        misses: Mapping[int, Sequence[Expression]] | None = None,
     ) -> None:
         self.world, self.lockstep, self._charge = world, charge is not None, charge
-        self._settled = settled
+        self._settled, self._misses = settled, misses or {}
         self.choices = [
             Choice(slot, [world.z3.Bool(f"take {number} {place}", world.ctx) for place in range(len(slot.words))])
             for number, slot in enumerate(slots)
@@ -135,6 +136,9 @@ class Unrolled:
         if self._charge is not None and site not in self._settled:
             return self._charge
         return self._settled[site][1] if site in self._settled else self._last[site]
+
+    def misses(self, site: int, scope: Scope) -> list[Term]:
+        return [scope.number(value) for value in self._misses.get(site, ())]
 
     def loop(self, walk: Walk, step: Step, state: State, guard: Term) -> State:
         return unrolled(walk, step, state, guard, self.world.rounds)

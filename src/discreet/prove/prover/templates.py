@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import combinations
 
 from discreet.prove.inside import parts, statements
 from discreet.prove.kernel.layout import Layout, Step, assigned, names
 from discreet.prove.kernel.loops import conjuncts
-from discreet.prove.prover.following import counters, differing
+from discreet.prove.prover.following import counters, differing, tells
 from discreet.prove.syntax import Assign, Expression, ListOf, Name, Number, Operation, Sample, While
 from discreet.prove.texts import written
 
@@ -54,9 +55,11 @@ class _Templates:
         yield from (f"{name}' == {name}" for name in self.changed)
         yield from self._bounds()
         yield from self._paid()
+        yield from self._together()
+        yield from self._changes()
+        atoms = list(self._short() if self._winners() else self._changes())
         for guard in self._guards():
-            for atom in self._changes():
-                yield atom if guard == "true" else f"not ({guard}) or {atom}"
+            yield from (f"not ({guard}) or {atom}" for atom in atoms)
 
     def _bounds(self) -> Iterator[str]:
         """How large counters are; the loop's own condition, one round weaker."""
@@ -127,14 +130,48 @@ class _Templates:
                 parts.append(f"cost{site.number}'' * (1 / ({written(statement.arguments[0])}))")
         return " + ".join(parts) or "0"
 
-    def _guards(self) -> Iterator[str]:
-        yield "true"
+    def _shown(self) -> list[str]:
+        """What will be shown after the loop and may single out one of its rounds."""
         around = self.level[:-1]
-        shown = [
+        return [
             f"shown{step.number}''"
             for step, at in self.layout.outputs
             if at == around[: len(at)] and self.layout.shown(step) == "int"
         ]
+
+    def _winners(self) -> list[str]:
+        """Those of them that are variables of this loop, if there are several."""
+        found = [f"shown{step.number}''" for step, _ in self.layout.outputs if tells(step, self.loop)]
+        shown = [name for name in self._shown() if name in found]
+        return shown if len(shown) > 1 else []
+
+    def _together(self) -> Iterator[str]:
+        """Where several rounds are singled out: which are different, by what, and what they cost together."""
+        shown = self._winners()
+        if not shown:
+            return
+        for counter in self.counters:
+            for one, two in combinations(self.moved, 2):
+                if self.layout.kinds[one] == self.layout.kinds[two] == "int":
+                    yield f"{counter} <= 1 or {one} != {two}"
+                elif self.layout.kinds[one] == self.layout.kinds[two]:
+                    yield f"{one} <= {two}"
+                    yield f"{two} <= {one}"
+                    yield f"{counter} > 1 or {one} == {two}"
+            past = " + ".join(f"(1 if {counter} > {output} else 0)" for output in shown)
+            yield from (f"{cost} <= {step} * ({past})" for cost in self.costs for step in self.steps)
+
+    def _short(self) -> Iterator[str]:
+        """The most telling changes alone: several singled out rounds make many guards."""
+        yield from (f"{name}' == {name}" for name in self.apart)
+        for name in self.moved:
+            if self.layout.kinds[name] == "real":
+                yield from (f"{name}' - {name} >= {self.by}", f"{name} - {name}' >= {self.by}")
+        yield from (f"{cost} <= {limit}" for cost in self.costs for limit in ("0", *self.steps[:2]))
+
+    def _guards(self) -> Iterator[str]:
+        winners = self._winners()
+        shown = winners or self._shown()
         for counter in self.counters:
             if shown and self.apart:
                 yield f"{counter} == 0"
@@ -142,12 +179,13 @@ class _Templates:
                 yield f"{counter} <= where''"
                 yield f"{counter} > where''"
             for output in shown:
+                alone = "".join(f" and {output} != {other}" for other in winners if other != output)
                 yield f"{counter} <= {output}"
                 yield f"0 < {counter} and {counter} <= {output}"
                 yield f"{counter} > {output}"
                 for name in self.apart:
                     if self.layout.kinds[name] == "int":
-                        yield f"{counter} > {output} and {name} == {output}"
+                        yield f"{counter} > {output} and {name} == {output}{alone}"
         if len(self.layout.program.private) > 1 and self.layout.program.adjacent.kind == "one":
             yield from (f"which'' != {place}" for place in range(len(self.layout.program.private)))
 

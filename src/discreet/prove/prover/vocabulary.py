@@ -9,7 +9,7 @@ from itertools import combinations
 
 from discreet.prove.inside import parts, statements
 from discreet.prove.kernel.layout import Kind, Layout, Step, assigned, kind_of, names
-from discreet.prove.prover.following import ZERO, Follow, counters, difference, differing, linear, negated, op
+from discreet.prove.prover.following import ZERO, Follow, counters, difference, differing, linear, negated, op, tells
 from discreet.prove.syntax import (
     Assign,
     Emit,
@@ -161,10 +161,29 @@ def cases(layout: Layout, follow: Follow) -> list[Expression]:
         shown = Name(f"shown{step.number}''")
         if kind == "bool" and at == follow.level:
             found = [[*way, split] for way in found for split in (shown, op("not", shown))]
-        elif kind == "int" and rounds and len(at) < len(follow.level):
+        elif rounds and _singles_out(layout, follow, step, at):
             here = op("==", Name(rounds[0]), shown)
             found = [[*way, split] for way in found for split in (here, op("not", here))]
     return [_all(way) for way in found[:8]]
+
+
+def ties(layout: Layout) -> dict[int, list[Expression]]:
+    """What continuous draws are assumed to miss: where several outputs each single out a round by comparing them."""
+    found = {}
+    for site, level in layout.sites:
+        statement = site.statement
+        if isinstance(statement, Sample) and statement.distribution in ("Laplace", "Exp") and level:
+            follow = Follow(layout, site, level)
+            loop = layout.loops[level[-1] - 1]
+            outside = [step for step, at in layout.outputs if _singles_out(layout, follow, step, at)]
+            if sum(tells(step, loop) for step in outside) > 1:
+                found[site.number] = follow.ties()
+    return found
+
+
+def _singles_out(layout: Layout, follow: Follow, step: Step, at: tuple[int, ...]) -> bool:
+    around = at == follow.level[: len(at)] and len(at) < len(follow.level)
+    return around and layout.shown(step) == "int" and _reached(layout, follow.draw, step)
 
 
 def _reached(layout: Layout, draw: str, output: Step) -> bool:

@@ -6,6 +6,7 @@ Which events are tried decides only whether a counterexample is found.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from fractions import Fraction
 from itertools import islice
 from math import ceil
@@ -75,48 +76,42 @@ def _by(ways: Sequence[int], last: int) -> Choose:
     return choose
 
 
-class _Reached(Exception):
-    """The choice that was asked for."""
-
-    def __init__(self, form: Form | None) -> None:
-        self.form = form
+class _Enough(Exception):
+    """So many choices were made."""
 
 
-def _choice(task: Task, ways: Sequence[int]) -> Form | None:
-    """What is compared with 0 after these ways; ``LookupError`` if nothing is."""
-    place = -1
+def _compared(task: Task, ways: Sequence[int], default: int) -> list[Form | None]:
+    """What is compared with 0 at each choice, on these ways and then the default."""
+    found: list[Form | None] = []
 
     def choose(count: int, form: Form | None) -> int:
-        nonlocal place
-        place += 1
-        if place == len(ways):
-            raise _Reached(form)
-        return min(ways[place], count - 1)
+        if len(found) == _MOST_CHOICES:
+            raise _Enough
+        found.append(form)
+        return min(ways[len(found) - 1] if len(found) <= len(ways) else default, count - 1)
 
-    try:
+    with suppress(_Enough, Outside):
         follow(task, choose)
-    except _Reached as reached:
-        return reached.form
-    except Outside:
-        pass
-    raise LookupError
+    return found
 
 
 def _telling(task: Task, other: Task, tie: int) -> tuple[int, ...]:
-    """At every comparison the way that the first input is nearer to; ``tie`` if both are as near."""
+    """At every comparison the way that the first input is nearer to; ``tie`` if both are as near.
+
+    Both are followed as if all further ways were like the last one, and once more wherever that turns out wrong.
+    """
     ways: list[int] = []
-    for _ in range(_MOST_CHOICES):
-        try:
-            first = _choice(task, ways)
-        except LookupError:
-            break
-        try:
-            second = _choice(other, ways)
-        except LookupError:
-            second = None
-        apart = first.constant - second.constant if first is not None and second is not None else 0
-        ways.append(0 if apart > 0 else 1 if apart < 0 else tie)
-    return (*ways, tie)
+    while True:
+        default = ways[-1] if ways else tie
+        first, second = _compared(task, ways, default), _compared(other, ways, default)
+        if len(first) <= len(ways):
+            return (*ways, tie)
+        for place in range(len(ways), len(first)):
+            here, there = first[place], second[place] if place < len(second) else None
+            apart = here.constant - there.constant if here is not None and there is not None else 0
+            ways.append(0 if apart > 0 else 1 if apart < 0 else tie)
+            if ways[-1] != default:
+                break
 
 
 def _twin(other: Task, path: Path) -> Path | None:

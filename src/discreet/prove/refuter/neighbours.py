@@ -21,7 +21,8 @@ from discreet.prove.syntax import BOOL, INT, REAL, Expression, Input, ListOf, Pr
 Inputs: TypeAlias = Mapping[str, Symbolic]
 
 _SIZES = (1, 2, 3, 10, 5)
-_NUMBERS = {INT: (1, 2, 3, 0), REAL: (0, 1, Fraction(1, 2), 3, -3, 2), BOOL: (False, True)}
+_BASES = (0, 10, 1, -10)
+_NUMBERS = {INT: (1, 2, 3, 0), REAL: (0, 30, 1, Fraction(1, 2), 3, -3, 2), BOOL: (False, True)}
 
 
 @dataclass(frozen=True)
@@ -121,7 +122,7 @@ def pairs(program: Program, epsilons: Sequence[Exact]) -> Iterator[Pair]:
     public = [one for one in program.inputs if not one.private]
     settings = list(enumerate(_settings(public)))
     ranked = sorted(
-        ((4 * e + 2 * s + z, e, s, z) for e in range(len(epsilons)) for s, _ in settings for z in range(len(sizes))),
+        ((8 * e + 2 * s + z, e, s, z) for e in range(len(epsilons)) for s, _ in settings for z in range(len(sizes))),
     )
     queue: list[tuple[int, int, Iterator[Pair]]] = []
     for place, (rank, e, s, z) in enumerate(ranked):
@@ -209,13 +210,15 @@ def _vectors(kind: str, slots: Sequence[_Slot], by: Fraction) -> Iterator[tuple[
     if kind == "any":
         yield from _any(slots)
         return
-    for base in (0, 1, 10, -10):
-        for change in _changes(kind, len(slots), by):
-            lowest = [max(Fraction(0), -one) for one in change]
-            for start in (lowest, [Fraction(0)] * len(change)) if any(lowest) else (lowest,):
-                first = [base + one for one in start]
-                second = [one + two for one, two in zip(first, change, strict=True)]
-                yield _typed(slots, first), _typed(slots, second)
+    ranked = sorted(
+        product(enumerate(_BASES), enumerate(_changes(kind, len(slots), by))), key=lambda both: both[0][0] + both[1][0]
+    )
+    for (_, base), (_, change) in ranked:
+        lowest = [max(Fraction(0), -one) for one in change]
+        for start in (lowest, [Fraction(0)] * len(change)) if any(lowest) else (lowest,):
+            first = [base + one for one in start]
+            second = [one + two for one, two in zip(first, change, strict=True)]
+            yield _typed(slots, first), _typed(slots, second)
 
 
 def _typed(slots: Sequence[_Slot], values: Sequence[Fraction]) -> _Vector:

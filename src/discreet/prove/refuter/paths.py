@@ -26,7 +26,7 @@ Choose: TypeAlias = Callable[[int, "Form | None"], int]
 """Which of so many ways to take; for a comparison, the form that is compared with 0 (way 0: it holds)."""
 
 STEPS = 3_000
-_CHOICES = 128
+_CHOICES = 64
 """After so many statements, or choices, a run is taken not to end."""
 _ALL_STEPS = 60_000
 _MOST_VALUES = 1 << 12
