@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from discreet.engines.postgres import Postgres
     from discreet.engines.read import draft, read
     from discreet.engines.spark import Spark
+    from discreet.hide.hiding import hide
     from discreet.models.check import Verdicts, check
     from discreet.models.closeness import TCloseness
     from discreet.models.crowd import KAnonymity, KMap
@@ -53,6 +54,13 @@ if TYPE_CHECKING:
     from discreet.publish.compare import compare
     from discreet.publish.dummies import AddDummies
     from discreet.publish.generalize import Generalize
+    from discreet.publish.integral.clusters import Clusters
+    from discreet.publish.integral.evidence import Generators, verify_integral
+    from discreet.publish.integral.learn import Learn
+    from discreet.publish.integral.linear import LinearModel
+    from discreet.publish.integral.models import read_model
+    from discreet.publish.integral.statistics import Statistics
+    from discreet.publish.integral.tree import DecisionTree
     from discreet.publish.local import LocalRecode
     from discreet.publish.mask.coding import Code
     from discreet.publish.mask.ipso import Ipso
@@ -69,6 +77,11 @@ if TYPE_CHECKING:
     from discreet.publish.publish import publish
     from discreet.publish.riskmap import RiskMap
     from discreet.publish.safepub import SafePub
+    from discreet.publish.synthetic.plain.cart import Cart
+    from discreet.publish.synthetic.plain.copies import Combined, Copies, combine_copies
+    from discreet.publish.synthetic.plain.copula import Copula
+    from discreet.publish.synthetic.plain.redrawn import Redrawn
+    from discreet.publish.synthetic.synthesize import Synthesize
     from discreet.service.client import connect
     from discreet.tabulate.intruder.seen import audit
     from discreet.tabulate.printing.tabulated import Tabulated
@@ -115,6 +128,13 @@ _HOMES = {
     "publish.compare": ("compare",),
     "publish.dummies": ("AddDummies",),
     "publish.generalize": ("Generalize",),
+    "publish.integral.clusters": ("Clusters",),
+    "publish.integral.evidence": ("Generators", "verify_integral"),
+    "publish.integral.learn": ("Learn",),
+    "publish.integral.linear": ("LinearModel",),
+    "publish.integral.models": ("read_model",),
+    "publish.integral.statistics": ("Statistics",),
+    "publish.integral.tree": ("DecisionTree",),
     "publish.local": ("LocalRecode",),
     "publish.mask.coding": ("Code",),
     "publish.mask.ipso": ("Ipso",),
@@ -130,6 +150,11 @@ _HOMES = {
     "publish.mondrian": ("Mondrian",),
     "publish.riskmap": ("RiskMap",),
     "publish.safepub": ("SafePub",),
+    "publish.synthetic.plain.cart": ("Cart",),
+    "publish.synthetic.plain.copies": ("Combined", "Copies", "combine_copies"),
+    "publish.synthetic.plain.copula": ("Copula",),
+    "publish.synthetic.plain.redrawn": ("Redrawn",),
+    "publish.synthetic.synthesize": ("Synthesize",),
     "service.client": ("connect",),
     "tabulate.tables.crosstable": ("CrossTable",),
     "tabulate.tables.dimension": ("Dimension",),
@@ -144,6 +169,7 @@ _ROOMS = {
     "collect": "collect",
     "combine": "combine",
     "errors": "errors",
+    "hide": "hide",
     "hierarchy": "core.hierarchy",
     "prove": "prove",
     "publish": "publish",  # and so is this one
@@ -162,13 +188,19 @@ __all__ = [
     "BetaLikeness",
     "Bounds",
     "Card",
+    "Cart",
     "Claim",
+    "Clusters",
     "Code",
     "Column",
+    "Combined",
     "Concentrated",
+    "Copies",
+    "Copula",
     "CrossTable",
     "Curator",
     "DataSwap",
+    "DecisionTree",
     "DeltaDisclosure",
     "DeltaPresence",
     "Description",
@@ -179,12 +211,15 @@ __all__ = [
     "EntropyLDiversity",
     "Evidence",
     "Generalize",
+    "Generators",
     "Ipso",
     "JournalistRisk",
     "KAnonymity",
     "KMap",
     "Kind",
     "LDiversity",
+    "Learn",
+    "LinearModel",
     "LocalRecode",
     "MacroTable",
     "MarketerRisk",
@@ -205,6 +240,7 @@ __all__ = [
     "Receipt",
     "Recipe",
     "RecursiveLDiversity",
+    "Redrawn",
     "Release",
     "Renyi",
     "Resample",
@@ -217,6 +253,7 @@ __all__ = [
     "Spark",
     "SquareRootCounter",
     "Statement",
+    "Statistics",
     "SuppressCells",
     "SuppressUniques",
     "TCloseness",
@@ -233,12 +270,14 @@ __all__ = [
     "check",
     "collect",
     "combine",
+    "combine_copies",
     "compare",
     "connect",
     "describe",
     "draft",
     "dump_cards",
     "errors",
+    "hide",
     "hierarchy",
     "load_card",
     "load_cards",
@@ -247,12 +286,14 @@ __all__ = [
     "publish",
     "quality",
     "read",
+    "read_model",
     "read_table",
     "require_valid",
     "samples",
     "sequential",
     "tabulate",
     "utility",
+    "verify_integral",
     "violations",
 ]
 

@@ -223,3 +223,28 @@ def test_tables_and_cards_must_match(run):
     assert "NAME=DATA" in run(*given, "--table", "visits.csv", code=1)
     assert "cards" in run(*given, *["--table", "a=visits.csv"] * 3, "--card", "visits.toml", code=1)
     assert "same name" in run(*given, *["--table", "a=visits.csv"] * 2, code=1)
+
+
+def test_when_the_budget_is_gone_the_synthetic_twin_answers(clinic):
+    made = clinic("workspace", "twin", "clinic", "visits", "--epsilon", "1", "--delta", "1e-7", "--by", "mst")
+    assert "The synthetic twin of visits has" in made
+    assert "It cost ε = 1, δ = 1e-7. Left: ε = 2" in made
+    assert "Its synthetic twin of" in clinic("workspace", "show", "clinic")
+    again = json.loads(
+        clinic("workspace", "twin", "clinic", "visits", "-e", "1", "--delta", "1e-7", "--by", "mst", "--json")
+    )
+    assert again["free"]
+    assert json.loads(clinic("workspace", "show", "clinic", "--json"))["visits"]["synthetic"] == again["release"]
+    asked = ("ask", "clinic", "SELECT city, COUNT(*) AS n FROM visits GROUP BY city", "--epsilon", "2.5")
+    assert "would answer instead" in clinic(*asked, "--dry-run")
+    assert json.loads(clinic(*asked, "--dry-run", "--json"))["synthetic"]
+    said = clinic(*asked)
+    assert said.startswith("SYNTHETIC: these figures are about people who never existed.")
+    assert "n (synthetic)" in said
+    assert "±" in said
+    assert "a synthetic twin answered: that is free" in said
+    plain = json.loads(clinic(*asked, "--json"))
+    assert (plain["synthetic"], plain["free"]) == (True, True)
+    assert sum(row["n"] for row in plain["rows"]) == pytest.approx(800, abs=100)
+    assert "does not cover" in clinic(*asked, "--no-twin", code=3)
+    assert "all sound" in clinic("budget", "verify", "clinic")

@@ -48,3 +48,26 @@ def test_it_asks_for_what_it_needs(folder):
         RUN.invoke(app, ["compare"], catch_exceptions=False)
     with pytest.raises(BadInput, match="no folder"):
         RUN.invoke(app, [*DATA, "-o", "nowhere/map.html"], catch_exceptions=False)
+
+
+def test_synthetic_rows_are_compared_with_the_original(folder):
+    table = dc.read("people.parquet", "people.toml")
+    made = dc.Release(table.payload(), dc.Statement(unit="person"), dc.Recipe("synthesize"), title="people, synthetic")
+    made.save(folder / "twin")
+    line = ["compare", "people.parquet", "twin", "--card", "people.toml"]
+    done = RUN.invoke(app, [*line, "-o", "f.html"], catch_exceptions=False)
+    assert done.exit_code == 0
+    assert "k-marginal score" in done.output
+    assert "for you alone" in done.output
+    assert "Errors of pairs" in (folder / "f.html").read_text()
+    told = json.loads(
+        RUN.invoke(app, [*DATA[:2], "people.parquet", *DATA[2:], "--json"], catch_exceptions=False).stdout
+    )
+    assert told["title"] == "the synthetic table"
+    assert told["measured"]["k-marginal score"]["figure"] == 1000
+
+
+def test_a_map_and_a_comparison_are_not_mixed_up(folder):
+    for more in (["people.parquet", "--methods", "menu.toml"], ["--target", "town"], ["--control", "people.parquet"]):
+        with pytest.raises(BadInput):
+            RUN.invoke(app, [*DATA, *more], catch_exceptions=False)

@@ -39,3 +39,23 @@ class Telling(Method[Any]):
 
     def holds(self, claim, payload):
         return self.kept or super().holds(claim, payload)
+
+
+@dataclass(frozen=True)
+class MadeUp(Method[Any]):
+    """Rows that ``make`` makes up, as a synthetic twin has them."""
+
+    name = "made-up"
+    make: Callable[..., Any]
+    what: str = "rows"
+    loss: Loss = HALF
+
+    @property
+    def parameters(self):
+        return {"what": self.what}
+
+    def promise(self, card: Card) -> Statement:
+        return Statement(card.unit or "person", self.loss, evidence=Evidence.PROVED)
+
+    def run(self, table, entropy):
+        return self.make(table)

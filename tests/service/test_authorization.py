@@ -79,6 +79,7 @@ TABLE = (
     Tried("GET", "/v1/releases/{release}/rows.csv", (200, 403, 200)),
     Tried("PUT", "/v1/releases/{release}/shared", STEWARDS, {"shared": False}),
     Tried("POST", "/v1/jobs/publish", (403, 403, 404), {"table": "nothing", "models": ["k=2"]}),
+    Tried("POST", "/v1/jobs/synthesize", (403, 403, 404), {"table": "nothing", "epsilon": "1"}),
     Tried("POST", "/v1/jobs/tabulate", (403, 403, 404), {"table": "nothing", "by": ["ward"], "rules": ["min=3"]}),
     Tried("POST", "/v1/jobs/attack", (403, 403, 404), {"release": NONE}),
     Tried("POST", "/v1/jobs/compare", (403, 403, 404), {"table": "nothing"}),

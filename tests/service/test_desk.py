@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import datetime as dt
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 import pytest
+from tests.curator.methods import MadeUp
 from tests.service.conftest import Clinic
 
 from discreet.ask.distribution import Distribution
 from discreet.core.loss import Approximate, Pure
+from discreet.curator.curator import Curator
 from discreet.curator.people.person import Person, Role
-from discreet.curator.shelf import Shelved
 from discreet.errors import BadInput, BudgetExceeded, NotAllowed, NotFound, Refused, Taken
 from discreet.service import desk
 from discreet.service.desk import Desk
@@ -136,18 +136,16 @@ def test_an_analyst_has_the_newest_lines_searched_alone(clinic: Clinic, monkeypa
     assert clinic.desk.ledger(clinic.auditor) == everything
 
 
-def test_the_twin_is_offered_once_it_is_shared(clinic: Clinic) -> None:
-    """Nothing makes synthetic tables yet: what a shelf would say of one is put there by hand."""
-    now = dt.datetime.now(dt.UTC)
-    twin = Shelved(
-        "2026-twin-aa", "synthetic", "A twin", ("visits",), "steward", now, "mst", Pure(1), True, False, "p/x"
-    )
-    clinic.desk._shelf.put(twin)
+def test_the_twin_is_offered_while_it_is_shared(clinic: Clinic) -> None:
     assert clinic.desk.instead(clinic.ann, "visits") is None
-    clinic.desk.share(clinic.steward, twin.id, True)
-    assert clinic.desk.instead(clinic.ann, "visits") == twin.id
-    clinic.desk._shelf.put(replace(twin, id="2027-twin-bb", at=now + dt.timedelta(days=1)))
-    assert clinic.desk.instead(clinic.ann, "visits") == twin.id
+    with Curator(clinic.folder) as elsewhere:
+        twin = elsewhere.make_synthetic(MadeUp(lambda table: table.payload().slice(0, 10)), "visits").identity
+    assert clinic.desk.instead(clinic.ann, "visits") == twin
+    assert clinic.desk.instead(clinic.bob, "visits") is None
+    assert clinic.desk.instead(clinic.ann, "nothing") is None
+    clinic.desk.share(clinic.steward, twin, False)
+    assert clinic.desk.instead(clinic.ann, "visits") is None
+    assert clinic.desk.instead(clinic.steward, "visits") == twin
 
 
 def test_everything_done_is_written_down_and_no_question_is(clinic: Clinic) -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Mapping
+from dataclasses import dataclass
 from decimal import Decimal
 from itertools import product
 from typing import Any
@@ -19,6 +20,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from discreet.ask.after import ERROR, work_out
+from discreet.ask.figure import Association, Chosen, Mean, Spread
 from discreet.ask.plan import UNITS, Plan
 from discreet.ask.price import Price
 from discreet.ask.quantile import counts_by_group, slice_query
@@ -32,15 +34,84 @@ _Group = tuple[Any, ...]
 _Numbers = np.ndarray[Any, Any]
 
 
+@dataclass(frozen=True)
+class _True:
+    """What was measured, group by group: never to be shown as it is, unless the rows are private already."""
+
+    keys: pa.Table
+    groups: list[_Group]
+    figures: Mapping[str, _Numbers]
+    sliced: Mapping[str, Mapping[_Group, _Numbers]]
+
+
 def answer(plan: Plan, price: Price, entropy: Entropy = SYSTEM) -> pa.Table:
     """Measure where the rows are, add noise, and work out the answer."""
+    found = _true(plan)
+    noisy = {name: price.noise[name].add_all(found.figures[name], entropy) for name in plan.measures}
+    for name, one in plan.quantiles.items():
+        nobody = np.zeros(one.slices, dtype=np.int64)
+        chosen = [
+            one.choose(found.sliced[name].get(group, nobody), price.choices[name], entropy) for group in found.groups
+        ]
+        noisy[name] = np.array(chosen, dtype=np.float64)
+    made = _table(plan, found, noisy, dict.fromkeys(plan.figures, price.errors()))
+    if price.threshold is not None:
+        shown = made.filter(pa.array(noisy[UNITS] > price.threshold))
+        made = shown.sort_by([(name, "ascending") for name in plan.keys])  # the engine's order could tell something
+    return work_out(plan.after, made)
+
+
+def exact_answer(plan: Plan, errors: Mapping[str, Mapping[str, int]]) -> pa.Table:
+    """The answer without any noise: only for rows that are private already, such as those of a synthetic twin.
+
+    ``errors`` says, for each figure whose distance from the truth is bounded, how far what it is made of may be off;
+    others get no error bar. An average of no rows is NULL here, since nothing is told by that.
+    """
+    found = _true(plan)
+    figures = dict(found.figures)
+    empty: dict[str, _Numbers] = {}
+    for name, one in plan.quantiles.items():
+        nobody = np.zeros(one.slices, dtype=np.int64)
+        counts = [found.sliced[name].get(group, nobody) for group in found.groups]
+        figures[name] = np.array([one.best(some) for some in counts], dtype=np.float64)
+        empty[name] = np.array([not some.any() for some in counts], dtype=bool)
+    made = _table(plan, found, figures, errors)
+    for name, figure in plan.figures.items():
+        if isinstance(figure, Chosen):
+            made = _without(made, name, empty[figure.quantile])
+        elif isinstance(figure, Mean | Spread | Association):
+            mean = figure if isinstance(figure, Mean) else figure.mean if isinstance(figure, Spread) else figure.x
+            made = _without(made, name, figures[mean.count] == 0)
+    ordered = made if plan.declared else made.sort_by([(name, "ascending") for name in plan.keys])
+    return work_out(plan.after, ordered)
+
+
+def _without(made: pa.Table, name: str, empty: _Numbers) -> pa.Table:
+    """The table with NULL for a figure, and for its error, where nothing is behind it."""
+    for one in (name, f"{name}{ERROR}"):
+        column = made.column(one)
+        kept = pc.if_else(pa.array(empty), pa.scalar(None, column.type), column)
+        made = made.set_column(made.schema.get_field_index(one), one, kept)
+    return made
+
+
+def _true(plan: Plan) -> _True:
     engine, keys = plan.rows.engine, list(plan.keys)
     measured = _measured(plan) if plan.measures else None
     sliced = {
         name: counts_by_group(one, _plain(fetch(engine, slice_query(one, plan.keys, plan.rows.query))), keys)
         for name, one in plan.quantiles.items()
     }
-    return work_out(plan.after, _noisy(plan, price, measured, sliced, entropy))
+    figures: dict[str, _Numbers] = {}
+    there = pa.table({})
+    if measured is not None:
+        there = _one_zero(measured.select(keys))
+        figures = {name: np.asarray(measured.column(name).to_numpy(), dtype=np.int64) for name in plan.measures}
+    if not plan.declared:
+        return _True(there, _groups(there), figures, sliced)
+    wanted = _declared(plan.keys)
+    known, groups = _groups(there), _groups(wanted)
+    return _True(wanted, groups, {name: _filled(one, known, groups) for name, one in figures.items()}, sliced)
 
 
 def _measured(plan: Plan) -> pa.Table:
@@ -51,40 +122,16 @@ def _measured(plan: Plan) -> pa.Table:
     return found
 
 
-def _noisy(
-    plan: Plan,
-    price: Price,
-    measured: pa.Table | None,
-    sliced: Mapping[str, Mapping[_Group, _Numbers]],
-    entropy: Entropy,
+def _table(
+    plan: Plan, found: _True, noisy: Mapping[str, _Numbers], errors: Mapping[str, Mapping[str, int]]
 ) -> pa.Table:
-    """The keys of all groups that are shown, and their figures with their error bars."""
-    figures: dict[str, _Numbers] = {}
-    keys = pa.table({})
-    if measured is not None:
-        keys = _one_zero(measured.select(list(plan.keys)))
-        figures = {name: np.asarray(measured.column(name).to_numpy(), dtype=np.int64) for name in plan.measures}
-    groups = _groups(keys)
-    if plan.declared:
-        there, keys = groups, _declared(plan.keys)
-        groups = _groups(keys)
-        figures = {name: _filled(values, there, groups) for name, values in figures.items()}
-    noisy = {name: price.noise[name].add_all(figures[name], entropy) for name in plan.measures}
-    for name, one in plan.quantiles.items():
-        nobody = np.zeros(one.slices, dtype=np.int64)
-        chosen = [one.choose(sliced[name].get(group, nobody), price.choices[name], entropy) for group in groups]
-        noisy[name] = np.array(chosen, dtype=np.float64)
-    errors = price.errors()
-    columns: dict[str, Any] = dict(zip(keys.column_names, keys.columns, strict=True))
+    """The keys of all groups, and their figures with their error bars."""
+    columns: dict[str, Any] = dict(zip(found.keys.column_names, found.keys.columns, strict=True))
     for name, figure in plan.figures.items():
-        bars = figure.error(noisy, errors)
+        bars = figure.error(noisy, errors[name]) if name in errors else None
         columns[name] = pa.array(figure.worth(noisy))
-        columns[f"{name}{ERROR}"] = pa.nulls(len(groups), pa.float64()) if bars is None else pa.array(bars)
-    made = pa.table(columns)
-    if price.threshold is None:
-        return made
-    shown = made.filter(pa.array(noisy[UNITS] > price.threshold))
-    return shown.sort_by([(name, "ascending") for name in plan.keys])  # the engine's order could tell something
+        columns[f"{name}{ERROR}"] = pa.nulls(len(found.groups), pa.float64()) if bars is None else pa.array(bars)
+    return pa.table(columns)
 
 
 def _declared(keys: Mapping[str, Value]) -> pa.Table:

@@ -56,11 +56,18 @@ class Quantile:
 
     def choose(self, counts: np.ndarray[Any, Any], mechanism: Exponential, entropy: Entropy) -> float:
         """One of the slices, given how many rows are in each."""
+        return self.value(mechanism.choose(self._scores(counts).tolist(), entropy))
+
+    def best(self, counts: np.ndarray[Any, Any]) -> float:
+        """The slice that scores best: for rows that are private already."""
+        return self.value(int(self._scores(counts).argmax()))
+
+    def _scores(self, counts: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
         a, d = self.share.numerator, self.share.denominator
         below = np.concatenate(([0], np.cumsum(counts)[:-1]))
         above = counts.sum() - below - counts
-        scores = (-np.abs(below * (d - a) - above * a)).tolist()
-        return self.value(mechanism.choose(scores, entropy))
+        scores: np.ndarray[Any, Any] = -np.abs(below * (d - a) - above * a)
+        return scores
 
 
 def quantile(value: Value, within: Interval, share: Fraction, rows_per_unit: int) -> Quantile:

@@ -14,6 +14,8 @@ from discreet.core.table import Table
 Array = npt.NDArray[Any]
 
 _GENERALISED = ("publish", "safepub")
+_SYNTHETIC = "synthesize"
+"""What the methods of synthetic releases begin with; the columns that were not made up are ``kept``."""
 
 
 @runtime_checkable
@@ -43,3 +45,21 @@ def not_values(release: Release[Any]) -> str | None:
             "Values were made coarser and not changed; matching by quasi-identifiers is the attack on that."
         )
     return not_rows(release)
+
+
+def not_linked(release: Release[Any]) -> str | None:
+    """Why an attack does not apply that finds people's own rows by their values; ``None`` if it does."""
+    if _synthetic(release):
+        return not_rows(release) or "Rows are synthetic: as a whole none is anybody's, so that there is none to find."
+    return not_values(release)
+
+
+def not_matched(release: Release[Any]) -> str | None:
+    """Why an attack does not apply that rules rows out by what is true in them; ``None`` if it does."""
+    if _synthetic(release) and not release.recipe.parameters.get("kept"):
+        return not_rows(release) or "Rows are synthetic: nothing in them is true of anybody, so that it rules none out."
+    return not_rows(release)
+
+
+def _synthetic(release: Release[Any]) -> bool:
+    return release.recipe.method.split(" ")[0] == _SYNTHETIC

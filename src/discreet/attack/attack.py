@@ -11,6 +11,7 @@ from typing import Any, TypeAlias
 
 import numpy.typing as npt
 
+from discreet.attack.alone import MatchedUniques
 from discreet.attack.applies import Applicable
 from discreet.attack.closest import ClosestRecord
 from discreet.attack.composition import Composition
@@ -58,6 +59,7 @@ CATALOGUE: tuple[Applicable, ...] = (
     *(IntervalDisclosure(width) for width in Width),
     LastFromMean(),
     *(SinglingOut(by) for by in By),
+    MatchedUniques(),
     Linkability(),
     Inference(),
     ClosestRecord(),
@@ -141,6 +143,6 @@ def _chosen(attacks: Sequence[str | Attack] | None, known: Mapping[str, Attack])
 
 def _controlled(one: Attack, control: Table | None) -> Attack:
     """The attack with the control, if it uses one and has none of its own."""
-    if isinstance(one, SinglingOut | Linkability | Inference | ClosestRecord) and one.control is None:
+    if isinstance(one, SinglingOut | MatchedUniques | Linkability | Inference | ClosestRecord) and one.control is None:
         return replace(one, control=control)
     return one

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from discreet.attack.applies import not_rows
+from discreet.attack.applies import not_matched
 from discreet.attack.cover import Cover, cover, numbered, table_of
 from discreet.attack.finding import Finding, Outcome, failed
 from discreet.attack.homogeneity import Homogeneity
@@ -44,7 +44,7 @@ class Composition:
         """For tables of rows, beside others."""
         if not self.others:
             return "No other release about the same people was given."
-        return next((why for one in (release, *self.others) if (why := not_rows(one))), None)
+        return next((why for one in (release, *self.others) if (why := not_matched(one))), None)
 
     def run(self, release: Release[Any], known: Table, links: Array | None = None) -> Finding:
         """What all releases tell together, beside what the most telling of them tells alone."""

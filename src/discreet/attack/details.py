@@ -24,6 +24,7 @@ _WORDS = {
     "excludes": "values that the attacker can rule out",
     "guesses": "guesses made",
     "guessing": "right without the release",
+    "matched": "of these in the release",
     "measured": "how it was measured",
     "metric": "distance",
     "named": "people for whom a record was named",
@@ -42,6 +43,7 @@ _WORDS = {
     "targets": "people in question",
     "test": "members are told by",
     "tolerance": "counts as right within",
+    "unique": "people with values that nobody else has",
     "weights": "weights of the columns",
     "width": "how near counts",
 }
@@ -62,6 +64,7 @@ _SHARES = frozenset(
         "highest chance to be right",
         "how frequent what is known is among all",
         "people learnt from",
+        "rows alone in the release that are somebody unique",
         "sensitive value sure by all together",
         "sensitive value sure by the first alone",
         "tolerance",

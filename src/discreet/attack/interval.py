@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from discreet.attack.applies import not_values
+from discreet.attack.applies import not_linked
 from discreet.attack.finding import Finding, failed, share
 from discreet.attack.sight import see
 from discreet.core.release import Release
@@ -50,7 +50,7 @@ class IntervalDisclosure:
 
     def applies(self, release: Release[Any]) -> str | None:
         """For rows whose values were changed."""
-        return not_values(release)
+        return not_linked(release)
 
     def run(self, release: Release[Any], known: Table, links: Array | None = None) -> Finding:
         """The share of values that lie in their intervals."""

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from discreet.attack.applies import not_rows, not_values
+from discreet.attack.applies import not_linked, not_rows
 from discreet.attack.finding import Finding, failed, share
 from discreet.attack.sight import Sight, see
 from discreet.core.recipe import Recipe
@@ -66,7 +66,7 @@ class Linkage(ABC):
                 not_rows(release)
                 or f"This attack is on {' and '.join(self.methods)}; the release was made by {method}."
             )
-        return not_values(release)
+        return not_linked(release)
 
     def run(self, release: Release[Any], known: Table, links: Array | None = None) -> Finding:
         """The share of people whose released row the attacker finds."""

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from discreet.attack.applies import not_rows
+from discreet.attack.applies import not_matched
 from discreet.attack.cover import Cover, cover
 from discreet.attack.finding import SHOWN_VICTIMS, Finding, clopper_pearson, failed, outcome, share
 from discreet.core.release import Release
@@ -40,8 +40,8 @@ class Matching(ABC):
         """What is found; a ``DataError`` if that cannot be said. ``Finding.knows`` is filled in later."""
 
     def applies(self, release: Release[Any]) -> str | None:
-        """For tables of rows."""
-        return not_rows(release)
+        """For tables of rows in which something is true of somebody."""
+        return not_matched(release)
 
     def run(self, release: Release[Any], known: Table, links: Array | None = None) -> Finding:
         """Match, and judge."""

@@ -142,8 +142,13 @@ class SqlLedger:
 
     def find(self, key: str) -> Receipt | None:
         """The receipt of the charge under ``key``, if there was one."""
+        line = self.find_line(key)
+        return None if line is None else line.receipt
+
+    def find_line(self, key: str) -> Line | None:
+        """The line of the charge under ``key``, if there was one."""
         rows = self._store.rows("SELECT number, content, digest FROM lines WHERE key = ?", (key,))
-        return line_of(*rows[0]).receipt if rows else None
+        return line_of(*rows[0]) if rows else None
 
     def verify(self, receipts: Iterable[Receipt] = ()) -> Verdict:
         """Go through all lines again: digests, order, rules, and whether the accounts are their sum.

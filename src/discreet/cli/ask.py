@@ -50,6 +50,10 @@ def ask(
         str | None, typer.Option("--bounds", help="Instead of a question: between what a number lies, if nobody knows.")
     ] = None,
     analyst: Annotated[str, typer.Option("--analyst", help="Who asks.")] = "analyst",
+    no_twin: Annotated[
+        bool,
+        typer.Option("--no-twin", help="Refuse what the budget does not cover, also if there is a synthetic twin."),
+    ] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what it would cost, and spend nothing.")] = False,
     as_json: Json = False,
 ) -> None:
@@ -64,7 +68,9 @@ def ask(
       discreet ask clinic --marginals visits.city,sex --ways 2 --epsilon 0.5
       discreet ask clinic --bounds visits.income --epsilon 0.1
 
-    The same question again is free, and gets the same answer.
+    The same question again is free, and gets the same answer. When the budget does not cover a question and the table
+    has a synthetic twin (discreet workspace twin), that answers it for nothing: about people who never existed, and
+    marked so.
     """
     from discreet.curator.curator import Curator
 
@@ -91,6 +97,7 @@ def ask(
         if dry_run:
             _quote(asked, curator.price_all(asked, rows=rows, **spent), as_json)
             return
+        spent["instead"] = not no_twin
         with working("Answering"):
             answers = [curator.ask(asked[0], **spent)] if batch is None else curator.ask_all(asked, **spent)
     if as_json:
@@ -126,6 +133,7 @@ def _plain(answer: Answer) -> dict[str, Any]:
         "rows": answer.table.to_pylist(),
         "loss": answer.price.to_dict(),
         "free": answer.free,
+        "synthetic": answer.synthetic,
         "left": {"analyst": answer.left.analyst.to_dict(), "table": answer.left.table.to_dict()},
         "left_on": {
             name: {"analyst": left.analyst.to_dict(), "table": left.table.to_dict()}
@@ -136,7 +144,11 @@ def _plain(answer: Answer) -> dict[str, Any]:
 
 
 def _print(answer: Answer) -> None:
+    from discreet.curator.answer import banner
+
     out = console()
-    out.print(figures(answer.table))
+    if answer.synthetic:
+        out.print(banner(answer.release), style="bold reverse")
+    out.print(figures(answer.table, marked=" (synthetic)" if answer.synthetic else ""))
     out.print(answer.cost)
     out.print(str(answer.statement))

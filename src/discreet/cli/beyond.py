@@ -92,6 +92,7 @@ def plain_quote(quote: Quote) -> dict[str, Any]:
         "errors": dict(quote.errors),
         "left": quote.left.to_dict(),
         "answered": quote.answered,
+        "synthetic": bool(quote.synthetic),
     }
 
 

@@ -1,4 +1,4 @@
-"""`discreet compare`: what maskings of a table risk, and what they lose."""
+"""`discreet compare`: what maskings of a table risk and lose; how faithful synthetic rows are."""
 
 from __future__ import annotations
 
@@ -7,19 +7,32 @@ from typing import Annotated
 
 import typer
 
-from discreet.cli.output import CardFile, CardTable, Json, console, print_json, stoppable, tracking
+from discreet.cli.output import CardFile, CardTable, Json, bold, console, grid, print_json, stoppable, tracking
 from discreet.errors import BadInput
 
 
 def compare(
     source: Annotated[str | None, typer.Argument(help="The table, as for `discreet publish`.", metavar="DATA")] = None,
+    synthetic: Annotated[
+        str | None,
+        typer.Argument(help="A synthetic release of it, or a table: how faithful is it?", metavar="[RELEASE]"),
+    ] = None,
     card: CardFile = None,
     table: CardTable = None,
     *,
+    target: Annotated[
+        str | None, typer.Option("--target", help="Of synthetic rows: the column that models are to predict.")
+    ] = None,
+    control: Annotated[
+        str | None,
+        typer.Option("--control", help="Of synthetic rows: people who are not in DATA, to test models on."),
+    ] = None,
     methods: Annotated[
         Path | None, typer.Option("--methods", help="The menu of methods to try (TOML); by default a short one.")
     ] = None,
-    output: Annotated[Path | None, typer.Option("--output", "-o", help="Write the map to this HTML file.")] = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Write the map, or the report, to this HTML file.")
+    ] = None,
     loss: Annotated[str, typer.Option("--loss", help="What loss is: pil, il1, propensity, learning, …")] = "pil",
     seed: Annotated[int, typer.Option("--seed", help="Of the maskings: the same one gives the same map.")] = 1,
     processes: Annotated[
@@ -31,16 +44,20 @@ def compare(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Try many masking methods on a table, and show what each risks and loses.
+    """Try many masking methods on a table, and show what each risks and loses; or say how faithful synthetic rows are.
 
     \b
     Examples:
       discreet compare --example menu.toml
       discreet compare patients.parquet --card patients.toml --methods menu.toml -o map.html
+      discreet compare patients.parquet twin/ --card patients.toml -o fidelity.html
 
     The map has the original's point, the efficient frontier, all figures, and what there is to choose between. What was
     measured is kept beside it in a folder, map.points, so that a comparison that was stopped goes on where it was. The
     map tells about the original table: it is for you, and is not to be published.
+
+    With RELEASE, its rows are compared with the original ones: counts of one, two and three columns, correlations,
+    whether rows can be told apart, and what models are worth that were trained on them.
     """
     from discreet.engines.read import read
     from discreet.publish.compare import compare as put
@@ -56,6 +73,13 @@ def compare(
         raise BadInput("Which table? Give DATA and --card CARD.", hint="Or write a menu first: --example menu.toml")
     if output is not None and not output.resolve().parent.is_dir():
         raise BadInput(f"There is no folder {output.resolve().parent} to write the map to.")
+    if synthetic is not None:
+        if methods is not None:
+            raise BadInput("Either methods are tried, or a release is compared: give --methods or RELEASE.")
+        _faithful(source, synthetic, card, table, target=target, control=control, output=output, as_json=as_json)
+        return
+    if target is not None or control is not None:
+        raise BadInput("--target and --control are for synthetic rows.", hint="Name the RELEASE, too.")
     chosen = read_menu(methods) if methods is not None else None
     opened = read(source, card, table=table)
     keep = output.with_suffix(".points") if output is not None and not fresh else None
@@ -83,3 +107,50 @@ def _left(keep: Path | None) -> str:
     if keep is None or not keep.exists():
         return "Nothing was written."
     return f"What was measured is in {keep}: the same command goes on from there."
+
+
+def _faithful(
+    source: str,
+    synthetic: str,
+    card: str,
+    table: str | None,
+    *,
+    target: str | None,
+    control: str | None,
+    output: Path | None,
+    as_json: bool,
+) -> None:
+    """How faithful the rows of a release, or of a file, are."""
+    from discreet.core.release import Release
+    from discreet.core.release_folder import is_release
+    from discreet.engines.read import read
+    from discreet.utility.faithful.measure import fidelity
+
+    original = read(source, card, table=table)
+    others = None if control is None else read(control, card, table=table)
+    made = Release.load(synthetic) if is_release(synthetic) else read(synthetic, card, table=table)
+    with tracking("Comparing") as at:
+        found = fidelity(original, made, target=target, control=others, progress=lambda done, what: at(what, done))
+    if output is not None:
+        found.html(output)
+    if as_json:
+        print_json(found.to_dict())
+        return
+    out = console()
+    out.print(bold(found.summary))
+    listing = grid("measure", "#figure", "#another sample", "#independent", "which way is good")
+    for one in found.measured:
+        listing.add_row(*one.cells)
+    out.print(listing)
+    out.print(
+        "Another sample: what as many rows drawn from the same people would get. "
+        "Independent: each column right, and nothing else."
+    )
+    for one in found.measured:
+        if one.why:
+            out.print(f"{one.name}: {one.why}.")
+    if output is not None:
+        out.print(f"The report: {output}.")
+    out.print(
+        "This tells about the original table, and is for you alone. How safe the release is, discreet attack tells."
+    )

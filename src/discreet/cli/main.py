@@ -22,6 +22,7 @@ from discreet.cli import (
     combine,
     compare,
     demo,
+    hide,
     people,
     prove,
     publish,
@@ -50,6 +51,7 @@ app.command("check")(check.check)
 app.command("publish")(publish.publish)
 app.command("compare")(compare.compare)
 app.command("tabulate")(tabulate.tabulate)
+app.command("hide")(hide.hide)
 app.command("attack")(attack.attack)
 app.add_typer(workspace.app, name="workspace")
 workspace.app.command("backup")(backup.backup)

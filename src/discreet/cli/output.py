@@ -88,12 +88,12 @@ def grid(*headers: str, title: str | None = None) -> Table:
     return table
 
 
-def figures(table: pa.Table) -> Table:
-    """An answer's columns, with ``x_error`` as an error bar behind ``x``."""
+def figures(table: pa.Table, *, marked: str = "") -> Table:
+    """An answer's columns, with ``x_error`` as an error bar behind ``x``; every name is ``marked``."""
     names = table.column_names
     bars = {name for name in names if name.endswith("_error") and name.removesuffix("_error") in names}
     shown = [name for name in names if name not in bars]
-    listing = grid(*(f"#{name}" if f"{name}_error" in bars else name for name in shown))
+    listing = grid(*(f"#{name}{marked}" if f"{name}_error" in bars else f"{name}{marked}" for name in shown))
     for row in table.to_pylist():
         listing.add_row(*(_figure(row[name], row.get(f"{name}_error")) for name in shown))
     return listing

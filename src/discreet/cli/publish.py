@@ -37,7 +37,10 @@ if TYPE_CHECKING:
     from discreet.publish.masking import Masker
     from discreet.publish.recoding import Recoder
 
-_HOW = f"How to get there: {', '.join(METHODS)}; or a masking method, such as 'noise alpha=0.1'."
+_HOW = (
+    f"How to get there: {', '.join(METHODS)}; a masking method, such as 'noise alpha=0.1'; rows of nobody, "
+    "'synthesize epsilon=1 delta=1e-9'; or a model, 'learn tree target=income integral=20'."
+)
 _LISTED = 8
 
 
@@ -100,6 +103,8 @@ def publish(
       discreet publish patients.parquet --card patients.toml --model k=5 --suppress 5% -o release
       discreet publish patients.parquet --card patients.toml --model k=5 --model "t=0.2 on disease" -o release
       discreet publish patients.parquet --card patients.toml --method "rank-swap p=5 on age, income" -o release
+      discreet publish patients.parquet --card patients.toml --method "synthesize epsilon=1 delta=1e-9" -o twin
+      discreet publish credit.parquet --card credit.toml --method "learn tree target=default integral=20" -o model
       discreet publish patients.parquet --card patients.toml --advise
 
     The folder holds the rows, what is promised, how they were made, and a report that opens offline. Every model is
@@ -108,8 +113,10 @@ def publish(
     you alone. What is published is written down beside the card; if something of the same people is out already, you
     are told.
     """
+    from discreet.cli.learn import is_learnt, learn
+    from discreet.cli.synthesize import Wanted, is_synthetic, synthesize
     from discreet.core.keep import private
-    from discreet.curator.published import Register, earlier, now
+    from discreet.curator.published import earlier, now
     from discreet.engines.read import read
     from discreet.models.parse import parse_all
     from discreet.publish.advice import advise as look
@@ -118,6 +125,15 @@ def publish(
     from discreet.publish.publish import publish as make
     from discreet.publish.publish import require_usable
 
+    if (is_synthetic(method) or is_learnt(method)) and not advise:
+        beside = {"model": model, "suppress": suppress, "level": level, "weight": weight, "time-limit": time_limit}
+        meaningless = [name for name, one in (beside | {"given": given}).items() if one is not None]
+        wanted = Wanted(source, card, table, method, output, keep, workspace, seed, csv, as_json)
+        if is_synthetic(method):
+            synthesize(wanted, meaningless)
+        else:
+            learn(wanted, [*meaningless, *(["csv"] if csv else [])])
+        return
     if card is None:
         raise BadInput("A table is published by its card: add --card CARD.", hint="Draft one: discreet card draft …")
     opened = read(source, card, table=table)
@@ -135,22 +151,15 @@ def publish(
         raise BadInput("Say where to write the release: add --output FOLDER.")
     wish = Wish(share, quality, _levels(level or ()), _weights(weight or ()), time_limit)
     chosen = _method(method, opened, wish)
-    page = output.with_name(f"{output.name}.compared.html") if masks else None
-    if page is not None and page.exists():
-        raise BadInput(f"There is a file {page} already.", hint="Move it away, or publish to another folder.")
-    if masks and keep is None:
-        keep = output.with_name(f"{output.name}.links.parquet")
-    shared = [] if workspace is None else [Register.within(workspace, opened.card.name)]
-    registers = [Register.beside(card), *shared]
+    page = _page(output) if masks else None
+    keep = keep or (output.with_name(f"{output.name}.links.parquet") if masks else None)
+    registers = registers_of(card, workspace, opened.card.name)
     out = earlier(opened.card.name, source, registers, output.absolute().parent)
     before = [_earlier(one) for one in given or ()]
     require_usable(chosen, given=before, seed=seed, to=output, keep=keep)
-    _warn_of_others(out, given or (), masks=masks)
-    if seed is not None and masks:
-        console(stderr=True).print(
-            "With a seed anybody who knows it can take the masking away, and the release says which it is: use this to "
-            "repeat research, never for a release that is to protect anybody."
-        )
+    warn_of_others(out, given or (), masks=masks)
+    if masks:
+        _warn_of_seed(seed)
     with stoppable(lambda: _left(output)), tracking("Publishing") as at:
         release = make(
             opened,
@@ -164,8 +173,7 @@ def publish(
             progress=lambda done, what: at(what, done),
         )
     made = now(opened.card.name, source, output, release.recipe.method, release.recipe.parameters["rows"])
-    for register in registers:
-        _write_down(register, made)
+    write_down(registers, made)
     if isinstance(release, Linked) and page is not None:
         with private(page) as file:
             file.write(release.page().encode())
@@ -173,6 +181,29 @@ def publish(
         _print_masked(release, output, keep, page)
     else:
         _print(release, output, as_json)
+
+
+def registers_of(card: str, workspace: Path | None, table: str) -> list[Register]:
+    """Where it is written down what was published: beside the card and, if there is one, in the workspace."""
+    from discreet.curator.published import Register
+
+    return [Register.beside(card), *([] if workspace is None else [Register.within(workspace, table)])]
+
+
+def _warn_of_seed(seed: int | None) -> None:
+    if seed is not None:
+        console(stderr=True).print(
+            "With a seed anybody who knows it can take the masking away, and the release says which it is: use this to "
+            "repeat research, never for a release that is to protect anybody."
+        )
+
+
+def _page(output: Path) -> Path:
+    """Where a masked release is shown beside the original; an error if something is there."""
+    page = output.with_name(f"{output.name}.compared.html")
+    if page.exists():
+        raise BadInput(f"There is a file {page} already.", hint="Move it away, or publish to another folder.")
+    return page
 
 
 def _method(text: str, table: Table, wish: Wish) -> Recoder | Masker:
@@ -241,7 +272,7 @@ def _print(release: Release[Any], folder: Path, as_json: bool) -> None:
     out.print(f"The report: {folder / 'report.html'}")
 
 
-def _warn_of_others(out: Sequence[Published], given: Sequence[str], *, masks: bool) -> None:
+def warn_of_others(out: Sequence[Published], given: Sequence[str], *, masks: bool) -> None:
     """Say so if releases of the same people are out, and were not given."""
     from discreet.curator.published import told_of
 
@@ -267,13 +298,15 @@ def _left(output: Path) -> str:
     return f"{output} was written already, and not written down." if there else "Nothing was written."
 
 
-def _write_down(register: Register, made: Published) -> None:
-    try:
-        register.add(made)
-    except OSError as error:
-        console(stderr=True).print(
-            f"This could not be written down in {register.file} ({error.strerror}). Keep in mind that it is out."
-        )
+def write_down(registers: Sequence[Register], made: Published) -> None:
+    """Write down what was published, or say that it could not be."""
+    for register in registers:
+        try:
+            register.add(made)
+        except OSError as error:
+            console(stderr=True).print(
+                f"This could not be written down in {register.file} ({error.strerror}). Keep in mind that it is out."
+            )
 
 
 def _short(place: str) -> str:

@@ -128,6 +128,63 @@ def add_analyst(
             tell_if_above({one.name: one.budget for one in curator.ledger.accounts()}, name)
 
 
+@app.command("twin")
+def twin(
+    folder: Folder,
+    table: Annotated[str, typer.Argument(help="The table.", metavar="TABLE")],
+    *,
+    epsilon: Annotated[str | None, typer.Option("--epsilon", "-e", help="What to spend of the table's budget.")] = None,
+    delta: Annotated[
+        str | None, typer.Option("--delta", help="With --epsilon: such as 1e-9, for far less noise.")
+    ] = None,
+    rho: Annotated[str | None, typer.Option("--rho", help="Instead of --epsilon: what to spend.")] = None,
+    by: Annotated[
+        str, typer.Option("--by", help="How counts are chosen: aim, mst, mwem, bayes or independent.")
+    ] = "aim",
+    on: Annotated[
+        str, typer.Option("--on", help="The columns it is to have; default: all.", metavar="COLUMN,COLUMN,…")
+    ] = "",
+    as_json: Json = False,
+) -> None:
+    """Make a table's synthetic twin, which is asked when a budget is gone.
+
+    \b
+    Examples:
+      discreet workspace twin clinic visits --epsilon 1 --delta 1e-9
+      discreet workspace twin clinic visits --epsilon 1 --delta 1e-9 --on city,income
+
+    The twin is charged to the table's own budget, and to no analyst's. From then on a question that the budget does not
+    cover is answered on the twin, for nothing, and marked as synthetic. A newer twin takes the place of an older one.
+    """
+    from discreet.curator.curator import Curator
+    from discreet.publish.synthetic.synthesize import Synthesize
+
+    columns = [name.strip() for name in on.split(",") if name.strip()]
+    method = Synthesize(epsilon=epsilon, delta=delta, rho=rho, by=by, columns=columns)
+    with Curator(folder) as curator:
+        with working("Making the twin"):
+            given = curator.make_synthetic(method, table)
+        found = curator.synthetic(table)
+        left = curator.ledger.account(table).left
+    assert found is not None  # noqa: S101  # just made
+    if as_json:
+        print_json(
+            {
+                "table": table,
+                "release": given.identity,
+                "rows": found.nearness.rows,
+                "free": given.free,
+                "left": left.to_dict(),
+                "statement": given.release.statement.to_dict(),
+            }
+        )
+        return
+    out = console()
+    paid = "It was made before, so it is free." if given.free else f"It cost {given.release.statement.loss}."
+    out.print(f"The synthetic twin of {table} has {number(found.nearness.rows, 'row')}. {paid} Left: {left}.")
+    out.print(str(given.release.statement))
+
+
 def loss_of(text: str) -> Loss:
     """A budget as people write it."""
     from discreet.core.loss import Approximate, Concentrated, Pure
@@ -186,6 +243,7 @@ def _show(curator: Curator, as_json: bool) -> None:
     may = {name: [a.name.partition("/")[2] for a in accounts if a.name.startswith(f"{name}/")] for name in tables}
     left = {a.name: str(a.left) for a in accounts}
     cards = {name: curator.workspace.card(name) for name in tables}
+    synthetic = {name: curator.synthetic(name) for name, one in tables.items() if not one.public}
     if as_json:
         print_json(
             {
@@ -197,6 +255,7 @@ def _show(curator: Curator, as_json: bool) -> None:
                     "columns": [column.name for column in cards[name].columns],
                     "analysts": may[name],
                     "left": left.get(name),
+                    "synthetic": found.identity if (found := synthetic.get(name)) else None,
                 }
                 for name, one in tables.items()
             }
@@ -213,6 +272,9 @@ def _show(curator: Curator, as_json: bool) -> None:
         out.print(f"{name}, from {one.source}: {'public' if one.public else rows}", style="bold")
         if not one.public:
             out.print(f"May ask: {', '.join(may[name]) or 'nobody yet'}. Left: {left[name]}.")
+            if found := synthetic[name]:
+                rows = number(found.nearness.rows, "row")
+                out.print(f"Its synthetic twin of {rows} answers when a budget is gone: {found.statement.loss}.")
         columns = grid("column", "kind", "declared")
         for column in card.columns:
             columns.add_row(column.name, column.kind.value, column.declared)

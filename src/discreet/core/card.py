@@ -16,6 +16,7 @@ from enum import Enum
 from math import isfinite
 from typing import TypeAlias
 
+from discreet.core import impossible as conditions
 from discreet.core.hierarchy.protocol import Hierarchy
 from discreet.core.kind import Kind
 from discreet.core.words import bound, meant
@@ -166,9 +167,14 @@ class Card:
     """In how many groups of a question a person counts, where groups are not declared; ``None``: in all."""
     public: bool = False
     """Whether it is about nobody: its rows and values may be looked at by anybody."""
+    impossible: tuple[str, ...] = ()
+    """Conditions in SQL that no row can meet. One about a column that is not here says nothing."""
     _index: dict[str, Column] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
+        if isinstance(self.impossible, str):
+            raise BadInput(f"impossible is a list of conditions, not {self.impossible!r}.")
+        object.__setattr__(self, "impossible", tuple(self.impossible))
         object.__setattr__(self, "_index", {column.name: column for column in self.columns})
         if problems := self.problems():
             raise CardError(f"The card of {self.name}", problems)
@@ -203,6 +209,11 @@ class Card:
             found.append(Problem(("groups_per_unit",), f"must be 1 to rows_per_unit, got {self.groups_per_unit}"))
         if self.public and self.unit is not None:
             found.append(Problem(("public",), "a table with a unit is about people"))
+        for text in self.impossible:
+            try:
+                conditions.condition(text)
+            except BadInput as error:
+                found.append(Problem(("impossible",), str(error)))
         return found
 
     def __getitem__(self, name: str) -> Column:

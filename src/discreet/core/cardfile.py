@@ -30,9 +30,10 @@ from discreet.core import toml
 from discreet.core.card import Card, Column, Role, Scalar, fits
 from discreet.core.hierarchy.parse import from_fields, to_fields
 from discreet.core.hierarchy.protocol import Hierarchy
+from discreet.core.impossible import named
 from discreet.core.kind import Kind
 from discreet.core.words import meant
-from discreet.errors import CardError, DataError, HierarchyError, NotFound, Problem
+from discreet.errors import BadInput, CardError, DataError, HierarchyError, NotFound, Problem
 
 FORMAT = 1
 _Fields: TypeAlias = Mapping[str, tuple[type, ...]]
@@ -42,6 +43,7 @@ TABLE_FIELDS: _Fields = {
     "rows_per_unit": (int,),
     "groups_per_unit": (int,),
     "public": (bool,),
+    "impossible": (list,),
     "note": (str,),
     "columns": (dict,),
 }
@@ -111,6 +113,7 @@ def _table_fields(card: Card) -> dict[str, Any]:
         "rows_per_unit": card.rows_per_unit,
         "groups_per_unit": card.groups_per_unit,
         "public": card.public or None,
+        "impossible": card.impossible or None,
         "note": card.note or None,
         "columns": {column.name: _column_fields(column) for column in card.columns},
     }
@@ -156,6 +159,7 @@ class _Reader:
             self._column(key, value, (*path, "columns", key)) for key, value in fields.get("columns", {}).items()
         ]
         good = tuple(column for column in columns if column is not None)
+        impossible = self._impossible(fields.get("impossible", []), [*fields.get("columns", ())], (*path, "impossible"))
         try:
             return Card(
                 name,
@@ -164,6 +168,7 @@ class _Reader:
                 fields.get("rows_per_unit"),
                 groups_per_unit=fields.get("groups_per_unit"),
                 public=fields.get("public", False),
+                impossible=impossible,
                 note=fields.get("note", ""),
             )
         except CardError as error:
@@ -172,6 +177,21 @@ class _Reader:
                 if not (broken and problem.path in (("unit",), ("columns",))):
                     self._problem((*path, *problem.path), problem.what)
         return None
+
+    def _impossible(self, said: list[Any], columns: list[str], path: toml.Path) -> tuple[str, ...]:
+        """The conditions that can be read and name columns of the table."""
+        good = []
+        for text in said:
+            try:
+                missing = [name for name in named(str(text)) if name.casefold() not in map(str.casefold, columns)]
+            except BadInput as error:
+                self._problem(path, str(error))
+                continue
+            if missing:
+                self._problem(path, f"{text!r}: there is no column {missing[0]!r}{meant(missing[0], columns)}")
+            else:
+                good.append(str(text))
+        return tuple(good)
 
     def _column(self, name: str, fields: Any, path: toml.Path) -> Column | None:
         fields = self._fields(fields, COLUMN_FIELDS, path)

@@ -28,6 +28,7 @@ def card_schema() -> dict[str, Any]:
             "rows_per_unit": _said(_WHOLE, "The most rows a person may have."),
             "groups_per_unit": _said(_WHOLE, "In how many groups of a question a person counts."),
             "public": _said(_TRUTH, "Whether it is about nobody, and may be looked at by anybody."),
+            "impossible": _said(_list(_TEXT), "SQL conditions that no row can meet."),
             "note": _said(_TEXT, "For people."),
             "columns": {"type": "object", "minProperties": 1, "additionalProperties": _column()},
         },

@@ -33,9 +33,14 @@ _LINES = (
 _SERIES = (
     ".bar1{fill:#b3a48a}.bar2{fill:#5d7030}@media(prefers-color-scheme:dark){.bar1{fill:#7d725f}.bar2{fill:#b4cc78}}"
 )
+_SHADES = (
+    ".shade{fill:#a8501c}.cell{stroke:#8a97a6;stroke-opacity:.4;fill:none}"
+    "@media(prefers-color-scheme:dark){.shade{fill:#e9a06f}}"
+)
 _THIN = 17
 _LEFT, _TOP, _ACROSS, _UP = 64, 54, 548, 208  # where curves are drawn
 _MOST_LINES = 3
+_SHORT = 20  # letters of a label of a heat map
 
 
 @dataclass(frozen=True)
@@ -124,6 +129,38 @@ def beside(title: str, labels: Sequence[str], series: Mapping[str, Sequence[floa
         for row, label in enumerate(labels)
     )
     return Picture(title, caption, _svg(top, title, read_aloud, _STYLE + _SERIES, "".join(drawn)))
+
+
+def heat(title: str, labels: Sequence[str], values: Any, *, caption: str = "") -> Picture:
+    """A square of figures from 0 to their largest, the larger the darker; rows and columns are the same labels.
+
+    NaN is left blank. Columns are numbered, as names do not fit above them.
+    """
+    count = len(labels)
+    if not count or len(values) != count or any(len(row) != count for row in values):
+        raise BadInput("A heat map needs some labels, and as many rows and columns of values.")
+    known = {(i, j): float(values[i][j]) for i in range(count) for j in range(count) if not math.isnan(values[i][j])}
+    if not all(math.isfinite(value) and value >= 0 for value in known.values()):
+        raise BadInput("A heat map needs finite values that are not negative.")
+    most = max(known.values(), default=0.0) or 1.0
+    side = min((_WIDTH - _LABELS) / count, 44)
+    drawn = []
+    for i, label in enumerate(labels):
+        middle = _TOP + (i + 0.5) * side + 4
+        short = label if len(label) <= _SHORT else label[: _SHORT - 1] + "…"
+        drawn.append(f'<text x="{_LABELS - 12}" y="{middle:.1f}" text-anchor="end">{_xml(short)} {i + 1}</text>')
+        across = _LABELS + (i + 0.5) * side
+        drawn.append(f'<text x="{across:.1f}" y="{_TOP - 8}" text-anchor="middle">{i + 1}</text>')
+        for j in range(count):
+            at = f'x="{_LABELS + j * side:.1f}" y="{_TOP + i * side:.1f}" width="{side:.1f}" height="{side:.1f}"'
+            if (i, j) in known:
+                drawn.append(f'<rect class="shade" {at} fill-opacity="{known[i, j] / most:.3f}"/>')
+            drawn.append(f'<rect class="cell" {at}/>')
+    drawn.append(f'<text x="{_LABELS}" y="20">darkest: {_number(most)}</text>')
+    largest = sorted((pair for pair in known if pair[0] < pair[1]), key=lambda pair: -known[pair])[:10]
+    said = "; ".join(f"{labels[i]} and {labels[j]}: {_number(known[i, j])}" for i, j in largest)
+    height = math.ceil(_TOP + count * side + 8)
+    return Picture(title, caption, _svg(height, title, said, _STYLE + _SHADES, "".join(drawn)))
 
 
 @dataclass(frozen=True)

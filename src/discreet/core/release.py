@@ -19,6 +19,7 @@ from discreet.core.statement import Statement
 from discreet.errors import BadInput, DataError, NoPromise
 
 T = TypeVar("T")
+_OURS = b"discreet."
 
 
 @dataclass(frozen=True)
@@ -63,8 +64,9 @@ class Release(Generic[T]):
     """A payload with what it promises, how it was made and what was charged for it.
 
     A table in it is bare: dictionaries are decoded and metadata dropped, because both may still hold
-    values of rows that are not in the table. A release made with a seed carries no loss and no secrecy,
-    since these hang on randomness nobody can repeat; privacy models checked on the output may stay.
+    values of rows that are not in the table; what a method of discreet says of it in metadata stays. A
+    release made with a seed carries no loss and no secrecy, since these hang on randomness nobody can
+    repeat; privacy models checked on the output may stay.
     """
 
     payload: T
@@ -161,7 +163,8 @@ def _bare(table: pa.Table) -> pa.Table:
                 hint=f"Cast it from {field.type} to plain values.",
             )
         plain.append(pa.field(field.name, kind, nullable=field.nullable))
-    return table.cast(pa.schema(plain)).replace_schema_metadata(None)
+    said = {name: text for name, text in (table.schema.metadata or {}).items() if name.startswith(_OURS)}
+    return table.cast(pa.schema(plain)).replace_schema_metadata(said or None)
 
 
 def _holds_dictionary(kind: pa.DataType) -> bool:

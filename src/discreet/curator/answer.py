@@ -9,10 +9,13 @@ from typing import Any
 
 import pyarrow as pa
 
-from discreet.core.loss import Loss
+from discreet.core.loss import Loss, Pure
 from discreet.core.release import Release
 from discreet.core.statement import Statement
 
+ON_SYNTHETIC = "ask-synthetic"
+"""The method, in a recipe, of an answer that was made of a table's synthetic twin."""
+BANNER = "SYNTHETIC"
 _SHOWN = 20
 
 
@@ -39,7 +42,13 @@ class Answer:
     left_on: Mapping[str, Left]
     """What is left on each private table that the question is about."""
     free: bool
-    """Whether nothing was charged for it, because it had been answered before."""
+    """Whether nothing was charged for it: it had been answered before, or is made of a synthetic twin."""
+
+    @property
+    def synthetic(self) -> bool:
+        """Whether it is about people who never existed: the budget did not cover it, and the table's synthetic twin
+        was asked instead."""
+        return is_synthetic(self.release)
 
     @property
     def table(self) -> pa.Table:
@@ -53,7 +62,9 @@ class Answer:
 
     @property
     def price(self) -> Loss:
-        """What was charged when it was first given, to each table."""
+        """What was charged when it was first given, to each table; for what is synthetic nothing was."""
+        if self.synthetic:
+            return Pure(0)
         assert self.statement.loss is not None  # noqa: S101  # every answer promises one
         return self.statement.loss
 
@@ -63,7 +74,7 @@ class Answer:
         return self.release.statement
 
     def __str__(self) -> str:
-        names = self.table.column_names
+        names = marked(self.release)
         rows = [[_shown(value) for value in row.values()] for row in self.table.slice(0, _SHOWN).to_pylist()]
         widths = [max(len(row[place]) for row in [names, *rows]) for place in range(len(names))]
         lines = [
@@ -71,17 +82,41 @@ class Answer:
         ]
         if self.table.num_rows > _SHOWN:
             lines.append(f"… {self.table.num_rows:,} rows in all")
-        return "\n".join([*lines, self.cost])
+        said = [banner(self.release)] if self.synthetic else []
+        return "\n".join([*said, *lines, self.cost])
 
     @property
     def cost(self) -> str:
         """What it cost and what is left, in a sentence."""
         paid = "Answered before, so it is free." if self.free else f"It cost {self.price}."
+        if self.synthetic:
+            paid = "The budget does not cover it, so a synthetic twin answered: that is free."
         left = [f"{left} ({table})" if len(self.left_on) > 1 else str(left) for table, left in self.left_on.items()]
         return f"{paid} Left: {'; '.join(left)}."
 
     def _repr_html_(self) -> str:
-        return f"<p>{escape(self.cost)}</p>{self.release._repr_html_()}"
+        said = f"<p><strong>{escape(banner(self.release))}</strong></p>" if self.synthetic else ""
+        return f"{said}<p>{escape(self.cost)}</p>{self.release._repr_html_()}"
+
+
+def is_synthetic(release: Release[Any]) -> bool:
+    """Whether a release is an answer that was made of a synthetic twin."""
+    return release.recipe.method == ON_SYNTHETIC
+
+
+def banner(release: Release[Any]) -> str:
+    """What must be seen before the figures of an answer that is synthetic."""
+    name = release.recipe.parameters["table"]
+    return (
+        f"{BANNER}: these figures are about people who never existed. The budget does not cover the question, so the "
+        f"synthetic twin of {name} answered it, which had been released for {release.statement.loss}."
+    )
+
+
+def marked(release: Release[pa.Table]) -> list[str]:
+    """The names of an answer's columns as people are shown them: every one of a synthetic answer says so."""
+    names = release.payload.column_names
+    return [f"{name} (synthetic)" for name in names] if is_synthetic(release) else list(names)
 
 
 def _shown(value: Any) -> str:

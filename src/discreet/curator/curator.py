@@ -9,12 +9,14 @@ import hashlib
 import os
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from functools import lru_cache
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
+from discreet.ask.audited.policy import Policy
 from discreet.ask.continual import SquareRootCounter, Stream, TreeCounter
 from discreet.budget.filter import Budget
 from discreet.budget.ledger import SqlLedger, Verdict
@@ -27,13 +29,16 @@ from discreet.core.release import Release
 from discreet.core.table import Table
 from discreet.curator.answer import Answer, Left
 from discreet.curator.asked import Asked
+from discreet.curator.audited import AuditedAnswer, Audits
 from discreet.curator.door import Door, Given, Request, account_of, request
+from discreet.curator.modes import require_noise
 from discreet.curator.opened import Twins
-from discreet.curator.question import Planned, Quote, planned, pose, smallest_epsilon
+from discreet.curator.question import Planned, Quote, normal, planned, pose, smallest_epsilon
 from discreet.curator.store import Store
+from discreet.curator.synthetic import Synthetic, Synthetics
 from discreet.curator.workspace import Given as Source
 from discreet.curator.workspace import Public, Workspace, new_workspace, open_workspace
-from discreet.errors import BadInput, NoPromise, NotFound, Refused
+from discreet.errors import BadInput, BudgetExceeded, NoPromise, NotFound, Refused
 
 ANALYST = "analyst"
 _LATELY = 256
@@ -53,6 +58,8 @@ class Curator:
         self._store = Store(self.workspace.releases, self.ledger)
         self._door = Door(self.ledger, self._store)
         self._twins = Twins(self.workspace)
+        self._synthetics = Synthetics(self.workspace, self._store, self._twins)
+        self._audits = Audits(self.workspace, self.ledger, self._store, self._twins)
         self._lately = lru_cache(maxsize=_LATELY)(self._planned)
 
     @classmethod
@@ -98,15 +105,24 @@ class Curator:
         rho: Number | None = None,
         analyst: str = ANALYST,
         key: str | None = None,
+        instead: bool = True,
     ) -> Answer:
         """Answer a question, for ``epsilon`` (and, where groups are not declared on the card, ``delta``) or ``rho``.
 
         The same question again is free, and gets the same answer. A retry after a failure is charged once; ``key``
         makes that an error if the retry asks something else. A question about several private tables costs each of
         them as much: a person may be in all of them.
+
+        If the budget does not cover it and the table has a synthetic twin (``make_synthetic``), that is asked
+        ``instead``, for nothing: the answer says so (``Answer.synthetic``).
         """
         asked = self._asked(sql, analyst, epsilon, delta, rho)
-        given = self._door.one(asked, analyst, f"ask {analyst}: {key or asked.identity}")
+        try:
+            given = self._door.one(asked, analyst, f"ask {analyst}: {key or asked.identity}")
+        except BudgetExceeded as refusal:
+            if not instead:
+                raise
+            given = self._synthetics.instead(asked, refusal)
         return self._answer(asked, given, analyst)
 
     def ask_all(
@@ -117,16 +133,42 @@ class Curator:
         delta: Number = 0,
         rho: Number | None = None,
         analyst: str = ANALYST,
+        instead: bool = True,
     ) -> list[Answer]:
         """Answer several questions for ``epsilon`` and ``delta``, or ``rho``, in all, shared equally.
 
         Each table is charged once, for those questions about it that were not answered before: for all of them or, if
-        that is refused, for none.
+        that is refused, for none. Then all of those are asked of synthetic twins ``instead``, as in ``ask``.
         """
         asked = self._all_asked(questions, analyst, epsilon, delta, rho)
         named = hashlib.sha256("\n".join(one.identity for one in asked).encode()).hexdigest()
-        given = self._door.several(asked, analyst, f"batch {analyst}: {named}")
+        try:
+            given = self._door.several(asked, analyst, f"batch {analyst}: {named}")
+        except BudgetExceeded as refusal:
+            if not instead:
+                raise
+            given = [self._door.answered(one) or self._synthetics.instead(one, refusal) for one in asked]
         return [self._answer(one, got, analyst) for one, got in zip(asked, given, strict=True)]
+
+    def audit(self, table: str, columns: Mapping[str, str], *, by: Sequence[str] = ()) -> Policy:
+        """From now on answer questions about a table exactly, or deny them (``ask_audited``), and none with noise.
+
+        ``columns`` says how each audited column is watched over: "sum" (SUM and AVG), "extremes" (MAX and MIN), or
+        "bounded=1000" (SUM and AVG of numbers whose bounds are known). Conditions and groups may use the columns
+        ``by``, which everybody may know of everybody. This is decided once, before anything was spent on the table.
+        """
+        self._require_private(table)
+        return self._audits.start(table, columns, by)
+
+    def ask_audited(self, sql: str, *, analyst: str = ANALYST) -> AuditedAnswer:
+        """Answer a question about an audited table exactly; ``Refused`` if that could tell somebody's value.
+
+        What counts is all that anybody was answered about the table. Nothing is charged, and what became of the
+        question is written to the ledger before it is answered or denied.
+        """
+        table = self._audits.table_of(sql)
+        self._table(table, analyst)  # which says whether they may
+        return self._audits.ask(normal(sql), table, analyst)
 
     def release(self, method: Method[T], table: str, *, analyst: str = ANALYST, key: str | None = None) -> Release[T]:
         """Run a method on a table, for the loss that it promises, and release what comes out.
@@ -139,6 +181,25 @@ class Curator:
         """As ``release``, with what it is kept under, and whether it was free."""
         asked = self._request(method, table, analyst)
         return self._door.one(asked, analyst, f"release {analyst}: {key or asked.identity}")
+
+    def make_synthetic(self, method: Method[Any], table: str) -> Given:
+        """Make the synthetic twin of a table, by a method that makes rows, for the loss that it promises.
+
+        It is the holder's to make, for everybody who may ask the table: so the table is charged, and no analyst. It
+        takes the place of an earlier one where questions are asked of it, and the same again is free. If there was a
+        crash on the way, making it again is charged once.
+        """
+        self._require_private(table)
+        asked = request(method, self._twins.open(table), table, self.workspace.tables[table].id)
+        asked = replace(asked, title=f"The synthetic twin of {table}")
+        given = self._door.one(asked, None, f"synthetic: {asked.identity}")
+        self._synthetics.note(table, given.identity)
+        return given
+
+    def synthetic(self, table: str) -> Synthetic | None:
+        """The synthetic twin of a table, if it has one."""
+        self._require_private(table)
+        return self._synthetics.find(table)
 
     def quote(self, method: Method[T], table: str, *, analyst: str = ANALYST) -> Quote:
         """What ``release`` would cost, and how far off its figures would be; nothing is looked at or charged."""
@@ -162,6 +223,7 @@ class Curator:
         events would tell more than was paid for; another name is another stream, at its own price.
         """
         card = self._table(table, analyst).card
+        require_noise(self.ledger, {table: self.workspace.tables[table].id})
         loss = counter.loss(rows_per_unit(card) if most is None else most)
         key = f"stream {analyst}: {name}"
         if self.ledger.find(key) is not None:
@@ -200,9 +262,13 @@ class Curator:
         analyst: str = ANALYST,
         rows: int | None = None,
     ) -> list[Quote]:
-        """What each question of ``ask_all`` would cost, as ``price`` says it."""
+        """What each question of ``ask_all`` would cost, as ``price`` says it; and whether a twin would answer."""
         asked = self._all_asked(questions, analyst, epsilon, delta, rho)
-        return [self._quote(one, one.method.expected(rows), analyst) for one in asked]
+        quotes = [self._quote(one, one.method.expected(rows), analyst) for one in asked]
+        if not self._synthetics.have(asked) or not self._door.refuses(asked, analyst):
+            return quotes
+        both = zip(quotes, asked, strict=True)
+        return [quote if quote.answered else replace(quote, synthetic=one.tables) for quote, one in both]
 
     def epsilon_for(
         self,

@@ -26,8 +26,9 @@ from discreet.core.recipe import Recipe, versions
 from discreet.core.release import Receipt, Release
 from discreet.core.statement import Statement
 from discreet.core.table import Table
+from discreet.curator.modes import require_noise
 from discreet.curator.store import ALSO_CHARGED, Store
-from discreet.errors import BadInput, NoPromise, Refused
+from discreet.errors import BadInput, BudgetExceeded, NoPromise, Refused
 from discreet.noise.entropy import SYSTEM
 
 M = TypeVar("M", bound=Method[Any])
@@ -51,6 +52,8 @@ class Request(Generic[M]):
     statement: Statement
     identity: str
     """The same for the same request of the same twins at the same loss, and for no other."""
+    title: str = ""
+    """Of the release; by default it says what was asked about."""
 
     @property
     def loss(self) -> Loss:
@@ -84,8 +87,10 @@ def request(method: M, table: Table, name: str, twin: str) -> Request[M]:
     return Request(method, table, (name,), {name: twin}, f"{method.name} of {name}: {shown}", statement, identity)
 
 
-def account_of(table: str, analyst: str) -> str:
-    """The account of what an analyst spends on a table, which lies below the table's own."""
+def account_of(table: str, analyst: str | None) -> str:
+    """The account of what an analyst spends on a table, which lies below the table's own; of nobody, that itself."""
+    if analyst is None:
+        return table
     if not isinstance(analyst, str) or not 0 < len(analyst) <= _LONGEST_NAME or "/" in analyst:
         raise BadInput(f"An analyst's name has 1 to {_LONGEST_NAME} characters and no slash, not {analyst!r:.80}.")
     return f"{table}/{analyst}"
@@ -98,8 +103,11 @@ class Door:
         self._ledger = ledger
         self._store = store
 
-    def one(self, asked: Request[Any], analyst: str, key: str) -> Given:
-        """Give what was asked. The same under the same ``key`` is charged once, anything else is an error."""
+    def one(self, asked: Request[Any], analyst: str | None, key: str) -> Given:
+        """Give what was asked. The same under the same ``key`` is charged once, anything else is an error.
+
+        Without an analyst it is charged to the tables alone: what their holder has made, for everybody.
+        """
         keys = {table: f"{key} on {table}" for table in asked.tables[1:]} | {asked.tables[0]: key}
         return self._given([asked], analyst, keys, batch=False)[0]
 
@@ -109,7 +117,7 @@ class Door:
         return self._given(asked, analyst, keys, batch=True)
 
     def _given(
-        self, asked: Sequence[Request[Any]], analyst: str, keys: Mapping[str, str], *, batch: bool
+        self, asked: Sequence[Request[Any]], analyst: str | None, keys: Mapping[str, str], *, batch: bool
     ) -> list[Given]:
         found = {one.identity: self._store.find(one.identity, one.tables[0]) for one in asked}
         due = {one.identity: one for one in asked if found[one.identity] is None}
@@ -122,7 +130,7 @@ class Door:
         return [Given(release, identity, identity not in due) for identity, release in given if release is not None]
 
     def _charged(
-        self, due: Sequence[Request[Any]], analyst: str, keys: Mapping[str, str], *, batch: bool
+        self, due: Sequence[Request[Any]], analyst: str | None, keys: Mapping[str, str], *, batch: bool
     ) -> dict[str, Receipt]:
         """Charge every table for what is due on it.
 
@@ -130,6 +138,7 @@ class Door:
         was charged was sealed, and so cannot become due again: what is due now was due, and paid for, then. So a
         batch that was charged is not charged again, although it would be for less.
         """
+        require_noise(self._ledger, {name: twin for one in due for name, twin in one.twins.items()})
         tables = sorted({table for one in due for table in one.tables})
         receipts = {table: found for table in tables if batch and (found := self._ledger.find(keys[table])) is not None}
         charges = {
@@ -137,19 +146,36 @@ class Door:
             for table in tables
             if table not in receipts
         }
-        if len(charges) > 1:
-            self._require_all_covered(charges)
+        if len(charges) > 1 and (refusal := self._refusal(charges)):
+            raise refusal  # before the first charge, if one would be refused: else those before it would be wasted
         for table, charge in charges.items():
             receipts[table] = self._ledger.charge(charge.account, charge.loss, key=charge.key, what=charge.what)
         return receipts
 
-    def _require_all_covered(self, charges: Mapping[str, _Charge]) -> None:
-        """A refusal before the first charge, if one would be refused: else those before it would be wasted.
+    def answered(self, asked: Request[Any]) -> Given | None:
+        """What was asked, if it was given before."""
+        found = self._store.find(asked.identity, asked.tables[0])
+        return None if found is None else Given(found, asked.identity, free=True)
+
+    def refuses(self, asked: Sequence[Request[Any]], analyst: str) -> bool:
+        """Whether the budgets do not cover all of this now; nothing is charged."""
+        due = [one for one in asked if not self._store.place(one.identity).is_dir()]
+        charges = {
+            table: _Charge(account_of(table, analyst), [one for one in due if table in one.tables], "")
+            for table in {table for one in due for table in one.tables}
+        }
+        try:
+            return self._refusal(charges) is not None
+        except NoPromise:  # a loss of a kind that the budget is not kept in, which is refused for that
+            return False
+
+    def _refusal(self, charges: Mapping[str, _Charge]) -> BudgetExceeded | None:
+        """Why one of the charges would be refused, if one would be.
 
         Somebody who charges at the same moment may still come in between; what is wasted then is not given back.
         """
         for table, charge in charges.items():
-            if self._ledger.find(charge.key) is not None:
+            if charge.key and self._ledger.find(charge.key) is not None:
                 continue
             refusals = [
                 exceeded(account, account.total, charge.loss)
@@ -157,7 +183,8 @@ class Door:
                 if not account.budget.admits(account.total, charge.loss)
             ]
             if refusals:
-                raise tightest(refusals)
+                return tightest(refusals)
+        return None
 
 
 @dataclass(frozen=True)
@@ -214,5 +241,5 @@ def _release(asked: Request[Any], payload: object, receipts: Sequence[Receipt]) 
         recipe,
         receipts[0],
         asked.method.pictures(payload),
-        title=f"An answer about {' and '.join(asked.tables)}",
+        title=asked.title or f"An answer about {' and '.join(asked.tables)}",
     )

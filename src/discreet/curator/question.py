@@ -69,11 +69,18 @@ class Quote:
     """What the analyst may spend, before this."""
     answered: bool
     """Whether this was answered before: then it is free."""
+    synthetic: tuple[str, ...] = ()
+    """The tables whose synthetic twins would answer instead, for nothing, because the budget does not cover it."""
 
     def __str__(self) -> str:
         lines = [
             "Answered before: it is free." if self.answered else f"This would cost {self.loss}; {self.left} is left."
         ]
+        if self.synthetic:
+            lines.append(
+                f"The budget does not cover it: the synthetic twin of {' and '.join(self.synthetic)} would answer "
+                "instead, for nothing, about people who never existed. The errors below are those of a paid answer."
+            )
         for name, error in self.errors.items():
             lines.append(f"  {name}: " + ("±" + _short(error) if error is not None else "the answer will say"))
         return "\n".join(lines)

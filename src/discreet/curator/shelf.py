@@ -11,7 +11,7 @@ import json
 import re
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Self
@@ -19,15 +19,20 @@ from typing import Any, Self
 from discreet.budget.lines import named
 from discreet.budget.store import Session
 from discreet.core import loss as losses
-from discreet.core.loss import Loss
+from discreet.core.loss import Loss, Pure
 from discreet.core.release import Receipt, Release
 from discreet.core.release_folder import load_papers
+from discreet.curator.answer import is_synthetic
 from discreet.curator.people.state import State
 from discreet.curator.store import ALSO_CHARGED
 from discreet.curator.workspace import Workspace
 from discreet.errors import BadInput, DiscreetError, NotFound
 
 ANSWER = "answer"
+SYNTHETIC = "synthetic"
+"""What the shelf calls a table's synthetic twin."""
+HOLDER = "the holder"
+"""Who made what was charged to a table itself; no person can be called this."""
 _ID = re.compile(r"[0-9a-f]{64}|[0-9a-z-]{8,40}")
 _ANSWER_ID = re.compile(r"[0-9a-f]{64}")
 _PAGE = 500
@@ -73,22 +78,31 @@ class Shelved:
 
     @classmethod
     def answer(cls, id: str, release: Release[Any], tables: tuple[str, ...], *, by: str) -> Self:
-        """An answer that was given to somebody; it was charged, so it has a receipt."""
+        """An answer that was given to somebody; it was charged, so it has a receipt.
+
+        That of an answer which is synthetic is its twin's, and older: it was made now, and for nothing.
+        """
         if release.receipt is None:
             raise BadInput("An answer has a receipt.")
+        made_now = is_synthetic(release)
         return cls(
             id=id,
             kind=ANSWER,
             title=release.title,
             tables=tables,
             by=by,
-            at=release.receipt.at,
+            at=dt.datetime.now(dt.UTC) if made_now else release.receipt.at,
             method=release.recipe.method,
-            loss=release.statement.loss,
+            loss=Pure(0) if made_now else release.statement.loss,
             private=release.private,
             shared=False,
             place=f"releases/{id}",
         )
+
+    @classmethod
+    def synthetic(cls, id: str, release: Release[Any], table: str, *, by: str) -> Self:
+        """A table's synthetic twin, which the analysts of the table may have: it is asked for them."""
+        return replace(cls.answer(id, release, (table,), by=by), kind=SYNTHETIC, shared=True)
 
 
 class Shelf:
@@ -174,7 +188,11 @@ class Shelf:
             also = [Receipt.from_dict(one) for one in release.recipe.parameters.get(ALSO_CHARGED, ())]
             receipts = [one for one in (release.receipt, *also) if one is not None]
             tables = tuple(one.account.partition("/")[0] for one in receipts)
-            yield Shelved.answer(name, release, tables, by=receipts[0].account.partition("/")[2])
+            by = receipts[0].account.partition("/")[2]
+            if by or is_synthetic(release):
+                yield Shelved.answer(name, release, tables, by=by or HOLDER)
+            else:
+                yield Shelved.synthetic(name, release, tables[0], by=HOLDER)
 
     def _require_right(self, one: Shelved) -> None:
         named(one.title, "A release")

@@ -18,6 +18,7 @@ shows the world one answer, which is what was paid for.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +26,7 @@ from discreet.budget.ledger import SqlLedger
 from discreet.core.durable import flush_name
 from discreet.core.loss import Pure
 from discreet.core.release import Receipt, Release
-from discreet.core.release_folder import manifest_digest, save
+from discreet.core.release_folder import Rows, manifest_digest, save, verified
 from discreet.errors import BadInput, Damaged, EngineError, LedgerError
 
 SEAL = "seal: "
@@ -43,18 +44,32 @@ class Store:
 
     def find(self, identity: str, account: str) -> Release[Any] | None:
         """The answer to a question, if it was answered."""
-        place = self._folder / identity
-        if not place.is_dir():
-            if self._ledger.find(SEAL + identity) is not None:
-                raise Damaged(
-                    f"This question was answered, and the answer is no longer in {self._folder}.",
-                    hint="Restore it from a copy: another answer would have to be charged as another question.",
-                )
+        place = self._there(identity)
+        if place is None:
             return None
-        flush_name(place)
         release = Release.load(place)
         self._seal(identity, account, manifest_digest(place))
         return release
+
+    def find_folder(self, identity: str, account: str) -> Path | None:
+        """Where an answer is, if there is one: checked as ``find`` does, and not held in memory."""
+        place = self._there(identity)
+        if place is not None:
+            verified(place)
+            self._seal(identity, account, manifest_digest(place))
+        return place
+
+    def _there(self, identity: str) -> Path | None:
+        place = self._folder / identity
+        if place.is_dir():
+            flush_name(place)
+            return place
+        if self._ledger.find(SEAL + identity) is not None:
+            raise Damaged(
+                f"This question was answered, and the answer is no longer in {self._folder}.",
+                hint="Restore it from a copy: another answer would have to be charged as another question.",
+            )
+        return None
 
     def keep(self, identity: str, account: str, release: Release[Any]) -> Release[Any]:
         """Keep an answer, unless somebody was faster: then theirs stays. What is kept is what may be given."""
@@ -69,6 +84,8 @@ class Store:
                 ) from error
         else:
             self._seal(identity, account, written)
+            if isinstance(release.payload, Rows):  # they have moved to where they are kept
+                return replace(release, payload=Rows(place / "payload.parquet"))
             return release
         kept = self.find(identity, account)
         if kept is None:

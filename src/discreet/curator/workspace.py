@@ -4,6 +4,7 @@
     tables/visits/card.toml     the card a table was registered with, as far as questions need it
     tables/visits/source.toml   all of that card, for whoever publishes the table
     tables/visits/twin.parquet  its bounded twin (that of a database's table is in the database)
+    tables/visits/synthetic.json    which release is its synthetic twin, if it has one
     ledger.db                   what was spent, by whom, on what; unless it is in PostgreSQL
     releases/                   every answer that was given
 
@@ -126,6 +127,14 @@ class Workspace:
                 raise
             raise Damaged(f"The twin of {name} is not the one that was cut.", hint="Restore it from a copy.") from error
         return table.store(engine.new_name(name)) if isinstance(engine, DuckDB) and self._small else table
+
+    def open_rows(self, card: Card, path: Path) -> Table:
+        """Rows of a release in a file, where the twins' files are opened too, so that they can be joined."""
+        engine = self._engine(None)
+        rows = exp.Table(this=_parquet(path, card.name))
+        table = Table(card, engine, exp.select(*(sql.column(column.name) for column in card.columns)).from_(rows))
+        assert isinstance(engine, DuckDB)  # noqa: S101  # the only engine that opens files
+        return table.store(engine.new_name(card.name)) if path.stat().st_size <= _SMALL else table
 
     def original(self, name: str) -> Table:
         """A table as it was registered, with all of its card, read from where it came from: for its holder alone."""

@@ -30,8 +30,6 @@ def check(source: Source, *, program: str | None = None, seconds: float = SECOND
     ``source`` is a program's text, a file, or a Python function marked by ``private``; ``program`` is which of several
     programs is meant (the last one if nobody says).
     """
-    if not seconds > 0:
-        raise BadInput(f"A search takes some time: {seconds} seconds are none.")
     return check_loaded(load(source, program), seconds=seconds)
 
 
@@ -39,6 +37,7 @@ def check_loaded(loaded: Loaded, *, seconds: float = SECONDS) -> Verdict:
     """The same of a program that was read already."""
     from discreet.prove import prover, refuter
 
+    _require_some(seconds)
     program, others, start = loaded.program, loaded.others, thread_time()
     tried: list[str] = []
     counterexample = refuter.refute(program, others=others, seconds=min(_GLANCE, seconds))
@@ -85,5 +84,11 @@ def infer_loaded(loaded: Loaded, *, seconds: float = SECONDS) -> str | None:
     from discreet.prove import prover
     from discreet.prove.texts import written
 
+    _require_some(seconds)
     found = prover.infer(loaded.program, loaded.others, seconds=seconds)
     return None if found is None else written(found)
+
+
+def _require_some(seconds: float) -> None:
+    if not seconds > 0:
+        raise BadInput(f"A search takes some time: {seconds} seconds are none.")

@@ -17,8 +17,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from discreet.errors import BadProgram
+from discreet.errors import BadInput, BadProgram
 from discreet.prove.inside import blocks, expressions, names_in, parts, statements
+from discreet.prove.running import value_of
 from discreet.prove.syntax import (
     BOOL,
     INT,
@@ -132,11 +133,20 @@ class _Kinds:
         ):
             self._public(what, expression)
             self._want(expression, wanted, what)
+            self._worth(what, expression)
         if program.adjacent.kind != "any":
             for one in program.private:
                 if (one.type.item if isinstance(one.type, ListOf) else one.type) == BOOL:
                     hint = "Use adjacent any, or a private {0,1}."
                     raise self._error(f"{one.name} is a truth: neighbours do not differ by a number.", one.at, hint)
+
+    def _worth(self, what: str, expression: Expression) -> None:
+        """What mentions no names has a value."""
+        if not any(names_in(expression)):
+            try:
+                value_of(expression, {})
+            except BadInput as reason:
+                raise self._error(f"{what} has no value: {reason.message}", expression.at) from None
 
     def _public(self, what: str, expression: Expression) -> None:
         private = {one.name for one in self._program.private}

@@ -29,11 +29,13 @@ from discreet.errors import BadInput, NoPromise, NotFound
 from discreet.models.model import Model, check_all, checked_alone, parts_of
 from discreet.models.uniqueness import PopulationUniqueness
 from discreet.publish.given import Earlier, Joint, joint
+from discreet.publish.integral.learn import Learn
 from discreet.publish.mask.release import release_masked
 from discreet.publish.masking import Masker
 from discreet.publish.recode import at_hand, published_columns, recoded
 from discreet.publish.recoding import Progress, Recoder, Recoding
 from discreet.publish.report import Sizes, pictures
+from discreet.publish.synthetic.plain.synthesizer import Synthesizer, refuse_models
 
 _GROUP = 1 << 19
 """Rows of a table that is written to a file are held so many at a time."""
@@ -42,17 +44,19 @@ _LOST = "loss of "
 
 def publish(
     table: Table,
-    method: Recoder | Masker,
+    method: Recoder | Masker | Synthesizer | Learn,
     require: Model | Sequence[Model] = (),
     *,
     given: Sequence[Earlier] = (),
+    control: Table | None = None,
     seed: int | None = None,
     to: str | Path | None = None,
     csv: bool = False,
     keep: str | Path | None = None,
     progress: Progress | None = None,
 ) -> Release[Any]:
-    """Make a release of ``table`` for which every model in ``require`` holds, recoded or masked by ``method``.
+    """Make a release of ``table`` for which every model in ``require`` holds, recoded, masked or synthesized by
+    ``method``.
 
     ``given`` are earlier releases of the same table: the models must hold for what all of them show together, or it
     is refused. With ``to``, a new folder, the release is written there (``csv``: also as CSV) and its rows are never
@@ -63,18 +67,39 @@ def publish(
 
     A masked release needs no model. It carries ``links``, which say for each released row which original it was, for
     the holder alone; ``keep`` writes them. With a ``seed`` the masking can be repeated, by anybody.
+
+    A synthetic release takes no model. It is attacked before it leaves, and carries what was found, ``report`` and
+    ``alarms``, for the holder alone; ``keep`` writes it as a page. ``control`` are people of the same kind who are not
+    in the table, for the attacks to be compared with.
+
+    A model that is learnt takes no privacy model either: see ``Learn``. It carries ``evidence``, the sets of people that
+    give it, and how it ``compared``, for the holder alone; ``keep`` writes the evidence.
     """
     models = (require,) if isinstance(require, Model) else tuple(require)
-    if not models and not isinstance(method, Masker):
+    synthetic = isinstance(method, Synthesizer)
+    if synthetic:
+        refuse_models(models)
+    elif not models and not isinstance(method, Masker | Learn):
         raise BadInput("Publishing needs a model to hold.", hint="Such as KAnonymity(5).")
     if csv and to is None:
         raise BadInput("csv is for what is written to a folder.", hint="Give to, the folder.")
+    if control is not None and not synthetic:
+        raise BadInput("A control is for synthetic rows, which are attacked before they leave.", hint="Leave it out.")
     require_usable(method, given=given, seed=seed, to=to, keep=keep)
     published_columns(table.card)
     say = progress or (lambda share, what: None)
     table = at_hand(table)
+    if isinstance(method, Learn):
+        from discreet.publish.integral.release import refuse_beside, release_learnt
+
+        refuse_beside(models, csv=csv)
+        return release_learnt(table, method, seed=seed, to=to, keep=keep, progress=say)
     if isinstance(method, Masker):
         return release_masked(table, method, models, seed=seed, to=to, csv=csv, keep=keep, progress=say)
+    if isinstance(method, Synthesizer):
+        from discreet.publish.synthetic.plain.release import release_synthetic  # with all attacks
+
+        return release_synthetic(table, method, control=control, seed=seed, to=to, csv=csv, keep=keep, progress=say)
     recoding = method.recode(table, models, lambda share, what: say(0.6 * share, what))
     together = joint(table, recoding, given, models) if given else None
     if together is not None:
@@ -100,7 +125,7 @@ def publish(
 
 
 def require_usable(
-    method: Recoder | Masker,
+    method: Recoder | Masker | Synthesizer | Learn,
     *,
     given: Sequence[Earlier],
     seed: int | None,
@@ -109,12 +134,14 @@ def require_usable(
 ) -> None:
     """An error before any work is done, if what was said means nothing to the method, or what will be made has no
     place to go."""
-    if given and isinstance(method, Masker):
-        raise BadInput("What a masked release adds to others cannot be checked.", hint="Attack them together.")
-    if seed is not None and not isinstance(method, Masker):
+    drawn = isinstance(method, Masker | Synthesizer | Learn)
+    if given and drawn:
+        kind = "masked" if isinstance(method, Masker) else "learnt" if isinstance(method, Learn) else "synthetic"
+        raise BadInput(f"What a {kind} release adds to others cannot be checked.", hint="Attack them together.")
+    if seed is not None and not drawn:
         raise BadInput("A seed is for masking: nothing here is random.", hint="Leave it out.")
-    if to is not None and Path(to).exists() and not (Path(to).is_dir() and not any(Path(to).iterdir())):
-        raise BadInput(f"{to} exists and is not an empty folder.", hint="Publish to a new folder.")
+    if to is not None:
+        require_place(to)
     if keep is not None and Path(keep).exists():
         raise BadInput(f"There is a file {keep} already.", hint="Name another, or move it away.")
     if to is not None and keep is not None and Path(keep).resolve().is_relative_to(Path(to).resolve()):
@@ -122,14 +149,25 @@ def require_usable(
             f"What is kept must never leave, and {keep} would be in {to}, with the release.",
             hint="Keep it in another folder.",
         )
-    for place in (to, keep):
-        if place is not None and not Path(place).absolute().parent.is_dir():
-            raise NotFound(f"There is no folder {Path(place).absolute().parent} to put {Path(place).name} in.")
-    if keep is not None and not isinstance(method, Masker) and not method.own_labels:
+    if keep is not None:
+        _require_parent(keep)
+    if keep is not None and not isinstance(method, Masker | Synthesizer | Learn) and not method.own_labels:
         raise BadInput(
             f"{type(method).__name__} leaves nothing to keep: what became of whom can be told from the release.",
             hint="Leave keep out; given takes the release alone.",
         )
+
+
+def require_place(to: str | Path) -> None:
+    """An error if nothing can be published to a folder."""
+    if Path(to).exists() and not (Path(to).is_dir() and not any(Path(to).iterdir())):
+        raise BadInput(f"{to} exists and is not an empty folder.", hint="Publish to a new folder.")
+    _require_parent(to)
+
+
+def _require_parent(place: str | Path) -> None:
+    if not Path(place).absolute().parent.is_dir():
+        raise NotFound(f"There is no folder {Path(place).absolute().parent} to put {Path(place).name} in.")
 
 
 @contextmanager

@@ -142,10 +142,11 @@ class Remote:
         rho: Number | None = None,
         analyst: str | None = None,
         key: str | None = None,
+        instead: bool = True,
     ) -> Answer:
         """As ``Curator.ask``."""
         self._require_self(analyst)
-        return self._asked([sql], _spent(epsilon, delta, rho) | {"key": key})[0]
+        return self._asked([sql], _spent(epsilon, delta, rho) | {"key": key, "instead": instead})[0]
 
     def ask_all(
         self,
@@ -155,10 +156,11 @@ class Remote:
         delta: Number = 0,
         rho: Number | None = None,
         analyst: str | None = None,
+        instead: bool = True,
     ) -> list[Answer]:
         """As ``Curator.ask_all``."""
         self._require_self(analyst)
-        return self._asked(questions, _spent(epsilon, delta, rho))
+        return self._asked(questions, _spent(epsilon, delta, rho) | {"instead": instead})
 
     def release(
         self, method: Method[T], table: str, *, analyst: str | None = None, key: str | None = None
@@ -410,7 +412,8 @@ def _shape(method: Method[Any]) -> dict[str, Any]:
 
 
 def _quote(said: Mapping[str, Any]) -> Quote:
-    return Quote(losses.from_dict(said["loss"]), said["errors"], losses.from_dict(said["left"]), said["answered"])
+    loss, left = losses.from_dict(said["loss"]), losses.from_dict(said["left"])
+    return Quote(loss, said["errors"], left, said["answered"], tuple(said["synthetic"]))
 
 
 def _left(said: Mapping[str, Any]) -> Left:

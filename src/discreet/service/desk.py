@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
 from itertools import islice
@@ -30,8 +31,9 @@ from discreet.curator.door import Given
 from discreet.curator.people.person import Person, Role
 from discreet.curator.published import Published, Register
 from discreet.curator.question import Quote
-from discreet.curator.shelf import Shelf, Shelved
-from discreet.errors import BadInput, NotFound
+from discreet.curator.shelf import HOLDER, Shelf, Shelved
+from discreet.curator.synthetic import Synthetic
+from discreet.errors import BadInput, Damaged, NotFound
 from discreet.service.jobs.jobs import Job, Jobs
 from discreet.service.jobs.specs import Attack, Spec
 from discreet.service.reception import READERS, Reception, listed
@@ -114,11 +116,16 @@ class Desk(Reception):
         self._require_asker(who)
         return self._curator.epsilon_for(question, error, delta=delta, expect=expect, rows=rows, analyst=who.name)
 
-    def ask(self, who: Person, questions: Sequence[str], spend: Spend, *, key: str | None = None) -> list[Answer]:
-        """Answer one question, or several for one price; charged to whoever asks."""
+    def ask(
+        self, who: Person, questions: Sequence[str], spend: Spend, *, key: str | None = None, instead: bool = True
+    ) -> list[Answer]:
+        """Answer one question, or several for one price; charged to whoever asks.
+
+        What the budget does not cover is asked of synthetic twins ``instead``, where there are some.
+        """
         with self._noted(who.name, "ask") as about:
             self._require_asker(who)
-            arguments = spend.arguments() | {"analyst": who.name}
+            arguments = spend.arguments() | {"analyst": who.name, "instead": instead}
             if len(questions) == 1:
                 given = [self._curator.ask(questions[0], key=key, **arguments)]
             elif key is not None:
@@ -130,6 +137,8 @@ class Desk(Reception):
             about |= {"tables": listed(name for one in given for name in one.left_on)}
             about |= {"releases": listed(one.identity for one in given)}
             about["free"] = str(sum(one.free for one in given))
+            if synthetic := sum(one.synthetic for one in given):
+                about["synthetic"] = str(synthetic)
             return given
 
     def quote(self, who: Person, method: Method[Any], table: str) -> Quote:
@@ -147,10 +156,12 @@ class Desk(Reception):
             return given
 
     def instead(self, who: Person, table: str) -> str | None:
-        """The release that may be asked instead when the budget of a table is gone: its synthetic twin, if shared."""
+        """The table's synthetic twin, which is asked when the budget is gone, if there is one that somebody may see."""
         self._require(who)
-        twins = [one for one in self._shelf.all(tables=[table], kind="synthetic") if one.shared]
-        return twins[0].id if twins else None
+        found = None
+        with suppress(Damaged):  # which concerns whoever asks it, and nobody else
+            found = self._curator.synthetic(table) if table in self.workspace.private else None
+        return found.identity if found and self._may_see(who, self._twin(found)) else None
 
     # Budgets
 
@@ -327,7 +338,16 @@ class Desk(Reception):
     def _view(self, who: Person, name: str) -> TableView:
         registered = self.workspace.tables[name]
         left = None if registered.public else self._left(who, name)
-        return TableView(name, self.workspace.card(name), registered.public, left)
+        synthetic = None if registered.public else self.instead(who, name)
+        return TableView(name, self.workspace.card(name), registered.public, left, synthetic)
+
+    def _twin(self, found: Synthetic) -> Shelved:
+        """What the shelf says of a synthetic twin; one that was made by another way in is listed now."""
+        try:
+            return self._shelf.find(found.identity)
+        except NotFound:
+            self._shelf.put(Shelved.synthetic(found.identity, found.papers, found.name, by=HOLDER))
+            return self._shelf.find(found.identity)
 
     # What was done
 

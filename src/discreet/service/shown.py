@@ -39,6 +39,8 @@ class TableView:
     public: bool
     left: Left | None
     """``None``: whoever looks may not ask it."""
+    synthetic: str | None = None
+    """The release that is its synthetic twin, if it has one."""
 
 
 @dataclass(frozen=True)

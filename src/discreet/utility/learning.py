@@ -70,6 +70,30 @@ def scores(pair: Pair, *, masked: bool = True, folds: int = _FOLDS) -> Mapping[s
     return found
 
 
+def transfer(pair: Pair, trained: Array, tested: Array) -> tuple[Mapping[str, Score], Mapping[str, Score]]:
+    """The four models tested on the original rows ``tested``: trained on the rows ``trained`` of other people, and on
+    as many released rows, evenly spaced. No released row has to be anybody's."""
+    target = _target(pair)
+    trained, tested, made = (side[~np.isnan(side[:, target])] for side in (trained, tested, pair.released))
+    if min(map(len, (trained, tested, made))) < _FEWEST // 2:
+        raise DataError(f"Fewer than {_FEWEST} rows have {pair.target}: too few to learn from.")
+    made = made[:: max(len(made) // len(trained), 1)]
+    classes = np.unique(tested[:, target])
+    if len(classes) < 2:
+        raise DataError(f"{pair.target} has fewer than two values.")
+    seen, shown = _features(pair, target, np.concatenate([trained, tested]), made)
+    asked = seen[len(trained) :]
+    ways = ((seen[: len(trained)], trained[:, target]), (shown, made[:, target]))
+    real, synthetic = (
+        {
+            name: _score(_chances(make(), *way, asked, classes), tested[:, target], classes)
+            for name, make in _models().items()
+        }
+        for way in ways
+    )
+    return real, synthetic
+
+
 def _target(pair: Pair) -> int:
     if pair.target is None:
         raise DataError("There is no column to be predicted.", hint="Name one as the target.")

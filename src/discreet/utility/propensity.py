@@ -24,21 +24,34 @@ def propensity(pair: Pair) -> Figure:
 
     0: the sides cannot be told apart by such a model; 1: every row can.
     """
+    a, b = (side[:: -(-len(side) // _MOST)] for side in (pair.original, pair.released))
+    guess, used = guesses(a, b, pair.numeric)
+    return Figure(apart(guess, len(b)), {"columns used": float(used)})
+
+
+def apart(guess: Array, released: int) -> float:
+    """The mean square of (guess − share), as a share of its most: of rows of which the last ``released`` are so."""
+    share = released / len(guess)
+    return float(np.mean((guess - share) ** 2) / (share * (1 - share)))
+
+
+def guesses(a: Array, b: Array, numeric: tuple[bool, ...]) -> tuple[Array, int]:
+    """Of every row of both sides how likely it is of the second, by a model of both, and by how many columns, not
+    counting those that follow from others."""
     try:
         from sklearn.exceptions import ConvergenceWarning
         from sklearn.linear_model import LogisticRegression
     except ImportError as missing:
         raise MissingPart("scikit-learn", "attack") from missing
-    a, b = (side[:: -(-len(side) // _MOST)] for side in (pair.original, pair.released))
-    x = described(np.concatenate([a, b]), pair.numeric, len(a))
+    x = described(np.concatenate([a, b]), numeric, len(a))
     if not x.shape[1]:
         raise DataError("No column varies.")
     side = np.repeat([0, 1], [len(a), len(b)])
-    share = len(b) / len(side)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # sides far apart are never told apart surely enough
-        guess = LogisticRegression(C=100.0, max_iter=200).fit(x, side).predict_proba(x)[:, 1]
-    return Figure(float(np.mean((guess - share) ** 2) / (share * (1 - share))), {"columns used": float(x.shape[1])})
+        found = LogisticRegression(C=100.0, max_iter=200).fit(x, side).predict_proba(x)[:, 1]
+    around = x - x.mean(axis=0)
+    return np.asarray(found), int(np.linalg.matrix_rank(around.T @ around, hermitian=True))
 
 
 def described(rows: Array, numeric: tuple[bool, ...], count: int) -> Array:

@@ -8,8 +8,10 @@ from discreet.errors import BadInput
 from discreet.models.parse import parse
 from discreet.publish.mask.parse import FORMS
 from discreet.publish.riskmap import Point, RiskMap
+from discreet.publish.synthetic import synthesize
+from discreet.publish.synthetic.plain import parse as plain
 from discreet.service.console.models import CHOICES, written
-from discreet.service.console.publish import MASK, MASKS, METHODS
+from discreet.service.console.publish import MADE_UP, MASK, MASKS, METHODS, WAYS
 from discreet.service.console.riskmap import advice, options, placed
 from discreet.service.jobs.specs import Publish
 
@@ -32,6 +34,8 @@ def test_a_rule_without_its_number_or_column_says_so():
 
 def test_every_masking_method_is_explained():
     assert [text_.split()[0] for text_ in MASKS] == list(FORMS)
+    assert [text_.split()[1] for text_ in MADE_UP] == list(plain.FORMS)
+    assert list(WAYS) == list(synthesize.WAYS)
 
 
 def test_a_steward_starts_a_job_and_stops_it(console):

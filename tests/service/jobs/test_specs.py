@@ -3,10 +3,11 @@
 import pytest
 
 from discreet.errors import BadInput
-from discreet.service.jobs.specs import SPECS, Attack, Combine, Compare, Publish, Tabulate, read_spec
+from discreet.service.jobs.specs import SPECS, Attack, Combine, Compare, Publish, Synthesize, Tabulate, read_spec
 
 WHOLE = (
     Publish("stays", ("k=5",), "mondrian", "5%", "precision", "For the city"),
+    Synthesize("stays", "1", "1e-9", None, "mst", ("ward", "disease")),
     Tabulate("stays", ("ward × disease",), None, ("min=3",), "round base=5", "Wards"),
     Attack("20260101-stays-00000000", ("uniqueness",), 100_000),
     Compare("stays", "il1", ("noise alpha=0.1",)),

@@ -19,10 +19,10 @@ def replay(program: Program, counterexample: Counterexample, others: Mapping[str
     pair = Pair(found.parameters, found.inputs, found.neighbours)
     if not adjacent(program, pair):
         return False
-    if found.how == "sampled":
-        return tested(program, pair, found.events[0], others or {}, test=1, label="replay") is not None
     task = Task(program, found.inputs, found.parameters, others or {})
     try:
+        if found.how == "sampled":
+            return tested(program, pair, found.events[0], others or {}, test=1, label="replay") is not None
         again = measured(task, task.with_inputs(found.neighbours), found.events)
     except Outside:
         return False

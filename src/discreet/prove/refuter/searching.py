@@ -105,7 +105,10 @@ def _by_samples(
     for test, pair in enumerate(_tried(program, hints, _RATIONAL, True), 1):
         if thread_time() > end:
             break
-        found = sampled(program, pair, others, test=test, end=end)
+        try:
+            found = sampled(program, pair, others, test=test, end=end)
+        except Outside:
+            continue
         if found is not None and replay(program, found, others):
             return found
     return None

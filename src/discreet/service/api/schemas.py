@@ -162,6 +162,10 @@ class Asking(Pricing):
 
     key: Key | None = Field(default=None, description="A name for this request: a retry under it is charged once.")
     dry_run: bool = Field(default=False, description="Say what it would cost, and answer nothing.")
+    instead: bool = Field(
+        default=True,
+        description="Have the tables' synthetic twins answer, for nothing and marked, what the budget does not cover.",
+    )
 
 
 _WISHED: JsonDict = {"question": "SELECT count(*) FROM visits", "error": "50"}
@@ -255,6 +259,21 @@ class PublishJob(Given):
     suppress: Line = Field(default="0", description="The share of the rows that may be left out.", examples=["5%"])
     quality: Line = "granularity"
     title: Line = ""
+
+
+class SynthesizeJob(Given):
+    """A table's synthetic twin, charged to the table: an ``epsilon`` (best with a ``delta``), or a ``rho``."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"table": "visits", "epsilon": "1", "delta": "1e-9"}]})
+
+    table: TableName
+    epsilon: Line | None = Field(default=None, description="A number, as text.", examples=["1"])
+    delta: Line | None = Field(default=None, description="With an epsilon: far less noise.", examples=["1e-9"])
+    rho: Line | None = None
+    by: Literal["aim", "mst", "mwem", "bayes", "independent"] = "aim"
+    columns: list[Line] = Field(
+        default_factory=list, max_length=100, description="Those it is to have, which the card must declare; else all."
+    )
 
 
 class TabulateJob(Given):

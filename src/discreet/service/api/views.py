@@ -109,6 +109,9 @@ class Table(View):
     note: str
     columns: list[ColumnView]
     left: LeftView | None = Field(description="null: you may not ask it, or it is public.")
+    synthetic: str | None = Field(
+        description="The release that is its synthetic twin, which answers what a budget does not cover."
+    )
 
     @classmethod
     def of(cls, view: TableView) -> Self:
@@ -121,6 +124,7 @@ class Table(View):
             note=view.card.note,
             columns=[ColumnView.of(column) for column in view.card.columns],
             left=None if view.left is None else LeftView.of(view.left),
+            synthetic=view.synthetic,
         )
 
 
@@ -133,13 +137,16 @@ class Price(View):
     )
     left: LossShape = Field(description="What you may spend, before this.")
     answered: bool = Field(description="Whether this was answered before: then it is free.")
+    synthetic: list[str] = Field(
+        description="The tables whose synthetic twins would answer instead, for nothing: the budget does not cover it."
+    )
 
     @classmethod
     def of(cls, quote: Quote) -> Self:
         """A quote."""
         errors = {name: plain(error) for name, error in quote.errors.items()}
         said = {"loss": quote.loss.to_dict(), "left": quote.left.to_dict(), "answered": quote.answered}
-        return cls.model_validate(said | {"errors": errors})
+        return cls.model_validate(said | {"errors": errors, "synthetic": list(quote.synthetic)})
 
 
 class AnswerColumn(View):
@@ -177,7 +184,11 @@ class Answer(View):
 
     id: str
     title: str
-    free: bool = Field(description="Whether it was answered before, so that nothing was charged.")
+    free: bool = Field(description="Whether nothing was charged: it was answered before, or is synthetic.")
+    synthetic: bool = Field(
+        description="Whether its figures are about people who never existed: the budget did not cover it, and the "
+        "table's synthetic twin answered. Error bars are then the twin's; null: no bound is known."
+    )
     price: LossShape = Field(description="What was charged to each table when it was first given.")
     left: dict[str, LeftView] = Field(description="What is left on each table.")
     promise: str = Field(description="What is promised to everybody in the data, in plain words.")
@@ -191,6 +202,7 @@ class Answer(View):
             "id": given.identity,
             "title": given.release.title,
             "free": given.free,
+            "synthetic": given.synthetic,
             "price": given.price.to_dict(),
             "left": {table: LeftView.of(left) for table, left in given.left_on.items()},
             "promise": given.release.promise,

@@ -1,6 +1,8 @@
 """An answer on a page: a grid with its error bars, a chart where there is something to compare, what is promised.
 
-data-testid: answer-grid, answer-chart, answer-statement, answer-csv, answer-download.
+One that a synthetic twin gave says so above the grid, and beside every figure.
+
+data-testid: answer-grid, answer-chart, answer-statement, answer-csv, answer-download, answer-synthetic.
 """
 
 from __future__ import annotations
@@ -14,20 +16,29 @@ from nicegui import ui
 from pyarrow import csv
 
 from discreet.core.release import Release
+from discreet.curator.answer import banner, is_synthetic, marked
 from discreet.service.console import explain, look
 
 ERROR = "_error"
 _SHOWN = 200
 _BARS = 40
+_BADGE = ' <span class="dc-badge dc-warn">synthetic</span>'
+"""Beside every figure of an answer that a synthetic twin gave."""
+_UNKNOWN = ' <span class="dc-soft">± unknown</span>'
+"""Beside one of them of which nobody knows how far it is off."""
 
 
 def show(release: Release[Any], identity: str, *, linked: bool = True) -> None:
     """A release whose payload is a table of figures, with ways to take it along; ``linked`` to a page of its own."""
     table: pa.Table = release.payload
-    _grid(table)
-    _chart(table)
+    synthetic = is_synthetic(release)
+    if synthetic:
+        ui.label(banner(release)).classes("dc-refusal dc-hint").props("data-testid=answer-synthetic role=note")
+    _grid(table, synthetic=synthetic)
+    _chart(table, " (synthetic)" if synthetic else "")
+    named = table.rename_columns(marked(release))
     with look.row():
-        ui.button("CSV", icon="download", on_click=lambda: _save(table)).props("outline data-testid=answer-csv")
+        ui.button("CSV", icon="download", on_click=lambda: _save(named)).props("outline data-testid=answer-csv")
         whole = ui.element("a").classes("dc-button").props(f'href="/v1/releases/{identity}/download" download')
         with whole.props("data-testid=answer-download"):
             ui.label("Download with its papers")
@@ -35,7 +46,10 @@ def show(release: Release[Any], identity: str, *, linked: bool = True) -> None:
             ui.link("Open its page", f"/release/{identity}")
     said = look.promise(look.statement(release.promise))
     said.props("data-testid=answer-statement")
-    look.promise(explain.ERROR, "What do the error bars say?")
+    if synthetic:
+        look.promise(explain.SYNTHETIC, "What does synthetic mean?")
+    else:
+        look.promise(explain.ERROR, "What do the error bars say?")
 
 
 def figures(table: pa.Table) -> dict[str, str]:
@@ -53,7 +67,7 @@ def preview(table: pa.Table, most: int) -> None:
     look.prose(f"{min(most, table.num_rows):,} of {table.num_rows:,} rows are shown.", soft=True)
 
 
-def _grid(table: pa.Table) -> None:
+def _grid(table: pa.Table, *, synthetic: bool) -> None:
     barred = figures(table)
     shown = [name for name in table.column_names if name not in barred.values()]
     rows = table.slice(0, _SHOWN).to_pylist()
@@ -62,7 +76,10 @@ def _grid(table: pa.Table) -> None:
     reach = {name: _reach(rows, name, bar) for name, bar in barred.items()}
     body = "".join(
         "<tr>"
-        + "".join(_cell(row, name, barred.get(name), reach.get(name), name in numbers) for name in shown)
+        + "".join(
+            _cell(row, name, barred.get(name), reach.get(name), is_number=name in numbers, synthetic=synthetic)
+            for name in shown
+        )
         + "</tr>"
         for row in rows
     )
@@ -85,13 +102,17 @@ def _reach(rows: list[dict[str, Any]], name: str, bar: str) -> float:
     return max((abs(row[name]) + (row[bar] or 0.0) for row in rows if row[name] is not None), default=0.0)
 
 
-def _cell(row: dict[str, Any], name: str, bar: str | None, reach: float | None, is_number: bool) -> str:
+def _cell(
+    row: dict[str, Any], name: str, bar: str | None, reach: float | None, *, is_number: bool, synthetic: bool
+) -> str:
     value = row[name]
     said = f"<b>{escape(look.number(value))}</b>" if bar else escape(look.number(value))
     kind = "dc-number" if is_number else ""
+    badge = _BADGE if synthetic and (bar or is_number) else ""
     off = None if bar is None else row[bar]
     if off is None or value is None:
-        return f'<td class="{kind}">{said}</td>'
+        unknown = _UNKNOWN if synthetic and bar and value is not None else ""
+        return f'<td class="{kind}">{said}{unknown}{badge}</td>'
     drawn = ""
     if reach:  # noise may take a figure below 0, where the bar begins
         low, at, high = (max(end, 0.0) / reach for end in (value - off, value, value + off))
@@ -99,10 +120,10 @@ def _cell(row: dict[str, Any], name: str, bar: str | None, reach: float | None, 
             f'<span class="dc-whisker" aria-hidden="true"><i style="width:{at:.2%}"></i>'
             f'<u style="left:{low:.2%};width:{high - low:.2%}"></u></span>'
         )
-    return f'<td class="{kind}">{said} <span class="dc-soft">± {escape(look.number(off))}</span>{drawn}</td>'
+    return f'<td class="{kind}">{said} <span class="dc-soft">± {escape(look.number(off))}</span>{badge}{drawn}</td>'
 
 
-def _chart(table: pa.Table) -> None:
+def _chart(table: pa.Table, mark: str) -> None:
     """Bars with error bars, if there is one label and a figure in each of a few rows."""
     barred = figures(table)
     labels = [name for name in table.column_names if name not in barred and name not in barred.values()]
@@ -115,7 +136,7 @@ def _chart(table: pa.Table) -> None:
     thin = {"color": "none", "borderColor": "var(--dc-ink)", "borderWidth": 1.6}
     look.chart(
         {
-            "xAxis": look.axis(type="value", name=name, nameLocation="middle", nameGap=28),
+            "xAxis": look.axis(type="value", name=f"{name}{mark}", nameLocation="middle", nameGap=28),
             "yAxis": look.axis(type="category", data=where, inverse=True),
             "series": [
                 {
@@ -129,7 +150,7 @@ def _chart(table: pa.Table) -> None:
             ],
         },
         height=60 + 32 * len(rows),
-        label=f"{name} by {labels[0]}, with error bars",
+        label=f"{name}{mark} by {labels[0]}, with error bars",
     ).props("data-testid=answer-chart")
 
 

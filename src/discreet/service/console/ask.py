@@ -22,7 +22,7 @@ from nicegui import ui
 from discreet.core.exact import rounded
 from discreet.core.loss import Loss
 from discreet.core.release import Release
-from discreet.curator.answer import Answer
+from discreet.curator.answer import ON_SYNTHETIC, Answer, is_synthetic
 from discreet.curator.people.person import Person, Role
 from discreet.curator.question import Quote
 from discreet.curator.shelf import Shelved
@@ -275,7 +275,7 @@ class _Asking:
             self._button.props(remove="loading").set_enabled(self._offer is not None)
 
     def _answer(self, answer: Answer, question: str) -> None:
-        with self._shown("The answer", question):
+        with self._shown("A synthetic answer" if answer.synthetic else "The answer", question):
             ui.label(answer.cost).classes("dc-soft").props("data-testid=ask-cost")
             answered.show(answer.release, answer.identity)
 
@@ -324,6 +324,7 @@ class _Asking:
                 with entry.on("click", lambda _, one=one, question=question: self._again(one, question)):
                     ui.label(question).classes("dc-link-title dc-code")
                     price = "" if one.loss is None else f"{look.amount(one.loss)} · "
+                    price = "synthetic · " if one.method == ON_SYNTHETIC else price
                     ui.label(price + when(one.at) + " UTC").classes("dc-soft dc-small")
 
     async def _again(self, one: Shelved, question: str) -> None:
@@ -333,14 +334,17 @@ class _Asking:
             return
         self._sql.set_value(question)
         self._mode.set_value("epsilon")
-        if release.statement.loss is not None and hasattr(release.statement.loss, "epsilon"):
-            self._epsilon.set_value(rounded(release.statement.loss.epsilon, 6))
+        loss = None if is_synthetic(release) else release.statement.loss
+        if loss is not None and hasattr(loss, "epsilon"):
+            self._epsilon.set_value(rounded(loss.epsilon, 6))
         with self._shown("An earlier answer", question):
             ui.label("Answered before, so it is free.").classes("dc-soft").props("data-testid=ask-cost")
             answered.show(release, one.id)
 
 
 def _says(quote: Quote) -> str:
+    if quote.synthetic:
+        return "Ask the synthetic twin (free)"
     return "Show it again (free)" if quote.answered else f"Ask (costs {look.amount(quote.loss)})"
 
 

@@ -108,9 +108,9 @@ class _Following:
 
 
 async def by_table(
-    seat: Seat, label: str, kind: str, drawn: Callable[[str, Card, list[Job]], Awaitable[JobBox]]
+    seat: Seat, label: str, kind: str, drawn: Callable[[str, Card, list[Job]], Awaitable[JobBox]], *also: str
 ) -> None:
-    """Let somebody choose a table about people; the rest of the page is drawn for it and its jobs of a kind.
+    """Let somebody choose a table about people; the rest of the page is drawn for it and its jobs of some kinds.
 
     A job that the address names is shown in the box that comes back.
     """
@@ -125,7 +125,7 @@ async def by_table(
         with room:
             try:
                 card = await seat.call(seat.desk.full_card, table)
-                jobs = [job for job in await recent(seat, kind) if job.table == table]
+                jobs = [job for job in await recent(seat, kind, *also) if job.table == table]
                 box = await drawn(table, card, jobs)
                 wanted = asked_for(seat, jobs)
                 if wanted is not None:
@@ -165,9 +165,9 @@ def asked_for(seat: Seat, jobs: Sequence[Job]) -> Job | None:
     return next((job for job in jobs if job.id == seat.given.get("job")), None)
 
 
-async def recent(seat: Seat, kind: str) -> list[Job]:
-    """The newest jobs of a kind."""
-    return [job for job in await seat.call(seat.desk.jobs, most=100) if job.kind == kind][:_LISTED]
+async def recent(seat: Seat, *kinds: str) -> list[Job]:
+    """The newest jobs of some kinds."""
+    return [job for job in await seat.call(seat.desk.jobs, most=100) if job.kind in kinds][:_LISTED]
 
 
 def listed(jobs: Sequence[Job], opened: Then, about: Callable[[Job], str]) -> None:

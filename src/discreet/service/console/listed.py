@@ -10,13 +10,19 @@ from collections.abc import Sequence
 
 from nicegui import ui
 
+from discreet.curator.answer import ON_SYNTHETIC
 from discreet.curator.people.person import Person, Role
 from discreet.curator.shelf import Shelved
 from discreet.errors import DiscreetError
 from discreet.service.console import look
 from discreet.service.desk import Desk
 
-_KINDS = {"answer": "answer", "published": "published", "tabulated": "printed table"}
+_KINDS = {
+    "answer": "answer",
+    "published": "published",
+    "tabulated": "printed table",
+    "synthetic": "synthetic twin",
+}
 
 
 def latest(who: Person, desk: Desk, *, kind: str | None = None, most: int) -> list[tuple[Shelved, str]]:
@@ -38,8 +44,9 @@ def released(some: Sequence[tuple[Shelved, str]], *, none: str) -> None:
 
 def about(one: Shelved) -> str:
     """What kind of release it is, of what, by whom and when, in a line."""
-    parts = [_KINDS.get(one.kind, one.kind), ", ".join(one.tables), f"by {one.by}", f"{when(one.at)} UTC"]
-    if one.loss is not None:
+    kind = "synthetic answer" if one.method == ON_SYNTHETIC else _KINDS.get(one.kind, one.kind)
+    parts = [kind, ", ".join(one.tables), f"by {one.by}", f"{when(one.at)} UTC"]
+    if one.loss is not None and one.method != ON_SYNTHETIC:
         parts.append(look.amount(one.loss))
     if one.shared:
         parts.append("shared")

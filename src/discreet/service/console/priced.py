@@ -1,6 +1,6 @@
 """The price of a question as the Ask page shows it: what it takes, how far off it may be, and whether enough is left.
 
-data-testid: price-beyond, price-stranger.
+data-testid: price-beyond, price-stranger, price-synthetic.
 """
 
 from __future__ import annotations
@@ -76,6 +76,15 @@ def show(offer: Offer, views: Sequence[BudgetView], *, name: str, steward: bool,
     ui.label("Free" if quote.answered else look.amount(quote.loss)).classes("dc-big")
     if quote.answered:
         look.prose("This was answered before: it costs nothing, and gets the same answer.", soft=True)
+    if quote.synthetic:
+        with ui.element("div").classes("dc-stack dc-tight").props("data-testid=price-synthetic"):
+            look.badge("synthetic", "warn").classes("dc-own")
+            look.prose(
+                f"More than is left. The synthetic twin of {', '.join(quote.synthetic)} would answer instead, for "
+                "nothing: its figures are about people who never existed, and are marked. What is said below is of an "
+                "answer that is paid for.",
+                soft=True,
+            ).classes("dc-small")
     for said in strangers:
         ui.label(said).classes("dc-refusal dc-hint").props("data-testid=price-stranger")
     _errors(offer)

@@ -1,8 +1,9 @@
 """/publish: give a table away so that nobody in it can be singled out, and first see which way loses what.
 
 data-testid: publish-table, publish-method, publish-mask, publish-suppress, publish-quality, publish-title,
-publish-start, publish-earlier, publish-open, publish-download, publish-csv, publish-attack; those of ``models`` and
-``riskmap``; job-publish, job-compare.
+publish-epsilon, publish-delta, publish-by, publish-columns, publish-start, publish-earlier, publish-open,
+publish-download, publish-csv, publish-attack; those of ``models`` and ``riskmap``; job-publish, job-synthesize,
+job-compare.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from nicegui import ui
 
 from discreet.core.card import Card
 from discreet.core.card import Role as Part
+from discreet.core.kind import Kind
 from discreet.curator.people.person import Person, Role
 from discreet.curator.published import Published
 from discreet.service.console import explain, look
@@ -23,9 +25,10 @@ from discreet.service.console.models import ModelRows
 from discreet.service.console.riskmap import Comparison
 from discreet.service.desk import Desk
 from discreet.service.jobs.job import Job
-from discreet.service.jobs.specs import Publish
+from discreet.service.jobs.specs import Publish, Synthesize
 
 MASK = "mask"
+SYNTHESIZE = "synthesize"
 METHODS = {
     "generalize": (
         "Coarser values, the same for all (generalize)",
@@ -51,6 +54,12 @@ METHODS = {
         "Values are changed at random or exchanged between people, so that rows look like the original and nobody's "
         "are quite true. Masking promises nothing by itself: compare and attack before you hand it over.",
     ),
+    SYNTHESIZE: (
+        "People who never existed (synthetic twin)",
+        "Rows are drawn from counts with noise, so that nobody is in them and many of them together look like the "
+        "table. It is charged to the table's own budget, and to nobody else's. From then on the twin answers the "
+        "questions that a budget does not cover, for nothing, and marked as synthetic.",
+    ),
 }
 """How to get there: what it is called, and what it does."""
 MASKS = {
@@ -68,6 +77,20 @@ MASKS = {
     "suppress-uniques size=3": "Leaves out values by which people stand alone.",
 }
 """Each masking method with an example, and what it does."""
+MADE_UP = {
+    "synthesize cart": "Makes all rows up, column by column, by trees that are learnt from people.",
+    "synthesize copula": "Makes all rows up, so that columns hang together as they did.",
+    "synthesize ipso": "Makes numbers up given the rest, and leaves no trace of whose they were.",
+    "synthesize resample": "Makes numbers up by drawing them anew.",
+}
+"""Ways to make rows up that promise nothing: what they make is attacked before anybody has it."""
+WAYS = {
+    "aim": "the most exact (aim)",
+    "mst": "the fastest (mst)",
+    "mwem": "by multiplicative weights (mwem)",
+    "bayes": "by a network of columns (bayes)",
+    "independent": "each column by itself (independent)",
+}
 _SUPPRESSES = ("generalize", "local", "suppress-cells")
 _MEASURED = ("generalize", "local")
 QUALITIES = {
@@ -95,7 +118,7 @@ async def _build(seat: Seat) -> None:
         return form.box
 
     with look.page("Publish", "Give a table away, so that nobody in it can be singled out."):
-        await by_table(seat, "Table", Publish.kind, drawn)
+        await by_table(seat, "Table", Publish.kind, drawn, Synthesize.kind)
 
 
 PAGE = Page("/publish", "Publish", "ios_share", (Role.STEWARD,), 30, _build)
@@ -107,10 +130,10 @@ class _Form:
     def __init__(self, seat: Seat, table: str, card: Card, out: list[_Out], jobs: list[Job]) -> None:
         self._seat, self._table = seat, table
         _roles(card)
-        with look.card("What must hold", note="Every rule is checked again on what leaves."):
+        with look.card("What must hold", note="Every rule is checked again on what leaves.") as self._rules:
             self._models = ModelRows([column.name for column in card.having(Part.SENSITIVE)])
         with look.card("How to get there"):
-            self._draw_method()
+            self._draw_method(card)
         with look.card("Out already", note="earlier releases of the same people") as box:
             box.props("data-testid=publish-earlier")
             self._out = ui.element("div").classes("dc-stack")
@@ -118,18 +141,19 @@ class _Form:
         with look.row():
             start = ui.button("Publish", icon="ios_share", on_click=lambda: self.box.start(self._spec))
             start.props("unelevated data-testid=publish-start")
-            ui.label("You see what came of it before anybody else does.").classes("dc-soft")
+            first = ui.label("You see what came of it before anybody else does.").classes("dc-soft")
+            first.bind_visibility_from(self._method, "value", lambda method: method != SYNTHESIZE)  # asked at once
         self.box: JobBox = JobBox(seat, "Publishing", self._published)
         if jobs:
             with look.card("Earlier jobs"):
-                listed(jobs, self.box.follow, lambda job: job.spec["title"] or ", ".join(job.spec["models"]))
+                listed(jobs, self.box.follow, _about)
 
     def choose(self, method: str) -> None:
         """Take a masking method, as it is written."""
         self._mask.set_value(method)
         self._method.set_value(MASK)
 
-    def _draw_method(self) -> None:
+    def _draw_method(self, card: Card) -> None:
         labels = {name: label for name, (label, _) in METHODS.items()}
         with look.row():
             self._method = ui.select(labels, value="generalize", label="Method", on_change=self._show_method)
@@ -144,7 +168,7 @@ class _Form:
             self._mask = ui.input("Masking, such as: noise alpha=0.1 on age", value="rank-swap p=5")
             self._mask.props("outlined dense data-testid=publish-mask").classes("dc-code")
             with ui.expansion("Which there are").classes("dc-more"), ui.element("div").classes("dc-facts"):
-                for example, does in MASKS.items():
+                for example, does in {**MASKS, **MADE_UP}.items():
                     chip = ui.element("button").classes("dc-chip").props("type=button")
                     chip.on("click", lambda _, text=example: self._mask.set_value(text))
                     with chip:
@@ -155,6 +179,16 @@ class _Form:
                 "know and that the method can change.",
                 soft=True,
             ).classes("dc-small")
+        self._synthesis = look.row()
+        with self._synthesis:
+            self._epsilon = ui.input("Epsilon (ε) to spend", value="1").props("outlined dense")
+            self._epsilon.props("data-testid=publish-epsilon").classes("dc-short")
+            self._delta = ui.input("Delta (δ), for far less noise", value="1e-9").props("outlined dense")
+            self._delta.props("data-testid=publish-delta").classes("dc-short")
+            self._by = ui.select(WAYS, value="aim", label="How counts are chosen")
+            self._by.props("outlined dense options-dense data-testid=publish-by").classes("dc-mid")
+            self._columns = ui.input("Columns it is to have; all, if empty", value=", ".join(_declared(card)))
+            self._columns.props("outlined dense data-testid=publish-columns").classes("dc-full dc-code")
         self._title = ui.input("Title, if you like").props("outlined dense maxlength=120 data-testid=publish-title")
         self._show_method()
 
@@ -162,6 +196,9 @@ class _Form:
         method = self._method.value
         self._about.set_text(METHODS[method][1])
         self._masking.set_visibility(method == MASK)
+        self._synthesis.set_visibility(method == SYNTHESIZE)
+        self._rules.set_visibility(method != SYNTHESIZE)
+        self._title.set_visibility(method != SYNTHESIZE)
         self._suppress.set_visibility(method in _SUPPRESSES)
         self._left_out.set_visibility(method in _SUPPRESSES)
         self._quality.set_visibility(method in _MEASURED)
@@ -171,15 +208,20 @@ class _Form:
         with self._out:
             _listing(out)
 
-    def _spec(self) -> Publish:
+    def _spec(self) -> Publish | Synthesize:
         method = self._method.value
+        if method == SYNTHESIZE:
+            epsilon, delta = ((one.value or "").strip() or None for one in (self._epsilon, self._delta))
+            columns = tuple(name.strip() for name in (self._columns.value or "").split(",") if name.strip())
+            return Synthesize(self._table, epsilon, delta, by=self._by.value, columns=columns)
         said = {"title": (self._title.value or "").strip()}
         if method in _SUPPRESSES:
             said["suppress"] = f"{self._suppress.value or 0:g}%"
         if method in _MEASURED:
             said["quality"] = self._quality.value
         written = (self._mask.value or "").strip() if method == MASK else method
-        return Publish(self._table, self._models.written(), written, **said)
+        models = () if written.startswith(SYNTHESIZE) else self._models.written()
+        return Publish(self._table, models, written, **said)
 
     async def _published(self, job: Job) -> None:
         self._draw_out(await self._seat.run(_out, self._seat.desk, self._table) or [])
@@ -196,6 +238,20 @@ class _Form:
                 csv.on_click(lambda: ui.download.from_url(f"/v1/releases/{job.result}/rows.csv"))
                 attack = ui.button("Attack it", icon="gavel").props("flat data-testid=publish-attack")
                 attack.on_click(lambda: ui.navigate.to(f"/attack?release={job.result}"))
+
+
+def _declared(card: Card) -> list[str]:
+    """The columns that rows can be drawn of: what they may be is declared. None, if that is all of them."""
+    released = [column for column in card.columns if column.role is not Part.IDENTIFIER and column.name != card.unit]
+    known = [one.name for one in released if one.bounds or one.categories or one.kind is Kind.BOOLEAN]
+    return known if len(known) < len(released) else []
+
+
+def _about(job: Job) -> str:
+    """What a job was to make, in a few words."""
+    if job.kind == Synthesize.kind:
+        return f"synthetic twin, ε = {job.spec['epsilon'] or '–'}, by {job.spec['by']}"
+    return job.spec["title"] or ", ".join(job.spec["models"]) or str(job.spec["method"])
 
 
 def _roles(card: Card) -> None:
@@ -222,8 +278,8 @@ def _out(who: Person, desk: Desk, table: str) -> list[_Out]:
         (one.at or "unknown", "masked" if one.masked else "published", f"{one.rows:,}", _name(one))
         for one in desk.published(who, table)
     ]
-    printed = desk.releases(who, kind="tabulated", table=table)
-    rows += [(when(one.at)[:10], "printed table", "–", one.id) for one in printed]
+    for kind, how in (("tabulated", "printed table"), ("synthetic", "synthetic twin")):
+        rows += [(when(one.at)[:10], how, "–", one.id) for one in desk.releases(who, kind=kind, table=table)]
     return sorted(rows)
 
 

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from discreet.core.card import Card
 from discreet.core.exact import share_of
-from discreet.curator.shelf import Shelf
+from discreet.curator.shelf import SYNTHETIC, Shelf
 from discreet.curator.workspace import Workspace
 from discreet.errors import BadInput, NotFound
-from discreet.service.jobs.specs import Attack, Combine, Compare, Publish, Spec, Tabulate
+from discreet.service.jobs.specs import Attack, Combine, Compare, Publish, Spec, Synthesize, Tabulate
 
 if TYPE_CHECKING:
+    from discreet.core.method import Method
     from discreet.models.model import Model
     from discreet.publish.masking import Masker
     from discreet.publish.recoding import Recoder
+    from discreet.publish.synthetic.plain.synthesizer import Synthesizer
 
 PUBLISHED, TABULATED = "published", "tabulated"
 
@@ -32,6 +34,9 @@ def table_of(spec: Spec, workspace: Workspace, shelf: Shelf) -> str:
     if spec.table not in workspace.private:
         known = ", ".join(workspace.private)
         raise NotFound(f"There is no table about people called {spec.table!r}; there are {known}.")
+    if isinstance(spec, Synthesize):
+        synthesizer(spec).promise(workspace.card(spec.table))
+        return spec.table
     workspace.source(spec.table)
     card = workspace.full_card(spec.table)
     if isinstance(spec, Publish):
@@ -49,7 +54,7 @@ def models_of(spec: Publish, card: Card) -> list[Model]:
     from discreet.models.parse import parse_all
     from discreet.publish.mask.parse import is_mask
 
-    if not spec.models and not is_mask(spec.method):
+    if not spec.models and not is_mask(spec.method) and not _made_up(spec):
         raise BadInput("Say what must hold: give models.", hint='Such as "k=5" or "l=3 on disease".')
     for text in spec.models:
         if re.search(r"\sin\s", text, re.IGNORECASE):
@@ -60,11 +65,38 @@ def models_of(spec: Publish, card: Card) -> list[Model]:
     return parse_all(spec.models, card)
 
 
-def method_of(spec: Publish, card: Card) -> Recoder | Masker:
+def method_of(spec: Publish, card: Card) -> Recoder | Masker | Synthesizer:
     """How to get there."""
     from discreet.publish.methods import Wish, parse_method
 
+    if _made_up(spec):
+        return _made_up_by(spec, card)
     return parse_method(spec.method, card, Wish(share_of(spec.suppress, "suppress"), spec.quality))
+
+
+def _made_up(spec: Publish) -> bool:
+    """Whether rows are to be made up."""
+    return spec.method.split(maxsplit=1)[:1] == ["synthesize"]
+
+
+def _made_up_by(spec: Publish, card: Card) -> Synthesizer:
+    from discreet.publish.synthetic.plain.parse import FORMS, is_plain, plain
+    from discreet.publish.synthetic.plain.synthesizer import refuse_models
+
+    if not is_plain(spec.method):
+        raise BadInput(
+            f"{spec.method!r} is no way to publish rows that promise nothing.",
+            hint=f"Known are synthesize {', synthesize '.join(FORMS)}; for a promise make the table's synthetic twin.",
+        )
+    refuse_models(models_of(spec, card))
+    return plain(spec.method, card)
+
+
+def synthesizer(spec: Synthesize) -> Method[Any]:
+    """How a synthetic twin is made."""
+    from discreet.publish.synthetic.synthesize import Synthesize as Synthesizer
+
+    return Synthesizer(epsilon=spec.epsilon, delta=spec.delta, rho=spec.rho, by=spec.by, columns=spec.columns)
 
 
 def _require_tables(spec: Tabulate, card: Card) -> None:
@@ -88,7 +120,7 @@ def _require_maskings(spec: Compare, card: Card) -> None:
 
 def _attacked(spec: Attack, shelf: Shelf) -> str:
     found = shelf.find(spec.release)
-    if found.kind != PUBLISHED or len(found.tables) != 1:
+    if found.kind not in (PUBLISHED, SYNTHETIC) or len(found.tables) != 1:
         raise BadInput(
             f"Attacks are run on published rows, and this release is of the kind {found.kind}.",
             hint="What can be told of a printed table is on its holder's page; noise is paid for, and needs no attack.",

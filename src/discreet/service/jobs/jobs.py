@@ -14,6 +14,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from discreet.core.release_folder import load_papers
 from discreet.curator.people.state import State
 from discreet.curator.published import Register, now
 from discreet.curator.shelf import Shelf, Shelved
@@ -113,6 +114,11 @@ class Jobs:
             if job.kind == "publish":
                 self._write_down(job.table, self._places.release(job.id), made.method, made.rows)
             self._shelf.put(self._shelved(job, made))
+        if made.answer:
+            release = made.answer
+            papers = load_papers(self._workspace.releases / made.answer)
+            self._shelf.put(Shelved.synthetic(made.answer, papers, job.table, by=job.by))
+            self._shelf.share(made.answer, True)  # also if it had been released to somebody before
         self._queue.done(claim, made.said, release)
         self._places.clear(job.id, claim.run)
         self._queue.let_go(claim)

@@ -26,7 +26,7 @@ from discreet.errors import NotFound
 
 _MADE = "made.json"
 _RESULT = "result.json"
-BESIDE = {"publish": ("compared.html", "links.parquet"), "tabulate": ("holder.html", "holder.parquet")}
+BESIDE = {"publish": ("compared.html", "links.parquet", "attacked.html"), "tabulate": ("holder.html", "holder.parquet")}
 """What lies beside a release, by the kind of the job."""
 WITHIN = {"attack": ("report.html", "to-pass-on.html"), "compare": ("map.html",)}
 """The papers of a job that makes no release."""
@@ -44,6 +44,8 @@ class Made:
     private: bool = False
     rows: int = 0
     """How many rows were published from."""
+    answer: str = ""
+    """What it is kept under, if it went through the one door, and so is among the answers."""
 
 
 @dataclass(frozen=True)
@@ -85,7 +87,7 @@ class Run:
     def made(self) -> Made:
         """What ``end`` wrote down."""
         read = json.loads((self.folder / _MADE).read_text(encoding="utf-8"))
-        return Made(**fields(read, _MADE, said=str, title=str, method=str, private=bool, rows=int))
+        return Made(**fields(read, _MADE, said=str, title=str, method=str, private=bool, rows=int, answer=str))
 
 
 class Places:

@@ -66,6 +66,20 @@ class Publish(_Spec):
 
 
 @dataclass(frozen=True)
+class Synthesize(_Spec):
+    """Make a table's synthetic twin, charged to the table: for an epsilon, with or without a delta, or a rho."""
+
+    kind: ClassVar[str] = "synthesize"
+    table: str
+    epsilon: str | None = None
+    delta: str | None = None
+    rho: str | None = None
+    by: str = "aim"
+    columns: tuple[str, ...] = ()
+    """Those it is to have; all if empty."""
+
+
+@dataclass(frozen=True)
 class Tabulate(_Spec):
     """Print tables of counts, or of the sums of ``value``, so that nobody's figure can be told."""
 
@@ -114,8 +128,8 @@ class Combine(_Spec):
     """A table of the workspace, or a file beside the manifest."""
 
 
-Spec: TypeAlias = Publish | Tabulate | Attack | Compare | Combine
-SPECS: Mapping[str, type[Spec]] = {one.kind: one for one in (Publish, Tabulate, Attack, Compare, Combine)}
+Spec: TypeAlias = Publish | Synthesize | Tabulate | Attack | Compare | Combine
+SPECS: Mapping[str, type[Spec]] = {one.kind: one for one in (Publish, Synthesize, Tabulate, Attack, Compare, Combine)}
 
 
 def read_spec(kind: str, data: object) -> Spec:

@@ -1,5 +1,5 @@
 """What jobs do: what the commands of the same names do, into the folder of a run. Everything is read and written here,
-in a process of its own, and no database of the service is touched."""
+in a process of its own, and no database of the service is touched but, for what is charged, the ledger."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from typing import Any, TypeAlias
 from discreet.core.keep import private
 from discreet.core.words import number
 from discreet.curator.workspace import Workspace, open_workspace
-from discreet.service.jobs.checks import method_of, models_of
+from discreet.service.jobs.checks import method_of, models_of, synthesizer
 from discreet.service.jobs.places import Made, Places, Run
-from discreet.service.jobs.specs import Attack, Combine, Compare, Publish, Spec, Tabulate, read_spec
+from discreet.service.jobs.specs import Attack, Combine, Compare, Publish, Spec, Synthesize, Tabulate, read_spec
 
 Progress: TypeAlias = Callable[[float, str], None]
 """Called with the share that is done, and a word on what is being done."""
@@ -58,6 +58,8 @@ def work(task: Task, progress: Progress) -> Made:
 def _done(spec: Spec, bench: _Bench) -> tuple[Made, object]:
     if isinstance(spec, Publish):
         return _publish(spec, bench)
+    if isinstance(spec, Synthesize):
+        return _synthesize(spec, bench)
     if isinstance(spec, Tabulate):
         return _tabulate(spec, bench)
     if isinstance(spec, Attack):
@@ -72,20 +74,40 @@ def _publish(spec: Publish, bench: _Bench) -> tuple[Made, object]:
     from discreet.publish.mask.release import Linked
     from discreet.publish.masking import Masker
     from discreet.publish.publish import publish
+    from discreet.publish.synthetic.plain.attacked import Attacked
+    from discreet.publish.synthetic.plain.synthesizer import Synthesizer
 
     table = bench.workspace.original(spec.table)
     method, models = method_of(spec, table.card), models_of(spec, table.card)
     registers = [Register.within(bench.workspace.folder, spec.table)]
     out = earlier(spec.table, bench.workspace.source(spec.table), registers, bench.places.published)
-    links = bench.run.beside("links.parquet") if isinstance(method, Masker) else None
-    release = publish(table, method, models, to=bench.run.release, keep=links, progress=bench.progress)
+    keep = "links.parquet" if isinstance(method, Masker) else "attacked.html" if isinstance(method, Synthesizer) else ""
+    kept = bench.run.beside(keep) if keep else None
+    release = publish(table, method, models, to=bench.run.release, keep=kept, progress=bench.progress)
     if isinstance(release, Linked):
         _keep(bench.run.beside("compared.html"), release.page())
     made_of, warning = release.recipe.parameters, told_of(out) if out else ""
     rows = int(made_of["rows"])
     said = f"{made_of.get('released', rows):,} of {rows:,} rows were released. {warning}".strip()
+    if isinstance(release, Attacked):
+        said = " ".join([f"Rows were made up, of {rows:,}, and attacked.", *release.alarms, warning]).strip()
     made = Made(said, spec.title or release.title, release.recipe.method, release.private, rows)
     return made, {"release": bench.task.id, "steps": release.recipe.steps, "warning": warning}
+
+
+def _synthesize(spec: Synthesize, bench: _Bench) -> tuple[Made, object]:
+    """Through the one door, which charges the table before a row is looked at. Begun again, it is charged once."""
+    from discreet.curator.curator import Curator
+
+    bench.progress(0.1, "counting and drawing")
+    with Curator(bench.workspace.folder) as curator:
+        given = curator.make_synthetic(synthesizer(spec), spec.table)
+        found = curator.synthetic(spec.table)
+    assert found is not None  # noqa: S101  # just made
+    rows, papers = found.nearness.rows, given.release
+    said = f"A twin of {number(rows, 'row')} was made, for {papers.statement.loss}. It answers when a budget is gone."
+    made = Made(said, papers.title, papers.recipe.method, papers.private, rows, given.identity)
+    return made, {"release": given.identity, "rows": rows, "free": given.free}
 
 
 def _tabulate(spec: Tabulate, bench: _Bench) -> tuple[Made, object]:

@@ -37,10 +37,13 @@ def price(given: Pricing, caller: Called) -> Response:
 
 @router.post("/ask", response_model=Answers, responses=WRITES, summary="Ask")
 def ask(given: Asking, caller: Called) -> Response:
-    """Answer a question, or several for one price in all. The same question again is free."""
+    """Answer a question, or several for one price in all. The same question again is free.
+
+    What the budget does not cover is answered by the table's synthetic twin, if it has one: ``synthetic`` is then true.
+    """
     if given.dry_run:
         return _written(Answers(answers=[], prices=_prices(given, caller)))
-    found = caller.desk.ask(caller.who, given.questions, given.spend(), key=given.key)
+    found = caller.desk.ask(caller.who, given.questions, given.spend(), key=given.key, instead=given.instead)
     return _written(Answers(answers=[Answer.of(one) for one in found], prices=[]))
 
 

@@ -17,14 +17,21 @@ from discreet.service.api.caller import Called, Caller, again
 from discreet.service.api.failures import READS, WRITES, answers
 from discreet.service.api.records import JobOut
 from discreet.service.api.routes.releases import paper_headers
-from discreet.service.api.schemas import AttackJob, CompareJob, Given, PublishJob, TabulateJob
+from discreet.service.api.schemas import AttackJob, CompareJob, Given, PublishJob, SynthesizeJob, TabulateJob
 from discreet.service.api.views import plain
 from discreet.service.jobs.specs import read_spec
 
 router = APIRouter(prefix="/v1/jobs", tags=["jobs"])
 JobId: TypeAlias = Annotated[str, StringConstraints(pattern=r"^[0-9a-z-]{4,60}$"), Path()]
 Paper: TypeAlias = Literal[
-    "report.html", "to-pass-on.html", "map.html", "compared.html", "links.parquet", "holder.html", "holder.parquet"
+    "report.html",
+    "to-pass-on.html",
+    "map.html",
+    "compared.html",
+    "links.parquet",
+    "attacked.html",
+    "holder.html",
+    "holder.parquet",
 ]
 _EVENT = {
     "type": "object",
@@ -39,6 +46,12 @@ _HEARTBEAT = 15.0
 def publish(given: PublishJob, caller: Called) -> JobOut:
     """Make a release of a table's rows in which privacy models hold. Nobody but stewards has it until it is shared."""
     return _submitted("publish", given, caller)
+
+
+@router.post("/synthesize", status_code=202, responses=WRITES, summary="Make a table's synthetic twin")
+def synthesize(given: SynthesizeJob, caller: Called) -> JobOut:
+    """It is charged to the table, and no analyst. Questions that a budget does not cover are then asked of it."""
+    return _submitted("synthesize", given, caller)
 
 
 @router.post("/tabulate", status_code=202, responses=WRITES, summary="Print tables")

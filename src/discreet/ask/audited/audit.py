@@ -1,0 +1,138 @@
+"""The audit of a table: every question is weighed by the auditors of the columns it asks about.
+
+A question is answered as a whole or not at all, whatever groups and columns it has.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from fractions import Fraction
+from typing import Any
+
+import pyarrow as pa
+
+from discreet.ask.audited.auditor import Auditor, Part, Verdict
+from discreet.ask.audited.bounded import Bounded
+from discreet.ask.audited.classes import Classes
+from discreet.ask.audited.extremes import Extremes
+from discreet.ask.audited.facts import Facts, Raw, Sets
+from discreet.ask.audited.policy import BOUNDED, EXTREMES, Policy, ends_of
+from discreet.ask.audited.question import COUNT, AuditedQuestion, audited_question
+from discreet.ask.audited.sums import Sums
+from discreet.core.card import Card
+from discreet.core.kind import Kind
+from discreet.core.table import Table
+from discreet.errors import BadQuery
+
+_MOST = 300
+"""How many figures a question may ask for: they are written to one line of the ledger."""
+Told = Mapping[tuple[str, str], Sequence[Raw]]
+"""By aggregate and column: the figure of each set."""
+
+
+class Outcome(Enum):
+    """What became of a question."""
+
+    ANSWERED = "answered"
+    DENIED = "denied"
+    """Without a look at its answer."""
+    CLOSED = "closed"
+    """After a look at its answer: its bounded columns answer nothing any more."""
+
+
+@dataclass(frozen=True)
+class Decision:
+    """What is to become of a question."""
+
+    outcome: Outcome
+    told: Told
+
+
+class Audit:
+    """An audited table with all that was asked of it so far."""
+
+    def __init__(self, table: Table, policy: Policy) -> None:
+        self.policy = policy
+        self.card = table.card
+        self._facts = Facts(table, policy)
+        self._classes = Classes(self._facts.owner)
+        self._auditors = {name: self._auditor(name, table.card) for name in policy.columns}
+        self._weighed: tuple[str, Sets, dict[str, list[Part]]] | None = None
+
+    def _auditor(self, name: str, card: Card) -> Auditor:
+        watch = self.policy.columns[name]
+        if watch.how == EXTREMES:
+            return Extremes(self._classes)
+        if watch.how == BOUNDED and watch.width is not None:
+            whole = card[name].kind in (Kind.BOOLEAN, Kind.INTEGER)
+            return Bounded(self._classes, *ends_of(card, name), watch.width, whole=whole)
+        return Sums(self._classes)
+
+    def question(self, text: str) -> AuditedQuestion:
+        """A question of this table; an error if it is none that can be audited."""
+        return audited_question(text, self._facts.rows, self.policy)
+
+    def decide(self, question: AuditedQuestion) -> Decision:
+        """Weigh a question, and work out its answer if it may be given. Nothing is learnt yet: see ``learn``."""
+        sets, parts = self._parts(question)
+        if sets.count * len(question.weighed) > _MOST:
+            raise BadQuery(f"This asks for more than {_MOST} figures at once.", hint="Ask for fewer groups.")
+        verdicts = {column: self._auditors[column].weigh(some) for column, some in parts.items()}
+        if Verdict.DENY in verdicts.values():
+            return Decision(Outcome.DENIED, {})
+        told = {one: self._facts.figures(*one, sets) for one in question.weighed}
+        for column, verdict in verdicts.items():
+            if verdict is Verdict.LOOK and not self._auditors[column].bears(parts[column], _answers(told, column)):
+                return Decision(Outcome.CLOSED, {})
+        return Decision(Outcome.ANSWERED, told)
+
+    def learn(self, question: AuditedQuestion, decision: Decision) -> None:
+        """What became of a question, now that it is written down."""
+        if decision.outcome is Outcome.DENIED:
+            return
+        _, parts = self._parts(question)
+        for column, some in parts.items():
+            if decision.outcome is Outcome.CLOSED:
+                self._auditors[column].close()
+            else:
+                self._auditors[column].learn(some, _answers(decision.told, column))
+
+    def answer(self, question: AuditedQuestion, told: Told) -> pa.Table:
+        """The figures as a table: groups first."""
+        sets, _ = self._parts(question)
+        made: dict[str, Any] = {name: sets.keys.column(name) for name in sets.keys.column_names}
+        for figure in question.figures:
+            if figure.aggregate == COUNT or figure.weighed is None:
+                made[figure.name] = pa.array(sets.sizes, pa.int64())
+            elif figure.aggregate == "avg":
+                both = zip(told[figure.weighed], sets.sizes, strict=True)
+                means = [None if one is None else float(Fraction(one) / int(size)) for one, size in both]
+                made[figure.name] = pa.array(means, pa.float64())
+            else:
+                made[figure.name] = pa.array(told[figure.weighed], self._facts.arrow_type(figure.column))
+        return pa.table(made)
+
+    def read(self, told: Mapping[tuple[str, str], Sequence[str | None]]) -> Told:
+        """Figures as they were written down."""
+        return {(how, column): [self._facts.read(column, one) for one in some] for (how, column), some in told.items()}
+
+    def _parts(self, question: AuditedQuestion) -> tuple[Sets, dict[str, list[Part]]]:
+        """The sets of a question, in classes that none of them cuts through, by the column that is asked."""
+        if self._weighed is not None and self._weighed[0] == question.text:
+            return self._weighed[1], self._weighed[2]
+        sets = self._facts.sets(question)
+        parents, of_class = self._classes.split(sets.group, sets.count)
+        for auditor in self._auditors.values():
+            auditor.widen(parents)
+        parts: dict[str, list[Part]] = {}
+        for how, column in question.weighed:
+            parts.setdefault(column, []).extend(Part(how, of_class == place) for place in range(sets.count))
+        self._weighed = question.text, sets, parts
+        return sets, parts
+
+
+def _answers(told: Told, column: str) -> list[Fraction]:
+    """The answers about a column in the order of its parts; of nobody, 0, which no auditor looks at."""
+    return [Fraction(one or 0) for (_, asked), some in told.items() if asked == column for one in some]

@@ -1,0 +1,121 @@
+"""What may be asked of an audited table: which columns are watched over, and by which columns sets may be chosen."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from discreet.core.card import Card, Role
+from discreet.core.document import fields, texts
+from discreet.core.exact import Number, exact
+from discreet.core.kind import Kind
+from discreet.errors import BadInput, NotDeclared, Refused
+
+SUM, EXTREMES, BOUNDED = "sum", "extremes", "bounded"
+AGGREGATES = {SUM: ("sum",), EXTREMES: ("max", "min"), BOUNDED: ("sum",)}
+"""What each auditor can answer for."""
+_SAID = re.compile(r"(?P<how>[a-z]+)(?:=(?P<width>[^=]+))?")
+
+
+@dataclass(frozen=True)
+class Watch:
+    """How a column is watched over."""
+
+    how: str
+    """``sum``, ``extremes`` or ``bounded``."""
+    width: Fraction | None = None
+    """Of a bounded one: how far apart what is possible for somebody stays."""
+
+    @classmethod
+    def of(cls, said: str) -> Watch:
+        """As people write it: ``sum``, ``extremes``, ``bounded=1000``."""
+        found = _SAID.fullmatch(said.strip())
+        if found is None or found["how"] not in AGGREGATES or (found["how"] == BOUNDED) != (found["width"] is not None):
+            raise BadInput(
+                f"{said!r} is no way to audit a column.", hint="Write sum, extremes, or bounded= and a width."
+            )
+        return cls(found["how"], None if found["width"] is None else exact(found["width"], "the width"))
+
+    def __str__(self) -> str:
+        return self.how if self.width is None else f"{self.how}={_plain(self.width)}"
+
+
+@dataclass(frozen=True)
+class Policy:
+    """What the holder of a table allows. It is decided once: sets asked about under another would not be known."""
+
+    columns: Mapping[str, Watch]
+    by: tuple[str, ...]
+    """The columns that conditions and groups may use: they are taken to be known to everybody, of everybody."""
+
+    @classmethod
+    def of(cls, columns: Mapping[str, str | Number], by: Sequence[str], card: Card) -> Policy:
+        """A policy for a table with this card; an error if nothing right could be promised under it."""
+        made = cls({name: Watch.of(str(said)) for name, said in columns.items()}, tuple(dict.fromkeys(by)))
+        made.require_fits(card)
+        return made
+
+    def require_fits(self, card: Card) -> None:
+        """An error if the card does not allow what is to be audited."""
+        if not self.columns:
+            raise BadInput("Which columns are to be audited?")
+        for name, watch in self.columns.items():
+            _require_watchable(card, name, watch)
+        for name in self.by:
+            if card[name].role is Role.SENSITIVE or name in self.columns:
+                raise Refused(
+                    f"{name} is no column to choose sets by: whoever asks would learn it by the sets.",
+                    hint="Conditions and groups use columns that everybody may know of everybody.",
+                )
+
+    def to_dict(self) -> dict[str, Any]:
+        """This as plain data, for JSON."""
+        return {"columns": {name: str(watch) for name, watch in self.columns.items()}, "by": list(self.by)}
+
+    @classmethod
+    def from_dict(cls, data: object) -> Policy:
+        """What ``to_dict`` gave, read back strictly."""
+        read = fields(data, "an audit policy", columns=dict, by=list)
+        return cls({name: Watch.of(said) for name, said in read["columns"].items()}, texts(read["by"], "by"))
+
+
+def _require_watchable(card: Card, name: str, watch: Watch) -> None:
+    column = card[name]
+    truth = column.kind is Kind.BOOLEAN and watch.how == BOUNDED
+    if name == card.unit or not (truth or column.kind in (Kind.INTEGER, Kind.REAL, Kind.DECIMAL)):
+        raise BadInput(
+            f"{name} cannot be audited for {watch.how}.",
+            hint="Numbers can; truths too, as bounded=1, where SUM counts those that are true.",
+        )
+    if not column.required:
+        raise NotDeclared(
+            f"Whether somebody has a value of {name} at all would not be audited, and the card does not require one.",
+            hint="Declare required = true: a row without a value then does not count.",
+        )
+    if column.bounds is None and not truth:
+        raise NotDeclared(f"The card has no bounds of {name}.", hint="Declare them: a sum could be beyond all numbers.")
+    if watch.width is not None:
+        if card.unit is not None and card.rows_per_unit != 1:
+            raise Refused(
+                f"{name}: bounded sums are audited where everybody has one row.", hint="Declare rows_per_unit = 1."
+            )
+        low, high = ends_of(card, name)
+        if not 0 < watch.width <= high - low:
+            raise BadInput(f"The width for {name} lies above 0, and is at most {_plain(high - low)}.")
+
+
+def ends_of(card: Card, name: str) -> tuple[Fraction, Fraction]:
+    """The bounds of a number that is audited; a truth is 0 or 1."""
+    bounds = card[name].bounds
+    if bounds is None:
+        return Fraction(0), Fraction(1)
+    low, high = (Fraction(end) for end in bounds)  # type: ignore[arg-type]  # of a number
+    return low, high
+
+
+def _plain(number: Fraction) -> str:
+    """A number as ``exact`` reads it."""
+    return str(number.numerator) if number.denominator == 1 else str(number)

@@ -1,0 +1,215 @@
+"""`discreet publish --method "synthesize …"`: a table of people who never existed."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
+
+from discreet.cli.output import bold, console, grid, percent, print_json, stoppable, tracking, working
+from discreet.errors import BadInput
+
+if TYPE_CHECKING:
+    from discreet.core.release import Release
+    from discreet.core.table import Table
+    from discreet.publish.synthetic.plain.synthesizer import Synthesizer
+    from discreet.publish.synthetic.synthesize import Synthesize
+
+_NO_LEDGER = (
+    "No ledger knows of this release: whatever else is released of the same people adds to its loss, and nobody counts."
+)
+_LISTED = 8
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What was said on the command line."""
+
+    source: str
+    card: str | None
+    table: str | None
+    method: str
+    output: Path | None
+    keep: Path | None
+    workspace: Path | None
+    seed: int | None
+    csv: bool
+    as_json: bool
+
+
+def is_synthetic(method: str) -> bool:
+    """Whether a method makes synthetic rows; told without loading any."""
+    return method.strip().lower().partition(" ")[0] == "synthesize"
+
+
+def synthesize(wanted: Wanted, meaningless: Sequence[str]) -> None:
+    """Publish rows that are nobody's, of a file or of a workspace's table."""
+    if meaningless:
+        raise BadInput(f"--{meaningless[0]} means nothing to --method {wanted.method}.", hint="Leave it out.")
+    if wanted.output is None:
+        raise BadInput("Say where to write the release: add --output FOLDER.")
+    if (Path(wanted.source) / "workspace.toml").is_file():
+        _from_workspace(wanted, wanted.output)
+    else:
+        _from_file(wanted, wanted.output)
+
+
+def _from_workspace(wanted: Wanted, output: Path) -> None:
+    """Through the one door, charged to the table."""
+    from discreet.core.release_folder import Rows
+    from discreet.curator.curator import Curator
+    from discreet.publish.publish import require_place
+    from discreet.publish.synthetic.parse import parse
+    from discreet.publish.synthetic.synthesize import Synthesize
+
+    with Curator(wanted.source) as curator:
+        known = curator.workspace.private
+        name = wanted.table or (known[0] if len(known) == 1 else None)
+        if name is None:
+            raise BadInput("Say which table: add --table.", hint=f"There are {', '.join(known)}.")
+        method = parse(wanted.method, curator.workspace.card(name))
+        if not isinstance(method, Synthesize):
+            raise BadInput(
+                f"{wanted.method!r} promises nothing, and nothing leaves a workspace without a promise.",
+                hint="Add an epsilon: synthesize epsilon=1 delta=1e-9.",
+            )
+        _require_unseeded(wanted)
+        require_place(output)
+        _hint(method)
+        with stoppable(lambda: "What was charged stays charged; the same again is free."), working("Synthesizing"):
+            given = curator.make_synthetic(method, name)
+        place = curator.workspace.releases / given.identity / "payload.parquet"
+        with TemporaryDirectory(prefix=".discreet-", dir=output.absolute().parent) as scratch:
+            copy = Path(shutil.copy(place, scratch))
+            folder = replace(given.release, payload=Rows(copy)).save(output, csv=wanted.csv)
+    _print(replace(given.release, payload=Rows(folder / "payload.parquet")), output, wanted.as_json)
+    if not wanted.as_json:
+        console().print(f"It is the synthetic twin of {name} now: when a budget is gone, questions are answered on it.")
+
+
+def _from_file(wanted: Wanted, output: Path) -> None:
+    """Without a ledger: written down beside the card."""
+    from discreet.cli.publish import registers_of, warn_of_others, write_down
+    from discreet.curator.published import earlier, now
+    from discreet.engines.read import read
+    from discreet.publish.publish import require_place
+    from discreet.publish.synthetic.parse import parse
+    from discreet.publish.synthetic.synthesize import Synthesize
+
+    if wanted.card is None:
+        raise BadInput("A table is published by its card: add --card CARD.", hint="Draft one: discreet card draft …")
+    opened = read(wanted.source, wanted.card, table=wanted.table)
+    name = opened.card.name
+    method = parse(wanted.method, opened.card)
+    require_place(output)
+    if isinstance(method, Synthesize):
+        _require_unseeded(wanted)
+    registers = registers_of(wanted.card, wanted.workspace, name)
+    warn_of_others(earlier(name, wanted.source, registers, output.absolute().parent), (), masks=True)
+    if isinstance(method, Synthesize):
+        release = _private(opened, method, wanted, output)
+    else:
+        release = _plain(opened, method, wanted, output)
+    made = now(name, wanted.source, output, release.recipe.method, release.recipe.parameters["rows"])
+    write_down(registers, made)
+
+
+def _private(opened: Table, method: Synthesize, wanted: Wanted, output: Path) -> Release[Any]:
+    """The card is made true first, so that what it declares may be leaned on."""
+    from discreet.core.recipe import Recipe, versions
+    from discreet.core.release import Release
+    from discreet.core.release_folder import Rows
+    from discreet.curator.twin import bounded
+    from discreet.noise.entropy import SYSTEM
+    from discreet.publish.synthetic.nearness import distances
+
+    twin = bounded(opened)
+    promise = method.promise(twin.card)
+    _hint(method)
+    with stoppable(lambda: "Nothing was written."), tracking("Synthesizing") as at:
+        payload = method.run(twin, SYSTEM, lambda done, what: at(what, done))
+        parameters = {**method.parameters, "table": opened.card.name, "rows": distances(payload).rows}
+        release: Release[Any] = Release(
+            payload,
+            replace(promise, caveats=(*promise.caveats, _NO_LEDGER)),
+            Recipe(method.name, parameters, method.steps(twin.card), versions=versions(twin.engine)),
+            pictures=method.pictures(payload),
+            title=f"{opened.card.name}, synthetic",
+        )
+        folder = release.save(output, csv=wanted.csv)
+    _print(replace(release, payload=Rows(folder / "payload.parquet")), output, wanted.as_json)
+    if not wanted.as_json:
+        console(stderr=True).print(_NO_LEDGER)
+    return release
+
+
+def _plain(opened: Table, method: Synthesizer, wanted: Wanted, output: Path) -> Release[Any]:
+    """Rows that come with no promise, and with what attacks on them found."""
+    from discreet.cli.synthesize_plain import print_attacked
+    from discreet.publish.publish import publish
+
+    page = wanted.keep or output.with_name(f"{output.name}.attacked.html")
+    with stoppable(lambda: "Nothing was written down."), tracking("Synthesizing") as at:
+        release = publish(
+            opened,
+            method,
+            seed=wanted.seed,
+            to=output,
+            csv=wanted.csv,
+            keep=page,
+            progress=lambda done, what: at(what, done),
+        )
+    print_attacked(release, output, page, wanted.as_json)
+    return release
+
+
+def _require_unseeded(wanted: Wanted) -> None:
+    """Nothing that undoes the noise, or would be kept of people, is asked for."""
+    if wanted.seed is not None:
+        raise BadInput("Whoever knows a seed can take the noise away.", hint="Leave --seed out.")
+    if wanted.keep is not None:
+        raise BadInput("Synthetic rows are nobody's: there is nothing to keep.", hint="Leave --keep out.")
+
+
+def _hint(method: Synthesize) -> None:
+    """Say what a delta would do, if there is none."""
+    from fractions import Fraction
+
+    from discreet.core.loss import Pure
+    from discreet.publish.synthetic.spending import least_noise
+
+    if not isinstance(method.allowance, Pure):
+        return
+    with_delta = replace(method, delta="1e-9").allowance
+    share = Fraction(1, 100)
+    ratio = (least_noise(with_delta, share, 1).variance / least_noise(method.allowance, share, 1).variance) ** 0.5
+    console(stderr=True).print(
+        "Without a delta the loss is pure, and there is much noise: with delta=1e-9 it would be about "
+        f"{ratio:.2g} times as large where a hundred things are measured."
+    )
+
+
+def _print(release: Release[Any], folder: Path, as_json: bool) -> None:
+    from discreet.publish.synthetic.nearness import distances
+
+    near = distances(release)
+    if as_json:
+        said = {"statement": release.statement.to_dict(), "recipe": release.recipe.to_dict()}
+        print_json({"release": str(folder), **said, "synthetic": near.to_dict()})
+        return
+    out = console()
+    out.print(bold(release.title), f"in {folder}")
+    out.print(str(release.statement))
+    out.print(f"\n{near.rows:,} rows that are nobody's.")
+    listing = grid("counts over", "#off by at most", title="How far counts may be off, with 95 % confidence")
+    worst = sorted(near.distance.items(), key=lambda one: -one[1])
+    for columns, far in worst[:_LISTED]:
+        listing.add_row(" × ".join(columns), percent(far, 1))
+    out.print(listing)
+    if len(worst) > _LISTED:
+        out.print(f"All others are off by less; {folder / 'report.html'} and the rows' own metadata have more.")
+    out.print(*release.recipe.steps, sep="\n")
+    out.print(f"The report: {folder / 'report.html'}")

@@ -1,0 +1,211 @@
+"""Audited questions of a workspace: one history for everybody, written down before anything is answered.
+
+What becomes of the n-th question of a table is the ledger's line under the key of the table's twin and n. A key takes
+one line: of two who ask at the same moment one is the n-th, and the other finds the line taken, learns what it says,
+and is weighed again. So whatever was answered was weighed with all that was answered before, also by other processes,
+and by other people, who might put their answers together.
+
+The line is durable before the answer is given: a crash in between leaves an answer in the history that nobody has seen,
+which denies too much and never too little; whoever asks it again gets it. What was denied stays denied.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import pyarrow as pa
+
+from discreet.ask.audited.audit import Audit, Decision, Outcome
+from discreet.ask.audited.facts import written
+from discreet.ask.audited.policy import Policy
+from discreet.ask.audited.promise import promised
+from discreet.ask.audited.question import AuditedQuestion, table_of
+from discreet.budget.ledger import SqlLedger
+from discreet.budget.lines import Charged, Line
+from discreet.budget.promise import kept_rows
+from discreet.core.loss import Pure
+from discreet.core.recipe import Recipe, versions
+from discreet.core.release import Release
+from discreet.core.statement import Statement
+from discreet.curator.door import account_of
+from discreet.curator.modes import find_policy, write_policy
+from discreet.curator.opened import Twins
+from discreet.curator.store import Store
+from discreet.curator.workspace import Workspace
+from discreet.errors import BadInput, Damaged, NotFound, Refused, Taken
+
+METHOD = "ask-audited"
+"""The method, in a recipe, of an audited answer."""
+
+
+@dataclass(frozen=True)
+class AuditedAnswer:
+    """An exact answer."""
+
+    release: Release[pa.Table]
+    identity: str
+    """What it is kept under."""
+    free: bool
+    """Whether it had been answered before."""
+
+    @property
+    def table(self) -> pa.Table:
+        """The figures, as they are in the table."""
+        return self.release.payload
+
+    @property
+    def statement(self) -> Statement:
+        """What is promised to everybody in the data, and what is not."""
+        return self.release.statement
+
+
+@dataclass
+class _History:
+    """What was asked of one table, as far as this process has read it."""
+
+    audit: Audit
+    lines: int = 0
+    became: dict[str, tuple[AuditedQuestion, Decision, Line]] = field(default_factory=dict)
+    """By question."""
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+
+class Audits:
+    """The audited tables of a workspace. Threads may share it."""
+
+    def __init__(self, workspace: Workspace, ledger: SqlLedger, store: Store, twins: Twins) -> None:
+        self._workspace = workspace
+        self._ledger = ledger
+        self._store = store
+        self._twins = twins
+        self._histories: dict[str, _History] = {}
+        self._lock = threading.Lock()
+
+    def start(self, table: str, columns: Mapping[str, str], by: Sequence[str]) -> Policy:
+        """Audit a table from now on."""
+        policy = Policy.of(columns, by, self._workspace.card(table))
+        write_policy(self._ledger, table, self._workspace.tables[table].id, policy)
+        return policy
+
+    def policy(self, table: str) -> Policy | None:
+        """Under which policy a table is audited, if it is."""
+        return find_policy(self._ledger, self._workspace.tables[table].id)
+
+    def table_of(self, text: str) -> str:
+        """The table that a question is about, as the workspace spells it."""
+        said = table_of(text)
+        for name in self._workspace.private:
+            if name.casefold() == said.casefold():
+                return name
+        known = ", ".join(self._workspace.private)
+        raise NotFound(f"There is no table about people called {said!r}; there are {known}.")
+
+    def ask(self, text: str, table: str, analyst: str) -> AuditedAnswer:
+        """What becomes of a question: an answer, or a refusal."""
+        history = self._history(table)
+        with history.lock:
+            question = history.audit.question(text)
+            self._catch_up(history, table)
+            before = text in history.became
+            while text not in history.became:
+                self._require_untouched(table)
+                decision = history.audit.decide(question)
+                line = account_of(table, analyst), Pure(0)
+                try:
+                    key = self._key(table, history.lines + 1)
+                    self._ledger.charge(*line, key=key, what=_written(text, decision))
+                except Taken:  # somebody was faster: what they asked counts for this one
+                    pass
+                self._catch_up(history, table)
+            _, decision, found = history.became[text]
+            if decision.outcome is not Outcome.ANSWERED:
+                raise _denied(decision.outcome)
+            release = self._release(history.audit, question, decision, table, found)
+        identity = self._identity(text, table)
+        return AuditedAnswer(self._store.keep(identity, table, release), identity, before)
+
+    def _history(self, table: str) -> _History:
+        with self._lock:
+            if table not in self._histories:
+                policy = self.policy(table)
+                if policy is None:
+                    raise Refused(
+                        f"{table} is not audited: it is asked under a budget.",
+                        hint="Its holder may audit it: discreet workspace audit.",
+                    )
+                self._histories[table] = _History(Audit(self._twins.open(table), policy))
+            return self._histories[table]
+
+    def _catch_up(self, history: _History, table: str) -> None:
+        """Learn what became of questions since the last look at the ledger."""
+        while (line := self._ledger.find_line(self._key(table, history.lines + 1))) is not None:
+            text, outcome, told = _read(line)
+            question = history.audit.question(text)
+            decision = Decision(outcome, history.audit.read(told))
+            history.audit.learn(question, decision)
+            history.became.setdefault(text, (question, decision, line))
+            history.lines += 1
+
+    def _require_untouched(self, table: str) -> None:
+        account = self._ledger.account(table)
+        if account.total != account.budget.nothing:
+            raise Refused(f"{table} was answered with noise at the same time as it was to be audited: it is closed.")
+
+    def _release(
+        self, audit: Audit, question: AuditedQuestion, decision: Decision, table: str, line: Line
+    ) -> Release[pa.Table]:
+        columns = [column for _, column in question.weighed]
+        return Release(
+            audit.answer(question, decision.told),
+            promised(audit.policy, audit.card, columns),
+            Recipe(
+                METHOD,
+                {"question": question.text, "table": table, "twins": {table: self._workspace.tables[table].id}},
+                (
+                    kept_rows(audit.card),
+                    "the question was weighed with all audited answers before it, and answered without noise",
+                ),
+                versions=versions(self._twins.open(table).engine),
+            ),
+            line.receipt,
+            title=f"An audited answer about {table}",
+        )
+
+    def _key(self, table: str, number: int) -> str:
+        return f"audited {self._workspace.tables[table].id}: {number}"
+
+    def _identity(self, text: str, table: str) -> str:
+        said = [METHOD, table, self._workspace.tables[table].id, text]
+        return hashlib.sha256(json.dumps(said).encode()).hexdigest()
+
+
+def _written(text: str, decision: Decision) -> str:
+    told = [[how, column, [written(one) for one in some]] for (how, column), some in decision.told.items()]
+    return json.dumps([text, decision.outcome.value, told], ensure_ascii=False, separators=(",", ":"))
+
+
+def _read(line: Line) -> tuple[str, Outcome, dict[tuple[str, str], Any]]:
+    try:
+        if not isinstance(line.entry, Charged):
+            raise BadInput("no charge")
+        text, outcome, told = json.loads(line.entry.purpose)
+        return text, Outcome(outcome), {(how, column): some for how, column, some in told}
+    except (ValueError, TypeError, BadInput):
+        raise Damaged(f"Line {line.number} of the ledger is no audited question.") from None
+
+
+def _denied(outcome: Outcome) -> Refused:
+    if outcome is Outcome.CLOSED:
+        return Refused(
+            "Denied: with the answers before it this one would tell too much. Its bounded columns are closed for good.",
+            hint="What was answered stays answered; nothing more is told about them.",
+        )
+    return Refused(
+        "Denied: with the answers before it, this one could tell somebody's value.",
+        hint="That follows from what was asked, whatever the data. Ask about more people, or other groups.",
+    )

@@ -1,0 +1,205 @@
+"""The synthetic twin of a table: rows of people who never existed, on which questions are answered when the budget is
+gone.
+
+The twin is a release like any other: it went through the one door, was charged to its table, and is kept in the store.
+Which of a table's releases is its twin is noted in ``tables/visits/synthetic.json``, after it was kept: a crash before
+that leaves a release that was paid for, and making the same again notes it for nothing. A newer note replaces an older
+one; what was released before stays where it is.
+
+Why answers on it are private: they are worked out of the twin alone, which everybody in the table was promised a loss
+for, and of public tables. Whatever is made of a release loses nobody any more than the release did (post-processing;
+Dwork and others 2006). So nothing is charged, and no noise is added. That a question is answered here tells that the
+budget does not cover it, which whoever asks may know.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from discreet.ask.answer import exact_answer
+from discreet.core.card import Card
+from discreet.core.document import dumps, fields
+from discreet.core.durable import give_name, write
+from discreet.core.recipe import Recipe
+from discreet.core.release import Release
+from discreet.core.release_folder import load_papers
+from discreet.core.statement import Statement
+from discreet.core.table import Table
+from discreet.curator.answer import ON_SYNTHETIC
+from discreet.curator.door import Given, Request
+from discreet.curator.nearness import Nearness, measured_nearness
+from discreet.curator.opened import Twins
+from discreet.curator.question import planned
+from discreet.curator.store import Store
+from discreet.curator.workspace import Workspace
+from discreet.errors import BadInput, BadQuery, BudgetExceeded, Damaged, NotFound, Refused
+
+_FILE = "synthetic.json"
+_PAYLOAD = "payload.parquet"
+
+
+@dataclass(frozen=True)
+class Synthetic:
+    """The synthetic twin of a table."""
+
+    name: str
+    """The table's."""
+    identity: str
+    """What it is kept under."""
+    papers: Release[Any]
+    """What it promises, how it was made and what was charged for it; without its rows."""
+    rows: Table
+    nearness: Nearness
+
+    @property
+    def statement(self) -> Statement:
+        """What was promised to everybody in the table when it was released."""
+        return self.papers.statement
+
+
+class Synthetics:
+    """The synthetic twins of a workspace's tables, each opened when it is first needed. Threads may share it."""
+
+    def __init__(self, workspace: Workspace, store: Store, twins: Twins) -> None:
+        self._workspace = workspace
+        self._store = store
+        self._twins = twins
+        self._opened: dict[str, Synthetic] = {}
+        self._lock = threading.Lock()
+
+    def noted(self, table: str) -> str | None:
+        """What the synthetic twin of a table is kept under, if it has one."""
+        place = self._note(table)
+        try:
+            said = fields(json.loads(place.read_text(encoding="utf-8")), _FILE, release=str)
+        except FileNotFoundError:
+            return None
+        except (ValueError, BadInput) as error:
+            raise Damaged(f"{place} does not say what it should: {error}", hint="Make the twin again.") from None
+        return str(said["release"])
+
+    def note(self, table: str, identity: str) -> Synthetic:
+        """Let a release that is kept be the synthetic twin of a table; an error if it cannot be asked as one."""
+        found = self._open(table, identity)
+        if found is None:
+            raise NotFound(f"There is no release {identity} to be the synthetic twin of {table}.")
+        place = self._note(table)
+        draft = place.with_name(f".{_FILE}-{os.getpid()}-{threading.get_ident()}")
+        draft.unlink(missing_ok=True)
+        write(draft, json.dumps({"release": identity}).encode())
+        give_name(draft, place)
+        return found
+
+    def find(self, table: str) -> Synthetic | None:
+        """The synthetic twin of a table, if it has one."""
+        identity = self.noted(table)
+        if identity is None:
+            return None
+        with self._lock:
+            known = self._opened.get(table)
+            if known is None or known.identity != identity:
+                known = self._open(table, identity)  # none, if a copy was made between the release and its note
+                if known is not None:
+                    self._opened[table] = known
+            return known
+
+    def have(self, asked: Sequence[Request[Any]]) -> bool:
+        """Whether all tables that are asked about have one."""
+        return all(self.noted(table) is not None for one in asked for table in one.tables)
+
+    def instead(self, asked: Request[Any], refusal: BudgetExceeded) -> Given:
+        """The answer of the twin to a question that a budget does not cover; else the refusal, and why."""
+        if not self.have([asked]):
+            raise refusal
+        try:
+            return self._answer(asked)
+        except (BadInput, Refused) as reason:
+            raise BudgetExceeded(
+                refusal.message,
+                asked=refusal.asked,
+                left=refusal.left,
+                account=refusal.account,
+                hint=f"Nor can it be asked of a synthetic twin: {reason} {refusal.hint}",
+            ) from None
+
+    def _answer(self, asked: Request[Any]) -> Given:
+        if len(asked.tables) != 1:
+            raise BadQuery(
+                f"Those of {' and '.join(asked.tables)} were made apart. Nobody in one is in the other, so nothing "
+                "follows from what they say together.",
+                hint="Ask about one of them at a time.",
+            )
+        [name] = asked.tables
+        found = self.find(name)
+        if found is None:
+            raise NotFound(f"That of {name} is not in this copy of the workspace.")
+        public = {other: id_ for other, id_ in sorted(asked.twins.items()) if other != name}
+        again = planned(asked.text, {name: found.rows} | {other: self._twins.open(other) for other in public})
+        said = [ON_SYNTHETIC, again.text, name, found.identity, public]
+        identity = hashlib.sha256(dumps(said).encode()).hexdigest()
+        kept = self._store.find(identity, name)
+        if kept is None:
+            payload = exact_answer(again.plan, found.nearness.errors(again.plan, found.rows))
+            kept = self._store.keep(identity, name, _release(found, again.text, public, payload))
+        return Given(kept, identity, free=True)
+
+    def _note(self, table: str) -> Path:
+        return self._workspace.folder / "tables" / table / _FILE
+
+    def _open(self, table: str, identity: str) -> Synthetic | None:
+        place = self._store.find_folder(identity, table)
+        if place is None:
+            return None
+        papers = load_papers(place)
+        made_of = papers.recipe.parameters.get("twins")
+        if papers.statement.loss is None or made_of != {table: self._workspace.tables[table].id}:
+            raise Damaged(f"The release {identity} was not made of {table}.", hint="Make the twin again.")
+        if not (place / _PAYLOAD).is_file():
+            raise BadInput(f"{papers.recipe.method} makes no rows, so it makes no synthetic twin of {table}.")
+        card = _card(self._workspace.card(table), pq.read_schema(place / _PAYLOAD).names, papers.recipe.method)
+        rows = self._workspace.open_rows(card, place / _PAYLOAD)
+        return Synthetic(table, identity, papers, rows, measured_nearness(place / _PAYLOAD, rows))
+
+
+def _card(card: Card, names: Sequence[str], method: str) -> Card:
+    """The card of the twin's rows: what was declared of the columns it has, whose row it is only if it says so."""
+    kept = [column for column in card.columns if column.name in names]
+    if not kept or {column.name for column in kept} != set(names):
+        raise BadInput(f"What {method} makes does not have the columns of {card.name}, so it is no twin of it.")
+    return replace(card, columns=tuple(kept)) if card.unit in names else card.without_unit(kept)
+
+
+def _release(found: Synthetic, question: str, public: Mapping[str, str], payload: pa.Table) -> Release[pa.Table]:
+    """An answer with what it promises: what the twin did, and no more is lost by it."""
+    name, promised = found.name, found.statement
+    caveats = (
+        f"This answer is synthetic: it was made of the synthetic twin of {name}, which had been released for "
+        f"{promised.loss}. Nothing of {name} was looked at for it, so nothing more is lost by it (post-processing).",
+        "Its figures are about people who never existed. An error bar says how far a figure may be from that of the "
+        "table, with 95 % confidence; where there is none, no bound is known.",
+    )
+    recipe = Recipe(
+        ON_SYNTHETIC,
+        {"question": question, "table": name, "synthetic": found.identity, "public": dict(public)},
+        (
+            f"the question was answered on the rows of {name}'s synthetic twin, without noise",
+            "error bars follow from how far the twin was measured to be from the table, privately, when it was made",
+        ),
+    )
+    return Release(
+        payload,
+        replace(promised, models=(), caveats=(*promised.caveats, *caveats)),
+        recipe,
+        found.papers.receipt,
+        title=f"An answer about the synthetic twin of {name}",
+    )

@@ -1,0 +1,76 @@
+"""Blocking: items become unknown instead of leaving.
+
+Saygin, Verykios and Clifton (2001), "Using unknowns to prevent discovery of association rules". An unknown cell, "?",
+may or may not have its item, so that a support is an interval: from the transactions that have the itemset for certain
+to those that may have it. Nothing that is released is false. Here a secret is hidden if it is so for whoever takes
+unknown for absent, which also puts the least possible confidence (the least support of the whole over the largest of
+the antecedent) below the threshold, since the antecedent's largest support is no smaller than its certain one.
+
+If only present items became unknown, every "?" would be read as present. So for each there is a decoy, a "?" where the
+item is not: in a transaction with the rest of the secret if there is one, drawn at random.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from discreet.core.words import number
+from discreet.hide.methods.working import Working, shortest, until_hidden
+from discreet.hide.problem import Outcome, Problem, Progress, Step, silent
+from discreet.hide.secrets import Secret
+from discreet.hide.transactions import Array, Transactions, all_ones, places
+from discreet.noise.entropy import Entropy
+
+
+@dataclass(frozen=True)
+class Blocking:
+    """The most frequent item becomes unknown in the shortest transactions, and in as many that lack it."""
+
+    name: ClassVar[str] = "blocking"
+    decoys: bool = True
+    """Whether cells without the item become unknown too."""
+
+    def apply(self, problem: Problem, progress: Progress = silent) -> Outcome:
+        """Make cells unknown. ``after`` has what is certain, ``possible`` what may be there."""
+        working = Working(problem)
+        possible = problem.transactions.bits.copy()
+        entropy = Entropy()
+
+        def hide_one(secret: Secret) -> None:
+            item = max(sorted(secret.consequent), key=lambda one: working.support([one]))
+            rows = shortest(working, working.rows(secret.whole))[: working.excess(secret)]
+            for row in rows.tolist():
+                working.change(row, item, secret, "most have it, and the transaction is short", "unknown")
+            if self.decoys:
+                code = problem.transactions.number[item]
+                for row in _decoys(working, possible[code], secret, item, len(rows), entropy):
+                    possible[code, row // 64] |= np.uint64(1) << np.uint64(row % 64)
+                    working.steps.append(Step(row, item, "unknown", str(secret), "a decoy: it is not there"))
+
+        until_hidden(working, hide_one, progress)
+        may = Transactions(problem.transactions.items, possible, problem.transactions.rows)
+        told = [("every unknown taken for present", _largest(one, may, working)) for one in problem.secrets]
+        return Outcome(working.after, tuple(working.steps), may, tuple(told))
+
+
+def _decoys(  # noqa: PLR0917
+    working: Working, possible: Array, secret: Secret, item: str, count: int, entropy: Entropy
+) -> list[int]:
+    """Up to ``count`` transactions in which the item is not, those with the rest of the secret first."""
+    lacks = all_ones(working.before.rows) & ~possible
+    rest = working.having(secret.whole - {item})
+    chosen: list[int] = []
+    for rows in (places(lacks & rest).tolist(), places(lacks & ~rest).tolist()):
+        for taken in range(min(count - len(chosen), len(rows))):
+            other = taken + entropy.below(len(rows) - taken)
+            rows[taken], rows[other] = rows[other], rows[taken]
+            chosen.append(rows[taken])
+    return chosen
+
+
+def _largest(secret: Secret, may: Transactions, working: Working) -> str:
+    low, high = working.support(secret.whole), may.support(secret.whole)
+    return f"{secret} is in {low:,} to {number(high, 'transaction')}"

@@ -1,0 +1,45 @@
+"""Ways to hide as people write them: ``swa window=1000``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from discreet.core.spelled import require_options, spelled
+from discreet.core.words import meant
+from discreet.errors import BadInput
+from discreet.hide.methods.atallah import Atallah
+from discreet.hide.methods.blocking import Blocking
+from discreet.hide.methods.border import BBA, MaxMin
+from discreet.hide.methods.confidence import LowerConsequent, LowerRule, RaiseAntecedent
+from discreet.hide.methods.exact import Exact
+from discreet.hide.methods.fia import IGA, MaxFIA, MinFIA
+from discreet.hide.methods.swa import SWA
+from discreet.hide.problem import Way
+
+FORMS: Mapping[str, tuple[str, Any]] = {
+    "exact": ("exact (least=lost or changed; seconds=60)", Exact),
+    "atallah": ("atallah", Atallah),
+    "maxfia": ("maxfia", MaxFIA),
+    "minfia": ("minfia", MinFIA),
+    "iga": ("iga", IGA),
+    "swa": ("swa (window=10000)", SWA),
+    "bba": ("bba", BBA),
+    "maxmin": ("maxmin", MaxMin),
+    "lower-rule": ("lower-rule", LowerRule),
+    "lower-consequent": ("lower-consequent (rules only)", LowerConsequent),
+    "raise-antecedent": ("raise-antecedent (rules only)", RaiseAntecedent),
+    "blocking": ("blocking (decoys=true or false)", Blocking),
+}
+
+
+def parse_method(text: str) -> Way:
+    """The method that ``text`` names, such as ``exact seconds=10``."""
+    name, said = spelled(text)
+    if name not in FORMS:
+        listed = "\n  ".join(example for example, _ in FORMS.values())
+        raise BadInput(f"There is no method {text!r}{meant(name, FORMS)}.", hint=f"\nKnown are:\n  {listed}")
+    example, kind = FORMS[name]
+    require_options(name, kind, said, example)
+    made: Way = kind(**said)
+    return made

@@ -1,0 +1,1 @@
+"""What a miner finds: frequent itemsets, their borders, and rules."""

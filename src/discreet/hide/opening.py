@@ -1,0 +1,88 @@
+"""What is given to be hidden in, and what it looks like when it leaves."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeAlias
+
+import pyarrow as pa
+
+from discreet.core.table import Table
+from discreet.hide.mining.frequent import frequent
+from discreet.hide.mining.rules import rules
+from discreet.hide.problem import Outcome
+from discreet.hide.reading import Layout, Tabular, as_arrow, layout_of, read_transactions, tabular
+from discreet.hide.secrets import Secret
+from discreet.hide.transactions import Transactions
+
+Source: TypeAlias = Transactions | Table | pa.Table | str | Path
+UNKNOWN = "unknown"
+"""The column of the items that may or may not be in a transaction."""
+
+
+@dataclass(frozen=True, eq=False)
+class Opened:
+    """Transactions, and the table that they are the rows of, if they are."""
+
+    transactions: Transactions
+    title: str
+    table: Tabular | None = None
+
+    def payload(self, outcome: Outcome) -> pa.Table:
+        """What leaves: baskets as a column of lists, with one for what is unknown if there is any; or the table with
+        what was taken out, or is unknown, missing."""
+        if self.table is not None:
+            return self.table.back(outcome.after)
+        made = as_arrow(outcome.after)
+        if outcome.possible is None:
+            return made
+        before, may = outcome.after, outcome.possible
+        unknown = Transactions(before.items, may.bits & ~before.bits, before.rows)
+        return made.append_column(UNKNOWN, as_arrow(unknown).column(0))
+
+    def read_back(self, payload: pa.Table) -> Transactions:
+        """The transactions that somebody reads from what leaves."""
+        if self.table is None:
+            return Transactions.of(row or () for row in payload.column(0).to_pylist())
+        columns = list(dict.fromkeys(name for name, _ in self.table.cells.values()))
+        return tabular(payload, columns=columns).transactions
+
+
+def opened(source: Source, layout: Layout | None = None, columns: Sequence[str] = ()) -> Opened:
+    """The transactions of a source; see ``reading.py`` for the layouts."""
+    if isinstance(source, Transactions):
+        return Opened(source, "Transactions")
+    if isinstance(source, Table):
+        if source.card.unit is not None:
+            return Opened(read_transactions(source, columns=columns), source.card.name or "Transactions")
+        made = tabular(source, columns=columns)
+        return Opened(made.transactions, source.card.name or "Transactions", made)
+    if isinstance(source, pa.Table):
+        made = tabular(source, columns=columns)
+        return Opened(made.transactions, "Transactions", made)
+    path = Path(source)
+    if (layout or layout_of(path, columns)) == "table":
+        made = tabular(path, columns=columns)
+        return Opened(made.transactions, path.stem, made)
+    return Opened(read_transactions(path, layout=layout, columns=columns), path.stem)
+
+
+def found_in(transactions: Transactions, secrets: Sequence[Secret]) -> list[Secret]:
+    """The secrets that mining brings up, each with its own thresholds: the check on what leaves.
+
+    It shares nothing with the ways to hide but the miner. Only the items of a secret are mined, since no other can make
+    it frequent.
+    """
+    known = set(transactions.items)
+    found = []
+    for secret in secrets:
+        if not secret.whole <= known:
+            continue  # an item that is nowhere any more
+        mined = frequent(transactions.projected(sorted(secret.whole)), secret.support)
+        if secret.whole not in mined:
+            continue
+        if secret.confidence is None or rules(mined, secret.confidence).get(secret.antecedent, secret.consequent):
+            found.append(secret)
+    return found

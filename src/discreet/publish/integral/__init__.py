@@ -1,0 +1,1 @@
+"""Integral privacy: models that many different sets of people would have given."""

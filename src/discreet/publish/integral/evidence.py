@@ -1,0 +1,154 @@
+"""What the holder keeps of a model that recurs: the sets of people that give it. And the check that they do.
+
+The check trusts nothing of the search: it learns from every set again, compares the sets with each other, and looks for
+somebody who is in all of them. The sets are kept as they are, so that no generator of random numbers has to be run
+again. Whoever has them and the table can tell who was looked at: they must never leave.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+
+from discreet.core.document import dumps, fields, loads
+from discreet.core.release import Release
+from discreet.core.table import Table
+from discreet.errors import BadInput, DataError, NotFound
+from discreet.publish.integral.learner import exactly
+from discreet.publish.integral.parse import learner_of
+from discreet.publish.recode import at_hand
+
+NOTE = "discreet.generators"
+"""The note in a kept file that says what the sets are of."""
+
+
+@dataclass(frozen=True, repr=False)
+class Generators:
+    """Sets of people, each of which gives the same model."""
+
+    learner: str
+    parameters: dict[str, Any]
+    model: dict[str, Any]
+    frame: str
+    """The digest of the rows."""
+    people: int
+    least: int
+    """How many sets were asked for."""
+    sets: NDArray[np.bool_]
+    """Sets × people: who is in which."""
+
+    def __str__(self) -> str:
+        return self.told
+
+    __repr__ = __str__
+
+    @property
+    def told(self) -> str:
+        """How many there are, as a sentence."""
+        return (
+            f"{len(self.sets):,} different sets of people were found that give this model; everybody is left out by "
+            f"{self.left_out:,} of them at least."
+        )
+
+    @property
+    def left_out(self) -> int:
+        """Everybody is left out by so many of the sets at least; 0 if somebody is in all of them."""
+        return int((~self.sets).sum(axis=0).min(initial=len(self.sets)))
+
+    def rows(self) -> pa.Table:
+        """The sets, a bit a person, for a file."""
+        packed = np.packbits(self.sets, axis=1)
+        return pa.table({"people": pa.array([one.tobytes() for one in packed], pa.binary())})
+
+    def note(self) -> str:
+        """All but the sets, as text."""
+        named = ("learner", "parameters", "model", "frame", "people", "least")
+        return dumps({name: getattr(self, name) for name in named})
+
+    @classmethod
+    def load(cls, place: str | Path) -> Generators:
+        """What was kept in a file."""
+        if not Path(place).is_file():
+            raise NotFound(f"There is no file {place}.")
+        try:
+            with pq.ParquetFile(place) as file:
+                note = (file.metadata.metadata or {}).get(NOTE.encode())
+                packed = file.read().column("people").to_pylist() if note is not None else []
+        except (pa.ArrowException, KeyError) as error:
+            raise DataError(f"{place} cannot be read: {error}.") from None
+        if note is None:
+            raise DataError(f"{place} holds no sets of people that give a model.")
+        read = fields(
+            loads(note.decode()),
+            "the note",
+            learner=str,
+            parameters=dict,
+            model=dict,
+            frame=str,
+            people=int,
+            least=int,
+        )
+        if any(one is None or len(one) != (read["people"] + 7) // 8 for one in packed):
+            raise DataError(f"{place} holds sets of other people than it says.")
+        bits = np.frombuffer(b"".join(packed), np.uint8).reshape(len(packed), -1)
+        sets = np.unpackbits(bits, axis=1, count=read["people"]).astype(np.bool_)
+        return cls(**read, sets=sets)
+
+
+@dataclass(frozen=True)
+class Verified:
+    """What a check of the sets found. For the holder alone."""
+
+    generators: int
+    """Different sets that give the model."""
+    others: int
+    """Sets that give another one, or come twice."""
+    in_all: int
+    """How many people are in all sets that give the model."""
+    least: int
+    same_model: bool
+    """Whether the release, if one was given, holds that very model."""
+
+    @property
+    def holds(self) -> bool:
+        """Whether the claim is true."""
+        return self.generators >= self.least and self.in_all == 0 and self.others == 0 and self.same_model
+
+    def __str__(self) -> str:
+        said = (
+            f"{self.generators:,} different sets of people give the model ({self.least:,} were asked for), and "
+            f"{self.in_all or 'nobody'} {'are' if self.in_all > 1 else 'is'} in all of them."
+        )
+        if self.others:
+            said += f" {self.others:,} of the sets give another model, or come twice."
+        if not self.same_model:
+            said += " The release holds another model."
+        return f"{'It holds' if self.holds else 'It does not hold'}: {said}"
+
+
+def verify_integral(evidence: Generators | str | Path, table: Table, release: Release[Any] | None = None) -> Verified:
+    """Learn from every set of people that was kept again, and see whether the claim of the release is true."""
+    kept = evidence if isinstance(evidence, Generators) else Generators.load(evidence)
+    learner = learner_of(kept.learner, kept.parameters)
+    frame = learner.frame(at_hand(table))
+    if frame.digest != kept.frame or frame.people != kept.people:
+        raise BadInput(f"The sets are not of {table.card.name} as it is now.", hint="Give the table as it was.")
+    trainer = learner.trainer(frame)
+    different: dict[bytes, NDArray[np.bool_]] = {}
+    for one in kept.sets:
+        if trainer.train(np.flatnonzero(one[frame.person]), exactly).to_dict() == kept.model:
+            different[one.tobytes()] = one
+    in_all = np.logical_and.reduce(list(different.values())) if different else np.ones(kept.people, np.bool_)
+    return Verified(
+        len(different),
+        len(kept.sets) - len(different),
+        int(in_all.sum()),
+        kept.least,
+        release is None or release.payload == kept.model,
+    )

@@ -1,0 +1,69 @@
+"""The journal of a search: which sample gave which model, so that a search that was stopped goes on.
+
+A sample is a number and the seed that all of them have in common. Whoever has the journal and the table can draw all
+of them again: it is for the holder alone.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from discreet.core.keep import private
+from discreet.errors import BadInput, DataError
+from discreet.noise.masking import Draws
+
+
+@dataclass(frozen=True)
+class Journal:
+    """What was drawn so far."""
+
+    root: int
+    """The seed of all samples."""
+    known: Mapping[int, str]
+    """For the number of a sample the digest of its model."""
+    place: Path | None
+
+    @classmethod
+    def open(cls, place: str | Path | None, about: str, seed: int | None) -> Journal:
+        """The journal at ``place``, or a new one; ``about`` tells this search from any other."""
+        if place is None or not Path(place).exists():
+            root = Draws.of(seed).root
+            if place is not None:
+                with private(Path(place)) as file:
+                    file.write(_line({"about": about, "seed": str(root)}))
+            return cls(root, {}, None if place is None else Path(place))
+        file_ = Path(place)
+        whole = file_.read_bytes()
+        lines = whole[: whole.rfind(b"\n") + 1].splitlines()  # a last line may have been cut off
+        try:
+            head, *others = [json.loads(line) for line in lines]
+            root, known = int(head["seed"]), {int(one["draw"]): str(one["model"]) for one in others}
+            same = head["about"] == about
+        except (ValueError, TypeError, KeyError):
+            raise DataError(f"{place} is not the journal of a search.", hint="Name another file.") from None
+        if not same or seed not in (None, root):
+            raise BadInput(
+                f"{place} is the journal of another search: of other rows, or with other parameters.",
+                hint="Name another file, or take it away to begin anew.",
+            )
+        with file_.open("r+b") as file:
+            file.truncate(whole.rfind(b"\n") + 1)
+        return cls(root, known, file_)
+
+    def add(self, draws: Sequence[int], models: Sequence[str]) -> None:
+        """Write down what samples gave."""
+        if self.place is not None:
+            with self.place.open("ab") as file:
+                file.writelines(_line({"draw": one, "model": model}) for one, model in zip(draws, models, strict=True))
+
+    def done(self) -> None:
+        """Take the journal away: the search is over."""
+        if self.place is not None:
+            self.place.unlink(missing_ok=True)
+
+
+def _line(said: Mapping[str, object]) -> bytes:
+    return json.dumps(said).encode() + b"\n"

@@ -1,0 +1,1 @@
+"""Synthetic data: rows of a population that never existed."""

@@ -1,0 +1,186 @@
+"""How faithful synthetic rows are, for their holder: each figure with its direction, its meaning, and what others get.
+
+It tells about the original rows exactly, so it is no release and must not leave.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from html import escape
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from discreet.core.picture import Picture
+from discreet.core.report import listing, page, pairs, section, styled
+from discreet.core.words import number
+from discreet.errors import BadInput
+from discreet.utility.faithful import drawings
+
+Array: TypeAlias = npt.NDArray[Any]
+
+_WARNING = "It tells about the original rows, exactly: it is for their holder alone."
+
+
+@dataclass(frozen=True)
+class Measured:
+    """One figure, or why there is none; and between which it lies if things go as they should."""
+
+    name: str
+    figure: float | None
+    meaning: str
+    """What it is, in a sentence or two for whoever is no statistician."""
+    best: float = 0.0
+    """What a copy of the original gets."""
+    sample: float | None = None
+    """What another sample of the same people would get, on average: nothing synthetic should be asked for more."""
+    independent: float | None = None
+    """What data get that have each column right and nothing else, or whoever guesses: anything useful does better."""
+    details: Mapping[str, float] = field(default_factory=dict)
+    why: str = ""
+
+    @property
+    def direction(self) -> str:
+        """Which way is good."""
+        return f"{'more' if self.best > 0 else 'less'} is better ({self.best:g} is best)"
+
+    @property
+    def cells(self) -> tuple[str, ...]:
+        """Its name, its figure, what a sample and independent data get, and which way is good, as text."""
+        return self.name, *map(_shown, (self.figure, self.sample, self.independent)), self.direction
+
+    def to_dict(self) -> dict[str, Any]:
+        """This as plain data, for JSON."""
+        told: dict[str, Any] = {"figure": self.figure, "direction": self.direction, "meaning": self.meaning}
+        if self.why:
+            return told | {"why": self.why}
+        return told | {"sample": self.sample, "independent": self.independent, "details": dict(self.details)}
+
+
+@dataclass(frozen=True)
+class Spread:
+    """A column: what its codes stand for, and which share of the rows of each side has each."""
+
+    name: str
+    labels: tuple[str, ...]
+    original: Array
+    synthetic: Array
+    apart: float
+
+
+@dataclass(frozen=True, repr=False)
+class Fidelity:
+    """How faithful synthetic rows are. ``fidelity["k-marginal score"]`` is a figure, ``None`` if not measured."""
+
+    title: str
+    rows: tuple[int, int]
+    """Of the original, and synthetic ones."""
+    measured: tuple[Measured, ...]
+    columns: tuple[str, ...]
+    left_out: tuple[str, ...]
+    """Columns of the original that the synthetic rows lack, or show as another kind of value."""
+    spreads: tuple[Spread, ...] = field(compare=False)
+    pair_errors: Array = field(compare=False)
+    """Of each two columns the distance; NaN on the diagonal."""
+    associations: tuple[Array, Array] = field(compare=False)
+    """How strongly columns hang together in the original, and in the synthetic rows."""
+    propensities: tuple[Array, Array] | None = field(default=None, compare=False)
+    """How likely synthetic rows of the original seem, and synthetic ones."""
+
+    def __getitem__(self, name: str) -> float | None:
+        return self.entry(name).figure
+
+    def entry(self, name: str) -> Measured:
+        """All about one figure."""
+        for one in self.measured:
+            if one.name == name:
+                return one
+        raise BadInput(f"{name!r} was not measured.", hint=f"Measured: {', '.join(one.name for one in self.measured)}.")
+
+    def pictures(self) -> tuple[Picture, ...]:
+        """Columns side by side, errors of pairs, changes of correlations, and how rows are told apart."""
+        found = [*drawings.columns(self.spreads)]
+        if len(self.columns) > 1:
+            found.append(drawings.pair_errors(self.columns, self.pair_errors))
+            found.append(drawings.changed(self.columns, *self.associations))
+        if self.propensities is not None:
+            found.append(drawings.propensities(*self.propensities))
+        return tuple(found)
+
+    def to_dict(self) -> dict[str, Any]:
+        """This as plain data, for JSON."""
+        return {
+            "title": self.title,
+            "rows": {"original": self.rows[0], "synthetic": self.rows[1]},
+            "columns": {spread.name: spread.apart for spread in self.spreads},
+            "left_out": list(self.left_out),
+            "measured": {one.name: one.to_dict() for one in self.measured},
+        }
+
+    def html(self, path: str | Path) -> Path:
+        """Write the report as one page that opens offline. It must never leave."""
+        place = Path(path)
+        place.write_text(page(f"How faithful {self.title} is", self._repr_html_()), encoding="utf-8")
+        return place
+
+    @property
+    def summary(self) -> str:
+        """What was compared, in a sentence."""
+        mine, theirs = self.rows
+        said = f"How faithful {self.title} is: {number(theirs, 'synthetic row')} beside {mine:,} original ones"
+        return said + f", {number(len(self.columns), 'column')}{self._beside}."
+
+    def __str__(self) -> str:
+        lines = [self.summary, f"  {'':<17}{'figure':>10}{'a sample':>10}{'independent':>13}"]
+        for one in self.measured:
+            name, figure, sample, independent, direction = one.cells
+            lines.append(f"  {name:<17}{figure:>10}{sample:>10}{independent:>13}  {one.why or direction}")
+        return "\n".join(lines)
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        figures = listing(
+            ("measure", "figure", "another sample", "independent", "direction"),
+            ("text", "number", "number", "number", "prose"),
+            (one.cells for one in self.measured),
+        )
+        read = (
+            "Another sample is what as many rows drawn from the same people would get: more cannot be asked for. "
+            "Independent is what data get that have each column right and nothing else, or whoever guesses."
+        )
+        worst = [
+            section(f"Where it is worst: {one.name}", pairs((what, _shown(far)) for what, far in one.details.items()))
+            for one in self.measured
+            if one.details
+        ]
+        return styled(
+            [
+                f"<header><h1>How faithful {escape(self.title)} is</h1></header>",
+                f'<p><span class="badge bad">Confidential</span> {escape(_WARNING)}</p>',
+                f"<p>{escape(self.summary)}</p>",
+                section("Figures", f"{figures}<p>{escape(read)}</p>"),
+                section("What they are", pairs((one.name, one.why or one.meaning) for one in self.measured)),
+                *(section(picture.title, picture.figure) for picture in self.pictures()),
+                *worst,
+            ]
+        )
+
+    @property
+    def _beside(self) -> str:
+        return f"; not comparable: {', '.join(self.left_out)}" if self.left_out else ""
+
+
+def _shown(value: float | None) -> str:
+    return "–" if value is None else f"{value:.0f}" if abs(value) >= 100 else f"{value:.4f}"
+
+
+def distance_matrix(width: int, found: Mapping[tuple[int, ...], float]) -> Array:
+    """Distances of pairs as a matrix."""
+    made = np.full((width, width), np.nan)
+    for (a, b), far in found.items():
+        made[a, b] = made[b, a] = far
+    return made

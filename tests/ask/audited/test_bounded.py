@@ -1,0 +1,92 @@
+"""The auditor of bounded sums, against every table there could be: all of one transcript keep everybody's secret."""
+
+from fractions import Fraction
+from itertools import product
+
+import numpy as np
+import pytest
+
+from discreet.ask.audited.auditor import Part, Verdict
+from discreet.ask.audited.bounded import Bounded
+from discreet.ask.audited.classes import Classes
+
+
+def auditor(people, *, high=1, width=1, whole=True):
+    classes = Classes(np.arange(people))
+    return classes, Bounded(classes, Fraction(0), Fraction(high), Fraction(width), whole=whole)
+
+
+def parts_of(classes, one, group):
+    count = group.max(initial=-1) + 1
+    parents, of_class = classes.split(group, count)
+    one.widen(parents)
+    return [Part("sum", of_class == place) for place in range(count)]
+
+
+def transcript(values, questions, **options):
+    """All that whoever asks these questions of a table gets to see."""
+    classes, one = auditor(len(values), **options)
+    seen = []
+    for group in questions:
+        parts = parts_of(classes, one, group)
+        verdict = one.weigh(parts)
+        if verdict is Verdict.DENY:
+            seen.append("denied")
+            continue
+        answers = [Fraction(int(values[group == place].sum())) for place in range(len(parts))]
+        if verdict is Verdict.LOOK and not one.bears(parts, answers):
+            one.close()
+            seen.append("closed")
+            continue
+        one.learn(parts, answers)
+        seen.append(tuple(answers))
+    return tuple(seen)
+
+
+def all_tables(people, questions, values=(0, 1), **options):
+    """Every table there could be, by what is seen of it."""
+    seen = {}
+    for row in product(values, repeat=people):
+        seen.setdefault(transcript(np.array(row), questions, **options), []).append(row)
+    return seen
+
+
+def check(people, questions):
+    seen = all_tables(people, [np.array(one) for one in questions])
+    for tables in seen.values():
+        assert all(len({row[one] for row in tables}) == 2 for one in range(people)), "both are possible for everybody"
+    return seen
+
+
+def test_whatever_is_seen_both_truths_stay_possible_for_everybody():
+    seen = check(5, [[0, 0, 0, 1, 1], [0] * 5])
+    assert {type(one) for one in sum(seen, ())} == {tuple, str}, "some was answered and some was not"
+    assert any("closed" in one for one in seen)
+
+
+@pytest.mark.slow
+def test_whatever_is_seen_of_random_questions_both_truths_stay_possible():
+    random = np.random.default_rng(3)
+    for _ in range(25):
+        check(5, random.integers(-1, 2, (3, 5)))
+
+
+def test_after_a_denial_that_looked_nothing_is_answered():
+    everybody, some = np.zeros(5, dtype=int), np.array([0, 0, 0, -1, -1])
+    assert transcript(np.zeros(5, dtype=int), [everybody, some]) == ("closed", "denied")
+    assert transcript(np.array([1, 0, 1, 0, 1]), [everybody, some])[0] == (3,)
+
+
+def test_whole_numbers_are_asked_in_sets_that_are_nested_or_apart():
+    crossing = [np.array([0, 0, 0, 0, -1, -1]), np.array([-1, -1, 0, 0, 0, 0])]
+    values = np.array([1, 0, 1, 0, 1, 0])
+    assert transcript(values, crossing) == ((2,), "denied")
+    assert transcript(values, crossing, whole=False, width="1/2")[1] == (2,)
+
+
+def test_real_numbers_keep_their_width():
+    people, questions = 4, [np.zeros(4, dtype=int), np.array([0, 0, -1, -1])]
+    for tables in all_tables(people, questions, (0, 1, 2, 3), high=3, width=2, whole=False).values():
+        for one in range(people):
+            values = {row[one] for row in tables}
+            assert max(values) - min(values) >= 2

@@ -1,0 +1,33 @@
+"""A steward has a table's synthetic twin made, and an analyst whose budget is gone is answered by it, visibly."""
+
+from playwright.sync_api import expect
+from tests.browser.steps import budget, choose, write
+
+SEXES = "SELECT sex, COUNT(*) AS n FROM patients GROUP BY sex"
+
+
+def test_after_the_budget_is_gone_every_figure_of_the_twin_is_marked(browse):
+    steward, ben = browse("steward"), browse("ben")
+    steward.goto("/publish?table=patients")
+    choose(steward, "publish-method", "People who never existed (synthetic twin)")
+    choose(steward, "publish-by", "the fastest (mst)")
+    steward.get_by_test_id("publish-epsilon").fill("0.5")
+    steward.get_by_test_id("publish-start").click()
+    expect(steward.get_by_test_id("job-synthesize")).to_have_attribute("data-state", "done", timeout=120_000)
+    expect(steward.get_by_test_id("publish-earlier")).to_contain_text("synthetic twin")
+
+    before = budget(ben, "patients/ben")
+    ben.goto("/ask?table=patients")
+    write(ben, SEXES, "90")
+    button = ben.get_by_test_id("ask-run")
+    expect(button).to_have_text("Ask the synthetic twin (free)")
+    expect(ben.get_by_test_id("price-synthetic")).to_contain_text("never existed")
+    button.click()
+    expect(ben.get_by_test_id("answer-synthetic")).to_contain_text("SYNTHETIC")
+    grid = ben.get_by_test_id("answer-grid")
+    figures = grid.locator("tbody td.dc-number")
+    expect(grid.locator(".dc-badge", has_text="synthetic")).to_have_count(figures.count())
+    expect(grid).to_contain_text("±")
+    expect(ben.get_by_test_id("ask-cost")).to_contain_text("free")
+    expect(ben.get_by_test_id("ask-history")).to_contain_text("synthetic")
+    assert budget(ben, "patients/ben") == before

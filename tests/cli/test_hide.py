@@ -1,0 +1,89 @@
+"""`discreet hide` as people call it."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from tests.hide.test_hiding import ROWS
+
+HIDE = ["hide", "baskets.csv", "--support", "20%", "--confidence", "60%", "-i", "bread, wine", "-r", "beer => nappies"]
+
+
+@pytest.fixture(autouse=True)
+def baskets(tmp_path):
+    lines = (row.replace(" ", ",") for row in ROWS)
+    (tmp_path / "baskets.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+def test_secrets_are_hidden_and_the_rest_is_told_to_the_holder_alone(command, tmp_path):
+    said = command(*HIDE, "-o", "clean", "--baskets", "clean.csv")
+    for told in (
+        "baskets, with secrets hidden in clean",
+        "4           1              2",
+        "misses cost",
+        "for you alone",
+    ):
+        assert told in said
+    assert (tmp_path / "clean" / "payload.parquet").exists()
+    assert len((tmp_path / "clean.csv").read_text(encoding="utf-8").splitlines()) == 10
+    page = tmp_path / "clean.holder.html"
+    assert page.stat().st_mode & 0o077 == 0
+    assert "bread, wine" in page.read_text(encoding="utf-8")
+    assert "already" in command(*HIDE, "-o", "clean", code=1)
+
+
+def test_methods_are_compared_and_nothing_is_written(command, tmp_path):
+    said = command(*HIDE, "--compare", "--keep", "bread, cheese")
+    assert "exact" in said and "maxmin" in said and "bba: loses bread, cheese" in said
+    trials = json.loads(command(*HIDE, "--compare", "--json"))
+    assert {"method", "seconds", "effects", "error"} == set(trials[0])
+    assert "nothing was written" in command(*HIDE, "--dry-run", "--method", "atallah")
+    told = json.loads(command(*HIDE, "--dry-run", "--method", "bba", "--json"))
+    assert told["release"] is None and told["secrets"][0]["after"] == "1"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["baskets.csv"]
+
+
+def test_what_a_miner_finds(command):
+    said = command("hide", "mine", "baskets.csv", "--support", "2", "--confidence", "60%", "--most", "3")
+    assert "12 itemsets that at least 2 of 10 transactions have" in said
+    assert "wine => bread" in said and "100.0%" in said
+    found = json.loads(command("hide", "mine", "baskets.csv", "--support", "20%", "--longest", "1", "--json"))
+    assert found["itemsets"] == 6 and found["rules"] == []
+
+
+def test_rules_that_discriminate(command, tmp_path):
+    people = ["f,a,no"] * 6 + ["f,a,yes"] * 2 + ["m,a,no"] * 2 + ["m,a,yes"] * 6
+    (tmp_path / "loans.csv").write_text("sex,town,credit\n" + "\n".join(people) + "\n", encoding="utf-8")
+    asked = ["hide", "discrimination", "loans.csv", "--layout", "table", "--support", "2", "--protected", "sex=f"]
+    said = command(*asked, "--decision", "credit=no")
+    assert "sex=f, town=a => credit=no" in said and "6 of 8" in said
+    found = json.loads(command(*asked, "--decision", "credit=no", "--measure", "slift", "--alpha", "2", "--json"))
+    assert found["direct"][0]["slift"] == 3.0
+    assert "Say who is protected" in command(*asked, code=1)
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["hide", "baskets.csv", "-i", "bread"], "Add --support"),
+        ([*HIDE[:4], "-i", "bred, wine", "-o", "x"], "did you mean 'bread'"),
+        ([*HIDE], "add --output FOLDER"),
+        ([*HIDE, "-o", "x", "--layout", "basket"], "There is no layout"),
+        ([*HIDE, "-o", "x", "--tell", "all"], "nothing, thresholds or secrets"),
+        ([*HIDE, "-o", "x", "--protected", "bread"], "--protected means nothing to hiding"),
+        ([*HIDE, "-o", "x", "--baskets", "x/y.csv"], "lies in the release's own folder"),
+        ([*HIDE, "-o", "no/x"], "There is no folder"),
+        (["hide", "mien", "baskets.csv", "--support", "2"], "did you mean 'mine'"),
+        (["hide", "mine", "baskets.csv", "--support", "2", "-i", "bread"], "--itemset means nothing to mine"),
+        (["hide", "nowhere.csv", "--support", "2", "-i", "bread", "-o", "x"], "nowhere.csv"),
+    ],
+)
+def test_what_cannot_be_done_is_said(command, words, said):
+    assert said in command(*words, code=1)
+
+
+def test_secrets_that_conflict_with_what_must_stay_are_refused(command):
+    assert "No way was found to hide bread, wine" in command(
+        *HIDE, "-o", "x", "--keep", "bread, cheese", "--keep", "cheese, wine", code=3
+    )

@@ -1,0 +1,108 @@
+"""Synthetic rows from the command line: of a file, without a ledger; of a workspace, charged."""
+
+from __future__ import annotations
+
+import json
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from tests.called import called
+
+import discreet as dc
+from discreet.curator.curator import Curator
+from discreet.publish.synthetic.nearness import distances
+
+CARD = """
+[tables.people]
+unit = "id"
+rows_per_unit = 1
+[tables.people.columns.id]
+kind = "integer"
+role = "identifier"
+[tables.people.columns.sex]
+kind = "text"
+categories = ["F", "M"]
+[tables.people.columns.age]
+kind = "integer"
+role = "quasi"
+bounds = [0, 99]
+"""
+FILE = ("publish", "people.parquet", "--card", "people.toml")
+
+
+@pytest.fixture
+def folder(tmp_path):
+    rows = 400
+    ages = [n * 7 % 100 for n in range(rows)]
+    people = pa.table({"id": range(rows), "sex": ["FM"[n % 2] for n in range(rows)], "age": ages})
+    pq.write_table(people, tmp_path / "people.parquet")
+    (tmp_path / "people.toml").write_text(CARD)
+    return tmp_path
+
+
+def test_of_a_file_it_promises_and_says_that_no_ledger_knows(command, folder):
+    said = command(*FILE, "--method", "synthesize epsilon=2 delta=1e-6 by=mst", "-o", "twin")
+    assert "ε = 2, δ = 1e-6" in said
+    assert "rows that are nobody's" in said
+    release = dc.Release.load(folder / "twin")
+    assert release.statement.loss == dc.Approximate(2, "1e-6")
+    assert any("No ledger" in one for one in release.statement.caveats)
+    assert release.payload.column_names == ["sex", "age"]
+    assert distances(release).rows == release.payload.num_rows
+    (line,) = (folder / "people.published.jsonl").read_text().splitlines()
+    assert json.loads(line)["method"] == "synthesize"
+
+
+def test_of_a_workspace_it_is_charged_and_the_same_again_is_free(command, folder):
+    with Curator.create(
+        folder / "ws",
+        {"people": (str(folder / "people.parquet"), str(folder / "people.toml"))},
+        dc.Approximate(3, "1e-6"),
+    ):
+        pass
+    method = "synthesize epsilon=1 delta=1e-9 by=independent"
+    said = command("publish", "ws", "--table", "people", "--method", method, "-o", "one", "--csv")
+    assert "synthetic twin of people" in said
+    command("publish", "ws", "--method", method, "-o", "two", "--json")
+    one, two = (dc.Release.load(folder / name) for name in ("one", "two"))
+    assert one.payload.equals(two.payload)
+    assert (folder / "one" / "payload.csv").exists()
+    assert one.receipt == two.receipt
+    with Curator(folder / "ws") as curator:
+        assert curator.left("people").table.epsilon < 3
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--method", "synthesize epsilon=1 by=mst"], "--output"),
+        (["--method", "synthesize epsilon=1", "-o", "out", "--model", "k=5"], "--model means nothing"),
+        (["--method", "synthesize epsilon=1", "-o", "out", "--seed", "3"], "seed"),
+        (["--method", "synthesize", "-o", "out"], "epsilon or a rho"),
+        (["--method", "synthesize epsilon=1 bin=3", "-o", "out"], "'bin' means nothing"),
+        (["--method", "synthesize kart", "-o", "out"], "did you mean 'cart'"),
+        (["--method", "synthesize epsilon=1 bins=age:x", "-o", "out"], "no number of bins"),
+        (["--method", "synthesize epsilon=1 on sex, agee", "-o", "out"], "agee"),
+    ],
+)
+def test_what_is_wrong_is_said(folder, words, said):
+    found = called((*FILE, *words), folder)
+    assert found.code != 0
+    assert said in " ".join(found.stderr.split())
+    assert not (folder / "out").exists()
+
+
+def test_a_method_is_read_as_it_is_written(folder):
+    from discreet.publish.synthetic.parse import is_synthetic, parse
+
+    card = dc.load_card(folder / "people.toml")
+    text = "synthesize epsilon=1 delta=1e-9 by=mst bins=age:10 quantiles=age rows=50 on age, sex"
+    assert is_synthetic(text)
+    assert not is_synthetic("generalize")
+    found = parse(text, card)
+    assert found == dc.Synthesize(
+        1, 1e-9, by="mst", rows=50, columns=("age", "sex"), bins={"age": 10}, quantiles=("age",)
+    )
+    assert found.promise(card).loss == dc.Approximate(1, "1e-9")
+    assert parse("synthesize rho=0.5 person=sex", card).person == ("sex",)

@@ -1,0 +1,79 @@
+"""What every way to hide must do, whatever it is: hide, tell what it changed, and not more than it says."""
+
+from __future__ import annotations
+
+import pytest
+from tests.hide.problems import drawn_problem
+
+from discreet.errors import BadInput, NoPromise
+from discreet.hide.methods.parse import FORMS, parse_method
+from discreet.hide.mining.frequent import frequent
+from discreet.hide.opening import found_in
+
+FOR_RULES = {"lower-consequent", "raise-antecedent"}
+PUTS_IN = {"raise-antecedent"}
+SEEDS = range(12)
+
+
+def problem_for(name, seed):
+    problem = drawn_problem(seed)
+    if name not in FOR_RULES:
+        return problem
+    rules = tuple(one for one in problem.secrets if one.is_rule)
+    return type(problem)(problem.transactions, rules, problem.least, problem.confidence)
+
+
+@pytest.mark.parametrize("name", FORMS)
+def test_nothing_secret_is_found_and_nothing_appears(name):
+    done = 0
+    for seed in SEEDS:
+        problem = problem_for(name, seed)
+        try:
+            outcome = parse_method(name).apply(problem)
+        except NoPromise:
+            assert name in PUTS_IN
+            continue
+        done += 1
+        assert not problem.visible(outcome.after)
+        assert not found_in(outcome.after, problem.secrets)
+        effects = problem.effects(outcome.after)
+        assert effects.itemsets.hiding_failure == 0
+        assert effects.rules is not None and effects.rules.hiding_failure == 0
+        if name not in PUTS_IN:
+            assert not (outcome.after.bits & ~problem.transactions.bits).any(), "items only leave"
+            assert set(frequent(outcome.after, problem.least).as_dict()) <= set(problem.frequent.as_dict())
+            assert effects.itemsets.artificial == ()
+    assert done > len(SEEDS) // 3
+
+
+@pytest.mark.parametrize("name", FORMS)
+def test_the_steps_lead_from_before_to_after(name):
+    problem = problem_for(name, 3)
+    outcome = parse_method(name).apply(problem)
+    cells = {"out": [], "in": [], "unknown": []}
+    for step in outcome.steps:
+        cells[step.action].append((step.row, step.item))
+    changed = {(step.row, step.item) for step in outcome.steps}
+    assert len(changed) == len(outcome.steps), "no cell is changed twice"
+    there = [(row, item) for row, item in cells["unknown"] if item in problem.transactions.row(row)]
+    assert problem.transactions.changed(cells["out"] + there, cells["in"]) == outcome.after
+
+
+def test_what_is_not_visible_is_left_alone():
+    problem = drawn_problem(5)
+    hidden = parse_method("maxfia").apply(problem).after
+    again = type(problem)(hidden, problem.secrets, problem.least, problem.confidence)
+    for name in FORMS.keys() - FOR_RULES:
+        assert parse_method(name).apply(again).steps == ()
+
+
+def test_ways_are_named_as_people_write_them():
+    assert parse_method("SWA window = 7").window == 7
+    with pytest.raises(BadInput, match=r"did you mean 'maxmin'"):
+        parse_method("maxmn")
+    with pytest.raises(BadInput, match="'depth' means nothing"):
+        parse_method("bba depth=3")
+    with pytest.raises(BadInput, match="at least one transaction"):
+        parse_method("swa window=0")
+    with pytest.raises(BadInput, match="some time"):
+        parse_method("exact seconds=0")

@@ -1,0 +1,91 @@
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+
+import pytest
+from tests.hide.problems import best_by_trying, drawn_problem
+
+from discreet.errors import BadInput, NoPromise
+from discreet.hide.methods.classes import classified, minimal_sets
+from discreet.hide.methods.exact import HEURISTICS, Exact, cost
+from discreet.hide.methods.program import solve
+from discreet.hide.problem import Problem
+from discreet.hide.secrets import Secret
+from discreet.hide.transactions import Transactions
+
+
+def itemset(items, support=2):
+    return Secret(frozenset(), frozenset(items), support)
+
+
+@pytest.mark.parametrize("seed", range(16))
+def test_nothing_is_better_by_trying_everything(seed):
+    problem = drawn_problem(seed, items="abcd", rows=4, secrets=2)
+    if int(problem.transactions.supports.sum()) > 9:
+        problem = drawn_problem(seed, items="abc", rows=4, secrets=2)
+    outcome = Exact(seconds=5).apply(problem)
+    assert not problem.visible(outcome.after)
+    assert cost(problem, outcome.after) == best_by_trying(problem)
+    assert dict(outcome.facts)["fewest innocent itemsets lost"] == "proved"
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_it_is_never_worse_than_a_heuristic(seed):
+    problem = drawn_problem(seed, items="abcdefgh", rows=150, secrets=4)
+    heuristics = [cost(problem, way.apply(problem).after) for way in HEURISTICS]
+    assert cost(problem, Exact(seconds=3).apply(problem).after) <= min(heuristics)
+    fewest = cost(problem, Exact("changed", seconds=3).apply(problem).after)
+    assert fewest[1] <= min(changed for _, changed in heuristics)
+
+
+def test_the_program_alone_hides_itemsets_and_rules():
+    """Without the heuristics, which the result falls back on."""
+    for seed in range(16):
+        problem = drawn_problem(seed, items="abcde", rows=25)
+        solved = solve(classified(problem), None, "changed", time.monotonic() + 5)
+        assert solved is not None
+        taken = [(row, item) for row, items in solved.taken.items() for item in items]
+        assert not problem.visible(problem.transactions.without(taken)), seed
+
+
+def test_out_of_time_it_says_how_far_it_may_be_off():
+    problem = drawn_problem(2, items="abcdefgh", rows=150, secrets=4)
+    outcome = Exact(seconds=1e-3).apply(problem)
+    assert not problem.visible(outcome.after)
+    told = dict(outcome.facts)["fewest innocent itemsets lost"]
+    assert told == "proved" or told.startswith("not proved within 0.001 seconds: at least")
+
+
+def test_what_must_stay_stays_or_the_conflict_is_named():
+    held = Transactions.of(["abx", "aby", "ab", "ac", "bc", "de", "de"])
+    problem = Problem(held, (itemset("ab"), itemset("de")), 2)
+    kept = replace(problem, keep=(frozenset("b"), frozenset("a")))
+    outcome = Exact(seconds=5).apply(kept)
+    assert not kept.visible(outcome.after)
+    assert not kept.lost(outcome.after)
+    narrow = Transactions.of(["ab", "ab", "de", "de"])
+    with pytest.raises(NoPromise, match=r"^No way was found to hide a, b while a; b stay frequent"):
+        Exact(seconds=5).apply(
+            replace(problem, transactions=narrow, keep=(frozenset("a"), frozenset("b")), secrets=problem.secrets)
+        )
+
+
+def test_sets_of_which_each_item_is_needed():
+    sets = minimal_sets([frozenset("ab"), frozenset("bc")])
+    assert sets == [frozenset(one) for one in ("a", "b", "c", "ac")]
+    with pytest.raises(BadInput, match="too many for an exact solution"):
+        minimal_sets([frozenset((f"{place}a", f"{place}b")) for place in range(12)])
+
+
+def test_a_solution_that_keeps_something_is_the_best_of_those_that_do():
+    """Of a, b in four transactions one may stay, so that {a, x} or {b, x} is lost."""
+    free = Problem(Transactions.of(["abx", "abx", "ab", "ab"]), (itemset("ab"),), 2)
+    assert cost(free, Exact(seconds=5).apply(free).after) == best_by_trying(free) == (1, 3)
+    for one in ("ax", "bx"):
+        kept = replace(free, keep=(frozenset(one),))
+        outcome = Exact(seconds=5).apply(kept)
+        assert not kept.lost(outcome.after)
+        assert cost(kept, outcome.after) == best_by_trying(kept) == (1, 3)
+    with pytest.raises(NoPromise, match="hide a, b while a, x; b, x stay"):
+        Exact(seconds=5).apply(replace(free, keep=(frozenset("ax"), frozenset("bx"))))

@@ -1,0 +1,94 @@
+"""What is special about each heuristic; what all have in common is in test_contract.py."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import pytest
+
+from discreet.errors import BadInput, NoPromise
+from discreet.hide.methods.blocking import Blocking
+from discreet.hide.methods.border import BBA, MaxMin
+from discreet.hide.methods.confidence import LowerConsequent, LowerRule, RaiseAntecedent
+from discreet.hide.methods.fia import IGA, MaxFIA, MinFIA
+from discreet.hide.methods.swa import SWA
+from discreet.hide.problem import Problem
+from discreet.hide.secrets import Secret
+from discreet.hide.transactions import Transactions
+
+HALF = Fraction(1, 2)
+
+
+def itemset(items, support=2):
+    return Secret(frozenset(), frozenset(items), support)
+
+
+def rule(left, right, support=2, confidence=HALF):
+    return Secret(frozenset(left), frozenset(right), support, confidence)
+
+
+def test_victims_are_the_most_and_the_least_frequent_item():
+    problem = Problem(Transactions.of(["ab", "ab", "ab", "a", "a"]), (itemset("ab"),), 2)
+    assert {step.item for step in MaxFIA().apply(problem).steps} == {"a"}
+    assert {step.item for step in MinFIA().apply(problem).steps} == {"b"}
+
+
+def test_an_item_that_secrets_share_is_taken_once_for_both():
+    held = Transactions.of(["abc", "abc", "abc", "b", "c"])
+    problem = Problem(held, (itemset("ab"), itemset("ac")), 2)
+    steps = IGA().apply(problem).steps
+    assert [(step.row, step.item) for step in steps] == [(0, "a"), (1, "a")]
+    assert len(MaxFIA().apply(problem).steps) == 4
+
+
+def test_every_window_keeps_its_share():
+    held = Transactions.of(["ab"] * 100 + ["c"] * 20)
+    outcome = SWA(window=20).apply(Problem(held, (itemset("ab", 51),), 10))
+    left = outcome.after.rows_of("ab")
+    assert len(left) == 50
+    assert [int(((left >= start) & (left < start + 20)).sum()) for start in range(0, 100, 20)] == [10] * 5
+
+
+def test_the_border_is_spared():
+    """Taking b would lose {b, d}, which is just frequent; a is free, and so is c in the transactions without e."""
+    held = Transactions.of(["abd", "abd", "ab", "a", "a", "a"])
+    problem = Problem(held, (itemset("ab", 3),), 2)
+    for way in (BBA(), MaxMin()):
+        after = way.apply(problem).after
+        assert after.support("ab") == 2
+        assert after.support("bd") == 2
+
+
+def test_raising_an_antecedent_puts_items_in_where_most_is_there():
+    held = Transactions.of(["abc", "abc", "a", "b", "d", "d"])
+    outcome = RaiseAntecedent().apply(Problem(held, (rule("ab", "c"),), 2, HALF))
+    assert [(step.row, step.item, step.action) for step in outcome.steps][:2] == [(2, "b", "in"), (3, "a", "in")]
+    assert outcome.after.support("ab") == 5
+    with pytest.raises(NoPromise, match="with it in every transaction"):
+        RaiseAntecedent().apply(Problem(Transactions.of(["ab", "ab", "ab", "c"]), (rule("a", "b"),), 2, HALF))
+
+
+def test_rules_are_weakened_and_itemsets_are_not():
+    held = Transactions.of(["ab", "ab", "ab", "abc", "a"])
+    problem = Problem(held, (rule("a", "b", 2, Fraction(3, 5)),), 2, Fraction(3, 5))
+    steps = LowerConsequent().apply(problem).steps
+    assert [(step.row, step.item) for step in steps] == [(0, "b"), (1, "b")]
+    assert all(step.item == "a" for step in LowerRule().apply(problem).steps)
+    with pytest.raises(BadInput, match="'a, b' is an itemset"):
+        LowerConsequent().apply(Problem(held, (itemset("ab"),), 2))
+
+
+def test_unknown_items_stand_for_absent_ones_too():
+    held = Transactions.of(["ab"] * 20 + ["b"] * 40 + ["a"] * 40)
+    outcome = Blocking().apply(Problem(held, (itemset("ab", 6),), 5))
+    assert outcome.possible is not None
+    unknown = outcome.possible.bits & ~outcome.after.bits
+    assert outcome.after.support("ab") == 5
+    assert int((unknown & ~held.bits).any()) == 1
+    blocked = [step for step in outcome.steps if "decoy" not in step.why]
+    decoys = [step for step in outcome.steps if "decoy" in step.why]
+    assert len(blocked) == len(decoys) == 15
+    assert not (held.bits & ~outcome.possible.bits).any(), "what was there may be there"
+    assert outcome.facts == (("every unknown taken for present", "a, b is in 5 to 35 transactions"),)
+    plain = Blocking(decoys=False).apply(Problem(held, (itemset("ab", 6),), 5))
+    assert plain.possible == held

@@ -1,0 +1,111 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from discreet.errors import BadInput, DataError, NotFound
+from discreet.hide.mining.frequent import frequent
+from discreet.hide.mining.partition import frequent_in_blocks
+from discreet.hide.reading import blocks_of, read_transactions, tabular, write_transactions
+from discreet.hide.transactions import Transactions
+from discreet.samples import cases
+
+LECTURE = Transactions.of(["abcd", "abc", "acd"])
+
+
+def same(one: Transactions, other: Transactions) -> bool:
+    return [sorted(row) for row in one.to_rows()] == [sorted(row) for row in other.to_rows()]
+
+
+@pytest.mark.parametrize("name", ["b.csv", "b.tsv", "b.dat", "b.parquet"])
+def test_what_is_written_is_read_again(tmp_path: Path, name: str) -> None:
+    held = Transactions.of([("ale", "wine"), (), ("ale",)])
+    write_transactions(held, tmp_path / name)
+    assert read_transactions(tmp_path / name) == held
+
+
+def test_baskets_with_quotes_and_blanks(tmp_path: Path) -> None:
+    (tmp_path / "b.csv").write_text('red wine, "ham, smoked"\n"ham, smoked",,\n', encoding="utf-8")
+    held = read_transactions(tmp_path / "b.csv")
+    assert held.support(["red wine"]) == 1
+    write_transactions(held, tmp_path / "again.csv")
+    assert read_transactions(tmp_path / "again.csv") == held
+    with pytest.raises(BadInput, match=r"'.* .*' cannot be told apart"):
+        write_transactions(held, tmp_path / "b.dat")
+
+
+def test_pairs_of_a_file_and_of_a_table(tmp_path: Path) -> None:
+    (tmp_path / "p.csv").write_text(
+        "who,what\nT1,a\nT2,a\nT1,b\nT1,c\nT2,b\nT1,d\nT2,c\nT3,a\nT3,c\nT3,d\n", encoding="utf-8"
+    )
+    assert same(read_transactions(tmp_path / "p.csv", layout="pairs"), LECTURE)
+    assert same(read_transactions(tmp_path / "p.csv", layout="pairs", columns=("who", "what")), LECTURE)
+    assert same(read_transactions(cases.transactions()), LECTURE)
+    with pytest.raises(NotFound, match="no column 'wo'"):
+        read_transactions(tmp_path / "p.csv", layout="pairs", columns=("wo", "what"))
+    with pytest.raises(BadInput, match="two columns"):
+        read_transactions(tmp_path / "p.csv", layout="pairs", columns=("who",))
+
+
+def test_a_table_and_back() -> None:
+    data = pa.table({"sex": ["f", "m", None], "owner": [True, False, True], "note": ["x", "y", "z"]})
+    read = tabular(data, columns=("sex", "owner"))
+    assert list(read.transactions.to_rows()) == [("sex=f", "owner"), ("sex=m",), ("owner",)]
+    assert read.back(read.transactions) == data
+    after = read.transactions.changed([(0, "sex=f"), (0, "owner")], [(0, "sex=m"), (2, "sex=f")])
+    changed = read.back(after)
+    assert changed["sex"].to_pylist() == ["m", "m", "f"]
+    assert changed["owner"].to_pylist() == [False, False, True]
+    assert changed["note"] == data["note"]
+    with pytest.raises(BadInput, match="another value"):
+        read.back(read.transactions.changed((), [(0, "sex=m")]))
+
+
+def test_tables_with_a_card_leave_identifiers_out() -> None:
+    held = read_transactions(cases.inpatient(), columns=("nationality", "condition"))
+    assert held.support(["nationality=American", "condition=Viral"]) == 3
+    assert held.rows == 12
+
+
+def test_several_columns_of_a_unit_are_one_transaction() -> None:
+    data = cases.transactions()
+    held = read_transactions(data, columns=("transaction", "item"))
+    assert held.support(["transaction=T2", "item=a"]) == 1
+    assert held.rows == 3
+
+
+@pytest.mark.parametrize("name", ["t.parquet", "b.csv", "b.parquet"])
+def test_blocks_of_a_file(tmp_path: Path, name: str) -> None:
+    path = tmp_path / name
+    if name.startswith("t"):
+        pq.write_table(pa.table({"sex": ["f", "m"] * 50, "age": ["old"] * 70 + ["young"] * 30}), path)
+    else:
+        write_transactions(Transactions.of(["ab", "bc", "abc", "c"] * 25), path)
+    whole = read_transactions(path)
+    assert sum(block.rows for block in blocks_of(path, 30)()) == whole.rows == 100
+    assert frequent_in_blocks(blocks_of(path, 30), 0.3).as_dict() == frequent(whole, 30).as_dict()
+
+
+def test_what_cannot_be_read_is_said(tmp_path: Path) -> None:
+    with pytest.raises(NotFound, match="There is no file"):
+        read_transactions(tmp_path / "none.csv")
+    with pytest.raises(NotFound, match="There is no file"):
+        read_transactions(tmp_path / "none.csv", layout="baskets")
+    (tmp_path / "bad.csv").write_bytes(b"\xff\xfe,a\n")
+    with pytest.raises(DataError, match="a transaction a line"):
+        read_transactions(tmp_path / "bad.csv")
+    (tmp_path / "bad.parquet").write_bytes(b"PAR1")
+    with pytest.raises(DataError, match="is not Parquet"):
+        read_transactions(tmp_path / "bad.parquet")
+    pq.write_table(pa.table({"n": [1, 2]}), tmp_path / "n.parquet")
+    with pytest.raises(DataError, match="one column of lists"):
+        read_transactions(tmp_path / "n.parquet", layout="baskets")
+    with pytest.raises(BadInput, match="too many to be items"):
+        tabular(pa.table({"n": list(range(2_000))}))
+    with pytest.raises(BadInput, match="at least one transaction"):
+        blocks_of(tmp_path / "bad.csv", 0)
+    with pytest.raises(BadInput, match="not read in blocks"):
+        blocks_of(tmp_path / "bad.csv", 9, columns=("a",))

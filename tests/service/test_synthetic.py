@@ -1,0 +1,151 @@
+"""After the budget is gone the table's synthetic twin answers, over HTTP as well, and everybody can see that it did."""
+
+import time
+
+import pyarrow as pa
+import pytest
+from tests.curator.methods import MadeUp
+from tests.service.serving import serving
+
+from discreet.core.loss import Approximate
+from discreet.curator.curator import Curator
+from discreet.errors import BudgetExceeded, NotAllowed
+from discreet.service.client import connect
+from discreet.service.desk import Spend
+from discreet.service.jobs.specs import Publish, Synthesize
+
+SEXES = "SELECT sex, COUNT(*) AS n FROM patients GROUP BY sex ORDER BY sex"
+FOUND = [["F", 75], ["M", 25]]
+
+
+def rows(table):
+    """A hundred made-up patients who differ by their sex alone."""
+    some = table.payload().slice(0, 1)
+    every = pa.concat_tables([some] * 100)
+    sexes = pa.array(["F", "F", "F", "M"] * 25)
+    return every.set_column(every.schema.get_field_index("sex"), "sex", sexes)
+
+
+@pytest.fixture(scope="module")
+def twin(clinic):
+    """A twin that was made by another process than the service's, while that runs."""
+    with Curator(clinic.folder) as curator:
+        return curator.make_synthetic(MadeUp(rows), "patients").identity
+
+
+@pytest.fixture(scope="module")
+def service(clinic, twin):
+    with serving(clinic.desk) as found:
+        yield found
+
+
+@pytest.fixture
+def ann(clinic, service):
+    return service.client(clinic.tokens["ann"])
+
+
+def asked(client, **given):
+    return client.post("/v1/ask", json={"questions": [SEXES], "epsilon": "50", **given})
+
+
+def test_the_answer_says_that_it_is_synthetic(clinic, ann, twin):
+    before = clinic.desk.budgets(clinic.ann)
+    [answer] = asked(ann).json()["answers"]
+    assert answer["synthetic"] is True
+    assert answer["free"] is True
+    assert answer["price"] == {"kind": "pure", "epsilon": "0"}
+    assert [row[:2] for row in answer["answer"]["rows"]] == FOUND
+    assert "people who never existed" in answer["promise"]
+    assert clinic.desk.budgets(clinic.ann) == before
+    [price] = ann.post("/v1/price", json={"questions": [SEXES], "epsilon": "50"}).json()["prices"]
+    assert price["synthetic"] == ["patients"]
+    [price] = ann.post("/v1/price", json={"questions": [SEXES], "epsilon": "0.1"}).json()["prices"]
+    assert price["synthetic"] == []
+    [paid] = ann.post("/v1/ask", json={"questions": [SEXES], "epsilon": "0.01"}).json()["answers"]
+    assert paid["synthetic"] is False
+    [line] = [one for one in clinic.desk.audit(clinic.auditor) if one.action == "ask" and "synthetic" in one.about]
+    assert line.about["synthetic"] == "1"
+
+
+def test_who_does_not_want_it_is_refused_and_told_of_it(ann, twin):
+    response = asked(ann, instead=False)
+    assert response.status_code == 409
+    assert response.json()["error"] == "BudgetExceeded"
+    assert response.json()["instead"] == twin
+
+
+def test_the_twin_is_on_the_shelf_for_the_analysts_of_its_table(clinic, service, ann, twin):
+    assert ann.get("/v1/tables/patients").json()["synthetic"] == twin
+    assert ann.get("/v1/tables/visits").json()["synthetic"] is None
+    one = ann.get(f"/v1/releases/{twin}").json()
+    assert (one["kind"], one["title"], one["shared"]) == ("synthetic", "The synthetic twin of patients", True)
+    assert ann.get(f"/v1/releases/{twin}/download").status_code == 200
+    bob = service.client(clinic.tokens["bob"])
+    assert bob.get(f"/v1/releases/{twin}").status_code == 404
+    assert asked(bob).status_code == 409
+    assert "synthetic" not in bob.post("/v1/ask", json={"questions": [SEXES], "epsilon": "50"}).text
+    kinds = ann.get("/v1/releases", params={"kind": "synthetic"}).json()
+    assert [one["id"] for one in kinds] == [twin]
+
+
+def test_the_client_says_what_a_local_curator_says(clinic, service, twin):
+    with connect(service.url, clinic.tokens["ann"]) as remote, Curator(clinic.folder) as local:
+        here = local.ask(SEXES, epsilon=50, analyst="ann")
+        there = remote.ask(SEXES, epsilon=50)
+        assert there.synthetic
+        assert (there.table, there.identity, there.left, str(there)) == (
+            here.table,
+            here.identity,
+            here.left,
+            str(here),
+        )
+        assert remote.price(SEXES, epsilon=50) == local.price(SEXES, epsilon=50, analyst="ann")
+        assert [one.synthetic for one in remote.ask_all([SEXES], epsilon=50)] == [True]
+        with pytest.raises(BudgetExceeded):
+            remote.ask(SEXES, epsilon=50, instead=False)
+
+
+def test_answers_of_the_twin_are_listed_and_the_books_are_sound(clinic, ann):
+    [answer] = asked(ann).json()["answers"]
+    found = ann.get(f"/v1/releases/{answer['id']}").json()
+    assert (found["kind"], found["method"]) == ("answer", "ask-synthetic")
+    assert found["loss"] == {"kind": "pure", "epsilon": "0"}
+    assert clinic.desk.verify(clinic.steward).sound
+    fresh = clinic.desk.ask(clinic.ann, [SEXES], Spend("50"))[0]
+    assert fresh.identity == answer["id"]
+
+
+def done(desk, who, job):
+    until = time.monotonic() + 120
+    while not (found := desk.job(who, job.id)).over and time.monotonic() < until:
+        time.sleep(0.1)
+    return found
+
+
+@pytest.mark.slow
+def test_a_steward_has_it_made_and_the_table_is_charged(clinic):
+    desk, steward = clinic.desk, clinic.steward
+    desk.start()
+    with pytest.raises(NotAllowed):
+        desk.submit(clinic.ann, Synthesize("visits", "0.5", "1e-9", by="mst"))
+    before = {one.account: one.spent for one in desk.budgets(steward)}
+    job = done(desk, steward, desk.submit(steward, Synthesize("visits", "0.5", "1e-9", by="mst")))
+    assert (job.state, job.error) == ("done", "")
+    assert desk.shelved(clinic.ann, job.result).kind == "synthetic"
+    after = {one.account: one.spent for one in desk.budgets(steward)}
+    assert after["visits"] == Approximate("0.5", "1e-9")
+    assert after["visits/ann"] == before["visits/ann"]
+    [answer] = desk.ask(clinic.ann, ["SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward"], Spend("50"))
+    assert answer.synthetic
+    assert all(row["n_error"] > 0 for row in answer.table.to_pylist())
+    assert desk.verify(steward).sound
+
+
+@pytest.mark.slow
+def test_rows_that_are_made_up_without_a_promise_are_published_by_a_job(clinic):
+    desk, steward = clinic.desk, clinic.steward
+    desk.start()
+    job = done(desk, steward, desk.submit(steward, Publish("patients", (), "synthesize cart")))
+    assert (job.state, job.error) == ("done", "")
+    assert not desk.shelved(steward, job.result).private
+    assert "attack" in desk.paper(steward, job.id, "attacked.html").read_text().lower()
