@@ -38,10 +38,18 @@ def test_a_proof_is_saved_and_gone_through_again(svt, tmp_path):
         recheck(text("svt").replace("2/eps", "1/eps"), again)
 
 
-def test_gaussian_noise_is_priced_in_zcdp():
+def test_gaussian_noise_has_a_curve_and_other_noise_is_priced_in_zcdp():
     found = check(text("gaussian_count"))
     assert found.lines[1].endswith("rho = 1/98")
-    assert "zCDP" in found.lines[-1]
+    assert found.lines[-1].endswith("by the exact curve of Gaussian noise")
+    both = text("gaussian_count").replace("return x + z", "y := $ Laplace(9, 0)\n  emit x + z\n  return x + y")
+    assert check(both.replace("Gaussian(7", "Gaussian(9")).lines[-1].endswith("by zCDP")
+
+
+def test_eps_is_mentioned_only_where_it_matters():
+    assert check(text("randomised_response_too_sharp")).summary.endswith("-differentially private.")
+    assert check(text("bad_svt3")).summary.endswith(" at eps = 1.")
+    assert "with a delta of 1/20" in check(text("leaks_too_often")).summary
 
 
 def test_both_directions_are_shown_where_neighbours_have_one():
@@ -52,6 +60,7 @@ def test_both_directions_are_shown_where_neighbours_have_one():
     ]
 
 
+@pytest.mark.slow
 def test_a_proof_says_if_runs_were_not_shown_to_end(svt):
     assert svt.ends
     found = check(text("block_sums"))

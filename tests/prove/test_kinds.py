@@ -136,3 +136,9 @@ def test_what_is_called_has_one_value():
         load(two + program("y := g(q[0])\nemit y"))
     emits = f"{HEAD}g(x : private real) : list of real\n  emit x\n\n"
     assert load(emits + program("y := g(q[0])\nemit y[0]"))
+
+
+@pytest.mark.parametrize("claim", ["1/0", "1, 1/0", "1/(2 - 2)"])
+def test_a_claim_has_a_value(claim):
+    with pytest.raises(BadProgram, match=r"has no value: A division by zero\."):
+        load(f"adjacent any\nclaim {claim}\nf(x : private {{0,1}}) : int\n  return x\n")

@@ -16,7 +16,18 @@ from discreet.prove.refuter.paths import Task
 ONE = {"eps": Fraction(1)}
 
 
-@pytest.mark.parametrize("file", [file for file in FILES if expected(file) == "refuted"], ids=lambda file: file.stem)
+LONG = ("redraws", "bad_adaptive_svt")
+"""These take seconds."""
+
+
+@pytest.mark.parametrize(
+    "file",
+    [
+        pytest.param(file, id=file.stem, marks=[pytest.mark.slow] if file.stem in LONG else [])
+        for file in FILES
+        if expected(file) == "refuted"
+    ],
+)
 def test_a_wrong_program_is_refuted(file):
     loaded = load(file)
     found = refute(loaded.program, others=loaded.others)
