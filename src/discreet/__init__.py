@@ -56,11 +56,11 @@ if TYPE_CHECKING:
     from discreet.publish.generalize import Generalize
     from discreet.publish.integral.clusters import Clusters
     from discreet.publish.integral.evidence import Generators, verify_integral
+    from discreet.publish.integral.growing import DecisionTree
     from discreet.publish.integral.learn import Learn
     from discreet.publish.integral.linear import LinearModel
     from discreet.publish.integral.models import read_model
     from discreet.publish.integral.statistics import Statistics
-    from discreet.publish.integral.tree import DecisionTree
     from discreet.publish.local import LocalRecode
     from discreet.publish.mask.coding import Code
     from discreet.publish.mask.ipso import Ipso
@@ -134,7 +134,7 @@ _HOMES = {
     "publish.integral.linear": ("LinearModel",),
     "publish.integral.models": ("read_model",),
     "publish.integral.statistics": ("Statistics",),
-    "publish.integral.tree": ("DecisionTree",),
+    "publish.integral.growing": ("DecisionTree",),
     "publish.local": ("LocalRecode",),
     "publish.mask.coding": ("Code",),
     "publish.mask.ipso": ("Ipso",),
@@ -256,6 +256,7 @@ __all__ = [
     "Statistics",
     "SuppressCells",
     "SuppressUniques",
+    "Synthesize",
     "TCloseness",
     "Table",
     "Tabulated",

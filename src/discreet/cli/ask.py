@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from discreet.cli.audited import answer_audited
 from discreet.cli.beyond import chosen, plain_quote, print_quote, show
 from discreet.cli.output import Json, console, figures, print_json, working
 from discreet.cli.workspace import Folder
@@ -54,6 +55,9 @@ def ask(
         bool,
         typer.Option("--no-twin", help="Refuse what the budget does not cover, also if there is a synthetic twin."),
     ] = False,
+    audited: Annotated[
+        bool, typer.Option("--audited", help="Of an audited table: an exact answer, or a denial; it costs nothing.")
+    ] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what it would cost, and spend nothing.")] = False,
     as_json: Json = False,
 ) -> None:
@@ -67,6 +71,7 @@ def ask(
       discreet ask clinic --distribution visits.age --epsilon 0.5
       discreet ask clinic --marginals visits.city,sex --ways 2 --epsilon 0.5
       discreet ask clinic --bounds visits.income --epsilon 0.1
+      discreet ask office "SELECT AVG(salary) FROM staff WHERE city = 'Rome'" --audited
 
     The same question again is free, and gets the same answer. When the budget does not cover a question and the table
     has a synthetic twin (discreet workspace twin), that answers it for nothing: about people who never existed, and
@@ -74,6 +79,11 @@ def ask(
     """
     from discreet.curator.curator import Curator
 
+    if audited:
+        if question is None or dry_run or any(one is not None for one in (epsilon, rho, error, expect, rows)):
+            raise BadInput("--audited takes one question, and nothing to spend.")
+        answer_audited(folder, question, analyst, as_json)
+        return
     beyond = {"distribution": distribution, "marginals": marginals, "bounds": bounds}
     if sum(one is not None for one in (question, batch, *beyond.values())) != 1:
         raise BadInput(

@@ -14,6 +14,7 @@ from discreet.cli import (
     arx,
     ask,
     attack,
+    audited,
     backup,
     budget,
     card,
@@ -54,6 +55,7 @@ app.command("tabulate")(tabulate.tabulate)
 app.command("hide")(hide.hide)
 app.command("attack")(attack.attack)
 app.add_typer(workspace.app, name="workspace")
+workspace.app.command("audit")(audited.audit)
 workspace.app.command("backup")(backup.backup)
 workspace.app.command("restore")(backup.restore)
 app.command("ask")(ask.ask)

@@ -29,6 +29,7 @@ from discreet.errors import BadInput
 from discreet.publish.methods import METHODS, QUALITIES, Wish, parse_method
 
 if TYPE_CHECKING:
+    from discreet.cli.synthesize import Wanted
     from discreet.core.release import Release
     from discreet.core.table import Table
     from discreet.curator.published import Published, Register
@@ -113,8 +114,7 @@ def publish(
     you alone. What is published is written down beside the card; if something of the same people is out already, you
     are told.
     """
-    from discreet.cli.learn import is_learnt, learn
-    from discreet.cli.synthesize import Wanted, is_synthetic, synthesize
+    from discreet.cli.synthesize import Wanted
     from discreet.core.keep import private
     from discreet.curator.published import earlier, now
     from discreet.engines.read import read
@@ -125,14 +125,11 @@ def publish(
     from discreet.publish.publish import publish as make
     from discreet.publish.publish import require_usable
 
-    if (is_synthetic(method) or is_learnt(method)) and not advise:
-        beside = {"model": model, "suppress": suppress, "level": level, "weight": weight, "time-limit": time_limit}
-        meaningless = [name for name, one in (beside | {"given": given}).items() if one is not None]
-        wanted = Wanted(source, card, table, method, output, keep, workspace, seed, csv, as_json)
-        if is_synthetic(method):
-            synthesize(wanted, meaningless)
-        else:
-            learn(wanted, [*meaningless, *(["csv"] if csv else [])])
+    beside = {"model": model, "suppress": suppress, "level": level, "weight": weight, "time-limit": time_limit}
+    wanted = Wanted(source, card, table, method, output, keep, workspace, seed, csv, as_json)
+    if not advise and _made_otherwise(
+        wanted, [name for name, one in {**beside, "given": given}.items() if one is not None]
+    ):
         return
     if card is None:
         raise BadInput("A table is published by its card: add --card CARD.", hint="Draft one: discreet card draft …")
@@ -181,6 +178,20 @@ def publish(
         _print_masked(release, output, keep, page)
     else:
         _print(release, output, as_json)
+
+
+def _made_otherwise(wanted: Wanted, meaningless: Sequence[str]) -> bool:
+    """Whether what is wanted are rows of nobody, or a model; they are made."""
+    from discreet.cli.learn import is_learnt, learn
+    from discreet.cli.synthesize import is_synthetic, synthesize
+
+    if is_synthetic(wanted.method):
+        synthesize(wanted, meaningless)
+    elif is_learnt(wanted.method):
+        learn(wanted, [*meaningless, *(["csv"] if wanted.csv else [])])
+    else:
+        return False
+    return True
 
 
 def registers_of(card: str, workspace: Path | None, table: str) -> list[Register]:

@@ -255,6 +255,7 @@ def _show(curator: Curator, as_json: bool) -> None:
                     "columns": [column.name for column in cards[name].columns],
                     "analysts": may[name],
                     "left": left.get(name),
+                    "audited": None if one.public or not (policy := curator.audited(name)) else policy.to_dict(),
                     "synthetic": found.identity if (found := synthetic.get(name)) else None,
                 }
                 for name, one in tables.items()
@@ -272,6 +273,8 @@ def _show(curator: Curator, as_json: bool) -> None:
         out.print(f"{name}, from {one.source}: {'public' if one.public else rows}", style="bold")
         if not one.public:
             out.print(f"May ask: {', '.join(may[name]) or 'nobody yet'}. Left: {left[name]}.")
+            if policy := curator.audited(name):
+                out.print(f"Audited: {policy}. Its questions are answered exactly or denied, never with noise.")
             if found := synthetic[name]:
                 rows = number(found.nearness.rows, "row")
                 out.print(f"Its synthetic twin of {rows} answers when a budget is gone: {found.statement.loss}.")

@@ -172,7 +172,8 @@ class Card:
     _index: dict[str, Column] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        if isinstance(self.impossible, str):
+        said: object = self.impossible
+        if isinstance(said, str):
             raise BadInput(f"impossible is a list of conditions, not {self.impossible!r}.")
         object.__setattr__(self, "impossible", tuple(self.impossible))
         object.__setattr__(self, "_index", {column.name: column for column in self.columns})

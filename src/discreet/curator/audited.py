@@ -185,18 +185,26 @@ class Audits:
 
 
 def _written(text: str, decision: Decision) -> str:
+    """A line for people, and one for ``_read``: what was told, as texts that are exact."""
     told = [[how, column, [written(one) for one in some]] for (how, column), some in decision.told.items()]
-    return json.dumps([text, decision.outcome.value, told], ensure_ascii=False, separators=(",", ":"))
+    said = json.dumps([decision.outcome.value, told], separators=(",", ":"))
+    return f"{_prefix(decision.outcome)}{text}\n{said}"
 
 
 def _read(line: Line) -> tuple[str, Outcome, dict[tuple[str, str], Any]]:
     try:
         if not isinstance(line.entry, Charged):
             raise BadInput("no charge")
-        text, outcome, told = json.loads(line.entry.purpose)
-        return text, Outcome(outcome), {(how, column): some for how, column, some in told}
+        text, _, said = line.entry.purpose.rpartition("\n")
+        outcome, told = json.loads(said)
+        became = Outcome(outcome)
+        return text.removeprefix(_prefix(became)), became, {(how, column): some for how, column, some in told}
     except (ValueError, TypeError, BadInput):
         raise Damaged(f"Line {line.number} of the ledger is no audited question.") from None
+
+
+def _prefix(outcome: Outcome) -> str:
+    return f"audited, {outcome.value}: "
 
 
 def _denied(outcome: Outcome) -> Refused:

@@ -160,6 +160,11 @@ class Curator:
         self._require_private(table)
         return self._audits.start(table, columns, by)
 
+    def audited(self, table: str) -> Policy | None:
+        """How a table is audited, if it is."""
+        self._require_private(table)
+        return self._audits.policy(table)
+
     def ask_audited(self, sql: str, *, analyst: str = ANALYST) -> AuditedAnswer:
         """Answer a question about an audited table exactly; ``Refused`` if that could tell somebody's value.
 

@@ -25,7 +25,7 @@ def write_policy(ledger: SqlLedger, table: str, twin: str, policy: Policy) -> No
             f"Questions about {table} were answered with noise: it cannot be audited from here on.",
             hint="Register it in a workspace of its own. What was answered with noise is known there too.",
         )
-    said = json.dumps(policy.to_dict(), sort_keys=True)
+    said = f"audited from now on: {policy}\n{json.dumps(policy.to_dict(), sort_keys=True)}"
     try:
         ledger.charge(table, Pure(0), key=_KEY + twin, what=said)
     except Taken:
@@ -39,7 +39,7 @@ def find_policy(ledger: SqlLedger, twin: str) -> Policy | None:
         return None
     if not isinstance(line.entry, Charged):
         raise Damaged("The ledger's line about an audited table is none.")
-    return Policy.from_dict(json.loads(line.entry.purpose))
+    return Policy.from_dict(json.loads(line.entry.purpose.rpartition("\n")[2]))
 
 
 def require_noise(ledger: SqlLedger, twins: Mapping[str, str]) -> None:

@@ -47,7 +47,7 @@ class Holder:
             ("secrets", f"{len(self.problem.secrets)}, visible before: {self._hidden}, visible now: 0"),
             (
                 "taken out" if self.outcome.possible is None else "made unknown",
-                f"{number(effects.taken_out, 'item')} of {number(effects.touched, 'transaction')} ({rows:,})",
+                f"{number(effects.taken_out, 'item')} in {effects.touched:,} of {number(rows, 'transaction')}",
             ),
         ]
         if effects.put_in:
@@ -159,11 +159,11 @@ class Holder:
     def _steps(self) -> str:
         steps = self.outcome.steps
         rows = [
-            [f"{place:,}", str(one.row + 1), one.item, one.action, one.why]
+            [f"{place:,}", f"{one.row + 1:,}", one.item, one.action, one.secret, one.why]
             for place, one in enumerate(steps[:_LISTED], 1)
         ]
-        kinds = ["number", "number", "text", "text", "prose"]
-        return listing(["", "transaction", "item", "", "why"], kinds, rows) + _more(len(steps))
+        heads = ["step", "transaction", "item", "change", "secret", "why"]
+        return listing(heads, ["number", "number", "text", "text", "prose", "prose"], rows) + _more(len(steps))
 
 
 @dataclass(frozen=True, repr=False)

@@ -72,8 +72,8 @@ def publish(
     ``alarms``, for the holder alone; ``keep`` writes it as a page. ``control`` are people of the same kind who are not
     in the table, for the attacks to be compared with.
 
-    A model that is learnt takes no privacy model either: see ``Learn``. It carries ``evidence``, the sets of people that
-    give it, and how it ``compared``, for the holder alone; ``keep`` writes the evidence.
+    What is learnt takes no privacy model either: see ``Learn``. It carries ``evidence``, the sets of people that give
+    it, and how it ``compared``, for the holder alone; ``keep`` writes the evidence.
     """
     models = (require,) if isinstance(require, Model) else tuple(require)
     synthetic = isinstance(method, Synthesizer)

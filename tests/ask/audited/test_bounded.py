@@ -44,10 +44,13 @@ def transcript(values, questions, **options):
 
 
 def all_tables(people, questions, values=(0, 1), **options):
-    """Every table there could be, by what is seen of it."""
-    seen = {}
+    """Every table there could be, by what is seen of it; those with the same sums are asked once."""
+    alike, seen = {}, {}
     for row in product(values, repeat=people):
-        seen.setdefault(transcript(np.array(row), questions, **options), []).append(row)
+        sums = [np.array(row)[group == one].sum() for group in questions for one in range(group.max() + 1)]
+        alike.setdefault(tuple(sums), []).append(row)
+    for rows in alike.values():
+        seen.setdefault(transcript(np.array(rows[0]), questions, **options), []).extend(rows)
     return seen
 
 
@@ -59,7 +62,7 @@ def check(people, questions):
 
 
 def test_whatever_is_seen_both_truths_stay_possible_for_everybody():
-    seen = check(5, [[0, 0, 0, 1, 1], [0] * 5])
+    seen = check(5, [[0, 0, 0, -1, -1], [0] * 5])
     assert {type(one) for one in sum(seen, ())} == {tuple, str}, "some was answered and some was not"
     assert any("closed" in one for one in seen)
 
@@ -85,8 +88,24 @@ def test_whole_numbers_are_asked_in_sets_that_are_nested_or_apart():
 
 
 def test_real_numbers_keep_their_width():
-    people, questions = 4, [np.zeros(4, dtype=int), np.array([0, 0, -1, -1])]
+    people, questions = 3, [np.zeros(3, dtype=int), np.array([0, 0, -1])]
     for tables in all_tables(people, questions, (0, 1, 2, 3), high=3, width=2, whole=False).values():
         for one in range(people):
             values = {row[one] for row in tables}
             assert max(values) - min(values) >= 2
+
+
+def test_a_width_between_whole_numbers_is_the_next_one():
+    classes, one = auditor(4, high=3, width="3/2")
+    assert one._width * 3 == pytest.approx(1.5), "2, but for half a unit"
+    _, fine = auditor(4, high=10**6, width=1000)
+    assert fine._width > 1000 / 10**6, "units too small for the solver: a little more is asked"
+    assert classes.count == 1
+
+
+def test_questions_that_were_denied_elsewhere_change_nothing():
+    split, whole = auditor(6), auditor(6)
+    group = np.array([0, 0, 0, 0, -1, -1])
+    parts_of(*split, np.arange(6))
+    assert split[0].count == 6
+    assert split[1].weigh(parts_of(*split, group)) is whole[1].weigh(parts_of(*whole, group)) is Verdict.LOOK

@@ -1,6 +1,7 @@
 """The auditor of extremes, against all answers that could be given, and against other data with the same answers."""
 
 from fractions import Fraction
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -46,7 +47,7 @@ def tells(history, owner):
 def would_tell(history, asked, owner):
     """Whether any possible answer would tell: every answer there was, and something between, below and above."""
     known = sorted({answer for _, answer in history}) or [0.0]
-    between = [(one + other) / 2 for one, other in zip(known, known[1:], strict=False)]
+    between = [(one + other) / 2 for one, other in pairwise(known)]
     candidates = [known[0] - 1, *known, *between, known[-1] + 1]
     return any(tells([*history, (asked, candidate)], owner) for candidate in candidates)
 

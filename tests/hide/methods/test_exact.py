@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 from tests.hide.problems import best_by_trying, drawn_problem
 
-from discreet.errors import BadInput, NoPromise
+from discreet.errors import NoPromise
 from discreet.hide.methods.classes import classified, minimal_sets
 from discreet.hide.methods.exact import HEURISTICS, Exact, cost
 from discreet.hide.methods.program import solve
@@ -72,10 +72,22 @@ def test_what_must_stay_stays_or_the_conflict_is_named():
 
 
 def test_sets_of_which_each_item_is_needed():
-    sets = minimal_sets([frozenset("ab"), frozenset("bc")])
+    sets, complete = minimal_sets([frozenset("ab"), frozenset("bc")])
     assert sets == [frozenset(one) for one in ("a", "b", "c", "ac")]
-    with pytest.raises(BadInput, match="too many for an exact solution"):
-        minimal_sets([frozenset((f"{place}a", f"{place}b")) for place in range(12)])
+    assert complete
+    many, complete = minimal_sets([frozenset((f"{place}a", f"{place}b")) for place in range(9)])
+    assert len(many) == 18 + 9 * 8 // 2 * 4
+    assert not complete
+
+
+def test_a_transaction_with_too_many_secrets_for_all_choices():
+    pairs = [(f"{place}a", f"{place}b") for place in range(9)]
+    everything = [item for pair in pairs for item in pair]
+    problem = Problem(Transactions.of([everything, *pairs]), tuple(itemset(pair) for pair in pairs), 2)
+    outcome = Exact(seconds=2).apply(problem)
+    assert not problem.visible(outcome.after)
+    assert cost(problem, outcome.after) <= min(cost(problem, way.apply(problem).after) for way in HEURISTICS)
+    assert "two items at most" in dict(outcome.facts)["program"]
 
 
 def test_a_solution_that_keeps_something_is_the_best_of_those_that_do():

@@ -30,9 +30,10 @@ constraints are totally unimodular (a laminar family), so every end that the pro
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -52,8 +53,7 @@ class Bounded:
     def __init__(self, classes: Classes, low: Fraction, high: Fraction, width: Fraction, *, whole: bool) -> None:
         self._classes = classes
         self._low, self._span = low, high - low
-        share = float(width / self._span)
-        self._width = share - _TOLERANCE if whole else share + _TOLERANCE
+        self._width = _least_width(width, self._span, whole=whole)
         """As a share of all that the bounds allow."""
         self._whole = whole
         self._asked: list[Bools] = []
@@ -70,30 +70,30 @@ class Bounded:
         if not sets:
             return Verdict.ANSWER
         total = np.logical_or.reduce(sets)
-        if self._closed or self._classes.count > _MOST_CLASSES or (self._whole and self._crosses([*sets, total])):
+        known = self._known(sets)
+        if self._closed or known.classes > _MOST_CLASSES or (self._whole and self._crosses([*sets, total])):
             return Verdict.DENY
-        ends = [self._end(total, sign) for sign in (1, -1)]
-        slices = [self._ranges([total], [end]) if end is not None else None for end in ends]
-        if any(one is None for one in slices):
-            return Verdict.DENY
+        whole = np.logical_or.reduce(known.rows[len(self._asked) :])
+        slices = [known.at_end(whole, sign) for sign in (1, -1)]
         telling = [one for one in slices if one is not None and not self._wide(one)]
-        if not telling and len(sets) == 1:
+        if not telling and len(sets) == 1 and None not in slices:
             return Verdict.ANSWER
         if not telling:
             return Verdict.DENY
-        around = np.stack([np.min([one[0] for one in telling], axis=0), np.max([one[1] for one in telling], axis=0)])
-        return Verdict.LOOK if self._wide(around) else Verdict.DENY
+        around = np.stack([np.min([one.low for one in telling], axis=0), np.max([one.high for one in telling], axis=0)])
+        return Verdict.LOOK if self._wide(_Ranges(*around)) else Verdict.DENY
 
     def bears(self, parts: Sequence[Part], answers: Sequence[Fraction]) -> bool:
         """Step 3: whether everybody still ranges over the width."""
-        ranges = self._ranges(*self._vectors(parts, answers))
+        asked, sums = self._vectors(parts, answers)
+        ranges = self._known(asked).given([*self._answers, *sums])
         return ranges is not None and self._wide(ranges)
 
     def learn(self, parts: Sequence[Part], answers: Sequence[Fraction]) -> None:
         """See ``Auditor``."""
-        asked, scaled = self._vectors(parts, answers)
+        asked, sums = self._vectors(parts, answers)
         self._asked += asked
-        self._answers += scaled
+        self._answers += sums
 
     def close(self) -> None:
         """Nothing is answered any more."""
@@ -103,10 +103,14 @@ class Bounded:
         """Sets, and their sums as if the bounds were 0 and 1."""
         both = [(part.asked, answer) for part, answer in zip(parts, answers, strict=True) if part.asked.any()]
         sizes = [int(self._classes.rows[asked].sum()) for asked, _ in both]
-        scaled = [
-            float((answer - size * self._low) / self._span) for (_, answer), size in zip(both, sizes, strict=True)
-        ]
-        return [asked for asked, _ in both], scaled
+        sums = [float((answer - size * self._low) / self._span) for (_, answer), size in zip(both, sizes, strict=True)]
+        return [asked for asked, _ in both], sums
+
+    def _known(self, sets: Sequence[Bools]) -> _Sums:
+        """What is known, over classes that only these sets and those answered here tell apart."""
+        rows, place = np.unique(np.array([*self._asked, *sets]), axis=1, return_inverse=True)
+        sizes = np.bincount(place.reshape(-1), weights=self._classes.rows).astype(np.float64)
+        return _Sums(rows, tuple(self._answers), sizes)
 
     def _crosses(self, sets: Sequence[Bools]) -> bool:
         """Whether two sets, of these or of those before, overlap and neither lies in the other."""
@@ -116,35 +120,73 @@ class Bounded:
             for other in (*sets, *self._asked)
         )
 
-    def _wide(self, ranges: _Numbers) -> bool:
-        return bool((ranges[1] - ranges[0] >= self._width).all())
+    def _wide(self, ranges: _Ranges) -> bool:
+        return bool((ranges.high - ranges.low >= self._width).all())
 
-    def _end(self, total: Bools, sign: int) -> float | None:
-        found = self._solved(sign * total.astype(np.float64), [], [])
-        return None if found is None else sign * found
 
-    def _ranges(self, sets: list[Bools], sums: list[float]) -> _Numbers | None:
-        """Between what a member of each class ranges, if these sums are given too; ``None``: it could not be found."""
-        ends = np.empty((2, self._classes.count))
-        for place, members in enumerate(self._classes.rows):
-            one = np.zeros(self._classes.count)
-            for row, sign in enumerate((1, -1)):
-                one[place] = sign
-                found = self._solved(one, sets, sums)
+def _least_width(width: Fraction, span: Fraction, *, whole: bool) -> float:
+    """From which computed width on a true one is believed, as a share of the span.
+
+    Whole ends are computed to well within half a unit, if the units are not too small beside the solver's tolerance.
+    """
+    unit = float(1 / span)
+    if whole and unit > 10 * _TOLERANCE:
+        return math.ceil(width) * unit - unit / 2
+    return float((math.ceil(width) if whole else width) / span) + _TOLERANCE
+
+
+@dataclass(frozen=True)
+class _Ranges:
+    """Between what a member of each class ranges."""
+
+    low: _Numbers
+    high: _Numbers
+
+
+@dataclass(frozen=True)
+class _Sums:
+    """Sums over sets of classes, of numbers from 0 to 1."""
+
+    rows: Bools
+    """By set and class."""
+    sums: tuple[float, ...]
+    """Of the first sets; those of the others are not known."""
+    sizes: _Numbers
+    """How many people each class has."""
+
+    @property
+    def classes(self) -> int:
+        return len(self.sizes)
+
+    def at_end(self, total: Bools, sign: int) -> _Ranges | None:
+        """The ranges where the sum of a set is the least (or the largest) there can be; ``None``: none was found."""
+        known = self.rows[: len(self.sums)]
+        end = _least(sign * total.astype(np.float64), known, self.sums, self.sizes)
+        return None if end is None else self._ranges(np.vstack((known, total)), (*self.sums, sign * end))
+
+    def given(self, sums: Sequence[float]) -> _Ranges | None:
+        """The ranges if these are the sums of all sets."""
+        return self._ranges(self.rows, sums)
+
+    def _ranges(self, rows: Bools, sums: Sequence[float]) -> _Ranges | None:
+        ends = np.empty((2, self.classes))
+        for place in range(self.classes):
+            for row, sign in enumerate((1.0, -1.0)):
+                costs = np.zeros(self.classes)
+                costs[place] = sign
+                found = _least(costs, rows, sums, self.sizes)
                 if found is None:
                     return None
                 ends[row, place] = sign * found
-            ends[0, place] = max(0.0, ends[0, place] - (members - 1))
-            ends[1, place] = min(1.0, ends[1, place])
-        return ends
+        return _Ranges(np.maximum(0.0, ends[0] - (self.sizes - 1)), np.minimum(1.0, ends[1]))
 
-    def _solved(self, costs: _Numbers, sets: list[Bools], sums: list[float]) -> float | None:
-        """The least cost among class sums that fit all answers; ``None``: the solver found none."""
-        try:
-            from scipy.optimize import linprog
-        except ImportError:
-            raise MissingPart("SciPy, which audits bounded sums,", "attack") from None
-        rows: list[Any] = [*self._asked, *sets]
-        fits = {"A_eq": np.array(rows, dtype=np.float64), "b_eq": [*self._answers, *sums]} if rows else {}
-        found = linprog(costs, bounds=[(0, int(size)) for size in self._classes.rows], method="highs", **fits)
-        return float(found.fun) if found.status == 0 else None
+
+def _least(costs: _Numbers, rows: Bools, sums: Sequence[float], sizes: _Numbers) -> float | None:
+    """The least cost among class sums with these sums over sets; ``None``: the solver found none."""
+    try:
+        from scipy.optimize import linprog
+    except ImportError:
+        raise MissingPart("SciPy, which audits bounded sums,", "attack") from None
+    fits = {"A_eq": rows.astype(np.float64), "b_eq": list(sums)} if len(sums) else {}
+    found = linprog(costs, bounds=[(0, size) for size in sizes], method="highs", **fits)
+    return float(found.fun) if found.status == 0 else None

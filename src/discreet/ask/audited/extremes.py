@@ -39,35 +39,41 @@ class _Side:
         self._classes = classes
         self._asked: list[Bools] = []
         self._answers: list[Fraction] = []
-        self.touched: Bools = np.zeros(classes.count, dtype=np.bool_)
+        self._least: Ints = np.full(classes.count, -1)
+        """By class: which answer is u, or -1."""
+
+    @property
+    def touched(self) -> Bools:
+        """The classes that were asked about."""
+        return self._least >= 0
 
     def widen(self, parents: Ints) -> None:
         self._asked = [np.concatenate((one, one[parents])) for one in self._asked]
-        self.touched = np.concatenate((self.touched, self.touched[parents]))
+        self._least = np.concatenate((self._least, self._least[parents]))
 
     def tells(self, asked: Bools) -> bool:
         """Whether a possible answer would tell of somebody."""
-        answers = sorted(set(self._answers))
-        rank = {answer: place for place, answer in enumerate(answers)}
-        least = np.full(self._classes.count, len(answers))  # u, by its place among the answers; beyond all: anything
-        for one, answer in zip(self._asked, self._answers, strict=True):
-            least[one] = np.minimum(least[one], rank[answer])
-        from_ = -1
-        single = -1
-        for one, answer in zip(self._asked, self._answers, strict=True):
-            outside = one & (least == rank[answer]) & ~asked
+        ranks = self._ranks()
+        least = ranks[self._least]
+        from_, single = -1, -1
+        for one, rank in zip(self._asked, ranks[:-1], strict=True):
+            outside = one & (least == rank) & ~asked
             if not outside.any():
-                from_ = max(from_, rank[answer])
-            elif self._classes.alone(outside):
-                single = max(single, rank[answer])
-        if single > from_:
-            return True
-        return self._classes.alone(asked & (least == least[asked].max()))
+                from_ = max(from_, int(rank))
+            elif rank > single and self._classes.alone(outside):
+                single = int(rank)
+        return single > from_ or self._classes.alone(asked & (least == least[asked].max()))
 
     def learn(self, asked: Bools, answer: Fraction) -> None:
         self._asked.append(asked)
         self._answers.append(answer)
-        self.touched |= asked
+        ranks = self._ranks()
+        self._least[asked & (ranks[self._least] > ranks[-2])] = len(self._answers) - 1
+
+    def _ranks(self) -> Ints:
+        """Of every answer its place among all; the last, for what was never asked about, is beyond all."""
+        places = {answer: place for place, answer in enumerate(sorted(set(self._answers)))}
+        return np.array([*(places[answer] for answer in self._answers), len(places)])
 
 
 class Extremes:

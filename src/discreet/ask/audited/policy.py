@@ -71,6 +71,9 @@ class Policy:
                     hint="Conditions and groups use columns that everybody may know of everybody.",
                 )
 
+    def __str__(self) -> str:
+        return ", ".join(f"{name} ({how})" for name, how in self.columns.items())
+
     def to_dict(self) -> dict[str, Any]:
         """This as plain data, for JSON."""
         return {"columns": {name: str(watch) for name, watch in self.columns.items()}, "by": list(self.by)}

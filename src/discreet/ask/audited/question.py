@@ -73,8 +73,10 @@ def audited_question(text: str, rows: Rows, policy: Policy) -> AuditedQuestion:
         condition = scalar(where.this, known)
         if condition.kind is not Kind.BOOLEAN:
             raise BadQuery(f"WHERE takes a condition; {where.this.sql()} is {condition.kind.value}.")
+    for node in _grouped(select):
+        _require_public(node, policy)
     keys = keys_of(select, known)
-    for node, _ in keys:
+    for node, _ in keys:  # what names of the answer, and numbers, stand for
         _require_public(node, policy)
     texts = {known.text(node): value for node, value in keys}
     figures, shown = [], []
@@ -99,6 +101,7 @@ def _parsed(text: str) -> exp.Select:
     if len(text) > _LONGEST:
         raise BadQuery(f"The question is longer than {_LONGEST:,} characters.")
     try:
+        text.encode()  # half a character could not be written down
         statements = sqlglot.parse(text, dialect="duckdb")
     except (sqlglot.errors.SqlglotError, RecursionError, ValueError):
         raise BadQuery("This is not SQL that can be read.") from None
@@ -144,6 +147,13 @@ def _figure(name: str, node: exp.Expr, policy: Policy) -> Figure:
             hint="Sums and extremes of one column together could tell what neither tells alone.",
         )
     return figure
+
+
+def _grouped(select: exp.Select) -> Sequence[exp.Expr]:
+    """What GROUP BY says, but for names of the answer."""
+    aliases = {one.alias.casefold() for one in select.expressions if isinstance(one, exp.Alias)}
+    group = select.args.get("group")
+    return [one for one in (group.expressions if group is not None else ()) if one.name.casefold() not in aliases]
 
 
 def _require_public(node: exp.Expr, policy: Policy) -> None:

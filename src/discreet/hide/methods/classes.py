@@ -7,7 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import reduce
 from itertools import combinations
+from operator import or_
 from typing import Any
 
 import numpy as np
@@ -18,28 +20,27 @@ from discreet.hide.problem import Problem
 from discreet.hide.secrets import Secret
 from discreet.hide.transactions import Array, Transactions, places
 
-MOST_SETS = 4096
-"""If more sets of items can be taken out of a transaction, the program is too large."""
-_MOST_COMPARED = 200
+MOST_SETS = 2000
+"""If more sets of items can be taken out of a transaction, those of two items at most, and others' own, are tried."""
 _MOST_CELLS = 2_000_000_000
 
 
 @dataclass(frozen=True)
 class Choice:
-    """A set of items that transactions of a class may lose, and what it hits: secrets, endangered, antecedents."""
+    """A set of items that transactions of a class may lose, and what it hits, as bits of whole numbers."""
 
     items: Itemset
-    secrets: frozenset[int]
-    endangered: frozenset[int]
-    antecedents: frozenset[int]
+    secrets: int
+    endangered: int
+    antecedents: int
 
     def at_least_as_good(self, other: Choice) -> bool:
         """Whether it breaks all that the other one breaks, and does no harm that the other one does not."""
-        return (
-            self.secrets >= other.secrets
-            and self.endangered <= other.endangered
-            and self.antecedents <= other.antecedents
-            and len(self.items) <= len(other.items)
+        return not (
+            other.secrets & ~self.secrets
+            or self.endangered & ~other.endangered
+            or self.antecedents & ~other.antecedents
+            or len(self.items) > len(other.items)
         )
 
 
@@ -51,6 +52,8 @@ class Class:
     choices: tuple[Choice, ...]
     instead: dict[Itemset, int]
     """For each minimal set of items the choice that is as good."""
+    better: dict[str, str]
+    """For each item one that breaks as many secrets and does no harm that it does not: the only one to be taken."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,92 +69,105 @@ class Classes:
     """Innocent itemsets that could get lost; those of one group are hit by the same changes and have the same room."""
     room: tuple[int, ...]
     """How many transactions each group can lose and stay frequent."""
+    below: tuple[tuple[int, int], ...]
+    """Pairs of groups: if the first is lost then so is the second, which has one item more."""
     classes: tuple[Class, ...]
+    complete: bool
+    """Whether all sets of items are considered that can make sense."""
 
     @property
     def rows(self) -> int:
         """How many transactions there are in all classes."""
         return sum(len(one.rows) for one in self.classes)
 
-    def chosen(self, after: Transactions) -> list[tuple[int, int, int]]:
-        """What was done elsewhere, as choices: (class, choice, transaction)."""
+    def chosen(self, after: Transactions) -> list[tuple[int, int]]:
+        """What was done elsewhere, as choices: (class, choice) for each transaction."""
         before = self.problem.transactions
-        gone = before.bits & ~after.bits
-        touched = set(places(np.bitwise_or.reduce(gone, axis=0)).tolist())
+        touched = _touched(before, after)
+        wholes = [one.whole for one in self.secrets]
         found = []
         for place, one in enumerate(self.classes):
             for row in one.rows.tolist():
-                if row in touched:
-                    mask = gone[:, row // 64] >> np.uint64(row % 64) & np.uint64(1)
-                    taken = frozenset(before.items[code] for code in np.flatnonzero(mask))
-                    wholes = [secret.whole for secret in self.secrets if row in self.having[secret]]
-                    needed = _thinned(taken, wholes)
-                    if needed:
-                        found.append((place, one.instead[needed], row))
+                if row in touched and (needed := _needed(before, after, row, wholes, one.better)):
+                    found.append((place, one.instead[needed]))
         return found
 
 
-def classified(problem: Problem) -> Classes:
-    """Group the transactions that have a secret."""
+def classified(problem: Problem, also: Sequence[Transactions] = ()) -> Classes:
+    """Group the transactions that have a secret. What was done to them in ``also`` is among the choices."""
     before = problem.transactions
     secrets = tuple(one for one in problem.secrets if one.is_rule or one in problem.visible(before))
     bits = [before.having(one.whole) for one in secrets]
     relevant = np.bitwise_or.reduce(bits, axis=0) if bits else np.zeros(before.bits.shape[1], np.uint64)
     rows = places(relevant)
-    groups, room = _endangered(problem, secrets, bits)
+    groups, room, below = _endangered(problem, secrets, bits)
     if (len(groups) + 1) * (len(rows) + 1) > _MOST_CELLS:
         raise BadInput(
             f"{len(groups):,} itemsets in {len(rows):,} transactions are endangered: too many for an exact solution.",
             hint="Use a heuristic such as bba or maxmin, or a higher support.",
         )
-    wholes, antecedents = [one.whole for one in secrets], [one.antecedent for one in secrets]
-    shown = [one[0] for one in groups]
-    holds = np.concatenate([_holds(before, sets, rows) for sets in (wholes, shown, antecedents)])
-    packed = np.packbits(holds, axis=0)
-    _, first, which = np.unique(packed, axis=1, return_index=True, return_inverse=True)
+    wholes, shown, antecedents = (
+        [one.whole for one in secrets],
+        [one[0] for one in groups],
+        [one.antecedent for one in secrets],
+    )
+    kinds = (wholes, shown, antecedents)
+    held = [_holds(before, sets, rows) for sets in kinds]
+    _, first, which = np.unique(
+        np.packbits(np.concatenate(held), axis=0), axis=1, return_index=True, return_inverse=True
+    )
     order = np.argsort(which.ravel(), kind="stable")
     ends = np.cumsum(np.bincount(which.ravel(), minlength=len(first)))
-    k, m = len(wholes), len(shown)
-    known: dict[tuple[int, ...], list[Itemset]] = {}
-    made = []
+    hit_by = [_by_item(sets) for sets in kinds]
+    known: dict[tuple[Itemset, ...], tuple[list[Itemset], bool]] = {}
+    made, complete = [], True
+    touched = [(other, _touched(before, other)) for other in also]
     for place, members in enumerate(np.split(order, ends[:-1]) if len(rows) else []):
-        pattern = holds[:, first[place]]
-        has = tuple(np.flatnonzero(pattern[:k]).tolist())
-        if has not in known:
-            known[has] = minimal_sets([wholes[one] for one in has])
-        harmed = [(one, shown[one]) for one in np.flatnonzero(pattern[k : k + m]).tolist()]
-        led = [(one, antecedents[one]) for one in np.flatnonzero(pattern[k + m :]).tolist() if antecedents[one]]
+        masks = [_as_number(one[:, first[place]]) for one in held]
+        has = [one for number, one in enumerate(wholes) if masks[0] >> number & 1]
+        hits = {
+            item: tuple(by.get(item, 0) & mask for by, mask in zip(hit_by, masks, strict=True))
+            for item in sorted(frozenset().union(*has))
+        }
+        better = _better(hits)
+        best = tuple(frozenset(one & set(better.values())) for one in has)
+        if best not in known:
+            known[best] = minimal_sets(best)
+        sets, all_of_them = known[best]
+        if not all_of_them:
+            complete = False
+            own = {
+                _needed(before, other, row, wholes, better)
+                for other, changed in touched
+                for row in rows[members].tolist()
+                if row in changed
+            }
+            sets = [*sets, *sorted(own - set(sets) - {frozenset()}, key=_order)]
         choices = [
-            Choice(
-                taken,
-                frozenset(one for one in has if wholes[one] & taken),
-                frozenset(one for one, itemset in harmed if itemset & taken),
-                frozenset(one for one, itemset in led if itemset & taken),
-            )
-            for taken in known[has]
+            Choice(taken, *(reduce(or_, one) for one in zip(*map(hits.get, taken), strict=True))) for taken in sets
         ]
-        made.append(_class(rows[members], choices))
+        made.append(_class(rows[members], choices, better))
     having = {one: frozenset(places(mask).tolist()) for one, mask in zip(secrets, bits, strict=True)}
-    return Classes(problem, secrets, having, groups, room, tuple(made))
+    return Classes(problem, secrets, having, groups, room, below, tuple(made), complete)
 
 
-def minimal_sets(secrets: Sequence[Itemset]) -> list[Itemset]:
-    """The sets of items of which each item breaks a secret that no other item of the set does.
+def minimal_sets(secrets: Sequence[Itemset]) -> tuple[list[Itemset], bool]:
+    """The sets of items of which each item breaks a secret that no other item of the set does; and whether these are
+    all, or there are too many, and those of two items at most were taken.
 
-    These are the minimal sets for some of the secrets. Each is found: go through these secrets and, where the set so
-    far does not break one, add the item that does.
+    They are the minimal sets for some of the secrets. Each is found: go through these secrets and, where the set so far
+    does not break one, add the item that does. A set with an item that is not needed stays one, whatever is added.
     """
     found: set[Itemset] = {frozenset()}
     for secret in secrets:
-        found |= {taken | {item} for taken in found if not taken & secret for item in secret}
+        longer = {taken | {item} for taken in found if not taken & secret for item in secret} - found
+        found |= {taken for taken in longer if _thinned(taken, secrets) == taken}
         if len(found) > MOST_SETS:
-            raise BadInput(
-                f"A transaction has {len(secrets)} secrets, which can be broken in more than {MOST_SETS:,} ways: too "
-                "many for an exact solution.",
-                hint="Use a heuristic such as bba or maxmin.",
-            )
-    kept = (taken for taken in found if taken and _thinned(taken, secrets) == taken)
-    return sorted(kept, key=lambda taken: (len(taken), sorted(taken)))
+            items = sorted(frozenset().union(*secrets))
+            few = {frozenset(pair) for pair in combinations(items, 2)}
+            found = {frozenset((item,)) for item in items} | {one for one in few if _thinned(one, secrets) == one}
+            return sorted(found, key=_order), False
+    return sorted(found - {frozenset()}, key=_order), True
 
 
 def _thinned(taken: Itemset, secrets: Sequence[Itemset]) -> Itemset:
@@ -164,46 +180,112 @@ def _thinned(taken: Itemset, secrets: Sequence[Itemset]) -> Itemset:
     return taken
 
 
-def _class(rows: Array, choices: list[Choice]) -> Class:
+def _better(hits: dict[str, tuple[int, ...]]) -> dict[str, str]:
+    """For each item one that breaks the same secrets and does at most its harm. Whoever takes the first may take the
+    second: a set with the one in the place of the other breaks as much, harms no more, and is no larger."""
+    better: dict[str, str] = {}
+    for item, (secrets, endangered, antecedents) in hits.items():
+        for other, (breaks, harms, thins) in hits.items():
+            if other != item and not (secrets & ~breaks or harms & ~endangered or thins & ~antecedents):
+                same = hits[other] == hits[item]
+                if not same or other < item:  # of two that are equal the first one
+                    better[item] = other
+                    break
+        else:
+            better[item] = item
+    return {item: _last(better, item) for item in better}
+
+
+def _last(better: dict[str, str], item: str) -> str:
+    while better[item] != item:
+        item = better[item]
+    return item
+
+
+def _needed(
+    before: Transactions, after: Transactions, row: int, secrets: Sequence[Itemset], better: dict[str, str]
+) -> Itemset:
+    """What left a transaction, with better items instead, and without what breaks no secret."""
+    word, bit = row // 64, np.uint64(1) << np.uint64(row % 64)
+    had = before.bits[:, word] & bit
+    taken, there = (
+        frozenset(before.items[code] for code in np.flatnonzero(mask)) for mask in (had & ~after.bits[:, word], had)
+    )
+    instead = frozenset(better[item] for item in taken if item in better)
+    return _thinned(instead, [secret for secret in secrets if secret <= there])
+
+
+def _touched(before: Transactions, after: Transactions) -> frozenset[int]:
+    """The transactions that lost something."""
+    return frozenset(places(np.bitwise_or.reduce(before.bits & ~after.bits, axis=0)).tolist())
+
+
+def _by_item(itemsets: Sequence[Itemset]) -> dict[str, int]:
+    """For each item the numbers of the itemsets that have it, as bits."""
+    found: dict[str, int] = {}
+    for number, itemset in enumerate(itemsets):
+        for item in itemset:
+            found[item] = found.get(item, 0) | 1 << number
+    return found
+
+
+def _as_number(flags: Array) -> int:
+    return int.from_bytes(np.packbits(flags, bitorder="little").tobytes(), "little")
+
+
+def _order(itemset: Itemset) -> tuple[int, list[str]]:
+    return len(itemset), sorted(itemset)
+
+
+def _class(rows: Array, choices: list[Choice], better: dict[str, str]) -> Class:
     """A class without choices that another one is at least as good as."""
-    kept, instead = list(range(len(choices))), {place: place for place in range(len(choices))}
-    if len(choices) <= _MOST_COMPARED:
-        for one, other in combinations(range(len(choices)), 2):
-            for better, worse in ((one, other), (other, one)):
-                if (
-                    instead[worse] == worse
-                    and instead[better] == better
-                    and choices[better].at_least_as_good(choices[worse])
-                ):
-                    instead[worse] = better
-        kept = [place for place in kept if instead[place] == place]
-    number = {place: position for position, place in enumerate(kept)}
-
-    def last(place: int) -> int:
-        while instead[place] != place:
-            place = instead[place]
-        return number[place]
-
-    by_items = {choice.items: last(place) for place, choice in enumerate(choices)}
-    return Class(rows, tuple(choices[place] for place in kept), by_items)
+    kept: list[Choice] = []
+    instead: dict[Itemset, int] = {}
+    for choice in choices:  # small sets come first, and what is as good as a larger one is not larger
+        as_good = next((place for place, one in enumerate(kept) if one.at_least_as_good(choice)), len(kept))
+        if as_good == len(kept):
+            kept.append(choice)
+        instead[choice.items] = as_good
+    return Class(rows, tuple(kept), instead, better)
 
 
 def _endangered(
     problem: Problem, secrets: tuple[Secret, ...], bits: list[Any]
-) -> tuple[tuple[tuple[Itemset, ...], ...], tuple[int, ...]]:
-    """The innocent itemsets that could get lost, grouped, and the room of each group."""
+) -> tuple[tuple[tuple[Itemset, ...], ...], tuple[int, ...], tuple[tuple[int, int], ...]]:
+    """The innocent itemsets that could get lost, grouped, the room of each group, and which implies which.
+
+    An itemset is as safe as those that contain it: if it were lost, they would be too. So it is not endangered if an
+    innocent one with one item more is not.
+    """
     items = frozenset(item for one in secrets for item in one.whole)
-    groups: dict[tuple[Itemset, int, bytes], list[Itemset]] = {}
-    for itemset, support in problem.innocent.items():
+    found: dict[Itemset, tuple[Itemset, int, bytes]] = {}
+    safe: set[Itemset] = set()
+    pairs: list[tuple[Itemset, Itemset]] = []
+    for itemset, support in sorted(problem.innocent.items(), key=lambda pair: -len(pair[0])):
         shared = itemset & items
         touching = [mask for one, mask in zip(secrets, bits, strict=True) if one.whole & shared]
-        if not touching:
-            continue
-        reach = problem.transactions.having(itemset) & np.bitwise_or.reduce(touching, axis=0)
         room = support - problem.least
-        if int(np.bitwise_count(reach).sum(dtype=np.int64)) > room:
-            groups.setdefault((shared, room, reach.tobytes()), []).append(itemset)
-    return tuple(tuple(one) for one in groups.values()), tuple(room for _, room, _ in groups)
+        key = None
+        if touching and itemset not in safe:
+            reach = problem.transactions.having(itemset) & np.bitwise_or.reduce(touching, axis=0)
+            if int(np.bitwise_count(reach).sum(dtype=np.int64)) > room:
+                key = shared, room, reach.tobytes()
+        parts = [itemset - {item} for item in itemset]
+        if key is None:
+            safe.update(parts)
+        else:
+            found[itemset] = key
+            pairs += [(part, itemset) for part in parts]
+    place: dict[tuple[Itemset, int, bytes], int] = {}
+    groups: list[list[Itemset]] = []
+    for itemset, key in found.items():
+        if key not in place:
+            place[key] = len(groups)
+            groups.append([])
+        groups[place[key]].append(itemset)
+    below = {(place[found[part]], place[found[whole]]) for part, whole in pairs if part in found}
+    above = tuple(sorted((one, other) for one, other in below if one != other))
+    return tuple(map(tuple, groups)), tuple(room for _, room, _ in place), above
 
 
 def _holds(before: Transactions, itemsets: Sequence[Itemset], rows: Array) -> Array:

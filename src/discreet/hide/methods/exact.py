@@ -75,7 +75,7 @@ class Exact:
             outcome = way.apply(problem)
             tried.append((self._rank(*cost(problem, outcome.after)), way.name, outcome))
         progress(0.5, "making the program")
-        classes = classified(problem)
+        classes = classified(problem, [one.after for _, _, one in tried])
         progress(0.6, "solving")
         keeping = [one for one in tried if not problem.lost(one[2].after)]
         best = min(keeping, key=lambda one: one[0], default=None)

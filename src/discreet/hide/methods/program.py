@@ -33,11 +33,18 @@ class Solved:
     classes: int
     rows: int
     endangered: int
+    complete: bool
+    """Whether everything that can be taken out was considered; if not, the bound is none."""
 
     def __str__(self) -> str:
         return (
             f"{self.rows:,} transactions in {self.classes:,} classes, {self.variables:,} variables, "
             f"{self.endangered:,} endangered itemsets"
+            + (
+                ""
+                if self.complete
+                else "; transactions with many secrets lose two items at most, or what a heuristic takes"
+            )
         )
 
 
@@ -50,24 +57,29 @@ def solve(classes: Classes, start: Transactions | None, first: str, until: float
     given = None if start is None else program.started(start)
     goals = (program.lost, program.changed) if first == "lost" else (program.changed, program.lost)
     begun = time.monotonic()
-    value, bound = program.run(goals[0], given, begun + _FIRST_PART * (until - begun))
+    value, bound = program.settle(goals[0], given, begun + _FIRST_PART * (until - begun))
     if value is None:
         return None
-    program.row(goals[0], -np.inf, round(float(goals[0] @ value)) + 0.5)
-    value = program.run(goals[1], value, until)[0]
+    program.limit(goals[0], round(float(goals[0] @ value)) + 0.5)
+    value = program.settle(goals[1], value, until)[0]
     assert value is not None  # noqa: S101  # it has a start
     return Solved(
         program.taken(value),
-        bound,
+        bound if classes.complete else 0,
         program.size,
         len(classes.classes),
         classes.rows,
         sum(map(len, classes.endangered)),
+        classes.complete,
     )
 
 
 class _Program:
-    """Variables: a number for each class and choice; lost or not for each endangered group; how each rule is hidden."""
+    """Variables: a number for each class and choice; lost or not for each endangered group; how each rule is hidden.
+
+    Endangered groups have a row only when it is needed: the border, since all else is frequent if that is, and then
+    what a solution loses beyond it. With fewer rows nothing is lost that counts, so that a bound is one all the same.
+    """
 
     def __init__(self, classes: Classes) -> None:
         self.classes = classes
@@ -86,32 +98,61 @@ class _Program:
             if not set(itemsets).isdisjoint(classes.problem.keep):
                 self.upper[self.numbers + group] = 0.0
         self.rows: list[tuple[Array, Array, float, float]] = []
-        self.hits = [np.flatnonzero([place in one.secrets for one in choices]) for place in range(len(secrets))]
-        self.thins = [np.flatnonzero([place in one.antecedents for one in choices]) for place in range(len(secrets))]
-        self.harms: list[list[int]] = [[] for _ in range(groups)]
-        for number, one in enumerate(choices):
-            for group in one.endangered:
-                self.harms[group].append(number)
+        self.limits: list[tuple[Array, Array, float, float]] = []
+        self.hits = [np.array(one, int) for one in _hit_by((one.secrets for one in choices), len(secrets))]
+        self.thins = [np.array(one, int) for one in _hit_by((one.antecedents for one in choices), len(secrets))]
+        self.harms = _hit_by((one.endangered for one in choices), groups)
         self._capacities()
         self._secrets()
-        for group, harm in enumerate(self.harms):
-            most = min(float(self.upper[harm].sum()), float(classes.rows)) - classes.room[group]
-            which = np.array([*harm, self.numbers + group])
-            self._add(which, [1.0] * len(harm) + [-most], -np.inf, classes.room[group])
+        self.watched: set[int] = set()
+        inner = {one for one, _ in classes.below}
+        kept = np.flatnonzero(self.upper[self.numbers : self.numbers + groups] == 0).tolist()
+        self._watch({group for group in range(groups) if group not in inner} | set(kept))
+
+    def settle(self, goal: Array, start: Array | None, until: float) -> tuple[Array | None, int]:
+        """The best found (the start, if nothing is better) and a whole number that nothing is below."""
+        best, bound = start, 0
+        while True:
+            found, low = self.run(goal, best, until)
+            bound = max(bound, low)
+            if found is None:
+                return None, bound
+            found = self._completed(found)
+            missing = {group for group in self._lost(found) if group not in self.watched}
+            allowed = all(float(by @ found[which]) <= high for which, by, _, high in self.limits)
+            if allowed and (best is None or goal @ found < goal @ best):
+                best = found
+            if not missing or time.monotonic() > until or (best is not None and bound >= goal @ best):
+                return best, bound if best is None else min(bound, round(float(goal @ best)))
+            self._watch(missing)
 
     def row(self, by: Array, low: float, high: float) -> None:
         """One more row, given by a figure for every variable."""
         which = np.flatnonzero(by)
         self._add(which, by[which], low, high)
 
+    def limit(self, by: Array, high: float) -> None:
+        """A row that solutions must meet with all that they lose, also beyond what is watched."""
+        self.row(by, -np.inf, high)
+        self.limits.append(self.rows[-1])
+
     def started(self, after: Transactions) -> Array:
         """A solution that somebody else found, as values of the variables."""
         value = np.zeros(self.size)
         number = {key: place for place, key in enumerate(self.keys)}
-        for place, pick, _ in self.classes.chosen(after):
-            value[number[place, pick]] += 1
-        for group, harm in enumerate(self.harms):
-            value[self.numbers + group] = float(value[harm].sum() > self.classes.room[group])
+        for key in self.classes.chosen(after):
+            value[number[key]] += 1
+        return self._completed(value)
+
+    def _lost(self, value: Array) -> list[int]:
+        """The groups that are lost by what is taken out."""
+        return [group for group, harm in enumerate(self.harms) if value[harm].sum() > self.classes.room[group] + 0.5]
+
+    def _completed(self, value: Array) -> Array:
+        """The same with what is lost, and how rules are hidden, as they follow from what is taken out."""
+        value = value.copy()
+        value[self.numbers : self.numbers + len(self.harms)] = 0.0
+        value[self.numbers + np.array(self._lost(value), int)] = 1.0
         for place, secret in enumerate(self.classes.secrets):
             left = self._support(place) - value[self.hits[place]].sum()
             value[self.size - len(self.classes.secrets) + place] = float(left < secret.support)
@@ -129,7 +170,7 @@ class _Program:
         return found
 
     def run(self, goal: Array, start: Array | None, until: float) -> tuple[Array | None, int]:
-        """The best found (the start, if nothing is better) and a whole number that nothing is below."""
+        """The best of the program with the rows so far, and a whole number that nothing is below."""
         if not self.numbers:  # no transaction has a secret
             return np.zeros(self.size), 0
         least = np.inf if start is None else round(float(goal @ start))
@@ -177,6 +218,18 @@ class _Program:
         )
         return solver
 
+    def _watch(self, groups: set[int]) -> None:
+        """Rows for more groups: one is lost, or no more transactions lose it than there is room for."""
+        self.watched |= groups
+        for group in sorted(groups):
+            harm, room = self.harms[group], self.classes.room[group]
+            reach = sum(len(self.classes.classes[place].rows) for place in {self.keys[one][0] for one in harm})
+            which = np.array([*harm, self.numbers + group])
+            self._add(which, [1.0] * len(harm) + [float(room - reach)], -np.inf, room)
+        for one, other in self.classes.below:
+            if {one, other} <= self.watched and not groups.isdisjoint((one, other)):
+                self._add(np.array([self.numbers + one, self.numbers + other]), [1.0, -1.0], -np.inf, 0.0)
+
     def _add(self, which: Array, by: Iterable[float], low: float, high: float) -> None:
         self.rows.append((np.asarray(which), np.asarray(list(by), float), low, high))
 
@@ -210,6 +263,18 @@ class _Program:
             by[thins] += float(share)
             by[way] = -(whole + 1.0)
             self.row(by, -np.inf, float(share * below - whole) - apart)
+
+
+def _hit_by(masks: Iterable[int], count: int) -> list[list[int]]:
+    """For each bit the numbers of the masks that have it."""
+    found: list[list[int]] = [[] for _ in range(count)]
+    for number, mask in enumerate(masks):
+        left = mask
+        while left:
+            low = left & -left
+            found[low.bit_length() - 1].append(number)
+            left ^= low
+    return found
 
 
 def _highspy() -> ModuleType:

@@ -20,7 +20,7 @@ from discreet.core.picture import Picture, beside, stacked
 from discreet.core.table import Table
 from discreet.errors import BadInput
 from discreet.noise.parameters import whole
-from discreet.publish.integral.frame import Figures, Frame, Graded, Rows, features_of
+from discreet.publish.integral.frame import Figures, Frame, Graded, Rows, cells_of, features_of
 from discreet.publish.integral.learner import Tell, on_steps, require_step
 from discreet.publish.integral.plain import feature_read, feature_written
 
@@ -38,9 +38,9 @@ class Centres:
     features: tuple[Graded, ...]
     centres: tuple[tuple[float, ...], ...]
 
-    def predict(self, rows: pa.Table) -> pa.Array:
+    def predict(self, rows: pa.Table) -> pa.Array[Any]:
         """The number of the nearest centre, from 0; NULL where a value is missing."""
-        figures = np.stack([one.scaled(one.figures(rows.column(one.name))) for one in self.features], axis=1)
+        figures = np.stack([one.scaled(one.figures(cells_of(rows, one.name))) for one in self.features], axis=1)
         missing = np.isnan(figures).any(axis=1)
         return pa.array(_nearest(np.nan_to_num(figures), np.array(self.centres)), mask=missing)
 
@@ -181,7 +181,7 @@ class Mover:
         while len(chosen) < self.learner.count:
             chosen.append(int(np.argmax(weights * far)))
             far = np.minimum(far, ((middles - middles[chosen[-1]]) ** 2).sum(axis=1))
-        return middles[chosen]
+        return np.asarray(middles[chosen], np.float64)
 
 
 def _nearest(points: Figures, centres: Figures) -> NDArray[np.int64]:

@@ -40,8 +40,8 @@ class Generators:
     people: int
     least: int
     """How many sets were asked for."""
-    sets: NDArray[np.bool_]
-    """Sets × people: who is in which."""
+    sets: NDArray[np.uint8]
+    """A row a set, a bit a person: who is in which."""
 
     def __str__(self) -> str:
         return self.told
@@ -59,12 +59,18 @@ class Generators:
     @property
     def left_out(self) -> int:
         """Everybody is left out by so many of the sets at least; 0 if somebody is in all of them."""
-        return int((~self.sets).sum(axis=0).min(initial=len(self.sets)))
+        inside = np.zeros(self.people, np.int64)
+        for place in range(len(self.sets)):
+            inside += self.who(place)
+        return len(self.sets) - int(inside.max(initial=0))
+
+    def who(self, place: int) -> NDArray[np.bool_]:
+        """For each person whether they are in the set at that place."""
+        return np.unpackbits(self.sets[place], count=self.people).astype(np.bool_)
 
     def rows(self) -> pa.Table:
         """The sets, a bit a person, for a file."""
-        packed = np.packbits(self.sets, axis=1)
-        return pa.table({"people": pa.array([one.tobytes() for one in packed], pa.binary())})
+        return pa.table({"people": pa.array([one.tobytes() for one in self.sets], pa.binary())})
 
     def note(self) -> str:
         """All but the sets, as text."""
@@ -79,7 +85,7 @@ class Generators:
         try:
             with pq.ParquetFile(place) as file:
                 note = (file.metadata.metadata or {}).get(NOTE.encode())
-                packed = file.read().column("people").to_pylist() if note is not None else []
+                packed: list[Any] = file.read().column("people").to_pylist() if note is not None else []
         except (pa.ArrowException, KeyError) as error:
             raise DataError(f"{place} cannot be read: {error}.") from None
         if note is None:
@@ -96,9 +102,7 @@ class Generators:
         )
         if any(one is None or len(one) != (read["people"] + 7) // 8 for one in packed):
             raise DataError(f"{place} holds sets of other people than it says.")
-        bits = np.frombuffer(b"".join(packed), np.uint8).reshape(len(packed), -1)
-        sets = np.unpackbits(bits, axis=1, count=read["people"]).astype(np.bool_)
-        return cls(**read, sets=sets)
+        return cls(**read, sets=np.frombuffer(b"".join(packed), np.uint8).reshape(len(packed), -1))
 
 
 @dataclass(frozen=True)
@@ -140,11 +144,13 @@ def verify_integral(evidence: Generators | str | Path, table: Table, release: Re
     if frame.digest != kept.frame or frame.people != kept.people:
         raise BadInput(f"The sets are not of {table.card.name} as it is now.", hint="Give the table as it was.")
     trainer = learner.trainer(frame)
-    different: dict[bytes, NDArray[np.bool_]] = {}
-    for one in kept.sets:
-        if trainer.train(np.flatnonzero(one[frame.person]), exactly).to_dict() == kept.model:
-            different[one.tobytes()] = one
-    in_all = np.logical_and.reduce(list(different.values())) if different else np.ones(kept.people, np.bool_)
+    different: set[bytes] = set()
+    in_all = np.ones(kept.people, np.bool_)
+    for place in range(len(kept.sets)):
+        who = kept.who(place)
+        if trainer.train(np.flatnonzero(who[frame.person]), exactly).to_dict() == kept.model:
+            different.add(np.packbits(who).tobytes())
+            in_all &= who
     return Verified(
         len(different),
         len(kept.sets) - len(different),

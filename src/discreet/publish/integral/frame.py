@@ -21,7 +21,7 @@ from discreet.core.card import Column, Scalar
 from discreet.core.hierarchy.taxonomy import Taxonomy
 from discreet.core.kind import Kind
 from discreet.core.table import Table
-from discreet.errors import BadInput, NotDeclared
+from discreet.errors import BadInput, NotDeclared, NotFound
 from discreet.publish.mask.values import Cells, numbers
 from discreet.publish.masking import NUMERIC
 from discreet.publish.recode import published_columns
@@ -42,10 +42,9 @@ class Listed:
     def figures(self, cells: Cells) -> Figures:
         """What is no declared value is missing."""
         places = {value: float(place) for place, value in enumerate(self.values)}
-        coded = pa.chunked_array(cells).combine_chunks().dictionary_encode()
-        found = [places.get(value, np.nan) for value in coded.dictionary.to_pylist()]
-        at = pc.fill_null(coded.indices, len(found)).to_numpy(zero_copy_only=False)
-        return np.array([*found, np.nan])[at]
+        values, at = _coded(cells)
+        found = np.array([*(places.get(value, np.nan) for value in values.to_pylist()), np.nan])
+        return np.asarray(found[at], np.float64)
 
 
 @dataclass(frozen=True)
@@ -188,6 +187,13 @@ def target_of(table: Table, target: str) -> Feature:
     return feature_of(column)
 
 
+def cells_of(rows: pa.Table, name: str) -> Cells:
+    """A column of rows that a model is to tell something of."""
+    if name not in rows.column_names:
+        raise NotFound(f"The model looks at {name!r}, which these rows do not have.")
+    return rows.column(name)
+
+
 def figure_of(value: Scalar) -> float:
     """A number, or a date as days since 1970."""
     return float((value - _EPOCH).days if isinstance(value, dt.date) else cast("float", value))
@@ -195,12 +201,19 @@ def figure_of(value: Scalar) -> float:
 
 def _numbered(cells: Cells) -> Rows:
     """The rank of each cell among all that are different; missing ones are one more."""
-    coded = pa.chunked_array(cells).combine_chunks().dictionary_encode()
-    order = pc.sort_indices(coded.dictionary).to_numpy()
+    values, at = _coded(cells)
+    order = pc.sort_indices(values).to_numpy()
     ranks = np.empty(len(order) + 1, np.int64)
     ranks[order] = np.arange(len(order))
     ranks[-1] = len(order)
-    return ranks[pc.fill_null(coded.indices, len(order)).to_numpy(zero_copy_only=False)]
+    return ranks[at]
+
+
+def _coded(cells: Cells) -> tuple[Any, Rows]:
+    """The different values, and for each cell which of them it holds; missing ones hold one behind the last."""
+    coded: Any = pa.chunked_array(cells).combine_chunks().dictionary_encode()
+    at: Any = pc.fill_null(coded.indices, len(coded.dictionary))
+    return coded.dictionary, np.asarray(at.to_numpy(zero_copy_only=False), np.int64)
 
 
 def _short(figure: float) -> float:

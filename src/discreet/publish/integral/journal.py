@@ -1,7 +1,7 @@
 """The journal of a search: which sample gave which model, so that a search that was stopped goes on.
 
 A sample is a number and the seed that all of them have in common. Whoever has the journal and the table can draw all
-of them again: it is for the holder alone.
+of them again: it is for the holder alone. It is there only as long as a search is not over.
 """
 
 from __future__ import annotations

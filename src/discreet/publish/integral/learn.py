@@ -72,7 +72,7 @@ class Learn:
         made = tuple(max(1, round(share * people)) for share in self.shares)
         if people < _LEAST or any(size >= people or comb(people, size) < self.integral for size in made):
             raise DataError(
-                f"Of {number(people, 'person', 'people')} there are not {self.integral} different samples to learn from.",
+                f"Of {number(people, 'person', 'people')} there are not {self.integral} different samples.",
                 hint="Learn from more people, or ask for fewer: integral.",
             )
         return made

@@ -35,7 +35,7 @@ class Model(Protocol):
     def to_dict(self) -> dict[str, Any]:
         """This as plain data that ``core/document.py`` can write; equal models give equal data."""
 
-    def predict(self, rows: pa.Table) -> pa.Array:
+    def predict(self, rows: pa.Table) -> pa.Array[Any]:
         """What the model says of each row; NULL where it says nothing."""
 
     def picture(self) -> Picture:

@@ -20,7 +20,17 @@ from discreet.core.kind import Kind
 from discreet.core.picture import Picture, bars
 from discreet.core.table import Table
 from discreet.errors import BadInput
-from discreet.publish.integral.frame import Feature, Figures, Frame, Graded, Listed, Rows, features_of, target_of
+from discreet.publish.integral.frame import (
+    Feature,
+    Figures,
+    Frame,
+    Graded,
+    Listed,
+    Rows,
+    cells_of,
+    features_of,
+    target_of,
+)
 from discreet.publish.integral.learner import Tell, on_steps, require_step
 from discreet.publish.integral.plain import feature_read, feature_written
 
@@ -39,9 +49,9 @@ class Linear:
     coefficients: tuple[float, ...]
     """In the order of ``terms``."""
 
-    def predict(self, rows: pa.Table) -> pa.Array:
+    def predict(self, rows: pa.Table) -> pa.Array[Any]:
         """The target for each row, within its bounds; NULL where a value is missing."""
-        figures = np.stack([one.figures(rows.column(one.name)) for one in self.features], axis=1)
+        figures = np.stack([one.figures(cells_of(rows, one.name)) for one in self.features], axis=1)
         return pa.array(self.figures(figures), from_pandas=True)
 
     def figures(self, figures: Figures) -> Figures:

@@ -12,11 +12,11 @@ from discreet.core.spelled import require_options, spelled
 from discreet.core.words import meant
 from discreet.errors import BadInput
 from discreet.publish.integral.clusters import Clusters
+from discreet.publish.integral.growing import DecisionTree
 from discreet.publish.integral.learn import Learn
 from discreet.publish.integral.learner import Learner
 from discreet.publish.integral.linear import LinearModel
 from discreet.publish.integral.statistics import Statistics
-from discreet.publish.integral.tree import DecisionTree
 
 
 @dataclass(frozen=True)
@@ -33,6 +33,7 @@ FORMS: Mapping[str, Form] = {
     "clusters": Form("learn clusters count=3 integral=20 (step=0.1)", Clusters),
     "statistics": Form("learn statistics of=mean integral=20 (step=0.01)", Statistics),
 }
+_EXAMPLE = "sample=50% tries=1000 choose=accurate test=20% epsilon=1 processes=1 on COLUMNS"
 _BESIDE = ("integral", "sample", "tries", "choose", "test", "epsilon", "processes")
 
 
@@ -45,7 +46,7 @@ def parse(text: str, card: Card) -> Learn:
         listed = "\n  ".join(known.example for known in FORMS.values())
         raise BadInput(
             f"{text!r} is no way to learn{meant(name, FORMS)}.",
-            hint=f"\nKnown are:\n  {listed}\neach with: sample=50% tries=1000 choose=accurate test=20% processes=1 on COLUMNS",
+            hint=f"\nKnown are:\n  {listed}\neach with: {_EXAMPLE}",
         )
     if tail:
         said["columns"] = tuple(card[one.strip().strip("\"'")].name for one in tail[0].split(","))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Mapping
+from decimal import Decimal
 from typing import Any
 
 from discreet.core.document import fields
@@ -23,7 +24,7 @@ def feature_read(data: object) -> Feature:
     """What ``feature_written`` gave, read back strictly."""
     if isinstance(data, Mapping) and "values" in data:
         read = fields(data, "a feature", name=str, values=list)
-        if not all(isinstance(one, bool | int | float | str | dt.date) for one in read["values"]):
+        if not all(isinstance(one, bool | int | float | Decimal | str | dt.date) for one in read["values"]):
             raise BadInput("a feature: values are not what they should be.")
         return Listed(read["name"], tuple(read["values"]))
     read = fields(data, "a feature", name=str, kind=str, low=float, high=float)

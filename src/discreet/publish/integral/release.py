@@ -124,7 +124,8 @@ def release_learnt(
     evidence = _evidence(learn, frame, found)
     if not verify_integral(evidence, table).holds:
         raise NoPromise(
-            f"The sets of people that were found in {table.card.name} do not give the model again. Nothing was released.",
+            f"The sets of people that were found in {table.card.name} do not give the model again. Nothing was "
+            "released.",
             hint="The table changed meanwhile: try again.",
         )
     progress(0.9, "comparing")
@@ -172,7 +173,7 @@ def _evidence(learn: Learn, frame: Frame, found: Found) -> Generators:
         frame.digest,
         frame.people,
         learn.integral,
-        np.stack([found.pool.sample(draw) for draw in found.draws]),
+        np.stack([np.packbits(found.pool.sample(draw)) for draw in found.draws]),
     )
 
 
@@ -180,8 +181,8 @@ def _statement(card: Card, learn: Learn) -> Statement:
     k = learn.integral
     claim = Claim(
         "integral privacy",
-        f"integrally private with k = {k}: at least {k} different sets of people give this very model, and nobody is in "
-        "all of them",
+        f"integrally private with k = {k}: at least {k} different sets of people give this very model, and nobody is "
+        "in all of them",
         {"generators": k},
     )
     assumes = (

@@ -46,7 +46,7 @@ class Pool:
     def of(cls, learn: Learn, people: int, root: int) -> Pool:
         """By lot: a share of the people is set aside."""
         order = Draws(root).at(_TEST).permutation(people)
-        inside = np.sort(order[max(1, round(learn.test * people)) :])
+        inside = np.sort(order[_aside(learn, people) :])
         return cls(root, people, inside, learn.sizes(len(inside)))
 
     def sample(self, draw: int) -> NDArray[np.bool_]:
@@ -99,7 +99,7 @@ class Found:
 
 def search(learn: Learn, frame: Frame, seed: int | None, progress: Progress) -> Found:
     """The model to release; an error if none recurs."""
-    learn.sizes(frame.people - max(1, round(learn.test * frame.people)))
+    learn.sizes(max(0, frame.people - _aside(learn, frame.people)))
     journal = Journal.open(learn.journal, _about(learn, frame), seed)
     pool = Pool.of(learn, frame.people, journal.root)
     groups: dict[str, Group] = {}
@@ -110,7 +110,7 @@ def search(learn: Learn, frame: Frame, seed: int | None, progress: Progress) -> 
         for draw, digest in digests:
             tried += 1
             packed = np.packbits(pool.sample(draw))
-            if (one := sha256(packed).digest()) not in seen:  # the same people twice count once
+            if (one := sha256(packed.tobytes()).digest()) not in seen:  # the same people twice count once
                 seen.add(one)
                 group = groups.setdefault(digest, Group())
                 group.add(draw, packed)
@@ -122,6 +122,7 @@ def search(learn: Learn, frame: Frame, seed: int | None, progress: Progress) -> 
     trainer = learn.learner.trainer(frame)
     chosen = _chosen(learn, [one for one in groups.values() if one.is_private(learn.integral)], trainer, pool)
     if chosen is None:
+        journal.done()
         raise NoPromise(
             f"No model came of {learn.integral} different samples or more with nobody in all of them, in {tried:,} "
             "tries. Nothing was released.",
@@ -130,6 +131,11 @@ def search(learn: Learn, frame: Frame, seed: int | None, progress: Progress) -> 
         )
     model, draws = chosen
     return Found(model, draws, pool, tried, len(groups), journal)
+
+
+def _aside(learn: Learn, people: int) -> int:
+    """How many are set aside."""
+    return max(1, round(learn.test * people))
 
 
 def model_of(trainer: Trainer, who: NDArray[np.bool_]) -> Model:

@@ -36,7 +36,7 @@ class Summary:
         """The figures in the columns' own units."""
         return {one.name: self._figure(one, share) for one, share in zip(self.features, self.shares, strict=True)}
 
-    def predict(self, rows: pa.Table) -> pa.Array:
+    def predict(self, rows: pa.Table) -> pa.Array[Any]:
         """The figure of the first column, for every row alike."""
         return pa.array([next(iter(self.figures.values()))] * rows.num_rows)
 
@@ -138,12 +138,12 @@ class Summer:
             told = np.maximum(tell(np.array(counts, np.float64), float(scaled.shape[1])), 0.0)
             up_to = np.cumsum(told, axis=1)
             middle = (np.argmax(up_to * 2 >= up_to[:, -1:], axis=1) + 0.5) / _BINS
-            return np.where(up_to[:, -1] > 0, middle, 0.5)
+            return np.asarray(np.where(up_to[:, -1] > 0, middle, 0.5), np.float64)
         zeroed = np.where(known, scaled, 0.0)
         sums = np.stack([known.sum(axis=0), zeroed.sum(axis=0), (zeroed**2).sum(axis=0)])
         many, first, second = tell(sums, 3.0 * scaled.shape[1])
         mean = np.where(many >= 1, first / np.maximum(many, 1.0), 0.5)
         if self.learner.of == "mean":
-            return np.clip(mean, 0.0, 1.0)
+            return np.asarray(np.clip(mean, 0.0, 1.0), np.float64)
         spread = np.where(many >= 1, second / np.maximum(many, 1.0) - mean**2, 0.0)
-        return np.sqrt(np.clip(spread, 0.0, 1.0))
+        return np.asarray(np.sqrt(np.clip(spread, 0.0, 1.0)), np.float64)

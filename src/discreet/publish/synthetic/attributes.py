@@ -52,13 +52,13 @@ class Attribute(Protocol):
     def key(self) -> exp.Expr:
         """What the engine groups rows by."""
 
-    def codes(self, keys: pa.ChunkedArray) -> Codes:
+    def codes(self, keys: pa.ChunkedArray[Any]) -> Codes:
         """The codes of keys that the engine found; ``NOWHERE`` for what has none."""
 
     def refined(self, codes: Codes, rng: Generator) -> Codes:
         """The codes as they were before any were merged: of those that became one, one at random."""
 
-    def decoded(self, codes: Codes, rng: Generator) -> pa.Array:
+    def decoded(self, codes: Codes, rng: Generator) -> pa.Array[Any]:
         """A value for each code. Where a code stands for several values, one of them at random."""
 
 
@@ -84,21 +84,23 @@ class Listed:
         """The value itself: there are no more of them than codes."""
         return sql.column(self.column.name)
 
-    def codes(self, keys: pa.ChunkedArray) -> Codes:
+    def codes(self, keys: pa.ChunkedArray[Any]) -> Codes:
         """What is no declared value is missing; the bounded twin has none."""
         other = NOWHERE if self.column.required else len(self.values)
         found = keys.combine_chunks().dictionary_encode()
-        places = np.array([self._places.get(value, other) for value in found.dictionary.to_pylist()] + [other])
-        return places[pc.fill_null(found.indices, len(places) - 1).to_numpy()]
+        values: list[Any] = found.dictionary.to_pylist()
+        places = np.array([*(self._places.get(value, other) for value in values), other], np.int64)
+        at = found.indices.fill_null(len(values)).to_numpy(zero_copy_only=False)
+        return np.asarray(places[at], np.int64)
 
     def refined(self, codes: Codes, rng: Generator) -> Codes:
         """They are as fine as they get."""
         return codes
 
-    def decoded(self, codes: Codes, rng: Generator) -> pa.Array:
+    def decoded(self, codes: Codes, rng: Generator) -> pa.Array[Any]:
         """The value of each code."""
         values = [*self.values, None]
-        return pa.array(values, self.type).take(pa.array(codes))
+        return pa.array(values, self.type).take(codes)
 
     @cached_property
     def _places(self) -> dict[Scalar, int]:
@@ -126,6 +128,7 @@ class Binned:
         low, high = (_units(end, column) for end in column.bounds)
         if max(abs(low), abs(high)) > _LARGEST:
             raise BadInput(f"The bounds of {column.name} are too far apart to draw values between them.")
+        cells: Sequence[tuple[float, float]]
         ends = [low, high] if column.kind in (Kind.DATE, Kind.TIMESTAMP) or not low < 0 < high else [low, 0, high]
         if column.kind is Kind.REAL:
             edges = [low + (high - low) * place / bins for place in range(bins)] + [high]
@@ -161,25 +164,27 @@ class Binned:
         other: exp.Expr = exp.null() if self.column.required else sql.literal(missing)
         return _either(value.copy().is_(exp.null()), other, placed)
 
-    def codes(self, keys: pa.ChunkedArray) -> Codes:
+    def codes(self, keys: pa.ChunkedArray[Any]) -> Codes:
         """The engine has found them."""
-        return np.asarray(pc.fill_null(keys.combine_chunks(), NOWHERE).to_numpy(zero_copy_only=False), np.int64)
+        return np.asarray(keys.combine_chunks().fill_null(NOWHERE).to_numpy(zero_copy_only=False), np.int64)
 
     def refined(self, codes: Codes, rng: Generator) -> Codes:
         """They are as fine as they get."""
         return codes
 
-    def decoded(self, codes: Codes, rng: Generator) -> pa.Array:
+    def decoded(self, codes: Codes, rng: Generator) -> pa.Array[Any]:
         """Uniform within the interval."""
         missing = codes >= len(self.firsts)
         at = np.where(missing, 0, codes)
         if self.column.kind is Kind.REAL:
             first, last = np.array(self.firsts)[at], np.array(self.lasts)[at]
-            values = pa.array(np.clip(first + rng.random(len(at)) * (last - first), first, last))
+            values: pa.Array[Any] = pa.array(np.clip(first + rng.random(len(at)) * (last - first), first, last))
         else:
             first, last = np.array(self.firsts, np.int64)[at], np.array(self.lasts, np.int64)[at]
             values = _typed(rng.integers(first, last, endpoint=True), self.type)
-        return pc.if_else(pa.array(missing), pa.scalar(None, values.type), values) if missing.any() else values
+        if not missing.any():
+            return values
+        return cast("pa.Array[Any]", pc.if_else(pa.array(missing), pa.scalar(None, values.type), values))
 
     def ends(self) -> tuple[list[Scalar], list[Scalar]]:
         """The first and the last value of each interval."""
@@ -239,7 +244,7 @@ class Merged:
             return self.fine.key_of(self.groups[: len(self.fine.firsts)], self.groups[-1])
         return self.fine.key()
 
-    def codes(self, keys: pa.ChunkedArray) -> Codes:
+    def codes(self, keys: pa.ChunkedArray[Any]) -> Codes:
         """The codes of the groups."""
         if isinstance(self.fine, Binned):
             return self.fine.codes(keys)
@@ -259,7 +264,7 @@ class Merged:
         drawn = np.minimum(np.searchsorted(up_to, point, side="right"), last[codes])
         return np.asarray(order[drawn], np.int64)
 
-    def decoded(self, codes: Codes, rng: Generator) -> pa.Array:
+    def decoded(self, codes: Codes, rng: Generator) -> pa.Array[Any]:
         """The value of a code of the group."""
         return self.fine.decoded(self.refined(codes, rng), rng)
 
@@ -315,10 +320,10 @@ def _value(units: float, column: Column) -> Scalar:
     return Decimal(int(units)).scaleb(-_scale(column)) if column.kind is Kind.DECIMAL else int(units)
 
 
-def _typed(units: Codes, type_: pa.DataType) -> pa.Array:
+def _typed(units: Codes, type_: pa.DataType) -> pa.Array[Any]:
     if pa.types.is_decimal(type_):
         wide = np.stack([units, units >> 63], axis=1)  # the lower and the upper half of 128 bits
-        return pa.Array.from_buffers(type_, len(units), [None, pa.py_buffer(np.ascontiguousarray(wide))])
+        return pa.Array.from_buffers(type_, len(units), [None, pa.py_buffer(wide.tobytes())])
     if pa.types.is_date(type_):
         return pa.array(units.astype(np.int32)).cast(type_)
     return pa.array(units).cast(type_)

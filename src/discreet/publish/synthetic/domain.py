@@ -123,7 +123,7 @@ def regrouped(narrow: Attribute, one: Measurement) -> Measurement:
     """
     if not isinstance(narrow, Merged):
         return one
-    counts = np.bincount(narrow.groups, one.counts, narrow.size)
+    counts = np.bincount(narrow.groups, one.counts, narrow.size).astype(np.float64)
     return Measurement(one.columns, counts, one.deviation * (len(narrow.groups) / narrow.size) ** 0.5)
 
 
@@ -168,4 +168,4 @@ def _attribute(column: Column, bins: int | None) -> Attribute:
 
 def _values(column: Column) -> int:
     low, high = column.bounds  # type: ignore[misc]  # whoever asks has looked
-    return int((high - low).days if column.kind is Kind.DATE else high - low) + 1  # type: ignore[operator,union-attr]
+    return int((high - low).days if column.kind is Kind.DATE else high - low) + 1  # type: ignore[operator,union-attr,arg-type]

@@ -71,8 +71,7 @@ class Households:
         found, others = self._matching(_numbered(codes[whose, :-1], sizes), places, sizes, rng)
         found[:, places] = codes[whose, :-1]
         columns = [
-            values.column(name).take(pa.array(whose)) if name in person else others.column(name)
-            for name in self.rows.fine.names
+            values.column(name).take(whose) if name in person else others.column(name) for name in self.rows.fine.names
         ]
         number = pa.chunked_array([pa.array(whose + 1, pa.int64())])
         made = pa.Table.from_arrays([number, *columns], schema=self.schema)
@@ -93,16 +92,16 @@ class Households:
         order, codes, values = [left[:0]], [np.empty((0, len(self.rows.fine.sizes)), np.int64)], []
         for round_ in range(_ROUNDS):
             for drawn, table in self.rows.drawn(_MORE * len(left), rng) if len(left) else ():
-                wants, has = _pairs(wanted[left], _numbered(drawn[:, places], sizes))
+                wants, has = _pairs(wanted[left], _numbered(drawn[:, places].astype(np.int64), sizes))
                 if round_ == _ROUNDS - 1:
                     wants = has = np.arange(min(len(left), len(drawn)))
                 order.append(left[wants])
-                codes.append(drawn[has])
-                values.append(table.take(pa.array(has)))
+                codes.append(drawn[has].astype(np.int64))
+                values.append(table.take(has))
                 left = np.delete(left, wants)
         back = np.argsort(np.concatenate(order), kind="stable")
         every = pa.concat_tables([self.rows.fine.schema.empty_table(), *values])
-        return np.concatenate(codes)[back], every.take(pa.array(back))
+        return np.concatenate(codes)[back], every.take(back)
 
 
 def _pairs(wanted: NDArray[np.int64], there: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

@@ -1,0 +1,70 @@
+"""Auditing a table and asking it, as a person does."""
+
+import json
+
+import pytest
+
+CSV = "who,city,salary\n" + "".join(f"{n},{('Rome', 'Milan')[n % 2]},{1000 + n * n}\n" for n in range(20))
+CARD = """
+[tables.staff]
+unit = "who"
+rows_per_unit = 1
+
+[tables.staff.columns.who]
+kind = "integer"
+role = "identifier"
+
+[tables.staff.columns.city]
+kind = "text"
+role = "quasi"
+
+[tables.staff.columns.salary]
+kind = "integer"
+role = "sensitive"
+bounds = [0, 100000]
+required = true
+"""
+TOTAL = "SELECT SUM(salary) AS total FROM staff"
+
+
+@pytest.fixture
+def office(command, tmp_path):
+    (tmp_path / "staff.csv").write_text(CSV)
+    (tmp_path / "staff.toml").write_text(CARD)
+    command(
+        "workspace", "init", "office", "--table", "staff=staff.csv", "--card", "staff.toml", "--budget", "epsilon=1"
+    )
+    return command
+
+
+def test_a_table_is_audited_and_asked(office):
+    assert "not audited" in office("ask", "office", TOTAL, "--audited", code=3)
+    audit = ("workspace", "audit", "office", "staff", "--columns", "salary", "--by", "who, city")
+    assert json.loads(office(*audit, "--json")) == {
+        "table": "staff",
+        "columns": {"salary": "sum"},
+        "by": ["who", "city"],
+    }
+    assert "audited from now on: salary (sum)" in office(*audit)
+    assert "under another policy" in office(*audit[:-1], "city", code=3)
+    told = json.loads(office("ask", "office", TOTAL, "--audited", "--json"))
+    assert told["rows"] == [{"total": 20_000 + sum(n * n for n in range(20))}]
+    assert told["statement"]["loss"] is None
+    again = office("ask", "office", TOTAL, "--audited")
+    assert "Exact, and audited. It was answered before." in again
+    assert "not differential privacy" in again
+    denied = office("ask", "office", f"{TOTAL} WHERE who <> 3", "--audited", code=3)
+    assert "Denied" in denied
+    assert "staff is audited" in office("ask", "office", TOTAL, "--epsilon", "1", code=3)
+    assert "takes one question" in office("ask", "office", TOTAL, "--audited", "--epsilon", "1", code=1)
+    assert json.loads(office("workspace", "show", "office", "--json"))["staff"]["audited"]["by"] == ["who", "city"]
+    assert "Audited: salary (sum)" in office("workspace", "show", "office")
+    history = office("budget", "show", "office", "--json")
+    assert "audited, denied: " in history
+    assert "audited, answered: " in history
+
+
+def test_a_column_is_audited_in_one_way(office):
+    audit = ("workspace", "audit", "office", "staff", "--columns")
+    assert "in one way" in office(*audit, "salary,salary:extremes", code=1)
+    assert "no way to audit" in office(*audit, "salary:median", code=1)
