@@ -11,8 +11,9 @@ from discreet.prove.writing import program_text
 BENCHMARKS = (
     *("laplace", "partial_sum", "prefix_sum", "dummy_sum1_n", "dummy_sum2", "smart_sum", "noisy_max", "noisy_max_exp"),
     *("noisy_max_inc", "above_threshold", "svt", "svt_inc", "svt_dec", "gap_svt", "num_svt", "adaptive_svt"),
+    *("private_mean", "lecture_private_mean"),
 )
-SECONDS = 20
+SECONDS = 10
 WANTED, SHARE = 10, 0.8
 
 

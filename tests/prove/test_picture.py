@@ -11,7 +11,10 @@ from discreet.prove.picture import drawn
 from discreet.prove.verdicts import Unknown
 
 
-@pytest.fixture(scope="module", params=["above_threshold", "geometric", "one_time_pad", "prefix_sum"])
+@pytest.fixture(
+    scope="module",
+    params=["above_threshold", "geometric", "one_time_pad", pytest.param("prefix_sum", marks=pytest.mark.slow)],
+)
 def proved(request):
     return check(text(request.param))
 

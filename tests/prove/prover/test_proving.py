@@ -54,6 +54,7 @@ def test_the_shifts_of_svt_are_the_textbooks():
     assert any("cost2''" in invariant for invariant in alignment.invariants[0])
 
 
+@pytest.mark.slow
 def test_neighbours_that_only_grow_are_looked_at_both_ways():
     assert [alignment.backwards for alignment in tried(text("svt_inc")).alignments] == [False, True]
 
