@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import json
 
+import pyarrow.parquet as pq
 import pytest
 from tests.hide.test_hiding import ROWS
+
+import discreet as dc
 
 HIDE = ["hide", "baskets.csv", "--support", "20%", "--confidence", "60%", "-i", "bread, wine", "-r", "beer => nappies"]
 
@@ -30,7 +33,8 @@ def test_secrets_are_hidden_and_the_rest_is_told_to_the_holder_alone(command, tm
     page = tmp_path / "clean.holder.html"
     assert page.stat().st_mode & 0o077 == 0
     assert "bread, wine" in page.read_text(encoding="utf-8")
-    assert "already" in command(*HIDE, "-o", "clean", code=1)
+    assert "not an empty folder" in command(*HIDE, "-o", "clean", code=1)
+    assert "already" in command(*HIDE, "-o", "again", "--baskets", "clean.csv", code=1)
 
 
 def test_methods_are_compared_and_nothing_is_written(command, tmp_path):
@@ -61,6 +65,17 @@ def test_rules_that_discriminate(command, tmp_path):
     found = json.loads(command(*asked, "--decision", "credit=no", "--measure", "slift", "--alpha", "2", "--json"))
     assert found["direct"][0]["slift"] == 3.0
     assert "Say who is protected" in command(*asked, code=1)
+
+
+def test_pairs_and_tables_with_a_card(command, tmp_path):
+    table = dc.samples.transactions()
+    pq.write_table(table.fetch(), tmp_path / "items.parquet")
+    (tmp_path / "items.toml").write_text(dc.dump_cards([table.card]), encoding="utf-8")
+    asked = ["--support", "2", "-i", "a, b, c", "--method", "atallah", "--json"]
+    carded = json.loads(command("hide", "items.parquet", "--card", "items.toml", *asked, "-o", "clean"))
+    pairs = json.loads(command("hide", "items.parquet", "--layout", "pairs", *asked, "--dry-run"))
+    assert carded["steps"] == pairs["steps"]
+    assert pairs["steps"][0].startswith("a leaves transaction 2: {a, c} has the largest support, 3, then {a}")
 
 
 @pytest.mark.parametrize(

@@ -94,15 +94,15 @@ def test_what_is_wrong_is_said(folder, words, said):
 
 
 def test_a_method_is_read_as_it_is_written(folder):
-    from discreet.publish.synthetic.parse import is_synthetic, parse
+    from discreet.publish.synthetic.parse import parse
 
     card = dc.load_card(folder / "people.toml")
     text = "synthesize epsilon=1 delta=1e-9 by=mst bins=age:10 quantiles=age rows=50 on age, sex"
-    assert is_synthetic(text)
-    assert not is_synthetic("generalize")
     found = parse(text, card)
     assert found == dc.Synthesize(
         1, 1e-9, by="mst", rows=50, columns=("age", "sex"), bins={"age": 10}, quantiles=("age",)
     )
     assert found.promise(card).loss == dc.Approximate(1, "1e-9")
+    assert not any("delta" in said for said in found.promise(card).caveats)
+    assert any("A delta of 0.5 is large" in said for said in dc.Synthesize(1, "0.5").promise(card).caveats)
     assert parse("synthesize rho=0.5 person=sex", card).person == ("sex",)

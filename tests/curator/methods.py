@@ -57,5 +57,8 @@ class MadeUp(Method[Any]):
     def promise(self, card: Card) -> Statement:
         return Statement(card.unit or "person", self.loss, evidence=Evidence.PROVED)
 
+    def makes(self, card: Card) -> tuple[str, ...]:
+        return tuple(column.name for column in card.columns)
+
     def run(self, table, entropy):
         return self.make(table)

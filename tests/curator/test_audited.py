@@ -117,6 +117,7 @@ def test_other_data_gets_the_same_denials(tmp_path):
         ("SELECT SUM(salary) FROM staff WHERE salary > 100", "salary is no column that sets"),
         ("SELECT SUM(salary) FROM staff WHERE diagnosis = 'flu'", "diagnosis is no column that sets"),
         ("SELECT diagnosis, SUM(salary) FROM staff GROUP BY diagnosis", "diagnosis is no column that sets"),
+        ("SELECT salary AS x, SUM(salary) FROM staff GROUP BY x", "salary is no column that sets"),
         ("SELECT MAX(salary) FROM staff", "audited for sum"),
         ("SELECT SUM(bonus) FROM staff", "audited for extremes"),
         ("SELECT SUM(age) FROM staff", "age is not audited"),

@@ -2,6 +2,7 @@
 
 import json
 from collections import Counter
+from dataclasses import replace
 from itertools import combinations
 
 import duckdb
@@ -14,6 +15,9 @@ from discreet.core.card import Card, Column, Role
 from discreet.core.kind import Kind
 from discreet.core.loss import Pure
 from discreet.curator.curator import Curator
+from discreet.curator.nearness import Nearness
+from discreet.curator.question import planned
+from discreet.engines.read import read
 
 CARD = Card(
     "people",
@@ -117,6 +121,24 @@ def test_a_count_is_off_by_no_more_than_the_worst_count_over_its_columns(curator
     ):
         [row] = twin(curator, f"SELECT COUNT(*) AS n FROM people WHERE {condition}")
         assert row["n_error"] in (reach(columns), reach(columns) + 1)
+
+
+def test_a_sum_of_values_of_one_sign_is_off_by_the_largest_times_the_rows(curator):
+    [row] = twin(curator, "SELECT SUM(visits) AS n FROM people")
+    assert row["n_error"] in (9 * reach(("visits",)), 9 * (reach(("visits",)) + 1))
+    [row] = twin(curator, "SELECT SUM(visits - 3) AS n FROM people")
+    assert row["n_error"] in (2 * 6 * reach(("visits",)), 2 * 6 * (reach(("visits",)) + 1))
+
+
+def test_an_average_takes_one_reach_for_its_sum_and_its_count():
+    """Two reaches are more events that must hold than one: together they would with less than 95 %."""
+    card = replace(CARD, columns=tuple(replace(one, required=True) for one in CARD.columns))
+    near = Nearness({frozenset({"city"}): 1.0, frozenset({"visits"}): 50.0}, TWIN.num_rows)
+    table = read(TWIN.drop_null(), card)
+    asked = planned("SELECT AVG(visits) AS n FROM people", {"people": table}).plan
+    [off] = near.errors(asked, table).values()
+    [mean] = asked.figures.values()
+    assert off[mean.count] == 50
 
 
 @pytest.mark.parametrize(

@@ -62,6 +62,16 @@ def test_masked_ones_are_to_be_attacked(six, capsys):
     assert "--given" not in said
 
 
+def test_synthetic_and_learnt_ones_are_called_so(six, capsys):
+    for method, how in (("synthesize", "synthetic"), ("synthesize cart", "synthetic"), ("learn tree", "learnt")):
+        assert str(Published("t", "", "gone", method, 9)) == f"gone ({how}, of 9 rows, no longer there)"
+    Register.beside("six.toml").add(now("age6", "six.parquet", Path("twin"), "synthesize", 6))
+    publish(**six, output=Path("first"))
+    said = warned(capsys)
+    assert "Synthetic releases cannot be checked together" in said
+    assert "--given" not in said
+
+
 def test_a_workspace_remembers_too(six, capsys):
     dc.Curator.create("clinic", {"age6": ("six.parquet", "six.toml")}, dc.Approximate(1, "1e-6")).close()
     publish(**six, workspace=Path("clinic"), output=Path("first"))

@@ -87,7 +87,8 @@ def test_when_the_budget_is_gone_the_twin_answers_exactly_marked_and_for_nothing
     assert answer.synthetic
     assert answer.free
     assert answer.price == Pure(0)
-    assert answer.table.to_pylist() == [
+    assert answer.table["synthetic"].to_pylist() == [True] * 3
+    assert answer.table.drop_columns("synthetic").to_pylist() == [
         {"city": "Rome", "n": 300, "income": pytest.approx(215 + 2 / 3), "n_error": None, "income_error": None},
         {"city": "Milan", "n": 300, "income": pytest.approx(216 + 2 / 3), "n_error": None, "income_error": None},
         {"city": "Turin", "n": 0, "income": None, "n_error": None, "income_error": None},
@@ -106,7 +107,6 @@ def test_when_the_budget_is_gone_the_twin_answers_exactly_marked_and_for_nothing
     assert "SYNTHETIC" in answer._repr_html_()
     again = curator.ask(CITIES, epsilon="0.25")
     assert (again.identity, again.table) == (answer.identity, answer.table)
-    assert Release.load(curator.workspace.releases / answer.identity).payload.equals(answer.table)
     assert curator.verify().sound
 
 
@@ -120,7 +120,7 @@ def test_medians_unknown_groups_and_what_is_computed_are_answered_too(curator):
     ]
     assert all(abs(row["m"] - 220) < 30 for row in answer.table.to_pylist())
     nobody = curator.ask("SELECT MEDIAN(income) AS m, STDDEV(income) AS s FROM visits WHERE income > 900", epsilon=1)
-    assert nobody.table.to_pylist() == [dict.fromkeys(("m", "s", "m_error", "s_error"))]
+    assert nobody.table.to_pylist() == [dict.fromkeys(("m", "s", "m_error", "s_error")) | {"synthetic": True}]
 
 
 def test_the_twin_is_never_asked_when_the_budget_covers_the_question(tmp_path):
@@ -156,7 +156,7 @@ def test_without_a_twin_or_if_it_is_not_wanted_the_refusal_stays(tmp_path):
             curator.ask(COUNT, epsilon=1, instead=False)
         with pytest.raises(BudgetExceeded):
             curator.ask_all([COUNT], epsilon=1, instead=False)
-        assert curator.ask(COUNT, epsilon=1).table.to_pylist() == [{"n": 600, "n_error": None}]
+        assert curator.ask(COUNT, epsilon=1).table.to_pylist() == [{"n": 600, "n_error": None, "synthetic": True}]
 
 
 def test_what_the_twin_cannot_answer_is_refused_with_both_reasons(curator):
@@ -237,6 +237,57 @@ def test_what_makes_no_rows_of_the_table_is_no_twin(tmp_path, make):
         with pytest.raises(BadInput, match=r"no synthetic twin|no twin of it"):
             curator.make_synthetic(MadeUp(make), "visits")
         assert curator.synthetic("visits") is None
+
+
+def test_what_says_that_it_makes_no_rows_is_refused_before_it_is_charged(tmp_path):
+    with clinic(tmp_path / "clinic") as curator:
+        with pytest.raises(BadInput, match="telling makes no rows, so it makes no synthetic twin of visits"):
+            curator.make_synthetic(Telling(), "visits")
+        assert charges(curator) == []
+
+
+def test_the_mark_goes_wherever_the_figures_go(curator, tmp_path):
+    release = curator.ask("SELECT COUNT(*) AS synthetic, AVG(income) AS n FROM visits", epsilon=1).release
+    folder = release.save(tmp_path / "answer", csv=True)
+    header, row = (folder / "payload.csv").read_text().splitlines()
+    assert header.split(",")[-1] == '"synthetic_"'
+    assert row.split(",")[-1] == "true"
+    assert Release.load(folder).payload["synthetic_"].to_pylist() == [True]
+    assert ">synthetic_</th>" in (folder / "report.html").read_text()
+
+
+def test_no_more_than_a_few_answers_of_twins_are_kept_and_none_is_sealed(curator, monkeypatch):
+    monkeypatch.setattr("discreet.curator.synthetic._MOST", 2)
+    lines, there = sum(1 for _ in curator.ledger.lines()), set(curator.workspace.releases.iterdir())
+    kept = curator.workspace.folder / ".synthetic"
+    first = curator.ask(COUNT, epsilon=1)
+    assert Release.load(kept / first.identity).payload.equals(first.table)
+    for income in range(3):
+        last = curator.ask(f"SELECT COUNT(*) AS n FROM visits WHERE income > {income}", epsilon=1)
+    assert len(list(kept.iterdir())) == 2
+    assert (kept / last.identity).is_dir()
+    assert curator.ask(COUNT, epsilon=1).table == first.table, "made again"
+    (kept / first.identity / "statement.json").write_text("{}")
+    assert curator.ask(COUNT, epsilon=1).table == first.table
+    assert Release.load(kept / first.identity).payload.equals(first.table), "what is damaged is made again"
+    assert (sum(1 for _ in curator.ledger.lines()), set(curator.workspace.releases.iterdir())) == (lines, there)
+    assert curator.verify().sound
+
+
+def test_a_twin_that_is_withdrawn_answers_nothing_and_may_answer_again(curator):
+    found = curator.synthetic("visits")
+    curator.set_synthetic("visits", None)
+    assert curator.synthetic("visits") is None
+    assert not curator.price(COUNT, epsilon=1).synthetic
+    with pytest.raises(BudgetExceeded):
+        curator.ask(COUNT, epsilon=1)
+    curator.set_synthetic("visits", None)
+    with pytest.raises(NotFound):
+        curator.set_synthetic("visits", "0" * 64)
+    before = len(charges(curator))
+    curator.set_synthetic("visits", found.identity)
+    assert curator.ask(COUNT, epsilon=1).synthetic
+    assert len(charges(curator)) == before
 
 
 def test_a_note_that_names_another_release_is_not_believed(curator):

@@ -112,6 +112,7 @@ def test_a_table_comes_back_as_a_table():
     assert release.payload["smokes"].to_pylist() == [True, True, False, True]
     unknown = dc.hide(table, support=2, itemsets=["sex=f, ward=a"], method="blocking")
     assert sum(unknown.payload[name].null_count for name in ("sex", "ward")) == 1
+    assert len(unknown.holder.outcome.steps) == 1
 
 
 def test_unknown_items_have_a_column_of_their_own(baskets, tmp_path):

@@ -64,6 +64,7 @@ TABLE = (
     Tried("GET", "/v1/tables/{name}", EVERYBODY, path={"name": "patients"}),
     Tried("POST", "/v1/price", (200, 403, 409), QUESTION),
     Tried("POST", "/v1/ask", (200, 403, 409), QUESTION),
+    Tried("POST", "/v1/ask/audited", (409, 403, 409), {"question": "SELECT SUM(cost) FROM visits"}),
     Tried("POST", "/v1/epsilon", (200, 403, 409), {"question": QUESTION["questions"][0], "error": 5}),
     Tried("POST", "/v1/methods/price", (200, 403, 409), METHOD),
     Tried("POST", "/v1/methods/release", (200, 403, 409), METHOD),

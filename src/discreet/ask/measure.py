@@ -47,6 +47,8 @@ class Measure:
     """Whether rows were rounded to steps, each by less than one."""
     large: exp.Expr | None = None
     """The same for groups of any size, if ``sql`` is NULL in large ones."""
+    signed: bool = False
+    """Whether what rows add may be above 0 for some and below it for others."""
 
     @property
     def squares(self) -> int:
@@ -64,6 +66,7 @@ def summed(value: Value, within: Interval, rows_per_unit: int, centre: Fraction 
     far = largest((within[0] - centre, within[1] - centre))
     if far and not 1 / _EXTREME <= far <= _EXTREME:
         raise BadQuery("Numbers that may be so large, or are so small, cannot be added.", hint="Declare other bounds.")
+    signed = within[0] < centre < within[1]
     if value.kind is Kind.INTEGER and (2 * centre).denominator == 1 and far <= _WHOLE:
         twice = centre.denominator == 2
         shifted = value.sql.copy() * 2 if twice else value.sql.copy()
@@ -71,7 +74,7 @@ def summed(value: Value, within: Interval, rows_per_unit: int, centre: Fraction 
         whole = exp.paren(shifted) - shift if shift else shifted
         step = Fraction(1, 2) if twice else Fraction(1)
         most = max(1, int(far / step)) * rows_per_unit
-        return Measure(_whole_sum(whole), most, most, step)
+        return Measure(_whole_sum(whole), most, most, step, signed=signed)
     step = _step(far, rows_per_unit)
     centre = round(centre / step) * step
     most = int(-(-largest((within[0] - centre, within[1] - centre)) // step) + 1)
@@ -80,12 +83,12 @@ def summed(value: Value, within: Interval, rows_per_unit: int, centre: Fraction 
         some = exp.Coalesce(this=exp.Sum(this=grid), expressions=[sql.literal(0.0)])
         quick = exp.case().when(sql.count_rows() <= _EXACT // most, exp.cast(some * scale, exp.DType.BIGINT))
         large = _whole_sum(exp.cast(grid.copy() * scale.copy(), exp.DType.BIGINT))
-        return Measure(quick, most * rows_per_unit, most * rows_per_unit, step, True, large)
+        return Measure(quick, most * rows_per_unit, most * rows_per_unit, step, True, large, signed)
     # Half a step is added before the product: no double is then so small that the product would underflow.
     moved = exp.paren(value.as_double + sql.literal(float(step / 2 - centre)))
     steps = clamped(exp.Floor(this=moved * sql.literal(float(1 / step))), Fraction(-most), Fraction(most))
     total = _whole_sum(exp.cast(steps, exp.DType.BIGINT))
-    return Measure(total, most * rows_per_unit, most * rows_per_unit, step, True)
+    return Measure(total, most * rows_per_unit, most * rows_per_unit, step, True, signed=signed)
 
 
 def middle(within: Interval, kind: Kind, rows_per_unit: int) -> Fraction:

@@ -155,10 +155,11 @@ def _plain(answer: Answer) -> dict[str, Any]:
 
 def _print(answer: Answer) -> None:
     from discreet.curator.answer import banner
+    from discreet.curator.answer import figures as figures_of
 
     out = console()
     if answer.synthetic:
         out.print(banner(answer.release), style="bold reverse")
-    out.print(figures(answer.table, marked=" (synthetic)" if answer.synthetic else ""))
+    out.print(figures(figures_of(answer.release), marked=" (synthetic)" if answer.synthetic else ""))
     out.print(answer.cost)
     out.print(str(answer.statement))

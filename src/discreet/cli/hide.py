@@ -201,6 +201,8 @@ def _require_places(output: Path | None, page: Path | None, baskets: Path | None
     folder = output.resolve()
     if not folder.parent.is_dir():
         raise BadInput(f"There is no folder {folder.parent} to put {folder.name} in.")
+    if folder.exists() and not (folder.is_dir() and not any(folder.iterdir())):
+        raise BadInput(f"{output} exists and is not an empty folder.", hint="Write to a new folder.")
     for place in (page, *([baskets] if baskets else [])):
         if place.exists():
             raise BadInput(f"There is a file {place} already.", hint="Move it away, or write to another folder.")

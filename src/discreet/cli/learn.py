@@ -15,11 +15,6 @@ if TYPE_CHECKING:
     from discreet.publish.integral.release import Learnt
 
 
-def is_learnt(method: str) -> bool:
-    """Whether a method learns a model; told without loading any."""
-    return method.strip().lower().partition(" ")[0] == "learn"
-
-
 def learn(wanted: Wanted, meaningless: Sequence[str]) -> None:
     """Publish a model of a file. A search that is stopped goes on when the same is said again."""
     from discreet.cli.publish import registers_of, warn_of_others, write_down
@@ -44,7 +39,7 @@ def learn(wanted: Wanted, meaningless: Sequence[str]) -> None:
     require_usable(method, given=(), seed=wanted.seed, to=output, keep=keep)
     name = opened.card.name
     registers = registers_of(wanted.card, wanted.workspace, name)
-    warn_of_others(earlier(name, wanted.source, registers, output.absolute().parent), (), masks=True)
+    warn_of_others(earlier(name, wanted.source, registers, output.absolute().parent), (), "learnt")
     if wanted.seed is not None:
         console(stderr=True).print(
             "With a seed anybody can draw the same samples, and the release says which it is: use this to repeat "

@@ -25,6 +25,7 @@ from discreet.cli.output import (
     tracking,
 )
 from discreet.core.exact import share_of
+from discreet.core.spelled import spelled
 from discreet.errors import BadInput
 from discreet.publish.methods import METHODS, QUALITIES, Wish, parse_method
 
@@ -154,7 +155,7 @@ def publish(
     out = earlier(opened.card.name, source, registers, output.absolute().parent)
     before = [_earlier(one) for one in given or ()]
     require_usable(chosen, given=before, seed=seed, to=output, keep=keep)
-    warn_of_others(out, given or (), masks=masks)
+    warn_of_others(out, given or (), "masked" if masks else "published")
     if masks:
         _warn_of_seed(seed)
     with stoppable(lambda: _left(output)), tracking("Publishing") as at:
@@ -182,12 +183,13 @@ def publish(
 
 def _made_otherwise(wanted: Wanted, meaningless: Sequence[str]) -> bool:
     """Whether what is wanted are rows of nobody, or a model; they are made."""
-    from discreet.cli.learn import is_learnt, learn
-    from discreet.cli.synthesize import is_synthetic, synthesize
+    from discreet.cli.learn import learn
+    from discreet.cli.synthesize import synthesize
 
-    if is_synthetic(wanted.method):
+    name = spelled(wanted.method)[0]
+    if name == "synthesize":
         synthesize(wanted, meaningless)
-    elif is_learnt(wanted.method):
+    elif name == "learn":
         learn(wanted, [*meaningless, *(["csv"] if wanted.csv else [])])
     else:
         return False
@@ -283,8 +285,8 @@ def _print(release: Release[Any], folder: Path, as_json: bool) -> None:
     out.print(f"The report: {folder / 'report.html'}")
 
 
-def warn_of_others(out: Sequence[Published], given: Sequence[str], *, masks: bool) -> None:
-    """Say so if releases of the same people are out, and were not given."""
+def warn_of_others(out: Sequence[Published], given: Sequence[str], how: str) -> None:
+    """Say so if releases of the same people are out, and were not given; ``how`` this one is made, in a word."""
     from discreet.curator.published import told_of
 
     known = {Path(part).absolute() for one in given for part in (one, one.partition("=")[0])}
@@ -292,15 +294,16 @@ def warn_of_others(out: Sequence[Published], given: Sequence[str], *, masks: boo
     if not others:
         return
     said = told_of(others)
-    unmasked = [] if masks else [one for one in others if not one.masked]
-    there = [f"--given {_short(one.release)}" for one in unmasked if Path(one.release).is_dir()]
-    gone = [Path(one.release).name for one in unmasked if not Path(one.release).is_dir()]
+    checked = [one for one in others if how == one.how == "published"]
+    there = [f"--given {_short(one.release)}" for one in checked if Path(one.release).is_dir()]
+    gone = [Path(one.release).name for one in checked if not Path(one.release).is_dir()]
     if there:
         said += f" To have them checked together, publish with {' '.join(there)}."
     if gone:
         said += f" {', '.join(gone)} cannot be checked while nobody has it here: find it, or ask who has it."
-    if masks or any(one.masked for one in others):
-        said += " Masked releases cannot be checked together: attack them together before you hand them over."
+    if beyond := sorted({how, *(one.how for one in others)} - {"published"}):
+        named = " and ".join(beyond).capitalize()
+        said += f" {named} releases cannot be checked together: attack them together before you hand them over."
     console(stderr=True).print(said)
 
 

@@ -40,11 +40,6 @@ class Wanted:
     as_json: bool
 
 
-def is_synthetic(method: str) -> bool:
-    """Whether a method makes synthetic rows; told without loading any."""
-    return method.strip().lower().partition(" ")[0] == "synthesize"
-
-
 def synthesize(wanted: Wanted, meaningless: Sequence[str]) -> None:
     """Publish rows that are nobody's, of a file or of a workspace's table."""
     if meaningless:
@@ -108,7 +103,7 @@ def _from_file(wanted: Wanted, output: Path) -> None:
     if isinstance(method, Synthesize):
         _require_unseeded(wanted)
     registers = registers_of(wanted.card, wanted.workspace, name)
-    warn_of_others(earlier(name, wanted.source, registers, output.absolute().parent), (), masks=True)
+    warn_of_others(earlier(name, wanted.source, registers, output.absolute().parent), (), "synthetic")
     if isinstance(method, Synthesize):
         release = _private(opened, method, wanted, output)
     else:
@@ -193,7 +188,7 @@ def _hint(method: Synthesize) -> None:
 
 
 def _print(release: Release[Any], folder: Path, as_json: bool) -> None:
-    from discreet.publish.synthetic.nearness import distances
+    from discreet.publish.synthetic.nearness import WITHIN, distances
 
     near = distances(release)
     if as_json:
@@ -207,8 +202,12 @@ def _print(release: Release[Any], folder: Path, as_json: bool) -> None:
     listing = grid("counts over", "#off by at most", title="How far counts may be off, with 95 % confidence")
     worst = sorted(near.distance.items(), key=lambda one: -one[1])
     for columns, far in worst[:_LISTED]:
-        listing.add_row(" × ".join(columns), percent(far, 1))
+        listing.add_row(near.called(columns), percent(far, 1))
     out.print(listing)
+    if set(near.columns) - set(near.exact):
+        out.print(f"{WITHIN}: for counts of whole intervals alone; within them nothing is known.")
+    if near.left_out:
+        out.print(f"Not compared, since there are too many combinations: {', '.join(map(near.called, near.left_out))}.")
     if len(worst) > _LISTED:
         out.print(f"All others are off by less; {folder / 'report.html'} and the rows' own metadata have more.")
     out.print(*release.recipe.steps, sep="\n")

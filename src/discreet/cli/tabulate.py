@@ -210,7 +210,8 @@ def _noisy(
     """Counts with noise, through the one door of a workspace."""
     from discreet.cli.beyond import show
     from discreet.core.spelled import spelled
-    from discreet.curator.curator import ANALYST, Curator
+    from discreet.curator.curator import Curator
+    from discreet.curator.custody import ANALYST
     from discreet.tabulate.private.macro_table import MacroTable
     from discreet.tabulate.tabulate import sides_of
 

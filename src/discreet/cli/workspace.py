@@ -144,6 +144,27 @@ def twin(
     on: Annotated[
         str, typer.Option("--on", help="The columns it is to have; default: all.", metavar="COLUMN,COLUMN,…")
     ] = "",
+    rows: Annotated[
+        int | None, typer.Option("--rows", min=1, help="How many rows it is to have; default: about as many.")
+    ] = None,
+    bins: Annotated[
+        str, typer.Option("--bins", help="In how many bins numbers and dates are cut: 32, or age:10,income:32.")
+    ] = "",
+    quantiles: Annotated[
+        str,
+        typer.Option("--quantiles", help="Columns whose bins hold about as many rows each.", metavar="COLUMN,COLUMN,…"),
+    ] = "",
+    person: Annotated[
+        str,
+        typer.Option(
+            "--person",
+            help="Where people have several rows: columns that are the same in all of them. Rows are linked then.",
+            metavar="COLUMN,COLUMN,…",
+        ),
+    ] = "",
+    remove: Annotated[
+        bool, typer.Option("--remove", help="Have the table answered by no twin any more; its rows stay released.")
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """Make a table's synthetic twin, which is asked when a budget is gone.
@@ -152,16 +173,34 @@ def twin(
     Examples:
       discreet workspace twin clinic visits --epsilon 1 --delta 1e-9
       discreet workspace twin clinic visits --epsilon 1 --delta 1e-9 --on city,income
+      discreet workspace twin clinic visits --epsilon 1 --delta 1e-9 --person city --bins income:16
+      discreet workspace twin clinic visits --remove
 
     The twin is charged to the table's own budget, and to no analyst's. From then on a question that the budget does not
     cover is answered on the twin, for nothing, and marked as synthetic. A newer twin takes the place of an older one.
     """
     from discreet.curator.curator import Curator
+    from discreet.publish.synthetic.parse import bins_of
     from discreet.publish.synthetic.synthesize import Synthesize
 
-    columns = [name.strip() for name in on.split(",") if name.strip()]
-    method = Synthesize(epsilon=epsilon, delta=delta, rho=rho, by=by, columns=columns)
+    if remove:
+        if any((epsilon, delta, rho, on, rows, bins, quantiles, person)):
+            raise BadInput("--remove goes alone.", hint="A newer twin takes the place of an older one anyway.")
+        _remove(folder, table, as_json)
+        return
     with Curator(folder) as curator:
+        curator.audited(table)  # which says so if there is no such table
+        method = Synthesize(
+            epsilon=epsilon,
+            delta=delta,
+            rho=rho,
+            by=by,
+            rows=rows,
+            columns=_named(on),
+            bins=bins_of(bins, curator.workspace.card(table)) if bins else None,
+            quantiles=_named(quantiles),
+            person=_named(person),
+        )
         with working("Making the twin"):
             given = curator.make_synthetic(method, table)
         found = curator.synthetic(table)
@@ -183,6 +222,21 @@ def twin(
     paid = "It was made before, so it is free." if given.free else f"It cost {given.release.statement.loss}."
     out.print(f"The synthetic twin of {table} has {number(found.nearness.rows, 'row')}. {paid} Left: {left}.")
     out.print(str(given.release.statement))
+
+
+def _remove(folder: Path, table: str, as_json: bool) -> None:
+    from discreet.curator.curator import Curator
+
+    with Curator(folder) as curator:
+        curator.set_synthetic(table, None)
+    if as_json:
+        print_json({"table": table, "release": None})
+    else:
+        console().print(f"No synthetic twin answers for {table}: what a budget does not cover is refused.")
+
+
+def _named(text: str) -> list[str]:
+    return [name.strip() for name in text.split(",") if name.strip()]
 
 
 def loss_of(text: str) -> Loss:

@@ -43,6 +43,10 @@ class Method(Protocol[T]):
     def run(self, table: Table, entropy: Entropy) -> T:
         """The result: an Arrow table, or data that ``core/document.py`` can write."""
 
+    def makes(self, card: Card) -> tuple[str, ...]:
+        """The columns of the rows that it makes, if it makes rows that stand for the table's; else none."""
+        return ()
+
     def expected_errors(self, card: Card) -> Mapping[str, float | None]:
         """How far each figure will be off, with 95 % confidence, as far as that is known before any row is seen."""
         return {}

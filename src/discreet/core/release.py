@@ -9,8 +9,8 @@ from typing import Any, Generic, TypeVar, cast
 
 import pyarrow as pa
 
+from discreet.core import beside, report
 from discreet.core import loss as losses
-from discreet.core import report
 from discreet.core.document import fields
 from discreet.core.loss import Loss
 from discreet.core.picture import Picture
@@ -19,7 +19,6 @@ from discreet.core.statement import Statement
 from discreet.errors import BadInput, DataError, NoPromise
 
 T = TypeVar("T")
-_OURS = b"discreet."
 
 
 @dataclass(frozen=True)
@@ -64,7 +63,7 @@ class Release(Generic[T]):
     """A payload with what it promises, how it was made and what was charged for it.
 
     A table in it is bare: dictionaries are decoded and metadata dropped, because both may still hold
-    values of rows that are not in the table; what a method of discreet says of it in metadata stays. A
+    values of rows that are not in the table; how near synthetic rows are stays (``core/beside.py``). A
     release made with a seed carries no loss and no secrecy, since these hang on randomness nobody can
     repeat; privacy models checked on the output may stay.
     """
@@ -163,8 +162,7 @@ def _bare(table: pa.Table) -> pa.Table:
                 hint=f"Cast it from {field.type} to plain values.",
             )
         plain.append(pa.field(field.name, kind, nullable=field.nullable))
-    said = {name: text for name, text in (table.schema.metadata or {}).items() if name.startswith(_OURS)}
-    return table.cast(pa.schema(plain)).replace_schema_metadata(said or None)
+    return table.cast(pa.schema(plain)).replace_schema_metadata(beside.kept(table.schema.metadata, names))
 
 
 def _holds_dictionary(kind: pa.DataType) -> bool:

@@ -15,6 +15,10 @@ from discreet.core.statement import Statement
 
 ON_SYNTHETIC = "ask-synthetic"
 """The method, in a recipe, of an answer that was made of a table's synthetic twin."""
+KEPT = ".synthetic"
+"""The folder, in a workspace, of the last answers that were."""
+MARK = "synthetic"
+"""The column of such an answer that says so in every row, wherever its rows are taken."""
 BANNER = "SYNTHETIC"
 _SHOWN = 20
 
@@ -52,7 +56,7 @@ class Answer:
 
     @property
     def table(self) -> pa.Table:
-        """The figures and their error bars, at 95 % confidence."""
+        """The figures and their error bars, at 95 % confidence; if it is synthetic, a column ``synthetic`` says so."""
         return self.release.payload
 
     @property
@@ -74,15 +78,15 @@ class Answer:
         return self.release.statement
 
     def __str__(self) -> str:
-        names = marked(self.release)
-        rows = [[_shown(value) for value in row.values()] for row in self.table.slice(0, _SHOWN).to_pylist()]
+        said, table = [banner(self.release)] if self.synthetic else [], figures(self.release)
+        names = [f"{name} ({MARK})" for name in table.column_names] if self.synthetic else table.column_names
+        rows = [[_shown(value) for value in row.values()] for row in table.slice(0, _SHOWN).to_pylist()]
         widths = [max(len(row[place]) for row in [names, *rows]) for place in range(len(names))]
         lines = [
             "  ".join(text.rjust(width) for text, width in zip(row, widths, strict=True)) for row in [names, *rows]
         ]
         if self.table.num_rows > _SHOWN:
             lines.append(f"… {self.table.num_rows:,} rows in all")
-        said = [banner(self.release)] if self.synthetic else []
         return "\n".join([*said, *lines, self.cost])
 
     @property
@@ -113,10 +117,18 @@ def banner(release: Release[Any]) -> str:
     )
 
 
-def marked(release: Release[pa.Table]) -> list[str]:
-    """The names of an answer's columns as people are shown them: every one of a synthetic answer says so."""
+def marked(table: pa.Table) -> pa.Table:
+    """A table of figures about people who never existed, with a column behind the others that says so in every row."""
+    name = MARK
+    while name in table.column_names:
+        name += "_"
+    return table.append_column(name, pa.repeat(True, table.num_rows))
+
+
+def figures(release: Release[pa.Table]) -> pa.Table:
+    """What an answer says, without the column that marks it: for where every figure is marked beside it."""
     names = release.payload.column_names
-    return [f"{name} (synthetic)" for name in names] if is_synthetic(release) else list(names)
+    return release.payload.select(names[:-1]) if is_synthetic(release) else release.payload
 
 
 def _shown(value: Any) -> str:

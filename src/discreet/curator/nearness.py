@@ -7,11 +7,13 @@ and with 95 % confidence, and the larger bound is the *reach* of those columns. 
 
 * a count over those columns is off by at most the reach R, whatever is counted and however it is grouped;
 * a sum of whole steps g(x), each within ±M, is off by at most 2 M R: what there is too much of and too little of is
-  each at most R rows, of at most M;
-* an average follows from its sum and its count, as ``ask/figure.py`` has it.
+  each at most R rows, of at most M. If no g(x) is below 0, or none above, each of the two moves the sum its own way,
+  and M R is enough;
+* an average follows from its sum and its count, as ``ask/figure.py`` has it. Both are taken over the same columns, so
+  that one reach bounds both: two that hold with 95 % confidence each would hold together with less.
 
-Of several reaches that would do, that of the fewest columns is taken, and then the first by name: the smallest of
-several bounds, each of which holds with 95 % confidence, would hold with less.
+For the same reason, of several reaches that would do that of the fewest columns is taken, and then the first by name,
+and not the smallest.
 
 This holds where a figure is worked out of a row's codes alone, so only columns count of which every value has a code
 of its own (``publish/synthetic/nearness.py`` measures, and says which those are). A figure that looks into a bin of
@@ -56,29 +58,24 @@ class Nearness:
         for name, figure in plan.figures.items():
             if not isinstance(figure, Count | Total | Mean):
                 continue
-            off = {one: self._off(plan, one, seen, names, figure) for one in figure.made_of}
-            known = {one: far for one, far in off.items() if far is not None}
-            if len(known) == len(off):
-                found[name] = known
+            used = seen.union(*(_columns(plan.measures[one].sql) for one in figure.made_of))
+            rows = None if UNIT in used else self._rows_off(frozenset(names[column] for column in used))
+            if rows is not None:
+                found[name] = {one: self._off(plan, one, rows, figure) for one in figure.made_of}
         return found
 
-    def _off(
-        self, plan: Plan, measure: str, seen: frozenset[str], names: Mapping[str, str], figure: Count | Total | Mean
-    ) -> int | None:
-        """How far a measure may be off, in its own steps."""
+    def _rows_off(self, columns: frozenset[str]) -> int | None:
+        """The most rows that a count over columns is off by, if that is known."""
+        around = [others for others in self.reach if columns <= others]
+        return math.ceil(self.reach[min(around, key=lambda one: (len(one), sorted(one)))]) if around else None
+
+    def _off(self, plan: Plan, measure: str, rows: int, figure: Count | Total | Mean) -> int:
+        """How far a measure may be off, in its own steps, where counts are off by so many rows."""
         one = plan.measures[measure]
-        used = seen | _columns(one.sql)
-        if UNIT in used:
-            return None
-        wanted = frozenset(names[column] for column in used)
-        around = [columns for columns in self.reach if wanted <= columns]
-        if not around:
-            return None
-        rows = math.ceil(self.reach[min(around, key=lambda columns: (len(columns), sorted(columns)))])
         if isinstance(figure, Count) or (isinstance(figure, Mean) and measure == figure.count):
             return rows
         rounding = self.rows + rows if isinstance(figure, Total) and one.rounded else 0
-        return 2 * (one.most // plan.rows.most) * rows + rounding
+        return (2 if one.signed else 1) * (one.most // plan.rows.most) * rows + rounding
 
 
 def measured_nearness(place: Path, twin: Table) -> Nearness:
@@ -89,7 +86,7 @@ def measured_nearness(place: Path, twin: Table) -> Nearness:
         near = distances(Rows(place))
     except BadInput:
         return Nearness({}, twin.count())
-    told = {frozenset(columns): far * near.rows for columns, far in near.distance.items()}
+    told = {frozenset(columns): far for columns, far in near.reach.items()}
     return Nearness({columns: far for columns, far in told.items() if columns <= set(near.exact)}, near.rows)
 
 

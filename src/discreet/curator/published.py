@@ -22,10 +22,12 @@ from pathlib import Path
 
 from discreet.core.document import fields, loads
 from discreet.core.recipe import Recipe
+from discreet.core.spelled import spelled
 from discreet.curator.workspace import open_workspace
 from discreet.engines.address import parse_address, shown
 from discreet.errors import BadInput, Damaged, DiscreetError, NotFound
 
+_WORDS = {"publish": "published", "synthesize": "synthetic", "learn": "learnt"}
 _FIELDS = {"table": str, "source": str, "release": str, "method": str, "rows": int, "at": str}
 
 
@@ -40,21 +42,21 @@ class Published:
     release: str
     """The folder it was put in."""
     method: str
-    """``publish``, or a masking method."""
+    """``publish``, a masking method, or how rows were synthesized or a model learnt."""
     rows: int
     """How many rows there were then."""
     at: str = ""
     """The day; empty if nobody wrote it down."""
 
     @property
-    def masked(self) -> bool:
-        """Whether it was masked: then it cannot be checked together with others, only attacked."""
-        return self.method != "publish"
+    def how(self) -> str:
+        """How it was made, in a word; only what was ``published`` can be checked together with others."""
+        return made_by(self.method)
 
     def __str__(self) -> str:
         gone = "" if Path(self.release).is_dir() else ", no longer there"
         when = f" on {self.at}" if self.at else ""
-        return f"{self.release} ({'masked' if self.masked else 'published'}{when}, of {self.rows:,} rows{gone})"
+        return f"{self.release} ({self.how}{when}, of {self.rows:,} rows{gone})"
 
 
 class Register:
@@ -115,6 +117,11 @@ def earlier(table: str, source: str, registers: Iterable[Register], beside: Path
             if made.parameters.get("table") == table and folder not in found:
                 found[folder] = Published(table, "", folder, made.method, int(made.parameters.get("rows", 0)))
     return list(found.values())
+
+
+def made_by(method: str) -> str:
+    """A method in a word: published, synthetic, learnt or masked."""
+    return _WORDS.get(spelled(method)[0], "masked")
 
 
 def told_of(others: Iterable[Published]) -> str:

@@ -22,7 +22,7 @@ from discreet.core import loss as losses
 from discreet.core.loss import Loss, Pure
 from discreet.core.release import Receipt, Release
 from discreet.core.release_folder import load_papers
-from discreet.curator.answer import is_synthetic
+from discreet.curator.answer import KEPT, is_synthetic
 from discreet.curator.people.state import State
 from discreet.curator.store import ALSO_CHARGED
 from discreet.curator.workspace import Workspace
@@ -96,7 +96,7 @@ class Shelved:
             loss=Pure(0) if made_now else release.statement.loss,
             private=release.private,
             shared=False,
-            place=f"releases/{id}",
+            place=f"{KEPT if made_now else 'releases'}/{id}",
         )
 
     @classmethod
@@ -165,8 +165,13 @@ class Shelf:
 
     def folder(self, id: str) -> Path:
         """Where a release is: always inside the workspace."""
-        place = self._inside(self.find(id).place)
+        one = self.find(id)
+        place = self._inside(one.place)
         if not place.is_dir():
+            if one.place.startswith(KEPT):
+                raise NotFound(
+                    "A synthetic twin gave this answer, and it is no longer kept.", hint="Ask again: it is free."
+                )
             raise NotFound(
                 "This release is listed, and its folder is not in the workspace.", hint="Restore it from a copy."
             )
@@ -189,8 +194,8 @@ class Shelf:
             receipts = [one for one in (release.receipt, *also) if one is not None]
             tables = tuple(one.account.partition("/")[0] for one in receipts)
             by = receipts[0].account.partition("/")[2]
-            if by or is_synthetic(release):
-                yield Shelved.answer(name, release, tables, by=by or HOLDER)
+            if by:
+                yield Shelved.answer(name, release, tables, by=by)
             else:
                 yield Shelved.synthetic(name, release, tables[0], by=HOLDER)
 

@@ -10,6 +10,10 @@ Why answers on it are private: they are worked out of the twin alone, which ever
 for, and of public tables. Whatever is made of a release loses nobody any more than the release did (post-processing;
 Dwork and others 2006). So nothing is charged, and no noise is added. That a question is answered here tells that the
 budget does not cover it, which whoever asks may know.
+
+Nothing was paid for such an answer, and the same twin gives the same again. So it is not sealed as others are
+(``store.py``); it is kept beside them, for whoever wants it with its papers, and the oldest make room for newer ones:
+nobody fills the disk by asking for nothing.
 """
 
 from __future__ import annotations
@@ -17,8 +21,10 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import shutil
 import threading
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -29,23 +35,26 @@ import pyarrow.parquet as pq
 from discreet.ask.answer import exact_answer
 from discreet.core.card import Card
 from discreet.core.document import dumps, fields
-from discreet.core.durable import give_name, write
+from discreet.core.durable import flush_name, give_name, write
+from discreet.core.method import Method
 from discreet.core.recipe import Recipe
 from discreet.core.release import Release
-from discreet.core.release_folder import load_papers
+from discreet.core.release_folder import load_papers, save, verified
 from discreet.core.statement import Statement
 from discreet.core.table import Table
-from discreet.curator.answer import ON_SYNTHETIC
-from discreet.curator.door import Given, Request
+from discreet.curator.answer import KEPT, ON_SYNTHETIC, marked
+from discreet.curator.door import Door, Given, Request, request
 from discreet.curator.nearness import Nearness, measured_nearness
 from discreet.curator.opened import Twins
 from discreet.curator.question import planned
 from discreet.curator.store import Store
 from discreet.curator.workspace import Workspace
-from discreet.errors import BadInput, BadQuery, BudgetExceeded, Damaged, NotFound, Refused
+from discreet.errors import BadInput, BadQuery, BudgetExceeded, Damaged, DiscreetError, NotFound, Refused
 
 _FILE = "synthetic.json"
 _PAYLOAD = "payload.parquet"
+_MOST = 500
+"""How many answers of twins are kept."""
 
 
 @dataclass(frozen=True)
@@ -70,12 +79,22 @@ class Synthetic:
 class Synthetics:
     """The synthetic twins of a workspace's tables, each opened when it is first needed. Threads may share it."""
 
-    def __init__(self, workspace: Workspace, store: Store, twins: Twins) -> None:
+    def __init__(self, workspace: Workspace, store: Store, twins: Twins, door: Door) -> None:
         self._workspace = workspace
+        self._door = door
         self._store = store
         self._twins = twins
         self._opened: dict[str, Synthetic] = {}
         self._lock = threading.Lock()
+
+    def make(self, method: Method[Any], table: str) -> Given:
+        """Make the twin of a table through the door, and note it; a method that makes none is refused before that."""
+        asked = request(method, self._twins.open(table), table, self._workspace.tables[table].id)
+        _card(asked.table.card, method.makes(asked.table.card), method.name)
+        asked = replace(asked, title=f"The synthetic twin of {table}")
+        given = self._door.one(asked, None, f"synthetic: {asked.identity}")
+        self.note(table, given.identity)
+        return given
 
     def noted(self, table: str) -> str | None:
         """What the synthetic twin of a table is kept under, if it has one."""
@@ -99,6 +118,12 @@ class Synthetics:
         write(draft, json.dumps({"release": identity}).encode())
         give_name(draft, place)
         return found
+
+    def withdraw(self, table: str) -> None:
+        """Let a table have no synthetic twin, so that nothing is answered on it any more."""
+        place = self._note(table)
+        place.unlink(missing_ok=True)
+        flush_name(place)
 
     def find(self, table: str) -> Synthetic | None:
         """The synthetic twin of a table, if it has one."""
@@ -147,11 +172,10 @@ class Synthetics:
         again = planned(asked.text, {name: found.rows} | {other: self._twins.open(other) for other in public})
         said = [ON_SYNTHETIC, again.text, name, found.identity, public]
         identity = hashlib.sha256(dumps(said).encode()).hexdigest()
-        kept = self._store.find(identity, name)
-        if kept is None:
-            payload = exact_answer(again.plan, found.nearness.errors(again.plan, found.rows))
-            kept = self._store.keep(identity, name, _release(found, again.text, public, payload))
-        return Given(kept, identity, free=True)
+        payload = marked(exact_answer(again.plan, found.nearness.errors(again.plan, found.rows)))
+        release = _release(found, again.text, public, payload)
+        _keep(release, self._workspace.folder / KEPT / identity)
+        return Given(release, identity, free=True)
 
     def _note(self, table: str) -> Path:
         return self._workspace.folder / "tables" / table / _FILE
@@ -164,9 +188,8 @@ class Synthetics:
         made_of = papers.recipe.parameters.get("twins")
         if papers.statement.loss is None or made_of != {table: self._workspace.tables[table].id}:
             raise Damaged(f"The release {identity} was not made of {table}.", hint="Make the twin again.")
-        if not (place / _PAYLOAD).is_file():
-            raise BadInput(f"{papers.recipe.method} makes no rows, so it makes no synthetic twin of {table}.")
-        card = _card(self._workspace.card(table), pq.read_schema(place / _PAYLOAD).names, papers.recipe.method)
+        names = pq.read_schema(place / _PAYLOAD).names if (place / _PAYLOAD).is_file() else ()
+        card = _card(self._workspace.card(table), names, papers.recipe.method)
         rows = self._workspace.open_rows(card, place / _PAYLOAD)
         return Synthetic(table, identity, papers, rows, measured_nearness(place / _PAYLOAD, rows))
 
@@ -174,9 +197,35 @@ class Synthetics:
 def _card(card: Card, names: Sequence[str], method: str) -> Card:
     """The card of the twin's rows: what was declared of the columns it has, whose row it is only if it says so."""
     kept = [column for column in card.columns if column.name in names]
-    if not kept or {column.name for column in kept} != set(names):
+    if not names:
+        raise BadInput(f"{method} makes no rows, so it makes no synthetic twin of {card.name}.")
+    if {column.name for column in kept} != set(names):
         raise BadInput(f"What {method} makes does not have the columns of {card.name}, so it is no twin of it.")
     return replace(card, columns=tuple(kept)) if card.unit in names else card.without_unit(kept)
+
+
+def _keep(release: Release[pa.Table], place: Path) -> None:
+    """Keep an answer of a twin, and no more of them than a few hundred. If it cannot be kept, it is given all the same:
+    it will be made again."""
+    with suppress(BadInput, OSError):  # there is no room, or somebody else keeps the same
+        place.parent.mkdir(exist_ok=True)
+        if place.is_dir():
+            with suppress(DiscreetError):
+                verified(place)
+                os.utime(place)
+                return
+            _discard(place)
+        save(release, place)
+        others = [one for one in place.parent.iterdir() if not one.name.startswith(".")]
+        for one in sorted(others, key=lambda one: one.stat().st_mtime)[:-_MOST]:
+            _discard(one)
+
+
+def _discard(place: Path) -> None:
+    """Take a folder away: all of it at once, for whoever looks."""
+    gone = place.with_name(f".gone-{os.getpid()}-{threading.get_ident()}")
+    place.rename(gone)
+    shutil.rmtree(gone)
 
 
 def _release(found: Synthetic, question: str, public: Mapping[str, str], payload: pa.Table) -> Release[pa.Table]:

@@ -7,6 +7,7 @@
     tables/visits/synthetic.json    which release is its synthetic twin, if it has one
     ledger.db                   what was spent, by whom, on what; unless it is in PostgreSQL
     releases/                   every answer that was given
+    .synthetic/                 the last answers that synthetic twins gave, which cost nothing and can be made again
 
 Who may ask what is not in these files but in the ledger: an account ``visits/ann`` lets ann ask visits.
 ``workspace.toml`` is written once, and holds no password.
@@ -16,7 +17,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import re
 import time
 import tomllib
 from collections.abc import Iterator, Mapping
@@ -37,8 +37,9 @@ from discreet.core.document import fields
 from discreet.core.durable import settle
 from discreet.core.engine import Engine
 from discreet.core.table import Table
+from discreet.curator.naming import IN_MEMORY, require_names, require_no_secret, where_from
 from discreet.curator.twin import bounded, write_parquet
-from discreet.engines.address import Address, parse_address, shown
+from discreet.engines.address import Address, parse_address
 from discreet.engines.duckdb import DuckDB
 from discreet.engines.read import database, draft, read
 from discreet.errors import BadInput, Damaged, DiscreetError, NotFound
@@ -52,9 +53,6 @@ Public: TypeAlias = Any
 _FILE = "workspace.toml"
 _SMALL = 2**24
 """How many bytes the twins' files may have to be held in memory, where a question costs half as much."""
-_IN_MEMORY = " in memory"
-_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,39}")
-_SECRET = re.compile(r"://[^/?@]*:[^@]+@|[?&;/](password|sslpassword|token)=", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -149,7 +147,7 @@ class Workspace:
     def source(self, name: str) -> str:
         """Where the rows of a table came from: a full path, or an address."""
         said = self.tables[name].source
-        if said.endswith(_IN_MEMORY):
+        if said.endswith(IN_MEMORY):
             raise NotFound(
                 f"{name} was registered from memory, so its rows cannot be read again.",
                 hint="Register it from a file or a database table.",
@@ -206,9 +204,9 @@ def new_workspace(
         if name in given:
             raise BadInput(f"{name} cannot be public and about people.")
         given[name] = _public(name, *source) if isinstance(source, tuple) else _public(name, source)
-    _require_names(given)
+    require_names(given)
     if ledger is not None:
-        _require_no_secret(ledger)
+        require_no_secret(ledger)
     with TemporaryDirectory(prefix=".discreet-", dir=folder.parent) as scratch:
         made = Path(scratch) / folder.name
         (made / "releases").mkdir(parents=True)
@@ -256,12 +254,12 @@ def open_workspace(folder: Path) -> Workspace:
 def _register(name: str, source: Any, card: Card | str | Path, folder: Path) -> Registered:
     """Cut the twin of a table, and keep it with its card."""
     if isinstance(source, str):
-        _require_no_secret(source)
+        require_no_secret(source)
     table = read(source, _card(name, source, card))
     if table.card.public:
         table = described(table)
     twin = bounded(table)
-    where = _where(source, folder.parent.parent)
+    where = where_from(source, folder.parent.parent)
     text = dump_cards([twin.card])
     identity = _digest(f"{name}\n{where}\n{text}\n{time.time_ns()}".encode())[:16]
     place = folder / "tables" / name
@@ -284,13 +282,6 @@ def _register(name: str, source: Any, card: Card | str | Path, folder: Path) -> 
         table.engine.store(stored, twin.relation)
         kept = f"{address.database}#{stored}"
     return Registered(where, kept, identity, _digest(text.encode()), print_, twin.card.public)
-
-
-def _where(source: Any, beside: Path) -> str:
-    """Where rows came from: an address without its password, or a path as seen from the folder of the workspace."""
-    if not isinstance(source, str | Path):
-        return f"{type(source).__name__}{_IN_MEMORY}"
-    return shown(str(source)) if parse_address(str(source)) else os.path.relpath(Path(source).absolute(), beside)
 
 
 def _public(name: str, source: Any, card: Card | str | Path | None = None) -> Given:
@@ -328,27 +319,6 @@ def require_free(folder: Path) -> None:
         raise BadInput(f"{folder} exists and is not an empty folder.", hint="Name a new folder for the workspace.")
     if not folder.parent.is_dir():
         raise NotFound(f"There is no folder {folder.parent} to put {folder.name} in.")
-
-
-def _require_names(tables: Mapping[str, Given]) -> None:
-    if not tables:
-        raise BadInput("A workspace needs a table to ask about.")
-    for name in tables:
-        if not _NAME.fullmatch(name):
-            raise BadInput(
-                f"{name!r} cannot be a table's name.",
-                hint="Use up to 40 letters, digits and underscores, no digit first.",
-            )
-    if len({name.lower() for name in tables}) < len(tables):
-        raise BadInput("Two tables have the same name; SQL does not tell case apart.")
-
-
-def _require_no_secret(address: str) -> None:
-    if parse_address(address) is not None and _SECRET.search(address):
-        raise BadInput(
-            f"The address {shown(address)} holds a password or a token, which would be written to {_FILE}.",
-            hint="Leave it out; for PostgreSQL set PGPASSWORD, or put it into a .pgpass file.",
-        )
 
 
 def _file_digest(path: Path) -> str:

@@ -14,6 +14,7 @@ from discreet.core.statement import Claim, Evidence, Statement
 from discreet.errors import BadInput, DiscreetError, NoPromise
 from discreet.hide.hidden import Hidden, Holder
 from discreet.hide.measures import SideEffects
+from discreet.hide.methods.blocking import Blocking
 from discreet.hide.methods.parse import FORMS, parse_method
 from discreet.hide.mining.rules import written
 from discreet.hide.opening import Opened, Source, found_in, opened
@@ -62,18 +63,19 @@ def hide(
     way = parse_method(method) if isinstance(method, str) else method
     if tell not in ("nothing", "thresholds", "secrets"):
         raise BadInput(f"A release tells nothing, thresholds or secrets, not {tell!r}.")
+    if baskets is not None and Path(baskets).exists():
+        raise BadInput(f"There is a file {baskets} already.", hint="Name another, or move it away.")
     progress(0.0, "reading")
     given, problem, thresholds = _problem(source, support, confidence, itemsets, rules, keep, margin, layout, columns)
+    if isinstance(way, Blocking) and given.table is not None:
+        way = Blocking(decoys=False)  # a cell that has another value cannot be unknown and have it
     progress(0.1, "mining")
     _ = problem.frequent
     outcome = way.apply(problem, lambda done, what: progress(0.2 + 0.6 * done, what))
     progress(0.8, "checking")
     release = _release(given, problem, thresholds, way, outcome, tell)
-    if baskets is not None:
-        if outcome.possible is not None or given.table is not None:
-            raise BadInput("Unknown items, and the rows of a table, are not written as baskets.", hint="Leave it out.")
-        if Path(baskets).exists():
-            raise BadInput(f"There is a file {baskets} already.", hint="Name another, or move it away.")
+    if baskets is not None and (outcome.possible is not None or given.table is not None):
+        raise BadInput("Unknown items, and the rows of a table, are not written as baskets.", hint="Leave it out.")
     if to is not None:
         release.save(to)
     if baskets is not None:

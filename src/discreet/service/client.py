@@ -31,6 +31,7 @@ from discreet.core.loss import Loss
 from discreet.core.method import Method
 from discreet.core.release import Release
 from discreet.curator.answer import Answer, Left
+from discreet.curator.audited import AuditedAnswer
 from discreet.curator.question import Quote
 from discreet.errors import (
     AccessError,
@@ -161,6 +162,12 @@ class Remote:
         """As ``Curator.ask_all``."""
         self._require_self(analyst)
         return self._asked(questions, _spent(epsilon, delta, rho) | {"instead": instead})
+
+    def ask_audited(self, sql: str, *, analyst: str | None = None) -> AuditedAnswer:
+        """As ``Curator.ask_audited``."""
+        self._require_self(analyst)
+        made = self._json("POST", "/v1/ask/audited", {"question": sql})
+        return AuditedAnswer(self._downloaded(made["id"]), made["id"], made["free"])
 
     def release(
         self, method: Method[T], table: str, *, analyst: str | None = None, key: str | None = None

@@ -2,7 +2,8 @@
 
 The API and the console both come here, and only here, so that there is one place which says who may do what and one
 place which writes down what was done. Every method takes whoever asks first; what they may not do is refused before
-anything is looked at, and what they may not even know of is "not found". What is about people is in ``reception.py``.
+anything is looked at, and what they may not even know of is "not found". What is about people is in ``reception.py``,
+and what is about budgets in ``treasury.py``.
 
 The audit log holds who did what to which table, release, account or person. It holds no question, no answer and no
 secret: questions are in the ledger, answers in the release store.
@@ -15,39 +16,37 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
-from itertools import islice
 from pathlib import Path
 from typing import Any, Self
 
-from discreet.budget.filter import Budget
 from discreet.core.card import Card
 from discreet.core.exact import Number
-from discreet.core.loss import Loss
 from discreet.core.method import Method
 from discreet.core.release import Release
 from discreet.core.release_folder import load_papers
 from discreet.curator.answer import Answer, Left
+from discreet.curator.audited import AuditedAnswer
 from discreet.curator.door import Given
 from discreet.curator.people.person import Person, Role
 from discreet.curator.published import Published, Register
 from discreet.curator.question import Quote
-from discreet.curator.shelf import HOLDER, Shelf, Shelved
+from discreet.curator.shelf import HOLDER, SYNTHETIC, Shelf, Shelved
 from discreet.curator.synthetic import Synthetic
 from discreet.errors import BadInput, Damaged, NotFound
 from discreet.service.jobs.jobs import Job, Jobs
 from discreet.service.jobs.specs import Attack, Spec
-from discreet.service.reception import READERS, Reception, listed
+from discreet.service.reception import READERS, listed
 from discreet.service.sessions import SessionView, names_of, view_of
-from discreet.service.shown import Books, BudgetView, LedgerLine, Spend, TableView, shown, told
+from discreet.service.shown import Spend, TableView
+from discreet.service.treasury import Treasury
 
-SEARCHED = 20_000
-"""How many lines of the ledger are searched for those of an analyst."""
 ASKED_FOR = "ask for "
 """How the audit log begins when a job is submitted; a line of its own says how it ended."""
 
 
-class Desk(Reception):
-    """A workspace, the people who may use it, and what each of them may do: with people as ``Reception`` has it."""
+class Desk(Treasury):
+    """A workspace, the people who may use it, and what each of them may do: with people as ``Reception`` has it, with
+    budgets as ``Treasury``."""
 
     def __init__(self, folder: str | Path) -> None:
         """Open the workspace in ``folder`` for people to sign in to. Threads may share a desk."""
@@ -141,6 +140,16 @@ class Desk(Reception):
                 about["synthetic"] = str(synthetic)
             return given
 
+    def ask_audited(self, who: Person, question: str) -> AuditedAnswer:
+        """Answer a question about an audited table exactly, or refuse it; nothing is charged."""
+        with self._noted(who.name, "ask audited") as about:
+            self._require_asker(who)
+            given = self._curator.ask_audited(question, analyst=who.name)
+            table = given.release.recipe.parameters["table"]
+            self._gave(who, given.identity, given.release, (table,), free=given.free)
+            about |= {"tables": table, "releases": given.identity, "free": str(int(given.free))}
+            return given
+
     def quote(self, who: Person, method: Method[Any], table: str) -> Quote:
         """What ``release_of`` would cost; nothing is looked at or charged."""
         self._require_asker(who)
@@ -162,49 +171,6 @@ class Desk(Reception):
         with suppress(Damaged):  # which concerns whoever asks it, and nobody else
             found = self._curator.synthetic(table) if table in self.workspace.private else None
         return found.identity if found and self._may_see(who, self._twin(found)) else None
-
-    # Budgets
-
-    def budgets(self, who: Person) -> list[BudgetView]:
-        """All accounts; for an analyst their own, and those of the tables above them."""
-        self._require(who)
-        views = []
-        for account in self._curator.ledger.accounts():
-            table, _, analyst = account.name.partition("/")
-            if table in self.workspace.private:
-                found = BudgetView(account.name, table, analyst or None, account.budget, account.spent, account.left)
-                views.append(found)
-        if who.role in READERS:
-            return views
-        mine = {view.table for view in views if view.analyst == who.name}
-        return [view for view in views if view.table in mine and view.analyst in (None, who.name)]
-
-    def set_limit(self, who: Person, account: str, budget: Budget | Loss, *, why: str) -> BudgetView:
-        """Give an account another limit; what was spent stays spent."""
-        with self._noted(who.name, "set limit", account=account, limit=str(budget)):
-            self._require_steward(who)
-            self._require_here(account)
-            self._curator.ledger.set_limit(account, budget, why=why)
-            return next(view for view in self.budgets(who) if view.account == account)
-
-    def ledger(self, who: Person, *, account: str | None = None, most: int = 200) -> list[LedgerLine]:
-        """The last lines of the ledger, newest first; for an analyst those of their own accounts.
-
-        An analyst has the newest lines searched alone: others' questions, however many, must not make theirs slow.
-        """
-        self._require(who)
-        reader = who.role in READERS
-        seen = {view.account for view in self.budgets(who) if reader or view.analyst is not None}
-        if account is not None:
-            seen = {name for name in seen if f"{name}/".startswith(f"{account}/")}
-        lines = islice(self._curator.ledger.lines(newest_first=True), None if reader else SEARCHED)
-        return [told(line) for line in islice((line for line in lines if shown(line, seen)), most)]
-
-    def verify(self, who: Person) -> Books:
-        """Go through the ledger line by line and compare it with every answer given, and through the audit log."""
-        with self._noted(who.name, "verify"):
-            self._require(who, *READERS)
-            return Books.of(self._curator.verify(), self._audit.verify())
 
     # Releases
 
@@ -252,10 +218,13 @@ class Desk(Reception):
             return self._shelf.folder(self.shelved(who, release).id)
 
     def share(self, who: Person, release: str, shared: bool) -> None:
-        """Let the analysts of a release's tables have it, or no longer."""
+        """Let the analysts of a release's tables have it, or no longer. A twin that is not shared answers nothing."""
         with self._noted(who.name, "share" if shared else "stop sharing", release=release):
             self._require_steward(who)
-            self._shelf.share(self.shelved(who, release).id, shared)
+            one = self.shelved(who, release)
+            if one.kind == SYNTHETIC:
+                self._have_answer(one, shared)
+            self._shelf.share(one.id, shared)
 
     def published(self, who: Person, table: str) -> list[Published]:
         """What of a table is out already."""
@@ -342,12 +311,22 @@ class Desk(Reception):
         return TableView(name, self.workspace.card(name), registered.public, left, synthetic)
 
     def _twin(self, found: Synthetic) -> Shelved:
-        """What the shelf says of a synthetic twin; one that was made by another way in is listed now."""
-        try:
-            return self._shelf.find(found.identity)
-        except NotFound:
-            self._shelf.put(Shelved.synthetic(found.identity, found.papers, found.name, by=HOLDER))
-            return self._shelf.find(found.identity)
+        """What the shelf says of a twin that answers; one that was made by another way in is listed and shared now."""
+        with suppress(NotFound):
+            if (one := self._shelf.find(found.identity)).shared:
+                return one
+        self._shelf.put(Shelved.synthetic(found.identity, found.papers, found.name, by=HOLDER))
+        self._shelf.share(found.identity, True)
+        return self._shelf.find(found.identity)
+
+    def _have_answer(self, one: Shelved, shared: bool) -> None:
+        """Let a twin that is shared answer, unless another does; and one that is not no longer."""
+        [table] = one.tables
+        now = self._curator.synthetic(table)
+        if shared and now is None:
+            self._curator.set_synthetic(table, one.id)
+        elif not shared and now is not None and now.identity == one.id:
+            self._curator.set_synthetic(table, None)
 
     # What was done
 

@@ -10,9 +10,15 @@ import pyarrow as pa
 import pytest
 from tests.publish.synthetic.small import EVERY_KIND
 
+from discreet.core.card import Card, Column
+from discreet.core.kind import Kind
 from discreet.errors import BadInput
 from discreet.noise.masking import generator
+from discreet.publish.synthetic.attributes import Listed
 from discreet.publish.synthetic.domain import Domain, merged
+from discreet.publish.synthetic.graph.fitting import fit
+from discreet.publish.synthetic.graph.measurement import Measurement
+from discreet.publish.synthetic.written import Source
 from discreet.publish.synthetic.zeros import Impossible
 
 DOMAIN = Domain.of(EVERY_KIND, bins=8)
@@ -85,3 +91,71 @@ def test_what_is_not_understood_rules_nothing_out_and_is_drawn_again():
 def test_a_condition_that_cannot_be_asked_is_said_beforehand():
     with pytest.raises(BadInput, match="cannot be asked"):
         conditions("day > sex")
+
+
+CHILDREN = Card(
+    "t",
+    (
+        Column("age", Kind.INTEGER, bounds=(0, 99), required=True),
+        Column("status", Kind.TEXT, categories=("single", "married"), required=True),
+        Column("income", Kind.REAL, bounds=(0.0, 1000.0), required=True),
+    ),
+    impossible=("age < 16 AND status <> 'single'", "age < 16 AND income > 0"),
+)
+
+
+def test_behind_zero_every_income_is_above_zero():
+    domain = Domain.of(CHILDREN)
+    _, one = Impossible.of(CHILDREN, domain).zeros(domain)
+    assert one.possible.sum(axis=1).tolist() == [1] * 16 + [domain.sizes[2]] * 84
+    drawn = domain.decoded(np.ones((1_000, 3), np.int64), _Zero()).column("income").to_numpy()
+    assert drawn.min() > 0
+
+
+class _Zero:
+    """Draws that are all as small as they get."""
+
+    def random(self, size):
+        return np.zeros(size)
+
+    def integers(self, low, high, endpoint):
+        return low
+
+
+def test_codes_of_which_something_else_is_impossible_are_not_merged():
+    domain = Domain.of(CHILDREN)
+    apart = Impossible.of(CHILDREN, domain).apart(domain)
+    rare = merged(domain.attributes[0], np.full(100, 1.0), 50.0, apart=apart[0])
+    assert rare.groups == (0,) * 16 + (1,) * 84
+    assert merged(domain.attributes[2], np.full(domain.sizes[2], 1.0), 50.0, apart=apart[2]).groups[:3] == (0, 1, 1)
+    both = replace(CHILDREN, impossible=("age > income",))
+    assert not Impossible.of(both, domain).apart(domain)[0].any(), "each age would be one of its own"
+
+
+def test_rare_values_are_merged_with_their_like():
+    column = Column("c", Kind.TEXT, categories=tuple("abcdefg"), required=True)
+    narrow = merged(
+        Listed(column, column.categories),
+        np.array([1.0, 90, 1, 1, 1, 90, 1]),
+        10.0,
+        apart=np.array([0, 0, 0, 1, 1, 1, 2]),
+    )
+    assert narrow.groups == (3, 0, 3, 4, 4, 1, 2)
+
+
+def test_shares_are_kept_where_values_within_a_code_are_drawn_again():
+    card = replace(CHILDREN, impossible=("age < 16 AND income > 1.5 AND income < 900",))
+    domain = Domain.of(card, bins={"age": 5, "income": 2})
+    impossible = Impossible.of(card, domain)
+    (place,) = [place for place, last in enumerate(domain.attributes[0].lasts) if last == 19]
+    counts = np.zeros(domain.sizes[0])
+    counts[place], counts[-2] = 300, 700
+    model = fit(
+        domain.sizes,
+        [Measurement((0,), counts, 1e-3), Measurement((2,), np.array([0.0, 1000, 0, 0]), 1e-3)],
+        total=1000.0,
+    )
+    ((codes, rows),) = Source(model, domain, domain, impossible).drawn(1_000, generator(2))
+    assert len(impossible.met(rows)) == 0
+    assert abs(int((codes[:, 0] == place).sum()) - 300) <= 1
+    assert (rows.column("age").to_numpy() >= 16).sum() >= 900

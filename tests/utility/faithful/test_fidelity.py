@@ -178,6 +178,15 @@ def test_few_rows_and_columns_that_are_all_the_same_or_missing(rows):
     assert got.pictures()
 
 
+def test_where_everything_is_missing_counts_are_told_all_the_same():
+    gone = pa.table({"a": pa.nulls(9, pa.int64()), "b": pa.nulls(9, pa.string())})
+    columns = (dc.Column("a", dc.Kind.INTEGER), dc.Column("b", dc.Kind.TEXT))
+    got = dc.utility.fidelity(dc.read(gone, dc.Card("gone", columns)), gone)
+    assert got["k-marginal score"] == 1000
+    for name in ("propensity", "told by trees", "learning"):
+        assert got.entry(name).why.startswith("not measured: The release has no column with values")
+
+
 def test_rows_in_a_folder_and_in_a_table(tmp_path, found):
     table = people()
     saved = dc.Release(one_by_one(table), dc.Statement(unit="person"), dc.Recipe("synthesize")).save(tmp_path / "r")

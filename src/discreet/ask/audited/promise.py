@@ -32,6 +32,8 @@ def promised(policy: Policy, card: Card, columns: Collection[str]) -> Statement:
     ]
     if any(watch.how != BOUNDED for watch in watched.values()):
         assumes.append(_BEYOND_BOUNDS)
+    if any(watch.how == BOUNDED for watch in watched.values()):
+        assumes.append("The linear-programming solver that found between what values can range is right.")
     return Statement(
         card.unit or "row",
         models=tuple(_claim(name, watch, card) for name, watch in watched.items()),

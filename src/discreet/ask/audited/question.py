@@ -73,7 +73,7 @@ def audited_question(text: str, rows: Rows, policy: Policy) -> AuditedQuestion:
         condition = scalar(where.this, known)
         if condition.kind is not Kind.BOOLEAN:
             raise BadQuery(f"WHERE takes a condition; {where.this.sql()} is {condition.kind.value}.")
-    for node in _grouped(select):
+    for node in _grouped(select, policy):
         _require_public(node, policy)
     keys = keys_of(select, known)
     for node, _ in keys:  # what names of the answer, and numbers, stand for
@@ -149,11 +149,13 @@ def _figure(name: str, node: exp.Expr, policy: Policy) -> Figure:
     return figure
 
 
-def _grouped(select: exp.Select) -> Sequence[exp.Expr]:
-    """What GROUP BY says, but for names of the answer."""
-    aliases = {one.alias.casefold() for one in select.expressions if isinstance(one, exp.Alias)}
+def _grouped(select: exp.Select, policy: Policy) -> Sequence[exp.Expr]:
+    """What GROUP BY says; for a name that the answer gives and no column has, what it names."""
+    names = {one.alias.casefold(): one.this for one in select.expressions if isinstance(one, exp.Alias)}
+    for public in policy.by:
+        names.pop(public.casefold(), None)
     group = select.args.get("group")
-    return [one for one in (group.expressions if group is not None else ()) if one.name.casefold() not in aliases]
+    return [names.get(one.name.casefold(), one) for one in (group.expressions if group is not None else ())]
 
 
 def _require_public(node: exp.Expr, policy: Policy) -> None:

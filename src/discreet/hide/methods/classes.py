@@ -106,12 +106,8 @@ def classified(problem: Problem, also: Sequence[Transactions] = ()) -> Classes:
             f"{len(groups):,} itemsets in {len(rows):,} transactions are endangered: too many for an exact solution.",
             hint="Use a heuristic such as bba or maxmin, or a higher support.",
         )
-    wholes, shown, antecedents = (
-        [one.whole for one in secrets],
-        [one[0] for one in groups],
-        [one.antecedent for one in secrets],
-    )
-    kinds = (wholes, shown, antecedents)
+    wholes = [one.whole for one in secrets]
+    kinds = (wholes, [one[0] for one in groups], [one.antecedent for one in secrets])
     held = [_holds(before, sets, rows) for sets in kinds]
     _, first, which = np.unique(
         np.packbits(np.concatenate(held), axis=0), axis=1, return_index=True, return_inverse=True
@@ -136,16 +132,13 @@ def classified(problem: Problem, also: Sequence[Transactions] = ()) -> Classes:
         sets, all_of_them = known[best]
         if not all_of_them:
             complete = False
-            own = {
+            done = (
                 _needed(before, other, row, wholes, better)
                 for other, changed in touched
-                for row in rows[members].tolist()
-                if row in changed
-            }
-            sets = [*sets, *sorted(own - set(sets) - {frozenset()}, key=_order)]
-        choices = [
-            Choice(taken, *(reduce(or_, one) for one in zip(*map(hits.get, taken), strict=True))) for taken in sets
-        ]
+                for row in changed.intersection(rows[members].tolist())
+            )
+            sets = sorted({*sets, *done} - {frozenset()}, key=_order)
+        choices = [_choice(taken, hits) for taken in sets]
         made.append(_class(rows[members], choices, better))
     having = {one: frozenset(places(mask).tolist()) for one, mask in zip(secrets, bits, strict=True)}
     return Classes(problem, secrets, having, groups, room, below, tuple(made), complete)
@@ -186,7 +179,7 @@ def _better(hits: dict[str, tuple[int, ...]]) -> dict[str, str]:
     better: dict[str, str] = {}
     for item, (secrets, endangered, antecedents) in hits.items():
         for other, (breaks, harms, thins) in hits.items():
-            if other != item and not (secrets & ~breaks or harms & ~endangered or thins & ~antecedents):
+            if other != item and not (secrets & ~breaks or thins & ~antecedents):
                 same = hits[other] == hits[item]
                 if not same or other < item:  # of two that are equal the first one
                     better[item] = other
@@ -235,6 +228,12 @@ def _as_number(flags: Array) -> int:
 
 def _order(itemset: Itemset) -> tuple[int, list[str]]:
     return len(itemset), sorted(itemset)
+
+
+def _choice(taken: Itemset, hits: dict[str, tuple[int, ...]]) -> Choice:
+    """What a set of items hits, which is what its items hit."""
+    secrets, endangered, antecedents = (reduce(or_, one) for one in zip(*(hits[item] for item in taken), strict=True))
+    return Choice(taken, secrets, endangered, antecedents)
 
 
 def _class(rows: Array, choices: list[Choice], better: dict[str, str]) -> Class:

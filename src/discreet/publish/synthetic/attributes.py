@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property
 from itertools import pairwise
+from math import inf, nextafter
 from typing import Any, Protocol, TypeAlias, cast
 
 import numpy as np
@@ -178,7 +179,8 @@ class Binned:
         at = np.where(missing, 0, codes)
         if self.column.kind is Kind.REAL:
             first, last = np.array(self.firsts)[at], np.array(self.lasts)[at]
-            values: pa.Array[Any] = pa.array(np.clip(first + rng.random(len(at)) * (last - first), first, last))
+            low, high = (np.array(ends)[at] for ends in self._closed)
+            values: pa.Array[Any] = pa.array(np.clip(first + rng.random(len(at)) * (last - first), low, high))
         else:
             first, last = np.array(self.firsts, np.int64)[at], np.array(self.lasts, np.int64)[at]
             values = _typed(rng.integers(first, last, endpoint=True), self.type)
@@ -188,7 +190,18 @@ class Binned:
 
     def ends(self) -> tuple[list[Scalar], list[Scalar]]:
         """The first and the last value of each interval."""
-        return [self._value(one) for one in self.firsts], [self._value(one) for one in self.lasts]
+        lows, highs = self._closed
+        return [self._value(one) for one in lows], [self._value(one) for one in highs]
+
+    @cached_property
+    def _closed(self) -> tuple[Sequence[float], Sequence[float]]:
+        """The least and the greatest number of each interval. A real one of several ends before its last, and begins
+        behind its first where that is an interval of its own."""
+        if self.column.kind is not Kind.REAL:
+            return self.firsts, self.lasts
+        cells = list(zip(self.firsts, self.lasts, strict=True))
+        lows = [nextafter(a, b) if a < b and cell == (a, a) else a for cell, (a, b) in pairwise([(inf, inf), *cells])]
+        return lows, [nextafter(b, a) for a, b in cells]
 
     def _placed(self, value: exp.Expr, borders: Sequence[tuple[int, int]], before: int) -> exp.Expr:
         if not borders:

@@ -10,7 +10,6 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from discreet.core.card import Card, Column
-from discreet.core.hierarchy.taxonomy import Taxonomy
 from discreet.core.kind import Kind
 from discreet.core.words import meant
 from discreet.errors import BadInput, NotDeclared, NotFound
@@ -98,17 +97,24 @@ class Domain:
         return replace(self, attributes=(*self.attributes[:place], attribute, *self.attributes[place + 1 :]))
 
 
-def merged(fine: Attribute, counts: NDArray[np.float64], deviation: float, most: int | None = None) -> Attribute:
+def merged(
+    fine: Attribute,
+    counts: NDArray[np.float64],
+    deviation: float,
+    most: int | None = None,
+    apart: NDArray[np.int64] | None = None,
+) -> Attribute:
     """An attribute without codes that are too rare to be told from noise, by counts that have noise of ``deviation``.
 
     Rare values become one code. Rare intervals are joined with their neighbours until they are no longer rare; with
-    ``most``, until each has about one in so many rows, as quantiles would. The code of missing values stays.
+    ``most``, until each has about one in so many rows, as quantiles would. The code of missing values stays. Codes
+    with different numbers in ``apart`` are never merged.
     """
     if not isinstance(fine, Listed | Binned):
         return fine
     values = fine.size - (not fine.column.required)
-    known = counts[:values]
-    groups = _runs(known, deviation, most) if isinstance(fine, Binned) else _rare(known, deviation)
+    known, sorts = counts[:values], np.zeros(values, np.int64) if apart is None else apart[:values]
+    groups = _runs(known, deviation, most, sorts) if isinstance(fine, Binned) else _rare(known, deviation, sorts)
     if fine.size > values:
         groups = [*groups, max(groups) + 1]
     if max(groups) + 1 == fine.size:
@@ -127,8 +133,16 @@ def regrouped(narrow: Attribute, one: Measurement) -> Measurement:
     return Measurement(one.columns, counts, one.deviation * (len(narrow.groups) / narrow.size) ** 0.5)
 
 
-def _runs(counts: NDArray[np.float64], deviation: float, most: int | None) -> list[int]:
+def _runs(counts: NDArray[np.float64], deviation: float, most: int | None, sorts: NDArray[np.int64]) -> list[int]:
     enough = 0.0 if most is None else float(np.maximum(counts, 0).sum()) / most
+    groups = list[int]()
+    for some in np.split(counts, np.flatnonzero(np.diff(sorts)) + 1):
+        before = groups[-1] + 1 if groups else 0
+        groups += [before + group for group in _run(some, deviation, enough)]
+    return groups
+
+
+def _run(counts: NDArray[np.float64], deviation: float, enough: float) -> list[int]:
     groups, group, sum_, members = [], 0, 0.0, 0
     for count in counts.tolist():
         groups.append(group)
@@ -140,19 +154,19 @@ def _runs(counts: NDArray[np.float64], deviation: float, most: int | None) -> li
     return groups
 
 
-def _rare(counts: NDArray[np.float64], deviation: float) -> list[int]:
+def _rare(counts: NDArray[np.float64], deviation: float, sorts: NDArray[np.int64]) -> list[int]:
     rare = counts < _RARE * deviation
-    if rare.sum() < 2:
-        return list(range(len(counts)))
+    for one in np.unique(sorts[rare]):
+        if (rare & (sorts == one)).sum() < 2:
+            rare &= sorts != one
     places = np.cumsum(~rare) - 1
-    return np.where(rare, int((~rare).sum()), places).tolist()  # type: ignore[no-any-return]
+    places[rare] = int((~rare).sum()) + np.unique(sorts[rare], return_inverse=True)[1]
+    return places.tolist()  # type: ignore[no-any-return]
 
 
 def _attribute(column: Column, bins: int | None) -> Attribute:
     if column.categories is not None:
         return Listed(column, column.categories)
-    if isinstance(column.hierarchy, Taxonomy) and column.kind is Kind.TEXT:
-        return Listed(column, column.hierarchy.leaves)
     if column.kind is Kind.BOOLEAN:
         return Listed(column, (False, True))
     if column.bounds is None:

@@ -11,7 +11,7 @@ meter keeps account. Drawing and matching look at what was drawn alone: they los
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -59,11 +59,23 @@ class Households:
     rows: Source
     unit: str
 
-    def drawn(self, people: int, rng: Generator) -> Drawn:
-        """Rows of so many people, with a number for each person in front; those that cannot be are left out."""
-        blocks = list(self.people.drawn(people, rng))
-        codes = np.concatenate([np.empty((0, len(self.people.fine.sizes)), np.int64), *(one for one, _ in blocks)])
-        values = pa.concat_tables([self.people.fine.schema.empty_table(), *(one for _, one in blocks)])
+    @property
+    def expected(self) -> int:
+        """About how many rows there will be."""
+        return round(self.rows.model.total)
+
+    def drawn(self, people: int, rng: Generator) -> Iterator[Drawn]:
+        """Rows of so many people, with a number for each person in front; those that cannot be are left out.
+
+        A block has the rows of a block of people.
+        """
+        before = 0
+        for codes, values in self.people.drawn(people, rng):
+            yield self._block(codes.astype(np.int64), values, before, rng)
+            before += len(codes)
+
+    def _block(self, codes: NDArray[np.int64], values: pa.Table, before: int, rng: Generator) -> Drawn:
+        """The rows of some people, of whom others were numbered before."""
         person = self.people.fine.names[:-1]
         whose = np.repeat(np.arange(len(codes)), values.column(len(person)).to_numpy())
         places = [self.rows.fine.names.index(name) for name in person]
@@ -73,7 +85,7 @@ class Households:
         columns = [
             values.column(name).take(whose) if name in person else others.column(name) for name in self.rows.fine.names
         ]
-        number = pa.chunked_array([pa.array(whose + 1, pa.int64())])
+        number = pa.chunked_array([pa.array(before + whose + 1, pa.int64())])
         made = pa.Table.from_arrays([number, *columns], schema=self.schema)
         kept = np.ones(len(whose), np.bool_)
         kept[self.rows.impossible.met(made)] = False  # a person's own value may be another of the same code

@@ -8,11 +8,9 @@ up to D, and differ by n − m. Each of the two is replaced by what it does not 
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -20,16 +18,18 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from discreet.budget.promise import BETA
-from discreet.core.document import fields
+from discreet.core import beside
+from discreet.core.kind import Kind
 from discreet.core.release import Release
 from discreet.core.release_folder import Rows
 from discreet.errors import BadInput
 from discreet.publish.synthetic.attributes import Attribute, Binned, Listed
 from discreet.publish.synthetic.domain import Domain
 from discreet.publish.synthetic.spending import Meter
-from discreet.publish.synthetic.written import ABOUT, Tally
+from discreet.publish.synthetic.written import Tally, tallied
 
-_FIELDS = {"by": str, "rows": int, "columns": list, "exact": list, "distance": dict}
+WITHIN = "in intervals"
+"""Marks columns of which whole intervals were counted, and nothing within them."""
 
 
 @dataclass(frozen=True)
@@ -42,19 +42,32 @@ class Near:
     columns: tuple[str, ...]
     exact: tuple[str, ...]
     """The columns every value of which was counted by itself; of others only intervals or groups were."""
-    distance: Mapping[tuple[str, ...], float]
+    reach: Mapping[tuple[str, ...], float]
     """By one or two columns, in the order of ``columns``: whatever is counted over them, the true count is off by at
-    most this part of ``rows``, with 95 % confidence (where a column is not exact, for what its codes can tell)."""
+    most so many rows, with 95 % confidence (where a column is not exact, if whole intervals of it are counted)."""
+
+    @property
+    def distance(self) -> dict[tuple[str, ...], float]:
+        """The reach of each set of columns as a part of the rows."""
+        return {columns: far / max(self.rows, 1) for columns, far in self.reach.items()}
+
+    @property
+    def left_out(self) -> tuple[tuple[str, ...], ...]:
+        """The sets of columns that have too many combinations to be compared."""
+        return tuple(one for one in beside.sets(self.columns) if one not in self.reach)
+
+    def called(self, columns: Sequence[str]) -> str:
+        """What a set of columns is called, with a mark if its bound is about whole intervals alone."""
+        return beside.called(columns) + ("" if set(columns) <= set(self.exact) else f" ({WITHIN})")
 
     def to_dict(self) -> dict[str, Any]:
         """This as plain data, for JSON."""
-        said = {" × ".join(columns): far for columns, far in self.distance.items()}
         return {
             "by": self.by,
             "rows": self.rows,
             "columns": list(self.columns),
             "exact": list(self.exact),
-            "distance": said,
+            "reach": {beside.called(columns): far for columns, far in self.reach.items()},
         }
 
 
@@ -68,12 +81,12 @@ def distances(of: Release[Any] | pa.Table | pa.Schema | Rows) -> Near:
         found = (source.schema if isinstance(source, pa.Table) else source).metadata
     else:
         found = None
-    if not found or ABOUT.encode() not in found:
+    if not found or beside.SYNTHETIC.encode() not in found:
         raise BadInput("These rows do not say how near they are to others.", hint="Rows that Synthesize made do.")
-    read = fields(json.loads(found[ABOUT.encode()]), ABOUT, **_FIELDS)
-    named = {" × ".join(one): one for one in _sets(tuple(map(str, read["columns"])))}
-    distance = {named[name]: float(far) for name, far in read["distance"].items() if name in named}
-    return Near(read["by"], read["rows"], tuple(read["columns"]), tuple(read["exact"]), distance)
+    read = beside.read(found[beside.SYNTHETIC.encode()])
+    named = {beside.called(one): one for one in beside.sets(read["columns"])}
+    reach = {named[name]: float(far) for name, far in read["reach"].items()}
+    return Near(read["by"], read["rows"], tuple(read["columns"]), tuple(read["exact"]), reach)
 
 
 def compared(meter: Meter, tally: Tally, by: str) -> Near:
@@ -88,7 +101,7 @@ def compared(meter: Meter, tally: Tally, by: str) -> Near:
     found = {}
     for columns, counts in tally.counts.items():
         far = meter.compare(columns, counts.astype(np.float64), share).at_most(beta)
-        found[tuple(meter.domain.names[place] for place in columns)] = _rounded((far + rows) / 2 / max(tally.rows, 1))
+        found[tuple(meter.domain.names[place] for place in columns)] = _rounded((far + rows) / 2)
     return Near(by, tally.rows, meter.domain.names, exact_columns(meter.domain), found)
 
 
@@ -97,19 +110,21 @@ def exact_columns(domain: Domain) -> tuple[str, ...]:
     return tuple(one.column.name for one in domain.attributes if _exact(one))
 
 
+def too_many(domain: Domain) -> tuple[str, ...]:
+    """The sets of columns that have too many combinations to be compared, by what they are called."""
+    known = {tuple(domain.names[place] for place in columns) for columns in tallied(domain)}
+    return tuple(beside.called(one) for one in beside.sets(domain.names) if one not in known)
+
+
 def _exact(attribute: Attribute) -> bool:
+    """Whether every value has a code; decimals may have more places than those that are drawn."""
     whole = isinstance(attribute, Binned) and attribute.firsts == attribute.lasts
-    return isinstance(attribute, Listed) or whole
+    return isinstance(attribute, Listed) or (whole and attribute.column.kind is not Kind.DECIMAL)
 
 
 def _rounded(value: float) -> float:
     """Five digits are enough for a bound, rounded up."""
     return float(f"{value * (1 + 1e-4):.5g}")
-
-
-def _sets(columns: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
-    yield from ((one,) for one in columns)
-    yield from combinations(columns, 2)
 
 
 COMPARED = Fraction(1, 20)

@@ -17,11 +17,6 @@ EXAMPLE = "synthesize epsilon=1 delta=1e-9 (by=aim rows=1000 bins=32 quantiles=i
 _LISTS = ("columns", "quantiles", "person")
 
 
-def is_synthetic(text: str) -> bool:
-    """Whether ``text`` names a way to synthesize."""
-    return text.strip().lower().partition(" ")[0] == "synthesize"
-
-
 def parse(text: str, card: Card) -> Synthesize | Synthesizer:
     """The method that ``text`` names: with a privacy loss, or one that promises nothing.
 
@@ -43,12 +38,15 @@ def parse(text: str, card: Card) -> Synthesize | Synthesizer:
         if name in said:
             said[name] = tuple(card[one.strip().strip("\"'")].name for one in str(said[name]).split(","))
     if isinstance(said.get("bins"), str):
-        said["bins"] = _bins(said["bins"], card)
+        said["bins"] = bins_of(said["bins"], card)
     require_options("synthesize", Synthesize, said, EXAMPLE)
     return Synthesize(**said)
 
 
-def _bins(text: str, card: Card) -> dict[str, int]:
+def bins_of(text: str, card: Card) -> int | dict[str, int]:
+    """How many bins: ``32`` for every column with bounds, or ``age:10,income:32``."""
+    if text.strip().isdecimal():
+        return int(text)
     found: dict[str, Any] = {}
     for one in text.split(","):
         name, _, many = one.rpartition(":")

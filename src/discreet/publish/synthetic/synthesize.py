@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import Any, ClassVar
 
 import pyarrow as pa
@@ -20,7 +21,7 @@ from discreet.core.release_folder import Rows
 from discreet.core.statement import Statement
 from discreet.core.table import Table
 from discreet.core.words import meant
-from discreet.errors import BadInput
+from discreet.errors import BadInput, NotDeclared
 from discreet.noise.entropy import SYSTEM, Entropy
 from discreet.noise.masking import generator
 from discreet.noise.parameters import positive, probability, whole
@@ -32,7 +33,7 @@ from discreet.publish.synthetic.graph.measurement import Measurement, Zeros
 from discreet.publish.synthetic.graph.model import Model
 from discreet.publish.synthetic.graph.tree import cells
 from discreet.publish.synthetic.linked import Households, card_of_units, units_of
-from discreet.publish.synthetic.nearness import COMPARED, compared, distances
+from discreet.publish.synthetic.nearness import COMPARED, WITHIN, compared, distances, exact_columns, too_many
 from discreet.publish.synthetic.select import FIRST, aim, bayes, independent, mst, mwem
 from discreet.publish.synthetic.spending import Allowance, Meter, Step, least_noise
 from discreet.publish.synthetic.written import Source, Tally, written
@@ -50,7 +51,11 @@ _WIDE = 8
 """Of a column with more codes than this, rare ones are merged."""
 _LARGEST = 1 << 24
 _WIDEST = 2.0**22
+_LOOSE = Fraction(1, 1000)
+"""A delta above this is warned of, however few people there are."""
 _BARS = 20
+_TRIED = 1000
+"""So many rows of anything are drawn, to see whether what is impossible leaves some."""
 
 
 @dataclass(frozen=True)
@@ -116,16 +121,26 @@ class Synthesize(Method[pa.Table | Rows]):
 
     def promise(self, card: Card) -> Statement:
         """The loss that was asked for; an error if the card does not declare what rows are drawn from."""
+        if card.from_data:
+            raise NotDeclared(
+                f"The card of {card.name} has what was read off the data: {', '.join(card.from_data)}.",
+                hint="Declare it from what is known without looking, and take from_data off the card.",
+            )
         domain = self.domain(card)
         impossible = Impossible.of(card, domain)
-        if zeros := _small(domain, [], impossible):
-            fit(domain.sizes, [], total=1.0, zeros=zeros)  # which says so if nothing is possible
+        if impossible.conditions:
+            _require_possible(domain, impossible)
         noise = least_noise(self.allowance, FIRST / len(domain.sizes), rows_per_unit(card))
         if noise.variance > _WIDEST**2:
             raise BadInput(
                 f"{self._loss()} is so little that nothing but noise would come out.", hint="Spend more, or on less."
             )
         caveats = ["The rows are nobody's. What was not measured together is drawn as if it were independent."]
+        if isinstance(loss := self._loss(), Approximate) and loss.delta > _LOOSE:
+            caveats.append(
+                f"A delta of {float(loss.delta):g} is large: with that chance epsilon need not hold. Well below one "
+                "over the number of people is usual."
+            )
         if self.person:
             self._require_people(card, domain)
             same = ", ".join(self.person)
@@ -134,6 +149,11 @@ class Synthesize(Method[pa.Table | Rows]):
             caveats.append(f"Rows are not linked: which of them belong to one {card.unit} is not synthesised.")
         caveats += [f"What the card calls impossible is not kept to: {text}." for text in impossible.left_out]
         return replace(promised(self._loss(), card), caveats=tuple(caveats))
+
+    def makes(self, card: Card) -> tuple[str, ...]:
+        """The columns that leave; with people also the unit's."""
+        names = self.domain(card).names
+        return (str(card.unit), *names) if self.person else names
 
     def steps(self, card: Card) -> tuple[str, ...]:
         """What is done, in words."""
@@ -144,12 +164,16 @@ class Synthesize(Method[pa.Table | Rows]):
             done.append(f"rare codes of {', '.join(wide)} were merged, by counts with noise")
         if card.impossible:
             done.append("rows that the card calls impossible were drawn again")
+        told = "the distances are beside the rows, and hold with 95 % confidence each"
+        if within := [name for name in domain.names if name not in exact_columns(domain)]:
+            told += f"; of {', '.join(within)} whole intervals were compared, and nothing is known within them"
+        if left_out := too_many(domain):
+            told += f"; not compared, since there are too many combinations: {', '.join(left_out)}"
         return (
             *done,
             f"marginals were chosen by {self.by} and counted with exact noise; a graphical model was fitted to them",
             self._drawn(card),
-            f"{COMPARED} of the allowance was spent on comparing all columns and pairs of columns with the table; the "
-            "distances are beside the rows, and hold with 95 % confidence each",
+            f"{COMPARED} of the allowance was spent on comparing columns and pairs of columns with the table; {told}",
         )
 
     def run(
@@ -159,7 +183,11 @@ class Synthesize(Method[pa.Table | Rows]):
         progress: Progress | None = None,
         trail: list[Step] | None = None,
     ) -> pa.Table | Rows:
-        """Count on the engine, fit, draw, compare. ``trail`` is given all that was asked of the data, for audits."""
+        """Count on the engine, fit, draw, compare. ``trail`` is given all that was asked of the data, for audits.
+
+        The table must be bounded (``curator/twin.py``): nobody has more rows in it than its card says, and no value is
+        beyond its bounds. Else nothing is promised. A ``Curator`` sees to that, and charges the loss.
+        """
         say = progress or (lambda share, what: None)
         say(0.0, "counting")
         fine = self.domain(table.card)
@@ -174,27 +202,27 @@ class Synthesize(Method[pa.Table | Rows]):
                 known = until.enter_context(counting(units, self._units(table.card)))
                 people = self._source(meter.part(meter.left / 2, known, 1), units)
                 both = Households(people, self._source(meter.part(meter.left), table), str(table.card.unit))
-                say(0.7, "drawing")
-                drawn = both.drawn(round(people.model.total), generator())
-                finished = written([drawn], both.schema, tally, len(drawn[0]))
+                rows, schema = both.expected, both.schema
+                blocks = both.drawn(round(people.model.total), generator())
             else:
                 source = self._source(meter.part(meter.left), table)
-                rows = round(source.model.total) if self.rows is None else self.rows
-                say(0.7, "drawing")
-                finished = written(source.drawn(rows, generator()), fine.schema, tally, rows)
+                rows, schema = round(source.model.total) if self.rows is None else self.rows, fine.schema
+                blocks = source.drawn(rows, generator())
+            say(0.7, "drawing")
+            finished = until.enter_context(written(blocks, schema, tally, rows))
             say(0.9, "comparing")
-            near = compared(later, tally, self.by)
+            made = finished(compared(later, tally, self.by).to_dict())
         say(1.0, "done")
-        return finished(near.to_dict())
+        return made
 
     def _source(self, meter: Meter, table: Table) -> Source:
         """What rows are drawn from: all that a meter has left is spent on a model of a table."""
         fine = meter.domain
-        domain, found = self._first(meter)
+        impossible = Impossible.of(table.card, fine)
+        domain, found = self._first(meter, impossible)
         with ExitStack() as until:
             narrow = None if domain is fine else until.enter_context(counting(table, domain))
             found += WAYS[self.by](meter.part(meter.left, narrow), tuple(found))
-        impossible = Impossible.of(table.card, fine)
         return Source(_fitted(domain, found, impossible), domain, fine, impossible)
 
     def _drawn(self, card: Card) -> str:
@@ -230,10 +258,10 @@ class Synthesize(Method[pa.Table | Rows]):
         return (
             bars(
                 "How far counts of these rows may be off",
-                [" × ".join(columns) for columns, _ in far],
+                [near.called(columns) for columns, _ in far],
                 [100 * one for _, one in far],
                 caption="Whatever is counted over these columns is off by at most so many in a hundred rows, with 95 % "
-                "confidence each; the worst first.",
+                f"confidence each; the worst first. Where it says {WITHIN!r} that holds for whole intervals alone.",
             ),
         )
 
@@ -262,15 +290,15 @@ class Synthesize(Method[pa.Table | Rows]):
         named = zip(domain.names, domain.sizes, strict=True)
         return [place for place, (name, size) in enumerate(named) if size > _WIDE or name in self.quantiles]
 
-    def _first(self, meter: Meter) -> tuple[Domain, list[Measurement]]:
+    def _first(self, meter: Meter, impossible: Impossible) -> tuple[Domain, list[Measurement]]:
         """Every column for itself: the domain without what is rare, and what was measured, in its codes."""
-        domain, found = meter.domain, []
+        domain, found, apart = meter.domain, [], impossible.apart(meter.domain)
         for place, name in enumerate(domain.names):
             one = meter.measure((place,), FIRST / len(domain.sizes))
             if place in self._wide(meter.domain):
                 asked = self.bins.get(name, BINS) if isinstance(self.bins, Mapping) else self.bins or BINS
                 most = asked if name in self.quantiles else None
-                narrow = merged(domain.attributes[place], one.counts, one.deviation, most)
+                narrow = merged(domain.attributes[place], one.counts, one.deviation, most, apart[place])
                 if narrow is not domain.attributes[place]:
                     domain, one = domain.with_merged(place, narrow), regrouped(narrow, one)
             found.append(one)
@@ -280,6 +308,17 @@ class Synthesize(Method[pa.Table | Rows]):
 def _fitted(domain: Domain, found: Sequence[Measurement], impossible: Impossible) -> Model:
     zeros = _small(domain, [one.columns for one in found], impossible)
     return fit(domain.sizes, found, zeros=zeros, largest=_LARGEST)
+
+
+def _require_possible(domain: Domain, impossible: Impossible) -> None:
+    """An error if no row that may be is found by drawing any that are declared; the data have no part in it."""
+    anything = fit(domain.sizes, [], total=1.0, zeros=_small(domain, [], impossible))  # it says so if nothing is left
+    drawn = Source(anything, domain, domain, impossible).drawn(_TRIED, generator())
+    if not sum(len(codes) for codes, _ in drawn):
+        raise BadInput(
+            f"Whatever is drawn, the card of the table calls it impossible: {'; '.join(impossible.conditions)}.",
+            hint="Check the conditions that no row can meet.",
+        )
 
 
 def _small(domain: Domain, cliques: Sequence[tuple[int, ...]], impossible: Impossible) -> list[Zeros]:

@@ -9,7 +9,7 @@ import json
 import os
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from itertools import combinations
 from math import prod
@@ -21,19 +21,22 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
+from discreet.core.beside import SYNTHETIC
 from discreet.core.release_folder import Rows
 from discreet.noise.masking import Generator
 from discreet.publish.synthetic.domain import Domain
 from discreet.publish.synthetic.graph.model import Model
 from discreet.publish.synthetic.zeros import Impossible
 
-ABOUT = "discreet.synthetic"
-"""Where a file or table of synthetic rows says how they were made."""
 HELD = 1 << 21
 """So many rows are held in memory; more are written to a file."""
 _BLOCK = 1 << 18
-_TRIES = 64
-_MOST_CELLS = 1 << 22
+_TRIES = 16
+"""So often other values are drawn for the same codes of a model."""
+_ROUNDS = 8
+"""So often whole rows are drawn again."""
+_MOST_CELLS = 1 << 24
+"""Combinations of codes are counted up to so many in all."""
 Codes: TypeAlias = NDArray[np.integer]
 Drawn: TypeAlias = tuple[Codes, pa.Table]
 
@@ -52,31 +55,32 @@ class Source:
     def drawn(self, rows: int, rng: Generator) -> Iterator[Drawn]:
         """Blocks of rows, as fine codes and as values.
 
-        Rows that cannot be are drawn again; if that does not help, they are left out.
+        Of rows that cannot be, other values with the same codes of the model are drawn: what the model says of its
+        codes was measured, and stays. Where there seem to be none, the whole row is drawn again; if that does not help
+        either, it is left out.
         """
         for block in self.model.blocks(rows, rng, _BLOCK):
-            codes, values = self._decoded(block, rng)
-            for _ in range(_TRIES):
-                codes, values, wrong = self._possible(codes, values)
-                if not wrong:
+            found = list[Drawn]()
+            for _ in range(_ROUNDS):
+                for _ in range(_TRIES):
+                    drawn, block = self._possible(block, rng)
+                    found.append(drawn)
+                    if not len(block):
+                        break
+                if not len(block):
                     break
-                more, again = self._decoded(self.model.sample(wrong, rng), rng)
-                codes, values = np.concatenate([codes, more]), pa.concat_tables([values, again])
-            codes, values, _ = self._possible(codes, values)
-            yield codes, values
+                block = self.model.sample(len(block), rng)
+            yield np.concatenate([codes for codes, _ in found]), pa.concat_tables([values for _, values in found])
 
-    def _decoded(self, block: Codes, rng: Generator) -> Drawn:
+    def _possible(self, block: Codes, rng: Generator) -> tuple[Drawn, Codes]:
+        """Values for rows of the model's codes: those that can be, and the codes of those that cannot."""
         codes = self.domain.refined(block, rng)
-        return codes, self.fine.decoded(codes, rng)
-
-    def _possible(self, codes: Codes, values: pa.Table) -> tuple[Codes, pa.Table, int]:
-        """The rows that can be, and how many cannot."""
-        wrong = self.impossible.met(values)
-        if not len(wrong):
-            return codes, values, 0
-        kept = np.ones(len(codes), np.bool_)
-        kept[wrong] = False
-        return codes[kept], values.filter(pa.array(kept)), len(wrong)
+        values = self.fine.decoded(codes, rng)
+        wrong = np.zeros(len(codes), np.bool_)
+        wrong[self.impossible.met(values)] = True
+        if not wrong.any():
+            return (codes, values), block[:0]
+        return (codes[~wrong], values.filter(pa.array(~wrong))), block[wrong]
 
 
 @dataclass
@@ -89,9 +93,9 @@ class Tally:
 
     def __post_init__(self) -> None:
         sizes = self.domain.sizes
-        wanted = [one for k in (1, 2) for one in combinations(range(len(sizes)), k)]
-        shapes = {one: tuple(sizes[place] for place in one) for one in wanted}
-        self.counts = {one: np.zeros(shape, np.int64) for one, shape in shapes.items() if prod(shape) <= _MOST_CELLS}
+        self.counts = {
+            columns: np.zeros([sizes[place] for place in columns], np.int64) for columns in tallied(self.domain)
+        }
 
     def add(self, codes: Codes) -> None:
         """Count some more."""
@@ -99,20 +103,34 @@ class Tally:
         wide = codes.astype(np.int64, order="F")
         for columns, counts in self.counts.items():
             at = np.ravel_multi_index(tuple(wide[:, place] for place in columns), counts.shape)
-            self.counts[columns] = counts + np.bincount(at, minlength=counts.size).reshape(counts.shape)
+            self.counts[columns] += np.bincount(at, minlength=counts.size).reshape(counts.shape)
 
 
+def tallied(domain: Domain) -> list[tuple[int, ...]]:
+    """The columns, and pairs of columns, that are counted: the smallest first, as long as there is room."""
+    room, found = _MOST_CELLS, list[tuple[int, ...]]()
+    wanted = [one for k in (1, 2) for one in combinations(range(len(domain.sizes)), k)]
+    for columns in sorted(wanted, key=lambda one: prod(domain.sizes[place] for place in one)):
+        room -= prod(domain.sizes[place] for place in columns)
+        if room >= 0:
+            found.append(columns)
+    return sorted(found, key=wanted.index)
+
+
+@contextmanager
 def written(
     blocks: Iterable[Drawn], schema: pa.Schema, tally: Tally, expected: int
-) -> Callable[[Mapping[str, object]], pa.Table | Rows]:
-    """Draw all blocks, and count them; what is returned puts what there is to say beside them, and gives them.
+) -> Iterator[Callable[[Mapping[str, object]], pa.Table | Rows]]:
+    """Draw all blocks, and count them; what is given puts what there is to say beside them, and gives them.
 
-    Of many rows no more than a block is in memory: they go to a file, which moves where its release is saved.
+    Of many rows no more than a block is in memory: they go to a file, which moves where its release is saved. Where
+    the block under ``with`` fails, the file is gone.
     """
     if expected <= HELD:
         held = [values for codes, values in _counted(blocks, tally)]
         rows = pa.concat_tables([schema.empty_table(), *held]).combine_chunks()
-        return lambda about: rows.replace_schema_metadata({ABOUT: json.dumps(about)})
+        yield lambda about: rows.replace_schema_metadata({SYNTHETIC: json.dumps(about)})
+        return
     with ExitStack() as undo:
         handle, name = tempfile.mkstemp(prefix="discreet-", suffix=".parquet")
         undo.callback(Path(name).unlink)
@@ -121,14 +139,14 @@ def written(
         undo.callback(writer.close)
         for _, values in _counted(blocks, tally):
             writer.write_table(values)
+
+        def finished(about: Mapping[str, object]) -> Rows:
+            writer.add_key_value_metadata({SYNTHETIC: json.dumps(about)})
+            writer.close()
+            return Rows(Path(name))
+
+        yield finished
         undo.pop_all()
-
-    def finished(about: Mapping[str, object]) -> Rows:
-        writer.add_key_value_metadata({ABOUT: json.dumps(about)})
-        writer.close()
-        return Rows(Path(name))
-
-    return finished
 
 
 def _counted(blocks: Iterable[Drawn], tally: Tally) -> Iterator[Drawn]:

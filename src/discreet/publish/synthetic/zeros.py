@@ -35,6 +35,8 @@ from discreet.publish.synthetic.graph.measurement import Zeros
 
 _MOST = 1 << 22
 """Cells are looked at up to so many for a condition."""
+_SORTS = 4
+"""A condition sets at most so many sorts of codes apart."""
 Flags = NDArray[np.bool_]
 
 
@@ -48,13 +50,18 @@ class Impossible:
 
     @classmethod
     def of(cls, card: Card, domain: Domain) -> Impossible:
+        """Those about the columns of a domain."""
+        return cls.among(card, domain.schema)
+
+    @classmethod
+    def among(cls, card: Card, schema: pa.Schema) -> Impossible:
         """Those that can be kept to; an error for one that no rows of these types can be asked."""
-        found = {text: known(text, domain.names) for text in card.impossible}
+        found = {text: known(text, schema.names) for text in card.impossible}
         kept = cls(
             {text: one for text, one in found.items() if one is not None},
             tuple(text for text, one in found.items() if one is None),
         )
-        nobody = domain.schema.empty_table()
+        nobody = schema.empty_table()
         for text, one in kept.conditions.items():
             try:
                 cls({text: one}, ()).met(nobody)
@@ -63,17 +70,35 @@ class Impossible:
         return kept
 
     def met(self, rows: pa.Table) -> NDArray[np.int64]:
-        """The numbers of the rows that meet a condition."""
+        """The numbers of the rows that meet a condition. Where one cannot be worked out, such as a text that is no
+        number, it is not met."""
         if not self.conditions:
             return np.empty(0, np.int64)
         number = free("row", rows.column_names)
         numbered = rows.append_column(number, pa.array(np.arange(rows.num_rows)))
-        asked = exp.select(sql.column(number)).from_(sql.table("drawn")).where(exp.or_(*self.conditions.values()))
+        tried = [exp.Try(this=one.copy()) for one in self.conditions.values()]
+        asked = exp.select(sql.column(number)).from_(sql.table("drawn")).where(exp.or_(*tried))
         engine = DuckDB()
         try:
             return engine.fetch(asked, {"drawn": numbered}).column(0).to_numpy()
         finally:
             engine.close()
+
+    def apart(self, domain: Domain) -> list[NDArray[np.int64]]:
+        """For each attribute a number for each code: codes of which something else is impossible have different ones.
+
+        A condition that would set more than a few sorts of codes apart, such as one that compares two columns, sets
+        none apart: then codes that are too rare to be counted would be left.
+        """
+        found = [np.zeros(size, np.int64) for size in domain.sizes]
+        for one in self.zeros(domain):
+            for axis, place in enumerate(one.columns):
+                lines = np.moveaxis(one.possible, axis, 0).reshape(domain.sizes[place], -1)
+                _, sorts = np.unique(lines, axis=0, return_inverse=True)
+                if sorts.max() < _SORTS:
+                    both = found[place] * _SORTS + sorts.reshape(-1)
+                    found[place] = np.unique(both, return_inverse=True)[1].reshape(-1)
+        return found
 
     def zeros(self, domain: Domain) -> list[Zeros]:
         """The cells that no row can be in, for each condition that rules some out."""
@@ -97,7 +122,8 @@ class _Ends:
     low: NDArray[Any]
     high: NDArray[Any]
     there: Flags
-    text: bool
+    sort: str
+    """What it can be compared with: others of the same sort."""
 
 
 _Truth = tuple[Flags, Flags]
@@ -146,7 +172,7 @@ class _Cells:
             true, false = self._compared(exp.EQ, left, right)
             return false, true
         one, other = self._ends(left, right), self._ends(right, left)
-        if one is None or other is None or one.text != other.text or (one.text and kind is not exp.EQ):
+        if one is None or other is None or one.sort != other.sort or (one.sort == "text" and kind is not exp.EQ):
             return _nowhere(), _nowhere()
         there = one.there & other.there
         if kind is exp.EQ:
@@ -165,15 +191,14 @@ class _Cells:
             axis, attribute = names.index(operand.name), self.attributes[operand.name]
             low, high, there = _along(attribute)
             shape = [-1 if place == axis else 1 for place in range(len(names))]
-            text = attribute.column.kind is Kind.TEXT
-            return _Ends(low.reshape(shape), high.reshape(shape), there.reshape(shape), text)
+            return _Ends(low.reshape(shape), high.reshape(shape), there.reshape(shape), _sort(low[0]))
         if not isinstance(beside, exp.Column):
             return None
         value = _constant(operand, self.attributes[beside.name].column.kind)
         if value is None:
             return None
         point = np.array(value, dtype=object)
-        return _Ends(point, point, np.array(True), isinstance(value, str))
+        return _Ends(point, point, np.array(True), _sort(value))
 
 
 def _along(attribute: Attribute) -> tuple[NDArray[Any], NDArray[Any], Flags]:
@@ -204,25 +229,47 @@ def _measured(value: Any) -> Any:
     return value if isinstance(value, dt.date) else Fraction(value)
 
 
+def _sort(value: Any) -> str:
+    """What a value compares with; a moment only with others that have a time zone, or with others that have none."""
+    if isinstance(value, dt.datetime):
+        return "moment" if value.tzinfo is None else "moment in a zone"
+    return "text" if isinstance(value, str) else "day" if isinstance(value, dt.date) else "number"
+
+
 _READ: Mapping[Kind, Callable[[str], Any]] = {
     Kind.DATE: dt.date.fromisoformat,
     Kind.TIMESTAMP: dt.datetime.fromisoformat,
     Kind.TEXT: str,
+    Kind.REAL: float,
+}
+_SAME = {
+    "day": (exp.DType.DATE,),
+    "moment": (exp.DType.TIMESTAMP, exp.DType.TIMESTAMPNTZ),
+    "moment in a zone": (exp.DType.TIMESTAMPTZ,),
 }
 
 
 def _constant(operand: exp.Expr, kind: Kind) -> Any:
-    """A constant as ``_measured`` gives values of the kind; ``None`` for anything else."""
+    """A constant as ``_measured`` gives values of the kind; ``None`` for anything else.
+
+    A cast to another kind may change a value (3.4 becomes 3), and is not worked out here. Beside real numbers a
+    constant is the nearest real number, as it is to the engine.
+    """
+    if isinstance(operand, exp.Cast):
+        value = _constant(operand.this, kind)
+        return value if operand.is_type(*_SAME.get(_sort(value), ())) else None
     sign = 1
-    while isinstance(operand, exp.Paren | exp.Neg | exp.Cast):
+    while isinstance(operand, exp.Paren | exp.Neg):
         sign = -sign if isinstance(operand, exp.Neg) else sign
         operand = operand.this
     if isinstance(operand, exp.Boolean):
         return Fraction(bool(operand.this)) if kind is Kind.BOOLEAN else None
-    if not isinstance(operand, exp.Literal) or operand.is_string != (kind in _READ):
+    quoted = kind in (Kind.DATE, Kind.TIMESTAMP, Kind.TEXT)
+    if not isinstance(operand, exp.Literal) or operand.is_string != quoted:
         return None
     with suppress(ValueError, ArithmeticError):
-        return _measured(_READ[kind](operand.name)) if kind in _READ else sign * Fraction(Decimal(operand.name))
+        value = _measured(_READ.get(kind, Decimal)(operand.name))
+        return sign * value if isinstance(value, Fraction) else value
     return None
 
 

@@ -168,6 +168,12 @@ class Asking(Pricing):
     )
 
 
+class Auditing(Given):
+    """A question about an audited table."""
+
+    question: Question
+
+
 _WISHED: JsonDict = {"question": "SELECT count(*) FROM visits", "error": "50"}
 
 
@@ -273,6 +279,16 @@ class SynthesizeJob(Given):
     by: Literal["aim", "mst", "mwem", "bayes", "independent"] = "aim"
     columns: list[Line] = Field(
         default_factory=list, max_length=100, description="Those it is to have, which the card must declare; else all."
+    )
+    rows: int = Field(default=0, ge=0, le=10**9, description="How many; 0: about as many as the table has.")
+    bins: Line = Field(default="", description="Of columns with bounds.", examples=["32", "age:10,income:32"])
+    quantiles: list[Line] = Field(
+        default_factory=list, max_length=100, description="Columns whose bins are to hold about as many rows each."
+    )
+    person: list[Line] = Field(
+        default_factory=list,
+        max_length=100,
+        description="Columns that are the same in all rows of a person; then rows say whose they are.",
     )
 
 

@@ -19,6 +19,7 @@ from discreet.core.arrow import kind_of
 from discreet.core.card import Column
 from discreet.curator.answer import Answer as Answered
 from discreet.curator.answer import Left
+from discreet.curator.audited import AuditedAnswer
 from discreet.curator.people.people import SignedIn
 from discreet.curator.people.person import Person
 from discreet.curator.question import Quote
@@ -209,6 +210,23 @@ class Answer(View):
             "answer": Grid.of(payload) if isinstance(payload, pa.Table) else None,
         }
         return cls.model_validate(said)
+
+
+class ExactAnswer(View):
+    """An audited answer: exact, and for nothing. It is kept under its ``id`` as a release of its own."""
+
+    id: str
+    title: str
+    free: bool = Field(description="Whether it had been answered before.")
+    promise: str = Field(description="What is promised to everybody in the data, and what is not, in plain words.")
+    answer: Grid
+
+    @classmethod
+    def of(cls, given: AuditedAnswer) -> Self:
+        """An audited answer."""
+        release = given.release
+        grid = Grid.of(given.table)
+        return cls(id=given.identity, title=release.title, free=given.free, promise=release.promise, answer=grid)
 
 
 class Prices(View):

@@ -16,7 +16,8 @@ from nicegui import ui
 from pyarrow import csv
 
 from discreet.core.release import Release
-from discreet.curator.answer import banner, is_synthetic, marked
+from discreet.curator.answer import banner, is_synthetic
+from discreet.curator.answer import figures as figures_of
 from discreet.service.console import explain, look
 
 ERROR = "_error"
@@ -30,15 +31,16 @@ _UNKNOWN = ' <span class="dc-soft">± unknown</span>'
 
 def show(release: Release[Any], identity: str, *, linked: bool = True) -> None:
     """A release whose payload is a table of figures, with ways to take it along; ``linked`` to a page of its own."""
-    table: pa.Table = release.payload
+    table = figures_of(release)
     synthetic = is_synthetic(release)
     if synthetic:
         ui.label(banner(release)).classes("dc-refusal dc-hint").props("data-testid=answer-synthetic role=note")
     _grid(table, synthetic=synthetic)
     _chart(table, " (synthetic)" if synthetic else "")
-    named = table.rename_columns(marked(release))
     with look.row():
-        ui.button("CSV", icon="download", on_click=lambda: _save(named)).props("outline data-testid=answer-csv")
+        ui.button("CSV", icon="download", on_click=lambda: _save(release.payload)).props(
+            "outline data-testid=answer-csv"
+        )
         whole = ui.element("a").classes("dc-button").props(f'href="/v1/releases/{identity}/download" download')
         with whole.props("data-testid=answer-download"):
             ui.label("Download with its papers")

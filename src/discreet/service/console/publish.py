@@ -189,6 +189,13 @@ class _Form:
             self._by.props("outlined dense options-dense data-testid=publish-by").classes("dc-mid")
             self._columns = ui.input("Columns it is to have; all, if empty", value=", ".join(_declared(card)))
             self._columns.props("outlined dense data-testid=publish-columns").classes("dc-full dc-code")
+            with ui.expansion("More choices").classes("dc-more dc-full"), look.row():
+                self._rows = ui.number("Rows; about as many as there are, if empty", min=1, step=1, precision=0)
+                self._rows.props("outlined dense data-testid=publish-rows").classes("dc-mid")
+                self._bins = _written("Bins, such as: 32, or age:10,income:32", "publish-bins")
+                self._quantiles = _written("Columns whose bins hold as many rows each", "publish-quantiles")
+                self._person = _written("Columns that are the same in all rows of a person", "publish-person")
+                self._person.set_visibility(card.unit is not None)
         self._title = ui.input("Title, if you like").props("outlined dense maxlength=120 data-testid=publish-title")
         self._show_method()
 
@@ -212,8 +219,17 @@ class _Form:
         method = self._method.value
         if method == SYNTHESIZE:
             epsilon, delta = ((one.value or "").strip() or None for one in (self._epsilon, self._delta))
-            columns = tuple(name.strip() for name in (self._columns.value or "").split(",") if name.strip())
-            return Synthesize(self._table, epsilon, delta, by=self._by.value, columns=columns)
+            return Synthesize(
+                self._table,
+                epsilon,
+                delta,
+                by=self._by.value,
+                columns=_names(self._columns),
+                rows=int(self._rows.value or 0),
+                bins=(self._bins.value or "").strip(),
+                quantiles=_names(self._quantiles),
+                person=_names(self._person),
+            )
         said = {"title": (self._title.value or "").strip()}
         if method in _SUPPRESSES:
             said["suppress"] = f"{self._suppress.value or 0:g}%"
@@ -238,6 +254,15 @@ class _Form:
                 csv.on_click(lambda: ui.download.from_url(f"/v1/releases/{job.result}/rows.csv"))
                 attack = ui.button("Attack it", icon="gavel").props("flat data-testid=publish-attack")
                 attack.on_click(lambda: ui.navigate.to(f"/attack?release={job.result}"))
+
+
+def _written(label: str, testid: str) -> ui.input:
+    return ui.input(label).props(f"outlined dense data-testid={testid}").classes("dc-mid dc-code")
+
+
+def _names(box: ui.input) -> tuple[str, ...]:
+    """The names in a box, with commas between them."""
+    return tuple(name.strip() for name in (box.value or "").split(",") if name.strip())
 
 
 def _declared(card: Card) -> list[str]:
@@ -274,10 +299,7 @@ _Out: TypeAlias = tuple[str, str, str, str]
 
 def _out(who: Person, desk: Desk, table: str) -> list[_Out]:
     """What of a table is out already: rows and printed tables, in the order they were made."""
-    rows = [
-        (one.at or "unknown", "masked" if one.masked else "published", f"{one.rows:,}", _name(one))
-        for one in desk.published(who, table)
-    ]
+    rows = [(one.at or "unknown", one.how, f"{one.rows:,}", _name(one)) for one in desk.published(who, table)]
     for kind, how in (("tabulated", "printed table"), ("synthetic", "synthetic twin")):
         rows += [(when(one.at)[:10], how, "–", one.id) for one in desk.releases(who, kind=kind, table=table)]
     return sorted(rows)

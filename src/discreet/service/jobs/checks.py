@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from discreet.core.card import Card
 from discreet.core.exact import share_of
+from discreet.core.spelled import spelled
 from discreet.curator.shelf import SYNTHETIC, Shelf
 from discreet.curator.workspace import Workspace
 from discreet.errors import BadInput, NotFound
@@ -35,7 +36,8 @@ def table_of(spec: Spec, workspace: Workspace, shelf: Shelf) -> str:
         known = ", ".join(workspace.private)
         raise NotFound(f"There is no table about people called {spec.table!r}; there are {known}.")
     if isinstance(spec, Synthesize):
-        synthesizer(spec).promise(workspace.card(spec.table))
+        card = workspace.card(spec.table)
+        synthesizer(spec, card).promise(card)
         return spec.table
     workspace.source(spec.table)
     card = workspace.full_card(spec.table)
@@ -76,7 +78,7 @@ def method_of(spec: Publish, card: Card) -> Recoder | Masker | Synthesizer:
 
 def _made_up(spec: Publish) -> bool:
     """Whether rows are to be made up."""
-    return spec.method.split(maxsplit=1)[:1] == ["synthesize"]
+    return spelled(spec.method)[0] == "synthesize"
 
 
 def _made_up_by(spec: Publish, card: Card) -> Synthesizer:
@@ -92,11 +94,22 @@ def _made_up_by(spec: Publish, card: Card) -> Synthesizer:
     return plain(spec.method, card)
 
 
-def synthesizer(spec: Synthesize) -> Method[Any]:
+def synthesizer(spec: Synthesize, card: Card) -> Method[Any]:
     """How a synthetic twin is made."""
+    from discreet.publish.synthetic.parse import bins_of
     from discreet.publish.synthetic.synthesize import Synthesize as Synthesizer
 
-    return Synthesizer(epsilon=spec.epsilon, delta=spec.delta, rho=spec.rho, by=spec.by, columns=spec.columns)
+    return Synthesizer(
+        epsilon=spec.epsilon,
+        delta=spec.delta,
+        rho=spec.rho,
+        by=spec.by,
+        rows=spec.rows or None,
+        columns=spec.columns,
+        bins=bins_of(spec.bins, card) if spec.bins else None,
+        quantiles=spec.quantiles,
+        person=spec.person,
+    )
 
 
 def _require_tables(spec: Tabulate, card: Card) -> None:

@@ -77,6 +77,14 @@ class Synthesize(_Spec):
     by: str = "aim"
     columns: tuple[str, ...] = ()
     """Those it is to have; all if empty."""
+    rows: int = 0
+    """How many; 0: about as many as the table has."""
+    bins: str = ""
+    """Of columns with bounds: ``32``, or ``age:10,income:32``."""
+    quantiles: tuple[str, ...] = ()
+    """Columns whose bins hold about as many rows each."""
+    person: tuple[str, ...] = ()
+    """What is the same in all rows of a person; rows are linked then."""
 
 
 @dataclass(frozen=True)

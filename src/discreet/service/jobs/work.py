@@ -101,7 +101,7 @@ def _synthesize(spec: Synthesize, bench: _Bench) -> tuple[Made, object]:
 
     bench.progress(0.1, "counting and drawing")
     with Curator(bench.workspace.folder) as curator:
-        given = curator.make_synthetic(synthesizer(spec), spec.table)
+        given = curator.make_synthetic(synthesizer(spec, bench.workspace.card(spec.table)), spec.table)
         found = curator.synthetic(spec.table)
     assert found is not None  # noqa: S101  # just made
     rows, papers = found.nearness.rows, given.release

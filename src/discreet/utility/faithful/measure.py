@@ -37,6 +37,14 @@ _WAYS = {
     2: ("2-way error", "The same, of two columns together."),
     3: ("3-way error", "The same, of three columns together."),
 }
+_MODELS = {
+    "propensity": "How well a logistic model, which sees numbers two by two and categories one by one, tells synthetic "
+    "from original rows (pMSE, as a share of its most): 0 is not at all, 1 always.",
+    "told by trees": "How well a random forest, which sees any columns together, tells synthetic from original rows "
+    "that it was not trained on (2 AUC − 1): 0 is not at all, 1 always.",
+    "learning": "The AUC that models lose by being trained on synthetic rows and not on people: the mean of a decision "
+    "tree, naive Bayes, nearest neighbours and support vectors. An AUC of 0.5 is guessing.",
+}
 
 
 def fidelity(
@@ -59,6 +67,9 @@ def fidelity(
     say = progress or (lambda share, what: None)
     other = _table(synthetic)
     names, left_out = _common(original, other, columns)
+    if missing := [name for name in names if control is not None and name not in control.columns]:
+        raise DataError(f"The control has no column {', '.join(missing)}.")
+    predicted = _target(original, names, target)
     rows = original.count(), other.count()
     if not all(rows):
         raise DataError("There are no rows to compare.")
@@ -75,11 +86,8 @@ def fidelity(
     say(0.6, "correlations")
     strengths = associations(original, codes, mine), associations(other, codes, theirs)
     measured = [*_marginals(names, mine, far, rows[1]), _correlations(names, *strengths, rows[1])]
-    say(0.7, "telling rows apart")
-    two, held = paired(original, other, names, _target(original, names, target), control)
-    told, entry = _told(two)
-    say(0.85, "training models")
-    measured += [entry, _trees(two), _learning(two, held)]
+    told, by_rows = _by_rows(original, other, names, target=predicted, control=control, say=say)
+    measured += by_rows
     say(1.0, "done")
     return Fidelity(
         synthetic.title if isinstance(synthetic, Release) else "the synthetic table",
@@ -200,41 +208,51 @@ def _correlations(names: Sequence[str], mine: Array, theirs: Array, rows: int) -
     )
 
 
+def _by_rows(
+    original: Table, other: Table, names: tuple[str, ...], *, target: str | None, control: Table | None, say: Progress
+) -> tuple[Told | None, list[Measured]]:
+    """What models tell of single rows; what cannot be measured says why."""
+    say(0.7, "telling rows apart")
+    try:
+        two, held = paired(original, other, names, target, control)
+    except DataError as problem:
+        return None, [_unmeasured(name, problem) for name in _MODELS]
+    told, entry = _told(two)
+    say(0.85, "training models")
+    return told, [entry, _trees(two), _learning(two, held)]
+
+
+def _unmeasured(name: str, problem: Exception) -> Measured:
+    return Measured(name, None, _MODELS[name], why=f"not measured: {problem}")
+
+
 def _told(two: Pair) -> tuple[Told | None, Measured]:
-    meaning = (
-        "How well a logistic model, which sees numbers two by two and categories one by one, tells synthetic from "
-        "original rows (pMSE, as a share of its most): 0 is not at all, 1 always."
-    )
     try:
         told = told_apart(two)
     except (DataError, MissingPart) as problem:
-        return None, Measured("propensity", None, meaning, why=f"not measured: {problem}")
+        return None, _unmeasured("propensity", problem)
+    meaning = _MODELS["propensity"]
     return told, Measured("propensity", told.figure, meaning, sample=told.sample, independent=told.independent)
 
 
 def _trees(two: Pair) -> Measured:
-    meaning = (
-        "How well a random forest, which sees any columns together, tells synthetic from original rows that it was not "
-        "trained on (2 AUC − 1): 0 is not at all, 1 always."
-    )
+    name = "told by trees"
     try:
         figure, independent = told_by_trees(two)
     except (DataError, MissingPart) as problem:
-        return Measured("told by trees", None, meaning, why=f"not measured: {problem}")
-    return Measured("told by trees", figure, meaning, sample=0.0, independent=independent)
+        return _unmeasured(name, problem)
+    return Measured(name, figure, _MODELS[name], sample=0.0, independent=independent)
 
 
 def _learning(two: Pair, held: Array | None) -> Measured:
-    meaning = (
-        "The AUC that models lose by being trained on synthetic rows and not on people: the mean of a decision tree, "
-        "naive Bayes, nearest neighbours and support vectors. An AUC of 0.5 is guessing. They are tested on "
-    )
-    meaning += "people who are in neither." if held is not None else "people whom the synthetic rows were made of too."
+    name = "learning"
+    tested = "who are in neither" if held is not None else "whom the synthetic rows were made of too"
+    meaning = f"{_MODELS[name]} They are tested on people {tested}."
     try:
         found = taught(two, held)
     except (DataError, MissingPart) as problem:
-        return Measured("learning", None, meaning, why=f"not measured: {problem}")
-    return Measured("learning", found.figure, meaning, sample=0.0, independent=found.guessing, details=found.details)
+        return _unmeasured(name, problem)
+    return Measured(name, found.figure, meaning, sample=0.0, independent=found.guessing, details=found.details)
 
 
 def _spread(column: Coded, mine: Array, theirs: Array, far: float) -> Spread:

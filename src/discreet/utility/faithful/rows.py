@@ -64,8 +64,6 @@ def paired(
     mine = sampled(original, names)
     people = mine.num_rows
     if control is not None:
-        if missing := [name for name in names if name not in control.columns]:
-            raise DataError(f"The control has no column {', '.join(missing)}.")
         mine = pa.concat_tables([mine, sampled(control, names).cast(mine.schema)])
     two = pair(read(mine, card), sampled(synthetic, names), columns=names, target=target)
     held = two.original[people:] if control is not None else None

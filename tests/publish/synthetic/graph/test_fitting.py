@@ -185,3 +185,14 @@ def test_models_that_are_too_large_are_refused():
             fit((2,), [], **wrong)
     with pytest.raises(BadInput, match="at least one column"):
         fit((), [])
+
+
+@pytest.mark.parametrize("deviation", [1.0, 100.0])
+def test_with_impossible_cells_columns_keep_their_shares(deviation):
+    alone = [np.array([168.0, 832.0]), np.array([500.0, 400.0, 100.0]), np.array([300.0, 700.0])]
+    status, income = np.array([[1, 0, 0], [1, 1, 1]], bool), np.array([[1, 0], [1, 1]], bool)
+    measurements = [Measurement((column,), counts, deviation) for column, counts in enumerate(alone)]
+    model = fit((2, 3, 2), measurements, zeros=[Zeros((0, 1), status), Zeros((0, 2), income)], **EXACT)
+    for column, counts in enumerate(alone):
+        np.testing.assert_allclose(model.marginal((column,)), counts, atol=2.0)
+    assert model.marginal((0, 1))[0].tolist()[1:] == [0.0, 0.0]

@@ -6,7 +6,7 @@ import pytest
 from tests.publish.mask.people import people
 from tests.publish.synthetic.plain.tables import column, table
 
-from discreet.core.card import Card, Column
+from discreet.core.card import Card, Column, Role
 from discreet.core.kind import Kind
 from discreet.engines.read import read
 from discreet.errors import BadInput, DataError, NotFound
@@ -100,6 +100,47 @@ def test_a_text_of_one_person_is_not_given_out_unless_everybody_knows_it():
         values = np.repeat([1, 5, 9, 7], [50, 40, 2, 2])
         assert set(method.synthesize(table(grades, t=values), 1).rows["t"].to_pylist()) == {1, 5, 9}
     assert "secret" in Cart(rows=1000, smooth=False).synthesize(table(t=texts), 1).rows["t"].to_pylist()
+
+
+VISITS = Card(
+    "visits",
+    (Column("id", Kind.INTEGER, Role.IDENTIFIER), Column("town", Kind.TEXT), Column("pay", Kind.REAL)),
+    unit="id",
+)
+
+
+@pytest.mark.parametrize("method", [Cart(), Cart(proper=True), Copula()])
+def test_what_one_person_has_in_many_rows_is_not_given_out(method):
+    rng = np.random.default_rng(6)
+    who = np.append(np.arange(60), [60] * 12)
+    town = np.append(rng.choice(["a", "b"], 60), ["mine alone"] * 12)
+    pay = np.append(rng.lognormal(3, 1, 60), [123_456.78] * 12)
+    visits = table(VISITS, id=who, town=town, pay=pay)
+    for seed in range(8):
+        made = method.synthesize(visits, seed).rows
+        assert set(made["town"].to_pylist()) == {"a", "b"}
+        assert not set(made["pay"].to_pylist()) & set(pay)
+
+
+@pytest.mark.parametrize("proper", [False, True])
+def test_a_leaf_has_that_many_people_however_many_rows_they_have(proper):
+    """Only the first four people have x = 1, in ten rows each: a leaf of their own would tell their y."""
+    rng = np.random.default_rng(7)
+    who = np.append(np.repeat(np.arange(4), 10), np.arange(4, 60))
+    x = (who < 4).astype(int)
+    card = Card(
+        "visits",
+        (Column("id", Kind.INTEGER, Role.IDENTIFIER), Column("x", Kind.INTEGER), Column("y", Kind.BOOLEAN)),
+        unit="id",
+    )
+    y = np.where(x == 1, True, rng.random(len(who)) < 0.3)
+    made = Cart(given=["x"], proper=proper).synthesize(table(card, id=who, x=x, y=y), 1).rows
+    assert not column(made, "y")[column(made, "x") == 1].all()
+
+
+def test_a_value_that_nobody_can_be_drawn_beside_is_refused():
+    with pytest.raises(DataError, match="Fewer than 5 people share any value of 'x'"):
+        Cart(rows=500).synthesize(table(x=[np.nan] * 20 + [3.0] * 4), 1)
 
 
 def test_numbers_that_are_drawn_are_no_more_precise():

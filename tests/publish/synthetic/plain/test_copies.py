@@ -7,7 +7,9 @@ import pytest
 from tests.publish.mask.people import people
 from tests.publish.synthetic.plain.tables import column, table
 
-from discreet.errors import BadInput
+from discreet.core.card import Card, Column, Role
+from discreet.core.kind import Kind
+from discreet.errors import BadInput, DataError
 from discreet.publish.mask.ipso import Ipso
 from discreet.publish.mask.noise import Noise
 from discreet.publish.mask.resample import Resample
@@ -82,6 +84,11 @@ def test_masks_that_make_values_anew():
     assert Redrawn(Resample()).name == "synthesize resample"
     with pytest.raises(BadInput, match="does not"):
         Redrawn(Noise(0.1))
+    few = Card("few", (Column("id", Kind.INTEGER, Role.IDENTIFIER), Column("x", Kind.REAL)), unit="id")
+    with pytest.raises(DataError, match="rows of 4 people, too few"):
+        Redrawn(Resample()).synthesize(table(few, id=np.arange(12) % 4, x=np.arange(12.0)))
+    with pytest.raises(DataError, match="rows of 1 person, too few"):
+        Redrawn(Resample()).synthesize(table(x=[1.0]))
     with pytest.raises(BadInput, match="none to make"):
         Redrawn(Resample()).synthesize(table(x=["a", "b"]))
 

@@ -90,6 +90,15 @@ def test_only_what_is_asked_for_is_made():
     assert gaps == pytest.approx([2 * 0.7 * math.sqrt(2 / math.pi)] * 2, abs=0.06)
 
 
+def test_nobody_s_extreme_is_given_out():
+    x = np.random.default_rng(3).lognormal(10, 1, 60)
+    original = table(x=x)
+    for seed in range(30):
+        assert not set(column(Copula().synthesize(original, seed).rows, "x")) & set(x)
+    pair = np.array([1.5] * 30 + [97.25, 97.25])  # two people share the largest
+    assert 97.25 not in column(Copula(rows=5000).synthesize(table(x=pair), 1).rows, "x")
+
+
 def test_laws_stand_for_numbers():
     rng = np.random.default_rng(1)
     assert likeliest(rng.normal(3, 2, 5000)).name == "normal"

@@ -13,6 +13,7 @@ from discreet.attack.finding import Outcome
 from discreet.errors import BadInput
 from discreet.publish.mask.resample import Resample
 from discreet.publish.publish import publish
+from discreet.publish.synthetic.plain.attacked import _rehearsal
 from discreet.publish.synthetic.plain.cart import Cart
 from discreet.publish.synthetic.plain.copies import Copies
 from discreet.publish.synthetic.plain.copula import Copula
@@ -109,6 +110,19 @@ def test_a_control_takes_the_place_of_the_rehearsal():
     assert not any("rehearsal" in finding.meaning for finding in few.report.findings)
     with pytest.raises(BadInput, match="control is for synthetic"):
         publish(points(), dc.Noise(0.1), control=points(seed=2))
+
+
+def test_a_rehearsal_learns_from_people_and_not_from_rows():
+    columns = (dc.Column("id", dc.Kind.INTEGER, dc.Role.IDENTIFIER), dc.Column("x", dc.Kind.INTEGER))
+    visits = table(dc.Card("visits", columns, unit="id"), id=np.arange(90) % 31, x=np.arange(90))
+    learnt = []
+    scene = _rehearsal(None, visits, learnt.append, 1)
+    mine, others = (set(half.fetch()["id"].to_pylist()) for half in (scene.members, scene.control))
+    assert learnt == [scene.members]
+    assert not mine & others
+    assert sorted((len(mine), len(others))) == [15, 16]
+    assert scene.members.fetch()["x"].to_pylist() == scene.numbers.tolist()
+    assert scene.members.count() + scene.control.count() == 90
 
 
 def test_what_is_kept_is_attacked_too():

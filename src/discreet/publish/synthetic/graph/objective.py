@@ -13,9 +13,11 @@ from discreet.errors import BadInput
 from discreet.publish.synthetic.graph.calibration import calibrated
 from discreet.publish.synthetic.graph.factor import Array, aligned, summed
 from discreet.publish.synthetic.graph.measurement import Group, Zeros
-from discreet.publish.synthetic.graph.tree import Tree
+from discreet.publish.synthetic.graph.tree import Tree, junction
 
 FEW = 10  # noise of a tenth of all rows doubles the pull
+RAKED = 40  # rounds in which a reference is fitted to its columns
+CLOSE = 1e-3  # the part of all rows by which it may still be wrong about one
 FLOOR = 0.01  # the least a reference gives a possible value, in standard deviations
 
 
@@ -89,8 +91,7 @@ def objective(
     groups = sorted(groups, key=lambda one: -one.counts.size)
     base = [np.zeros(node.shape) for node in tree.nodes]
     for one in zeros:
-        with np.errstate(divide="ignore"):
-            _put(tree, base, one.columns, np.log(one.possible.astype(np.float64)))
+        _put(tree, base, one.columns, _allowed(one))
     counts = np.concatenate([one.counts.reshape(-1) for one in groups]) if groups else np.zeros(0)
     uniform, _, log_sum = _expected(tree, parts, base, np.zeros(len(counts)))
     if log_sum == -math.inf:
@@ -104,7 +105,8 @@ def objective(
         can = possible[part.place]
         counts[part.place][can] += (whole - counts[part.place].sum()) / can.sum()
     variances = np.concatenate([np.full(one.counts.size, one.deviation**2) for one in groups]) if groups else counts
-    for column, reference in _references(tree.sizes, groups, parts, counts, whole).items():
+    references = _references(tree.sizes, groups, parts, counts, whole)
+    for column, reference in _raked(tree.sizes, zeros, references).items():
         _put(tree, base, (column,), reference)
     joint = [one.deviation for one in groups if len(one.columns) > 1] or [one.deviation for one in groups] or [1.0]
     weight = pull * (sum(1 / deviation for deviation in joint) / len(joint) + FEW / whole)
@@ -198,3 +200,38 @@ def _references(
         for column, precision in precisions.items()
         if precision
     }
+
+
+def _raked(sizes: Sequence[int], zeros: Sequence[Zeros], references: dict[int, Array]) -> dict[int, Array]:
+    """What each column contributes to the reference, in logarithms: with the structural zeros, the distribution still
+    has the columns' own (iterative proportional fitting).
+
+    Without it a value of which much is impossible would be too rare in the reference, and the pull would make it too
+    rare in the model. Where no distribution has zeros and columns, since they are noisy, it ends after some rounds.
+    """
+    found = dict(references)
+    tied = sorted({column for one in zeros for column in one.columns} & set(found))
+    tree = junction(sizes, [one.columns for one in zeros])
+    for _ in range(RAKED if tied else 0):
+        furthest = 0.0
+        for column in tied:
+            base = [np.zeros(node.shape) for node in tree.nodes]
+            for one in zeros:
+                _put(tree, base, one.columns, _allowed(one))
+            for other, reference in found.items():
+                _put(tree, base, (other,), reference)
+            probabilities, _ = calibrated(tree, base)
+            at = tree.holding((column,))
+            has = summed(probabilities[at], tree.nodes[at].columns, (column,))
+            wanted = np.where(has > 0, np.exp(references[column]), 0.0)
+            wanted /= wanted.sum()
+            furthest = max(furthest, float(np.abs(has - wanted).sum()))
+            found[column] = found[column] + np.log(np.divide(wanted, has, out=np.ones_like(has), where=has > 0))
+        if furthest < CLOSE:
+            break
+    return found
+
+
+def _allowed(one: Zeros) -> Array:
+    with np.errstate(divide="ignore"):
+        return np.log(one.possible.astype(np.float64))

@@ -39,6 +39,7 @@ from discreet.noise.masking import generator
 from discreet.publish.mask.values import Array
 from discreet.publish.recoding import Progress
 from discreet.publish.synthetic.plain.copies import COPY
+from discreet.publish.synthetic.plain.synthesizer import people_of
 
 T = TypeVar("T")
 _WORK = 10_000_000
@@ -143,10 +144,12 @@ class _Scene:
 
 
 def _rehearsal(release: Release[Any], table: Table, again: Callable[[Table], Release[Any]], seed: int | None) -> _Scene:
-    """The same of half of the people; where they are too few for that, the release itself, without a control."""
+    """The same of half of the people, each with all their rows; where they are too few for that, the release itself,
+    without a control."""
     rows = table.fetch()
-    lots = generator(seed).permutation(rows.num_rows)
-    mine, others = (np.sort(half) for half in np.array_split(lots, 2))
+    people = people_of(table.card, rows)
+    lots = np.array_split(generator(seed).permutation(int(people.max(initial=-1)) + 1), 2)
+    mine, others = (np.flatnonzero(np.isin(people, half)) for half in lots)
     halves = [read(rows.take(pa.array(half, pa.int64())), table.card) for half in (mine, others)]
     try:
         return _Scene(again(halves[0]), halves[0], halves[1], mine)

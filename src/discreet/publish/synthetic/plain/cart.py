@@ -2,7 +2,8 @@
 
 Columns are made one after the other. A tree parts the people by the columns before, so that those in a leaf are alike
 in this one; a new row falls into a leaf by what it has so far, and takes the value of somebody there, by lot. Nothing
-is assumed about how columns hang together.
+is assumed about how columns hang together. All rows of a person count for one in a tree, so that as many people are in
+a leaf as there should be.
 
 Numbers are parted by their ranks, so that a few large ones do not take all splits. Categories are put in an order by
 what they say of the column to be made, which is the best there is for a tree that looks at one figure (Breiman,
@@ -25,25 +26,23 @@ from discreet.core.table import Table
 from discreet.errors import BadInput, MissingPart
 from discreet.noise.masking import Generator, generator
 from discreet.publish.mask.values import Array
+from discreet.publish.synthetic.plain.anew import Anew
 from discreet.publish.synthetic.plain.learnt import Learnt, said_of_few
-from discreet.publish.synthetic.plain.synthesizer import Parts, Synthetic, assembled, require_rows
+from discreet.publish.synthetic.plain.synthesizer import LEAST, Parts, Synthetic, assembled
 
+_SLACK = 1e-6
+"""What rounding may take from a sum of weights."""
 _CLASSES = 32
 """A tree tells so many classes apart; it takes all rarer ones for one. They are drawn all the same."""
 
 
 @dataclass(frozen=True)
-class Cart:
-    """``columns`` are made anew (default: all but those given), depending on the columns ``given``, which stay as they
-    are; without either, all are made."""
+class Cart(Anew):
+    """``columns`` are drawn one after the other, depending on the columns ``given`` and on those drawn before."""
 
     name: ClassVar[str] = "synthesize cart"
-    columns: Sequence[str] = ()
-    given: Sequence[str] = ()
-    leaf: int = 5
+    leaf: int = LEAST
     """The fewest people in a leaf."""
-    rows: int | None = None
-    """How many rows are made (default: as many as there are)."""
     proper: bool = False
     """Whether each tree is grown on a bootstrap sample, so that copies also differ by what may have been learnt."""
     smooth: bool = True
@@ -56,12 +55,9 @@ class Cart:
 
     def synthesize(self, table: Table, seed: int | None = None) -> Synthetic:
         """All rows at once, a column after the other, in the card's order."""
-        parts = Parts.of(table.card, self.columns, self.given)
-        rng, rows = generator(seed), table.payload()
-        require_rows(rows.num_rows, self.leaf, table.card.name)
-        count = parts.rows(self.rows, rows.num_rows)
-        least = self.leaf if self.smooth else 0
-        learnt = {name: Learnt.of(table.card[name], rows.column(name), least) for name in rows.column_names}
+        lesson = self._lesson(table, self.leaf, self.leaf if self.smooth else 0)
+        parts, learnt, count = lesson.parts, lesson.learnt, lesson.count
+        rng = generator(seed)
         donors = {name: np.arange(count) for name in parts.given}
         made = {}
         for name in parts.made:
@@ -69,7 +65,7 @@ class Cart:
             donors[name], below, above = self._drawn(learnt[name], before, count, rng)
             made[name] = learnt[name].at(learnt[name].around(donors[name], below, above, rng), rng)
         return Synthetic(
-            assembled(rows, made), self._parameters(parts, count), self._steps(parts), self._warnings(parts)
+            assembled(lesson.rows, made), self._parameters(parts, count), self._steps(parts), self._warnings(parts)
         )
 
     def _drawn(
@@ -78,14 +74,18 @@ class Cart:
         """For each new row the one of the table whose value it takes, and the next ones below and above in its leaf."""
         rows = len(target.codes)
         sample = rng.integers(0, rows, rows) if self.proper else np.arange(rows)
-        wanted = _figures(target.codes[sample], target)
-        if not before or not np.ptp(target.codes[sample]):
+        weights = _weights(target.people[sample])
+        if weights.sum() < self.leaf - _SLACK:  # a bootstrap sample of too few people
+            sample, weights = np.arange(rows), _weights(target.people)
+        share = (self.leaf - _SLACK) / weights.sum()
+        if not before or not np.ptp(target.codes[sample]) or share > 0.5:
             drawn = sample[rng.integers(0, rows, count)]
             return drawn, drawn, drawn
+        wanted = _figures(target.codes[sample], target)
         ranks = [_ranks(one, one.codes[sample], wanted) for one, _ in before]
         known = [rank[one.codes[sample]] for (one, _), rank in zip(before, ranks, strict=True)]
         asked = [rank[new] for (_, new), rank in zip(before, ranks, strict=True)]
-        tree = _grown(_matrix(known), wanted, self.leaf, rng)
+        tree = _grown(_matrix(known), wanted, weights, share, rng)
         leaves = tree.apply(_matrix(known)), tree.apply(_matrix(asked))
         drawn, below, above = (sample[one] for one in _from_leaves(*leaves, target.place[sample], rng))
         return drawn, below, above
@@ -166,13 +166,20 @@ def _matrix(columns: Sequence[Array]) -> Array:
     return np.column_stack(columns).astype(np.float32)
 
 
-def _grown(known: Array, wanted: Array, leaf: int, rng: Generator):  # type: ignore[no-untyped-def]  # of scikit-learn
+def _weights(people: Array) -> Array:
+    """What rows count for: all of a person for one. So where they add up to five, there are five people at least."""
+    return 1 / np.bincount(people)[people]
+
+
+def _grown(known: Array, wanted: Array, weights: Array, share: float, rng: Generator):  # type: ignore[no-untyped-def]
+    """A tree of scikit-learn's, with at least that share of the weights in each leaf."""
     try:
         from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
     except ImportError:
         raise MissingPart("scikit-learn", "attack") from None
     kind = DecisionTreeRegressor if wanted.dtype.kind == "f" else DecisionTreeClassifier
-    return kind(min_samples_leaf=leaf, random_state=int(rng.integers(2**31))).fit(known, wanted)
+    tree = kind(min_weight_fraction_leaf=share, random_state=int(rng.integers(2**31)))
+    return tree.fit(known, wanted, sample_weight=weights)
 
 
 def _from_leaves(people: Array, asked: Array, place: Array, rng: Generator) -> tuple[Array, Array, Array]:

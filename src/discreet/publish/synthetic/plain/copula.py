@@ -23,29 +23,23 @@ from discreet.noise.masking import Generator, generator
 from discreet.publish.mask.moments import root
 from discreet.publish.mask.values import Array, Cells, numbers
 from discreet.publish.masking import NUMERIC
+from discreet.publish.synthetic.plain.anew import Anew
 from discreet.publish.synthetic.plain.latent import Latent, below, correlations
 from discreet.publish.synthetic.plain.law import Law, likeliest
 from discreet.publish.synthetic.plain.learnt import Learnt, said_of_few
-from discreet.publish.synthetic.plain.synthesizer import Parts, Synthetic, assembled, require_rows
+from discreet.publish.synthetic.plain.synthesizer import LEAST, Parts, Synthetic, assembled
 
-LEAST = 5
-"""What fewer people share is not given out."""
 _ROUNDS = 30
 
 
 @dataclass(frozen=True)
-class Copula:
-    """``columns`` are made anew (default: all but those given), depending on the columns ``given``, which stay as they
-    are; without either, all are made."""
+class Copula(Anew):
+    """``columns`` are drawn at once, depending on the columns ``given``, by how they are correlated."""
 
     name: ClassVar[str] = "synthesize copula"
-    columns: Sequence[str] = ()
-    given: Sequence[str] = ()
     margins: Literal["empirical", "parametric"] = "empirical"
     """Numbers are spread as in the table, or by the likeliest of a few laws, so that no extreme is anybody's; those of
     which one value is a tenth of all or more stay spread as they are."""
-    rows: int | None = None
-    """How many rows are made (default: as many as there are)."""
 
     def __post_init__(self) -> None:
         if self.margins not in ("empirical", "parametric"):
@@ -53,23 +47,22 @@ class Copula:
 
     def synthesize(self, table: Table, seed: int | None = None) -> Synthetic:
         """All rows at once."""
-        parts = Parts.of(table.card, self.columns, self.given)
-        rng, rows = generator(seed), table.payload()
-        require_rows(rows.num_rows, LEAST, table.card.name)
-        count = parts.rows(self.rows, rows.num_rows)
-        used = [*parts.given, *parts.made]
-        columns = _in_order([Learnt.of(table.card[name], rows.column(name), LEAST) for name in used])
+        lesson = self._lesson(table, LEAST, LEAST)
+        parts, count, rng = lesson.parts, lesson.count, generator(seed)
+        columns = _in_order([*lesson.learnt.values()])
         drawn = _drawn([Latent.of(one.codes) for one in columns], len(parts.given), count, rng)
         made, laws = {}, {}
         for one, normal in zip(columns[len(parts.given) :], drawn.T, strict=True):
-            places = np.clip(below(normal) * len(one.codes) - 0.5, 0, len(one.codes) - 1)
-            cells = one.at(places, rng)
+            cells = one.at(below(normal) * len(one.codes) - 0.5, rng)
             if self.margins == "parametric" and table.card[one.name].kind in NUMERIC and _many(one):
                 laws[one.name] = likeliest(numbers(one.cells).values)
                 cells = _by_law(laws[one.name], one, cells, normal, rng)
             made[one.name] = cells
         return Synthetic(
-            assembled(rows, made), self._parameters(parts, count, laws), self._steps(parts, laws), self._warnings(parts)
+            assembled(lesson.rows, made),
+            self._parameters(parts, count, laws),
+            self._steps(parts, laws),
+            self._warnings(parts),
         )
 
     def _parameters(self, parts: Parts, count: int, laws: Mapping[str, Law]) -> dict[str, object]:

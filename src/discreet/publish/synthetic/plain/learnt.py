@@ -2,8 +2,8 @@
 
 Whatever is made is a place in the order of the original's cells: a whole number is the cell that is there, and any
 number between two of them is between their values. So the kinds of values, and what is missing, come out as they went
-in. What few people share is not given out as it is: a number is drawn from around its place, and in place of a text
-that the card does not list stands another.
+in. What few people share is not given out as it is, however many rows they have: a number is drawn from around its
+place, and in place of a text that the card does not list stands another.
 """
 
 from __future__ import annotations
@@ -41,9 +41,11 @@ class Learnt:
     """Of each code whether everybody knows that there can be such a value."""
     between: bool
     """Whether there are values between others: not if the card lists all there are."""
+    people: Array
+    """Of each row whose it is, as a number."""
 
     @classmethod
-    def of(cls, column: Column, cells: Cells, least: int) -> Learnt:
+    def of(cls, column: Column, cells: Cells, least: int, people: Array) -> Learnt:
         """A column of a table; numbers, dates and times are in order, and what is not finite is missing."""
         plain = cells.combine_chunks() if isinstance(cells, pa.ChunkedArray) else cells
         ordered = column.kind in ORDERED
@@ -56,12 +58,18 @@ class Learnt:
             codes = np.asarray(pc.fill_null(pc.add(encoded.indices, 1), 0), np.int64)
         listed = np.zeros(int(codes.max(initial=1)) + 1, dtype=bool)
         listed[codes[_known(column, plain)]] = True
-        return cls(column.name, plain, codes, ordered, least, listed, ordered and column.categories is None)
+        return cls(column.name, plain, codes, ordered, least, listed, ordered and column.categories is None, people)
 
     @cached_property
     def counts(self) -> Array:
         """How many rows have each code."""
         return np.bincount(self.codes, minlength=2)
+
+    @cached_property
+    def shared(self) -> Array:
+        """How many people have each code."""
+        most = int(self.people.max(initial=0)) + 1
+        return np.bincount(np.unique(self.codes * most + self.people) // most, minlength=len(self.counts))
 
     @cached_property
     def order(self) -> Array:
@@ -98,26 +106,38 @@ class Learnt:
             return at
         down, up = (np.abs(at - self.place[other])[few] / 2 for other in (below, above))
         moved = at[few] + rng.uniform(-np.maximum(down, self.least), np.maximum(up, self.least))
-        low, high = float(self.missing), float(len(self.codes) - 1)
-        moved = np.where(moved < low, 2 * low - moved, moved)
-        moved = np.where(moved > high, 2 * high - moved, moved)
-        at[few] = np.clip(moved, low, high)
+        low, width = self.missing - 0.5, len(self.codes) - self.missing
+        at[few] = low + width - np.abs((moved - low) % (2 * width) - width)  # beyond an end it turns back
         return at
 
     def at(self, places: Array, rng: Generator) -> Cells:
-        """The cells at ``places`` of the order."""
-        nearest = np.rint(places).astype(np.int64)
+        """The cells at ``places`` of the order; of numbers that few share, what lies between them."""
+        nearest = np.clip(np.rint(places).astype(np.int64), 0, len(self.codes) - 1)
         few = self._rare[nearest]
         if not self.between:
             nearest[few] = _closest(nearest[few], self._common) if few.any() else 0
         cells = self.cells.take(pa.array(self.order[nearest], pa.int64()))
-        if not self.between:
-            return cells
-        low = np.clip(np.floor(places[few]).astype(np.int64), self.missing, len(self.codes) - 1)
-        high = np.minimum(low + 1, len(self.codes) - 1)
-        share = np.clip(places[few] - low, 0.0, 1.0)
-        between = (1 - share) * self._sorted[low] + share * self._sorted[high]
-        return self.holding(between, cells, few, rng)
+        return self.holding(self._between(places[few]), cells, few, rng) if self.between and few.any() else cells
+
+    def _between(self, places: Array) -> Array:
+        """Numbers between those that are at ``places``.
+
+        A value that few share lies in the middle of its places, one that many share at both ends of them; from one to
+        the next it is a straight line. Beyond the first and the last it turns back: so that what few share is met
+        only by chance, be it the largest of all.
+        """
+        first = np.flatnonzero(np.diff(self.codes[self.order], prepend=-1))
+        first = first[first >= self.missing]
+        last = np.append(first[1:], len(self.codes)) - 1
+        middle = (first + last) / 2
+        ends = [np.where(self._rare[first], middle, end) for end in (first, last)]
+        known, which = np.unique(ends, return_index=True)
+        if len(known) < 2:
+            raise self._none()
+        places = np.where(places < known[0], 2 * known[0] - places, places)
+        places = np.where(places > known[-1], 2 * known[-1] - places, places)
+        found: Array = np.interp(places, known, np.tile(self._sorted[first], 2)[which])
+        return found
 
     def holding(self, values: Array, cells: Cells, where: Array, rng: Generator) -> Cells:
         """``cells`` with other numbers at some places, as precise as the column is."""
@@ -150,7 +170,7 @@ class Learnt:
     @cached_property
     def _rare(self) -> Array:
         """Of each place whether too few people share the value there."""
-        rare = (self.counts < self.least) & ~self.listed
+        rare = (self.shared < self.least) & ~self.listed
         rare[0] = False
         return rare[self.codes[self.order]]
 
@@ -159,11 +179,14 @@ class Learnt:
         """The places of all values that may be given out as they are; an error if there are none."""
         found = np.flatnonzero(~self._rare[self.missing :]) + self.missing
         if not len(found):
-            raise DataError(
-                f"Fewer than {self.least} people share any value of {self.name!r}, so that none can be given out.",
-                hint='List its categories on the card, if everybody knows them, or give it role = "identifier".',
-            )
+            raise self._none()
         return found
+
+    def _none(self) -> DataError:
+        return DataError(
+            f"Fewer than {self.least} people share any value of {self.name!r}, so that none can be given out.",
+            hint='List its categories on the card, if everybody knows them, or give it role = "identifier".',
+        )
 
 
 def said_of_few(least: int) -> str:

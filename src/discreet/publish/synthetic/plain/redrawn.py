@@ -16,7 +16,7 @@ from discreet.publish.mask.ipso import Ipso
 from discreet.publish.mask.resample import Resample
 from discreet.publish.masking import NUMERIC
 from discreet.publish.recode import published_columns
-from discreet.publish.synthetic.plain.synthesizer import Parts, Synthetic, require_rows
+from discreet.publish.synthetic.plain.synthesizer import LEAST, Parts, Synthetic, require_people
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class Redrawn:
         if not self.method.columns and not numbers:
             raise BadInput(f"{self.name} makes numbers, and {table.card.name} has none to make.")
         parts = Parts.of(table.card, self.method.columns or numbers, given)
-        require_rows(table.count(), 1, table.card.name)
+        require_people(table, LEAST)
         masked = replace(self.method, columns=parts.made).mask(table, seed)
         parts = replace(parts, given=tuple(given))
         return Synthetic(

@@ -18,13 +18,14 @@ from discreet.core.release_folder import Rows
 from discreet.core.statement import Evidence, Statement
 from discreet.core.table import Table
 from discreet.engines.read import read
-from discreet.publish.mask.bounds import limits_of, said, within
+from discreet.publish.mask.bounds import limits_of, said
 from discreet.publish.mask.release import by_content
 from discreet.publish.mask.report import pictures
 from discreet.publish.recode import published_columns
 from discreet.publish.recoding import Progress
 from discreet.publish.synthetic.plain.attacked import Attacked, attacked
 from discreet.publish.synthetic.plain.copies import COPY
+from discreet.publish.synthetic.plain.possible import possible
 from discreet.publish.synthetic.plain.synthesizer import Synthesizer, Synthetic
 
 
@@ -66,17 +67,14 @@ def release_synthetic(
 
 def _made(table: Table, synthesizer: Synthesizer, seed: int | None) -> Release[Any]:
     """The release as it would leave, not attacked yet."""
-    made = synthesizer.synthesize(table, seed)
-    limits = limits_of(table.card, made.parameters)
-    rows = within(made.rows, limits)
-    rows = rows.take(by_content(rows))
+    made = possible(table, synthesizer, seed)
     return Release(
-        rows,
+        made.rows.take(by_content(made.rows)),
         _statement(table.card, made),
         Recipe(
             synthesizer.name,
             {**made.parameters, "table": table.card.name, "rows": table.count()},
-            (*made.steps, *said(limits)),
+            (*made.steps, *said(limits_of(table.card, made.parameters))),
             seed=seed,
             versions=versions(table.engine),
         ),
@@ -116,7 +114,7 @@ def _statement(card: Card, made: Synthetic) -> Statement:
     if card.unit is not None and card.rows_per_unit != 1:
         caveats.append(
             f"Rows are made one by one: which of them belong to the same {card.unit} is lost, and whoever has several "
-            "counts for several people."
+            "is drawn from as often."
         )
     caveats.append("It was attacked before it left; attacks that find nothing prove nothing.")
     return Statement(card.unit or "person", None, (), None, Evidence.ARGUED, (), tuple(caveats))

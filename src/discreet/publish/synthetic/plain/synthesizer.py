@@ -14,16 +14,23 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
+import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
+from sqlglot import exp
 
+from discreet.core import sql
 from discreet.core.card import Card
 from discreet.core.table import Table
 from discreet.core.words import number
 from discreet.errors import BadInput, DataError
 from discreet.models.model import Model
-from discreet.publish.mask.values import Cells
+from discreet.publish.mask.values import Array, Cells
 from discreet.publish.masking import require_released
 from discreet.publish.recode import published_columns
+
+LEAST = 5
+"""Nothing is learnt from fewer people, and what fewer share is not given out."""
 
 
 @dataclass(frozen=True)
@@ -111,11 +118,23 @@ def assembled(rows: pa.Table, made: Mapping[str, Cells]) -> pa.Table:
     return pa.Table.from_arrays(columns, schema=rows.schema)
 
 
-def require_rows(found: int, least: int, table: str) -> None:
-    """An error if there are too few rows to draw anything from several people."""
+def people_of(card: Card, rows: pa.Table) -> Array:
+    """Of each row whose it is, as a number: without a unit its own; rows of nobody in particular are one's."""
+    if card.unit is None:
+        return np.arange(rows.num_rows)
+    units: Any = pc.dictionary_encode(rows.column(card.unit).combine_chunks(), null_encoding="encode")
+    return np.asarray(units.indices, np.int64)
+
+
+def require_people(table: Table, least: int) -> None:
+    """An error if there are too few people to draw anything from several of them."""
+    unit = table.card.unit
+    counted = sql.count_rows() if unit is None else exp.Count(this=exp.Distinct(expressions=[sql.column(unit)]))
+    found = int(table.engine.fetch(table.query(sql.named(counted, "n"))).column(0)[0].as_py())
     if found < least:
         raise DataError(
-            f"{table} has {number(found, 'row')}, too few to learn from: values are drawn from {least} people or more.",
+            f"{table.card.name} has rows of {number(found, 'person', 'people')}, too few to learn from: values are "
+            f"drawn from {least} people or more.",
             hint="Nothing that is learnt from so few is about anybody else.",
         )
 

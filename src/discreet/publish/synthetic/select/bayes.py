@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 
 CHOICES = Fraction(1, 8)
 """The part of what is left that is spent on choosing."""
+LARGEST = 1 << 20
+"""So many cells all families may have together."""
 USEFUL = 4.0
 """A family is too large if a cell would hold, on average, fewer rows than so many standard deviations of its noise."""
 
@@ -40,8 +42,9 @@ def select(meter: Meter, known: Sequence[Measurement], parents: int = 3) -> list
     """Every column but one with its parents, of which it has at most so many.
 
     Why this is private: it only asks the meter, for shares that add up to what the meter has left. There is one
-    choice and one measurement for each column but the first, whatever the data are; which candidates there are and
-    what they are compared with follows from earlier answers. A score is the distance between true and expected counts
+    choice and one measurement for each column but the first, and those that are too wide to be joined with any (what
+    that saves goes to the columns alone); which candidates there are and what they are compared with follows from
+    sizes and earlier answers. A score is the distance between true and expected counts
     (the sum of absolute differences), and moves by at most one for each row (``Meter.choose``).
     """
     sizes, found = meter.sizes, list[Measurement]()
@@ -55,12 +58,19 @@ def select(meter: Meter, known: Sequence[Measurement], parents: int = 3) -> list
     joined = {root}
     while len(joined) < len(sizes):
         limit = model.total / (USEFUL * noise)
+        room = LARGEST - sum(size(sizes, family) for family in families)
         candidates = [
             (column, of)
             for column in range(len(sizes))
             if column not in joined
             for of in _parents(sizes, families, column, parents, limit)
+            if size(sizes, (column, *of)) <= room
         ]
+        if not candidates:  # all that is left is too wide: it begins another tree
+            root = max(set(range(len(sizes))) - joined, key=lambda column: sizes[column])
+            families.append((root,))
+            joined.add(root)
+            continue
         wholes = [tuple(sorted((column, *of))) for column, of in candidates]
         at = meter.choose(
             wholes,
@@ -73,7 +83,7 @@ def select(meter: Meter, known: Sequence[Measurement], parents: int = 3) -> list
         families.append(wholes[at])
         found.append(meter.measure(wholes[at], share))
         model = fit(sizes, [*known, *found], start=model)
-    return found
+    return found + independent.select(meter, known) if meter.left else found
 
 
 def _parents(

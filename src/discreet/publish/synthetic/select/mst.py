@@ -32,7 +32,9 @@ on five."""
 COLUMNS_A_PAIR = 2
 """For so many columns there is one pair more than those of the tree."""
 LARGEST = 1 << 17
-"""So many cells the model may have."""
+"""So many cells the model may have with a pair that no tree can hold."""
+WIDEST = 1 << 20
+"""So many cells the pairs of a tree may have together."""
 
 
 def select(meter: Meter, known: Sequence[Measurement]) -> list[Measurement]:
@@ -40,13 +42,15 @@ def select(meter: Meter, known: Sequence[Measurement]) -> list[Measurement]:
 
     Why this is private: it only asks the meter, for shares that add up to what the meter has left. The pairs are
     chosen by the exponential mechanism, one after the other, each beside counts that follow from the columns' known
-    counts, or from those of the tree; how many choices there are and what each may cost does not depend on the data.
+    counts, or from those of the tree; how many choices there are and what each may cost follows from the sizes of the
+    columns and from earlier choices. What is not spent on more pairs, since they are too large, is spent on the same
+    ones again.
     """
-    pairs = ways(len(meter.sizes), 2)
-    joins = len(meter.sizes) - 1
-    if not joins:
+    pairs = [pair for pair in ways(len(meter.sizes), 2) if size(meter.sizes, pair) <= WIDEST]
+    if not pairs:
         return independent.select(meter, known)
-    more = min(len(meter.sizes) // COLUMNS_A_PAIR, len(pairs) - joins)
+    joins = len(meter.sizes) - 1
+    more = max(min(len(meter.sizes) // COLUMNS_A_PAIR, len(pairs) - joins), 0)
     choice, share = (part * meter.left / (joins + more) for part in (CHOICES, 1 - CHOICES))
     found = [meter.measure(pair, share) for pair in _tree(meter, known, pairs, choice)]
     model = fit(meter.sizes, [*known, *found])
@@ -54,22 +58,28 @@ def select(meter: Meter, known: Sequence[Measurement]) -> list[Measurement]:
     for _ in range(more):
         held = {one.columns for one in found}
         others = [pair for pair in pairs if pair not in held]
-        left = [pair for pair in others if cells(meter.sizes, [*held, pair]) <= LARGEST] or others
+        left = [pair for pair in others if cells(meter.sizes, [*held, pair]) <= LARGEST]
+        if not left:
+            break
         penalties = [noise * size(meter.sizes, pair) for pair in left]
         at = meter.choose(left, model.marginals(left), [1] * len(left), penalties, choice)
         found.append(meter.measure(left[at], share))
         model = fit(meter.sizes, [*known, *found], start=model)
+    if meter.left:
+        again = meter.left / len(found)
+        found += [meter.measure(one.columns, again) for one in tuple(found)]
     return found
 
 
 def _tree(meter: Meter, known: Sequence[Measurement], pairs: Sequence[Columns], choice: Fraction) -> list[Columns]:
-    """A spanning tree of the columns, by Kruskal's rule with noise in it."""
+    """A spanning tree of the columns, by Kruskal's rule with noise in it; where pairs would be too large, several."""
     expected = dict(zip(pairs, fit(meter.sizes, known).marginals(pairs), strict=True))
     chosen, part = list[Columns](), list(range(len(meter.sizes)))
-    while len(chosen) < len(meter.sizes) - 1:
-        left = [pair for pair in pairs if part[pair[0]] != part[pair[1]]]
+    room = WIDEST
+    while left := [pair for pair in pairs if part[pair[0]] != part[pair[1]] and size(meter.sizes, pair) <= room]:
         at = meter.choose(left, [expected[pair] for pair in left], [1] * len(left), [0] * len(left), choice)
         chosen.append(left[at])
+        room -= size(meter.sizes, left[at])
         one, other = (part[column] for column in left[at])
         part = [one if where == other else where for where in part]
     return chosen

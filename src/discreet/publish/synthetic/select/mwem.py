@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from discreet.publish.synthetic.graph.fitting import fit
 from discreet.publish.synthetic.graph.measurement import Measurement
 from discreet.publish.synthetic.graph.tree import cells
+from discreet.publish.synthetic.select import independent
 from discreet.publish.synthetic.select.workload import Columns, ways
 
 if TYPE_CHECKING:
@@ -30,7 +31,8 @@ def select(
     """One marginal of the workload (all pairs) for each round, of which there are as many as columns.
 
     Why this is private: it only asks the meter, for shares that add up to what the meter has left; how many rounds
-    there are does not depend on the data, and each one's choice follows from earlier answers alone.
+    there are does not depend on the data, and each one's choice follows from earlier answers alone. Marginals that are
+    too large are left out by the sizes of the columns; where none is left, the columns alone get the rest.
     """
     sizes = meter.sizes
     left = list(workload or ways(len(sizes), min(2, len(sizes))))
@@ -39,9 +41,10 @@ def select(
     found: list[Measurement] = []
     model = fit(sizes, known)
     for _ in range(rounds):
-        fitting = [columns for columns in left if cells(sizes, [*model.cliques, columns]) <= LARGEST] or left
-        at = meter.choose(fitting, model.marginals(fitting), [1] * len(fitting), [0] * len(fitting), share)
-        left.remove(fitting[at])
-        found.append(meter.measure(fitting[at], share))
+        left = [columns for columns in left if cells(sizes, [*model.cliques, columns]) <= LARGEST]
+        if not left:
+            return found + independent.select(meter, known)
+        at = meter.choose(left, model.marginals(left), [1] * len(left), [0] * len(left), share)
+        found.append(meter.measure(left.pop(at), share))
         model = fit(sizes, [*known, *found], start=model)
     return found

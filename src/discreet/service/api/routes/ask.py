@@ -11,8 +11,8 @@ from discreet.curator.answer import Answer as Answered
 from discreet.errors import NotFound
 from discreet.service.api.caller import Called
 from discreet.service.api.failures import READS, WRITES, answers
-from discreet.service.api.schemas import Asking, Making, Pricing, TableName, Wishing
-from discreet.service.api.views import Answer, Answers, Epsilon, Price, Prices, Table, View
+from discreet.service.api.schemas import Asking, Auditing, Making, Pricing, TableName, Wishing
+from discreet.service.api.views import Answer, Answers, Epsilon, ExactAnswer, Price, Prices, Table, View
 
 router = APIRouter(prefix="/v1", tags=["ask"])
 
@@ -45,6 +45,12 @@ def ask(given: Asking, caller: Called) -> Response:
         return _written(Answers(answers=[], prices=_prices(given, caller)))
     found = caller.desk.ask(caller.who, given.questions, given.spend(), key=given.key, instead=given.instead)
     return _written(Answers(answers=[Answer.of(one) for one in found], prices=[]))
+
+
+@router.post("/ask/audited", responses=WRITES, summary="Ask an audited table")
+def ask_audited(given: Auditing, caller: Called) -> ExactAnswer:
+    """Answer a question exactly, or deny it (409) when that could tell somebody's value. Nothing is charged."""
+    return ExactAnswer.of(caller.desk.ask_audited(caller.who, given.question))
 
 
 @router.post("/epsilon", responses=WRITES, summary="The smallest epsilon for a wished error")
