@@ -307,7 +307,7 @@ def _make(rows: int, path: str) -> None:
 
 
 def _cut(path: str, out: Path) -> object:
-    from discreet.curator.twin import bounded, write_parquet
+    from discreet.engines.twin import bounded, write_parquet
     from discreet.engines.read import read
 
     out.unlink(missing_ok=True)

@@ -27,7 +27,7 @@ from discreet.core.loss import Concentrated, Loss, Pure
 from discreet.core.method import Method
 from discreet.core.statement import Evidence
 from discreet.core.table import Table
-from discreet.curator.twin import bounded
+from discreet.engines.twin import bounded
 from discreet.engines.duckdb import DuckDB
 from discreet.engines.read import read
 from discreet.errors import BadInput, NotDeclared, NotFound

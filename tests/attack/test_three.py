@@ -56,6 +56,7 @@ def test_other_people_give_nobody_away(attack, size):
     table = released.people()
     found = made(attack, size).run(released.release(released.people(seed=77).fetch())[0], table)
     assert found.outcome is Outcome.NOTHING
+    assert not found.victims
     if size:
         assert found.details["risk from"] == 0.0
 

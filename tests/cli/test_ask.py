@@ -4,6 +4,8 @@ import json
 
 import pytest
 
+from discreet.curator.curator import Curator
+
 CSV = "patient,city,income\n" + "".join(f"{n % 400},{('Rome', 'Milan')[n % 2]},{n % 90}\n" for n in range(1000))
 CARD = """
 [tables.visits]
@@ -246,5 +248,26 @@ def test_when_the_budget_is_gone_the_synthetic_twin_answers(clinic):
     plain = json.loads(clinic(*asked, "--json"))
     assert (plain["synthetic"], plain["free"]) == (True, True)
     assert sum(row["n"] for row in plain["rows"]) == pytest.approx(800, abs=100)
+    assert all(row["synthetic"] for row in plain["rows"])
     assert "does not cover" in clinic(*asked, "--no-twin", code=3)
     assert "all sound" in clinic("budget", "verify", "clinic")
+    remove = ("workspace", "twin", "clinic", "visits", "--remove")
+    assert "--remove goes alone" in clinic(*remove, "--epsilon", "1", code=1)
+    assert "No synthetic twin answers for visits" in clinic(*remove)
+    assert json.loads(clinic(*remove, "--json")) == {"table": "visits", "release": None}
+    assert "does not cover" in clinic(*asked, code=3)
+    assert json.loads(clinic("workspace", "show", "clinic", "--json"))["visits"]["synthetic"] is None
+
+
+def test_a_twin_has_the_rows_and_bins_and_people_that_were_asked_for(clinic, tmp_path):
+    twin = ("workspace", "twin", "clinic", "visits", "--epsilon", "0.5", "--by", "independent", "--json")
+    made = json.loads(clinic(*twin, "--rows", "50", "--bins", "income:4", "--quantiles", "income"))
+    assert made["rows"] == 50
+    with Curator(tmp_path / "clinic") as curator:
+        assert curator.synthetic("visits").papers.recipe.parameters["bins"] == {"income": 4}
+        assert curator.synthetic("visits").rows.card.unit is None
+    clinic(*twin, "--person", "city")
+    with Curator(tmp_path / "clinic") as curator:
+        assert curator.synthetic("visits").rows.card.unit == "patient"
+    assert "no number of bins" in clinic(*twin, "--bins", "income", code=1)
+    assert "no table about people" in clinic("workspace", "twin", "clinic", "visit", "--epsilon", "1", code=1)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import io
 import json
+from contextlib import chdir, redirect_stdout, suppress
+from unittest.mock import patch
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -10,6 +13,7 @@ import pytest
 from tests.called import called
 
 import discreet as dc
+from discreet.cli.main import run
 from discreet.curator.curator import Curator
 from discreet.publish.synthetic.nearness import distances
 
@@ -83,6 +87,12 @@ def test_of_a_workspace_it_is_charged_and_the_same_again_is_free(command, folder
         (["--method", "synthesize epsilon=1 bin=3", "-o", "out"], "'bin' means nothing"),
         (["--method", "synthesize kart", "-o", "out"], "did you mean 'cart'"),
         (["--method", "synthesize epsilon=1 bins=age:x", "-o", "out"], "no number of bins"),
+        (["--method", "synthesize epsilon=1 rho=1", "-o", "out"], "not both"),
+        (["--method", "synthesize epsilon=1 given sex on age", "-o", "out"], "given is for ways that promise nothing"),
+        (["--method", "synthesize epsilon=1 quantiles=age on sex", "-o", "out"], "does not leave"),
+        (["--method", "synthesize epsilon=1 rows=1e12", "-o", "out"], "At most 10,000,000,000 rows"),
+        (["--method", "synthesise epsilon=1", "-o", "out"], "did you mean 'synthesize'"),
+        (["--method", "synthesize epsilon=1", "-o", "out", "--workspace", "ws"], "discreet workspace twin ws people"),
         (["--method", "synthesize epsilon=1 on sex, agee", "-o", "out"], "agee"),
     ],
 )
@@ -103,6 +113,63 @@ def test_a_method_is_read_as_it_is_written(folder):
         1, 1e-9, by="mst", rows=50, columns=("age", "sex"), bins={"age": 10}, quantiles=("age",)
     )
     assert found.promise(card).loss == dc.Approximate(1, "1e-9")
-    assert not any("delta" in said for said in found.promise(card).caveats)
-    assert any("A delta of 0.5 is large" in said for said in dc.Synthesize(1, "0.5").promise(card).caveats)
+    assert not any("next to nothing" in said for said in found.promise(card).caveats)
+    assert any("δ = 0.5 promises next to nothing" in said for said in dc.Synthesize(1, "0.5").promise(card).caveats)
     assert parse("synthesize rho=0.5 person=sex", card).person == ("sex",)
+    assert parse("synthesize epsilon=1, delta=1e-9 on age", card) == dc.Synthesize(1, 1e-9, columns=("age",))
+
+
+def test_a_loss_that_protects_nobody_is_said_to_and_no_delta_is_advised(folder):
+    found = called((*FILE, "--method", "synthesize epsilon=1000 by=independent", "-o", "twin"), folder)
+    assert found.code == 0
+    assert "promises next to nothing" in found.stderr
+    assert "times as large" not in found.stderr
+    page = (folder / "twin" / "report.html").read_text()
+    assert "Next to nothing promised" in page
+    assert "Privacy promised" not in page
+    assert "synthetic rows" in page
+    assert "rows of the original" not in page
+    assert "<li>Note: " in page
+
+
+def test_in_python_it_is_the_same(folder):
+    table = dc.read(folder / "people.parquet", folder / "people.toml")
+    release = dc.publish(table, dc.Synthesize(2, "1e-6", by="independent"))
+    assert release.statement.loss == dc.Approximate(2, "1e-6")
+    assert any("No ledger" in one for one in release.statement.caveats)
+    assert release.recipe.parameters["rows"] == release.payload.num_rows
+    assert repr(release) == "<Release 'people, synthetic': ε = 2, δ = 1e-6>"
+    assert "bins: None" not in str(release)
+    with pytest.raises(dc.errors.BadInput, match="seed"):
+        dc.publish(table, dc.Synthesize(2), seed=1)
+    with pytest.raises(dc.errors.BadInput, match="nobody's"):
+        dc.publish(table, dc.Synthesize(2), dc.KAnonymity(5))
+
+
+def test_a_useless_twin_is_called_so_before_and_after(folder):
+    (folder / "people.toml").write_text(CARD.replace("rows_per_unit = 1", "rows_per_unit = 40"))
+    said = called((*FILE, "--method", "synthesize epsilon=0.1 by=independent", "-o", "twin"), folder)
+    assert "little more than noise" in said.stdout
+    assert "rows_per_unit below 40" in " ".join(said.stdout.split())
+    assert "no bound" in said.stdout
+    table = {"people": (str(folder / "people.parquet"), str(folder / "people.toml"))}
+    with Curator.create(folder / "ws", table, dc.Pure(1)) as curator:
+        before = curator.ledger.account("people").left
+    found = called(("workspace", "twin", "ws", "people", "--epsilon", "0.1", "--dry-run", "--json"), folder)
+    told = json.loads(found.stdout)
+    assert told["noise"] > 400
+    with Curator(folder / "ws") as curator:
+        assert curator.ledger.account("people").left == before
+        assert curator.synthetic("people") is None
+
+
+def test_what_was_made_is_written_down_before_it_is_told(folder):
+    class Closed(io.StringIO):
+        def write(self, text):
+            raise BrokenPipeError
+
+    words = ["discreet", *FILE, "--method", "synthesize epsilon=2 by=independent", "-o", "twin"]
+    with chdir(folder), patch("sys.argv", words), redirect_stdout(Closed()), suppress(SystemExit, OSError):
+        run()
+    assert (folder / "twin" / "payload.parquet").exists()
+    assert len((folder / "people.published.jsonl").read_text().splitlines()) == 1

@@ -256,6 +256,27 @@ def test_a_seeded_release_keeps_checked_models_and_is_never_called_private() -> 
     assert not Release(1, Statement("person"), Recipe("copy")).private
 
 
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {},
+        {"secret": "Ann Smith"},
+        {"by": "Ann Smith"},
+        {"columns": ["age", "Ann Smith"]},
+        {"exact": ["Ann Smith"]},
+        {"reach": {"Ann Smith": 1.0}},
+        {"reach": {"age": "Ann Smith"}},
+        {"rows": -1},
+    ],
+)
+def test_beside_rows_stand_names_of_columns_and_numbers_alone(changed: dict[str, object]) -> None:
+    said = {"by": "mst", "rows": 2, "columns": ["age"], "exact": [], "reach": {"age": 1.5}} | changed
+    metadata = {"discreet.synthetic": json.dumps(said), "discreet.other": "Ann Smith"}
+    rows = pa.table({"age": [1, 2]}).replace_schema_metadata(metadata)
+    kept = Release(rows, Statement("row"), Recipe("m")).payload.schema.metadata
+    assert kept == (None if changed else {b"discreet.synthetic": json.dumps(said).encode()})
+
+
 def test_values_left_in_dictionaries_and_metadata_do_not_leave(tmp_path: Path) -> None:
     names = pa.array(["Alice Secret", "Bob"]).dictionary_encode()
     field = pa.field("name", names.type, metadata={"first": "Alice Secret"})

@@ -65,7 +65,7 @@ def curator(tmp_path_factory):
         "rows": TWIN.num_rows,
         "columns": list(CARD_NAMES),
         "exact": list(EXACT),
-        "distance": {" × ".join(one): reach(one) / TWIN.num_rows for one in names},
+        "reach": {" × ".join(one): reach(one) for one in names},
     }
     made = TWIN.replace_schema_metadata({"discreet.synthetic": json.dumps(about)})
     folder = tmp_path_factory.mktemp("near") / "people"

@@ -8,7 +8,7 @@ import pytest
 
 import discreet as dc
 from discreet.cli.publish import publish
-from discreet.curator.published import Published, Register, earlier, now, placed
+from discreet.curator.published import Published, Register, earlier, now, placed, told_of
 from discreet.errors import BadInput, Damaged, NotFound
 
 
@@ -70,6 +70,12 @@ def test_synthetic_and_learnt_ones_are_called_so(six, capsys):
     said = warned(capsys)
     assert "Synthetic releases cannot be checked together" in said
     assert "--given" not in said
+
+
+def test_of_many_the_last_are_named():
+    said = told_of([Published("t", "", f"r{n}", "publish", 9) for n in range(5)])
+    assert [name in said for name in ("r0 ", "r1 ", "r2 ", "r3 ", "r4 ")] == [False, False, True, True, True]
+    assert "and 2 before these" in said
 
 
 def test_a_workspace_remembers_too(six, capsys):

@@ -15,7 +15,7 @@ from discreet.core.loss import Approximate, Pure
 from discreet.curator.curator import Curator
 from discreet.curator.people.person import Person, Role
 from discreet.errors import BadInput, BudgetExceeded, NotAllowed, NotFound, Refused, Taken
-from discreet.service import desk
+from discreet.service import treasury
 from discreet.service.desk import Desk
 from discreet.service.jobs.specs import Publish
 from discreet.service.shown import Spend
@@ -129,7 +129,7 @@ def test_an_analyst_has_the_newest_lines_searched_alone(clinic: Clinic, monkeypa
     assert clinic.desk.ledger(clinic.ann, account="patients") == [one for one in mine if one.account == "patients/ann"]
     assert clinic.desk.ledger(clinic.ann, account="patient") == []
     everything = clinic.desk.ledger(clinic.auditor)
-    monkeypatch.setattr(desk, "SEARCHED", 3)
+    monkeypatch.setattr(treasury, "SEARCHED", 3)
     few = clinic.desk.ledger(clinic.ann)
     assert few == mine[: len(few)] != mine
     assert few[0].kind == "charged"
@@ -145,7 +145,10 @@ def test_the_twin_is_offered_while_it_is_shared(clinic: Clinic) -> None:
     assert clinic.desk.instead(clinic.ann, "nothing") is None
     clinic.desk.share(clinic.steward, twin, False)
     assert clinic.desk.instead(clinic.ann, "visits") is None
-    assert clinic.desk.instead(clinic.steward, "visits") == twin
+    assert clinic.desk.instead(clinic.steward, "visits") is None, "it answers nobody"
+    clinic.desk.share(clinic.steward, twin, True)
+    assert clinic.desk.instead(clinic.ann, "visits") == twin
+    clinic.desk.share(clinic.steward, twin, False)
 
 
 def test_everything_done_is_written_down_and_no_question_is(clinic: Clinic) -> None:

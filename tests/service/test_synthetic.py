@@ -1,5 +1,6 @@
 """After the budget is gone the table's synthetic twin answers, over HTTP as well, and everybody can see that it did."""
 
+import shutil
 import time
 
 import pyarrow as pa
@@ -12,6 +13,7 @@ from discreet.curator.curator import Curator
 from discreet.errors import BudgetExceeded, NotAllowed
 from discreet.service.client import connect
 from discreet.service.desk import Spend
+from discreet.service.jobs.checks import synthesizer
 from discreet.service.jobs.specs import Publish, Synthesize
 
 SEXES = "SELECT sex, COUNT(*) AS n FROM patients GROUP BY sex ORDER BY sex"
@@ -113,6 +115,54 @@ def test_answers_of_the_twin_are_listed_and_the_books_are_sound(clinic, ann):
     assert clinic.desk.verify(clinic.steward).sound
     fresh = clinic.desk.ask(clinic.ann, [SEXES], Spend("50"))[0]
     assert fresh.identity == answer["id"]
+
+
+def test_its_csv_says_in_every_row_that_it_is_synthetic(ann):
+    [answer] = asked(ann).json()["answers"]
+    header, *rows = ann.get(f"/v1/releases/{answer['id']}/rows.csv").text.splitlines()
+    assert header.split(",")[-1] == '"synthetic"'
+    assert [row.split(",")[-1] for row in rows] == ["true", "true"]
+
+
+def test_a_twin_that_is_no_longer_shared_answers_nothing(clinic, ann, twin):
+    clinic.desk.share(clinic.steward, twin, False)
+    try:
+        response = asked(ann)
+        assert (response.status_code, response.json().get("instead")) == (409, None)
+        [price] = ann.post("/v1/price", json={"questions": [SEXES], "epsilon": "50"}).json()["prices"]
+        assert price["synthetic"] == []
+        assert ann.get("/v1/tables/patients").json()["synthetic"] is None
+        assert ann.get(f"/v1/releases/{twin}").status_code == 404
+        with Curator(clinic.folder) as curator:  # made again by another way in, it is shared again
+            assert curator.make_synthetic(MadeUp(rows), "patients").free
+        assert ann.get("/v1/tables/patients").json()["synthetic"] == twin
+        assert ann.get(f"/v1/releases/{twin}").status_code == 200
+        clinic.desk.share(clinic.steward, twin, False)
+    finally:
+        clinic.desk.share(clinic.steward, twin, True)
+    assert asked(ann).json()["answers"][0]["synthetic"]
+
+
+def test_an_answer_that_had_to_make_room_can_be_asked_again(clinic, ann):
+    [answer] = asked(ann).json()["answers"]
+    shutil.rmtree(clinic.folder / ".synthetic" / answer["id"])
+    gone = ann.get(f"/v1/releases/{answer['id']}/download")
+    assert (gone.status_code, gone.json()["hint"]) == (404, "Ask again: it is free.")
+    assert asked(ann).json()["answers"] == [answer]
+    assert ann.get(f"/v1/releases/{answer['id']}/download").status_code == 200
+
+
+def test_a_job_takes_all_that_a_twin_can_be_told(clinic, service):
+    spec = Synthesize("visits", "1", columns=("ward", "cost"), bins="cost:8", quantiles=("cost",), person=("ward",))
+    card = clinic.desk.workspace.card("visits")
+    said = synthesizer(spec, card).parameters
+    assert (said["bins"], said["quantiles"], said["person"], said["rows"]) == ({"cost": 8}, ["cost"], ["ward"], None)
+    assert synthesizer(Synthesize("visits", "1", rows=50), card).parameters["rows"] == 50
+    steward = service.client(clinic.tokens["steward"])
+    job = {"table": "visits", "epsilon": "1", "columns": ["ward"], "rows": 50, "quantiles": [], "person": []}
+    refused = steward.post("/v1/jobs/synthesize", json=job | {"bins": "cost:x"})
+    assert refused.status_code == 400
+    assert "no number of bins" in refused.json()["message"]
 
 
 def done(desk, who, job):

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from discreet.attack.finding import SHOWN_VICTIMS, Finding, clopper_pearson, outcome, rank
+from discreet.attack.finding import SHOWN_VICTIMS, Finding, Outcome, clopper_pearson, outcome, rank
 from discreet.attack.linkage import every
 from discreet.attack.sight import Sight, side_by_side
 from discreet.core.card import Role
@@ -71,11 +71,12 @@ def judged(attack: str, knows: str, guesses: Guesses, meaning: str, details: Map
         told |= {"control": control, "risk": risk(main, control), "risk from": low, "risk to": high}
         baseline = max(baseline, control)
         outcomes.append(outcome(risk(main, control), (low, high), 0.0))
-    sure = guesses.victims[guesses.right >= 1.0]
+    came = max(outcomes, key=rank)
+    sure = guesses.victims[guesses.right >= 1.0] if came is not Outcome.NOTHING else guesses.victims[:0]
     return Finding(
         attack,
         knows,
-        max(outcomes, key=rank),
+        came,
         main,
         interval,
         baseline,

@@ -58,7 +58,8 @@ def rows_per_unit(card: Card) -> int:
 def loss_of(epsilon: Number | None, rho: Number | None) -> Pure | Concentrated:
     """The loss that is to be spent: exactly one of the two is given."""
     if (epsilon is None) == (rho is None):
-        raise BadInput("Say what to spend: an epsilon or a rho.")
+        both = "" if epsilon is None else ", not both"
+        raise BadInput(f"Say what to spend: an epsilon or a rho{both}.")
     if epsilon is not None:
         return Pure(positive(epsilon, "epsilon"))
     assert rho is not None  # noqa: S101  # one of the two is given

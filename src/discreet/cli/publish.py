@@ -143,6 +143,8 @@ def publish(
         _print_advice(found, as_json)
         return
     masks = is_mask(method)
+    if not masks and method not in METHODS:
+        _method(method, opened, Wish())  # which says so
     if not models and not masks:
         raise BadInput("Say what must hold: add --model.", hint='Such as --model k=5 or --model "l=3 on disease".')
     if output is None:

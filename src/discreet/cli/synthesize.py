@@ -14,14 +14,11 @@ from discreet.errors import BadInput
 
 if TYPE_CHECKING:
     from discreet.core.release import Release
-    from discreet.core.table import Table
-    from discreet.publish.synthetic.plain.synthesizer import Synthesizer
     from discreet.publish.synthetic.synthesize import Synthesize
 
-_NO_LEDGER = (
-    "No ledger knows of this release: whatever else is released of the same people adds to its loss, and nobody counts."
-)
 _LISTED = 8
+_LESS = 0.8
+"""Noise that would be so much smaller is worth a word."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +54,9 @@ def _from_workspace(wanted: Wanted, output: Path) -> None:
     from discreet.core.release_folder import Rows
     from discreet.curator.curator import Curator
     from discreet.publish.publish import require_place
+    from discreet.publish.synthetic.nearness import distances
     from discreet.publish.synthetic.parse import parse
+    from discreet.publish.synthetic.release import warning
     from discreet.publish.synthetic.synthesize import Synthesize
 
     with Curator(wanted.source) as curator:
@@ -74,13 +73,17 @@ def _from_workspace(wanted: Wanted, output: Path) -> None:
         _require_unseeded(wanted)
         require_place(output)
         _hint(method)
+        card = curator.workspace.card(name)
         with stoppable(lambda: "What was charged stays charged; the same again is free."), working("Synthesizing"):
             given = curator.make_synthetic(method, name)
         place = curator.workspace.releases / given.identity / "payload.parquet"
         with TemporaryDirectory(prefix=".discreet-", dir=output.absolute().parent) as scratch:
             copy = Path(shutil.copy(place, scratch))
             folder = replace(given.release, payload=Rows(copy)).save(output, csv=wanted.csv)
-    _print(replace(given.release, payload=Rows(folder / "payload.parquet")), output, wanted.as_json)
+    release = replace(given.release, payload=Rows(folder / "payload.parquet"))
+    _print(release, output, wanted.as_json)
+    if told := warning(distances(release), card):
+        console(stderr=True).print(bold("Warning."), told)
     if not wanted.as_json:
         console().print(f"It is the synthetic twin of {name} now: when a budget is gone, questions are answered on it.")
 
@@ -88,10 +91,12 @@ def _from_workspace(wanted: Wanted, output: Path) -> None:
 def _from_file(wanted: Wanted, output: Path) -> None:
     """Without a ledger: written down beside the card."""
     from discreet.cli.publish import registers_of, warn_of_others, write_down
+    from discreet.cli.synthesize_plain import print_attacked
     from discreet.curator.published import earlier, now
     from discreet.engines.read import read
-    from discreet.publish.publish import require_place
+    from discreet.publish.publish import publish, require_place
     from discreet.publish.synthetic.parse import parse
+    from discreet.publish.synthetic.release import NO_LEDGER
     from discreet.publish.synthetic.synthesize import Synthesize
 
     if wanted.card is None:
@@ -102,51 +107,13 @@ def _from_file(wanted: Wanted, output: Path) -> None:
     require_place(output)
     if isinstance(method, Synthesize):
         _require_unseeded(wanted)
+        _refuse_ledger(wanted, name)
+        _hint(method)
     registers = registers_of(wanted.card, wanted.workspace, name)
     warn_of_others(earlier(name, wanted.source, registers, output.absolute().parent), (), "synthetic")
-    if isinstance(method, Synthesize):
-        release = _private(opened, method, wanted, output)
-    else:
-        release = _plain(opened, method, wanted, output)
-    made = now(name, wanted.source, output, release.recipe.method, release.recipe.parameters["rows"])
-    write_down(registers, made)
-
-
-def _private(opened: Table, method: Synthesize, wanted: Wanted, output: Path) -> Release[Any]:
-    """The card is made true first, so that what it declares may be leaned on."""
-    from discreet.core.recipe import Recipe, versions
-    from discreet.core.release import Release
-    from discreet.core.release_folder import Rows
-    from discreet.curator.twin import bounded
-    from discreet.noise.entropy import SYSTEM
-    from discreet.publish.synthetic.nearness import distances
-
-    twin = bounded(opened)
-    promise = method.promise(twin.card)
-    _hint(method)
-    with stoppable(lambda: "Nothing was written."), tracking("Synthesizing") as at:
-        payload = method.run(twin, SYSTEM, lambda done, what: at(what, done))
-        parameters = {**method.parameters, "table": opened.card.name, "rows": distances(payload).rows}
-        release: Release[Any] = Release(
-            payload,
-            replace(promise, caveats=(*promise.caveats, _NO_LEDGER)),
-            Recipe(method.name, parameters, method.steps(twin.card), versions=versions(twin.engine)),
-            pictures=method.pictures(payload),
-            title=f"{opened.card.name}, synthetic",
-        )
-        folder = release.save(output, csv=wanted.csv)
-    _print(replace(release, payload=Rows(folder / "payload.parquet")), output, wanted.as_json)
-    if not wanted.as_json:
-        console(stderr=True).print(_NO_LEDGER)
-    return release
-
-
-def _plain(opened: Table, method: Synthesizer, wanted: Wanted, output: Path) -> Release[Any]:
-    """Rows that come with no promise, and with what attacks on them found."""
-    from discreet.cli.synthesize_plain import print_attacked
-    from discreet.publish.publish import publish
-
-    page = wanted.keep or output.with_name(f"{output.name}.attacked.html")
+    page = None
+    if not isinstance(method, Synthesize):
+        page = wanted.keep or output.with_name(f"{output.name}.attacked.html")
     with stoppable(lambda: "Nothing was written down."), tracking("Synthesizing") as at:
         release = publish(
             opened,
@@ -157,8 +124,23 @@ def _plain(opened: Table, method: Synthesizer, wanted: Wanted, output: Path) -> 
             keep=page,
             progress=lambda done, what: at(what, done),
         )
-    print_attacked(release, output, page, wanted.as_json)
-    return release
+    write_down(registers, now(name, wanted.source, output, release.recipe.method, release.recipe.parameters["rows"]))
+    if page is not None:
+        print_attacked(release, output, page, wanted.as_json)
+        return
+    _print(release, output, wanted.as_json)
+    if not wanted.as_json:
+        console(stderr=True).print(NO_LEDGER)
+
+
+def _refuse_ledger(wanted: Wanted, table: str) -> None:
+    """A workspace has a ledger, and what is made of a file is not charged to it."""
+    if wanted.workspace is not None:
+        raise BadInput(
+            f"{wanted.workspace} has a ledger, and what is made of a file is not charged to it.",
+            hint=f"Make it of the table there, which is: discreet publish {wanted.workspace} --table {table} --method "
+            f"{wanted.method!r} -o {wanted.output}; or discreet workspace twin {wanted.workspace} {table} …",
+        )
 
 
 def _require_unseeded(wanted: Wanted) -> None:
@@ -170,21 +152,25 @@ def _require_unseeded(wanted: Wanted) -> None:
 
 
 def _hint(method: Synthesize) -> None:
-    """Say what a delta would do, if there is none."""
+    """Say what a delta would do, if there is none, and if a loss is so large that it promises next to nothing."""
     from fractions import Fraction
 
     from discreet.core.loss import Pure
+    from discreet.core.statement import weakness
     from discreet.publish.synthetic.spending import least_noise
 
+    if told := weakness(method.loss):
+        console(stderr=True).print(bold("Warning."), told)
     if not isinstance(method.allowance, Pure):
         return
     with_delta = replace(method, delta="1e-9").allowance
     share = Fraction(1, 100)
     ratio = (least_noise(with_delta, share, 1).variance / least_noise(method.allowance, share, 1).variance) ** 0.5
-    console(stderr=True).print(
-        "Without a delta the loss is pure, and there is much noise: with delta=1e-9 it would be about "
-        f"{ratio:.2g} times as large where a hundred things are measured."
-    )
+    if ratio < _LESS:
+        console(stderr=True).print(
+            "Without a delta the loss is pure, and there is much noise: with delta=1e-9 it would be about "
+            f"{ratio:.2g} times as large where a hundred things are measured."
+        )
 
 
 def _print(release: Release[Any], folder: Path, as_json: bool) -> None:
@@ -197,12 +183,12 @@ def _print(release: Release[Any], folder: Path, as_json: bool) -> None:
         return
     out = console()
     out.print(bold(release.title), f"in {folder}")
-    out.print(str(release.statement))
+    out.print(*release.statement.lines, sep="\n")
     out.print(f"\n{near.rows:,} rows that are nobody's.")
     listing = grid("counts over", "#off by at most", title="How far counts may be off, with 95 % confidence")
     worst = sorted(near.distance.items(), key=lambda one: -one[1])
     for columns, far in worst[:_LISTED]:
-        listing.add_row(near.called(columns), percent(far, 1))
+        listing.add_row(near.called(columns), percent(far, 1) if far < 1 else "no bound")
     out.print(listing)
     if set(near.columns) - set(near.exact):
         out.print(f"{WITHIN}: for counts of whole intervals alone; within them nothing is known.")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from discreet.cli.output import Json, console, grid, print_json, working
+from discreet.cli.output import Json, bold, console, grid, print_json, working
 from discreet.core.words import number
 from discreet.errors import BadInput
 
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from discreet.budget.filter import Budget
     from discreet.core.loss import Loss
     from discreet.curator.curator import Curator
+    from discreet.publish.synthetic.synthesize import Synthesize
 
 Folder = Annotated[Path, typer.Argument(help="The workspace's folder.", metavar="WORKSPACE")]
 BudgetText = Annotated[
@@ -165,6 +166,9 @@ def twin(
     remove: Annotated[
         bool, typer.Option("--remove", help="Have the table answered by no twin any more; its rows stay released.")
     ] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Make and charge nothing: say what it would promise, and how noisy it is.")
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """Make a table's synthetic twin, which is asked when a budget is gone.
@@ -179,8 +183,11 @@ def twin(
     The twin is charged to the table's own budget, and to no analyst's. From then on a question that the budget does not
     cover is answered on the twin, for nothing, and marked as synthetic. A newer twin takes the place of an older one.
     """
+    from discreet.core.release_folder import Rows
     from discreet.curator.curator import Curator
+    from discreet.publish.synthetic.nearness import distances
     from discreet.publish.synthetic.parse import bins_of
+    from discreet.publish.synthetic.release import warning
     from discreet.publish.synthetic.synthesize import Synthesize
 
     if remove:
@@ -201,10 +208,15 @@ def twin(
             quantiles=_named(quantiles),
             person=_named(person),
         )
+        if dry_run:
+            _foreseen(curator, method, table, as_json)
+            return
+        card = curator.workspace.card(table)
         with working("Making the twin"):
             given = curator.make_synthetic(method, table)
         found = curator.synthetic(table)
         left = curator.ledger.account(table).left
+        near = distances(Rows(curator.workspace.releases / given.identity / "payload.parquet"))
     assert found is not None  # noqa: S101  # just made
     if as_json:
         print_json(
@@ -221,7 +233,24 @@ def twin(
     out = console()
     paid = "It was made before, so it is free." if given.free else f"It cost {given.release.statement.loss}."
     out.print(f"The synthetic twin of {table} has {number(found.nearness.rows, 'row')}. {paid} Left: {left}.")
-    out.print(str(given.release.statement))
+    out.print(*given.release.statement.lines, sep="\n")
+    if told := warning(near, card):
+        console(stderr=True).print(bold("Warning."), told)
+
+
+def _foreseen(curator: Curator, method: Synthesize, table: str, as_json: bool) -> None:
+    """What a twin would promise and cost, and how noisy it would be; nothing is made."""
+    card = curator.workspace.card(table)
+    promise, left, noise = method.promise(card), curator.ledger.account(table).left, method.noise(card)
+    if as_json:
+        print_json({"table": table, "statement": promise.to_dict(), "left": left.to_dict(), "noise": noise})
+        return
+    out = console()
+    out.print(f"The synthetic twin of {table} would cost {promise.loss}. Left: {left}. Nothing was made or charged.")
+    out.print(
+        f"Each count of a column would get noise of about ±{number(round(noise), 'row')}, and those of pairs more."
+    )
+    out.print(*promise.lines, sep="\n")
 
 
 def _remove(folder: Path, table: str, as_json: bool) -> None:

@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
 from types import UnionType
-from typing import Any
+from typing import Any, get_args
 
 from discreet.errors import BadInput
 
@@ -68,7 +68,7 @@ def fields(data: object, what: str, **kinds: type | UnionType) -> dict[str, Any]
         raise BadInput(f"{what} has {'an unknown' if name in data else 'no'} field {name!r}.")
     for name, kind in kinds.items():
         value = data[name]
-        if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
+        if not isinstance(value, kind) or (isinstance(value, bool) and bool not in (kind, *get_args(kind))):
             raise BadInput(f"{what}: {name} is not what it should be ({_called(kind)}).")
     return dict(data)
 

@@ -44,7 +44,7 @@ class Recipe:
 
     def __str__(self) -> str:
         lines = [f"method: {self.method}"]
-        lines += [f"{name}: {value}" for name, value in self.parameters.items()]
+        lines += [f"{name}: {value}" for name, value in self.parameters.items() if value not in (None, "", [], {})]
         lines += [f"step {number}: {step}" for number, step in enumerate(self.steps, 1)]
         if self.seed is not None:
             lines.append(f"seed: {self.seed} (every random choice can be repeated)")

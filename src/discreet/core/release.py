@@ -144,6 +144,11 @@ class Release(Generic[T]):
             parts.append(f"receipt: {self.receipt}")
         return "\n".join(parts)
 
+    def __repr__(self) -> str:
+        promised = str(self.statement.loss) if self.statement.loss is not None else ""
+        promised = promised or ", ".join(claim.text for claim in self.statement.models) or "no loss promised"
+        return f"<{type(self).__name__} {self.title!r}: {promised}>"
+
     def _repr_html_(self) -> str:
         return report.fragment(cast("Release[object]", self))
 

@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from discreet.core.statement import weakness
+
 if TYPE_CHECKING:
     from discreet.core.release import Release
 
@@ -30,6 +32,7 @@ _WORDS = {
     "noise_variance": "variance of the noise",
     "optimal": "proved to be optimal",
     "quasi_identifiers": "quasi-identifiers",
+    "made": "rows that were made",
     "rows": "rows of the original",
     "suppress": "share of rows that may be suppressed",
     "suppressed": "suppressed rows",
@@ -129,17 +132,23 @@ def shortened(text: str, most: int) -> str:
 def _badge(release: Release[object]) -> tuple[str, str]:
     if release.recipe.seed is not None or release.recipe.from_data:
         return "Not private", "bad"
+    if release.statement.loss is not None and not release.statement.models and weakness(release.statement.loss):
+        return "Next to nothing promised", "bad"
     return ("Privacy promised", "good") if release.private else ("No promise", "none")
 
 
 def _promise(release: Release[object]) -> str:
     statement = release.statement
+    first, *notes = statement.lines
+    more = release.promise.removeprefix(str(statement)).strip()
+    said = "".join(f"<p>{escape(one)}</p>" for one in (first, more) if one)
+    said += f"<ul>{''.join(f'<li>{escape(one)}</li>' for one in notes)}</ul>" if notes else ""
     facts = [("protects", f"each {statement.unit}"), ("evidence", statement.evidence.value)]
     if statement.loss is not None:
         facts.insert(1, ("loss", str(statement.loss)))
     facts += [("model", claim.text) for claim in statement.models]
     listing = pairs(facts) if statement.private else ""
-    return f"<p>{escape(release.promise)}</p>{listing}"
+    return said + listing
 
 
 def _recipe(release: Release[object]) -> str:
@@ -147,9 +156,8 @@ def _recipe(release: Release[object]) -> str:
     steps = "".join(f"<li>{escape(step)}</li>" for step in recipe.steps)
     facts = [("method", recipe.method)]
     said = {name: value for name, value in recipe.parameters.items() if not _for_machines(value)}
-    facts += [
-        (_WORDS.get(name) or name.replace("_", " "), shortened(plain(value), 400)) for name, value in said.items()
-    ]
+    words = _WORDS if recipe.method != "synthesize" else _WORDS | {"rows": "synthetic rows"}
+    facts += [(words.get(name) or name.replace("_", " "), shortened(plain(value), 400)) for name, value in said.items()]
     if recipe.seed is not None:
         facts.append(("seed", f"{recipe.seed} (every random choice can be repeated)"))
     facts.append(("made with", ", ".join(f"{name} {version}" for name, version in recipe.versions.items())))
@@ -231,4 +239,5 @@ border-bottom:1px solid var(--line)}
 .discreet-release img{max-width:100%;height:auto}
 .discreet-release figcaption{color:var(--soft);font-size:14px}
 .discreet-release ol{margin:10px 0 0;padding-left:20px}
+.discreet-release ul{margin:0 0 10px;padding-left:20px}
 """

@@ -16,6 +16,9 @@ from discreet.core.exact import exp_upper, rounded
 from discreet.core.loss import Approximate, Concentrated, Loss, Pure, Renyi
 from discreet.errors import BadInput, NoPromise
 
+_WEAK = 20
+"""An epsilon, or a rho, above this protects next to nobody: exp(20) is five hundred million."""
+_WEAK_DELTA = Fraction(1, 1000)
 _T = TypeVar("_T")
 Parameter: TypeAlias = bool | int | float | str | tuple["Parameter", ...] | None
 
@@ -153,7 +156,17 @@ class Statement:
             caveats=self.caveats + _dropped(self.models, "protects one unit at a time, not groups"),
         )
 
+    @property
+    def lines(self) -> tuple[str, ...]:
+        """What is promised in a line, and what is assumed and to be noted in a line each."""
+        notes = [f"Assumed: {sentence}" for sentence in self.assumes]
+        return (self._promised, *notes, *(f"Note: {sentence}" for sentence in self.caveats))
+
     def __str__(self) -> str:
+        return " ".join(self.lines)
+
+    @property
+    def _promised(self) -> str:
         said = []
         if self.loss is not None:
             said.append(f"For each {self.unit}: {self.loss}. {_meaning(self.loss, self._compared)}")
@@ -169,8 +182,6 @@ class Statement:
             said.append(_EVIDENCE[self.evidence])
         else:
             said.append("This release makes no privacy promise.")
-        said += [f"Assumed: {sentence}" for sentence in self.assumes]
-        said += [f"Note: {sentence}" for sentence in self.caveats]
         return " ".join(said)
 
     @property
@@ -325,6 +336,19 @@ def _meaning(loss: Loss, compared: str) -> str:
             )
         case Renyi():
             return f"{compared} outcomes differ by no more than this Rényi divergence, order by order."
+
+
+def weakness(loss: Loss) -> str:
+    """Why a loss protects next to nobody, if it does not; else nothing."""
+    epsilon = loss.epsilon if isinstance(loss, Pure | Approximate) else Fraction(0)
+    if epsilon > _WEAK or (isinstance(loss, Concentrated) and loss.rho > _WEAK):
+        return f"{loss} promises next to nothing: whether somebody is in the data may show in every outcome."
+    if isinstance(loss, Approximate) and loss.delta > _WEAK_DELTA:
+        return (
+            f"δ = {rounded(loss.delta)} promises next to nothing: with that chance all that is known of somebody may "
+            "come out. Far below one in the number of people is usual, such as 1e-9."
+        )
+    return ""
 
 
 @lru_cache(maxsize=256)

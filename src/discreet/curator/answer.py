@@ -98,6 +98,9 @@ class Answer:
         left = [f"{left} ({table})" if len(self.left_on) > 1 else str(left) for table, left in self.left_on.items()]
         return f"{paid} Left: {'; '.join(left)}."
 
+    def __repr__(self) -> str:
+        return f"<Answer {self.release.title!r}: {self.table.num_rows:,} rows, {'free' if self.free else self.price}>"
+
     def _repr_html_(self) -> str:
         said = f"<p><strong>{escape(banner(self.release))}</strong></p>" if self.synthetic else ""
         return f"{said}<p>{escape(self.cost)}</p>{self.release._repr_html_()}"

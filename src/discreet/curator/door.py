@@ -76,6 +76,9 @@ class Given:
     free: bool
     """Whether nothing was charged for it, because it had been answered before."""
 
+    def _repr_html_(self) -> str:
+        return self.release._repr_html_()
+
 
 def request(method: M, table: Table, name: str, twin: str) -> Request[M]:
     """A method to be run on the twin of the table called ``name``."""

@@ -65,9 +65,12 @@ class Nearness:
         return found
 
     def _rows_off(self, columns: frozenset[str]) -> int | None:
-        """The most rows that a count over columns is off by, if that is known."""
+        """The most rows that a count over columns is off by, if that is known; as many as there are bound nothing."""
         around = [others for others in self.reach if columns <= others]
-        return math.ceil(self.reach[min(around, key=lambda one: (len(one), sorted(one)))]) if around else None
+        if not around:
+            return None
+        rows = math.ceil(self.reach[min(around, key=lambda one: (len(one), sorted(one)))])
+        return rows if rows < self.rows else None
 
     def _off(self, plan: Plan, measure: str, rows: int, figure: Count | Total | Mean) -> int:
         """How far a measure may be off, in its own steps, where counts are off by so many rows."""

@@ -28,6 +28,8 @@ from discreet.engines.address import parse_address, shown
 from discreet.errors import BadInput, Damaged, DiscreetError, NotFound
 
 _WORDS = {"publish": "published", "synthesize": "synthetic", "learn": "learnt"}
+_NAMED = 3
+"""So many earlier releases are named, the last ones."""
 _FIELDS = {"table": str, "source": str, "release": str, "method": str, "rows": int, "at": str}
 
 
@@ -126,7 +128,9 @@ def made_by(method: str) -> str:
 
 def told_of(others: Iterable[Published]) -> str:
     """What whoever publishes must know of releases of the same people, of which there are some."""
-    said = f"Earlier releases of the same people are out: {'; '.join(map(str, others))}."
+    known = [str(one) for one in others]
+    before = f"; and {len(known) - _NAMED:,} before these" if len(known) > _NAMED else ""
+    said = f"Earlier releases of the same people are out: {'; '.join(known[-_NAMED:])}{before}."
     return f"{said} Whoever has them and this one may learn more than each alone tells."
 
 

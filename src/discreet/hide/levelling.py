@@ -7,9 +7,11 @@ discrimination prevention in data mining". The elift of A, B => C goes down in t
 - *down* (the worse treatment for the others): of those with B and without A, some get C. That is the class item method
   of the paper.
 
-Changing for one rule can make another one worse, so rules are looked for again until there is none. Why this ends: *up*
-only takes C out and *down* only puts C in, and there are finitely many. Redlining rules go the same way: what they tell
-is a bound from below on the elift of a direct rule, so that it is below α as soon as that elift is.
+Changing for one rule can make another one worse, so rules are looked for again until there is none. It can also leave
+another with less support than is looked for: so a rule that was found once is watched to the end, however few still
+bear it out. Why this ends: *up* only takes C out and *down* only puts C in, and there are finitely many. Redlining
+rules go the same way: what they tell is a bound from below on the elift of a direct rule, so that it is below α as soon
+as that elift is.
 """
 
 from __future__ import annotations
@@ -38,7 +40,7 @@ Way = Literal["up", "down"]
 
 @dataclass(frozen=True)
 class Neutralised:
-    """Transactions in which no rule is α-discriminatory by elift any more."""
+    """Transactions in which no rule that was found, at first or on the way, is α-discriminatory by elift any more."""
 
     transactions: Transactions
     before: Discrimination
@@ -65,6 +67,9 @@ def neutralise(
     """
     if way not in ("up", "down"):
         raise BadInput(f"Treatment is levelled up or down, not {way!r}.")
+    if otherwise is not None and (otherwise == decision or otherwise in protected):
+        what = "the decision" if otherwise == decision else "protected"
+        raise BadInput(f"{otherwise!r} is {what}, and cannot stand where the decision does not.")
     limit = require_ratio(alpha)
 
     def look(at: Transactions) -> Discrimination:
@@ -72,15 +77,17 @@ def neutralise(
 
     first = found = look(transactions)
     now = transactions
-    while found.direct or found.indirect:
-        worth = _worth(transactions, found)
-        sides = [(one.protected, one.context) for one in found.direct]
-        sides += [(one.protected, one.context) for one in found.indirect]
-        for trait, context in sides:
-            current = disparity(now, trait, context, decision)
+    watched: dict[tuple[frozenset[str], frozenset[str]], None] = {}
+    while True:
+        watched |= dict.fromkeys((one.protected, one.context) for one in (*found.direct, *found.indirect))
+        worth, after = _worth(transactions, found), now
+        for trait, context in watched:
+            current = disparity(after, trait, context, decision)
             if current is not None and current.elift >= limit:
-                now = _change(now, current, limit, way, worth, otherwise)
-        found = look(now)
+                after = _change(after, current, limit, way, worth, otherwise)
+        if after is now:
+            break
+        now, found = after, look(after)
     here = transactions.number[decision]
     changed = places(transactions.bits[here] ^ now.bits[here])
     return Neutralised(now, first, found, tuple(changed.tolist()))

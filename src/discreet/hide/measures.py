@@ -147,6 +147,7 @@ def side_effects(
     at which it is visible, and ``secret_rules`` those with support and confidence at which they are. A secret that was
     not visible before counts nowhere.
     """
+    before.require_like(after)
     secrets, hidden_rules = itemsets or {}, secret_rules or {}
     found, left = frequent(before, least), frequent(after, least)
     among, loss = _of_itemsets(before, after, found, left, secrets)

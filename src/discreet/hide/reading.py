@@ -6,7 +6,7 @@ A source has one of three layouts:
   them and no header; or a Parquet file with one column of lists. An empty line is a transaction without items.
 - *pairs*: a row an item, with a column that says whose transaction it is in and one that has the item.
 - *table*: a row a transaction. A column of truth values is an item, there where it is true; any other column makes an
-  item ``column=value`` of each value. A missing value is no item.
+  item ``column=value`` of each value. A missing value is no item, and neither is NaN.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class Tabular:
                 if name not in values:
                     values[name] = self.data[name].to_pylist()
                 column = values[name]
-                if there and column[row]:
+                if there and not _is_missing(column[row]) and column[row] is not False:
                     raise BadInput(f"Transaction {row} cannot have {item!r}: {name!r} has another value there.")
                 column[row] = value if there else (False if value is True else None)
         changed = self.data
@@ -78,8 +78,9 @@ def read_transactions(
     """The transactions of a file or a table.
 
     The layout of a text file is *baskets* unless ``layout`` says otherwise; Parquet is baskets if its only column has
-    lists, and else a table. A table with a unit is pairs: all rows of a unit are one transaction. ``columns`` are those
-    that items are made of (default: all); for pairs, the one that says which transaction, and that of the item.
+    lists (or the only one named), and else a table. A table with a unit is pairs: all rows of a unit are one
+    transaction. ``columns`` are those that items are made of (default: all); for pairs, the one that says which
+    transaction, and that of the item. Baskets in a text have no columns to name.
     """
     if isinstance(source, Table):
         if source.card.unit is not None:
@@ -92,7 +93,11 @@ def read_transactions(
     usual = layout_of(path, columns)
     wanted = layout or usual
     if wanted == "baskets":
-        return _lists_in(pq.read_table(path)) if _is_parquet(path) else Transactions.of(_baskets(path))
+        if _is_parquet(path):
+            return _lists_in(pq.read_table(path), columns)
+        if columns:
+            raise BadInput(f"Baskets have no columns, and {', '.join(columns)} are named.", hint="Leave them out.")
+        return Transactions.of(_baskets(path))
     if wanted == "table":
         return tabular(path, columns=columns).transactions
     data = _fetched(path)
@@ -113,10 +118,17 @@ def tabular(source: Table | pa.Table | str | Path, *, columns: Sequence[str] = (
     else:
         data = source if isinstance(source, pa.Table) else _fetched(Path(source))
         names = list(columns) or data.column_names
+    if twice := [name for place, name in enumerate(names) if name in names[:place]]:
+        raise BadInput(f"Column {twice[0]!r} is named twice.", hint="Name each column once.")
     cells: dict[str, tuple[str, Any]] = {}
     rows, codes = [], []
     for name in names:
         column = _column(data, name).combine_chunks()
+        if pa.types.is_nested(column.type):
+            raise DataError(
+                f"Column {name!r} holds lists: its cells are no items.",
+                hint="Leave it out; or, for baskets, name it alone (columns).",
+            )
         truth = pa.types.is_boolean(column.type)
         encoded = column.dictionary_encode()
         number = _codes(encoded)
@@ -127,12 +139,17 @@ def tabular(source: Table | pa.Table | str | Path, *, columns: Sequence[str] = (
                 hint="Name the columns that items are made of, or put its values into groups first.",
             )
         for place, value in enumerate(values):
-            if truth and not value:
+            if (truth and not value) or _is_missing(value):
                 continue
+            item = name if truth else f"{name}={value}"
+            if item in cells:
+                raise BadInput(
+                    f"{cells[item][0]!r} and {name!r} both give an item {item!r}.", hint="Give a column another name."
+                )
             here = np.flatnonzero(number == place)
             rows.append(here)
             codes.append(np.full(len(here), len(cells)))
-            cells[name if truth else f"{name}={value}"] = (name, value)
+            cells[item] = (name, value)
     row, code = (np.concatenate([np.empty(0, np.int64), *parts]) for parts in (rows, codes))
     return Tabular(Transactions.from_cells(tuple(cells), row, code, data.num_rows), data, cells)
 
@@ -146,6 +163,8 @@ def write_transactions(transactions: Transactions, path: str | Path) -> None:
     between = _BETWEEN.get(path.suffix.lower())
     if between is None and (odd := [name for name in transactions.items if len(name.split()) != 1]):
         raise BadInput(f"Items with blanks such as {odd[0]!r} cannot be told apart in {path.name}.", hint="Use .csv.")
+    if odd := [name for name in transactions.items if not name or name != name.strip()]:
+        raise BadInput(f"The item {odd[0]!r} would not be read again from {path.name} as it is.", hint="Use .parquet.")
     with path.open("w", encoding="utf-8", newline="") as file:
         if between is None:
             file.writelines(" ".join(row) + "\n" for row in transactions.to_rows())
@@ -176,7 +195,7 @@ def blocks_of(path: str | Path, rows: int, *, columns: Sequence[str] = ()) -> Bl
         with pq.ParquetFile(path) as file:
             for batch in file.iter_batches(rows, columns=wanted):
                 part = pa.Table.from_batches([batch])
-                yield _lists_in(part) if baskets else tabular(part).transactions
+                yield _lists_in(part, columns) if baskets else tabular(part).transactions
 
     return parts
 
@@ -186,7 +205,7 @@ def layout_of(path: Path, columns: Sequence[str]) -> Layout:
     if not path.exists():
         raise NotFound(f"There is no file {path}.")
     if _is_parquet(path):
-        types = _schema(path).types
+        types = [one.type for one in _schema(path) if not columns or one.name in columns]
         return "baskets" if len(types) == 1 and _lists(types[0]) else "table"
     return "table" if columns else "baskets"
 
@@ -210,7 +229,7 @@ def _baskets(path: Path) -> Iterator[list[str]]:
     """The items of each transaction of a text, as it is read."""
     between = _BETWEEN.get(path.suffix.lower())
     try:
-        with path.open(encoding="utf-8", newline="") as file:
+        with path.open(encoding="utf-8-sig", newline="") as file:
             lines: Iterable[list[str]]
             lines = (line.split() for line in file) if between is None else csv.reader(file, delimiter=between)
             for line in lines:
@@ -232,13 +251,20 @@ def _fetched(path: Path) -> pa.Table:
 def _column(data: pa.Table, name: str) -> pa.ChunkedArray[Any]:
     if name not in data.column_names:
         raise NotFound(f"There is no column {name!r}{meant(name, data.column_names)}.")
+    if data.column_names.count(name) > 1:
+        raise DataError(f"Two columns are called {name!r}.", hint="Give one of them another name.")
     return data[name]
 
 
-def _lists_in(data: pa.Table) -> Transactions:
+def _is_missing(value: Any) -> bool:
+    return value is None or value != value  # NaN is the one value that is not itself
+
+
+def _lists_in(data: pa.Table, columns: Sequence[str]) -> Transactions:
     """One transaction for each list of the only column; a missing list is an empty one."""
-    lists: Any = data.column(0).combine_chunks()
-    if not _lists(lists.type):
+    names = columns or data.column_names
+    lists: Any = _column(data, names[0]).combine_chunks()
+    if len(names) > 1 or not _lists(lists.type):
         raise DataError("Baskets in Parquet are one column of lists.", hint="Is it a table, or pairs?")
     lengths = np.asarray(pc.fill_null(pc.list_value_length(lists), 0), dtype=np.int64)
     return _named(np.repeat(np.arange(len(lists)), lengths), lists.flatten(), len(lists))
@@ -246,8 +272,17 @@ def _lists_in(data: pa.Table) -> Transactions:
 
 def _pairs(transaction: pa.ChunkedArray[Any], item: pa.ChunkedArray[Any]) -> Transactions:
     """One transaction for each different value, in the order of their first rows."""
-    whose = transaction.combine_chunks().dictionary_encode(null_encoding="encode")
+    whose = _whose(transaction)
     return _named(_codes(whose), item.combine_chunks(), len(whose.dictionary))
+
+
+def _whose(column: pa.ChunkedArray[Any]) -> Any:
+    """Which transaction each row is in, as a code; an error for a row that does not say."""
+    if column.null_count:
+        raise DataError(
+            f"{column.null_count:,} rows do not say which transaction they are in.", hint="Leave these rows out."
+        )
+    return column.combine_chunks().dictionary_encode()
 
 
 def _named(row: Array, values: Any, rows: int) -> Transactions:
@@ -272,7 +307,7 @@ def _units(data: pa.Table, unit: str, columns: Sequence[str]) -> Transactions:
     if len(columns) == 1:
         return _pairs(_column(data, unit), _column(data, columns[0]))
     one = tabular(data, columns=columns).transactions
-    whose = _column(data, unit).combine_chunks().dictionary_encode(null_encoding="encode")
+    whose = _whose(_column(data, unit))
     starts, codes = one.by_row
     rows = np.repeat(_codes(whose), np.diff(starts))
     return Transactions.from_cells(one.items, rows, codes, len(whose.dictionary))

@@ -41,7 +41,10 @@ class Transactions:
 
     @classmethod
     def of(cls, rows: Iterable[Collection[str]], items: Iterable[str] = ()) -> Transactions:
-        """Transactions given as collections of names; ``items`` are there even if no transaction has them."""
+        """Transactions given as collections of names; ``items`` are there even if no transaction has them.
+
+        A text is a collection too: of its letters.
+        """
         given = [row if isinstance(row, Collection) else tuple(row) for row in rows]
         names = sorted({*items, *chain.from_iterable(given)})
         number = {name: place for place, name in enumerate(names)}
@@ -52,6 +55,9 @@ class Transactions:
     @classmethod
     def from_cells(cls, items: tuple[str, ...], row: Array, item: Array, rows: int) -> Transactions:
         """Transactions given as pairs: transaction ``row[n]`` has item number ``item[n]``; a pair may come twice."""
+        for numbers, many in ((row, rows), (item, len(items))):
+            if len(numbers) and not 0 <= numbers.min() <= numbers.max() < many:
+                raise BadInput(f"Transactions are numbered from 0 to {rows - 1}, and items to {len(items) - 1}.")
         bits = np.zeros((len(items), words_for(rows)), np.uint64)
         _kernels().set_bits(bits, row.astype(np.int64), item.astype(np.int64))
         return cls(items, bits, rows)
@@ -129,17 +135,21 @@ class Transactions:
 
     def projected(self, items: Sequence[str]) -> Transactions:
         """The same transactions with some items only, in the given order."""
-        return Transactions(tuple(items), self.bits[[self.number[name] for name in items]], self.rows)
+        return Transactions(tuple(items), self.bits[list(map(self._code, items))], self.rows)
 
     def differs(self, other: Transactions) -> tuple[list[tuple[int, str]], list[tuple[int, str]]]:
         """The cells that ``other``, of the same items, has no longer, and those that it has in addition."""
-        if self.items != other.items or self.rows != other.rows:
-            raise BadInput("Only transactions of the same number and items can be compared cell by cell.")
+        self.require_like(other)
         found = []
         for bits in (self.bits & ~other.bits, other.bits & ~self.bits):
             cells = ((row, self.items[code]) for code in np.flatnonzero(bits.any(axis=1)) for row in places(bits[code]))
             found.append(sorted((int(row), name) for row, name in cells))
         return found[0], found[1]
+
+    def require_like(self, other: Transactions) -> None:
+        """An error unless ``other`` has as many transactions, and the same items in the same order."""
+        if self.items != other.items or self.rows != other.rows:
+            raise BadInput("Only transactions of the same number and items can be compared cell by cell.")
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Transactions):

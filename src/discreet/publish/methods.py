@@ -69,7 +69,7 @@ def parse_method(text: str, card: Card, wish: Wish, *, dashes: str = "") -> Reco
 
     masks = is_mask(text)
     if text not in METHODS and not masks:
-        known = (*METHODS, *FORMS)
+        known = (*METHODS, *FORMS, "synthesize", "learn")
         near = meant(text.lower().partition(" ")[0], known)
         raise BadInput(f"There is no method {text!r}{near}.", hint=f"Known are {', '.join(known)}.")
     for option in wish.said():

@@ -36,6 +36,7 @@ from discreet.publish.recode import at_hand, published_columns, recoded
 from discreet.publish.recoding import Progress, Recoder, Recoding
 from discreet.publish.report import Sizes, pictures
 from discreet.publish.synthetic.plain.synthesizer import Synthesizer, refuse_models
+from discreet.publish.synthetic.synthesize import Synthesize
 
 _GROUP = 1 << 19
 """Rows of a table that is written to a file are held so many at a time."""
@@ -44,7 +45,7 @@ _LOST = "loss of "
 
 def publish(
     table: Table,
-    method: Recoder | Masker | Synthesizer | Learn,
+    method: Recoder | Masker | Synthesizer | Synthesize | Learn,
     require: Model | Sequence[Model] = (),
     *,
     given: Sequence[Earlier] = (),
@@ -68,16 +69,19 @@ def publish(
     A masked release needs no model. It carries ``links``, which say for each released row which original it was, for
     the holder alone; ``keep`` writes them. With a ``seed`` the masking can be repeated, by anybody.
 
-    A synthetic release takes no model. It is attacked before it leaves, and carries what was found, ``report`` and
-    ``alarms``, for the holder alone; ``keep`` writes it as a page. ``control`` are people of the same kind who are not
-    in the table, for the attacks to be compared with.
+    ``Synthesize`` takes no model: it promises a privacy loss. No ledger is charged, which the statement says; a
+    ``Curator`` does that (``make_synthetic``).
+
+    Any other synthetic release takes no model either. It is attacked before it leaves, and carries what was found,
+    ``report`` and ``alarms``, for the holder alone; ``keep`` writes it as a page. ``control`` are people of the same
+    kind who are not in the table, for the attacks to be compared with.
 
     What is learnt takes no privacy model either: see ``Learn``. It carries ``evidence``, the sets of people that give
     it, and how it ``compared``, for the holder alone; ``keep`` writes the evidence.
     """
     models = (require,) if isinstance(require, Model) else tuple(require)
     synthetic = isinstance(method, Synthesizer)
-    if synthetic:
+    if synthetic or isinstance(method, Synthesize):
         refuse_models(models)
     elif not models and not isinstance(method, Masker | Learn):
         raise BadInput("Publishing needs a model to hold.", hint="Such as KAnonymity(5).")
@@ -86,6 +90,10 @@ def publish(
     if control is not None and not synthetic:
         raise BadInput("A control is for synthetic rows, which are attacked before they leave.", hint="Leave it out.")
     require_usable(method, given=given, seed=seed, to=to, keep=keep)
+    if isinstance(method, Synthesize):
+        from discreet.publish.synthetic.release import release_private
+
+        return release_private(table, method, to=to, csv=csv, progress=progress or (lambda share, what: None))
     published_columns(table.card)
     say = progress or (lambda share, what: None)
     table = at_hand(table)
@@ -125,7 +133,7 @@ def publish(
 
 
 def require_usable(
-    method: Recoder | Masker | Synthesizer | Learn,
+    method: Recoder | Masker | Synthesizer | Synthesize | Learn,
     *,
     given: Sequence[Earlier],
     seed: int | None,
@@ -134,7 +142,9 @@ def require_usable(
 ) -> None:
     """An error before any work is done, if what was said means nothing to the method, or what will be made has no
     place to go."""
-    drawn = isinstance(method, Masker | Synthesizer | Learn)
+    drawn = isinstance(method, Masker | Synthesizer | Synthesize | Learn)
+    if isinstance(method, Synthesize):
+        _require_unseeded(seed, keep)
     if given and drawn:
         kind = "masked" if isinstance(method, Masker) else "learnt" if isinstance(method, Learn) else "synthetic"
         raise BadInput(f"What a {kind} release adds to others cannot be checked.", hint="Attack them together.")
@@ -151,11 +161,18 @@ def require_usable(
         )
     if keep is not None:
         _require_parent(keep)
-    if keep is not None and not isinstance(method, Masker | Synthesizer | Learn) and not method.own_labels:
+    if keep is not None and not isinstance(method, Masker | Synthesizer | Synthesize | Learn) and not method.own_labels:
         raise BadInput(
             f"{type(method).__name__} leaves nothing to keep: what became of whom can be told from the release.",
             hint="Leave keep out; given takes the release alone.",
         )
+
+
+def _require_unseeded(seed: int | None, keep: str | Path | None) -> None:
+    if seed is not None:
+        raise BadInput("Whoever knows a seed can take the noise away.", hint="Leave it out.")
+    if keep is not None:
+        raise BadInput("Synthetic rows are nobody's: there is nothing to keep.", hint="Leave it out.")
 
 
 def require_place(to: str | Path) -> None:

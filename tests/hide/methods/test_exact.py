@@ -47,6 +47,12 @@ def test_the_program_alone_hides_itemsets_and_rules():
         assert solved is not None
         taken = [(row, item) for row, items in solved.taken.items() for item in items]
         assert not problem.visible(problem.transactions.without(taken)), seed
+        fewest = solve(classified(problem), None, "lost", time.monotonic() + 5)
+        assert fewest is not None
+        taken = [(row, item) for row, items in fewest.taken.items() for item in items]
+        assert cost(problem, problem.transactions.without(taken))[0] == fewest.bound, (
+            "what is lost beyond the border counts"
+        )
 
 
 def test_out_of_time_it_says_how_far_it_may_be_off():

@@ -15,8 +15,8 @@ from discreet.core.card import Card, Column, Role
 from discreet.core.kind import Kind
 from discreet.core.loss import Concentrated, sequential
 from discreet.core.table import Table
-from discreet.curator.twin import bounded
 from discreet.engines.read import read
+from discreet.engines.twin import bounded
 from discreet.errors import BadInput
 from discreet.noise.masking import generator
 from discreet.publish.synthetic.counting import Counts
@@ -61,6 +61,15 @@ def test_rows_are_a_persons_and_like_those_of_people():
     women = [row["kind"] for row in rows.to_pylist() if row["sex"] == "F"]
     assert women.count("a") / len(women) == pytest.approx(0.9, abs=0.05)
     assert distances(rows).columns == ("sex", "member", "kind")
+
+
+def test_people_are_drawn_in_blocks(monkeypatch):
+    monkeypatch.setattr("discreet.publish.synthetic.written._BLOCK", 100)
+    rows = Synthesize(rho=5, by="independent", person=["sex"]).run(read(visits(450), CARD))
+    many = Counter(rows.column("who").to_pylist())
+    assert abs(len(many) - 450) < 30
+    assert set(many) == set(range(1, len(many) + 1))
+    assert max(many.values()) <= 4
 
 
 def test_a_unit_is_one_row_on_every_engine(engine, fresh):

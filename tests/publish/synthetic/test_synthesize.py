@@ -14,13 +14,14 @@ from discreet.core.card import Card, Column, Role
 from discreet.core.kind import Kind
 from discreet.core.loss import Approximate, Concentrated, Pure
 from discreet.core.release_folder import Rows
-from discreet.curator.twin import bounded
 from discreet.engines.read import read
+from discreet.engines.twin import bounded
 from discreet.errors import BadInput, BudgetExceeded, NotDeclared
 from discreet.noise.masking import generator
-from discreet.publish.synthetic.nearness import Near, distances
+from discreet.publish.synthetic.domain import Domain
+from discreet.publish.synthetic.nearness import Near, distances, exact_columns, too_many
 from discreet.publish.synthetic.synthesize import WAYS, Synthesize
-from discreet.publish.synthetic.written import HELD
+from discreet.publish.synthetic.written import HELD, Tally, written
 
 CARD = Card(
     "people",
@@ -110,6 +111,51 @@ def test_what_is_said_beside_the_rows_survives_the_folder(tmp_path):
         distances(people())
 
 
+def test_no_rows_at_all_are_far_from_the_table():
+    card = Card("t", (Column("age", Kind.INTEGER, bounds=(0, 9), required=True),), impossible=("age + 0 >= 0",))
+    table = read(pa.table({"age": [1, 2] * 500}), card)
+    rows = Synthesize(rho=1, by="independent").run(table)
+    near = distances(rows)
+    assert rows.num_rows == near.rows == 0
+    assert 1_000 <= near.reach["age",] < 1_200
+
+
+def test_decimals_finer_than_what_is_drawn_are_in_intervals():
+    card = Card("t", (Column("p", Kind.DECIMAL, bounds=(0, 2)), Column("g", Kind.BOOLEAN)))
+    domain = Domain.of(card, bins=500)
+    assert domain.sizes[0] == 202
+    assert exact_columns(domain) == ("g",)
+
+
+def test_what_holds_for_whole_intervals_alone_is_said():
+    method = Synthesize(rho=1, by="independent", columns=["sex", "income"], bins=4)
+    (picture,) = method.pictures(method.run(TABLE))
+    assert "sex × income (in intervals)" in str(picture)
+    assert "whole intervals alone" in str(picture)
+    assert "of income whole intervals were compared" in method.steps(CARD)[-1]
+
+
+def test_pairs_are_compared_as_long_as_there_is_room():
+    names = tuple(f"v{n}" for n in range(2_000))
+    wide = tuple(Column(f"q{at}", Kind.TEXT, categories=names, required=True) for at in range(6))
+    card = Card("wide", (*wide, Column("b", Kind.BOOLEAN)))
+    tally = Tally(Synthesize(epsilon=1).domain(card))
+    assert sum(one.size for one in tally.counts.values()) <= 1 << 24
+    assert {(at,) for at in range(7)} | {(at, 6) for at in range(6)} < set(tally.counts)
+    left_out = too_many(tally.domain)
+    assert len(left_out) + len(tally.counts) == 7 + 21
+    assert left_out[-1] in Synthesize(epsilon=1).steps(card)[-1]
+
+
+def test_no_file_stays_if_it_goes_wrong(tmp_path, monkeypatch):
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    tally = Tally(Domain.of(SHORT))
+    with pytest.raises(ZeroDivisionError), written([], tally.domain.schema, tally, HELD + 1):
+        assert len(list(tmp_path.iterdir())) == 1
+        raise ZeroDivisionError
+    assert not list(tmp_path.iterdir())
+
+
 def test_many_rows_go_to_a_file_and_say_the_same(tmp_path):
     card = Card("t", (Column("a", Kind.BOOLEAN),))
     table = read(pa.table({"a": [True, False] * 50}), card)
@@ -157,6 +203,11 @@ def test_what_cannot_be_made_is_said_before_anything_is_charged():
         Synthesize(epsilon="1e-12").promise(CARD)
     with pytest.raises(BadInput, match="no possible cell"):
         Synthesize(epsilon=1).promise(replace(CARD, impossible=("sex = 'F'", "sex = 'M'")))
+    with pytest.raises(BadInput, match="Whatever is drawn"):
+        Synthesize(epsilon=1).promise(replace(CARD, impossible=("age + 0 >= 0", "age IS NULL")))
+    guessed = replace(CARD.columns[1], from_data=("bounds",))
+    with pytest.raises(NotDeclared, match="read off the data"):
+        Synthesize(epsilon=1).promise(Card("t", (guessed,)))
 
 
 @pytest.mark.parametrize(

@@ -38,6 +38,25 @@ def test_every_masking_method_is_explained():
     assert list(WAYS) == list(synthesize.WAYS)
 
 
+def test_a_twin_is_asked_for_with_all_that_it_can_be_told(console):
+    async def act(user):
+        await user.open("/publish?table=visits")
+        with user:
+            seen(user, "publish-method")[0].set_value("synthesize")
+            for box, value in {"columns": "ward, cost", "bins": "cost:8", "person": "ward"}.items():
+                seen(user, f"publish-{box}")[0].set_value(value)
+        press(user, "publish-start")
+        await until(lambda: bool(seen(user, "job-synthesize")))
+        press(user, "job-cancel")
+        await until(lambda: "cancelled" in text(user))
+
+    console.visit("steward", act)
+    job = next(one for one in console.clinic.desk.jobs(console.clinic.steward) if one.kind == "synthesize")
+    assert {"columns": ["ward", "cost"], "bins": "cost:8", "person": ["ward"], "rows": 0}.items() <= dict(
+        job.spec
+    ).items()
+
+
 def test_a_steward_starts_a_job_and_stops_it(console):
     async def act(user):
         await user.open("/publish?table=patients")
@@ -55,7 +74,7 @@ def test_a_steward_starts_a_job_and_stops_it(console):
         await until(lambda: "cancelled" in text(user))
 
     console.visit("steward", act)
-    (job,) = console.clinic.desk.jobs(console.clinic.steward)
+    (job,) = (one for one in console.clinic.desk.jobs(console.clinic.steward) if one.kind == "publish")
     assert (job.state, job.table) == ("cancelled", "patients")
     wanted = {"models": ["k=5", "l=2 on insurance"], "method": "generalize", "suppress": "10%", "title": "For research"}
     assert wanted.items() <= dict(job.spec).items()

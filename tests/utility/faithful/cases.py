@@ -7,7 +7,7 @@ import pyarrow as pa
 
 import discreet as dc
 
-N = 1000
+N = 800
 
 
 @cache

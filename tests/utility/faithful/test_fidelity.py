@@ -64,10 +64,10 @@ def test_the_score_is_a_thousand_less_the_error_of_pairs(found):
 
 
 def test_elsewhere_is_as_bad_as_can_be():
-    table = people()
+    table = people(n=200)
     rows = table.payload()
     for name, value in (("age", 1_000), ("cost", 1e9), ("town", "z"), ("ill", "maybe")):
-        alike = pa.array([value] * N, rows[name].type)
+        alike = pa.array([value] * 200, rows[name].type)
         rows = rows.set_column(rows.column_names.index(name), name, alike)
     far = dc.utility.fidelity(table, release(rows), columns=["age", "town"])
     assert far["1-way error"] == pytest.approx(0.95, abs=0.06)  # the last tenth of ages is beyond all of them, too
@@ -128,7 +128,7 @@ def test_associations_are_the_known_ones():
 
 
 def test_models_are_tested_on_a_control_and_progress_is_told():
-    table, others = people(), people(seed=9)
+    table, others = people(n=300), people(seed=9, n=300)
     told = []
     made = release(sample(others))
     got = dc.utility.fidelity(table, made, control=others, progress=lambda share, what: told.append(share))
@@ -143,9 +143,9 @@ def test_models_are_tested_on_a_control_and_progress_is_told():
 
 
 def test_what_cannot_be_compared_is_named_and_what_is_missing_told():
-    table = people()
+    table = people(n=100)
     rows = table.payload().drop_columns(["seen"])
-    rows = rows.set_column(0, "age", pa.array(["30 to 39"] * N))
+    rows = rows.set_column(0, "age", pa.array(["30 to 39"] * 100))
     got = dc.utility.fidelity(table, rows, target="town")
     assert got.left_out == ("age", "seen")
     assert got.columns == ("cost", "town", "ill")
@@ -187,12 +187,31 @@ def test_where_everything_is_missing_counts_are_told_all_the_same():
         assert got.entry(name).why.startswith("not measured: The release has no column with values")
 
 
-def test_rows_in_a_folder_and_in_a_table(tmp_path, found):
-    table = people()
-    saved = dc.Release(one_by_one(table), dc.Statement(unit="person"), dc.Recipe("synthesize")).save(tmp_path / "r")
-    for made in (dc.Release.load(saved), dc.read(saved / "payload.parquet", table.card)):
-        again = dc.utility.fidelity(table, made, columns=["town", "ill"], target="town")
-        assert again["2-way error"] == found["one by one"].pair_errors[3, 4]
+def test_rows_in_a_folder_and_in_a_table(tmp_path):
+    table = people(n=30)
+    rows = one_by_one(table)
+    saved = dc.Release(rows, dc.Statement(unit="person"), dc.Recipe("synthesize")).save(tmp_path / "r")
+    here, *there = (
+        dc.utility.fidelity(table, made, columns=["town", "ill"], target="town")["2-way error"]
+        for made in (rows, dc.Release.load(saved), dc.read(saved / "payload.parquet", table.card))
+    )
+    assert there == [here, here]
+    assert dc.utility.fidelity(table, saved, columns=["town", "ill"])["2-way error"] == here
+    with pytest.raises(NotFound):
+        dc.utility.fidelity(table, str(tmp_path / "nowhere"))
+
+
+def test_of_several_copies_the_first_is_looked_at():
+    table = people(n=30)
+    mine = one_by_one(table)
+    both = pa.concat_tables(
+        [rows.append_column("copy", pa.array([n] * 30)) for n, rows in ((2, copy(table)), (1, mine))]
+    )
+    some = {"columns": ["town", "ill"]}
+    got = dc.utility.fidelity(table, release(both, "synthesize cart", copies=2), **some)
+    assert got.rows == (30, 30)
+    assert got["2-way error"] == dc.utility.fidelity(table, mine, **some)["2-way error"] > 0
+    assert "copy 1 of 2" in str(got)
 
 
 def test_it_is_told_in_words_pictures_and_for_machines(found, tmp_path):

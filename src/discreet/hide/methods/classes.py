@@ -179,7 +179,7 @@ def _better(hits: dict[str, tuple[int, ...]]) -> dict[str, str]:
     better: dict[str, str] = {}
     for item, (secrets, endangered, antecedents) in hits.items():
         for other, (breaks, harms, thins) in hits.items():
-            if other != item and not (secrets & ~breaks or thins & ~antecedents):
+            if other != item and not (secrets & ~breaks or harms & ~endangered or thins & ~antecedents):
                 same = hits[other] == hits[item]
                 if not same or other < item:  # of two that are equal the first one
                     better[item] = other

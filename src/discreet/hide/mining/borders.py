@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
+from discreet.errors import BadInput
 from discreet.hide.mining.frequent import Frequent, Itemset
 
 
@@ -25,6 +26,7 @@ def borders(frequent: Frequent, items: Iterable[str]) -> Borders:
     """Both borders of frequent itemsets among all ``items``."""
     from discreet.hide.mining import kernels
 
+    _require_all(frequent)
     names = frequent.names
     pairs = kernels.joined(frequent.nodes, len(frequent.items), frequent.deepest)
     rare = [frozenset((item,)) for item in items if item not in set(frequent.items)]
@@ -38,6 +40,7 @@ def revised(frequent: Frequent, secrets: Iterable[Collection[str]]) -> Borders:
     The negative border here are the minimal secrets: other itemsets that were not frequent cannot become so by taking
     items out.
     """
+    _require_all(frequent)
     hidden = minimal(map(frozenset, secrets))
     stays = [itemset for itemset, _ in frequent.keep("all") if not any(secret <= itemset for secret in hidden)]
     return Borders(maximal(stays), hidden)
@@ -57,6 +60,15 @@ def minimal(itemsets: Iterable[Itemset]) -> tuple[Itemset, ...]:
     """Those that no other is part of."""
     found = set(itemsets)
     return tuple(sorted((one for one in found if not any(other < one for other in found)), key=_order))
+
+
+def _require_all(frequent: Frequent) -> None:
+    """An error if itemsets may be missing: with one as long as they may be, there may be longer ones."""
+    if frequent.longest is not None and frequent.deepest >= frequent.longest:
+        raise BadInput(
+            f"Itemsets of more than {frequent.longest} items were not looked for, and the border may be among them.",
+            hint="Mine without longest.",
+        )
 
 
 def _order(itemset: Itemset) -> tuple[int, list[str]]:

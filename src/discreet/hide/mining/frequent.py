@@ -42,6 +42,8 @@ class Frequent:
     """How many transactions there are."""
     shown: Array
     """The rows of ``nodes`` that are gone through."""
+    longest: int | None = None
+    """Longer itemsets were not looked for."""
 
     @cached_property
     def supports(self) -> Array:
@@ -166,7 +168,12 @@ def frequent(transactions: Transactions, least: int, *, longest: int | None = No
             hint="Ask for a higher support, or for shorter itemsets.",
         )
     found = Frequent(
-        tuple(transactions.items[code] for code in order), nodes, least, transactions.rows, np.arange(len(nodes))
+        tuple(transactions.items[code] for code in order),
+        nodes,
+        least,
+        transactions.rows,
+        np.arange(len(nodes)),
+        longest,
     )
     return found if keep == "all" else found.keep(keep)
 

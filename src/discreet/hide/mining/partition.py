@@ -42,7 +42,7 @@ def frequent_in_blocks(blocks: Blocks, share: Number, *, longest: int | None = N
         raise DataError(
             f"There were {rows:,} transactions at first and {again:,} later.", hint="Is a file being written?"
         )
-    return _tree({one: support for one, support in counted.items() if support >= least}, least, rows)
+    return _tree({one: support for one, support in counted.items() if support >= least}, least, rows, longest)
 
 
 def _in_order(itemsets: Iterable[Itemset]) -> list[tuple[str, ...]]:
@@ -67,7 +67,7 @@ def _count(block: Transactions, counted: dict[tuple[str, ...], int]) -> None:
         counted[itemset] += int(np.bitwise_count(held[-1]).sum(dtype=np.int64))
 
 
-def _tree(supports: dict[tuple[str, ...], int], least: int, rows: int) -> Frequent:
+def _tree(supports: dict[tuple[str, ...], int], least: int, rows: int, longest: int | None) -> Frequent:
     """Counted itemsets, of which all parts are there too, as the tree that a miner makes."""
     items = sorted((name for name, *rest in supports if not rest), key=lambda name: (supports[name,], name))
     number = {name: place for place, name in enumerate(items)}
@@ -82,7 +82,7 @@ def _tree(supports: dict[tuple[str, ...], int], least: int, rows: int) -> Freque
             if nodes[parent, 4] == 0:
                 nodes[parent, 3] = node
             nodes[parent, 4] = node + 1
-    return Frequent(tuple(items), nodes, least, rows, np.arange(len(nodes)))
+    return Frequent(tuple(items), nodes, least, rows, np.arange(len(nodes)), longest)
 
 
 def _evenly(blocks: Iterable[Transactions]) -> Iterator[Transactions]:

@@ -1,7 +1,8 @@
 """k-means with rounded centres in one order.
 
 Numbers go from 0 to 1 between their declared bounds. The first centres are cells of a public grid: the fullest, and
-then those that are full and far from all before; Lloyd's steps follow. Rows with a missing value are left out.
+then those that are full and far from all before; Lloyd's steps follow. Rows with a missing value are left out. Where
+rows fill fewer cells than there are to be clusters, there are as few centres.
 """
 
 from __future__ import annotations
@@ -18,7 +19,8 @@ from numpy.typing import NDArray
 from discreet.core.document import fields
 from discreet.core.picture import Picture, beside, stacked
 from discreet.core.table import Table
-from discreet.errors import BadInput
+from discreet.core.words import number
+from discreet.errors import BadInput, DataError
 from discreet.noise.parameters import whole
 from discreet.publish.integral.frame import Figures, Frame, Graded, Rows, cells_of, features_of
 from discreet.publish.integral.learner import Tell, on_steps, require_step
@@ -96,7 +98,13 @@ class Clusters:
     def frame(self, table: Table) -> Frame:
         """Rows with a missing value are left out."""
         features = features_of(table, self.columns, graded=True)
-        return Frame.of(table, features, [one.name for one in features])
+        made = Frame.of(table, features, [one.name for one in features])
+        if made.people and (full := Mover(self, made).full) < self.count:
+            raise DataError(
+                f"The rows fill {number(full, 'cell')} of the grid, and {self.count} clusters begin in a cell each.",
+                hint=f"Ask for {full} clusters, or learn from other columns." if full > 1 else "Learn from others.",
+            )
+        return made
 
     def trainer(self, frame: Frame) -> Mover:
         """The frame as numbers from 0 to 1."""
@@ -120,6 +128,11 @@ class Mover:
 
     learner: Clusters
     frame: Frame
+
+    @property
+    def full(self) -> int:
+        """How many cells have a row."""
+        return len(np.unique(self._cell))
 
     @cached_property
     def _graded(self) -> tuple[Graded, ...]:
@@ -158,7 +171,9 @@ class Mover:
             sums = tell(sums, float(size + 1))
             many = sums[:, :1]
             centres = np.where(many >= 1, np.clip(sums[:, 1:] / np.maximum(many, 1.0), 0, 1), centres)
-        rounded = sorted(tuple(on_steps(float(one), self.learner.step) for one in centre) for centre in centres)
+        rounded = sorted(
+            tuple(min(on_steps(float(one), self.learner.step), 1.0) for one in centre) for centre in centres
+        )
         return Centres(self._graded, tuple(rounded))
 
     def score(self, model: Centres, rows: Rows) -> float:
@@ -178,7 +193,7 @@ class Mover:
         weights = np.maximum(counts[full], 1e-9)
         chosen = [int(np.argmax(weights))]
         far = ((middles - middles[chosen[0]]) ** 2).sum(axis=1)
-        while len(chosen) < self.learner.count:
+        while len(chosen) < min(self.learner.count, len(full)):
             chosen.append(int(np.argmax(weights * far)))
             far = np.minimum(far, ((middles - middles[chosen[-1]]) ** 2).sum(axis=1))
         return np.asarray(middles[chosen], np.float64)

@@ -20,10 +20,12 @@ from discreet.core.document import dumps, fields, loads
 from discreet.core.release import Release
 from discreet.core.table import Table
 from discreet.errors import BadInput, DataError, NotFound
+from discreet.publish.integral.learn import SEARCHED
 from discreet.publish.integral.learner import exactly
 from discreet.publish.integral.parse import learner_of
 from discreet.publish.recode import at_hand
 
+CLAIM = "integral privacy"
 NOTE = "discreet.generators"
 """The note in a kept file that says what the sets are of."""
 
@@ -118,11 +120,14 @@ class Verified:
     least: int
     same_model: bool
     """Whether the release, if one was given, holds that very model."""
+    same_claim: bool
+    """Whether it claims as many sets as were asked for, and says that it was learnt in the same way."""
 
     @property
     def holds(self) -> bool:
         """Whether the claim is true."""
-        return self.generators >= self.least and self.in_all == 0 and self.others == 0 and self.same_model
+        same = self.same_model and self.same_claim
+        return self.generators >= self.least and self.in_all == 0 and self.others == 0 and same
 
     def __str__(self) -> str:
         said = (
@@ -133,6 +138,8 @@ class Verified:
             said += f" {self.others:,} of the sets give another model, or come twice."
         if not self.same_model:
             said += " The release holds another model."
+        if not self.same_claim:
+            said += " The release claims another number of sets, or another way of learning."
         return f"{'It holds' if self.holds else 'It does not hold'}: {said}"
 
 
@@ -144,17 +151,29 @@ def verify_integral(evidence: Generators | str | Path, table: Table, release: Re
     if frame.digest != kept.frame or frame.people != kept.people:
         raise BadInput(f"The sets are not of {table.card.name} as it is now.", hint="Give the table as it was.")
     trainer = learner.trainer(frame)
-    different: set[bytes] = set()
+    different: set[tuple[bytes, ...]] = set()
     in_all = np.ones(kept.people, np.bool_)
     for place in range(len(kept.sets)):
         who = kept.who(place)
-        if trainer.train(np.flatnonzero(who[frame.person]), exactly).to_dict() == kept.model:
-            different.add(np.packbits(who).tobytes())
+        rows = np.flatnonzero(who[frame.person])
+        if trainer.train(rows, exactly).to_dict() == kept.model:
+            different.add(frame.contents(rows))
             in_all &= who
     return Verified(
-        len(different),
+        min((len(set(one)) for one in zip(*different, strict=True)), default=0),
         len(kept.sets) - len(different),
         int(in_all.sum()),
         kept.least,
         release is None or release.payload == kept.model,
+        release is None or _claims(release, kept),
     )
+
+
+def _claims(release: Release[Any], kept: Generators) -> bool:
+    """Whether a release claims what was kept: the number of sets, and the way of learning with all its parameters."""
+    claimed = [dict(one.parameters) for one in release.statement.models if one.name == CLAIM]
+    said = {
+        name: value for name, value in release.recipe.parameters.items() if name not in ("table", "sample", *SEARCHED)
+    }
+    same_way = release.recipe.method == f"learn {kept.learner}" and said == kept.parameters
+    return claimed == [{"generators": kept.least}] and same_way

@@ -8,6 +8,7 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from hashlib import sha256
 from typing import Any, TypeAlias, cast
 
@@ -99,15 +100,19 @@ class Frame:
     person: Rows
     """For each row the number of whom it is about."""
     people: int
+    apart: bool = False
+    """Whether each column is learnt from for itself, and not whole rows."""
 
     @classmethod
-    def of(cls, table: Table, features: Sequence[Feature], required: Sequence[str] = ()) -> Frame:
-        """The rows of ``table`` that have a value in each of the ``required`` columns."""
+    def of(
+        cls, table: Table, features: Sequence[Feature], required: Sequence[str] = (), *, apart: bool = False
+    ) -> Frame:
+        """The rows of ``table`` that have a value at all, and one in each of the ``required`` columns."""
         unit = table.card.unit
         names = dict.fromkeys([*(one.name for one in features), *([] if unit is None else [unit])])
         rows = table.engine.fetch(table.query(*map(sql.column, names)))
         figures = np.stack([one.figures(rows.column(one.name)) for one in features], axis=1)
-        there = np.ones(len(figures), np.bool_)
+        there = ~np.isnan(figures).all(axis=1)
         for place, one in enumerate(features):
             if one.name in required:
                 there &= ~np.isnan(figures[:, place])
@@ -115,12 +120,12 @@ class Frame:
         if unit is None:
             order = np.lexsort(keys)
             figures = figures[order[there[order]]]
-            return cls(tuple(features), figures, np.arange(len(figures)), len(figures))
+            return cls(tuple(features), figures, np.arange(len(figures)), len(figures), apart)
         whose = _numbered(rows.column(unit))
         order = np.lexsort([*keys, whose])
         order = order[there[order]]
         known, person = np.unique(whose[order], return_inverse=True)
-        return cls(tuple(features), figures[order], person.astype(np.int64), len(known))
+        return cls(tuple(features), figures[order], person.astype(np.int64), len(known), apart)
 
     @property
     def digest(self) -> str:
@@ -133,6 +138,22 @@ class Frame:
     def rows_of(self, chosen: NDArray[np.bool_]) -> Rows:
         """The rows of the people who are chosen."""
         return np.flatnonzero(chosen[self.person])
+
+    def contents(self, rows: Rows) -> tuple[bytes, ...]:
+        """What is learnt from with these rows: how often each different row is among them, as a digest.
+
+        With columns ``apart`` there is one for each column, of the values that are known.
+        """
+        return tuple(
+            sha256(np.bincount(codes[rows], minlength=int(codes.max(initial=0)) + 1)[1:].tobytes()).digest()
+            for codes in self._codes
+        )
+
+    @cached_property
+    def _codes(self) -> tuple[Rows, ...]:
+        """Of whole rows, or of each column, equal ones have an equal number; 0 if nothing is known."""
+        parts = np.split(self.figures, self.figures.shape[1], axis=1) if self.apart else [self.figures]
+        return tuple(_ranked(part) for part in parts)
 
 
 def features_of(table: Table, columns: Sequence[str], *, but: str | None = None, graded: bool = False) -> list[Feature]:
@@ -207,6 +228,18 @@ def _numbered(cells: Cells) -> Rows:
     ranks[order] = np.arange(len(order))
     ranks[-1] = len(order)
     return ranks[at]
+
+
+def _ranked(figures: Figures) -> Rows:
+    """Equal rows have an equal number, from 1 up; 0 where all of a row is missing."""
+    order = np.lexsort(figures.T)
+    sorted_ = figures[order]
+    other = np.ones(len(order), np.bool_)
+    other[1:] = ~((sorted_[1:] == sorted_[:-1]) | (np.isnan(sorted_[1:]) & np.isnan(sorted_[:-1]))).all(axis=1)
+    ranks = np.empty(len(order), np.int64)
+    ranks[order] = np.cumsum(other)
+    ranks[np.isnan(figures).all(axis=1)] = 0
+    return ranks
 
 
 def _coded(cells: Cells) -> tuple[Any, Rows]:

@@ -1,7 +1,7 @@
 """The journal of a search: which sample gave which model, so that a search that was stopped goes on.
 
 A sample is a number and the seed that all of them have in common. Whoever has the journal and the table can draw all
-of them again: it is for the holder alone. It is there only as long as a search is not over.
+of them again: it is for the holder alone. It is there until a model is released.
 """
 
 from __future__ import annotations
@@ -25,6 +25,8 @@ class Journal:
     known: Mapping[int, str]
     """For the number of a sample the digest of its model."""
     place: Path | None
+    seed: int | None
+    """The root, if it was given and not drawn: then all samples can be drawn again by whoever knows it."""
 
     @classmethod
     def open(cls, place: str | Path | None, about: str, seed: int | None) -> Journal:
@@ -33,15 +35,15 @@ class Journal:
             root = Draws.of(seed).root
             if place is not None:
                 with private(Path(place)) as file:
-                    file.write(_line({"about": about, "seed": str(root)}))
-            return cls(root, {}, None if place is None else Path(place))
+                    file.write(_line({"about": about, "seed": str(root), "given": seed is not None}))
+            return cls(root, {}, None if place is None else Path(place), seed)
         file_ = Path(place)
         whole = file_.read_bytes()
         lines = whole[: whole.rfind(b"\n") + 1].splitlines()  # a last line may have been cut off
         try:
             head, *others = [json.loads(line) for line in lines]
             root, known = int(head["seed"]), {int(one["draw"]): str(one["model"]) for one in others}
-            same = head["about"] == about
+            same, given = head["about"] == about, head["given"] is True or seed is not None
         except (ValueError, TypeError, KeyError):
             raise DataError(f"{place} is not the journal of a search.", hint="Name another file.") from None
         if not same or seed not in (None, root):
@@ -51,7 +53,7 @@ class Journal:
             )
         with file_.open("r+b") as file:
             file.truncate(whole.rfind(b"\n") + 1)
-        return cls(root, known, file_)
+        return cls(root, known, file_, root if given else None)
 
     def add(self, draws: Sequence[int], models: Sequence[str]) -> None:
         """Write down what samples gave."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from math import comb
 from pathlib import Path
 from typing import Any, Literal, get_args
 
@@ -16,6 +15,8 @@ from discreet.publish.integral.learner import Learner
 
 Choose = Literal["accurate", "recurrent", "first"]
 _LEAST = 2
+SEARCHED = ("integral", "tries", "choose", "test")
+"""What a recipe tells of the search, beside ``sample`` and how it is learnt."""
 
 
 @dataclass(frozen=True)
@@ -30,7 +31,8 @@ class Learn:
     A share ``test`` of the people is set aside, for the models to be compared on: with the one that is learnt from all
     others at once, and with one that is differentially private with ``epsilon``. These figures are for the holder.
 
-    With a ``journal``, a file, a search that was stopped goes on where it was. It must never leave.
+    With a ``journal``, a file, a search that was stopped goes on where it was, and one that found nothing goes on with
+    more ``tries``. It must never leave.
     """
 
     learner: Learner
@@ -70,7 +72,7 @@ class Learn:
     def sizes(self, people: int) -> tuple[int, ...]:
         """How many of so many people are in a sample; an error if there are not enough different samples of them."""
         made = tuple(max(1, round(share * people)) for share in self.shares)
-        if people < _LEAST or any(size >= people or comb(people, size) < self.integral for size in made):
+        if people < _LEAST or any(size >= people or not _ways(people, size, self.integral) for size in made):
             raise DataError(
                 f"Of {number(people, 'person', 'people')} there are not {self.integral} different samples.",
                 hint="Learn from more people, or ask for fewer: integral.",
@@ -79,8 +81,18 @@ class Learn:
 
     def parameters(self) -> Mapping[str, Any]:
         """For the recipe: all that the result hangs on but the rows and the samples."""
-        said = {"integral": self.integral, "sample": list(self.shares), "tries": self.tries, "choose": self.choose}
-        return {**self.learner.parameters(), **said, "test": self.test}
+        said = {name: getattr(self, name) for name in SEARCHED}
+        return {**self.learner.parameters(), **said, "sample": list(self.shares)}
+
+
+def _ways(people: int, size: int, least: int) -> bool:
+    """Whether ``size`` of ``people`` can be drawn in at least so many ways: as far as it takes to know, no further."""
+    found = 1
+    for place in range(min(size, people - size)):
+        if found >= least:
+            break
+        found = found * (people - place) // (place + 1)
+    return found >= least
 
 
 def _is_share(value: object) -> bool:

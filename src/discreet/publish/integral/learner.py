@@ -27,6 +27,8 @@ Tell: TypeAlias = Callable[[Figures, float], Figures]
 """Gives sums over rows to whoever learns: as they are, or with noise. The number says how much one row moves them, all
 changes added up."""
 _UNIT = 1 << 20
+_FINEST = 1e-12
+"""The smallest step: figures are written with so many digits."""
 
 
 class Model(Protocol):
@@ -120,5 +122,5 @@ def on_steps(value: float, step: float) -> float:
 
 def require_step(step: float) -> None:
     """An error for a step that nothing can be rounded to."""
-    if isinstance(step, bool) or not isinstance(step, int | float) or not 0 < step <= 1:
-        raise BadInput(f"step is a share of the way from bound to bound, above 0 and up to 1, got {step!r}.")
+    if isinstance(step, bool) or not isinstance(step, int | float) or not _FINEST <= step <= 1:
+        raise BadInput(f"step is a share of the way from bound to bound, from {_FINEST:g} to 1, got {step!r}.")

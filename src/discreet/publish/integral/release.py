@@ -26,7 +26,7 @@ from discreet.core.statement import Claim, Evidence, Statement
 from discreet.core.table import Table
 from discreet.errors import BadInput, NoPromise
 from discreet.models.model import Model as PrivacyModel
-from discreet.publish.integral.evidence import NOTE, Generators, verify_integral
+from discreet.publish.integral.evidence import CLAIM, NOTE, Generators, verify_integral
 from discreet.publish.integral.frame import Frame
 from discreet.publish.integral.learn import Learn
 from discreet.publish.integral.learner import Model, Noisily, Trainer, exactly
@@ -123,10 +123,11 @@ def release_learnt(
     progress(0.8, "checking")
     evidence = _evidence(learn, frame, found)
     if not verify_integral(evidence, table).holds:
+        found.journal.done()
         raise NoPromise(
             f"The sets of people that were found in {table.card.name} do not give the model again. Nothing was "
             "released.",
-            hint="The table changed meanwhile: try again.",
+            hint="The table changed meanwhile, or the journal of the search was not right. It is taken away: try again.",
         )
     progress(0.9, "comparing")
     release = Learnt(
@@ -140,7 +141,7 @@ def release_learnt(
                 f"{learn.tries:,} samples of the people at most, and a model of each; {_CHOSEN[learn.choose]} is "
                 "released.",
             ),
-            seed=seed,
+            seed=found.journal.seed,
             versions=versions(table.engine),
             from_data=_from_data(table.card, frame),
         ),
@@ -180,7 +181,7 @@ def _evidence(learn: Learn, frame: Frame, found: Found) -> Generators:
 def _statement(card: Card, learn: Learn) -> Statement:
     k = learn.integral
     claim = Claim(
-        "integral privacy",
+        CLAIM,
         f"integrally private with k = {k}: at least {k} different sets of people give this very model, and nobody is "
         "in all of them",
         {"generators": k},
@@ -213,7 +214,7 @@ def _compared(learn: Learn, trainer: Trainer, found: Found, card: Card) -> Compa
     rows, aside = frame.rows_of(inside), frame.rows_of(~inside)
     models: dict[str, Model] = {f"integral, k = {learn.integral}": found.model, "plain": trainer.train(rows, exactly)}
     per_person = 1 if card.unit is None else card.rows_per_unit
-    if per_person is not None:
+    if per_person is not None and np.bincount(frame.person).max() <= per_person:  # or the noise is not enough
         epsilon: Fraction = exact(learn.epsilon, "epsilon")
         noise = Noisily(epsilon, learn.learner.queries, per_person)
         models[f"differentially private, ε = {float(epsilon):g}"] = trainer.train(rows, noise)

@@ -3,23 +3,28 @@
 Why it proves what it says. All that is claimed is that some sets exist: k different ones that give the same model, with
 nobody in all of them. A search that finds such sets has shown it. Sets that were not drawn can only add to the number,
 and only take away from what all have in common; so what was found is a lower bound, and *nobody is in all* stays true.
+
+Sets are different only if what is learnt from them is: sets of other people with the very same rows count once. Where
+each column is learnt from for itself, every one of them must have been different often enough.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from hashlib import sha256
 from multiprocessing import get_context
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from discreet._version import __version__
 from discreet.core.document import dumps
-from discreet.errors import NoPromise
+from discreet.errors import BadInput, NoPromise
 from discreet.noise.masking import Draws
 from discreet.publish.integral.frame import Frame, Rows
 from discreet.publish.integral.journal import Journal
@@ -72,15 +77,25 @@ class Group:
     draws: list[int] = field(default_factory=list)
     in_all: NDArray[np.uint8] | None = None
     """Who is in every one of them, a bit a person."""
+    contents: tuple[set[bytes], ...] = ()
+    """What is different in them: see ``Frame.contents``."""
 
-    def add(self, draw: int, packed: NDArray[np.uint8]) -> None:
+    @property
+    def many(self) -> int:
+        """How many of them are different, in the column that differs least."""
+        return min(map(len, self.contents), default=0)
+
+    def add(self, draw: int, packed: NDArray[np.uint8], contents: tuple[bytes, ...]) -> None:
         """One more sample."""
         self.draws.append(draw)
+        self.contents = self.contents or tuple(set() for _ in contents)
+        for held, one in zip(self.contents, contents, strict=True):
+            held.add(one)
         self.in_all = packed.copy() if self.in_all is None else self.in_all & packed
 
     def is_private(self, least: int) -> bool:
         """Whether there are enough of them, and nobody is in all."""
-        return len(self.draws) >= least and self.in_all is not None and not self.in_all.any()
+        return self.many >= least and self.in_all is not None and not self.in_all.any()
 
 
 @dataclass(frozen=True)
@@ -90,10 +105,6 @@ class Found:
     model: Model
     draws: tuple[int, ...]
     pool: Pool
-    tried: int
-    """How many samples were drawn."""
-    models: int
-    """How many different models they gave."""
     journal: Journal
 
 
@@ -103,18 +114,18 @@ def search(learn: Learn, frame: Frame, seed: int | None, progress: Progress) -> 
     journal = Journal.open(learn.journal, _about(learn, frame), seed)
     pool = Pool.of(learn, frame.people, journal.root)
     groups: dict[str, Group] = {}
-    seen: set[bytes] = set()
+    seen: set[tuple[bytes, ...]] = set()
     tried = 0
     most = 0
     with _learnt(learn, frame, pool, journal) as digests:
         for draw, digest in digests:
             tried += 1
-            packed = np.packbits(pool.sample(draw))
-            if (one := sha256(packed.tobytes()).digest()) not in seen:  # the same people twice count once
+            who = pool.sample(draw)
+            if (one := frame.contents(frame.rows_of(who))) not in seen:  # the same rows twice count once
                 seen.add(one)
                 group = groups.setdefault(digest, Group())
-                group.add(draw, packed)
-                most = max(most, len(group.draws))
+                group.add(draw, np.packbits(who), one)
+                most = max(most, group.many)
                 if learn.choose == "first" and group.is_private(learn.integral):
                     break
             if tried % _BATCH == 0:
@@ -122,7 +133,6 @@ def search(learn: Learn, frame: Frame, seed: int | None, progress: Progress) -> 
     trainer = learn.learner.trainer(frame)
     chosen = _chosen(learn, [one for one in groups.values() if one.is_private(learn.integral)], trainer, pool)
     if chosen is None:
-        journal.done()
         raise NoPromise(
             f"No model came of {learn.integral} different samples or more with nobody in all of them, in {tried:,} "
             "tries. Nothing was released.",
@@ -130,7 +140,7 @@ def search(learn: Learn, frame: Frame, seed: int | None, progress: Progress) -> 
             "from fewer columns or larger samples; or try more often (tries), or ask for fewer (integral).",
         )
     model, draws = chosen
-    return Found(model, draws, pool, tried, len(groups), journal)
+    return Found(model, draws, pool, journal)
 
 
 def _aside(learn: Learn, people: int) -> int:
@@ -175,17 +185,34 @@ def _learnt(learn: Learn, frame: Frame, pool: Pool, journal: Journal) -> Iterato
         trainer = learn.learner.trainer(frame)
         yield written(_digests(trainer, pool, batch) for batch in batches)
         return
-    with ProcessPoolExecutor(min(learn.processes, len(batches)), mp_context=get_context("spawn")) as workers:
-        try:
-            started = [workers.submit(_elsewhere, learn.learner, frame, pool, batch) for batch in batches]
-            yield written(one.result() for one in started)
-        finally:
-            workers.shutdown(cancel_futures=True)
+    many, spawn = min(learn.processes, len(batches)), get_context("spawn")
+    try:
+        with ProcessPoolExecutor(many, spawn, _Elsewhere.begin, (learn.learner, frame, pool)) as workers:
+            try:
+                started = [workers.submit(_Elsewhere.digests, batch) for batch in batches]
+                yield written(one.result() for one in started)
+            finally:
+                workers.shutdown(cancel_futures=True)
+    except BrokenProcessPool:
+        raise BadInput(
+            f"A search with {many} processes lost one of them.",
+            hint='A script that asks for several must do so below if __name__ == "__main__": since each of them reads '
+            "it. If yours does, memory may have run out: try processes=1.",
+        ) from None
 
 
-def _elsewhere(learner: Learner, frame: Frame, pool: Pool, draws: Sequence[int]) -> list[str]:
-    """In a process of its own."""
-    return _digests(learner.trainer(frame), pool, draws)
+class _Elsewhere:
+    """A process of its own: it is given the rows once."""
+
+    held: ClassVar[tuple[Trainer, Pool]]
+
+    @classmethod
+    def begin(cls, learner: Learner, frame: Frame, pool: Pool) -> None:
+        cls.held = learner.trainer(frame), pool
+
+    @classmethod
+    def digests(cls, draws: Sequence[int]) -> list[str]:
+        return _digests(*cls.held, draws)
 
 
 def _digests(trainer: Trainer, pool: Pool, draws: Sequence[int]) -> list[str]:
@@ -194,5 +221,5 @@ def _digests(trainer: Trainer, pool: Pool, draws: Sequence[int]) -> list[str]:
 
 def _about(learn: Learn, frame: Frame) -> str:
     """What tells this search from any other: the rows, and all that a sample's model hangs on."""
-    said = [__version__, frame.digest, learn.learner.name, dict(learn.learner.parameters())]
+    said = [__version__, np.__version__, frame.digest, learn.learner.name, dict(learn.learner.parameters())]
     return sha256(dumps([*said, list(learn.shares), learn.test]).encode()).hexdigest()

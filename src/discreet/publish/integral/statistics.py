@@ -1,4 +1,7 @@
-"""Means, medians and standard deviations, rounded to a public step."""
+"""Means, medians and standard deviations, rounded to a public step.
+
+A median is the middle of the interval that holds it, of a thousand equal ones from bound to bound.
+"""
 
 from __future__ import annotations
 
@@ -10,11 +13,12 @@ import numpy as np
 import pyarrow as pa
 
 from discreet.core.document import fields
+from discreet.core.kind import Kind
 from discreet.core.picture import Picture, bars
 from discreet.core.table import Table
-from discreet.errors import BadInput
+from discreet.errors import BadInput, DataError
 from discreet.publish.integral.frame import Figures, Frame, Graded, Rows, features_of
-from discreet.publish.integral.learner import Tell, on_steps, require_step
+from discreet.publish.integral.learner import Tell, exactly, on_steps, require_step
 from discreet.publish.integral.plain import feature_read, feature_written
 
 Of = Literal["mean", "median", "deviation"]
@@ -60,7 +64,13 @@ class Summary:
         return bars(f"The {self.of}", names, self.shares, caption="As a share of the way from bound to bound.")
 
     def __str__(self) -> str:
-        return "\n".join(f"{self.of} of {name}: {figure:,.6g}" for name, figure in self.figures.items())
+        return "\n".join(f"{self.of} of {one.name}: {self._shown(one)}" for one in self.features)
+
+    def _shown(self, one: Graded) -> str:
+        figure = self.figures[one.name]
+        if one.kind is not Kind.DATE:
+            return f"{figure:,.12g}"
+        return f"{figure:,.12g} days" if self.of == "deviation" else str(one.shown(figure))
 
     def _figure(self, one: Graded, share: float) -> float:
         return one.unscaled(share) - (one.low if self.of == "deviation" else 0.0)
@@ -70,7 +80,8 @@ class Summary:
 class Statistics:
     """Learn the mean, median or standard deviation of the columns with numbers, rounded to ``step``.
 
-    The step is a share of the way from bound to bound. Of a column only the rows that have a value count.
+    The step is a share of the way from bound to bound; a median is no finer than a thousandth of it. Of a column only
+    the rows that have a value count, and sets of people are different only if these are, in every column.
     """
 
     name: ClassVar[str] = "statistics"
@@ -91,7 +102,12 @@ class Statistics:
 
     def frame(self, table: Table) -> Frame:
         """The columns with numbers."""
-        return Frame.of(table, features_of(table, self.columns, graded=True))
+        features = features_of(table, self.columns, graded=True)
+        made = Frame.of(table, features, apart=True)
+        for one, unknown in zip(features, np.isnan(made.figures).all(axis=0), strict=True):
+            if unknown and made.people:
+                raise DataError(f"No value of {one.name!r} is known.", hint="Leave it out: name the other columns.")
+        return made
 
     def trainer(self, frame: Frame) -> Summer:
         """The frame as it is."""
@@ -103,7 +119,8 @@ class Statistics:
 
     def steps(self) -> tuple[str, ...]:
         """How it is computed."""
-        return (f"The {self.of} of each column, rounded to {self.step:g} of the way from bound to bound.",)
+        told = f"The {self.of} of each column, rounded to {self.step:g} of the way from bound to bound."
+        return (told, f"It is looked for in {_BINS:,} equal intervals.") if self.of == "median" else (told,)
 
 
 @dataclass(frozen=True)
@@ -114,15 +131,18 @@ class Summer:
     frame: Frame
 
     def train(self, rows: Rows, tell: Tell) -> Summary:
-        """A column of which no value is known is in the middle of its bounds."""
+        """A column of which no value is known is left out."""
         shares = self._shares(rows, tell)
-        rounded = tuple(min(on_steps(float(one), self.learner.step), 1.0) for one in shares)
-        return Summary(self.learner.of, self._graded, rounded)
+        told = [(one, float(share)) for one, share in zip(self._graded, shares, strict=True) if not np.isnan(share)]
+        rounded = tuple(min(on_steps(share, self.learner.step), 1.0) for _, share in told)
+        return Summary(self.learner.of, tuple(one for one, _ in told), rounded)
 
     def score(self, model: Summary, rows: Rows) -> float:
-        """One less the mean distance from what these rows give."""
-        truth = self._shares(rows, lambda sums, moved: sums)
-        return 1 - float(np.mean(np.abs(np.array(model.shares) - truth)))
+        """One less the mean distance from what these rows give; who knows nothing of a column guesses the middle."""
+        truth = self._shares(rows, exactly)
+        known = dict(zip(model.features, model.shares, strict=True))
+        far = np.abs(np.array([known.get(one, 0.5) for one in self._graded]) - truth)
+        return 1 - float(np.mean(far[~np.isnan(far)])) if not np.isnan(far).all() else 0.0
 
     @property
     def _graded(self) -> tuple[Graded, ...]:
@@ -138,12 +158,12 @@ class Summer:
             told = np.maximum(tell(np.array(counts, np.float64), float(scaled.shape[1])), 0.0)
             up_to = np.cumsum(told, axis=1)
             middle = (np.argmax(up_to * 2 >= up_to[:, -1:], axis=1) + 0.5) / _BINS
-            return np.asarray(np.where(up_to[:, -1] > 0, middle, 0.5), np.float64)
+            return np.asarray(np.where(up_to[:, -1] > 0, middle, np.nan), np.float64)
         zeroed = np.where(known, scaled, 0.0)
         sums = np.stack([known.sum(axis=0), zeroed.sum(axis=0), (zeroed**2).sum(axis=0)])
         many, first, second = tell(sums, 3.0 * scaled.shape[1])
-        mean = np.where(many >= 1, first / np.maximum(many, 1.0), 0.5)
+        mean = np.where(many >= 1, first / np.maximum(many, 1.0), np.nan)
         if self.learner.of == "mean":
             return np.asarray(np.clip(mean, 0.0, 1.0), np.float64)
-        spread = np.where(many >= 1, second / np.maximum(many, 1.0) - mean**2, 0.0)
+        spread = np.where(many >= 1, second / np.maximum(many, 1.0) - mean**2, np.nan)
         return np.asarray(np.sqrt(np.clip(spread, 0.0, 1.0)), np.float64)

@@ -100,6 +100,8 @@ def answered(root: Node, rows: int, passes: Passes) -> tuple[NDArray[np.int64], 
 
 def _passes(branch: Branch, rows: pa.Table) -> NDArray[np.bool_]:
     cells: Any = cells_of(rows, branch.column)
+    if pa.types.is_null(cells.type):
+        return np.zeros(len(cells), np.bool_)
     if branch.test == "=":
         same: Any = pc.fill_null(pc.equal(cells, pa.scalar(branch.value, cells.type)), False)
         return np.asarray(same.to_numpy(zero_copy_only=False), np.bool_)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property
 from itertools import pairwise
-from math import inf, nextafter
+from math import floor, inf, log10, nextafter
 from typing import Any, Protocol, TypeAlias, cast
 
 import numpy as np
@@ -31,6 +31,9 @@ Codes: TypeAlias = NDArray[np.int64]
 NOWHERE = -1
 """The code of a row that no code is for: it is counted nowhere."""
 _CENTS = 2
+_DIGITS = 5
+"""So many digits a real number has within its interval."""
+_FINEST = 15
 _EPOCH = dt.date(1970, 1, 1)
 _LARGEST = 2**62
 
@@ -180,7 +183,9 @@ class Binned:
         if self.column.kind is Kind.REAL:
             first, last = np.array(self.firsts)[at], np.array(self.lasts)[at]
             low, high = (np.array(ends)[at] for ends in self._closed)
-            values: pa.Array[Any] = pa.array(np.clip(first + rng.random(len(at)) * (last - first), low, high))
+            drawn = np.clip(first + rng.random(len(at)) * (last - first), low, high)
+            short = np.round(drawn, self._places)
+            values: pa.Array[Any] = pa.array(np.where((low <= short) & (short <= high), short, drawn))
         else:
             first, last = np.array(self.firsts, np.int64)[at], np.array(self.lasts, np.int64)[at]
             values = _typed(rng.integers(first, last, endpoint=True), self.type)
@@ -202,6 +207,12 @@ class Binned:
         cells = list(zip(self.firsts, self.lasts, strict=True))
         lows = [nextafter(a, b) if a < b and cell == (a, a) else a for cell, (a, b) in pairwise([(inf, inf), *cells])]
         return lows, [nextafter(b, a) for a, b in cells]
+
+    @cached_property
+    def _places(self) -> int:
+        """The decimals that a real number is drawn with: no more than tell it from others in its interval."""
+        widest = max(last - first for first, last in zip(self.firsts, self.lasts, strict=True))
+        return min(_DIGITS - floor(log10(widest)), _FINEST) if widest > 0 else 0
 
     def _placed(self, value: exp.Expr, borders: Sequence[tuple[int, int]], before: int) -> exp.Expr:
         if not borders:

@@ -53,6 +53,9 @@ class Domain:
         if len(set(columns)) < len(columns):
             raise BadInput(f"A column is named twice: {', '.join(columns)}.")
         chosen = [released[name] for name in columns] if columns else list(released.values())
+        for name in (*(bins if isinstance(bins, Mapping) else ()), *quantiles):
+            if released[name] not in chosen:
+                raise BadInput(f"{name} is cut into intervals, and does not leave.", hint="Name it among the columns.")
         for name in quantiles:
             if released[name].bounds is None:
                 raise BadInput(f"{name} has no bounds, and so no quantiles.", hint="Leave it out.")

@@ -25,7 +25,14 @@ def parse(text: str, card: Card) -> Synthesize | Synthesizer:
     if is_plain(text):
         return plain(text, card)
     head, *tail = re.split(r"\s+on\s+", " ".join(text.split()), maxsplit=1)
-    _, said = spelled(head)
+    _, said = spelled(re.sub(r",\s+(?=[\w-]+\s*=)", " ", head))
+    if "given" in said:
+        raise BadInput(
+            "given is for ways that promise nothing, which keep columns as they are; with a loss all columns are made.",
+            hint=f"Leave it out, or write: synthesize cart given COLUMNS. With a loss: {EXAMPLE}",
+        )
+    if isinstance(said.get("rows"), float) and said["rows"].is_integer():
+        said["rows"] = int(said["rows"])
     stray = next((name for name, value in said.items() if value is True), None)
     if stray is not None:
         raise BadInput(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
-from fractions import Fraction
+from math import sqrt
 from typing import Any, ClassVar
 
 import pyarrow as pa
@@ -18,7 +18,7 @@ from discreet.core.loss import Approximate, Concentrated, Loss, Pure
 from discreet.core.method import Method
 from discreet.core.picture import Picture, bars
 from discreet.core.release_folder import Rows
-from discreet.core.statement import Statement
+from discreet.core.statement import Statement, weakness
 from discreet.core.table import Table
 from discreet.core.words import meant
 from discreet.errors import BadInput, NotDeclared
@@ -51,9 +51,8 @@ _WIDE = 8
 """Of a column with more codes than this, rare ones are merged."""
 _LARGEST = 1 << 24
 _WIDEST = 2.0**22
-_LOOSE = Fraction(1, 1000)
-"""A delta above this is warned of, however few people there are."""
 _BARS = 20
+_MOST_ROWS = 10**10
 _TRIED = 1000
 """So many rows of anything are drawn, to see whether what is impossible leaves some."""
 
@@ -100,12 +99,13 @@ class Synthesize(Method[pa.Table | Rows]):
                 hint=f"Known are {', '.join(WAYS)}.",
             )
         if self.rows is not None:
-            whole(self.rows, "rows")
+            if whole(self.rows, "rows") > _MOST_ROWS:
+                raise BadInput(f"At most {_MOST_ROWS:,} rows are drawn, not {self.rows:,}.")
             if self.person:
                 raise BadInput(
                     "How many rows there are follows from the people that are drawn.", hint="Leave rows out."
                 )
-        self._loss()
+        _ = self.loss  # which says what is wrong with it
 
     @property
     def parameters(self) -> Mapping[str, Any]:
@@ -130,17 +130,13 @@ class Synthesize(Method[pa.Table | Rows]):
         impossible = Impossible.of(card, domain)
         if impossible.conditions:
             _require_possible(domain, impossible)
-        noise = least_noise(self.allowance, FIRST / len(domain.sizes), rows_per_unit(card))
-        if noise.variance > _WIDEST**2:
+        if self.noise(card) > _WIDEST:
             raise BadInput(
-                f"{self._loss()} is so little that nothing but noise would come out.", hint="Spend more, or on less."
+                f"{self.loss} is so little that nothing but noise would come out.", hint="Spend more, or on less."
             )
         caveats = ["The rows are nobody's. What was not measured together is drawn as if it were independent."]
-        if isinstance(loss := self._loss(), Approximate) and loss.delta > _LOOSE:
-            caveats.append(
-                f"A delta of {float(loss.delta):g} is large: with that chance epsilon need not hold. Well below one "
-                "over the number of people is usual."
-            )
+        if told := weakness(self.loss):
+            caveats.append(told)
         if self.person:
             self._require_people(card, domain)
             same = ", ".join(self.person)
@@ -148,7 +144,12 @@ class Synthesize(Method[pa.Table | Rows]):
         elif card.unit is not None and rows_per_unit(card) > 1:
             caveats.append(f"Rows are not linked: which of them belong to one {card.unit} is not synthesised.")
         caveats += [f"What the card calls impossible is not kept to: {text}." for text in impossible.left_out]
-        return replace(promised(self._loss(), card), caveats=tuple(caveats))
+        return replace(promised(self.loss, card), caveats=tuple(caveats))
+
+    def noise(self, card: Card) -> float:
+        """The standard deviation of the noise that each column's counts get at first."""
+        share = FIRST / len(self.domain(card).sizes)
+        return sqrt(least_noise(self.allowance, share, rows_per_unit(card)).variance)
 
     def makes(self, card: Card) -> tuple[str, ...]:
         """The columns that leave; with people also the unit's."""
@@ -185,7 +186,7 @@ class Synthesize(Method[pa.Table | Rows]):
     ) -> pa.Table | Rows:
         """Count on the engine, fit, draw, compare. ``trail`` is given all that was asked of the data, for audits.
 
-        The table must be bounded (``curator/twin.py``): nobody has more rows in it than its card says, and no value is
+        The table must be bounded (``engines/twin.py``): nobody has more rows in it than its card says, and no value is
         beyond its bounds. Else nothing is promised. A ``Curator`` sees to that, and charges the loss.
         """
         say = progress or (lambda share, what: None)
@@ -198,6 +199,7 @@ class Synthesize(Method[pa.Table | Rows]):
             say(0.1, "choosing and measuring")
             tally = Tally(fine)
             if self.person:
+                self._require_people(table.card, fine)
                 units = units_of(table, self.person)
                 known = until.enter_context(counting(units, self._units(table.card)))
                 people = self._source(meter.part(meter.left / 2, known, 1), units)
@@ -259,9 +261,10 @@ class Synthesize(Method[pa.Table | Rows]):
             bars(
                 "How far counts of these rows may be off",
                 [near.called(columns) for columns, _ in far],
-                [100 * one for _, one in far],
+                [100 * min(one, 1.0) for _, one in far],
                 caption="Whatever is counted over these columns is off by at most so many in a hundred rows, with 95 % "
-                f"confidence each; the worst first. Where it says {WITHIN!r} that holds for whole intervals alone.",
+                "confidence each; the worst first. At 100 there is no bound. Where it says "
+                f"{WITHIN!r} that holds for whole intervals alone.",
             ),
         )
 
@@ -272,13 +275,15 @@ class Synthesize(Method[pa.Table | Rows]):
     @property
     def allowance(self) -> Allowance:
         """What the meter may spend: of (ε, δ) the largest ρ that is within it."""
-        loss = self._loss()
+        loss = self.loss
         if isinstance(loss, Approximate):
             return largest_concentrated(loss)
-        assert isinstance(loss, Pure | Concentrated)  # noqa: S101  # _loss makes no other
+        assert isinstance(loss, Pure | Concentrated)  # noqa: S101  # there is no other
         return loss
 
-    def _loss(self) -> Loss:
+    @property
+    def loss(self) -> Loss:
+        """What is promised."""
         if self.delta is None or self.delta == 0:
             return loss_of(self.epsilon, self.rho)
         if self.epsilon is None or self.rho is not None:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from itertools import combinations
 from math import prod
 from pathlib import Path
-from typing import TypeAlias
+from typing import TypeAlias, cast
 
 import numpy as np
 import pyarrow as pa
@@ -31,9 +31,9 @@ from discreet.publish.synthetic.zeros import Impossible
 HELD = 1 << 21
 """So many rows are held in memory; more are written to a file."""
 _BLOCK = 1 << 18
-_TRIES = 16
+_TRIES = 32
 """So often other values are drawn for the same codes of a model."""
-_ROUNDS = 8
+_ROUNDS = 4
 """So often whole rows are drawn again."""
 _MOST_CELLS = 1 << 24
 """Combinations of codes are counted up to so many in all."""
@@ -60,16 +60,14 @@ class Source:
         either, it is left out.
         """
         for block in self.model.blocks(rows, rng, _BLOCK):
-            found = list[Drawn]()
-            for _ in range(_ROUNDS):
+            found, left = list[Drawn](), cast("Codes", block)
+            for round_ in range(_ROUNDS):
+                if round_ and len(left):
+                    left = self.model.sample(len(left), rng)
                 for _ in range(_TRIES):
-                    drawn, block = self._possible(block, rng)
-                    found.append(drawn)
-                    if not len(block):
-                        break
-                if not len(block):
-                    break
-                block = self.model.sample(len(block), rng)
+                    if len(left):
+                        drawn, left = self._possible(left, rng)
+                        found.append(drawn)
             yield np.concatenate([codes for codes, _ in found]), pa.concat_tables([values for _, values in found])
 
     def _possible(self, block: Codes, rng: Generator) -> tuple[Drawn, Codes]:

@@ -1,9 +1,9 @@
 """/publish: give a table away so that nobody in it can be singled out, and first see which way loses what.
 
 data-testid: publish-table, publish-method, publish-mask, publish-suppress, publish-quality, publish-title,
-publish-epsilon, publish-delta, publish-by, publish-columns, publish-start, publish-earlier, publish-open,
-publish-download, publish-csv, publish-attack; those of ``models`` and ``riskmap``; job-publish, job-synthesize,
-job-compare.
+publish-epsilon, publish-delta, publish-by, publish-columns, publish-rows, publish-bins, publish-quantiles,
+publish-person, publish-start, publish-earlier, publish-open, publish-download, publish-csv, publish-attack; those of
+``models`` and ``riskmap``; job-publish, job-synthesize, job-compare.
 """
 
 from __future__ import annotations

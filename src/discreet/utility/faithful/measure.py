@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from itertools import combinations, islice
 from math import comb
+from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+from sqlglot import exp
 
+from discreet.core import sql
 from discreet.core.arrow import kind_of
 from discreet.core.card import Card, Column, Role
 from discreet.core.release import Release
@@ -32,6 +35,8 @@ Counted: TypeAlias = Mapping[Columns, Array]
 _MOST = 300
 """So many sets of three columns are looked at, at most."""
 _SHOWN = 10
+_COPY = "copy"
+"""The column that says which copy a row belongs to, where a release has several (``plain/copies.py``)."""
 _WAYS = {
     1: ("1-way error", "The share of rows in the wrong place, column by column (total variation), on average."),
     2: ("2-way error", "The same, of two columns together."),
@@ -39,7 +44,8 @@ _WAYS = {
 }
 _MODELS = {
     "propensity": "How well a logistic model, which sees numbers two by two and categories one by one, tells synthetic "
-    "from original rows (pMSE, as a share of its most): 0 is not at all, 1 always.",
+    "from original rows (pMSE, as a share of its most): 0 is not at all, 1 always. It does not see how categories hang "
+    "together, so that independent columns may do well.",
     "told by trees": "How well a random forest, which sees any columns together, tells synthetic from original rows "
     "that it was not trained on (2 AUC − 1): 0 is not at all, 1 always.",
     "learning": "The AUC that models lose by being trained on synthetic rows and not on people: the mean of a decision "
@@ -49,7 +55,7 @@ _MODELS = {
 
 def fidelity(
     original: Table,
-    synthetic: Release[Any] | Table | pa.Table,
+    synthetic: Release[Any] | Table | pa.Table | str | Path,
     *,
     columns: Sequence[str] = (),
     target: str | None = None,
@@ -59,13 +65,21 @@ def fidelity(
     """How faithful ``synthetic`` is to ``original``: counts of one, two and three columns, correlations, whether rows
     can be told apart, and what models are worth that were trained on it.
 
+    ``synthetic`` is a release, the folder of one, or rows. Of several copies the first is looked at: all together would
+    be one large table, which is more even than any of them.
+
     ``columns`` are by default all that both have and are no identifiers. ``target`` is what models predict (default:
     the first sensitive column with categories). ``control``, a table like the original, holds people who are not in it:
     models are tested on them. Without, they are tested on every other person of the original, whom the synthetic rows
     were made of too. Counts are made by the engines of both tables; models see samples.
     """
     say = progress or (lambda share, what: None)
-    other = _table(synthetic)
+    if isinstance(synthetic, str | Path):
+        synthetic = Release.load(synthetic)
+    other, title = _table(synthetic), synthetic.title if isinstance(synthetic, Release) else "the synthetic table"
+    if isinstance(synthetic, Release) and _COPY in other.card and "copies" in synthetic.recipe.parameters:
+        other = other.where(exp.EQ(this=sql.column(_COPY), expression=sql.literal(1)))
+        title += f" (copy 1 of {synthetic.recipe.parameters['copies']})"
     names, left_out = _common(original, other, columns)
     if missing := [name for name in names if control is not None and name not in control.columns]:
         raise DataError(f"The control has no column {', '.join(missing)}.")
@@ -90,7 +104,7 @@ def fidelity(
     measured += by_rows
     say(1.0, "done")
     return Fidelity(
-        synthetic.title if isinstance(synthetic, Release) else "the synthetic table",
+        title,
         rows,
         tuple(measured),
         names,

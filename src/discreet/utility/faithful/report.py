@@ -38,7 +38,8 @@ class Measured:
     sample: float | None = None
     """What another sample of the same people would get, on average: nothing synthetic should be asked for more."""
     independent: float | None = None
-    """What data get that have each column right and nothing else, or whoever guesses: anything useful does better."""
+    """What data get that have each column right and nothing else, or whoever guesses. Anything useful does better, but
+    by figures that do not see columns together."""
     details: Mapping[str, float] = field(default_factory=dict)
     why: str = ""
 

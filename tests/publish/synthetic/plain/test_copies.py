@@ -49,6 +49,7 @@ def test_a_variance_is_never_negative():
         (([1.0, math.nan], [1.0, 1.0]), "finite"),
         (([1.0, 2.0], [1.0, -1.0]), "not negative"),
         (([1.0, 2.0], [1.0, 1.0], "other"), "partial, full or simple"),
+        (({"a": 1}, max), "two lists of numbers"),
     ],
 )
 def test_what_makes_no_sense_is_refused(what, why):
@@ -93,7 +94,7 @@ def test_masks_that_make_values_anew():
         Redrawn(Resample()).synthesize(table(x=["a", "b"]))
 
 
-def covered(kind, draw, *, trials=1000, people_=100, copies=5, rows=100, seed=1):
+def covered(kind, draw, *, trials=400, people_=100, copies=5, rows=100, seed=1):
     """How often the interval for a mean of 0 holds it, where ``draw`` makes copies of normal data."""
     rng = np.random.default_rng(seed)
     hits = 0
@@ -130,8 +131,8 @@ def half(data, rng, copies, rows):
     [("simple", known, 100), ("simple", known, 300), ("full", posterior, 100), ("partial", half, 100)],
 )
 def test_intervals_hold_what_they_say(kind, draw, rows):
-    """1000 trials: five deviations of a share of 0.95 are 0.035. The full rule is known to be wide for few copies."""
-    assert 0.95 - 0.035 < covered(kind, draw, rows=rows) < (1 if kind == "full" else 0.95 + 0.035)
+    """400 trials: four deviations of a share of 0.95 are 0.044. The full rule is known to be wide for few copies."""
+    assert 0.95 - 0.044 < covered(kind, draw, rows=rows) < (1 if kind == "full" else 0.95 + 0.044)
 
 
 @pytest.mark.slow

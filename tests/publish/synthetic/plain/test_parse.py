@@ -54,6 +54,13 @@ def test_what_is_written_wrongly_is_said_so(text, error, why):
         plain(text, CARD)
 
 
+def test_the_hint_says_all_that_can_be_said():
+    with pytest.raises(BadInput) as found:
+        plain("synthesize cart leaves=3", CARD)
+    for word in ("leaf=5", "smooth=true", "on COLUMNS", "given COLUMNS", "copies=5"):
+        assert word in found.value.hint
+
+
 def test_what_promises_something_is_not_plain():
     assert not is_plain("synthesize epsilon=1")
     assert not is_plain("synthesize")

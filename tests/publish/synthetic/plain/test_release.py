@@ -13,11 +13,12 @@ from discreet.attack.finding import Outcome
 from discreet.errors import BadInput
 from discreet.publish.mask.resample import Resample
 from discreet.publish.publish import publish
-from discreet.publish.synthetic.plain.attacked import _rehearsal
+from discreet.publish.synthetic.plain.attacked import _one_copy, _rehearsal
 from discreet.publish.synthetic.plain.cart import Cart
 from discreet.publish.synthetic.plain.copies import Copies
 from discreet.publish.synthetic.plain.copula import Copula
 from discreet.publish.synthetic.plain.redrawn import Redrawn
+from discreet.publish.synthetic.plain.release import _made
 from discreet.publish.synthetic.plain.synthesizer import Synthetic
 
 
@@ -51,7 +52,7 @@ def points(count=150, seed=1, kinds=6):
 def test_a_release_is_attacked_and_the_page_is_for_its_holder(tmp_path):
     said, page = [], tmp_path / "r.attacked.html"
     to = tmp_path / "r"
-    release = publish(people(), Cart(), to=to, csv=True, keep=page, seed=1, progress=lambda *at: said.append(at))
+    release = publish(people(120), Cart(), to=to, csv=True, keep=page, seed=1, progress=lambda *at: said.append(at))
     assert said[0][0] == 0
     assert said[-1] == (1.0, "done")
     assert [at for at, _ in said] == sorted(at for at, _ in said)
@@ -62,7 +63,7 @@ def test_a_release_is_attacked_and_the_page_is_for_its_holder(tmp_path):
     assert stat.S_IMODE(page.stat().st_mode) == 0o600
     assert "for its holder alone" in page.read_text()
     saved = dc.Release.load(to)
-    assert saved.payload.num_rows == 400
+    assert saved.payload.num_rows == 120
     assert "id" not in saved.payload.column_names
     assert saved.recipe.method == "synthesize cart"
     ran = [finding.attack for finding in release.report.findings if finding.outcome is not Outcome.FAILED]
@@ -103,11 +104,11 @@ def test_victims_of_a_rehearsal_are_rows_of_the_table(copied):
 
 
 def test_a_control_takes_the_place_of_the_rehearsal():
-    release = publish(points(), Noise(), control=points(seed=2))
+    release = publish(points(60), Noise(), control=points(60, seed=2))
     assert not any("rehearsal" in finding.meaning for finding in release.report.findings)
     assert not release.report.not_applicable
-    few = publish(table(x=np.arange(8), y=np.arange(8) % 2), Cart())
-    assert not any("rehearsal" in finding.meaning for finding in few.report.findings)
+    few = table(x=np.arange(8), y=np.arange(8) % 2)
+    assert _rehearsal(release, few, lambda people: _made(people, Cart(), 1), 1).release is release
     with pytest.raises(BadInput, match="control is for synthetic"):
         publish(points(), dc.Noise(0.1), control=points(seed=2))
 
@@ -126,13 +127,11 @@ def test_a_rehearsal_learns_from_people_and_not_from_rows():
 
 
 def test_what_is_kept_is_attacked_too():
-    release = publish(people(), Redrawn(Resample(2)), seed=1)
+    release = publish(people(60), Redrawn(Resample(2)), seed=1)
     assert "uniqueness" in [finding.attack for finding in release.report.findings]
     assert any("town" in caveat and "as they were" in caveat for caveat in release.statement.caveats)
-    several = publish(points(), Copies(Cart(given=["x"]), 2), seed=1)
-    alone = next(one for one in several.report.findings if one.attack == "uniqueness")
-    assert alone.details["people"] == 150
-    assert several.payload.num_rows == 300
+    several = _made(points(60), Copies(Cart(given=["x"]), 2), 1)
+    assert (several.payload.num_rows, _one_copy(several).payload.num_rows) == (120, 60)
 
 
 def test_the_order_of_rows_tells_nothing(copied):
@@ -143,13 +142,13 @@ def test_the_order_of_rows_tells_nothing(copied):
 def test_bounds_hold():
     card = dc.Card("b", (dc.Column("x", dc.Kind.REAL, bounds=(0.0, 1.0)),))
     rng = np.random.default_rng(1)
-    release = publish(table(card, x=rng.normal(0, 1, 100)), Copula(margins="parametric"), seed=1)
+    release = _made(table(card, x=rng.normal(0, 1, 100)), Copula(margins="parametric"), 1)
     assert 0 <= min(release.payload["x"].to_pylist()) < max(release.payload["x"].to_pylist()) <= 1
 
 
 def test_a_unit_with_several_rows_is_warned_of():
     card = dc.Card("people", people().card.columns, unit="id")
-    release = publish(dc.read(people(50).fetch(), card), Cart())
+    release = _made(dc.read(people(50).fetch(), card), Cart(), 1)
     assert any("belong to the same id is lost" in caveat for caveat in release.statement.caveats)
 
 
@@ -174,5 +173,5 @@ def test_the_page_goes_if_the_release_cannot_be_written(tmp_path):
             (tmp_path / "r" / "file").write_text("somebody else was here")
 
     with pytest.raises(BadInput, match="empty"):
-        publish(points(), Noise(), to=tmp_path / "r", keep=tmp_path / "r.attacked.html", progress=in_the_way)
+        publish(points(60), Noise(), to=tmp_path / "r", keep=tmp_path / "r.attacked.html", progress=in_the_way)
     assert {path.name for path in tmp_path.iterdir()} == {"r"}

@@ -152,6 +152,23 @@ def test_a_family_is_in_one_clique_of_those_before():
         assert not at or any(family & before <= other for other in joined[:at])
 
 
+@pytest.mark.parametrize("way", ["mst", "bayes", "mwem"])
+def test_what_is_too_wide_for_a_model_is_not_measured_together(way, monkeypatch):
+    limit = {"mst": "WIDEST", "bayes": "LARGEST", "mwem": "LARGEST"}[way]
+    for most in (1, 20):
+        monkeypatch.setattr(WAYS[way], limit, most)
+        trail = []
+        meter = Meter(COUNTS, Concentrated(100), 2, Repeatable(1), trail)
+        known = [meter.measure((at,), Fraction(1, 40)) for at in range(len(SIZES))]
+        found = WAYS[way].select(meter, known)
+        assert meter.left == 0
+        assert cells(SIZES, [one.columns for one in (*known, *found)]) <= most + sum(SIZES)
+        assert any(len(one.columns) > 1 for one in found) == (most > 1)
+        chosen = [step for step in trail if isinstance(step, Chosen)]
+        asked = [one.columns for one in found if len(one.columns) > 1]
+        assert all(columns in step.candidates for step, columns in zip(chosen, asked, strict=False))
+
+
 def test_what_a_workload_asks_of_its_parts():
     assert workload.closure([(0, 2), (1,)]) == [(0,), (1,), (2,), (0, 2)]
     assert workload.relevance((0, 1), [(0, 2), (0, 1), (3,)]) == 3

@@ -6,9 +6,10 @@ agree with each other. The fit is the distribution p of N rows, with expected co
     ½ Σᵢ ‖μᵢ − yᵢ‖² / σᵢ²  +  λ · N · KL(p ‖ q)
 
 least: the squared misfit, and a pull towards q, in which all columns are independent and each is distributed as the
-measurements alone say (where cells are impossible, as independent as that leaves them). As p is a distribution, nothing is negative and all marginals agree. The minimum is unique
-(convex plus strictly convex), and p is q times a product of one factor for each measured set of columns. It therefore
-lives on the junction tree of these sets, and says no more about the columns' dependence than was measured.
+measurements alone say (where cells are impossible, as independent as that leaves them). As p is a distribution, nothing
+is negative and all marginals agree. The minimum is unique (convex plus strictly convex), and p is q times a product of
+one factor for each measured set of columns. It therefore lives on the junction tree of these sets, and says no more
+about the columns' dependence than was measured.
 
 For λ → 0 it becomes the least-squares fit of largest entropy relative to q (the idea of McKenna, Sheldon and Miklau
 2019). That fit follows the noise into every cell. With λ = 1/σ a cell that is e times what independence says is moved

@@ -117,7 +117,14 @@ def combine_copies(
     ``kind`` says how the copies were made: *partial* if some columns were kept, *full* if none was and the synthesizer
     is ``proper``, *simple* if none was and it is not. ``ratio`` is the number of rows of a copy by that of the table.
     """
-    q, v = np.asarray(estimates, np.float64), np.asarray(variances, np.float64)
+    try:
+        q, v = np.asarray(estimates, np.float64), np.asarray(variances, np.float64)
+    except (TypeError, ValueError):
+        raise BadInput(
+            "Copies are combined by the estimates that were computed on each, and their variances: two lists of "
+            "numbers.",
+            hint="Take the rows of a release copy by copy (its column copy says which), and compute on each.",
+        ) from None
     if q.ndim != 1 or q.shape != v.shape or not len(q):
         raise BadInput("An estimate and its variance are needed of each copy, as two lists of the same length.")
     if not (np.isfinite(q).all() and np.isfinite(v).all() and (v >= 0).all() and math.isfinite(ratio) and ratio > 0):

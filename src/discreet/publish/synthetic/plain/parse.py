@@ -19,6 +19,7 @@ from discreet.publish.synthetic.plain.copula import Copula
 from discreet.publish.synthetic.plain.redrawn import Redrawn
 from discreet.publish.synthetic.plain.synthesizer import Synthesizer
 
+_EACH = "on COLUMNS, given COLUMNS, copies=5"
 _CLAUSES = {"on": "columns", "given": "given"}
 _ONE = r"(?:\"[^\"]*\"|'[^']*'|[^\s,=]+)"
 _NAME = re.compile(_ONE)
@@ -32,13 +33,15 @@ class Form:
     example: str
     kind: Any
     make: Callable[[Any], Synthesizer] = lambda made: made
+    also: str = _EACH
+    """What else can be said."""
 
 
 FORMS: Mapping[str, Form] = {
     "cart": Form("synthesize cart (leaf=5 proper smooth=true rows=1000)", Cart),
     "copula": Form("synthesize copula (margins=empirical or parametric rows=1000)", Copula),
     "ipso": Form("synthesize ipso (version=C)", Ipso, Redrawn),
-    "resample": Form("synthesize resample (samples=3)", Resample, Redrawn),
+    "resample": Form("synthesize resample (samples=3)", Resample, Redrawn, "on COLUMNS, copies=5"),
 }
 
 
@@ -58,11 +61,11 @@ def plain(text: str, card: Card) -> Synthesizer:
         listed = "\n  ".join(known.example for known in FORMS.values())
         raise BadInput(
             f"{text!r} is no way to synthesize{meant(head, FORMS)}.",
-            hint=f"\nKnown are:\n  {listed}\neach with: on COLUMNS, given COLUMNS, copies=5",
+            hint=f"\nKnown are:\n  {listed}\neach with: {_EACH}",
         )
     copies = said.pop("copies", 1)
     said |= found
-    require_options(f"synthesize {head}", form.kind, said, form.example)
+    require_options(f"synthesize {head}", form.kind, said, f"{form.example}, with: {form.also}")
     made = form.make(form.kind(**said))
     return made if copies == 1 else Copies(made, copies)
 

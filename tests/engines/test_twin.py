@@ -16,10 +16,10 @@ from discreet.core import sql
 from discreet.core.card import Card, Column, Role
 from discreet.core.kind import Kind
 from discreet.core.table import Table
-from discreet.curator.fewest import Cut
-from discreet.curator.twin import bounded, bounded_card, write_parquet
 from discreet.engines.duckdb import DuckDB
+from discreet.engines.fewest import Cut
 from discreet.engines.read import read
+from discreet.engines.twin import bounded, bounded_card, write_parquet
 from discreet.errors import NotDeclared
 
 CARD = Card(

@@ -32,8 +32,8 @@ from discreet.core import sql
 from discreet.core.card import Card, Column, Role
 from discreet.core.kind import Kind
 from discreet.core.table import Table
-from discreet.curator.fewest import ANY_ORDER, Cut
 from discreet.engines.duckdb import DuckDB
+from discreet.engines.fewest import ANY_ORDER, Cut
 from discreet.errors import NotDeclared
 
 _WIDE = (Kind.INTEGER, Kind.REAL)
