@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import random
-from itertools import combinations
+from itertools import combinations, product
 
 import numpy as np
 
@@ -30,7 +30,7 @@ def support(rows: list[set[str]], itemset: frozenset[str]) -> int:
 
 def test_suspects_are_the_minimal_infrequent_itemsets() -> None:
     rows, least = drawn(1), 68
-    found = suspects(ITEMS, packed(rows), len(rows), least)
+    found = suspects(ITEMS, packed(rows), len(rows), least, longest=3)
     every = [frozenset(chosen) for size in (1, 2, 3) for chosen in combinations(ITEMS, size)]
     counted = {one: support(rows, one) for one in every}
     right = {
@@ -55,6 +55,24 @@ def test_whoever_stops_just_below_the_threshold_is_found_out() -> None:
         told = guess_hidden(ITEMS, packed(hidden), len(hidden), least, secrets)
         assert told.outcome is outcome, (margin, told)
         assert told.details["secrets"] == 7
+
+
+def test_it_is_told_apart_where_secrets_are_all_that_is_suspicious() -> None:
+    """All pairs are frequent but the secret ones: naming all suspects is no guess."""
+    secrets = [frozenset(pair) for pair in (("i0", "i1"), ("i2", "i3"), ("i4", "i5"), ("i6", "i7"), ("i8", "i9"))]
+    rows = [set(ITEMS) - set(lacking) for lacking in product(*secrets)]
+    told = guess_hidden(ITEMS, packed(rows), 32, 8, secrets)
+    assert (told.figure, told.outcome) == (1.0, Outcome.BROKE)
+    assert told.baseline == 5 / 91
+    assert told.details == {"suspects": 5, "secrets": 5, "secrets out of reach": 0}
+
+
+def test_secrets_of_any_length_are_looked_for_and_those_out_of_reach_are_told() -> None:
+    four, far = frozenset(ITEMS[:4]), frozenset((ITEMS[4], ITEMS[5]))
+    rows = [set(ITEMS[:4]) - {ITEMS[place % 4]} for place in range(80)] + [set(ITEMS[:4])] * 9
+    told = guess_hidden(ITEMS, packed(rows), len(rows), 10, [four, far])
+    assert told.figure == 0.5
+    assert told.details["secrets out of reach"] == 1
 
 
 def test_nothing_to_guess() -> None:

@@ -117,3 +117,9 @@ def test_plain_data_stays_plain_json() -> None:
 def test_fields_are_exactly_those_expected(data: object, message: str) -> None:
     with pytest.raises(BadInput, match=message):
         fields(data, "a claim", k=int)
+
+
+def test_a_truth_is_no_number_unless_both_are_expected() -> None:
+    with pytest.raises(BadInput, match="not what it should be"):
+        fields({"k": True}, "a claim", k=int | str)
+    assert fields({"k": True}, "a claim", k=bool | int) == {"k": True}

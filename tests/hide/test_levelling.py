@@ -1,12 +1,13 @@
 from __future__ import annotations
 
+import random
 from fractions import Fraction
 
 import pytest
 from tests.hide.decided import credits
 
 from discreet.errors import BadInput
-from discreet.hide.discrimination import Disparity
+from discreet.hide.discrimination import Disparity, disparity
 from discreet.hide.levelling import Neutralised, Way, needed, neutralise
 from discreet.hide.transactions import Transactions
 
@@ -76,6 +77,27 @@ def test_levelling_down_has_always_enough_to_change() -> None:
 def test_another_way_is_refused() -> None:
     with pytest.raises(BadInput, match="up or down"):
         neutralise(HELD, protected=(F,), decision=BAD, least=10, alpha=2, way="left")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("otherwise", [F, BAD])
+def test_what_stands_in_for_the_decision_is_neither_it_nor_protected(otherwise: str) -> None:
+    with pytest.raises(BadInput, match="cannot stand where"):
+        neutralise(HELD, protected=(F,), decision=BAD, otherwise=otherwise, least=10, alpha=2)
+
+
+def test_rules_that_become_rare_on_the_way_are_levelled_too() -> None:
+    draw = random.Random(8)  # noqa: S311
+    for _ in range(40):
+        rows = []
+        for _ in range(16):
+            old, woman = draw.random() < 0.5, draw.random() < 0.4
+            bad = draw.random() < (0.6 if woman else 0.3)
+            rows.append(["old"] * old + [F] * woman + [BAD if bad else GOOD])
+        held = Transactions.of(rows, [F, "old", BAD, GOOD])
+        told = neutralise(held, protected=(F, "old"), decision=BAD, otherwise=GOOD, least=2, alpha="11/10")
+        for rule in told.before.direct:
+            now = disparity(told.transactions, rule.protected, rule.context, BAD)
+            assert now is None or now.elift < Fraction(11, 10)
 
 
 def test_all_go_free_where_nobody_else_is_hit() -> None:

@@ -4,6 +4,7 @@ from fractions import Fraction
 
 import pytest
 
+from discreet.errors import BadInput
 from discreet.hide.measures import Shift, side_effects
 from discreet.hide.transactions import Transactions
 
@@ -65,3 +66,9 @@ def test_a_secret_that_nobody_could_see_counts_nowhere() -> None:
     told = side_effects(LECTURE, LECTURE, least=2, itemsets={ABC: 3})
     assert told.itemsets.visible == told.itemsets.hidden == ()
     assert told.itemsets.hiding_failure == 0
+
+
+def test_only_the_same_items_and_transactions_are_compared() -> None:
+    for other in (LECTURE.projected("abc"), LECTURE.projected("dcba"), Transactions.of(["abcd"])):
+        with pytest.raises(BadInput, match="same number and items"):
+            side_effects(LECTURE, other, least=2)

@@ -6,6 +6,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+import discreet as dc
 from discreet.errors import BadInput, DataError, NotFound
 from discreet.hide.mining.frequent import frequent
 from discreet.hide.mining.partition import frequent_in_blocks
@@ -62,6 +63,64 @@ def test_a_table_and_back() -> None:
     assert changed["note"] == data["note"]
     with pytest.raises(BadInput, match="another value"):
         read.back(read.transactions.changed((), [(0, "sex=m")]))
+
+
+def test_items_of_a_table_have_names_of_their_own() -> None:
+    data = pa.table({"a": ["x"], "b": ["y"]})
+    with pytest.raises(BadInput, match="'a' is named twice"):
+        tabular(data, columns=["a", "b", "a"])
+    with pytest.raises(BadInput, match="both give an item 'x=1'"):
+        tabular(pa.table({"x=1": [True], "x": [1]}))
+    with pytest.raises(BadInput, match="both give an item 'a=b=c'"):
+        tabular(pa.table({"a": ["b=c"], "a=b": ["c"]}))
+    with pytest.raises(DataError, match="Two columns are called 'a'"):
+        tabular(pa.table([["x"], ["y"]], names=["a", "a"]), columns=["a"])
+
+
+def test_nothing_is_written_over_zero_or_an_empty_text() -> None:
+    read = tabular(pa.table({"n": [0, 1, None], "t": ["", "x", "x"]}))
+    for item in ("n=1", "t=x"):
+        with pytest.raises(BadInput, match="another value"):
+            read.back(read.transactions.changed((), [(0, item)]))
+    assert read.back(read.transactions.changed((), [(2, "n=0")]))["n"].to_pylist() == [0, 1, 0]
+
+
+def test_nan_is_missing() -> None:
+    assert tabular(pa.table({"n": [1.0, float("nan")]})).transactions.items == ("n=1.0",)
+
+
+def test_a_mark_of_byte_order_is_no_part_of_an_item(tmp_path: Path) -> None:
+    for name, text in (("b.csv", "a,b\n"), ("b.dat", "a b\n")):
+        (tmp_path / name).write_text(text, encoding="utf-8-sig")
+        assert read_transactions(tmp_path / name).items == ("a", "b")
+
+
+def test_baskets_beside_other_columns(tmp_path: Path) -> None:
+    pq.write_table(pa.table({"who": [1, 2], "what": [["a", "b"], ["b"]]}), tmp_path / "b.parquet")
+    with pytest.raises(DataError, match="'what' holds lists"):
+        read_transactions(tmp_path / "b.parquet")
+    held = read_transactions(tmp_path / "b.parquet", columns=("what",))
+    assert list(held.to_rows()) == [("a", "b"), ("b",)]
+    assert [block.rows for block in blocks_of(tmp_path / "b.parquet", 1, columns=("what",))()] == [1, 1]
+    (tmp_path / "b.csv").write_text("a,b\n", encoding="utf-8")
+    with pytest.raises(BadInput, match="Baskets have no columns"):
+        read_transactions(tmp_path / "b.csv", layout="baskets", columns=("a",))
+
+
+def test_rows_without_a_transaction_are_refused() -> None:
+    columns = (dc.Column("who", "text", "identifier"), dc.Column("what", "text"))
+    table = dc.read(pa.table({"who": ["1", None], "what": ["a", "b"]}), dc.Card("t", columns, unit="who"))
+    with pytest.raises(DataError, match="1 rows do not say"):
+        read_transactions(table)
+
+
+@pytest.mark.parametrize("item", ["", "a "])
+def test_what_would_be_read_as_another_item_is_not_written(tmp_path: Path, item: str) -> None:
+    held = Transactions.of([[item]])
+    with pytest.raises(BadInput, match="not be read again"):
+        write_transactions(held, tmp_path / "b.csv")
+    write_transactions(held, tmp_path / "b.parquet")
+    assert read_transactions(tmp_path / "b.parquet") == held
 
 
 def test_tables_with_a_card_leave_identifiers_out() -> None:

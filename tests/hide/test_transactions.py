@@ -65,3 +65,11 @@ def test_what_is_wrong_is_said() -> None:
         Transactions(("a",), np.zeros((1, 2), np.uint64), 1)
     with pytest.raises(BadInput, match="same number and items"):
         held.differs(Transactions.of([("bread",)]))
+    with pytest.raises(NotFound, match="did you mean 'wine'"):
+        held.projected(["win"])
+
+
+@pytest.mark.parametrize(("row", "item"), [(0, 1), (2, 0), (-1, 0), (0, -1)])
+def test_cells_outside_are_refused(row: int, item: int) -> None:
+    with pytest.raises(BadInput, match="numbered from 0 to 1"):
+        Transactions.from_cells(("a",), np.array([row]), np.array([item]), 2)

@@ -177,13 +177,13 @@ def test_a_steward_has_it_made_and_the_table_is_charged(clinic):
     desk, steward = clinic.desk, clinic.steward
     desk.start()
     with pytest.raises(NotAllowed):
-        desk.submit(clinic.ann, Synthesize("visits", "0.5", "1e-9", by="mst"))
+        desk.submit(clinic.ann, Synthesize("visits", "2.5", "1e-9", by="mst"))
     before = {one.account: one.spent for one in desk.budgets(steward)}
-    job = done(desk, steward, desk.submit(steward, Synthesize("visits", "0.5", "1e-9", by="mst")))
+    job = done(desk, steward, desk.submit(steward, Synthesize("visits", "2.5", "1e-9", by="mst")))
     assert (job.state, job.error) == ("done", "")
     assert desk.shelved(clinic.ann, job.result).kind == "synthetic"
     after = {one.account: one.spent for one in desk.budgets(steward)}
-    assert after["visits"] == Approximate("0.5", "1e-9")
+    assert after["visits"] == Approximate("2.5", "1e-9")
     assert after["visits/ann"] == before["visits/ann"]
     [answer] = desk.ask(clinic.ann, ["SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward"], Spend("50"))
     assert answer.synthetic

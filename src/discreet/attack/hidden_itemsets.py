@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from itertools import combinations
+from math import comb
 from typing import Any
 
 import numpy as np
@@ -31,7 +32,7 @@ class Suspect:
     support: int
 
 
-def suspects(items: Sequence[str], bits: Array, rows: int, least: int, *, longest: int = 3) -> list[Suspect]:
+def suspects(items: Sequence[str], bits: Array, rows: int, least: int, *, longest: int) -> list[Suspect]:
     """The minimal infrequent itemsets of two to ``longest`` items, the most suspicious first.
 
     ``bits`` has a row of 64-bit words an item, with a one for each of ``rows`` transactions that has it; ``least`` is
@@ -50,35 +51,37 @@ def suspects(items: Sequence[str], bits: Array, rows: int, least: int, *, longes
 
 
 def guess_hidden(
-    items: Sequence[str],
-    bits: Array,
-    rows: int,
-    least: int,
-    secrets: Collection[Collection[str]],
-    *,
-    longest: int = 3,
+    items: Sequence[str], bits: Array, rows: int, least: int, secrets: Collection[Collection[str]]
 ) -> Finding:
     """How many secrets an attacker names who may name as many itemsets as there are secrets.
 
-    Then precision and recall are the same. Guessing is to name as many minimal infrequent itemsets at random.
+    Then precision and recall are the same. Guessing is to name as many itemsets at random, of frequent items, and of
+    two up to as many items as the longest secret has: what could be a secret to whoever looks at nothing else. Secrets
+    that are not among the suspects, such as those of which a part is not frequent either, cannot be named.
     """
-    knows = f"The attacker has the changed transactions, the threshold ({least:,}) and the number of secrets."
+    knows = (
+        f"The attacker has the changed transactions, the threshold ({least:,}), and the number of secrets and the "
+        "length of the longest."
+    )
     wanted = {frozenset(secret) for secret in secrets}
     if not wanted:
         return failed(_NAME, knows, "There are no secrets to be guessed.")
+    longest = max(map(len, wanted))
     ranked = suspects(items, bits, rows, least, longest=longest)
     if not ranked:
         return failed(_NAME, knows, "No itemset is just below the threshold.")
     named = {suspect.itemset for suspect in ranked[: len(wanted)]}
     there = sum(suspect.itemset in wanted for suspect in ranked)
+    seen = int((np.bitwise_count(bits).sum(axis=1, dtype=np.int64) >= least).sum())
+    candidates = sum(comb(seen, size) for size in range(2, longest + 1))
     return share(
         _NAME,
         knows,
         np.array([float(secret in named) for secret in wanted]),
-        min(1.0, len(wanted) / len(ranked)) * there / len(wanted),
+        min(1.0, len(wanted) / candidates),
         "The share of hidden itemsets that are named rightly, by naming as many as there are; 0 is best, 1 means that "
         "hiding only marked them.",
-        details={"suspects": len(ranked), "secrets": len(wanted), "secrets among the suspects": there},
+        details={"suspects": len(ranked), "secrets": len(wanted), "secrets out of reach": len(wanted) - there},
     )
 
 

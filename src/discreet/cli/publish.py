@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
@@ -143,10 +143,8 @@ def publish(
         _print_advice(found, as_json)
         return
     masks = is_mask(method)
-    if not masks and method not in METHODS:
-        _method(method, opened, Wish())  # which says so
     if not models and not masks:
-        raise BadInput("Say what must hold: add --model.", hint='Such as --model k=5 or --model "l=3 on disease".')
+        _refuse_without_models(method, opened)
     if output is None:
         raise BadInput("Say where to write the release: add --output FOLDER.")
     wish = Wish(share, quality, _levels(level or ()), _weights(weight or ()), time_limit)
@@ -219,6 +217,12 @@ def _page(output: Path) -> Path:
     if page.exists():
         raise BadInput(f"There is a file {page} already.", hint="Move it away, or publish to another folder.")
     return page
+
+
+def _refuse_without_models(method: str, table: Table) -> NoReturn:
+    """An error: there is no such method, or nothing that must hold."""
+    _method(method, table, Wish())
+    raise BadInput("Say what must hold: add --model.", hint='Such as --model k=5 or --model "l=3 on disease".')
 
 
 def _method(text: str, table: Table, wish: Wish) -> Recoder | Masker:

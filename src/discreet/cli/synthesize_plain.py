@@ -24,7 +24,7 @@ def print_attacked(made: Release[Any], folder: Path, page: Path, as_json: bool) 
         return
     out = console()
     out.print(bold(release.title), f"in {folder}")
-    out.print(release.promise)
+    out.print(*release.lines, sep="\n")
     out.print(*release.recipe.steps, sep="\n")
     if release.report is not None:
         out.print(f"Attacked before it left. {release.report.summary}")

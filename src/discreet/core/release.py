@@ -109,12 +109,19 @@ class Release(Generic[T]):
     @property
     def promise(self) -> str:
         """The statement in plain words, and the seed if there is one."""
-        said = str(self.statement)
+        return " ".join(self.lines)
+
+    @property
+    def lines(self) -> tuple[str, ...]:
+        """The same, what is promised first, and whatever else is to be known in a line each."""
+        said = list(self.statement.lines)
         if self.recipe.seed is not None:
-            said += f" Made with seed {self.recipe.seed}: every random choice can be repeated."
+            said.append(f"Made with seed {self.recipe.seed}: every random choice can be repeated.")
         if self.recipe.from_data:
-            said += f" Read off the data: {', '.join(self.recipe.from_data)}."
-        return said if self.private or not self.statement.private else f"{said} So this release is not private."
+            said.append(f"Read off the data: {', '.join(self.recipe.from_data)}.")
+        if self.statement.private and not self.private:
+            said[-1] += " So this release is not private."
+        return tuple(said)
 
     def laid_out(self) -> str:
         """The payload as HTML for the report, if there is a better way to show it than as rows; else nothing."""
@@ -139,7 +146,7 @@ class Release(Generic[T]):
             payload = f"a table of {self.payload.num_rows:,} rows and {self.payload.num_columns:,} columns"
         else:
             payload = report.shortened(str(self.payload), 200)
-        parts = [self.title, self.promise, f"payload: {payload}", str(self.recipe)]
+        parts = [self.title, *self.lines, f"payload: {payload}", str(self.recipe)]
         if self.receipt is not None:
             parts.append(f"receipt: {self.receipt}")
         return "\n".join(parts)

@@ -139,9 +139,8 @@ def _badge(release: Release[object]) -> tuple[str, str]:
 
 def _promise(release: Release[object]) -> str:
     statement = release.statement
-    first, *notes = statement.lines
-    more = release.promise.removeprefix(str(statement)).strip()
-    said = "".join(f"<p>{escape(one)}</p>" for one in (first, more) if one)
+    first, *notes = release.lines
+    said = f"<p>{escape(first)}</p>"
     said += f"<ul>{''.join(f'<li>{escape(one)}</li>' for one in notes)}</ul>" if notes else ""
     facts = [("protects", f"each {statement.unit}"), ("evidence", statement.evidence.value)]
     if statement.loss is not None:

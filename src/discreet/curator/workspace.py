@@ -38,10 +38,10 @@ from discreet.core.durable import settle
 from discreet.core.engine import Engine
 from discreet.core.table import Table
 from discreet.curator.naming import IN_MEMORY, require_names, require_no_secret, where_from
-from discreet.engines.twin import bounded, write_parquet
 from discreet.engines.address import Address, parse_address
 from discreet.engines.duckdb import DuckDB
 from discreet.engines.read import database, draft, read
+from discreet.engines.twin import bounded, write_parquet
 from discreet.errors import BadInput, Damaged, DiscreetError, NotFound
 
 FORMAT = 1

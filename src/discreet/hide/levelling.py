@@ -79,7 +79,8 @@ def neutralise(
     now = transactions
     watched: dict[tuple[frozenset[str], frozenset[str]], None] = {}
     while True:
-        watched |= dict.fromkeys((one.protected, one.context) for one in (*found.direct, *found.indirect))
+        watched |= dict.fromkeys((one.protected, one.context) for one in found.direct)
+        watched |= dict.fromkeys((one.protected, one.context) for one in found.indirect)
         worth, after = _worth(transactions, found), now
         for trait, context in watched:
             current = disparity(after, trait, context, decision)

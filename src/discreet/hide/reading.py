@@ -15,6 +15,7 @@ import csv
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
+from math import isnan
 from pathlib import Path
 from typing import Any, Literal
 
@@ -257,7 +258,7 @@ def _column(data: pa.Table, name: str) -> pa.ChunkedArray[Any]:
 
 
 def _is_missing(value: Any) -> bool:
-    return value is None or value != value  # NaN is the one value that is not itself
+    return value is None or (isinstance(value, float) and isnan(value))
 
 
 def _lists_in(data: pa.Table, columns: Sequence[str]) -> Transactions:

@@ -6,8 +6,10 @@ from itertools import combinations
 import pytest
 from tests.hide.plain_miner import drawn, mined
 
+from discreet.errors import BadInput
 from discreet.hide.mining.borders import borders, maximal, minimal, revised
 from discreet.hide.mining.frequent import frequent
+from discreet.hide.mining.partition import frequent_in_blocks
 from discreet.hide.transactions import Transactions
 
 ITEMS = "abcdef"
@@ -30,6 +32,17 @@ def test_the_border_that_hiding_should_leave() -> None:
     left = revised(found, ["abc", "abcd"])
     assert left.negative == (frozenset("abc"),)
     assert set(left.positive) == {frozenset("ab"), frozenset("bc"), frozenset("acd")}
+
+
+def test_borders_need_all_itemsets() -> None:
+    held = Transactions.of(["abcd", "abc", "acd"])
+    cut, blocks = frequent(held, 2, longest=2), frequent_in_blocks(lambda: [held], "2/3", longest=2)
+    for found in (cut, cut.keep("maximal"), blocks):
+        with pytest.raises(BadInput, match="more than 2 items were not looked for"):
+            borders(found, "abcd")
+        with pytest.raises(BadInput, match="more than 2 items were not looked for"):
+            revised(found, ["ab"])
+    assert borders(frequent(held, 2, longest=4), "abcd") == borders(frequent(held, 2), "abcd")
 
 
 def test_maximal_ones_also_where_parts_are_missing() -> None:

@@ -10,7 +10,7 @@ import pytest
 import discreet as dc
 from discreet.core.document import dumps, loads
 from discreet.engines.read import read
-from discreet.errors import BadInput
+from discreet.errors import BadInput, DataError
 from discreet.publish.integral.learner import Noisily, exactly
 
 CARD = dc.Card(
@@ -22,6 +22,9 @@ CARD = dc.Card(
         dc.Column("day", "date", bounds=(dt.date(2020, 1, 1), dt.date(2020, 12, 31))),
     ),
 )
+
+
+TWO = dc.Card("points", (CARD["x"], CARD["y"]))
 
 
 def points(count=800):
@@ -117,12 +120,44 @@ def test_missing_values_are_left_out():
     assert learnt(dc.Statistics("mean", ("x",)), table)[0].figures == {"x": 2.0}
 
 
+def test_a_column_of_which_nothing_is_known_is_refused_and_in_a_sample_left_out():
+    table = read(pa.table({"x": [1.0, None], "y": pa.array([None, None], pa.float64())}), TWO)
+    with pytest.raises(DataError, match="No value of 'y'"):
+        dc.Statistics().frame(table)
+    learner = dc.Statistics(columns=("x",))
+    trainer = learner.trainer(learner.frame(table))
+    assert trainer.train(np.arange(0), exactly).figures == {}
+    assert trainer.score(trainer.train(np.arange(0), exactly), np.arange(1)) == pytest.approx(0.6)
+
+
+def test_no_more_clusters_than_full_cells():
+    table = read(pa.table({"x": [1.0, 1.1, 9.0] * 9, "y": [0.0] * 27}), TWO)
+    with pytest.raises(DataError, match="fill 2 cells") as refused:
+        dc.Clusters(3).frame(table)
+    assert "Ask for 2" in refused.value.hint
+    learner = dc.Clusters(2)
+    trainer = learner.trainer(learner.frame(table))
+    assert len(trainer.train(np.arange(5), exactly).centres) == 1  # rows are in order: these are in one cell
+
+
+def test_what_is_rounded_stays_in_the_bounds():
+    table = read(pa.table({"x": [0.0, 9.9] * 9, "y": [5.0] * 18}), TWO)
+    assert learnt(dc.Clusters(2, step=0.6), table)[0].centres[-1] == (1.0, 1.0)  # the next step is at 1.2
+
+
+def test_dates_are_told_as_dates():
+    assert str(learnt(dc.Statistics("median", ("day",), step=0.1))[0]).startswith("median of day: 2020-0")
+    assert str(learnt(dc.Statistics("deviation", ("day",), step=0.1))[0]).endswith(" days")
+    assert dc.Statistics("median").steps()[-1] == "It is looked for in 1,000 equal intervals."
+
+
 @pytest.mark.parametrize(
     ("learner", "words"),
     [
         (lambda: dc.LinearModel("group"), "tells numbers"),
         (lambda: dc.LinearModel("y", ("y",)), "cannot be learnt from"),
         (lambda: dc.LinearModel("y", step=0), "step is a share"),
+        (lambda: dc.LinearModel("y", step=5e-324), "step is a share"),
         (lambda: dc.Clusters(1), "2 to 100"),
         (lambda: dc.Clusters(2, ("group",)), "no numbers"),
         (lambda: dc.Statistics("mode"), "one of mean"),

@@ -1,6 +1,9 @@
 """What is released, what stays, and whether the evidence holds for somebody who trusts nothing of the search."""
 
+from dataclasses import replace
+
 import numpy as np
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from tests.publish.integral.planted import PLANTED, credit, in_order, rows, slow_tree
@@ -50,6 +53,12 @@ def test_evidence_that_does_not_hold_is_found_out(made):
     assert not dc.verify_integral(few, credit()).holds
     other = dc.publish(credit(), dc.Learn(dc.Statistics("mean", ("age",), step=0.1), integral=10, tries=30))
     assert "another model" in str(dc.verify_integral(kept, credit(), other))
+    fewer = dc.Generators(**{**vars(kept), "least": 2})
+    said = dc.verify_integral(fewer, credit(), release)
+    assert not said.holds
+    assert "claims another number of sets" in str(said)
+    elsewhere = replace(release, recipe=replace(release.recipe, parameters={**release.recipe.parameters, "grid": 5}))
+    assert not dc.verify_integral(kept, credit(), elsewhere).holds
     with pytest.raises(BadInput, match="not of credit as it is now"):
         dc.verify_integral(kept, credit(300))
     assert release.evidence.left_out >= 1
@@ -62,8 +71,10 @@ def test_what_leaves_holds_nothing_that_is_for_the_holder(made):
     assert loaded.private
     assert (folder / "generators").stat().st_mode & 0o777 == 0o600
     text = "".join(path.read_text() for path in (folder / "model").glob("*.json")) + render(loaded)
-    for hidden in ("people set aside", "left out by", "differentially private, ε", '"rows"', '"seed": 1'):
+    for hidden in ("were set aside", "is left out by", "differentially private, ε"):
+        assert hidden in str(made[0])
         assert hidden not in text
+    assert '"seed": null' in text
     assert "income &lt; 20.0?" in (folder / "model" / "report.html").read_text()
     assert dc.read_model(loaded.payload).predict(rows()).to_pylist()[:1]
 
@@ -101,6 +112,25 @@ def test_people_with_several_rows_count_once_and_without_a_bound_there_is_no_noi
     assert release.evidence.people == 1500
     assert [name for name, _ in release.compared.scores] == ["integral, k = 5", "plain"]
     assert release.statement.unit == "name"
+
+
+def test_a_bound_on_rows_that_people_do_not_keep_gives_no_noise_to_compare_with():
+    learn = dc.Learn(dc.Statistics("mean", ("age",), step=0.4), integral=5, tries=30)
+    twice = rows().set_column(0, "name", pa.array([f"p{one // 2}" for one in range(1500)]))
+    for bound, compared in ((1, 2), (2, 3)):
+        card = dc.Card("credit", credit().card.columns, unit="name", rows_per_unit=bound)
+        assert len(dc.publish(dc.read(twice, card), learn).compared.scores) == compared
+
+
+def test_a_tree_of_truths_is_released_and_read_back():
+    data = rows(600)
+    low = np.array(data["income"]) < 20
+    columns = (dc.Column("low", "boolean"), credit().card["age"], dc.Column("late", "boolean", "sensitive"))
+    table = dc.read(pa.table({"low": low, "age": data["age"], "late": low}), dc.Card("credit", columns))
+    model = dc.publish(table, dc.Learn(dc.DecisionTree("late"), tries=30)).model
+    assert model.root.value is False
+    assert model.predict(pa.table({"low": [True, False]})).to_pylist() == [True, False]
+    assert model.predict(pa.table({"low": [None]})).to_pylist() == [True]  # it passes no test
 
 
 def test_bounds_that_were_read_off_the_data_are_no_public_grid():

@@ -111,4 +111,6 @@ def test_what_makes_no_sense_is_said():
         Synthesize(epsilon=1, person=["sex"]).promise(replace(CARD, unit=None, rows_per_unit=None))
     with pytest.raises(BadInput, match="no column that leaves"):
         Synthesize(epsilon=1, person=["who"]).promise(CARD)
+    with pytest.raises(BadInput, match="no column that leaves"):
+        Synthesize(epsilon=1, columns=["kind"], person=["sex"]).run(read(visits(5), CARD))
     assert "in common" in str(Synthesize(epsilon=1, person=["sex"]).promise(CARD))

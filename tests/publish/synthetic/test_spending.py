@@ -70,6 +70,9 @@ def test_shares_add_up_to_the_allowance_and_not_beyond(loss):
     assert [type(step) for step in trail] == [Measured, Chosen, Measured, Compared, Measured]
 
 
+OURS, THEIRS, OTHERS = (counted(more=more) for more in ([], SOMEBODY, [("y", 0, False), ("x", 2, True)]))
+
+
 def lost(trail, ours, theirs):
     return sequential(step.lost(ours, theirs) for step in trail)
 
@@ -85,10 +88,10 @@ def test_an_audit_finds_no_more_than_was_claimed_and_all_of_it_where_somebody_is
     meter.measure((0, 1), Fraction(1, 2))
     meter.compare((0, 1), np.zeros((2, 4)), Fraction(1, 4))  # with nothing expected, all rows count
     meter.choose([(0,), (1,)], [np.zeros(2), np.full(4, 100.0)], [1, 1], [0, 0], Fraction(1, 4))
-    found = lost(trail, counted(more=SOMEBODY), counted())
+    found = lost(trail, THEIRS, OURS)
     assert amount(loss) * (1 - Fraction(1, 2**50)) <= amount(found) <= amount(loss)  # noise is rounded up a hair
     for more in ([("x", 0, True), ("y", 3, False)], [("y", 1, True)], []):
-        assert amount(lost(trail, counted(more=more), counted())) <= amount(loss)
+        assert amount(lost(trail, counted(more=more), OURS)) <= amount(loss)
 
 
 @pytest.mark.parametrize("loss", [Pure(1), Concentrated("1/10")])
@@ -97,7 +100,7 @@ def test_an_audit_catches_half_the_sensitivity(loss):
     meter = Meter(counted(), loss, 1, SYSTEM, trail)  # somebody has two rows, and the meter believes in one
     for columns in ((0,), (0, 1)):
         meter.measure(columns, Fraction(1, 2))
-    found = lost(trail, counted(more=SOMEBODY), counted())
+    found = lost(trail, THEIRS, OURS)
     assert amount(found) > Fraction(19, 10) * amount(loss)
 
 
@@ -115,11 +118,11 @@ def test_an_audit_catches_half_the_sensitivity(loss):
 )
 def test_the_whole_method_loses_no_more_than_it_promises(by, options):
     method = Synthesize(**options, by=by, rows=10)
-    table, trail = counted().table, []
+    table, trail = OURS.table, []
     method.run(table, Repeatable(3), trail=trail)
     promise = method.promise(CARD)
-    for more in (SOMEBODY, [("y", 0, False), ("x", 2, True)]):
-        found = lost(trail, counted(more=more), counted())
+    for theirs in (THEIRS, OTHERS):
+        found = lost(trail, theirs, OURS)
         assert 0 < amount(found) <= amount(method.allowance)
     if "delta" in options:
         assert promise.loss == Approximate(1, "1e-6")

@@ -111,7 +111,8 @@ def test_what_is_said_beside_the_rows_survives_the_folder(tmp_path):
         distances(people())
 
 
-def test_no_rows_at_all_are_far_from_the_table():
+def test_no_rows_at_all_are_far_from_the_table(monkeypatch):
+    monkeypatch.setattr("discreet.publish.synthetic.written._TRIES", 1)
     card = Card("t", (Column("age", Kind.INTEGER, bounds=(0, 9), required=True),), impossible=("age + 0 >= 0",))
     table = read(pa.table({"age": [1, 2] * 500}), card)
     rows = Synthesize(rho=1, by="independent").run(table)
@@ -240,8 +241,8 @@ def test_columns_that_are_hardly_any(by, loss):
             assert made.column("missing").null_count > 0.5 * made.num_rows
 
 
-def test_ten_thousand_categories():
-    names = tuple(f"v{n}" for n in range(10_000))
+def test_thousands_of_categories():
+    names = tuple(f"v{n}" for n in range(3_000))
     card = Card("wide", (Column("c", Kind.TEXT, categories=names), Column("b", Kind.BOOLEAN)))
     values = ["v3"] * 6_000 + ["v77"] * 3_000 + list(names[:1_000])
     table = read(pa.table({"c": values, "b": [value == "v3" for value in values]}), card)

@@ -2,7 +2,11 @@
 
 import pytest
 
+from discreet.core.card import Card, Column
+from discreet.core.kind import Kind
 from discreet.errors import BadInput
+from discreet.publish.synthetic.plain.cart import Cart
+from discreet.service.jobs.checks import method_of
 from discreet.service.jobs.specs import SPECS, Attack, Combine, Compare, Publish, Synthesize, Tabulate, read_spec
 
 WHOLE = (
@@ -25,6 +29,11 @@ def test_a_spec_is_plain_data_and_back(spec):
 
 def test_there_is_one_of_each_kind():
     assert {type(spec) for spec in WHOLE} == set(SPECS.values())
+
+
+def test_a_method_is_known_however_it_is_spelled():
+    card = Card("stays", (Column("age", Kind.INTEGER), Column("ward", Kind.TEXT)))
+    assert method_of(Publish("stays", (), "Synthesize CART"), card) == Cart()
 
 
 def test_what_is_left_out_is_as_by_default():

@@ -68,7 +68,7 @@ def loss_at_least(
 @pytest.mark.parametrize(
     ("by", "columns", "claim", "runs", "near"),
     [
-        ("independent", 1, 2, 120, math.inf),
+        ("independent", 1, 2, 200, math.inf),
         pytest.param("independent", 1, 2, 300, 700.0, marks=pytest.mark.slow),
         pytest.param("mst", 2, 4, 300, math.inf, marks=pytest.mark.slow),
         pytest.param("aim", 2, 8, 300, math.inf, marks=pytest.mark.slow),

@@ -23,9 +23,9 @@ ERRORS = ("1-way error", "2-way error", "3-way error", "correlations", "propensi
 
 @pytest.fixture(scope="module")
 def found():
-    table = people()
-    made = {"copy": copy(table), "sample": sample(table), "one by one": one_by_one(table)}
-    return {name: dc.utility.fidelity(table, release(rows)) for name, rows in made.items()}
+    table, few = people(), people(n=300)
+    made = {"copy": (few, copy(few)), "sample": (table, sample(table)), "one by one": (table, one_by_one(table))}
+    return {name: dc.utility.fidelity(mine, release(rows)) for name, (mine, rows) in made.items()}
 
 
 def test_a_copy_is_perfect(found):
@@ -248,15 +248,15 @@ def test_a_heat_map_refuses_what_it_cannot_draw():
 
 
 def test_counts_and_associations_are_the_same_on_every_engine(engine, fresh):
-    here = people(n=200)
+    here, names = people(n=200), ("cost", "seen", "town", "ill")
     name = fresh()
     engine.load(name, here.fetch())
     relation = exp.select(*(sql.column(column) for column in here.columns)).from_(sql.table(name))
     there = Table(here.card, engine, relation)
-    sets = [(0,), (1,), (2, 3), (0, 1, 4), *((i, j) for i in range(5) for j in range(i + 1, 5))]
+    sets = [(0,), (0, 1, 3), *((i, j) for i in range(4) for j in range(i + 1, 4))]
     figures = []
     for table in (here, there):
-        codes = [coded(table, column) for column in here.columns]
+        codes = [coded(table, column) for column in names]
         counted = counts(table, codes, sets)
         figures.append((codes, counted, associations(table, codes, counted)))
     assert [one.labels for one in figures[0][0]] == [one.labels for one in figures[1][0]]

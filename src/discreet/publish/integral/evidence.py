@@ -172,8 +172,6 @@ def verify_integral(evidence: Generators | str | Path, table: Table, release: Re
 def _claims(release: Release[Any], kept: Generators) -> bool:
     """Whether a release claims what was kept: the number of sets, and the way of learning with all its parameters."""
     claimed = [dict(one.parameters) for one in release.statement.models if one.name == CLAIM]
-    said = {
-        name: value for name, value in release.recipe.parameters.items() if name not in ("table", "sample", *SEARCHED)
-    }
+    said = {name: value for name, value in release.recipe.parameters.items() if name not in ("table", *SEARCHED)}
     same_way = release.recipe.method == f"learn {kept.learner}" and said == kept.parameters
     return claimed == [{"generators": kept.least}] and same_way

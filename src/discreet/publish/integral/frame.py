@@ -112,7 +112,7 @@ class Frame:
         names = dict.fromkeys([*(one.name for one in features), *([] if unit is None else [unit])])
         rows = table.engine.fetch(table.query(*map(sql.column, names)))
         figures = np.stack([one.figures(rows.column(one.name)) for one in features], axis=1)
-        there = ~np.isnan(figures).all(axis=1)
+        there = np.logical_not(_unknown(figures))
         for place, one in enumerate(features):
             if one.name in required:
                 there &= ~np.isnan(figures[:, place])
@@ -238,8 +238,13 @@ def _ranked(figures: Figures) -> Rows:
     other[1:] = ~((sorted_[1:] == sorted_[:-1]) | (np.isnan(sorted_[1:]) & np.isnan(sorted_[:-1]))).all(axis=1)
     ranks = np.empty(len(order), np.int64)
     ranks[order] = np.cumsum(other)
-    ranks[np.isnan(figures).all(axis=1)] = 0
+    ranks[_unknown(figures)] = 0
     return ranks
+
+
+def _unknown(figures: Figures) -> NDArray[np.bool_]:
+    """For each row whether all of it is missing."""
+    return np.asarray(np.isnan(figures).all(axis=1), np.bool_)
 
 
 def _coded(cells: Cells) -> tuple[Any, Rows]:

@@ -15,8 +15,8 @@ from discreet.publish.integral.learner import Learner
 
 Choose = Literal["accurate", "recurrent", "first"]
 _LEAST = 2
-SEARCHED = ("integral", "tries", "choose", "test")
-"""What a recipe tells of the search, beside ``sample`` and how it is learnt."""
+SEARCHED = ("integral", "sample", "tries", "choose", "test")
+"""What a recipe tells of the search, beside the way of learning."""
 
 
 @dataclass(frozen=True)

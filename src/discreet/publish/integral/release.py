@@ -127,7 +127,7 @@ def release_learnt(
         raise NoPromise(
             f"The sets of people that were found in {table.card.name} do not give the model again. Nothing was "
             "released.",
-            hint="The table changed meanwhile, or the journal of the search was not right. It is taken away: try again.",
+            hint="The table changed meanwhile, or a journal was of another search and is now taken away: try again.",
         )
     progress(0.9, "comparing")
     release = Learnt(

@@ -104,8 +104,8 @@ class Statistics:
         """The columns with numbers."""
         features = features_of(table, self.columns, graded=True)
         made = Frame.of(table, features, apart=True)
-        for one, unknown in zip(features, np.isnan(made.figures).all(axis=0), strict=True):
-            if unknown and made.people:
+        for place, one in enumerate(features):
+            if np.isnan(made.figures[:, place]).all():
                 raise DataError(f"No value of {one.name!r} is known.", hint="Leave it out: name the other columns.")
         return made
 

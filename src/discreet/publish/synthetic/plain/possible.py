@@ -40,9 +40,10 @@ def possible(table: Table, synthesizer: Synthesizer, seed: int | None) -> Synthe
     kept = np.ones(rows.num_rows, np.bool_)
     kept[wrong] = False
     steps = list(made.steps)
-    if impossible.conditions:
+    if first:
         said = f"{number(first, 'row')} that the card calls impossible {'was' if first == 1 else 'were'} made again"
-        steps.append(f"{said}; {len(wrong):,} of them would not come out otherwise, and were left out.")
+        never = f"; {len(wrong):,} of them, which would not come out otherwise, were left out" if len(wrong) else ""
+        steps.append(f"{said}{never}.")
     left_out = [f"What the card calls impossible is not kept to: {text}." for text in impossible.left_out]
     return replace(
         made,

@@ -36,7 +36,7 @@ COLUMNS_A_PAIR = 2
 SPOILT = 0.5
 """The part of its noise (in a cell that holds less than its noise: of what it holds) that a measurement is thought to
 spoil: the fit pulls what is mostly noise back to independence. With the whole noise large pairs were hardly ever
-chosen. With half of it the worst pair was better on all of seven tables, by a tenth or more on three of them, and the
+chosen. With half of it the worst pair was no worse on any of seven tables, better by a tenth or so on three, and the
 mean over pairs was worse by 1 % at most; with a quarter it was no better."""
 LARGEST = 1 << 17
 """So many cells the model may have with a pair that no tree can hold."""
