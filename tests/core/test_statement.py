@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from discreet.core.loss import Approximate, Concentrated, Loss, Pure, Renyi
-from discreet.core.statement import Claim, Evidence, Secrecy, Statement, parallel, sequential
+from discreet.core.statement import Claim, Evidence, Secrecy, Statement, parallel, sequential, weakness
 from discreet.errors import BadInput, NoPromise
 
 BY_AGE = Claim("k-anonymity", "2-anonymous on age", {"k": 2, "columns": ["age"]})
@@ -233,3 +233,24 @@ def test_a_loss_of_answers_says_so_and_is_not_mixed_with_one_of_presence():
     assert sequential(local, local).replaces
     with pytest.raises(NoPromise, match="do not compose"):
         sequential(local, Statement("respondent", Pure(1)))
+
+
+@pytest.mark.parametrize(
+    ("loss", "weak"),
+    [
+        (Pure(1), False),
+        (Pure(1000), True),
+        (Approximate(1, "1e-9"), False),
+        (Approximate(1, "0.5"), True),
+        (Concentrated(1), False),
+        (Concentrated(50), True),
+    ],
+)
+def test_a_loss_that_protects_next_to_nobody_is_called_so(loss, weak):
+    assert ("next to nothing" in weakness(loss)) is weak
+
+
+def test_a_statement_has_a_line_for_each_thing_to_know():
+    statement = Statement("person", Pure(1), assumes=("A.", "B."), caveats=("C.",))
+    assert statement.lines[1:] == ("Assumed: A.", "Assumed: B.", "Note: C.")
+    assert " ".join(statement.lines) == str(statement)

@@ -157,3 +157,10 @@ def test_an_average_takes_one_reach_for_its_sum_and_its_count():
 def test_where_no_bound_is_known_none_is_said(curator, sql):
     for row in twin(curator, sql):
         assert row["n_error"] is None
+
+
+def test_a_reach_of_as_many_rows_as_there_are_is_no_bound():
+    table = read(TWIN, CARD)
+    asked = planned("SELECT COUNT(*) AS n FROM people WHERE sex = 'F'", {"people": table}).plan
+    for far, known in ((TWIN.num_rows - 1, True), (TWIN.num_rows, False)):
+        assert bool(Nearness({frozenset({"sex"}): far}, TWIN.num_rows).errors(asked, table)) is known

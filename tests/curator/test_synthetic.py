@@ -62,6 +62,8 @@ def test_it_is_charged_to_the_table_and_to_no_analyst(tmp_path):
     with clinic(tmp_path / "clinic") as curator:
         before = curator.left("visits")
         given = curator.make_synthetic(MadeUp(rows), "visits")
+        assert given._repr_html_() == given.release._repr_html_()
+        assert "object at" not in repr(given)
         assert not given.free
         assert given.release.receipt.account == "visits"
         assert given.release.payload.equals(rows())

@@ -150,3 +150,13 @@ def test_what_is_wrong_is_said(options, error, said):
     card = replace(EVERY_KIND, columns=(*EVERY_KIND.columns, Column("id", Kind.INTEGER, Role.IDENTIFIER)))
     with pytest.raises(error, match=said):
         Domain.of(card, **options)
+
+
+def test_real_numbers_have_no_more_digits_than_tell_them_apart():
+    card = Card("t", (Column("x", Kind.REAL, bounds=(0.0, 200_000.0), required=True),))
+    domain = Domain.of(card)
+    drawn = domain.decoded(np.full((500, 1), 3, np.int64), generator(1)).column(0).to_pylist()
+    assert all(value == round(value, 2) for value in drawn)
+    assert len(set(drawn)) > 450
+    low, high = (ends[3] for ends in domain.attributes[0].ends())
+    assert low <= min(drawn) <= max(drawn) <= high

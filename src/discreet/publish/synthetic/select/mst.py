@@ -36,8 +36,9 @@ COLUMNS_A_PAIR = 2
 SPOILT = 0.5
 """The part of its noise (in a cell that holds less than its noise: of what it holds) that a measurement is thought to
 spoil: the fit pulls what is mostly noise back to independence. With the whole noise large pairs were hardly ever
-chosen. With half of it the worst pair was no worse on any of seven tables, better by a tenth or so on three, and the
-mean over pairs was worse by 1 % at most; with a quarter it was no better."""
+chosen. With half of it, over six turns or more beside three, the worst pair was better by a tenth or so on three of
+seven tables and about the same on the others, and the mean over pairs was worse by 2 % at most; a quarter was no
+better."""
 LARGEST = 1 << 17
 """So many cells the model may have with a pair that no tree can hold."""
 WIDEST = 1 << 20
