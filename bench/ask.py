@@ -307,8 +307,8 @@ def _make(rows: int, path: str) -> None:
 
 
 def _cut(path: str, out: Path) -> object:
-    from discreet.engines.twin import bounded, write_parquet
     from discreet.engines.read import read
+    from discreet.engines.twin import bounded, write_parquet
 
     out.unlink(missing_ok=True)
     write_parquet(bounded(read(path, _card())), out)

@@ -27,9 +27,9 @@ from discreet.core.loss import Concentrated, Loss, Pure
 from discreet.core.method import Method
 from discreet.core.statement import Evidence
 from discreet.core.table import Table
-from discreet.engines.twin import bounded
 from discreet.engines.duckdb import DuckDB
 from discreet.engines.read import read
+from discreet.engines.twin import bounded
 from discreet.errors import BadInput, NotDeclared, NotFound
 from discreet.noise.additive import Additive
 from discreet.noise.entropy import Entropy, Integers

@@ -4,6 +4,8 @@ import json
 
 import pytest
 
+from discreet.curator.published import Register, now
+
 CSV = "who,city,salary\n" + "".join(f"{n},{('Rome', 'Milan')[n % 2]},{1000 + n * n}\n" for n in range(20))
 CARD = """
 [tables.staff]
@@ -62,6 +64,17 @@ def test_a_table_is_audited_and_asked(office):
     history = office("budget", "show", "office", "--json")
     assert "audited, denied: " in history
     assert "audited, answered: " in history
+
+
+def test_what_is_out_already_and_a_limit_that_stays_nothing_are_said(office, tmp_path):
+    Register.within(tmp_path / "office", "staff").add(
+        now("staff", str(tmp_path / "staff.csv"), tmp_path / "made", "publish", 20)
+    )
+    assert "Earlier releases of the same people are out" in office(
+        "workspace", "audit", "office", "staff", "--columns", "salary"
+    )
+    limit = ("budget", "limit", "office", "staff", "--budget", "epsilon=2", "--why", "more")
+    assert "staff is audited" in office(*limit, code=3)
 
 
 def test_a_column_is_audited_in_one_way(office):

@@ -23,7 +23,7 @@ CARD = Card(
     unit="who",
     rows_per_unit=1,
 )
-WATCHED = {"salary": "sum", "bonus": "extremes", "paid": "sum", "ill": "bounded=1"}
+WATCHED = {"salary": "sum", "bonus": "extremes", "paid": "sum", "ill": "bounded=1:look"}
 BY = ("who", "city", "age")
 
 

@@ -122,3 +122,29 @@ def test_the_smallest_epsilon_is_found():
 def test_a_search_takes_some_time():
     with pytest.raises(BadInput, match="some time"):
         check(text("laplace"), seconds=0)
+
+
+def test_a_large_claim_of_gaussian_noise_is_proved_and_checked_again():
+    large = text("gaussian_count").replace("claim 1/2,", "claim 1000000000,")
+    assert large != text("gaussian_count")
+    found = check(large)
+    assert isinstance(found, Proved)
+    assert recheck(large, found.certificate).proved
+
+
+def test_neighbours_for_which_an_enumeration_fails_are_suspected():
+    body = "k := $ Bernoulli(1/8)\n  return (m == 1) xor k\n"
+    told = f"adjacent dec by 2\nclaim 1/2\ntold(m : private {{0,1}}) : bool\n  {body}"
+    assert isinstance(check(told, seconds=5), Refuted)
+
+
+def test_a_ratio_beyond_all_floats_can_be_read():
+    found = check(
+        "adjacent one by 1\nclaim 1\nf(x : private real) : real\n  k := $ Laplace(1/5000, 0)\n  return x + k\n"
+    )
+    assert "e+481…, where 2.71828… is allowed" in str(found)
+
+
+def test_a_list_of_very_many_items_is_left_open():
+    found = check(f"adjacent any\nclaim 1\nf(q : private list of {10**8} {{0,1,2}}) : int\n  return q[0]\n", seconds=2)
+    assert isinstance(found, Unknown)

@@ -138,6 +138,9 @@ def module(body, head="x: Private[float], q: Private[list[float]], n: int", mark
         ("m = 3\nfor i in range(m):\n    m = 4", "m is changed inside"),
         ("emit = 1\nyield emit", "word of the language"),
         ("yield 1e3j", "expression is no part"),
+        ("yield 1e9999999", "too many digits"),
+        ("yield 1e-9999999", "too many digits"),
+        ("yield 0xfeed", "written in digits"),
     ],
 )
 def test_what_is_no_part_of_the_language_is_refused(body, what):

@@ -160,3 +160,8 @@ def test_what_is_wrong_is_said_with_its_place(text, line, column, what):
     with pytest.raises(BadProgram, match=what) as error:
         read_programs(text)
     assert (error.value.line, error.value.column) == (line, column)
+
+
+def test_a_number_with_very_many_digits_is_refused():
+    with pytest.raises(BadProgram, match="too many digits"):
+        read_programs(f"adjacent one by 1{'0' * 5000}\nclaim 1\nf(x : private real) : real\n  return x\n")

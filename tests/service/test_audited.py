@@ -1,6 +1,9 @@
 """An audited table over HTTP: exact answers, denials, and one history with those who ask by other ways."""
 
+from dataclasses import replace
+
 import pytest
+from tests.combine.parties import prepared
 from tests.curator.offices import office
 from tests.service.serving import serving
 
@@ -9,9 +12,11 @@ from discreet.curator.curator import Curator
 from discreet.curator.people.people import People
 from discreet.curator.people.person import Role
 from discreet.curator.people.state import State
+from discreet.curator.workspace import open_workspace
 from discreet.errors import Refused
 from discreet.service.client import connect
 from discreet.service.desk import Desk
+from discreet.service.sessions import require_playable, take_part
 
 TOTAL = "SELECT SUM(salary) AS total FROM staff"
 
@@ -51,3 +56,29 @@ def test_an_audited_table_is_asked_over_http(tmp_path, token):
             assert (again.table, again.statement, again.free) == (local.table, local.statement, True)
             with pytest.raises(Refused, match="Denied"):
                 remote.ask_audited(f"{TOTAL} WHERE who <> 4")
+
+
+@pytest.mark.parametrize("noise", [{"epsilon": "1/10", "honest": 2}, {}], ids=["noise", "exact"])
+def test_an_audited_table_is_not_brought_to_a_session(tmp_path, noise):
+    office(tmp_path / "office").close()
+    here = tmp_path / "office" / "combine"
+    here.mkdir()
+    prepared(here, ("north", "east", "south"), function="count", bounds=None, **noise)
+    for other in ("east", "south"):
+        (here / f"{other}.key").unlink()
+    workspace = open_workspace(tmp_path / "office")
+    with pytest.raises(Refused, match="staff is audited"):
+        require_playable(workspace, "pay", "staff")
+    with pytest.raises(Refused, match="staff is audited"):
+        take_part(workspace, "pay", "staff", print)
+
+
+def test_the_limit_of_an_audited_table_stays_nothing(tmp_path):
+    with office(tmp_path / "office") as curator:
+        state = State.open(curator.workspace)
+    people = People(state)
+    people.add("sue", Role.STEWARD)
+    sue = replace(people.find("sue"), must_change=False)
+    state.close()
+    with Desk(tmp_path / "office") as desk, pytest.raises(Refused, match="staff is audited"):
+        desk.set_limit(sue, "staff", Pure(1), why="more")

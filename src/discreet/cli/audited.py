@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from discreet.cli.output import Json, console, figures, print_json, working
 from discreet.cli.workspace import Folder
-from discreet.errors import BadInput
+from discreet.errors import BadInput, NotFound
+
+if TYPE_CHECKING:
+    from discreet.curator.published import Published
+    from discreet.curator.workspace import Workspace
 
 
 def audit(
@@ -21,7 +26,7 @@ def audit(
         typer.Option(
             "--columns",
             help="What is audited, each with sum (SUM, AVG; what is meant if nothing is said), extremes (MAX, MIN) or "
-            "bounded= and a width.",
+            "bounded=WIDTH:look (SUM, AVG of numbers with known bounds; answers are looked at before they are denied).",
             metavar="COLUMN[:HOW],…",
         ),
     ],
@@ -36,12 +41,13 @@ def audit(
     \b
     Examples:
       discreet workspace audit office staff --columns salary --by city,age
-      discreet workspace audit office staff --columns salary,bonus:extremes,ill:bounded=1 --by city
+      discreet workspace audit office staff --columns salary,bonus:extremes,ill:bounded=1:look --by city
 
     A question is denied when it, with all that was answered before, could tell somebody's value. This is decided once,
     before anything was spent on the table, and cannot be taken back. It is no differential privacy.
     """
     from discreet.curator.curator import Curator
+    from discreet.curator.published import told_of
 
     pairs = [one.partition(":") for one in _listed(columns)]
     watched = {name.strip(): how.strip() or "sum" for name, _, how in pairs}
@@ -49,6 +55,9 @@ def audit(
         raise BadInput("A column is audited in one way.")
     with Curator(folder) as curator:
         policy = curator.audit(table, watched, by=_listed(by))
+        others = _published(curator.workspace, table)
+    if others:
+        console(stderr=as_json).print(told_of(others))
     if as_json:
         print_json({"table": table, **policy.to_dict()})
         return
@@ -77,6 +86,16 @@ def answer_audited(folder: Path, question: str, analyst: str, as_json: bool) -> 
     out.print(figures(answer.table))
     out.print("Exact, and audited." + (" It was answered before." if answer.free else ""))
     out.print(str(answer.statement))
+
+
+def _published(workspace: Workspace, table: str) -> list[Published]:
+    """What is known to have been made of the same people, which auditing does not weigh."""
+    from discreet.curator.published import Register, earlier
+
+    source = workspace.tables[table].source
+    with suppress(NotFound):  # it was registered from memory
+        source = workspace.source(table)
+    return earlier(table, source, [Register.within(workspace.folder, table)], workspace.folder / "published")
 
 
 def _listed(text: str) -> list[str]:

@@ -118,10 +118,12 @@ def limit(
     from discreet.budget.filter import Budget
     from discreet.cli.workspace import loss_of
     from discreet.curator.curator import Curator
+    from discreet.curator.modes import require_noise
 
     limit = Budget(loss_of(budget))
     with Curator(folder) as curator:
         before = curator.ledger.account(account)
+        require_noise(curator.ledger, [account.partition("/")[0]])
         if (lost := taken_away(before, limit)) and not yes:
             raise BadInput(
                 f"{account} has a limit of {before.budget} now: {'; '.join(lost)}. Nothing was changed.",

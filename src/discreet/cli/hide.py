@@ -45,16 +45,16 @@ def hide(
         list[str] | None, typer.Option("--keep", "-k", help="An itemset that must stay frequent; may be repeated.")
     ] = None,
     margin: Annotated[
-        str, typer.Option("--margin", help="How far below the thresholds secrets are put, as a share of them.")
-    ] = "0",
+        str | None, typer.Option("--margin", help="How far below the thresholds secrets are put, as a share of them.")
+    ] = None,
     method: Annotated[
-        str,
+        str | None,
         typer.Option(
             "--method",
-            help='How: exact, "exact least=changed seconds=10", atallah, maxfia, minfia, iga, "swa window=1000", bba, '
+            help='How: exact (the default), "exact least=changed seconds=10", atallah, maxfia, minfia, iga, "swa window=1000", bba, '
             "maxmin, lower-rule, blocking; for rules lower-consequent, raise-antecedent.",
         ),
-    ] = "exact",
+    ] = None,
     output: Annotated[Path | None, typer.Option("--output", "-o", help="Write the release to this new folder.")] = None,
     baskets: Annotated[
         Path | None, typer.Option("--baskets", help="Also write the transactions to this file: .csv, .txt or .parquet.")
@@ -70,8 +70,11 @@ def hide(
     ] = None,
     card: CardFile = None,
     tell: Annotated[
-        str, typer.Option("--tell", help="What the release says of what is hidden: nothing, thresholds or secrets.")
-    ] = "nothing",
+        str | None,
+        typer.Option(
+            "--tell", help="What the release says of what is hidden: nothing (the default), thresholds or secrets."
+        ),
+    ] = None,
     compare: Annotated[
         bool, typer.Option("--compare", help="Show the side effects of all methods, and write nothing.")
     ] = False,
@@ -112,6 +115,8 @@ def hide(
         raise BadInput(f"One file at a time: what is {what[0]!r}{meant(what[0], _LOOKS)}?")
     if support is None:
         raise BadInput("From which support on does a miner find something? Add --support 2%.")
+    if card is not None:
+        _refuse("a table with a card", layout=layout)
     source = _source(what[-1], card)
     how: dict[str, Any] = {"layout": _layout(layout), "columns": tuple(column or ())}
     if look:
@@ -124,6 +129,9 @@ def hide(
             baskets=baskets,
             compare=compare,
             dry_run=dry_run,
+            method=method,
+            margin=margin,
+            tell=tell,
         )
         from discreet.cli.hide_looks import show_discrimination, show_mined
 
@@ -136,28 +144,29 @@ def hide(
             show_discrimination(source, support, protected, decision, asked, most=most, as_json=as_json, **how)
         return
     _refuse("hiding", protected=protected, decision=decision, longest=longest)
-    how |= {"support": support, "confidence": confidence, "margin": margin}
+    how |= {"support": support, "confidence": confidence, "margin": margin or "0"}
     how |= {"itemsets": itemset or (), "rules": rule or (), "keep": keep or ()}
     from discreet.hide import hiding
 
     if compare:
+        _refuse("comparing", method=method, output=output, baskets=baskets, tell=tell, dry_run=dry_run)
         with stoppable(lambda: ""), tracking("Comparing") as at:
             trials = hiding.compare(source, **how, progress=lambda done, about: at(about, done))
         print_json([one.to_dict() for one in trials]) if as_json else _print_trials(trials)
         return
     page = None if output is None else output.with_name(f"{output.name}.holder.html")
-    if not dry_run:
-        _require_places(output, page, baskets)
-    places: dict[str, Any] = {} if dry_run else {"to": output, "baskets": baskets}
+    if page is None and not dry_run:
+        raise BadInput("Say where to write the release: add --output FOLDER.", hint="Or look first, with --dry-run.")
+    places: dict[str, Any] = {} if dry_run else {"to": output, "baskets": baskets, "page": page}
     with stoppable(lambda: f"Nothing was written to {output}."), tracking("Hiding") as at:
         release = hiding.hide(
-            source, **how, method=method, tell=_tell(tell), **places, progress=lambda done, about: at(about, done)
+            source,
+            **how,
+            method=method or "exact",
+            tell=_tell(tell or "nothing"),
+            **places,
+            progress=lambda done, about: at(about, done),
         )
-    if page is not None and not dry_run:
-        from discreet.core.keep import private
-
-        with private(page) as file:
-            file.write(release.page().encode())
     if as_json:
         told = release.holder.to_dict() if release.holder is not None else {}
         print_json({"release": None if dry_run else str(output), "statement": release.statement.to_dict(), **told})
@@ -194,22 +203,6 @@ def _refuse(what: str, **said: object) -> None:
             raise BadInput(f"--{option.replace('_', '-')} means nothing to {what}.", hint="Leave it out.")
 
 
-def _require_places(output: Path | None, page: Path | None, baskets: Path | None) -> None:
-    """Everything that is to be written can be."""
-    if output is None or page is None:
-        raise BadInput("Say where to write the release: add --output FOLDER.", hint="Or look first, with --dry-run.")
-    folder = output.resolve()
-    if not folder.parent.is_dir():
-        raise BadInput(f"There is no folder {folder.parent} to put {folder.name} in.")
-    if folder.exists() and not (folder.is_dir() and not any(folder.iterdir())):
-        raise BadInput(f"{output} exists and is not an empty folder.", hint="Write to a new folder.")
-    for place in (page, *([baskets] if baskets else [])):
-        if place.exists():
-            raise BadInput(f"There is a file {place} already.", hint="Move it away, or write to another folder.")
-        if folder in (place.resolve(), *place.resolve().parents):
-            raise BadInput(f"{place} lies in the release's own folder.", hint="Write it somewhere else.")
-
-
 def _print(release: Hidden, folder: Path | None, page: Path | None) -> None:
     out = console()
     out.print(bold(release.title), f"in {folder}" if folder else "(nothing was written)")
@@ -241,7 +234,6 @@ def _print_trials(trials: tuple[Trial, ...]) -> None:
         if effects is None:
             continue
         rules = effects.rules
-        visible = len(effects.itemsets.visible) + (len(rules.visible) if rules else 0)
         appeared = len(effects.itemsets.artificial) + (len(rules.artificial) if rules else 0)
         listing.add_row(
             one.method,
@@ -250,7 +242,7 @@ def _print_trials(trials: tuple[Trial, ...]) -> None:
             f"{appeared:,}",
             f"{effects.taken_out:,}",
             f"{effects.put_in:,}",
-            f"{visible:,}",
+            f"{one.visible:,}",
             f"{one.seconds:.2f}",
         )
     out.print(listing)

@@ -20,11 +20,10 @@ def show_mined(
     **how: Any,
 ) -> None:
     """The frequent itemsets, and the rules if a confidence is given, the most frequent and strongest first."""
-    from discreet.core.exact import share_of
     from discreet.hide.mining.frequent import frequent
     from discreet.hide.mining.rules import rules, written
     from discreet.hide.opening import opened
-    from discreet.hide.secrets import support_of
+    from discreet.hide.secrets import confidence_of, support_of
 
     transactions = opened(source, **how).transactions
     found = frequent(transactions, support_of(support, transactions.rows), longest=longest)
@@ -32,7 +31,7 @@ def show_mined(
         ((itemset, count) for itemset, count in found if len(itemset) > 1 or confidence is None),
         key=lambda pair: (-pair[1], len(pair[0]), sorted(pair[0])),
     )[:most]
-    held = rules(found, share_of(confidence, "--confidence")) if confidence is not None else None
+    held = rules(found, confidence_of(confidence)) if confidence is not None else None
     strong = sorted(held, key=lambda one: (-one.confidence, -one.support, str(one)))[:most] if held else []
     if as_json:
         print_json(

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from decimal import Decimal
 from fractions import Fraction
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import pyarrow as pa
 
@@ -49,7 +49,7 @@ def render(release: Release[object]) -> str:
 
 def fragment(release: Release[object]) -> str:
     """The same without the page around it."""
-    word, colour = _badge(release)
+    word, colour = badge(release)
     sections = [
         f'<header><h1>{escape(release.title)}</h1><span class="badge {colour}">{word}</span></header>',
         section("What is promised", _promise(release)),
@@ -129,12 +129,15 @@ def shortened(text: str, most: int) -> str:
     return text if len(text) <= most else text[: most - 1] + "…"
 
 
-def _badge(release: Release[object]) -> tuple[str, str]:
+def badge(release: Release[object]) -> tuple[str, Literal["good", "bad", "none"]]:
+    """The promise of a release in a few words, and whether that is good news."""
     if release.recipe.seed is not None or release.recipe.from_data:
         return "Not private", "bad"
     if release.statement.loss is not None and not release.statement.models and weakness(release.statement.loss):
         return "Next to nothing promised", "bad"
-    return ("Privacy promised", "good") if release.private else ("No promise", "none")
+    if release.private:
+        return "Privacy promised", "good"
+    return ("Secrets hidden; nobody is protected" if release.statement.promises else "No promise"), "none"
 
 
 def _promise(release: Release[object]) -> str:
@@ -142,11 +145,12 @@ def _promise(release: Release[object]) -> str:
     first, *notes = release.lines
     said = f"<p>{escape(first)}</p>"
     said += f"<ul>{''.join(f'<li>{escape(one)}</li>' for one in notes)}</ul>" if notes else ""
-    facts = [("protects", f"each {statement.unit}"), ("evidence", statement.evidence.value)]
+    does = "hides" if statement.of_holder else "protects"
+    facts = [(does, f"each {statement.unit}"), ("evidence", statement.evidence.value)]
     if statement.loss is not None:
         facts.insert(1, ("loss", str(statement.loss)))
     facts += [("model", claim.text) for claim in statement.models]
-    listing = pairs(facts) if statement.private else ""
+    listing = pairs(facts) if statement.promises else ""
     return said + listing
 
 

@@ -121,6 +121,8 @@ class Statement:
     """What was given up on the way here, as full sentences."""
     replaces: bool = False
     """Whether the loss compares one answer of somebody with another, and not being there with not being there."""
+    of_holder: bool = False
+    """Whether the models keep secrets of whoever holds the data, which protects nobody in it."""
 
     def __post_init__(self) -> None:
         wrong = [
@@ -139,8 +141,13 @@ class Statement:
 
     @property
     def private(self) -> bool:
-        """Whether anything is promised."""
-        return self.loss is not None or bool(self.models) or self.secrecy is not None
+        """Whether anything is promised to those whose data it is, or between parties."""
+        return self.loss is not None or self.secrecy is not None or (bool(self.models) and not self.of_holder)
+
+    @property
+    def promises(self) -> bool:
+        """Whether anything is promised to anybody."""
+        return self.private or bool(self.models)
 
     def for_group(self, k: int) -> Statement:
         """What is promised to any ``k`` units together. Privacy models speak of one unit, and are dropped."""
@@ -171,10 +178,10 @@ class Statement:
         if self.loss is not None:
             said.append(f"For each {self.unit}: {self.loss}. {_meaning(self.loss, self._compared)}")
         if self.models:
+            same = "of the same data" if self.of_holder else "about the same people"
             said.append(
                 f"For each {self.unit}, the release is {_listed([claim.text for claim in self.models])}. "
-                "This holds for this release alone: together with another release about the same people "
-                "it may not."
+                f"This holds for this release alone: together with another release {same} it may not."
             )
         if self.secrecy is not None:
             said.append(str(self.secrecy))
@@ -200,17 +207,17 @@ class Statement:
             "evidence": self.evidence.value,
             "assumes": list(self.assumes),
             "caveats": list(self.caveats),
-            **({"replaces": True} if self.replaces else {}),
+            **{name: True for name in _SELDOM if getattr(self, name)},
         }
 
     @classmethod
     def from_dict(cls, data: object) -> Statement:
         """What ``to_dict`` gave, read back strictly."""
-        replaces = isinstance(data, Mapping) and "replaces" in data
+        seldom = [name for name in _SELDOM if isinstance(data, Mapping) and name in data]
         read = fields(
             data,
             "a statement",
-            **({"replaces": bool} if replaces else {}),
+            **dict.fromkeys(seldom, bool),
             unit=str,
             loss=dict | None,
             models=list,
@@ -229,7 +236,7 @@ class Statement:
             Evidence(read["evidence"]),
             texts(read["assumes"], "assumes"),
             texts(read["caveats"], "caveats"),
-            replaces and read["replaces"],
+            **{name: read[name] for name in seldom},
         )
 
 
@@ -266,6 +273,8 @@ def parallel(*statements: Statement) -> Statement:
     return _composed(statements, losses.parallel, shared, disjoint, missing)
 
 
+_SELDOM = ("replaces", "of_holder")
+"""What is written down only where it is so."""
 _EVIDENCE = {
     Evidence.PROVED: "This is proved: it follows from the method, whatever the data.",
     Evidence.CHECKED: "This was checked on what is released.",
@@ -294,6 +303,11 @@ def _composed(
             "A loss for what somebody answers and a loss for being there at all do not compose.",
             hint="What is hidden of an answer says nothing of who took part.",
         )
+    if len({statement.of_holder for statement in statements}) > 1:
+        raise NoPromise(
+            "What is promised to a holder and what is promised to people do not compose.",
+            hint="Look at each release by itself.",
+        )
     known = [statement.loss for statement in statements if statement.loss is not None]
     bounded = len(known) == len(statements)
     if known and not bounded:
@@ -310,6 +324,7 @@ def _composed(
         _once(sentence for statement in statements for sentence in statement.assumes) + assumes,
         _once(sentence for statement in statements for sentence in statement.caveats) + caveats,
         compared == (True,),
+        statements[0].of_holder,
     )
 
 

@@ -15,6 +15,7 @@ import hashlib
 import json
 import threading
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -32,8 +33,9 @@ from discreet.core.loss import Pure
 from discreet.core.recipe import Recipe, versions
 from discreet.core.release import Release
 from discreet.core.statement import Statement
+from discreet.core.table import Table
 from discreet.curator.door import account_of
-from discreet.curator.modes import find_policy, write_policy
+from discreet.curator.modes import find_audited, require_twin, write_policy
 from discreet.curator.opened import Twins
 from discreet.curator.store import Store
 from discreet.curator.workspace import Workspace
@@ -89,12 +91,26 @@ class Audits:
     def start(self, table: str, columns: Mapping[str, str], by: Sequence[str]) -> Policy:
         """Audit a table from now on."""
         policy = Policy.of(columns, by, self._workspace.card(table))
+        twin = self._twins.open(table)
+        Audit(twin, policy)  # which says what could not be answered, while that can be changed
+        self._require_whole(table, twin)
         write_policy(self._ledger, table, self._workspace.tables[table].id, policy)
         return policy
 
+    def _require_whole(self, table: str, twin: Table) -> None:
+        """An error if rows did not count: whose do would hang on values. Rows that came from memory are gone."""
+        with suppress(NotFound):
+            if (left_out := self._workspace.original(table).count() - twin.count()) > 0:
+                raise Refused(
+                    f"{left_out:,} rows of {table} lack a value that the card requires, or are more than the card "
+                    "allows somebody: who is in a set would tell of whom.",
+                    hint="Leave them out, or correct the card, and register the table again.",
+                )
+
     def policy(self, table: str) -> Policy | None:
         """Under which policy a table is audited, if it is."""
-        return find_policy(self._ledger, self._workspace.tables[table].id)
+        found = find_audited(self._ledger, table)
+        return None if found is None else found.policy
 
     def table_of(self, text: str) -> str:
         """The table that a question is about, as the workspace spells it."""
@@ -118,7 +134,8 @@ class Audits:
                 line = account_of(table, analyst), Pure(0)
                 try:
                     key = self._key(table, history.lines + 1)
-                    self._ledger.charge(*line, key=key, what=_written(text, decision))
+                    print_ = history.audit.fingerprint(question, decision)
+                    self._ledger.charge(*line, key=key, what=_written(text, decision, print_))
                 except Taken:  # somebody was faster: what they asked counts for this one
                     pass
                 self._catch_up(history, table)
@@ -132,21 +149,24 @@ class Audits:
     def _history(self, table: str) -> _History:
         with self._lock:
             if table not in self._histories:
-                policy = self.policy(table)
-                if policy is None:
+                found = find_audited(self._ledger, table)
+                if found is None:
                     raise Refused(
                         f"{table} is not audited: it is asked under a budget.",
                         hint="Its holder may audit it: discreet workspace audit.",
                     )
-                self._histories[table] = _History(Audit(self._twins.open(table), policy))
+                require_twin(found, table, self._workspace.tables[table].id)
+                self._histories[table] = _History(Audit(self._twins.open(table), found.policy))
             return self._histories[table]
 
     def _catch_up(self, history: _History, table: str) -> None:
         """Learn what became of questions since the last look at the ledger."""
         while (line := self._ledger.find_line(self._key(table, history.lines + 1))) is not None:
-            text, outcome, told = _read(line)
+            text, outcome, told, print_ = _read(line)
             question = history.audit.question(text)
             decision = Decision(outcome, history.audit.read(told))
+            if print_ != history.audit.fingerprint(question, decision):
+                raise Damaged(f"The sets of the question on line {line.number} of the ledger are not what they were.")
             history.audit.learn(question, decision)
             history.became.setdefault(text, (question, decision, line))
             history.lines += 1
@@ -154,7 +174,7 @@ class Audits:
     def _require_untouched(self, table: str) -> None:
         account = self._ledger.account(table)
         if account.total != account.budget.nothing:
-            raise Refused(f"{table} was answered with noise at the same time as it was to be audited: it is closed.")
+            raise Refused(f"{table} was answered with noise after it was to be audited: it is closed.")
 
     def _release(
         self, audit: Audit, question: AuditedQuestion, decision: Decision, table: str, line: Line
@@ -184,21 +204,22 @@ class Audits:
         return hashlib.sha256(json.dumps(said).encode()).hexdigest()
 
 
-def _written(text: str, decision: Decision) -> str:
-    """A line for people, and one for ``_read``: what was told, as texts that are exact."""
+def _written(text: str, decision: Decision, print_: str) -> str:
+    """A line for people, and one for ``_read``: what was told, as texts that are exact, and of which sets."""
     told = [[how, column, [written(one) for one in some]] for (how, column), some in decision.told.items()]
-    said = json.dumps([decision.outcome.value, told], separators=(",", ":"))
+    said = json.dumps([decision.outcome.value, told, print_], separators=(",", ":"))
     return f"{_prefix(decision.outcome)}{text}\n{said}"
 
 
-def _read(line: Line) -> tuple[str, Outcome, dict[tuple[str, str], Any]]:
+def _read(line: Line) -> tuple[str, Outcome, dict[tuple[str, str], Any], str]:
     try:
         if not isinstance(line.entry, Charged):
             raise BadInput("no charge")
         text, _, said = line.entry.purpose.rpartition("\n")
-        outcome, told = json.loads(said)
+        outcome, told, print_ = json.loads(said)
         became = Outcome(outcome)
-        return text.removeprefix(_prefix(became)), became, {(how, column): some for how, column, some in told}
+        figures = {(how, column): some for how, column, some in told}
+        return text.removeprefix(_prefix(became)), became, figures, print_
     except (ValueError, TypeError, BadInput):
         raise Damaged(f"Line {line.number} of the ledger is no audited question.") from None
 
@@ -211,9 +232,15 @@ def _denied(outcome: Outcome) -> Refused:
     if outcome is Outcome.CLOSED:
         return Refused(
             "Denied: with the answers before it this one would tell too much. Its bounded columns are closed for good.",
-            hint="What was answered stays answered; nothing more is told about them.",
+            hint="This one denial depends on the data: the answer lay near an end. Nothing more is told about them.",
+        )
+    if outcome is Outcome.SHUT:
+        return Refused(
+            "Denied: this asks about a column that was closed for good, after a look at an earlier answer.",
+            hint="What was answered before stays answered. Ask about other columns.",
         )
     return Refused(
         "Denied: with the answers before it, this one could tell somebody's value.",
-        hint="That follows from what was asked, whatever the data. Ask about more people, or other groups.",
+        hint="That follows from what was asked and answered before: nobody looked at this answer. "
+        "Ask about more people, or other groups.",
     )

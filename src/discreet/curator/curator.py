@@ -143,7 +143,7 @@ class Curator(Custody):
         events would tell more than was paid for; another name is another stream, at its own price.
         """
         card = self._table(table, analyst).card
-        require_noise(self.ledger, {table: self.workspace.tables[table].id})
+        require_noise(self.ledger, [table])
         loss = counter.loss(rows_per_unit(card) if most is None else most)
         key = f"stream {analyst}: {name}"
         if self.ledger.find(key) is not None:

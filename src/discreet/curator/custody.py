@@ -82,8 +82,9 @@ class Custody:
         """From now on answer questions about a table exactly, or deny them (``ask_audited``), and none with noise.
 
         ``columns`` says how each audited column is watched over: "sum" (SUM and AVG), "extremes" (MAX and MIN), or
-        "bounded=1000" (SUM and AVG of numbers whose bounds are known). Conditions and groups may use the columns
-        ``by``, which everybody may know of everybody. This is decided once, before anything was spent on the table.
+        "bounded=1000:look" (SUM and AVG of numbers whose bounds are known, where an answer may be looked at before it
+        is denied). Conditions and groups may use the columns ``by``, which everybody may know of everybody. This is
+        decided once, before anything was spent on the table, and nothing can be charged to it from then on.
         """
         self._require_private(table)
         return self._audits.start(table, columns, by)

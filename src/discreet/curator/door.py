@@ -141,7 +141,7 @@ class Door:
         was charged was sealed, and so cannot become due again: what is due now was due, and paid for, then. So a
         batch that was charged is not charged again, although it would be for less.
         """
-        require_noise(self._ledger, {name: twin for one in due for name, twin in one.twins.items()})
+        require_noise(self._ledger, sorted({name for one in due for name in one.twins}))
         tables = sorted({table for one in due for table in one.tables})
         receipts = {table: found for table in tables if batch and (found := self._ledger.find(keys[table])) is not None}
         charges = {

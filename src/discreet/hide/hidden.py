@@ -12,7 +12,7 @@ from discreet.core.picture import Picture, beside
 from discreet.core.release import Release
 from discreet.core.report import listing, page, pairs, section, shortened, styled
 from discreet.core.words import number
-from discreet.hide.measures import RuleShift, Shift, SideEffects
+from discreet.hide.measures import MOST_COMPARED, RuleShift, Shift, SideEffects
 from discreet.hide.mining.rules import rule_in, written
 from discreet.hide.problem import Outcome, Problem
 from discreet.hide.secrets import Secret
@@ -30,6 +30,8 @@ class Holder:
     outcome: Outcome
     effects: SideEffects
     method: str
+    notes: tuple[tuple[str, str], ...] = ()
+    """What else the holder must know."""
 
     def __str__(self) -> str:
         return "\n".join(f"{name}: {told}" for name, told in self.in_figures())
@@ -42,16 +44,22 @@ class Holder:
     def in_figures(self) -> list[tuple[str, str]]:
         """How much was changed, and the measures of what that did."""
         effects, rows = self.effects, self.problem.transactions.rows
+        secrets, before = self.problem.secrets, self.problem.visible(self.problem.transactions)
+        now = self.problem.visible(self.outcome.after)
         facts = [
             ("method", self.method),
-            ("secrets", f"{len(self.problem.secrets)}, visible before: {self._hidden}, visible now: 0"),
+            ("secrets", f"{len(secrets)}, visible before: {len(before)}, visible now: {len(now)}"),
             (
                 "taken out" if self.outcome.possible is None else "made unknown",
                 f"{number(effects.taken_out, 'item')} in {effects.touched:,} of {number(rows, 'transaction')}",
             ),
         ]
+        if never := [str(one) for one in secrets if one not in before]:
+            facts.insert(2, ("not visible before, whatever was done", "; ".join(never)))
         if effects.put_in:
             facts.append(("put in", number(effects.put_in, "item")))
+        if effects.rules is None and self.problem.confidence is not None:
+            facts.append(("rules", f"more than {MOST_COMPARED:,}, so that they were not compared"))
         for what, patterns in (("itemsets", effects.itemsets), ("rules", effects.rules)):
             if patterns is not None:
                 facts += [
@@ -64,7 +72,7 @@ class Holder:
                 ]
         facts.append(("dissimilarity", f"{effects.dissimilarity:.3%}"))
         facts.append(("information loss", f"{effects.information_loss:.3%}"))
-        return [*facts, *self.outcome.facts]
+        return [*facts, *self.outcome.facts, *self.notes]
 
     def secrets(self) -> list[dict[str, Any]]:
         """Each secret with its support, and confidence if it is a rule, before and after, and the thresholds."""
@@ -117,7 +125,7 @@ class Holder:
             "method": self.method,
             "secrets": self.secrets(),
             "effects": self.effects.to_dict(),
-            "facts": [list(pair) for pair in self.outcome.facts],
+            "facts": [list(pair) for pair in (*self.outcome.facts, *self.notes)],
             "steps": [str(step) for step in self.outcome.steps],
         }
 
@@ -142,11 +150,6 @@ class Holder:
         if self.outcome.steps:
             sections.append(section("Step by step", self._steps()))
         return styled(sections)
-
-    @property
-    def _hidden(self) -> int:
-        rules = self.effects.rules
-        return len(self.effects.itemsets.hidden) + (len(rules.hidden) if rules else 0)
 
     @staticmethod
     def _told(transactions: Transactions, secret: Secret) -> str:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from fractions import Fraction
 from pathlib import Path
 from typing import Any, Literal
 
-from discreet.core.exact import Number, equation
+import numpy as np
+
+from discreet.core.exact import Number, rounded
 from discreet.core.recipe import Recipe
 from discreet.core.statement import Claim, Evidence, Statement
 from discreet.errors import BadInput, DiscreetError, NoPromise
@@ -19,8 +22,10 @@ from discreet.hide.methods.parse import FORMS, parse_method
 from discreet.hide.mining.rules import written
 from discreet.hide.opening import Opened, Source, found_in, opened
 from discreet.hide.problem import Outcome, Problem, Progress, Way, silent
-from discreet.hide.reading import Layout, write_transactions
-from discreet.hide.secrets import Thresholds, parse_kept, parse_secrets
+from discreet.hide.reading import Layout, require_writable
+from discreet.hide.secrets import Secret, Thresholds, parse_kept, parse_secrets
+from discreet.hide.transactions import Transactions
+from discreet.hide.writing import Places
 
 Tell = Literal["nothing", "thresholds", "secrets"]
 Itemsets = Iterable[str | Iterable[str]]
@@ -47,6 +52,7 @@ def hide(
     tell: Tell = "nothing",
     to: str | Path | None = None,
     baskets: str | Path | None = None,
+    page: str | Path | None = None,
     progress: Progress = silent,
 ) -> Hidden:
     """Transactions in which whoever mines with ``support`` and ``confidence`` finds none of the secrets.
@@ -58,28 +64,28 @@ def hide(
 
     The release says nothing of what is hidden unless ``tell`` says so. It is written to the new folder ``to``, and its
     transactions to the file ``baskets`` besides. ``holder`` of the result has the secrets, the side effects and all
-    changes, and is never saved with it.
+    changes, and is never saved with it: ``page`` is a file for it, which its owner alone may read. Of a table only the
+    columns leave that items are made of.
     """
     way = parse_method(method) if isinstance(method, str) else method
     if tell not in ("nothing", "thresholds", "secrets"):
         raise BadInput(f"A release tells nothing, thresholds or secrets, not {tell!r}.")
-    if baskets is not None and Path(baskets).exists():
-        raise BadInput(f"There is a file {baskets} already.", hint="Name another, or move it away.")
+    places = Places(*(None if place is None else Path(place) for place in (to, baskets, page)))
+    places.require_free()
     progress(0.0, "reading")
-    given, problem, thresholds = _problem(source, support, confidence, itemsets, rules, keep, margin, layout, columns)
+    given, problem = _problem(source, support, confidence, itemsets, rules, keep, margin, layout, columns)
     if isinstance(way, Blocking) and given.table is not None:
         way = Blocking(decoys=False)  # a cell that has another value cannot be unknown and have it
+    if places.baskets is not None:
+        if isinstance(way, Blocking) or given.table is not None:
+            raise BadInput("Unknown items, and the rows of a table, are not written as baskets.", hint="Leave it out.")
+        require_writable(given.transactions, places.baskets)
     progress(0.1, "mining")
     _ = problem.frequent
     outcome = way.apply(problem, lambda done, what: progress(0.2 + 0.6 * done, what))
     progress(0.8, "checking")
-    release = _release(given, problem, thresholds, way, outcome, tell)
-    if baskets is not None and (outcome.possible is not None or given.table is not None):
-        raise BadInput("Unknown items, and the rows of a table, are not written as baskets.", hint="Leave it out.")
-    if to is not None:
-        release.save(to)
-    if baskets is not None:
-        write_transactions(outcome.after, baskets)
+    release = _release(given, problem, way, outcome, tell)
+    places.write(release, outcome.after, problem.secrets)
     progress(1.0, "done")
     return release
 
@@ -91,13 +97,16 @@ class Trial:
     method: str
     seconds: float
     effects: SideEffects | None
+    visible: int = 0
+    """How many secrets a miner still finds."""
     error: str = ""
     """Why it could not, or which itemset that must stay frequent it loses."""
 
     def to_dict(self) -> dict[str, Any]:
         """This as plain data."""
         told = None if self.effects is None else self.effects.to_dict()
-        return {"method": self.method, "seconds": self.seconds, "effects": told, "error": self.error}
+        said = {"method": self.method, "seconds": self.seconds, "effects": told}
+        return {**said, "visible": self.visible, "error": self.error}
 
 
 def compare(
@@ -116,7 +125,7 @@ def compare(
 ) -> tuple[Trial, ...]:
     """The side effects of several methods that hide the same secrets; nothing is released."""
     ways = [parse_method(one) if isinstance(one, str) else one for one in methods]
-    _, problem, _ = _problem(source, support, confidence, itemsets, rules, keep, margin, layout, columns)
+    _, problem = _problem(source, support, confidence, itemsets, rules, keep, margin, layout, columns)
     _ = problem.frequent
     found = []
     for place, way in enumerate(ways):
@@ -125,11 +134,11 @@ def compare(
         try:
             outcome = way.apply(problem)
         except DiscreetError as error:
-            found.append(Trial(way.name, time.perf_counter() - begun, None, error.message))
+            found.append(Trial(way.name, time.perf_counter() - begun, None, error=error.message))
             continue
         seconds = time.perf_counter() - begun
-        lost = "; ".join(map(written, problem.lost(outcome.after)))
-        found.append(Trial(way.name, seconds, problem.effects(outcome.after), lost and f"loses {lost}"))
+        lost, visible = "; ".join(map(written, problem.lost(outcome.after))), len(problem.visible(outcome.after))
+        found.append(Trial(way.name, seconds, problem.effects(outcome.after), visible, lost and f"loses {lost}"))
     return tuple(found)
 
 
@@ -143,7 +152,7 @@ def _problem(  # noqa: PLR0917
     margin: Number,
     layout: Layout | None,
     columns: Sequence[str],
-) -> tuple[Opened, Problem, Thresholds]:
+) -> tuple[Opened, Problem]:
     given = opened(source, layout, columns)
     thresholds = Thresholds.of(given.transactions.rows, support, confidence, margin)
     if isinstance(itemsets, str) or isinstance(rules, str) or isinstance(keep, str):
@@ -152,15 +161,14 @@ def _problem(  # noqa: PLR0917
         )
     secrets = parse_secrets(given.transactions, itemsets, rules, thresholds)
     kept = parse_kept(given.transactions, keep, secrets, thresholds.least)
-    return given, Problem(given.transactions, secrets, thresholds.least, thresholds.confidence, kept), thresholds
+    return given, Problem(given.transactions, secrets, thresholds.least, thresholds.confidence, kept)
 
 
-def _release(  # noqa: PLR0917
-    given: Opened, problem: Problem, thresholds: Thresholds, way: Way, outcome: Outcome, tell: Tell
-) -> Hidden:
+def _release(given: Opened, problem: Problem, way: Way, outcome: Outcome, tell: Tell) -> Hidden:
     """The release, after what is claimed was checked on what leaves."""
     payload = given.payload(outcome)
-    if seen := found_in(given.read_back(payload), problem.secrets):
+    read = given.read_back(payload)
+    if seen := found_in(read, problem.secrets):
         raise NoPromise(
             f"A miner still finds {'; '.join(map(str, seen))} in what {way.name} made, so it does not leave.",
             hint="Use another method, such as exact.",
@@ -178,30 +186,56 @@ def _release(  # noqa: PLR0917
         caveats.append("Some items were taken out, so that supports are lower than they were.")
     if outcome.possible is not None:
         caveats.append("Whoever takes every unknown item for present may find what is hidden.")
-    miner = _miner(problem, thresholds) if tell != "nothing" else "a miner with the thresholds that its holder chose"
-    claim = Claim("hidden", f"one in which {miner} does not find it")
-    statement = Statement("secret of the holder", models=(claim,), evidence=Evidence.CHECKED, caveats=tuple(caveats))
+        caveats.append("What is often unknown may be part of what is hidden.")
+    notes = []
+    if back := found_in(read, _without_empty(read, problem.secrets)):
+        caveats.append(
+            "Some transactions are empty: whoever leaves them out and asks for a share of the others may find what is "
+            "hidden."
+        )
+        notes.append(("found if empty transactions are left out", "; ".join(map(str, back))))
     told: dict[str, Any] = {"way": way.name, "transactions": given.transactions.rows}
+    miner = "a miner with the thresholds chosen for it"
     if tell != "nothing":
-        told |= {"support": thresholds.least, "confidence": thresholds.confidence and str(thresholds.confidence)}
+        support, confidence = _largest(problem.secrets)
+        told |= {"support": support, "confidence": confidence and str(confidence)}
+        sure = f" and a confidence of {rounded(confidence)}" if confidence is not None else ""
+        miner = f"a miner who asks for a support of {support:,} of {read.rows:,} transactions{sure}, or more,"
+    claim = Claim("hidden", f"one in which {miner} does not find it")
+    statement = Statement(
+        "secret of the holder", models=(claim,), evidence=Evidence.CHECKED, caveats=tuple(caveats), of_holder=True
+    )
     if tell == "secrets":
         told["secrets"] = [str(one) for one in problem.secrets]
     recipe = Recipe("hide", told, (_STEPS[outcome.possible is not None],))
-    holder = Holder(problem, outcome, effects, way.name)
+    holder = Holder(problem, outcome, effects, way.name, tuple(notes))
     return Hidden(
         payload,
         statement,
         recipe,
-        title=f"{given.title}, with secrets hidden",
+        title="Transactions, with secrets hidden",
         transactions=outcome.after,
         holder=holder,
     )
 
 
-def _miner(problem: Problem, thresholds: Thresholds) -> str:
-    share = f"{thresholds.least:,} of {problem.transactions.rows:,} transactions"
-    sure = f" and a {equation('confidence', thresholds.confidence)}" if thresholds.confidence is not None else ""
-    return f"a miner who asks for a support of {share}{sure}, or more,"
+def _largest(secrets: Sequence[Secret]) -> tuple[int, Fraction | None]:
+    """The support and the confidence with which no secret is found: each secret has its own, and none has more.
+
+    Whoever asks for more than a secret's thresholds does not find it either.
+    """
+    sure = [one.confidence for one in secrets if one.confidence is not None]
+    return max(one.support for one in secrets), max(sure, default=None)
+
+
+def _without_empty(transactions: Transactions, secrets: Sequence[Secret]) -> list[Secret]:
+    """The secrets as they are visible to whoever leaves empty transactions out and asks for the same share.
+
+    A threshold of c of n transactions is a share above (c - 1) / n, so that of m it is more than (c - 1) · m / n.
+    """
+    rows = transactions.rows
+    filled = int(np.bitwise_count(np.bitwise_or.reduce(transactions.bits, axis=0)).sum(dtype=np.int64))
+    return [replace(one, support=(one.support - 1) * filled // rows + 1) for one in secrets] if filled < rows else []
 
 
 _STEPS = {

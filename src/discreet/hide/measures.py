@@ -1,7 +1,8 @@
 """What hiding did: what is still visible, what was lost beside it, what appeared that never was, and each by name.
 
 D are the transactions before and D' after; F and F' are what is frequent in them; an itemset is *sensitive* if it
-contains a secret, since hiding the secret hides it too. After Oliveira and Zaïane (2002), "Privacy preserving frequent
+contains a secret, since hiding the secret hides it too (unless the secret is visible only above the miner's support:
+then it can stay frequent). After Oliveira and Zaïane (2002), "Privacy preserving frequent
 itemset mining":
 
 - hiding failure: secrets visible in D' over secrets visible in D;
@@ -23,10 +24,13 @@ from typing import Any
 import numpy as np
 
 from discreet.hide.mining.frequent import Frequent, Itemset, frequent
-from discreet.hide.mining.rules import rule_in, rules, written
+from discreet.hide.mining.rules import rule_in, rules_up_to, written
 from discreet.hide.transactions import Transactions
 
 Sides = tuple[Itemset, Itemset]
+
+MOST_COMPARED = 500_000
+"""More rules than that are not compared one by one."""
 
 
 @dataclass(frozen=True)
@@ -110,7 +114,7 @@ class SideEffects:
 
     itemsets: Patterns
     rules: Patterns | None
-    """None if no confidence was given: then rules were not looked at."""
+    """None if no confidence was given, or there are more than ``MOST_COMPARED``: then rules were not looked at."""
     dissimilarity: float
     information_loss: float
     taken_out: int
@@ -150,10 +154,14 @@ def side_effects(
     before.require_like(after)
     secrets, hidden_rules = itemsets or {}, secret_rules or {}
     found, left = frequent(before, least), frequent(after, least)
-    among, loss = _of_itemsets(before, after, found, left, secrets)
-    of_rules = (
-        None if confidence is None else _of_rules(before, after, (found, left), confidence, secrets, hidden_rules)
-    )
+    sensitive = [one for one, limit in secrets.items() if limit <= least]
+    among, loss = _of_itemsets(before, after, (found, left), secrets, sensitive)
+    of_rules = None
+    if confidence is not None:
+        mined = [rules_up_to(one, confidence, MOST_COMPARED) for one in (found, left)]
+        was, now = (None if one is None else one.pairs for one in mined)
+        if was is not None and now is not None:
+            of_rules = _of_rules(before, after, (was, now), sensitive, hidden_rules)
     gone, fresh = before.bits & ~after.bits, after.bits & ~before.bits
     total = int(before.supports.sum())
     return SideEffects(
@@ -168,11 +176,15 @@ def side_effects(
 
 
 def _of_itemsets(
-    before: Transactions, after: Transactions, found: Frequent, left: Frequent, secrets: Mapping[Itemset, int]
+    before: Transactions,
+    after: Transactions,
+    mined: tuple[Frequent, Frequent],
+    secrets: Mapping[Itemset, int],
+    sensitive: Sequence[Itemset],
 ) -> tuple[Patterns, float]:
     """What became of itemsets; and the sum of what supports lost, over the sum of supports."""
-    was, now = found.as_dict(), left.as_dict()
-    plain = {itemset: support for itemset, support in was.items() if not _touches(itemset, secrets)}
+    was, now = (one.as_dict() for one in mined)
+    plain = {itemset: support for itemset, support in was.items() if not _touches(itemset, sensitive)}
     supports = {itemset: now[itemset] if itemset in now else after.support(itemset) for itemset in plain}
     watched = [(Shift(one, before.support(one), after.support(one)), limit) for one, limit in secrets.items()]
     seen = [(shift, limit) for shift, limit in watched if shift.before >= limit]
@@ -187,17 +199,16 @@ def _of_itemsets(
     return patterns, _over(sum(abs(plain[one] - supports[one]) for one in plain), sum(plain.values()))
 
 
-def _of_rules(  # noqa: PLR0917
+def _of_rules(
     before: Transactions,
     after: Transactions,
-    mined: tuple[Frequent, Frequent],
-    confidence: Fraction,
-    secrets: Mapping[Itemset, int],
+    mined: tuple[Mapping[Sides, int], Mapping[Sides, int]],
+    sensitive: Sequence[Itemset],
     watched: Mapping[Sides, tuple[int, Fraction]],
 ) -> Patterns:
     """What became of rules. Those that contain a secret itemset are sensitive too."""
-    was, now = (rules(one, confidence).pairs for one in mined)
-    plain = {sides for sides in was if sides not in watched and not _touches(sides[0] | sides[1], secrets)}
+    was, now = mined
+    plain = {sides for sides in was if sides not in watched and not _touches(sides[0] | sides[1], sensitive)}
     seen = []
     for sides, (support, least) in watched.items():
         shift = _rule_shift(before, after, sides)

@@ -9,7 +9,9 @@ from typing import TypeAlias
 
 import pyarrow as pa
 
+from discreet.core.card import Role
 from discreet.core.table import Table
+from discreet.errors import BadInput
 from discreet.hide.mining.frequent import frequent
 from discreet.hide.mining.rules import rules
 from discreet.hide.problem import Outcome
@@ -27,14 +29,13 @@ class Opened:
     """Transactions, and the table that they are the rows of, if they are."""
 
     transactions: Transactions
-    title: str
     table: Tabular | None = None
 
     def payload(self, outcome: Outcome) -> pa.Table:
         """What leaves: baskets as a column of lists, with one for what is unknown if there is any; or the table with
         what was taken out, or is unknown, missing."""
         if self.table is not None:
-            return self.table.back(outcome.after)
+            return self.table.back(outcome.after, unknown=outcome.possible is not None)
         made = as_arrow(outcome.after)
         if outcome.possible is None:
             return made
@@ -46,27 +47,28 @@ class Opened:
         """The transactions that somebody reads from what leaves."""
         if self.table is None:
             return Transactions.of(row or () for row in payload.column(0).to_pylist())
-        columns = list(dict.fromkeys(name for name, _ in self.table.cells.values()))
-        return tabular(payload, columns=columns).transactions
+        return tabular(payload).transactions
 
 
 def opened(source: Source, layout: Layout | None = None, columns: Sequence[str] = ()) -> Opened:
     """The transactions of a source; see ``reading.py`` for the layouts."""
     if isinstance(source, Transactions):
-        return Opened(source, "Transactions")
+        return Opened(source)
     if isinstance(source, Table):
+        if named := [one.name for one in source.card.columns if one.role is Role.IDENTIFIER and one.name in columns]:
+            raise BadInput(f"{named[0]!r} says who somebody is: its values are no items.", hint="Leave it out.")
         if source.card.unit is not None:
-            return Opened(read_transactions(source, columns=columns), source.card.name or "Transactions")
+            return Opened(read_transactions(source, columns=columns))
         made = tabular(source, columns=columns)
-        return Opened(made.transactions, source.card.name or "Transactions", made)
+        return Opened(made.transactions, made)
     if isinstance(source, pa.Table):
         made = tabular(source, columns=columns)
-        return Opened(made.transactions, "Transactions", made)
+        return Opened(made.transactions, made)
     path = Path(source)
     if (layout or layout_of(path, columns)) == "table":
         made = tabular(path, columns=columns)
-        return Opened(made.transactions, path.stem, made)
-    return Opened(read_transactions(path, layout=layout, columns=columns), path.stem)
+        return Opened(made.transactions, made)
+    return Opened(read_transactions(path, layout=layout, columns=columns))
 
 
 def found_in(transactions: Transactions, secrets: Sequence[Secret]) -> list[Secret]:

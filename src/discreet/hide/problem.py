@@ -54,15 +54,26 @@ class Problem:
         }
 
     @cached_property
+    def sensitive(self) -> tuple[Itemset, ...]:
+        """The secret itemsets that cannot be frequent once hidden, and neither can what contains one.
+
+        A secret that is visible only above the miner's support can be hidden and frequent.
+        """
+        return tuple(one for one, support in self.itemsets.items() if support <= self.least)
+
+    @cached_property
     def innocent(self) -> Mapping[Itemset, int]:
-        """The frequent itemsets that contain no secret one: what should stay frequent, with its support."""
-        secret = list(self.itemsets)
+        """The frequent itemsets that hiding may leave frequent, as they contain nothing sensitive, with supports.
+
+        Itemsets to keep are among them: they are frequent, and one with something sensitive is refused.
+        """
+        secret = self.sensitive
         return {one: support for one, support in self.frequent if not any(part <= one for part in secret)}
 
     @cached_property
     def border(self) -> tuple[Itemset, ...]:
         """The largest innocent itemsets. Whatever is innocent is part of one, and is frequent as long as it is."""
-        return revised(self.frequent, self.itemsets).positive
+        return revised(self.frequent, self.sensitive).positive
 
     def visible(self, after: Transactions) -> list[Secret]:
         """The secrets that a miner finds in other transactions of the same items."""

@@ -50,8 +50,12 @@ class Tabular:
     cells: Mapping[str, tuple[str, Any]]
     """The column and the value behind each item."""
 
-    def back(self, after: Transactions) -> pa.Table:
-        """The table as ``after`` says: what was taken out is missing, or false, and what was put in is there."""
+    columns: tuple[str, ...]
+    """Those that items are made of. No other comes back: it may say who somebody is."""
+
+    def back(self, after: Transactions, *, unknown: bool = False) -> pa.Table:
+        """These columns as ``after`` says: what was put in is there, and what was taken out is missing; a truth value
+        is false then, but for one that is ``unknown``, which is missing too."""
         out, put = self.transactions.differs(after)
         values: dict[str, list[Any]] = {}
         for cells, there in ((out, False), (put, True)):
@@ -62,8 +66,8 @@ class Tabular:
                 column = values[name]
                 if there and not _is_missing(column[row]) and column[row] is not False:
                     raise BadInput(f"Transaction {row} cannot have {item!r}: {name!r} has another value there.")
-                column[row] = value if there else (False if value is True else None)
-        changed = self.data
+                column[row] = value if there else (False if value is True and not unknown else None)
+        changed = self.data.select(self.columns)
         for name, column in values.items():
             place = changed.column_names.index(name)
             changed = changed.set_column(place, name, pa.array(column, changed.schema.field(name).type))
@@ -152,25 +156,32 @@ def tabular(source: Table | pa.Table | str | Path, *, columns: Sequence[str] = (
             codes.append(np.full(len(here), len(cells)))
             cells[item] = (name, value)
     row, code = (np.concatenate([np.empty(0, np.int64), *parts]) for parts in (rows, codes))
-    return Tabular(Transactions.from_cells(tuple(cells), row, code, data.num_rows), data, cells)
+    return Tabular(Transactions.from_cells(tuple(cells), row, code, data.num_rows), data, cells, tuple(names))
 
 
 def write_transactions(transactions: Transactions, path: str | Path) -> None:
     """Write baskets, in the form that the name of the file asks for."""
     path = Path(path)
+    require_writable(transactions, path)
     if _is_parquet(path):
         pq.write_table(as_arrow(transactions), path)
         return
     between = _BETWEEN.get(path.suffix.lower())
-    if between is None and (odd := [name for name in transactions.items if len(name.split()) != 1]):
-        raise BadInput(f"Items with blanks such as {odd[0]!r} cannot be told apart in {path.name}.", hint="Use .csv.")
-    if odd := [name for name in transactions.items if not name or name != name.strip()]:
-        raise BadInput(f"The item {odd[0]!r} would not be read again from {path.name} as it is.", hint="Use .parquet.")
     with path.open("w", encoding="utf-8", newline="") as file:
         if between is None:
             file.writelines(" ".join(row) + "\n" for row in transactions.to_rows())
         else:
             csv.writer(file, delimiter=between, lineterminator="\n").writerows(transactions.to_rows())
+
+
+def require_writable(transactions: Transactions, path: Path) -> None:
+    """An error if an item could not be read again from a file of that name."""
+    if _is_parquet(path):
+        return
+    if path.suffix.lower() not in _BETWEEN and (odd := [name for name in transactions.items if len(name.split()) != 1]):
+        raise BadInput(f"Items with blanks such as {odd[0]!r} cannot be told apart in {path.name}.", hint="Use .csv.")
+    if odd := [name for name in transactions.items if not name or name != name.strip()]:
+        raise BadInput(f"The item {odd[0]!r} would not be read again from {path.name} as it is.", hint="Use .parquet.")
 
 
 def as_arrow(transactions: Transactions) -> pa.Table:
@@ -204,7 +215,7 @@ def blocks_of(path: str | Path, rows: int, *, columns: Sequence[str] = ()) -> Bl
 def layout_of(path: Path, columns: Sequence[str]) -> Layout:
     """How a file is read if nobody says."""
     if not path.exists():
-        raise NotFound(f"There is no file {path}.")
+        raise NotFound(f"There is no file {path}.", hint="Is its name spelled right, and the folder the right one?")
     if _is_parquet(path):
         types = [one.type for one in _schema(path) if not columns or one.name in columns]
         return "baskets" if len(types) == 1 and _lists(types[0]) else "table"
@@ -232,11 +243,16 @@ def _baskets(path: Path) -> Iterator[list[str]]:
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
             lines: Iterable[list[str]]
-            lines = (line.split() for line in file) if between is None else csv.reader(file, delimiter=between)
+            lines = (line.split() for line in file) if between is None else _split(file, between)
             for line in lines:
                 yield [item for part in line if (item := part.strip())]
     except (UnicodeDecodeError, csv.Error) as error:
         raise DataError(f"{path.name} is not text with a transaction a line: {error}.") from error
+
+
+def _split(lines: Iterable[str], between: str) -> Iterator[list[str]]:
+    """The parts of each line. A blank may stand before a part in quotes: bread, "wine, red"."""
+    return csv.reader(lines, delimiter=between, skipinitialspace=True)
 
 
 def _chunks(rows: Iterator[list[str]], size: int) -> Iterator[list[list[str]]]:

@@ -79,7 +79,9 @@ class Thresholds:
     @classmethod
     def of(cls, rows: int, support: Number, confidence: Number | None = None, margin: Number = 0) -> Thresholds:
         """Thresholds as people give them: a support as a share or a number of transactions, the others as shares."""
-        return cls(support_of(support, rows), None if confidence is None else _confidence(confidence), _margin(margin))
+        return cls(
+            support_of(support, rows), None if confidence is None else confidence_of(confidence), _margin(margin)
+        )
 
 
 def support_of(said: Number, rows: int) -> int:
@@ -92,6 +94,11 @@ def support_of(said: Number, rows: int) -> int:
         return least_of(share_of(said, "The support") if isinstance(said, str) else said, rows)
     if count < 1:
         raise BadInput(f"A support of {count} is reached by everything.", hint="Give a share such as 2%, or a number.")
+    if count > rows:
+        raise BadInput(
+            f"A support of {count:,} is reached by nothing: there are {rows:,} transactions.",
+            hint="Give a share such as 2%, or a smaller number.",
+        )
     return count
 
 
@@ -118,11 +125,15 @@ def parse_kept(
     for said in itemsets:
         one = _known(transactions, _names(said) if isinstance(said, str) else list(said), said)
         if transactions.support(one) < least:
-            raise BadInput(f"{written(one)!r} cannot stay frequent: it is not, with {transactions.support(one):,}.")
+            raise BadInput(
+                f"{written(one)!r} cannot stay frequent: it is not, with {transactions.support(one):,}.",
+                hint="Leave it out, or ask for a lower support.",
+            )
         for secret in secrets:
             if not secret.is_rule and secret.whole <= one and secret.support <= least:
                 raise NoPromise(
-                    f"{str(secret)!r} cannot be hidden while {written(one)!r} stays frequent, of which it is a part."
+                    f"{str(secret)!r} cannot be hidden while {written(one)!r} stays frequent, of which it is a part.",
+                    hint="Hide or keep one of them.",
                 )
         found.append(one)
     return tuple(dict.fromkeys(found))
@@ -138,19 +149,23 @@ def _itemset(transactions: Transactions, said: str | Iterable[str], thresholds: 
         names, options = list(said), {}
     whole = _known(transactions, names, said)
     if "confidence" in options:
-        raise BadInput(f"{written(whole)!r} is an itemset, and has no confidence.")
+        raise BadInput(f"{written(whole)!r} is an itemset, and has no confidence.", hint="Give a support.")
     support, _, margin = _own(options, thresholds, transactions.rows)
     return Secret(frozenset(), whole, _lowered(support, margin))
 
 
 def _rule(transactions: Transactions, said: str, thresholds: Thresholds) -> Secret:
+    if not isinstance(said, str):
+        raise BadInput(f"{said!r} is no rule.", hint='Write it as "beer => nappies".')
     text, options = _parts(said)
     sides = text.split(_ARROW)
     if len(sides) != 2:
         raise BadInput(f"{text!r} is no rule.", hint='Write it as "beer => nappies".')
     antecedent, consequent = (_known(transactions, _names(side), said) for side in sides)
     if antecedent & consequent:
-        raise BadInput(f"The rule {text!r} has {written(antecedent & consequent)!r} on both sides.")
+        raise BadInput(
+            f"The rule {text!r} has {written(antecedent & consequent)!r} on both sides.", hint="Leave it out of one."
+        )
     support, confidence, margin = _own(options, thresholds, transactions.rows)
     if confidence is None:
         raise BadInput(f"From which confidence on is {text!r} visible?", hint="Give a confidence, such as 60%.")
@@ -168,6 +183,8 @@ def _parts(said: str) -> tuple[str, dict[str, str]]:
                 f"{word!r} is no threshold{meant(name, _OPTIONS)}.",
                 hint='Write "bread, wine; support=1% margin=10%", and for a rule confidence=50%.',
             )
+        if name in options:
+            raise BadInput(f"{text.strip()!r} has two of {name}.", hint="Give one.")
         options[name] = value
     return text.strip(), options
 
@@ -180,6 +197,8 @@ def _names(text: str) -> list[str]:
 def _known(transactions: Transactions, names: Sequence[str], said: Any) -> Itemset:
     if not names:
         raise BadInput(f"There is no item in {said!r}.", hint='Write "bread, wine" or "beer => nappies".')
+    if odd := [name for name in names if not isinstance(name, str)]:
+        raise BadInput(f"{odd[0]!r} is no name of an item.", hint="Names are texts.")
     transactions.codes(names)  # an error for a name that is none
     return frozenset(names)
 
@@ -187,7 +206,7 @@ def _known(transactions: Transactions, names: Sequence[str], said: Any) -> Items
 def _own(options: Mapping[str, str], general: Thresholds, rows: int) -> tuple[int, Fraction | None, Fraction]:
     return (
         support_of(options["support"], rows) if "support" in options else general.least,
-        _confidence(options["confidence"]) if "confidence" in options else general.confidence,
+        confidence_of(options["confidence"]) if "confidence" in options else general.confidence,
         _margin(options["margin"]) if "margin" in options else general.margin,
     )
 
@@ -196,7 +215,8 @@ def _lowered(support: int, margin: Fraction) -> int:
     return max(1, ceil(support * (1 - margin)))
 
 
-def _confidence(said: Number) -> Fraction:
+def confidence_of(said: Number) -> Fraction:
+    """A confidence as people give it, as a share above 0."""
     share = _share(said, "The confidence")
     if not 0 < share <= 1:
         raise BadInput(f"A confidence is above 0 and at most 1, not {said}.", hint="Write 60%, 0.6 or 3/5.")
@@ -205,7 +225,7 @@ def _confidence(said: Number) -> Fraction:
 
 def _margin(said: Number) -> Fraction:
     share = _share(said, "The margin")
-    if share >= 1:
+    if not 0 <= share < 1:
         raise BadInput(f"A margin is a share below 1 of the thresholds, not {said}.", hint="Write 10% or 0.1.")
     return share
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
@@ -40,7 +41,9 @@ from discreet.prove.syntax import (
     Type,
     While,
 )
+from discreet.prove.tokens import LONGEST_NUMBER
 
+_NUMBER = re.compile(r"(?:\d+\.?\d*|\.\d+)(?:[eE]([-+]?\d+))?")
 ALONE = "Leave private as the only decorator."
 _SCALARS = {"float": REAL, "int": INT, "bool": BOOL}
 _BINARY: dict[type[ast.operator], str] = {
@@ -252,10 +255,12 @@ class FunctionReader:
     def _number(self, node: ast.expr) -> Fraction:
         """As it is written: 0.1 is a tenth, not the nearest float."""
         text = (ast.get_source_segment(self._text, node) or "").replace("_", "")
-        try:
-            return Fraction(text)
-        except ValueError:
-            raise self._refused(node, "A number is written in digits.") from None
+        found = _NUMBER.fullmatch(text)
+        if found is None:
+            raise self._refused(node, "A number is written in digits.")
+        if len(text) > LONGEST_NUMBER or len(found[1] or "") > 5 or abs(int(found[1] or 0)) > LONGEST_NUMBER:
+            raise self._refused(node, "This number has too many digits.")
+        return Fraction(text)
 
     def _name(self, node: ast.AST, name: str) -> str:
         if name in KEYWORDS:

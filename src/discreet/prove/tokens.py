@@ -19,6 +19,8 @@ _WORD = re.compile(
       | (?P<symbol>:=|\+\+|<=|>=|==|!=|\.\.|[-+*/<>=(),;:\[\]{}$])""",
     re.VERBOSE,
 )
+LONGEST_NUMBER = 1000
+"""How many digits a number may have."""
 _BLANK = re.compile(r"[ \t]*")
 _COMMENT = re.compile(r"#|(?<!\S)--(?!\S)")
 
@@ -49,6 +51,8 @@ def tokens(text: str) -> Iterator[Token]:
             found = _WORD.match(line, place)
             if found is None:
                 raise BadProgram(f"{line[place]!r} is no part of the language.", At(number, place + 1), raw)
+            if found["number"] and len(found[0]) > LONGEST_NUMBER:
+                raise BadProgram("This number has too many digits.", At(number, place + 1), raw[:LONGEST_NUMBER])
             yield Token(str(found.lastgroup), found[0], At(number, place + 1))
             blank = _BLANK.match(line, found.end())
             place = blank.end() if blank else found.end()

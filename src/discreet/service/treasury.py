@@ -9,6 +9,7 @@ from itertools import islice
 
 from discreet.budget.filter import Budget
 from discreet.core.loss import Loss
+from discreet.curator.modes import require_noise
 from discreet.curator.people.person import Person
 from discreet.service.reception import READERS, Reception
 from discreet.service.shown import Books, BudgetView, LedgerLine, shown, told
@@ -39,6 +40,7 @@ class Treasury(Reception):
         with self._noted(who.name, "set limit", account=account, limit=str(budget)):
             self._require_steward(who)
             self._require_here(account)
+            require_noise(self._curator.ledger, [account.partition("/")[0]])
             self._curator.ledger.set_limit(account, budget, why=why)
             return next(view for view in self.budgets(who) if view.account == account)
 

@@ -6,9 +6,16 @@ from itertools import product
 import numpy as np
 import pytest
 
+from discreet.ask.audited import bounded
 from discreet.ask.audited.auditor import Part, Verdict
 from discreet.ask.audited.bounded import Bounded
 from discreet.ask.audited.classes import Classes
+
+
+@pytest.fixture
+def few(monkeypatch):
+    """Sets of few people are looked at too: all tables of many are too many to go through."""
+    monkeypatch.setattr(bounded, "_FEWEST", 1)
 
 
 def auditor(people, *, high=1, width=1, whole=True):
@@ -30,7 +37,7 @@ def transcript(values, questions, **options):
     for group in questions:
         parts = parts_of(classes, one, group)
         verdict = one.weigh(parts)
-        if verdict is Verdict.DENY:
+        if verdict in (Verdict.DENY, Verdict.CLOSED):
             seen.append("denied")
             continue
         answers = [Fraction(int(values[group == place].sum())) for place in range(len(parts))]
@@ -61,14 +68,15 @@ def check(people, questions):
     return seen
 
 
-def test_whatever_is_seen_both_truths_stay_possible_for_everybody():
-    seen = check(5, [[0, 0, 0, -1, -1], [0] * 5])
+@pytest.mark.parametrize("people", [4, pytest.param(5, marks=pytest.mark.slow)])
+def test_whatever_is_seen_both_truths_stay_possible_for_everybody(few, people):
+    seen = check(people, [[0] * (people - 2) + [-1, -1], [0] * people])
     assert {type(one) for one in sum(seen, ())} == {tuple, str}, "some was answered and some was not"
     assert any("closed" in one for one in seen)
 
 
 @pytest.mark.slow
-def test_whatever_is_seen_of_random_questions_both_truths_stay_possible():
+def test_whatever_is_seen_of_random_questions_both_truths_stay_possible(few):
     random = np.random.default_rng(3)
     for _ in range(25):
         check(5, random.integers(-1, 2, (3, 5)))
@@ -77,17 +85,35 @@ def test_whatever_is_seen_of_random_questions_both_truths_stay_possible():
 def test_after_a_denial_that_looked_nothing_is_answered():
     everybody, some = np.zeros(5, dtype=int), np.array([0, 0, 0, -1, -1])
     assert transcript(np.zeros(5, dtype=int), [everybody, some]) == ("closed", "denied")
+    _, one = auditor(5)
+    one.close()
+    assert one.weigh([Part("sum", np.array([True]))]) is Verdict.CLOSED, "which is said of it"
     assert transcript(np.array([1, 0, 1, 0, 1]), [everybody, some])[0] == (3,)
 
 
-def test_whole_numbers_are_asked_in_sets_that_are_nested_or_apart():
+def test_few_people_are_denied_whatever_their_values():
+    several, few_left = np.array([0] * 4 + [-1] * 6), np.array([0] * 7 + [-1] * 3)
+    for values in (np.zeros(10, dtype=int), np.array([1, 0] * 5)):
+        assert transcript(values, [several]) == ("denied",)
+    assert transcript(np.array([1, 0] * 5), [np.zeros(10, dtype=int), few_left])[1] == "denied", "three are left"
+
+
+def test_so_many_classes_are_weighed(monkeypatch):
+    sets, values = [np.array([0] * 5 + [-1] * 5), np.array([-1] * 5 + [0] * 5)], np.array([1, 0] * 5)
+    assert transcript(values, sets)[1] == (2,)
+    monkeypatch.setattr(bounded, "_MOST_CLASSES", 1)
+    assert transcript(values, sets) == ("denied", "denied")
+
+
+def test_whole_numbers_are_asked_in_sets_that_are_nested_or_apart(few):
     crossing = [np.array([0, 0, 0, 0, -1, -1]), np.array([-1, -1, 0, 0, 0, 0])]
     values = np.array([1, 0, 1, 0, 1, 0])
     assert transcript(values, crossing) == ((2,), "denied")
     assert transcript(values, crossing, whole=False, width="1/2")[1] == (2,)
 
 
-def test_real_numbers_keep_their_width():
+@pytest.mark.slow
+def test_real_numbers_keep_their_width(few):
     people, questions = 3, [np.zeros(3, dtype=int), np.array([0, 0, -1])]
     for tables in all_tables(people, questions, (0, 1, 2, 3), high=3, width=2, whole=False).values():
         for one in range(people):
@@ -103,7 +129,7 @@ def test_a_width_between_whole_numbers_is_the_next_one():
     assert classes.count == 1
 
 
-def test_questions_that_were_denied_elsewhere_change_nothing():
+def test_questions_that_were_denied_elsewhere_change_nothing(few):
     split, whole = auditor(6), auditor(6)
     group = np.array([0, 0, 0, 0, -1, -1])
     parts_of(*split, np.arange(6))

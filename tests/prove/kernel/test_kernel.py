@@ -113,3 +113,21 @@ def test_an_enumeration_ends_in_time():
     [program] = read_programs(f"adjacent any\nclaim 1\nf(x : private {{0,1}})\n{coins}  emit x\n")
     with pytest.raises(Unsupported, match="than there was time for"):
         enumerated(program, {}, time.thread_time() + 0.05)
+
+
+def test_a_claim_may_be_as_large_as_it_likes():
+    large = Fraction(10**12)
+    assert curve.delta_of(Fraction(1, 2), large) < Fraction(1, 10**60)
+    assert delta_of(Fraction(1, 2), large) < Fraction(1, 10**60)
+    assert below_exp(large) == below_exp(2 * large)
+    with pytest.raises(Unsupported, match="odds"):
+        above_log(below_exp(large) + 1)
+
+
+@pytest.mark.parametrize("given", [f"list of {10**8} {{0,1,2}}", f"list of {10**8} {{0}}", "{0,1}"])
+def test_too_many_inputs_or_outcomes_are_not_begun(given):
+    (program,) = read_programs(
+        f"adjacent any\nclaim 1\nmany(q : private {given}) : int\n  k := $ Uniform(0, {10**8})\n  return k\n"
+    )
+    with pytest.raises(Unsupported, match="too many"):
+        enumerated(program, {})

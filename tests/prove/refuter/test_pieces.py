@@ -9,7 +9,7 @@ from discreet.prove.refuter.forms import Noise
 from discreet.prove.refuter.logarithms import Logarithm
 from discreet.prove.refuter.outside import Outside
 from discreet.prove.refuter.pieces import density
-from discreet.prove.refuter.worlds import Enclosed, Rational
+from discreet.prove.refuter.worlds import PRECISION, Enclosed, Rational, ball, bounds, flint
 
 BALLS, HALVES = Enclosed(), Rational(Fraction(2))
 LN2 = Logarithm(Fraction(2))
@@ -77,3 +77,20 @@ def test_a_jump_is_no_point_to_take_a_density_at():
     assert float(function.at(Fraction(-1))) == 0
     with pytest.raises(Outside):
         function.at(Fraction(0))
+
+
+def test_bounds_of_balls_are_short_and_never_inside():
+    library = flint()
+    with library.ctx.workprec(PRECISION):
+        part = ball(Fraction(1, 1009))
+        low, high = bounds(part)
+        assert low < Fraction(1, 1009) < high
+        assert high - low < Fraction(1, 2**190)
+        assert high.denominator.bit_length() < 210
+        assert bounds(part - part)[0] == 0, "a chance is not below 0"
+        assert bounds(ball(Fraction(-(10**12))).exp()) == (0, Fraction(1, 2**4000))
+        assert bounds(ball(Fraction(2**300))) == (2**300, 2**300)
+        assert bounds(ball(Fraction(0))) == (0, 0)
+        for number in (ball(Fraction(10**12)).exp(), library.arb("inf"), library.arb("nan")):
+            with pytest.raises(Outside):
+                bounds(number)

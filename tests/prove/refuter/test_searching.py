@@ -138,3 +138,52 @@ def test_what_is_not_linear_is_sampled():
 def test_sampling_refutes_no_right_program():
     (program,) = read_programs(PRODUCT.replace("a * b + 9 * x > 4", "a * a + (x + b) > 1"))
     assert refute(program, seconds=1) is None
+
+
+MOVED = """
+adjacent one by {by}
+claim {claim}
+moved(x : private real) : real
+  k := $ {noise}
+  return x + k
+"""
+
+
+@pytest.mark.parametrize(
+    ("by", "claim", "noise"),
+    [
+        (3000, "1, 1/100", "Gaussian(1, 0)"),
+        (10**6, "1, 1/100", "Gaussian(1, 0)"),
+        (1, "1, 1/100", f"Gaussian(1/{10**19}, 0)"),
+        (10**11, "1", "Laplace(10, 0)"),
+        (1, "1", f"Laplace(1/{10**29}, 0)"),
+        (1, "1", "Laplace(1/5000, 0)"),
+    ],
+)
+def test_chances_that_are_next_to_nothing_become_no_long_fractions(by, claim, noise):
+    (program,) = read_programs(MOVED.format(by=by, claim=claim, noise=noise))
+    found = refute(program, seconds=2)
+    assert 0 <= found.second.low < found.second.high <= Fraction(1, 2**4000)
+    assert found.first.low > found.allowed.high * found.second.high + found.delta
+    assert "e-1" in str(found.second)
+    assert not found.hopeless
+
+
+def test_a_power_with_too_many_digits_is_left_alone():
+    (program,) = read_programs(MOVED.format(by=10**12, claim="eps", noise="DLaplace(1/eps, 0)").replace("real", "int"))
+    assert refute(program, seconds=2).how == "enclosed"
+
+
+def test_a_long_list_is_not_tried():
+    text = "adjacent any\nclaim 1\nlong(q : private list of {} {{0,1,2}}) : int\n  return q[0]\n"
+    (program,) = read_programs(text.format(10**7))
+    assert refute(program, seconds=2) is None
+    (program,) = read_programs(text.format(10))
+    assert refute(program, seconds=2) is not None
+
+
+def test_noise_that_is_never_below_0_is_tried_below_it():
+    (program,) = read_programs(
+        "adjacent one by 1\nclaim eps\nabove(x : private real) : bool\n  u := $ Exp(1/eps)\n  return x + u > 0\n"
+    )
+    assert refute(program, seconds=2).hopeless

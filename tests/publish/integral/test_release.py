@@ -53,12 +53,13 @@ def test_evidence_that_does_not_hold_is_found_out(made):
     assert not dc.verify_integral(few, credit()).holds
     other = dc.publish(credit(), dc.Learn(dc.Statistics("mean", ("age",), step=0.1), integral=10, tries=30))
     assert "another model" in str(dc.verify_integral(kept, credit(), other))
-    fewer = dc.Generators(**{**vars(kept), "least": 2})
-    said = dc.verify_integral(fewer, credit(), release)
-    assert not said.holds
+    few = dc.Generators(**{**vars(kept), "sets": kept.sets[:2]})
+    assert dc.verify_integral(few, credit(), release).same_claim
+    said = dc.verify_integral(replace(few, least=2), credit(), release)
+    assert not said.same_claim
     assert "claims another number of sets" in str(said)
     elsewhere = replace(release, recipe=replace(release.recipe, parameters={**release.recipe.parameters, "grid": 5}))
-    assert not dc.verify_integral(kept, credit(), elsewhere).holds
+    assert not dc.verify_integral(few, credit(), elsewhere).same_claim
     with pytest.raises(BadInput, match="not of credit as it is now"):
         dc.verify_integral(kept, credit(300))
     assert release.evidence.left_out >= 1
@@ -117,6 +118,7 @@ def test_people_with_several_rows_count_once_and_without_a_bound_there_is_no_noi
 def test_a_bound_on_rows_that_people_do_not_keep_gives_no_noise_to_compare_with():
     learn = dc.Learn(dc.Statistics("mean", ("age",), step=0.4), integral=5, tries=30)
     twice = rows().set_column(0, "name", pa.array([f"p{one // 2}" for one in range(1500)]))
+    twice = twice.slice(0, 400)
     for bound, compared in ((1, 2), (2, 3)):
         card = dc.Card("credit", credit().card.columns, unit="name", rows_per_unit=bound)
         assert len(dc.publish(dc.read(twice, card), learn).compared.scores) == compared

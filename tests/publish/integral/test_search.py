@@ -51,6 +51,7 @@ def test_a_script_that_each_process_runs_again_is_told_what_to_do(tmp_path):
         capture_output=True,
         text=True,
         check=False,
+        timeout=60,
         env=os.environ | {"PYTHONPATH": str(Path.cwd())},
     )
     assert "BadInput: A search with 2 processes lost one of them." in ran.stderr

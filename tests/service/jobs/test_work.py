@@ -4,7 +4,10 @@ import stat
 
 import pytest
 
+from discreet.ask.audited.policy import Policy, Watch
 from discreet.core.release import Release
+from discreet.curator.curator import Curator
+from discreet.curator.modes import write_policy
 from discreet.errors import NoPromise, NotFound
 from discreet.service.jobs.places import Places
 from discreet.service.jobs.specs import Attack, Compare, Publish, Tabulate
@@ -82,6 +85,14 @@ def test_a_table_can_be_drawn_without_making_it_again(do):
     assert made.title == "counts by ward × disease" and "4 of them hidden" in made.said
     assert places.paper(id, "tabulate", "holder.html").is_file()
     assert places.paper(id, "tabulate", "holder.parquet").is_file()
+
+
+def test_who_prints_an_audited_table_is_told_so(do, folder):
+    with Curator(folder) as curator:
+        twin = curator.workspace.tables["stays"].id
+        write_policy(curator.ledger, "stays", twin, Policy({"age": Watch("sum")}, ("ward",)))
+    made, _ = do(Tabulate("stays", ("ward",), None, ("min=12",)))
+    assert "The table is audited" in made.said
 
 
 def test_the_same_people_are_changed_in_the_same_way_by_the_next_table(do):

@@ -5,6 +5,8 @@ A question is answered as a whole or not at all, whatever groups and columns it 
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
@@ -18,7 +20,7 @@ from discreet.ask.audited.bounded import Bounded
 from discreet.ask.audited.classes import Classes
 from discreet.ask.audited.extremes import Extremes
 from discreet.ask.audited.facts import Facts, Raw, Sets
-from discreet.ask.audited.policy import BOUNDED, EXTREMES, Policy, ends_of
+from discreet.ask.audited.policy import BOUNDED, EXTREMES, SUM, Policy, ends_of
 from discreet.ask.audited.question import COUNT, AuditedQuestion, audited_question
 from discreet.ask.audited.sums import Sums
 from discreet.core.card import Card
@@ -40,6 +42,11 @@ class Outcome(Enum):
     """Without a look at its answer."""
     CLOSED = "closed"
     """After a look at its answer: its bounded columns answer nothing any more."""
+    SHUT = "shut"
+    """Without a look: one of its columns had been closed."""
+
+
+_UNTOLD = (Outcome.DENIED, Outcome.SHUT)
 
 
 @dataclass(frozen=True)
@@ -58,15 +65,24 @@ class Audit:
         self.card = table.card
         self._facts = Facts(table, policy)
         self._classes = Classes(self._facts.owner)
-        self._auditors = {name: self._auditor(name, table.card) for name in policy.columns}
+        self._auditors = {self._charge(name): self._auditor(name, table.card) for name in policy.columns}
         self._weighed: tuple[str, Sets, dict[str, list[Part]]] | None = None
+
+    def _charge(self, column: str) -> str:
+        """In whose charge a column is: all sums are in one auditor's.
+
+        So a linear relation between columns, such as net = 0.7 · gross, tells nothing more: a combination of sums of
+        several columns has for each column a vector of the one span, and where one of them is about one person alone
+        the span tells that.
+        """
+        return SUM if self.policy.columns[column].how == SUM else f"column {column}"
 
     def _auditor(self, name: str, card: Card) -> Auditor:
         watch = self.policy.columns[name]
         if watch.how == EXTREMES:
             return Extremes(self._classes)
         if watch.how == BOUNDED and watch.width is not None:
-            whole = card[name].kind in (Kind.BOOLEAN, Kind.INTEGER)
+            whole = card[name].kind is not Kind.REAL
             return Bounded(self._classes, *ends_of(card, name), watch.width, whole=whole)
         return Sums(self._classes)
 
@@ -77,27 +93,27 @@ class Audit:
     def decide(self, question: AuditedQuestion) -> Decision:
         """Weigh a question, and work out its answer if it may be given. Nothing is learnt yet: see ``learn``."""
         sets, parts = self._parts(question)
-        if sets.count * len(question.weighed) > _MOST:
-            raise BadQuery(f"This asks for more than {_MOST} figures at once.", hint="Ask for fewer groups.")
-        verdicts = {column: self._auditors[column].weigh(some) for column, some in parts.items()}
+        verdicts = {one: self._auditors[one].weigh(some) for one, some in parts.items()}
+        if Verdict.CLOSED in verdicts.values():
+            return Decision(Outcome.SHUT, {})
         if Verdict.DENY in verdicts.values():
             return Decision(Outcome.DENIED, {})
         told = {one: self._facts.figures(*one, sets) for one in question.weighed}
-        for column, verdict in verdicts.items():
-            if verdict is Verdict.LOOK and not self._auditors[column].bears(parts[column], _answers(told, column)):
+        for one, verdict in verdicts.items():
+            if verdict is Verdict.LOOK and not self._auditors[one].bears(parts[one], self._answers(told, one)):
                 return Decision(Outcome.CLOSED, {})
         return Decision(Outcome.ANSWERED, told)
 
     def learn(self, question: AuditedQuestion, decision: Decision) -> None:
         """What became of a question, now that it is written down."""
-        if decision.outcome is Outcome.DENIED:
+        if decision.outcome in _UNTOLD:
             return
         _, parts = self._parts(question)
-        for column, some in parts.items():
+        for one, some in parts.items():
             if decision.outcome is Outcome.CLOSED:
-                self._auditors[column].close()
+                self._auditors[one].close()
             else:
-                self._auditors[column].learn(some, _answers(decision.told, column))
+                self._auditors[one].learn(some, self._answers(decision.told, one))
 
     def answer(self, question: AuditedQuestion, told: Told) -> pa.Table:
         """The figures as a table: groups first."""
@@ -118,21 +134,32 @@ class Audit:
         """Figures as they were written down."""
         return {(how, column): [self._facts.read(column, one) for one in some] for (how, column), some in told.items()}
 
+    def fingerprint(self, question: AuditedQuestion, decision: Decision) -> str:
+        """Of the sets of a question that taught something: by it a history finds that they are no longer the same."""
+        if decision.outcome in _UNTOLD:
+            return ""
+        sets, _ = self._parts(question)
+        said = [sets.sizes.tolist(), [[str(one) for one in column.to_pylist()] for column in sets.keys.columns]]
+        return hashlib.sha256(json.dumps(said).encode()).hexdigest()[:16]
+
     def _parts(self, question: AuditedQuestion) -> tuple[Sets, dict[str, list[Part]]]:
-        """The sets of a question, in classes that none of them cuts through, by the column that is asked."""
+        """The sets of a question, in classes that none of them cuts through, by who has to weigh them."""
         if self._weighed is not None and self._weighed[0] == question.text:
             return self._weighed[1], self._weighed[2]
         sets = self._facts.sets(question)
+        if sets.count * len(question.weighed) > _MOST:  # before each of them is held against all classes
+            raise BadQuery(f"This asks for more than {_MOST} figures at once.", hint="Ask for fewer groups.")
         parents, of_class = self._classes.split(sets.group, sets.count)
         for auditor in self._auditors.values():
             auditor.widen(parents)
         parts: dict[str, list[Part]] = {}
         for how, column in question.weighed:
-            parts.setdefault(column, []).extend(Part(how, of_class == place) for place in range(sets.count))
+            parts.setdefault(self._charge(column), []).extend(
+                Part(how, of_class == place) for place in range(sets.count)
+            )
         self._weighed = question.text, sets, parts
         return sets, parts
 
-
-def _answers(told: Told, column: str) -> list[Fraction]:
-    """The answers about a column in the order of its parts; of nobody, 0, which no auditor looks at."""
-    return [Fraction(one or 0) for (_, asked), some in told.items() if asked == column for one in some]
+    def _answers(self, told: Told, whose: str) -> list[Fraction]:
+        """The answers that an auditor weighs in the order of its parts; of nobody, 0, which none looks at."""
+        return [Fraction(one or 0) for (_, asked), some in told.items() if self._charge(asked) == whose for one in some]

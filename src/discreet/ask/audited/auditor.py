@@ -27,15 +27,20 @@ class Verdict(Enum):
     ANSWER = "answer"
     DENY = "deny"
     LOOK = "look"
-    """The answer itself decides, and a denial after that tells nobody's value either; see ``bounded.py``."""
+    """The answer itself decides: only where the holder agreed to that; see ``bounded.py``."""
+    CLOSED = "closed"
+    """The column was closed by a denial after a look at an answer."""
 
 
 class Auditor(Protocol):
-    """Decides for one column of one table. It never sees a value: only sets, and answers that were given.
+    """Decides for one column of one table, or for several together. It sees no values: only sets, and answers.
 
-    Why a denial tells nothing. ``weigh`` has nothing to go by but what whoever asks can know too: the sets, which
-    public columns make, and the answers they were given. They could work the denial out themselves, so it is no news
-    to them (a simulatable auditor; Kenthapadi, Mishra and Nissim 2005).
+    Why a denial by ``weigh`` tells nothing. It has nothing to go by but what all who ask, together, can know too: the
+    sets, which public columns make, and the answers that were given. They could work the denial out themselves, so it
+    is no news to them (a simulatable auditor; Kenthapadi, Mishra and Nissim 2005). Of sums and extremes that is all.
+
+    ``bears`` sees an answer that was not given yet, so a denial by it depends on the data: it is not simulatable. Only
+    columns that are watched over with ``look`` have it.
     """
 
     def widen(self, parents: Ints) -> None:

@@ -1,16 +1,20 @@
 """The auditor of sums of numbers whose bounds are known, such as truths (counted as 0 and 1) and shares.
 
 Known bounds tell: if ten truths add up to 0, all ten are known. For any set such an answer is possible, so an auditor
-that denies whatever *might* turn out to tell would have to deny everything. This one looks, at last, and keeps its
-denials harmless in another way.
+that denies whatever *might* turn out to tell would have to deny everything. This one looks, at last, where the holder
+agreed to that (``look``). So its denials depend on the data: it is not simulatable. What it keeps is less.
 
 What it keeps: at every moment, for every person, among all numbers between the bounds that fit all answers and denials
-so far, there are two as far apart as ``width``. Of truths, with a width of 1: both are still possible.
+so far, there are two as far apart as ``width``. Of truths, with a width of 1: both are still possible. It does not
+keep both as likely as before: that a column was closed tells that an answer lay near an end, by which most who were
+asked about are likely to have the value of that end.
 
 Let P be all that fits the answers so far, and s the answer to a question. In the slices of P by s, how far somebody's
 value can range is a concave function of s. So the answers after which everybody still ranges over ``width`` are an
 interval, and those that tell too much, U, lie at the ends of what s can be.
 
+0. Without looking: fewer than five people whom the same sets are about are denied, since their answer often lies at an
+   end.
 1. Without looking: if the slices at both ends leave everybody ``width``, U is empty, and the question is answered.
 2. Without looking: else suppose it were denied. Then s is in U, which holds the slice at an end that tells too much. If
    over these slices (one or both) somebody's values no longer lie ``width`` apart, the question is denied now. Whoever
@@ -34,6 +38,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from importlib.util import find_spec
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,6 +49,8 @@ from discreet.errors import MissingPart
 
 _Numbers = NDArray[np.float64]
 _MOST_CLASSES = 150
+_FEWEST = 5
+"""So many people, or none, are in each class that is asked about."""
 _TOLERANCE = 1e-6
 
 
@@ -51,6 +58,8 @@ class Bounded:
     """See ``Auditor``. Everybody has one row."""
 
     def __init__(self, classes: Classes, low: Fraction, high: Fraction, width: Fraction, *, whole: bool) -> None:
+        if find_spec("scipy") is None:
+            raise MissingPart("SciPy, which audits bounded sums,", "attack")
         self._classes = classes
         self._low, self._span = low, high - low
         self._width = _least_width(width, self._span, whole=whole)
@@ -65,13 +74,16 @@ class Bounded:
         self._asked = [np.concatenate((one, one[parents])) for one in self._asked]
 
     def weigh(self, parts: Sequence[Part]) -> Verdict:
-        """The steps 1 and 2 above."""
+        """The steps 0 to 2 above."""
+        if self._closed:
+            return Verdict.CLOSED
         sets = [part.asked for part in parts if part.asked.any()]
         if not sets:
             return Verdict.ANSWER
         total = np.logical_or.reduce(sets)
         known = self._known(sets)
-        if self._closed or known.classes > _MOST_CLASSES or (self._whole and self._crosses([*sets, total])):
+        few = bool((known.sizes[known.rows.any(axis=0)] < _FEWEST).any())
+        if few or known.classes > _MOST_CLASSES or (self._whole and self._crosses([*sets, total])):
             return Verdict.DENY
         whole = np.logical_or.reduce(known.rows[len(self._asked) :])
         slices = [known.at_end(whole, sign) for sign in (1, -1)]
@@ -183,10 +195,8 @@ class _Sums:
 
 def _least(costs: _Numbers, rows: Bools, sums: Sequence[float], sizes: _Numbers) -> float | None:
     """The least cost among class sums with these sums over sets; ``None``: the solver found none."""
-    try:
-        from scipy.optimize import linprog
-    except ImportError:
-        raise MissingPart("SciPy, which audits bounded sums,", "attack") from None
+    from scipy.optimize import linprog
+
     fits = {"A_eq": rows.astype(np.float64), "b_eq": list(sums)} if len(sums) else {}
     found = linprog(costs, bounds=[(0, size) for size in sizes], method="highs", **fits)
     return float(found.fun) if found.status == 0 else None

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from decimal import Decimal
+from fractions import Fraction
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -17,7 +18,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 from sqlglot import exp
 
-from discreet.ask.audited.policy import Policy, ends_of
+from discreet.ask.audited.policy import EXTREMES, Policy, Watch, ends_of, require_many
 from discreet.ask.audited.question import AuditedQuestion
 from discreet.ask.rows import Rows, table_rows
 from discreet.core import sql
@@ -31,7 +32,9 @@ from discreet.errors import Refused
 Raw: TypeAlias = int | float | Decimal | None
 """A figure as it is given: exact, or the double nearest to the exact one; of no rows, nothing."""
 _ROW = "discreet_row"
-_LARGEST = {Kind.INTEGER: 2.0**62, Kind.BOOLEAN: 2.0**62, Kind.REAL: 1e300, Kind.DECIMAL: 1e30}
+_LARGEST = {Kind.INTEGER: 2**62, Kind.BOOLEAN: 2**62, Kind.REAL: 10**300}
+_DIGITS = 38
+"""Of a decimal, after the point too."""
 
 
 @dataclass(frozen=True)
@@ -63,9 +66,8 @@ class Facts:
         self.size = found.num_rows
         self._values = {name: found.column(name).combine_chunks() for name in policy.columns}
         self._kinds = {name: card[name].kind for name in policy.columns}
-        for name, kind in self._kinds.items():
-            if float(max(map(abs, ends_of(card, name)))) * max(self.size, 1) > _LARGEST[kind]:
-                raise Refused(f"Sums of {name} could be too large to be exact.", hint="Declare narrower bounds.")
+        for name, watch in policy.columns.items():
+            self._require_exact(name, watch, ends_of(card, name))
         self.owner = np.arange(self.size) if card.unit is None else _codes(found.column(card.unit))
         numbered = found.select(names).append_column(_ROW, pa.array(np.arange(self.size)))
         engine = DuckDB(settings={"threads": "1"})
@@ -75,6 +77,16 @@ class Facts:
         )
         relation = exp.select(*(sql.column(column.name) for column in known.columns)).from_(sql.table("facts"))
         self.rows: Rows = table_rows(Table(known, engine, relation))
+
+    def _require_exact(self, name: str, watch: Watch, ends: tuple[Fraction, Fraction]) -> None:
+        """An error if sums of a column might not be exact, or if its decimals are few."""
+        kind = self._kinds[name]
+        scale = self._values[name].type.scale if kind is Kind.DECIMAL else 0
+        if kind is Kind.DECIMAL:
+            require_many(name, ends, Fraction(1, 10**scale))
+        largest = _LARGEST[kind] if kind is not Kind.DECIMAL else 10 ** (_DIGITS - scale) - 1
+        if watch.how != EXTREMES and max(map(abs, ends)) * max(self.size, 1) > largest:
+            raise Refused(f"Sums of {name} could be too large to be exact.", hint="Declare narrower bounds.")
 
     def sets(self, question: AuditedQuestion) -> Sets:
         """The rows that a question is about, by group: read off public columns alone."""
@@ -133,7 +145,7 @@ def _figure(aggregate: str, values: Any, kind: Kind) -> Raw:
         if kind is Kind.REAL:
             return math.fsum(values.to_numpy())
         if kind is Kind.DECIMAL:
-            added: Decimal = pc.sum(values.cast(pa.decimal128(38, values.type.scale))).as_py()
+            added: Decimal = pc.sum(values.cast(pa.decimal128(_DIGITS, values.type.scale))).as_py()
             return added
         return int(values.to_numpy(zero_copy_only=False).sum(dtype=np.int64))
     found: Raw = (pc.max if aggregate == "max" else pc.min)(values).as_py()

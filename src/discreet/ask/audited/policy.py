@@ -17,7 +17,9 @@ from discreet.errors import BadInput, NotDeclared, Refused
 SUM, EXTREMES, BOUNDED = "sum", "extremes", "bounded"
 AGGREGATES = {SUM: ("sum",), EXTREMES: ("max", "min"), BOUNDED: ("sum",)}
 """What each auditor can answer for."""
-_SAID = re.compile(r"(?P<how>[a-z]+)(?:=(?P<width>[^=]+))?")
+_SAID = re.compile(r"(?P<how>[a-z]+)(?:=(?P<width>[^=:]+))?(?P<look>:look)?")
+FEW = 100
+"""Of a column that takes fewer values than this, a sum or an extreme at an end of them is to be expected, and tells."""
 
 
 @dataclass(frozen=True)
@@ -28,19 +30,27 @@ class Watch:
     """``sum``, ``extremes`` or ``bounded``."""
     width: Fraction | None = None
     """Of a bounded one: how far apart what is possible for somebody stays."""
+    look: bool = False
+    """Of a bounded one: that answers are looked at before they are denied was agreed to."""
 
     @classmethod
     def of(cls, said: str) -> Watch:
-        """As people write it: ``sum``, ``extremes``, ``bounded=1000``."""
+        """As people write it: ``sum``, ``extremes``, ``bounded=1000:look``."""
         found = _SAID.fullmatch(said.strip())
-        if found is None or found["how"] not in AGGREGATES or (found["how"] == BOUNDED) != (found["width"] is not None):
-            raise BadInput(
-                f"{said!r} is no way to audit a column.", hint="Write sum, extremes, or bounded= and a width."
-            )
-        return cls(found["how"], None if found["width"] is None else exact(found["width"], "the width"))
+        bounded = found is not None and found["how"] == BOUNDED
+        if (
+            found is None
+            or found["how"] not in AGGREGATES
+            or bounded != (found["width"] is not None)
+            or (found["look"] and not bounded)
+        ):
+            raise BadInput(f"{said!r} is no way to audit a column.", hint="Write sum, extremes, or bounded=WIDTH:look.")
+        width = None if found["width"] is None else exact(found["width"], "the width")
+        return cls(found["how"], width, look=found["look"] is not None)
 
     def __str__(self) -> str:
-        return self.how if self.width is None else f"{self.how}={_plain(self.width)}"
+        said = self.how if self.width is None else f"{self.how}={plain(self.width)}"
+        return f"{said}:look" if self.look else said
 
 
 @dataclass(frozen=True)
@@ -91,7 +101,18 @@ def _require_watchable(card: Card, name: str, watch: Watch) -> None:
     if name == card.unit or not (truth or column.kind in (Kind.INTEGER, Kind.REAL, Kind.DECIMAL)):
         raise BadInput(
             f"{name} cannot be audited for {watch.how}.",
-            hint="Numbers can; truths too, as bounded=1, where SUM counts those that are true.",
+            hint="Numbers can; truths too, as bounded=1:look, where SUM counts those that are true.",
+        )
+    if column.kind is Kind.DECIMAL and watch.how == BOUNDED:
+        raise BadInput(
+            f"{name} has decimals, for which no bounded sums are audited: they go in steps, and real numbers do not.",
+            hint="Declare it as real, or as an integer of its smallest units.",
+        )
+    if watch.how == BOUNDED and not watch.look:
+        raise Refused(
+            f"{name}: any sum of bounded numbers could turn out to lie at its end, where it tells everybody's value. "
+            "An auditor that never looks at an answer before it denies it could answer nothing.",
+            hint=f"If denials may depend on the data, say so: {watch}:look.",
         )
     if not column.required:
         raise NotDeclared(
@@ -100,6 +121,8 @@ def _require_watchable(card: Card, name: str, watch: Watch) -> None:
         )
     if column.bounds is None and not truth:
         raise NotDeclared(f"The card has no bounds of {name}.", hint="Declare them: a sum could be beyond all numbers.")
+    if watch.how != BOUNDED and column.kind is Kind.INTEGER:
+        require_many(name, ends_of(card, name), 1)
     if watch.width is not None:
         if card.unit is not None and card.rows_per_unit != 1:
             raise Refused(
@@ -107,7 +130,7 @@ def _require_watchable(card: Card, name: str, watch: Watch) -> None:
             )
         low, high = ends_of(card, name)
         if not 0 < watch.width <= high - low:
-            raise BadInput(f"The width for {name} lies above 0, and is at most {_plain(high - low)}.")
+            raise BadInput(f"The width for {name} lies above 0, and is at most {plain(high - low)}.")
 
 
 def ends_of(card: Card, name: str) -> tuple[Fraction, Fraction]:
@@ -119,6 +142,16 @@ def ends_of(card: Card, name: str) -> tuple[Fraction, Fraction]:
     return low, high
 
 
-def _plain(number: Fraction) -> str:
+def require_many(name: str, ends: tuple[Fraction, Fraction], step: Fraction | int) -> None:
+    """An error if a column takes so few values that its sums and extremes will often lie at an end, and tell."""
+    low, high = ends
+    if (high - low) / step + 1 < FEW:
+        raise Refused(
+            f"{name} takes fewer than {FEW} values: it is not audited as if it could be any number.",
+            hint=f"Sums of it can be audited as bounded={plain(high - low)}:look; or ask with noise.",
+        )
+
+
+def plain(number: Fraction) -> str:
     """A number as ``exact`` reads it."""
     return str(number.numerator) if number.denominator == 1 else str(number)

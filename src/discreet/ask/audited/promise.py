@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from discreet.ask.audited.policy import BOUNDED, Policy, Watch
+from discreet.ask.audited.policy import BOUNDED, EXTREMES, SUM, Policy, Watch, plain
 from discreet.core.card import Card
 from discreet.core.statement import Claim, Evidence, Statement
 
@@ -17,6 +17,11 @@ _CAVEATS = (
 _BEYOND_BOUNDS = (
     "Values are taken to be any number: whoever knows that they lie between bounds may learn more from answers near "
     "the ends."
+)
+_AT_AN_END = "No largest value is the lowest there can be, such as 0, and no smallest the highest: all would have it."
+_APART = (
+    "Columns that are audited for anything but sums are not related to other audited ones: what follows from several "
+    "of them together is weighed for sums alone."
 )
 
 
@@ -32,6 +37,10 @@ def promised(policy: Policy, card: Card, columns: Collection[str]) -> Statement:
     ]
     if any(watch.how != BOUNDED for watch in watched.values()):
         assumes.append(_BEYOND_BOUNDS)
+    if any(watch.how == EXTREMES for watch in watched.values()):
+        assumes.append(_AT_AN_END)
+    if len(policy.columns) > 1 and any(watch.how != SUM for watch in policy.columns.values()):
+        assumes.append(_APART)
     if any(watch.how == BOUNDED for watch in watched.values()):
         assumes.append("The linear-programming solver that found between what values can range is right.")
     return Statement(
@@ -39,7 +48,7 @@ def promised(policy: Policy, card: Card, columns: Collection[str]) -> Statement:
         models=tuple(_claim(name, watch, card) for name, watch in watched.items()),
         evidence=Evidence.PROVED,
         assumes=tuple(assumes),
-        caveats=_CAVEATS,
+        caveats=(*_CAVEATS, *(_looked(name) for name, watch in watched.items() if watch.look)),
     )
 
 
@@ -47,11 +56,21 @@ def _claim(name: str, watch: Watch, card: Card) -> Claim:
     if watch.width is not None:
         text = (
             f"audited: by it and all audited answers before it, values of {name} remain possible that lie "
-            f"{str(watch).partition('=')[2]} apart"
+            f"{plain(watch.width)} apart"
         )
     else:
-        text = f"audited: by it and all audited answers before it, no {name} is determined"
+        text = (
+            f"audited: if values could be any number, by it and all audited answers before it no {name} is determined"
+        )
     return Claim(NAME, text, {"column": name, "how": str(watch), "table": card.name})
+
+
+def _looked(name: str) -> str:
+    return (
+        f"Answers about {name} are looked at before they are denied. A denial that closes the column depends on the "
+        "data and tells that the answer lay near an end; and that several values stay possible does not mean that "
+        "nothing was learnt of how likely they are."
+    )
 
 
 def _listed(names: Collection[str]) -> str:

@@ -65,7 +65,8 @@ def table_of(text: str) -> str:
 def audited_question(text: str, rows: Rows, policy: Policy) -> AuditedQuestion:
     """What is asked of the rows of an audited table, whose columns are these."""
     select = _parsed(text)
-    known = rows.columns.called(_table(select).alias_or_name)
+    called = _table(select).alias_or_name
+    known = rows.columns.called(called)
     where = select.args.get("where")
     condition = None
     if where is not None:
@@ -86,7 +87,7 @@ def audited_question(text: str, rows: Rows, policy: Policy) -> AuditedQuestion:
         if known.text(inner) in texts:
             shown.append((name, texts[known.text(inner)]))
         else:
-            figures.append(_figure(name, inner, policy))
+            figures.append(_figure(name, inner, policy, called))
     _require_names([name for name, _ in shown] + [one.name for one in figures])
     if not any(one.column for one in figures):
         raise BadQuery(
@@ -126,16 +127,21 @@ def _table(select: exp.Select) -> exp.Table:
         raise BadQuery("An audited question is about one table of the workspace: SELECT … FROM table.")
     if any(value for key, value in found.args.items() if key not in ("this", "alias")):
         raise BadQuery("An audited question is about one table as it is: no joins, samples or other names.")
+    if isinstance(alias := found.args.get("alias"), exp.TableAlias) and alias.columns:
+        raise BadQuery("The columns of an audited table keep their names.")
     return found
 
 
-def _figure(name: str, node: exp.Expr, policy: Policy) -> Figure:
+def _figure(name: str, node: exp.Expr, policy: Policy, called: str) -> Figure:
     if isinstance(node, exp.Count) and isinstance(node.this, exp.Star) and not node.expressions:
         return Figure(name, COUNT)
     aggregate = _FUNCTIONS.get(type(node))
     column = node.this if aggregate is not None else None
     if not isinstance(column, exp.Column) or len([one for one in node.args.values() if one]) > 1:
         raise BadQuery(f"{node.sql()} cannot be audited.", hint="SUM, AVG, MAX and MIN of a column can, and COUNT(*).")
+    of = [part.name.casefold() for part in column.parts[:-1]]
+    if of not in ([], [called.casefold()]):
+        raise BadQuery(f"There is no {column.sql()} here.", hint=f"The table is called {called}.")
     watched = next((one for one in policy.columns if one.casefold() == column.name.casefold()), None)
     if watched is None:
         raise BadQuery(f"{column.name} is not audited.", hint=f"Audited: {', '.join(policy.columns)}.")

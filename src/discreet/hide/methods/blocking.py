@@ -7,13 +7,16 @@ unknown for absent, which also puts the least possible confidence (the least sup
 the antecedent) below the threshold, since the antecedent's largest support is no smaller than its certain one.
 
 If only present items became unknown, every "?" would be read as present. So for each there is a decoy, a "?" where the
-item is not: in a transaction with the rest of the secret if there is one, drawn at random.
+item is not: in a transaction with the rest of the secret if there is one, drawn at random. And if only items of secrets
+were unknown somewhere, they would be named by it. So as many other items, drawn at random, are unknown in as many
+transactions that lack them.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, TypeVar
 
 import numpy as np
 
@@ -21,8 +24,10 @@ from discreet.core.words import number
 from discreet.hide.methods.working import Working, shortest, until_hidden
 from discreet.hide.problem import Outcome, Problem, Progress, Step, silent
 from discreet.hide.secrets import Secret
-from discreet.hide.transactions import Array, Transactions, all_ones, places
+from discreet.hide.transactions import Array, Transactions, Words, all_ones, places
 from discreet.noise.entropy import Entropy
+
+_T = TypeVar("_T")
 
 
 @dataclass(frozen=True)
@@ -51,8 +56,14 @@ class Blocking:
                     working.steps.append(Step(row, item, "unknown", str(secret), "a decoy: it is not there"))
 
         until_hidden(working, hide_one, progress)
+        if self.decoys:
+            _others(working, possible, entropy)
         may = Transactions(problem.transactions.items, possible, problem.transactions.rows)
         told = [("every unknown taken for present", _largest(one, may, working)) for one in problem.secrets]
+        of_secrets = {item for one in problem.secrets for item in one.whole}
+        unknown = sorted({step.item for step in working.steps})
+        named = [f"{item} ({'of a secret' if item in of_secrets else 'a decoy'})" for item in unknown]
+        told.append(("items that are unknown somewhere", ", ".join(named)))
         return Outcome(working.after, tuple(working.steps), may, tuple(told))
 
 
@@ -62,13 +73,30 @@ def _decoys(  # noqa: PLR0917
     """Up to ``count`` transactions in which the item is not, those with the rest of the secret first."""
     lacks = all_ones(working.before.rows) & ~possible
     rest = working.having(secret.whole - {item})
-    chosen: list[int] = []
-    for rows in (places(lacks & rest).tolist(), places(lacks & ~rest).tolist()):
-        for taken in range(min(count - len(chosen), len(rows))):
-            other = taken + entropy.below(len(rows) - taken)
-            rows[taken], rows[other] = rows[other], rows[taken]
-            chosen.append(rows[taken])
-    return chosen
+    first = _drawn(places(lacks & rest).tolist(), count, entropy)
+    return first + _drawn(places(lacks & ~rest).tolist(), count - len(first), entropy)
+
+
+def _others(working: Working, possible: Words, entropy: Entropy) -> None:
+    """For each item that is unknown somewhere another one, of no secret, in as many transactions that lack it."""
+    unknown = Counter(step.item for step in working.steps)
+    of_secrets = {item for one in working.problem.secrets for item in one.whole}
+    free = [item for item in working.before.items if item not in of_secrets]
+    counts = [count for _, count in sorted(unknown.items())]
+    for item, count in zip(_drawn(free, len(counts), entropy), counts, strict=False):
+        code = working.before.number[item]
+        for row in _drawn(places(all_ones(working.before.rows) & ~possible[code]).tolist(), count, entropy):
+            possible[code, row // 64] |= np.uint64(1) << np.uint64(row % 64)
+            working.steps.append(Step(row, item, "unknown", "", "a decoy: it is not there, and of no secret"))
+
+
+def _drawn(pool: list[_T], count: int, entropy: Entropy) -> list[_T]:
+    """Up to ``count`` of a pool, each as likely as any other."""
+    left = list(pool)
+    for taken in range(min(count, len(left))):
+        other = taken + entropy.below(len(left) - taken)
+        left[taken], left[other] = left[other], left[taken]
+    return left[:count]
 
 
 def _largest(secret: Secret, may: Transactions, working: Working) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from math import ceil
 from types import ModuleType
 from typing import Any
@@ -19,8 +20,8 @@ _FIRST_PART = 0.7
 """The share of the time for what is made least first."""
 _ALMOST = 1e-5
 """A bound that is so little above a whole number is that number: the solver computes in floats."""
-_FINEST = 1e-5
-"""A confidence whose denominator is larger is reached a little more than needed."""
+_FINEST = 2e-6
+"""The solver lets rows be missed by half of that, so that no smaller distance is told from none."""
 
 
 @dataclass(frozen=True)
@@ -33,18 +34,13 @@ class Solved:
     classes: int
     rows: int
     endangered: int
-    complete: bool
-    """Whether everything that can be taken out was considered; if not, the bound is none."""
+    left_out: tuple[str, ...]
+    """What was not considered; if there is anything, the bound is none."""
 
     def __str__(self) -> str:
         return (
             f"{self.rows:,} transactions in {self.classes:,} classes, {self.variables:,} variables, "
-            f"{self.endangered:,} endangered itemsets"
-            + (
-                ""
-                if self.complete
-                else "; transactions with many secrets lose two items at most, or what a heuristic takes"
-            )
+            f"{self.endangered:,} endangered itemsets" + "".join(f"; {one}" for one in self.left_out)
         )
 
 
@@ -63,15 +59,35 @@ def solve(classes: Classes, start: Transactions | None, first: str, until: float
     program.limit(goals[0], round(float(goals[0] @ value)) + 0.5)
     value = program.settle(goals[1], value, until)[0]
     assert value is not None  # noqa: S101  # it has a start
+    left_out = []
+    if not classes.complete:
+        left_out.append("transactions with many secrets lose two items at most, or what a heuristic takes")
+    if not program.sharp:
+        left_out.append("confidences are a little lower than they must be")
     return Solved(
         program.taken(value),
-        bound if classes.complete else 0,
+        0 if left_out else bound,
         program.size,
         len(classes.classes),
         classes.rows,
         sum(map(len, classes.endangered)),
-        classes.complete,
+        tuple(left_out),
     )
+
+
+def reached(share: Fraction, most: int) -> Fraction:
+    """The smallest fraction with a denominator of at most ``most`` that is not below ``share``.
+
+    A confidence of S' / A' with A' of at most ``most`` reaches the one if and only if it reaches the other.
+    """
+    near = share.limit_denominator(most)
+    if near >= share:
+        return near
+    # The closest one is below, so that the next one of such a denominator is not. Of a/b it is c/d with b·c - a·d = 1
+    # and d as large as can be.
+    above, below = near.numerator, near.denominator
+    denominator = most - (most + pow(above, -1, below)) % below
+    return Fraction(1 + above * denominator, below * denominator)
 
 
 class _Program:
@@ -97,6 +113,8 @@ class _Program:
         for group, itemsets in enumerate(classes.endangered):
             if not set(itemsets).isdisjoint(classes.problem.keep):
                 self.upper[self.numbers + group] = 0.0
+        self.sharp = True
+        """Whether every confidence is told from the next lower one that there can be."""
         self.rows: list[tuple[Array, Array, float, float]] = []
         self.limits: list[tuple[Array, Array, float, float]] = []
         self.hits = [np.array(one, int) for one in _hit_by((one.secrets for one in choices), len(secrets))]
@@ -256,8 +274,10 @@ class _Program:
                 continue
             way = self.size - len(self.classes.secrets) + place
             self._add(np.append(hits, way), [*ones, -needed], 0.0, np.inf)
-            share, below = secret.confidence, self.classes.problem.transactions.support(secret.antecedent)
+            below = self.classes.problem.transactions.support(secret.antecedent)
+            share = reached(secret.confidence, max(1, below))
             apart = max(1 / share.denominator, _FINEST)
+            self.sharp &= apart * share.denominator <= 1
             by = np.zeros(self.size)
             by[hits] -= 1.0
             by[thins] += float(share)

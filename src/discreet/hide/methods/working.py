@@ -28,9 +28,9 @@ class Working:
         """The transactions as they are now."""
         return Transactions(self.before.items, self.bits, self.before.rows)
 
-    def outcome(self, facts: Sequence[tuple[str, str]] = ()) -> Outcome:
+    def outcome(self) -> Outcome:
         """What came of it."""
-        return Outcome(self.after, tuple(self.steps), facts=facts)
+        return Outcome(self.after, tuple(self.steps))
 
     def change(self, row: int, item: str, secret: Secret, why: str, action: Action = "out") -> None:
         """Take an item out of a transaction, or put it in, and note it."""

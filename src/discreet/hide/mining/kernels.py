@@ -302,11 +302,11 @@ def implied(nodes: Array, needed: Array, deepest: int, most: int) -> Array:
                 found[made, 0], found[made, 1] = node, left
                 found[made, 2] = _without(nodes, path, length, kept)
                 made += 1
+                if made > most:
+                    return found[:made]
                 chosen[size] = place
                 size += 1
             else:
                 out[place], kept[place] = False, True
             place += 1
-        if made > most:
-            return found[:made]
     return found[:made]

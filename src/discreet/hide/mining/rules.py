@@ -92,6 +92,16 @@ def rules(frequent: Frequent, confidence: Number) -> Rules:
     Both sides of a rule are parts of the whole, so that their supports are known already. Shares are compared as
     whole numbers: a confidence of exactly the threshold is found.
     """
+    found = rules_up_to(frequent, confidence, MOST_RULES)
+    if found is None:
+        raise BadInput(
+            f"There are more than {MOST_RULES:,} rules.", hint="Ask for a higher support or a higher confidence."
+        )
+    return found
+
+
+def rules_up_to(frequent: Frequent, confidence: Number, most: int) -> Rules | None:
+    """The same; None as soon as there are more than ``most``."""
     from discreet.hide.mining import kernels
 
     share = exact(confidence, "The confidence")
@@ -99,12 +109,8 @@ def rules(frequent: Frequent, confidence: Number) -> Rules:
         raise BadInput(f"A confidence of {confidence} is more than always.", hint="Write 60% as 0.6 or 3/5.")
     different, which = np.unique(frequent.nodes[:, 1], return_inverse=True)
     needed = np.array([ceil(share * support) for support in different.tolist()], np.int64)
-    found = kernels.implied(frequent.nodes, needed[which], frequent.deepest, MOST_RULES)
-    if len(found) > MOST_RULES:
-        raise BadInput(
-            f"There are more than {MOST_RULES:,} rules.", hint="Ask for a higher support or a higher confidence."
-        )
-    return Rules(frequent, found, share)
+    found = kernels.implied(frequent.nodes, needed[which], frequent.deepest, most)
+    return None if len(found) > most else Rules(frequent, found, share)
 
 
 def rule_in(transactions: Transactions, antecedent: Collection[str], consequent: Collection[str]) -> Rule | None:

@@ -9,6 +9,7 @@ from typing import TypeVar
 from discreet.errors import BadInput
 from discreet.prove.refuter.counterexample import Enclosure
 from discreet.prove.refuter.logarithms import Exact, Logarithm
+from discreet.prove.refuter.outside import Outside
 from discreet.prove.refuter.worlds import PRECISION, ball, bounds, flint, log
 
 _T = TypeVar("_T", bound=Hashable)
@@ -49,7 +50,10 @@ def growth(eps: Exact) -> Enclosure:
         return Enclosure(Fraction(1), Fraction(1))
     with flint().ctx.workprec(PRECISION):
         exponent = log(eps.base) * ball(eps.factor) if isinstance(eps, Logarithm) else ball(Fraction(eps))
-        return Enclosure(*bounds(exponent.exp()))
+        try:
+            return Enclosure(*bounds(exponent.exp()))
+        except Outside:
+            raise BadInput(f"An epsilon of {eps} is too large to reckon with.") from None
 
 
 def _distance(mu: Mapping[_T, Fraction], nu: Mapping[_T, Fraction], factor: Fraction) -> Fraction:

@@ -32,7 +32,9 @@ def delta_of(rho: Fraction, epsilon: Fraction) -> Fraction:
         return Fraction(0 if rho == 0 and epsilon >= 0 else 1)
     ratio = Fraction(isqrt(_up(2 * rho * _ONE * _ONE)) + 1, _ONE)
     near, far = ratio / 2 - epsilon / ratio, -ratio / 2 - epsilon / ratio
-    high = _normal(near)[1] - _exp(epsilon)[0] * _normal(far)[0] // _ONE
+    high, less = _normal(near)[1], _normal(far)[0]
+    if less > 0:  # then far is not below -_FAR, so that epsilon is below _FAR^2 / 2, however large the claim may be
+        high -= _exp(epsilon)[0] * less // _ONE
     return min(Fraction(1), max(Fraction(0), Fraction(high, _ONE)))
 
 

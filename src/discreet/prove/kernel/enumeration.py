@@ -25,10 +25,19 @@ from discreet.prove.syntax import Expression, ListOf, Program, Range, Sample, Sc
 _MOST = 20_000
 
 
-def enumerated(program: Program, others: Mapping[str, Program], until: float | None = None) -> int:
-    """How many pairs of neighbours were compared; ``Unsupported`` if the claim fails or there are too many.
+class Likelier(Unsupported):
+    """The claim fails for two neighbours."""
 
-    ``until`` is of this thread's processor time; what takes longer is too much.
+    def __init__(self, given: Mapping[str, Value], other: Mapping[str, Value]) -> None:
+        super().__init__("an outcome that is too much likelier for one neighbour")
+        self.inputs, self.neighbours = given, other
+
+
+def enumerated(program: Program, others: Mapping[str, Program], until: float | None = None) -> int:
+    """How many pairs of neighbours were compared; ``Unsupported`` if there are too many.
+
+    ``Likelier``, which is one of these, if the claim fails. ``until`` is of this thread's processor time; what takes
+    longer is too much.
     """
     if any(name.name == "eps" for part in (program.adjacent.by, *program.assumes) for name in names_in(part)):
         raise Unsupported("neighbours that depend on eps")
@@ -42,7 +51,7 @@ def enumerated(program: Program, others: Mapping[str, Program], until: float | N
             _require_time(until)
             excess = (chance - limit * second.get(outputs, Fraction(0)) for outputs, chance in first.items())
             if sum((one for one in excess if one > 0), Fraction(0)) > delta:
-                raise Unsupported("an outcome that is too much likelier for one neighbour")
+                raise Likelier(given, other)
     return compared
 
 
@@ -83,7 +92,7 @@ def _domain(type_: Type) -> list[Value]:
             return list(range(low, high + 1))
         case ListOf(item, length) if length is not None:
             inside = _domain(item)
-            if len(inside) ** length > _MOST:
+            if length > _MOST or (len(inside) > 1 and length > _MOST.bit_length()) or len(inside) ** length > _MOST:
                 raise Unsupported("too many inputs to enumerate")
             return [tuple(items) for items in product(inside, repeat=length)]
     raise Unsupported("inputs that are not finitely many")
@@ -181,4 +190,6 @@ def _chances(distribution: str, arguments: tuple[Value, ...]) -> dict[Value, Fra
         chance = _whole(arguments[0])
         return {side: odds for side, odds in ((True, chance), (False, 1 - chance)) if odds}
     low, high = (int(_whole(argument)) for argument in arguments)
+    if high - low >= _MOST:
+        raise Unsupported("too many outcomes to enumerate")
     return {value: Fraction(1, high - low + 1) for value in range(low, high + 1)}

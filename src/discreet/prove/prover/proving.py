@@ -12,6 +12,7 @@ from discreet.errors import BadInput, Damaged
 from discreet.prove.certificate import Alignment, Certificate, Coupling
 from discreet.prove.checker import check
 from discreet.prove.inside import expressions, names_in, statements
+from discreet.prove.kernel.enumeration import Likelier, enumerated
 from discreet.prove.kernel.layout import Layout, Unsupported, lay_out
 from discreet.prove.kernel.solver import load_z3
 from discreet.prove.kernel.zcdp import delta_within
@@ -144,6 +145,8 @@ class _Proving:
                 self.tried.append(f"the solver gave up: {reason}")
             except Damaged as reason:
                 self.tried.append(f"the checker: {reason.message}")
+                if method == self._by_enumeration:
+                    self._suspect(end)
         return Failure(tuple(dict.fromkeys(self.tried)), tuple(self.hints))
 
     def _certificate(self, method: str, **parts: object) -> Certificate:
@@ -167,6 +170,15 @@ class _Proving:
             self.tried.append("no outcomes were enumerated: the time was up")
             return None
         return self._certificate("enumeration", callees=self._callees(lay_out(self.program, self.others)))
+
+    def _suspect(self, until: float) -> None:
+        """Hand the neighbours for which the claim fails to the refuter."""
+        try:
+            enumerated(self.program, self.others, until)
+        except Likelier as found:
+            self.hints.insert(0, Hint({}, found.inputs, found.neighbours, ()))
+        except Unsupported:
+            pass
 
     # -- alignment ----------------------------------------------------------------------------------------------------
 

@@ -18,6 +18,9 @@ from discreet.prove.prover.following import multiplied
 from discreet.prove.prover.vocabulary import Slot
 from discreet.prove.syntax import Expression, Input, ListOf, Program, While
 
+_LONGEST = 1000
+"""Lists with more items are no small cases."""
+
 
 class Small(World):
     """Inputs whose lists have ``rounds`` items, each an unknown of its own."""
@@ -58,6 +61,8 @@ class Small(World):
 
     def _spell_out(self, given: Input, length: Fraction) -> None:
         assert isinstance(given.type, ListOf)  # noqa: S101
+        if length > _LONGEST:
+            raise Unsupported("lists of that many items")
         kind = self.layout.kinds[f"{given.name}[]"]
         changes = []
         for place in range(int(length)):

@@ -14,6 +14,7 @@ from discreet.prove.refuter.neighbours import Inputs, known
 from discreet.prove.refuter.outside import Outside
 from discreet.prove.refuter.paths import Path, Shown, Task, all_paths
 from discreet.prove.refuter.worlds import PRECISION, Chance, Enclosed, Rational, World, ball, bounds, flint, log
+from discreet.prove.values import rounded
 
 MOST_PATHS = 300
 _DEEPEST = 12
@@ -31,8 +32,9 @@ class Enclosure:
 
     def __str__(self) -> str:
         if self.low == self.high:
-            return str(self.low) if len(str(self.low)) < 24 else f"{float(self.low):.6g}"
-        low, high = f"{float(self.low):.6g}", f"{float(self.high):.6g}"
+            short = max(abs(self.low.numerator), self.low.denominator) < 10**24 and len(str(self.low)) < 24
+            return str(self.low) if short else rounded(self.low)
+        low, high = rounded(self.low), rounded(self.high)
         return low if low == high else f"{low}…{high}"
 
 
@@ -117,6 +119,9 @@ def _measured(task: Task, other: Task, events: Sequence[tuple[Wanted, ...]], mos
             break
     if total is None or not _above(total, _sum(_product(allowed, versus), delta)):
         return None
+    here, there, factor = (Enclosure(*bounds(one)) for one in (total, versus, allowed))
+    if here.low <= factor.high * there.high + Fraction(delta):
+        raise Outside("Chances too small to be told apart when they are written down.")
     exact = all(isinstance(one, Fraction | int) for one in (total, versus))
     return Counterexample(
         task.parameters,
@@ -124,9 +129,9 @@ def _measured(task: Task, other: Task, events: Sequence[tuple[Wanted, ...]], mos
         other.inputs,
         tuple(chosen),
         density,
-        first=Enclosure(*bounds(total)),
-        second=Enclosure(*bounds(versus)),
-        allowed=Enclosure(*bounds(allowed)),
+        first=here,
+        second=there,
+        allowed=factor,
         delta=Fraction(delta),
         how="exact" if exact else "enclosed",
     )

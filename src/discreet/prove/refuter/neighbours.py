@@ -21,7 +21,9 @@ from discreet.prove.syntax import BOOL, INT, REAL, Expression, Input, ListOf, Pr
 Inputs: TypeAlias = Mapping[str, Symbolic]
 
 _SIZES = (1, 2, 3, 10, 5)
-_BASES = (0, 10, 1, -10)
+_LONGEST = 1000
+"""Longer lists are not tried."""
+_BASES = (0, 10, 1, -10, -1)
 _NUMBERS = {INT: (1, 2, 3, 0), REAL: (0, 30, 1, Fraction(1, 2), 3, -3, 2), BOOL: (False, True)}
 
 
@@ -170,6 +172,8 @@ def _for_size(
 ) -> Iterator[Pair]:
     public: dict[str, Symbolic] = dict(setting)
     slots: list[_Slot] = []
+    if any(isinstance(one.type, ListOf) and (one.type.length or size) > _LONGEST for one in program.inputs):
+        return
     for one in program.inputs:
         length = (one.type.length or size) if isinstance(one.type, ListOf) else None
         if one.private and isinstance(one.type, ListOf):

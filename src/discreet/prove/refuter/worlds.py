@@ -21,6 +21,12 @@ Chance: TypeAlias = Any
 
 PRECISION = 320
 """Bits of a ball: products of a dozen small chances lose some to cancellation."""
+_SMALLEST = 4000
+"""What is below 2 to the power of minus this is told from 0 no more when it becomes a fraction."""
+_LARGEST = 100_000
+"""What is above 2 to the power of this becomes no fraction."""
+_KEPT = 200
+"""Bits of a bound that is a fraction."""
 
 
 class World(Protocol):
@@ -54,6 +60,8 @@ class Rational:
     def exp(self, units: Fraction) -> Fraction:
         if units.denominator != 1:
             raise Outside("A root of a rational number.")
+        if abs(units) * max(self.base.numerator, self.base.denominator).bit_length() > _LARGEST:
+            raise Outside("A power with too many digits.")
         return self.base**units.numerator
 
     def units(self, number: Exact) -> Fraction:
@@ -108,8 +116,26 @@ def log(number: Fraction) -> Chance:
 
 
 def bounds(chance: Chance) -> tuple[Fraction, Fraction]:
-    """Rational numbers below and above a chance (the same, if it is exact)."""
+    """Rational numbers below and above a chance, which is not below 0 (the same, if it is exact).
+
+    A ball may be as small as e^(-10^12), which no fraction should be; so the bounds are rounded, and never inwards.
+    ``Outside`` if there are none worth writing down.
+    """
     if isinstance(chance, Fraction | int):
         return Fraction(chance), Fraction(chance)
-    low, high = chance.lower().fmpq(), chance.upper().fmpq()
-    return Fraction(int(low.p), int(low.q)), Fraction(int(high.p), int(high.q))
+    if not chance.is_finite():
+        raise Outside("This chance is not known at all.")
+    return max(Fraction(0), _rounded(chance.lower(), up=False)), _rounded(chance.upper(), up=True)
+
+
+def _rounded(end: Chance, *, up: bool) -> Fraction:
+    """A short fraction not below an exact ball, or not above it."""
+    digits, power = (int(part) for part in end.man_exp())
+    size = digits.bit_length() + power
+    if digits and size < -_SMALLEST:
+        return Fraction((digits > 0) if up else -(digits < 0), 1 << _SMALLEST)
+    if digits and size > _LARGEST:
+        raise Outside("This is too large to be written down.")
+    if (extra := digits.bit_length() - _KEPT) > 0:
+        digits, power = -(-digits >> extra) if up else digits >> extra, power + extra
+    return Fraction(digits << power) if power >= 0 else Fraction(digits, 1 << -power)

@@ -17,6 +17,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from hashlib import sha256
 from multiprocessing import get_context
+from multiprocessing.queues import Queue
 from typing import ClassVar
 
 import numpy as np
@@ -186,8 +187,12 @@ def _learnt(learn: Learn, frame: Frame, pool: Pool, journal: Journal) -> Iterato
         yield written(_digests(trainer, pool, batch) for batch in batches)
         return
     many, spawn = min(learn.processes, len(batches)), get_context("spawn")
+    given: Queue[tuple[Learner, Frame, Pool]] = spawn.Queue()  # a process that ends early leaves its share there
+    given.cancel_join_thread()
+    for _ in range(many):
+        given.put((learn.learner, frame, pool))
     try:
-        with ProcessPoolExecutor(many, spawn, _Elsewhere.begin, (learn.learner, frame, pool)) as workers:
+        with ProcessPoolExecutor(many, spawn, _Elsewhere.begin, (given,)) as workers:
             try:
                 started = [workers.submit(_Elsewhere.digests, batch) for batch in batches]
                 yield written(one.result() for one in started)
@@ -207,7 +212,8 @@ class _Elsewhere:
     held: ClassVar[tuple[Trainer, Pool]]
 
     @classmethod
-    def begin(cls, learner: Learner, frame: Frame, pool: Pool) -> None:
+    def begin(cls, given: Queue[tuple[Learner, Frame, Pool]]) -> None:
+        learner, frame, pool = given.get()
         cls.held = learner.trainer(frame), pool
 
     @classmethod

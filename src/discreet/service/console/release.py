@@ -13,7 +13,7 @@ import pyarrow as pa
 from nicegui import ui
 
 from discreet.core.release import Release
-from discreet.core.report import plain, shortened
+from discreet.core.report import badge, plain, shortened
 from discreet.curator.people.person import Person, Role
 from discreet.curator.shelf import Shelved
 from discreet.service.console import answered, look
@@ -33,7 +33,8 @@ async def _build(seat: Seat) -> None:
         with look.card("What is promised") as card:
             card.props("data-testid=release-statement")
             with look.row():
-                look.badge(*_promised(release))
+                word, tone = badge(release)
+                look.badge(word, "warn" if tone == "none" else tone)
             look.prose(look.statement(release.promise))
         if one.kind == "answer" and isinstance(release.payload, pa.Table):
             with look.card("The answer"):
@@ -85,12 +86,6 @@ def _button(said: str, where: str, testid: str) -> ui.element:
     with ui.element("a").classes("dc-button dc-plainly").props(f'href="{where}" data-testid={testid}') as made:
         ui.label(said)
     return made
-
-
-def _promised(release: Release[Any]) -> tuple[str, str]:
-    if release.recipe.seed is not None or release.recipe.from_data:
-        return "Not private", "bad"
-    return ("Privacy promised", "good") if release.private else ("No promise", "warn")
 
 
 def _made(release: Release[Any]) -> None:

@@ -5,12 +5,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from discreet.budget.opening import open_ledger
 from discreet.core.keep import private
 from discreet.core.words import number
+from discreet.curator.modes import find_audited
 from discreet.curator.workspace import Workspace, open_workspace
 from discreet.service.jobs.checks import method_of, models_of, synthesizer
 from discreet.service.jobs.places import Made, Places, Run
@@ -18,6 +20,7 @@ from discreet.service.jobs.specs import Attack, Combine, Compare, Publish, Spec,
 
 Progress: TypeAlias = Callable[[float, str], None]
 """Called with the share that is done, and a word on what is being done."""
+_BESIDE_ANSWERS = "The table is audited: this and its exact answers together may tell what neither tells alone."
 
 
 @dataclass(frozen=True)
@@ -50,9 +53,17 @@ def work(task: Task, progress: Progress) -> Made:
     """Do it; when this returns, all of it is in the run's folder, which was empty before."""
     folder = Path(task.workspace)
     bench = _Bench(task, open_workspace(folder), Places(folder), Run(Path(task.folder)), progress)
-    made, result = _done(read_spec(task.kind, task.spec), bench)
+    spec = read_spec(task.kind, task.spec)
+    made, result = _done(spec, bench)
+    if isinstance(spec, Publish | Tabulate) and _audited(bench.workspace, spec.table):
+        made = replace(made, said=f"{made.said} {_BESIDE_ANSWERS}")
     bench.run.end(made, result)
     return made
+
+
+def _audited(workspace: Workspace, table: str) -> bool:
+    with open_ledger(workspace.ledger_place) as ledger:
+        return find_audited(ledger, table) is not None
 
 
 def _done(spec: Spec, bench: _Bench) -> tuple[Made, object]:
