@@ -22,7 +22,7 @@ def baskets(tmp_path):
 def test_secrets_are_hidden_and_the_rest_is_told_to_the_holder_alone(command, tmp_path):
     said = command(*HIDE, "-o", "clean", "--baskets", "clean.csv")
     for told in (
-        "baskets, with secrets hidden in clean",
+        "Transactions, with secrets hidden in clean",
         "4           1              2",
         "misses cost",
         "for you alone",
@@ -41,7 +41,7 @@ def test_methods_are_compared_and_nothing_is_written(command, tmp_path):
     said = command(*HIDE, "--compare", "--keep", "bread, cheese")
     assert "exact" in said and "maxmin" in said and "bba: loses bread, cheese" in said
     trials = json.loads(command(*HIDE, "--compare", "--json"))
-    assert {"method", "seconds", "effects", "error"} == set(trials[0])
+    assert {"method", "seconds", "effects", "visible", "error"} == set(trials[0])
     assert "nothing was written" in command(*HIDE, "--dry-run", "--method", "atallah")
     told = json.loads(command(*HIDE, "--dry-run", "--method", "bba", "--json"))
     assert told["release"] is None and told["secrets"][0]["after"] == "1"
@@ -89,6 +89,11 @@ def test_pairs_and_tables_with_a_card(command, tmp_path):
         ([*HIDE, "-o", "x", "--protected", "bread"], "--protected means nothing to hiding"),
         ([*HIDE, "-o", "x", "--baskets", "x/y.csv"], "lies in the release's own folder"),
         ([*HIDE, "-o", "no/x"], "There is no folder"),
+        ([*HIDE, "-o", "x", "--baskets", "no/y.csv"], "There is no folder"),
+        ([*HIDE, "--compare", "--method", "bba"], "--method means nothing to comparing"),
+        ([*HIDE, "-o", "x", "-i", "milk; support=2 support=3"], "has two of support"),
+        (["hide", "mine", "baskets.csv", "--support", "2", "--confidence", "0"], "above 0"),
+        (["hide", "mine", "baskets.csv", "--support", "2", "--method", "bba"], "--method means nothing to mine"),
         (["hide", "mien", "baskets.csv", "--support", "2"], "did you mean 'mine'"),
         (["hide", "mine", "baskets.csv", "--support", "2", "-i", "bread"], "--itemset means nothing to mine"),
         (["hide", "nowhere.csv", "--support", "2", "-i", "bread", "-o", "x"], "nowhere.csv"),

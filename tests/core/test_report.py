@@ -93,6 +93,11 @@ def test_the_page_asks_nobody_for_anything() -> None:
         (Statement("person"), Recipe("copy"), "No promise"),
         (Statement("person", models=(Claim("k", "2-anonymous"),)), Recipe("swap", seed=1), "Not private"),
         (Statement("person"), Recipe("swap", seed=0), "Not private"),
+        (
+            Statement("secret", models=(Claim("hidden", "one"),), of_holder=True),
+            Recipe("hide"),
+            "Secrets hidden; nobody is protected",
+        ),
     ],
 )
 def test_the_badge_says_what_may_be_said(statement: Statement, recipe: Recipe, badge: str) -> None:

@@ -254,3 +254,16 @@ def test_a_statement_has_a_line_for_each_thing_to_know():
     statement = Statement("person", Pure(1), assumes=("A.", "B."), caveats=("C.",))
     assert statement.lines[1:] == ("Assumed: A.", "Assumed: B.", "Note: C.")
     assert " ".join(statement.lines) == str(statement)
+
+
+def test_secrets_of_a_holder_protect_nobody() -> None:
+    hidden = Statement("secret", models=(BY_AGE,), of_holder=True)
+    assert hidden.promises
+    assert not hidden.private
+    assert "another release of the same data" in str(hidden)
+    assert "people" not in str(hidden)
+    assert Statement.from_dict(hidden.to_dict()) == hidden
+    assert "of_holder" not in Statement("secret", models=(BY_AGE,)).to_dict()
+    assert parallel(hidden, hidden).of_holder
+    with pytest.raises(NoPromise, match="do not compose"):
+        parallel(hidden, replace(hidden, of_holder=False))

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -38,6 +39,20 @@ ALL = "SELECT SUM(salary) AS total, COUNT(*) AS n FROM staff"
 BUT_ONE = "SELECT AVG(salary) AS mean FROM staff WHERE who <> 7"
 
 
+@pytest.fixture(scope="module")
+def audited_once(tmp_path_factory):
+    """An office that nobody asks, to be copied."""
+    folder = tmp_path_factory.mktemp("once") / "office"
+    office(folder).close()
+    return folder
+
+
+@pytest.fixture
+def place(audited_once, tmp_path):
+    """An audited office for one test."""
+    return shutil.copytree(audited_once, tmp_path / "office")
+
+
 def outcomes(curator, questions):
     told = []
     for one in questions:
@@ -49,10 +64,10 @@ def outcomes(curator, questions):
     return told
 
 
-def test_answers_are_exact(tmp_path):
+def test_answers_are_exact(place):
     rows = staff().to_pylist()
     rome = [row for row in rows if row["city"] == "Rome"]
-    with office(tmp_path / "office") as curator:
+    with Curator(place) as curator:
         answer = curator.ask_audited("select city, avg(salary) a, sum(paid) p, count(*) n from STAFF s group by 1")
         assert [row["city"] for row in answer.table.to_pylist()] == ["Milan", "Rome", "Turin"]
         assert answer.table.to_pylist()[1] == {
@@ -71,7 +86,7 @@ def test_answers_are_exact(tmp_path):
             {"s": None}
         ]
         assert curator.verify().sound
-        kept = Release.load(tmp_path / "office" / "releases" / answer.identity)
+        kept = Release.load(place / "releases" / answer.identity)
         assert kept.payload == answer.table
         said = str(answer.statement)
         assert "no salary is determined" in said
@@ -80,8 +95,8 @@ def test_answers_are_exact(tmp_path):
         assert "who, city and age of everybody" in said
 
 
-def test_the_classic_attacks_are_denied_also_to_two_who_share(tmp_path):
-    with office(tmp_path / "office") as curator:
+def test_the_classic_attacks_are_denied_also_to_two_who_share(place):
+    with Curator(place) as curator:
         curator.add_analyst("ann", Pure(1))
         assert curator.ask_audited(ALL).table["n"].to_pylist() == [30]
         with pytest.raises(Refused, match="could tell somebody's value"):
@@ -95,7 +110,7 @@ def test_the_classic_attacks_are_denied_also_to_two_who_share(tmp_path):
             curator.ask_audited("SELECT age, SUM(salary) AS s FROM staff GROUP BY age")
         assert curator.ask_audited(ALL, analyst="ann").free
         assert curator.ledger.account("staff").spent == Pure(0), "nothing is charged"
-    with Curator(tmp_path / "office") as curator:
+    with Curator(place) as curator:
         with pytest.raises(Refused, match="could tell"):
             curator.ask_audited(BUT_ONE)
         assert curator.ask_audited(ALL).free
@@ -106,11 +121,9 @@ QUESTIONS = [
     "SELECT SUM(salary) AS s FROM staff WHERE age >= 25",
     "SELECT SUM(salary) AS s FROM staff WHERE age >= 26",
     "SELECT SUM(salary) AS s FROM staff WHERE city = 'Rome' AND age < 40",
-    "SELECT AVG(salary) AS s FROM staff WHERE city <> 'Rome' AND age < 40 AND age > 22",
     "SELECT SUM(salary) AS s FROM staff WHERE who IN (1, 2, 3)",
     "SELECT SUM(salary) AS s FROM staff WHERE who IN (2, 3, 4)",
     "SELECT SUM(salary) AS s FROM staff WHERE who IN (1, 4)",
-    "SELECT SUM(salary) AS s FROM staff WHERE who IN (4, 1, 2)",
     "SELECT SUM(paid) AS s FROM staff WHERE age >= 26",
     "SELECT MAX(bonus) AS s FROM staff WHERE city = 'Rome'",
     "SELECT MIN(bonus) AS s FROM staff WHERE city = 'Milan'",
@@ -176,8 +189,8 @@ def asked(tmp_path_factory):
         yield curator
 
 
-def test_an_audited_table_is_never_asked_with_noise(tmp_path):
-    with office(tmp_path / "office") as curator:
+def test_an_audited_table_is_never_asked_with_noise(place):
+    with Curator(place) as curator:
         for way in (
             lambda: curator.ask("SELECT COUNT(*) FROM staff", epsilon="0.1"),
             lambda: curator.ask_all(["SELECT COUNT(*) FROM staff"], epsilon="0.1"),
@@ -354,16 +367,16 @@ def test_what_could_not_be_answered_is_said_before_a_policy_is_written(tmp_path)
         assert curator.left("staff").table == Pure(3)
 
 
-def test_related_sums_are_weighed_together(tmp_path):
-    with office(tmp_path / "office") as curator:
+def test_related_sums_are_weighed_together(place):
+    with Curator(place) as curator:
         assert outcomes(curator, [ALL]) != [None]
         told = outcomes(curator, [f"SELECT SUM(paid) AS s FROM staff{where}" for where in ("", " WHERE who <> 2")])
         assert told[0] is not None
         assert told[1] is None, "paid might be a share of the salary"
 
 
-def test_so_many_figures_are_asked_for_at_once(tmp_path, monkeypatch):
-    with office(tmp_path / "office") as curator:
+def test_so_many_figures_are_asked_for_at_once(place, monkeypatch):
+    with Curator(place) as curator:
         by_city = "SELECT city, SUM(salary) AS a, SUM(paid) AS b FROM staff GROUP BY city"
         history = curator._audits._history("staff")
         monkeypatch.setattr(audit, "_MOST", 5)
@@ -411,16 +424,16 @@ def test_what_was_charged_before_the_limit_was_set_keeps_a_table_from_being_audi
         assert curator.left("staff").table == Pure(2)
 
 
-def test_an_audited_table_that_was_charged_after_all_answers_nothing(tmp_path):
-    with office(tmp_path / "office") as curator:
+def test_an_audited_table_that_was_charged_after_all_answers_nothing(place):
+    with Curator(place) as curator:
         curator.ledger.set_limit("staff", Pure(1), why="by a way that does not know of auditing")
         curator.ledger.charge("staff", Pure(1), key="k", what="by the same")
         with pytest.raises(Refused, match="it is closed"):
             curator.ask_audited(ALL)
 
 
-def test_a_second_twin_under_the_same_account_is_refused(tmp_path):
-    with office(tmp_path / "office") as curator:
+def test_a_second_twin_under_the_same_account_is_refused(place):
+    with Curator(place) as curator:
         write_policy(curator.ledger, "staff", curator.workspace.tables["staff"].id, curator.audited("staff"))
         with pytest.raises(Refused, match="Another workspace"):
             write_policy(curator.ledger, "staff", "another", curator.audited("staff"))
@@ -441,8 +454,8 @@ def test_rows_that_do_not_count_keep_a_table_from_being_audited(tmp_path):
             assert curator.audited("staff") is None
 
 
-def test_sets_that_are_not_what_they_were_are_found(tmp_path):
-    with office(tmp_path / "office") as curator:
+def test_sets_that_are_not_what_they_were_are_found(place):
+    with Curator(place) as curator:
         outcomes(curator, [ALL])
         said = curator.ledger.find_line(curator._audits._key("staff", 1)).entry.purpose
         other = said.replace(json.loads(said.rpartition("\n")[2])[2], "0" * 16)
@@ -451,8 +464,8 @@ def test_sets_that_are_not_what_they_were_are_found(tmp_path):
             curator.ask_audited(BUT_ONE)
 
 
-def test_what_is_promised_says_how_far_it_goes(tmp_path):
-    with office(tmp_path / "office") as curator:
+def test_what_is_promised_says_how_far_it_goes(place):
+    with Curator(place) as curator:
         total = str(curator.ask_audited(ALL).statement)
         assert "if values could be any number" in total
         assert "are not related to other audited ones" in total

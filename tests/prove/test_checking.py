@@ -133,8 +133,8 @@ def test_a_large_claim_of_gaussian_noise_is_proved_and_checked_again():
 
 
 def test_neighbours_for_which_an_enumeration_fails_are_suspected():
-    body = "k := $ Bernoulli(1/8)\n  return (m == 1) xor k\n"
-    told = f"adjacent dec by 2\nclaim 1/2\ntold(m : private {{0,1}}) : bool\n  {body}"
+    body = "k := $ Bernoulli(0 if x == 0 else 3/4)\n  return k\n"
+    told = f"adjacent dec by 2\nclaim 1/4, 1/10\ntold(x : private 0..1) : bool\n  {body}"
     assert isinstance(check(told, seconds=5), Refuted)
 
 

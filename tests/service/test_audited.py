@@ -34,6 +34,7 @@ def token(tmp_path):
     return made
 
 
+@pytest.mark.slow
 def test_an_audited_table_is_asked_over_http(tmp_path, token):
     with Curator(tmp_path / "office") as curator:
         local = curator.ask_audited(TOTAL)

@@ -51,8 +51,8 @@ def hide(
         str | None,
         typer.Option(
             "--method",
-            help='How: exact (the default), "exact least=changed seconds=10", atallah, maxfia, minfia, iga, "swa window=1000", bba, '
-            "maxmin, lower-rule, blocking; for rules lower-consequent, raise-antecedent.",
+            help='How: exact (the default), "exact least=changed seconds=10", atallah, maxfia, minfia, iga, '
+            '"swa window=1000", bba, maxmin, lower-rule, blocking; for rules lower-consequent, raise-antecedent.',
         ),
     ] = None,
     output: Annotated[Path | None, typer.Option("--output", "-o", help="Write the release to this new folder.")] = None,

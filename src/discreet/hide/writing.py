@@ -27,11 +27,6 @@ class Places:
     def require_free(self) -> None:
         """An error unless everything can be written there."""
         folder = None if self.folder is None else self.folder.resolve()
-        for place in (self.folder, self.baskets, self.page):
-            if place is not None and not place.resolve().parent.is_dir():
-                raise BadInput(
-                    f"There is no folder {place.resolve().parent} to put {place.name} in.", hint="Make it first."
-                )
         if folder is not None and folder.exists() and not (folder.is_dir() and not any(folder.iterdir())):
             raise BadInput(f"{self.folder} exists and is not an empty folder.", hint="Write to a new folder.")
         for file in (self.baskets, self.page):
@@ -43,6 +38,11 @@ class Places:
                 raise BadInput(f"{file} lies in the release's own folder.", hint="Write it somewhere else.")
         if self.baskets is not None and self.page is not None and self.baskets.resolve() == self.page.resolve():
             raise BadInput(f"{self.page} cannot be both files.", hint="Write the transactions somewhere else.")
+        for place in (self.folder, self.baskets, self.page):
+            if place is not None and not place.resolve().parent.is_dir():
+                raise BadInput(
+                    f"There is no folder {place.resolve().parent} to put {place.name} in.", hint="Make it first."
+                )
 
     def write(self, release: Hidden, after: Transactions, secrets: Sequence[Secret]) -> None:
         """Write all of it, the holder's page first: without it nobody knows what was done.

@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import time
 from dataclasses import replace
+from fractions import Fraction
+from math import ceil
 
 import pytest
 from tests.hide.problems import best_by_trying, drawn_problem
@@ -9,7 +11,7 @@ from tests.hide.problems import best_by_trying, drawn_problem
 from discreet.errors import NoPromise
 from discreet.hide.methods.classes import classified, minimal_sets
 from discreet.hide.methods.exact import HEURISTICS, Exact, cost
-from discreet.hide.methods.program import solve
+from discreet.hide.methods.program import reached, solve
 from discreet.hide.problem import Problem
 from discreet.hide.secrets import Secret
 from discreet.hide.transactions import Transactions
@@ -28,6 +30,38 @@ def test_nothing_is_better_by_trying_everything(seed):
     assert not problem.visible(outcome.after)
     assert cost(problem, outcome.after) == best_by_trying(problem)
     assert dict(outcome.facts)["fewest innocent itemsets lost"] == "proved"
+    for one in list(problem.innocent)[-2:]:
+        kept = replace(problem, keep=(one,))
+        best = best_by_trying(kept)
+        if best is None:
+            with pytest.raises(NoPromise):
+                Exact(seconds=5).apply(kept)
+        else:
+            assert cost(kept, Exact(seconds=5).apply(kept).after) == best
+
+
+def test_a_confidence_just_above_one_that_there_can_be():
+    """2 of 3 is not 0.6666667 or more, so that nothing has to leave but one item of the fourth transaction."""
+    held = Transactions.of(["ab", "ab", "ab", "a"])
+    rule = Secret(frozenset("a"), frozenset("b"), 1, Fraction(6666667, 10**7))
+    outcome = Exact(seconds=5).apply(Problem(held, (rule,), 2))
+    assert cost(Problem(held, (rule,), 2), outcome.after) == best_by_trying(Problem(held, (rule,), 2)) == (0, 1)
+
+
+@pytest.mark.parametrize("share", ["0.6666667", "1/3", "0.0001", "1", "0.5000001", "355/1130"])
+@pytest.mark.parametrize("most", [1, 2, 7, 12, 100])
+def test_the_next_confidence_that_there_can_be(share, most):
+    share = Fraction(share)
+    assert reached(share, most) == min(Fraction(ceil(share * below), below) for below in range(1, most + 1))
+
+
+def test_what_contains_a_secret_of_a_higher_threshold_can_be_kept():
+    held = Transactions.of(["abc"] * 3 + ["ab"] * 3)
+    problem = Problem(held, (itemset("ab", 4),), 2, keep=(frozenset("abc"),))
+    outcome = Exact(seconds=5).apply(problem)
+    assert not problem.visible(outcome.after)
+    assert outcome.after.support("abc") >= 2
+    assert frozenset("abc") in problem.innocent and not problem.effects(outcome.after).itemsets.lost
 
 
 @pytest.mark.parametrize("seed", range(3, 6))

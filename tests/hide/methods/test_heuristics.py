@@ -79,7 +79,7 @@ def test_rules_are_weakened_and_itemsets_are_not():
 
 
 def test_unknown_items_stand_for_absent_ones_too():
-    held = Transactions.of(["ab"] * 20 + ["b"] * 40 + ["a"] * 40)
+    held = Transactions.of(["ab"] * 20 + ["b"] * 40 + ["ac"] * 40)
     outcome = Blocking().apply(Problem(held, (itemset("ab", 6),), 5))
     assert outcome.possible is not None
     unknown = outcome.possible.bits & ~outcome.after.bits
@@ -87,8 +87,13 @@ def test_unknown_items_stand_for_absent_ones_too():
     assert int((unknown & ~held.bits).any()) == 1
     blocked = [step for step in outcome.steps if "decoy" not in step.why]
     decoys = [step for step in outcome.steps if "decoy" in step.why]
-    assert len(blocked) == len(decoys) == 15
+    assert len(blocked) == 15
+    assert len([step for step in decoys if step.item == blocked[0].item]) == 15
+    assert len([step for step in decoys if step.item == "c"]) == 30, "an item of no secret is unknown as often"
     assert not (held.bits & ~outcome.possible.bits).any(), "what was there may be there"
-    assert outcome.facts == (("every unknown taken for present", "a, b is in 5 to 35 transactions"),)
+    assert outcome.facts == (
+        ("every unknown taken for present", "a, b is in 5 to 35 transactions"),
+        ("items that are unknown somewhere", "a (of a secret), c (a decoy)"),
+    )
     plain = Blocking(decoys=False).apply(Problem(held, (itemset("ab", 6),), 5))
     assert plain.possible == held

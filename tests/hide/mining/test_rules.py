@@ -54,3 +54,9 @@ def test_what_cannot_be_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(home, "MOST_RULES", 3)
     with pytest.raises(BadInput, match="more than 3 rules"):
         rules(frequent(held, 1), 0)
+
+
+def test_counting_ends_as_soon_as_there_are_too_many() -> None:
+    found = frequent(Transactions.of(["abcdefghijkl"]), 1)
+    assert home.rules_up_to(found, 0.5, 1000) is None
+    assert len(home.rules_up_to(found, 0.5, 3**12) or ()) == 3**12 - 2 * 2**12 + 1
