@@ -75,6 +75,8 @@ def test_pairs_and_tables_with_a_card(command, tmp_path):
     carded = json.loads(command("hide", "items.parquet", "--card", "items.toml", *asked, "-o", "clean"))
     pairs = json.loads(command("hide", "items.parquet", "--layout", "pairs", *asked, "--dry-run"))
     assert carded["steps"] == pairs["steps"]
+    both = ["hide", "items.parquet", "--card", "items.toml", "--layout", "pairs", *asked, "--dry-run"]
+    assert "--layout means nothing to a table with a card" in command(*both, code=1)
     assert pairs["steps"][0].startswith("a leaves transaction 2: {a, c} has the largest support, 3, then {a}")
 
 

@@ -74,7 +74,7 @@ class Transactions:
     def _code(self, name: str) -> int:
         found = self.number.get(name)
         if found is None:
-            raise NotFound(f"There is no item {name!r}{meant(name, self.items)}.")
+            raise NotFound(f"There is no item {name!r}{meant(name, self.items)}.", hint="Items are case-sensitive.")
         return found
 
     def having(self, itemset: Iterable[str]) -> Words:
@@ -92,6 +92,14 @@ class Transactions:
     def support(self, itemset: Iterable[str]) -> int:
         """How many transactions have all of ``itemset``."""
         return int(np.bitwise_count(self.having(itemset)).sum(dtype=np.int64))
+
+    def holds(self, itemsets: Sequence[Collection[str]], rows: Array) -> Array:
+        """Which of some transactions (across) has which of some itemsets (down)."""
+        found = np.empty((len(itemsets), len(rows)), bool)
+        words, shifts = rows // _WORD, (rows % _WORD).astype(np.uint64)
+        for place, itemset in enumerate(itemsets):
+            found[place] = (self.having(itemset)[words] >> shifts & np.uint64(1)).astype(bool)
+        return found
 
     @cached_property
     def supports(self) -> Array:

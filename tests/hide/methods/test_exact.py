@@ -41,11 +41,14 @@ def test_nothing_is_better_by_trying_everything(seed):
 
 
 def test_a_confidence_just_above_one_that_there_can_be():
-    """2 of 3 is not 0.6666667 or more, so that nothing has to leave but one item of the fourth transaction."""
-    held = Transactions.of(["ab", "ab", "ab", "a"])
-    rule = Secret(frozenset("a"), frozenset("b"), 1, Fraction(6666667, 10**7))
-    outcome = Exact(seconds=5).apply(Problem(held, (rule,), 2))
-    assert cost(Problem(held, (rule,), 2), outcome.after) == best_by_trying(Problem(held, (rule,), 2)) == (0, 1)
+    """2 of 4 is not 0.5000001 or more, so that nothing has to leave; and what must stay can."""
+    rule = Secret(frozenset("a"), frozenset("b"), 1, Fraction("0.5000001"))
+    problem = Problem(Transactions.of(["ab", "ab", "a", "a"]), (rule,), 2, keep=(frozenset("ab"),))
+    solved = solve(classified(problem), None, "changed", time.monotonic() + 5)
+    assert solved is not None
+    assert not solved.taken
+    less = replace(problem, secrets=(replace(rule, confidence=Fraction(1, 2)),))
+    assert solve(classified(less), None, "changed", time.monotonic() + 5) is None
 
 
 @pytest.mark.parametrize("share", ["0.6666667", "1/3", "0.0001", "1", "0.5000001", "355/1130"])

@@ -36,7 +36,7 @@ class Watched:
         self.rows = working.rows(secret.whole)
         self.live = np.ones(len(self.rows), bool)
         """Which of the transactions still have the secret."""
-        self.held = working.holds(self.itemsets, self.rows)
+        self.held = working.after.holds(self.itemsets, self.rows)
         self.before = np.array([working.before.support(one) for one in self.itemsets], np.int64)
         self.now = np.array([working.support(one) for one in self.itemsets], np.int64)
         self.has = {item: np.array([item in one for one in self.itemsets], bool) for item in secret.consequent}

@@ -108,7 +108,7 @@ def classified(problem: Problem, also: Sequence[Transactions] = ()) -> Classes:
         )
     wholes = [one.whole for one in secrets]
     kinds = (wholes, [one[0] for one in groups], [one.antecedent for one in secrets])
-    held = [_holds(before, sets, rows) for sets in kinds]
+    held = [before.holds(sets, rows) for sets in kinds]
     _, first, which = np.unique(
         np.packbits(np.concatenate(held), axis=0), axis=1, return_index=True, return_inverse=True
     )
@@ -285,12 +285,3 @@ def _endangered(
     below = {(place[found[part]], place[found[whole]]) for part, whole in pairs if part in found}
     above = tuple(sorted((one, other) for one, other in below if one != other))
     return tuple(map(tuple, groups)), tuple(room for _, room, _ in place), above
-
-
-def _holds(before: Transactions, itemsets: Sequence[Itemset], rows: Array) -> Array:
-    """Which of some transactions (across) has which of some itemsets (down)."""
-    found = np.empty((len(itemsets), len(rows)), bool)
-    words, shifts = rows // 64, (rows % 64).astype(np.uint64)
-    for place, itemset in enumerate(itemsets):
-        found[place] = (before.having(itemset)[words] >> shifts & np.uint64(1)).astype(bool)
-    return found

@@ -65,7 +65,7 @@ class Exact:
 
     def __post_init__(self) -> None:
         if not self.seconds > 0:
-            raise BadInput(f"The solver needs some time, not {self.seconds} seconds.")
+            raise BadInput(f"The solver needs some time, not {self.seconds} seconds.", hint="Give seconds=60.")
 
     def apply(self, problem: Problem, progress: Progress = silent) -> Outcome:
         """Solve the program, starting with the best of the heuristics."""

@@ -57,14 +57,19 @@ class IGA:
         return _sanitised(problem, progress, _grouped(problem), "most secrets share it", most_secrets=True)
 
 
+def _supports(problem: Problem) -> Mapping[str, int]:
+    return dict(zip(problem.transactions.items, problem.transactions.supports.tolist(), strict=True))
+
+
 def _extreme(problem: Problem, sign: int) -> Mapping[Secret, str]:
-    support = dict(zip(problem.transactions.items, problem.transactions.supports.tolist(), strict=True))
+    """A victim for each secret: its most (-1) or least (1) frequent item."""
+    support = _supports(problem)
     return {one: min(one.consequent, key=lambda item: (sign * support[item], item)) for one in problem.secrets}
 
 
 def _grouped(problem: Problem) -> Mapping[Secret, str]:
     """A victim for each secret: the item that most secrets without one share; of several the rarest."""
-    support = dict(zip(problem.transactions.items, problem.transactions.supports.tolist(), strict=True))
+    support = _supports(problem)
     victims: dict[Secret, str] = {}
     left = list(problem.secrets)
     while left:
@@ -82,7 +87,7 @@ def _sanitised(
 
     def hide_one(secret: Secret) -> None:
         rows = working.rows(secret.whole)
-        conflicts = working.holds([one.whole for one in problem.secrets], rows).sum(axis=0)
+        conflicts = working.after.holds([one.whole for one in problem.secrets], rows).sum(axis=0)
         chosen = _first(working, rows, -conflicts if most_secrets else conflicts)[: working.excess(secret)]
         for place in chosen.tolist():
             told = f"{why}, and the transaction has {conflicts[place]} of the secrets"

@@ -33,7 +33,7 @@ class SWA:
 
     def __post_init__(self) -> None:
         if self.window < 1:
-            raise BadInput(f"A window has at least one transaction, not {self.window}.")
+            raise BadInput(f"A window has at least one transaction, not {self.window}.", hint="Give window=10000.")
 
     def apply(self, problem: Problem, progress: Progress = silent) -> Outcome:
         """Go through the transactions; once more only for a rule whose antecedent got rarer meanwhile."""

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 
-from discreet.hide.mining.frequent import Itemset
 from discreet.hide.problem import Action, Outcome, Problem, Progress, Step
 from discreet.hide.secrets import Secret
 from discreet.hide.transactions import Array, Transactions, Words, all_ones, places
@@ -63,16 +62,6 @@ class Working:
         codes = np.array([self.before.number[item] for item in items], np.int64)
         found: Array = self.bits[np.ix_(codes, rows // 64)] >> (rows % 64).astype(np.uint64) & np.uint64(1)
         return found.astype(bool)
-
-    def holds(self, itemsets: Sequence[Itemset], rows: Array) -> Array:
-        """Which of some transactions (across) has which of some itemsets (down)."""
-        items = sorted({item for itemset in itemsets for item in itemset})
-        place = {item: number for number, item in enumerate(items)}
-        has = self.has(items, rows)
-        found = np.empty((len(itemsets), len(rows)), bool)
-        for number, itemset in enumerate(itemsets):
-            found[number] = has[[place[item] for item in itemset]].all(axis=0)
-        return found
 
 
 def until_hidden(
