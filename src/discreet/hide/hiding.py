@@ -77,12 +77,14 @@ def hide(
     if isinstance(way, Blocking) and given.table is not None:
         way = Blocking(decoys=False)  # a cell that has another value cannot be unknown and have it
     if places.baskets is not None:
-        if isinstance(way, Blocking) or given.table is not None:
-            raise BadInput("Unknown items, and the rows of a table, are not written as baskets.", hint="Leave it out.")
+        if given.table is not None:
+            raise BadInput("The rows of a table are not written as baskets.", hint="Leave the file out.")
         require_writable(given.transactions, places.baskets)
     progress(0.1, "mining")
     _ = problem.frequent
     outcome = way.apply(problem, lambda done, what: progress(0.2 + 0.6 * done, what))
+    if places.baskets is not None and outcome.possible is not None:
+        raise BadInput("Unknown items are not written as baskets.", hint="Leave the file out.")
     progress(0.8, "checking")
     release = _release(given, problem, way, outcome, tell)
     places.write(release, outcome.after, problem.secrets)
