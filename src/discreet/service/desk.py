@@ -34,7 +34,7 @@ from discreet.curator.shelf import HOLDER, SYNTHETIC, Shelf, Shelved
 from discreet.curator.synthetic import Synthetic
 from discreet.errors import BadInput, Damaged, NotFound
 from discreet.service.jobs.jobs import Job, Jobs
-from discreet.service.jobs.specs import Attack, Spec
+from discreet.service.jobs.specs import SPECS, Attack, Spec
 from discreet.service.reception import READERS, listed
 from discreet.service.sessions import SessionView, names_of, view_of
 from discreet.service.shown import Spend, TableView
@@ -338,7 +338,10 @@ class Desk(Treasury):
 
 
 def _for(who: Person, job: Job) -> Job:
-    """A job as somebody may see it: what it says of how far it is, and of what went wrong, may be about the rows."""
+    """A job as somebody may see it. What it says of how far it is, and of what went wrong, may be about the rows; and
+    what it is to hide is a secret."""
     if who.role is Role.STEWARD:
         return job
-    return replace(job, said="", error=job.error and "What went wrong is told to stewards alone.")
+    untold = SPECS[job.kind].untold if job.kind in SPECS else ()
+    spec = {name: value for name, value in job.spec.items() if name not in untold}
+    return replace(job, spec=spec, said="", error=job.error and "What went wrong is told to stewards alone.")
