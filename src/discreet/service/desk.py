@@ -27,6 +27,7 @@ from discreet.core.release_folder import load_papers
 from discreet.curator.answer import Answer, Left
 from discreet.curator.audited import AuditedAnswer
 from discreet.curator.door import Given
+from discreet.curator.modes import find_audited
 from discreet.curator.people.person import Person, Role
 from discreet.curator.published import Published, Register
 from discreet.curator.question import Quote
@@ -308,7 +309,8 @@ class Desk(Treasury):
         registered = self.workspace.tables[name]
         left = None if registered.public else self._left(who, name)
         synthetic = None if registered.public else self.instead(who, name)
-        return TableView(name, self.workspace.card(name), registered.public, left, synthetic)
+        audited = not registered.public and find_audited(self._curator.ledger, name) is not None
+        return TableView(name, self.workspace.card(name), registered.public, left, synthetic, audited)
 
     def _twin(self, found: Synthetic) -> Shelved:
         """What the shelf says of a twin that answers; one that was made by another way in is listed and shared now."""
