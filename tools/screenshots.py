@@ -21,7 +21,7 @@ from tools.browser import DESKTOP, PHONE, Clinic, clinic, launched, seated, serv
 
 from discreet.curator.people.person import Person
 from discreet.service.desk import Desk, Spend
-from discreet.service.jobs.specs import Attack, Combine, Compare, Publish, Spec, Tabulate
+from discreet.service.jobs.specs import Attack, Combine, Compare, Hide, Publish, Spec, Tabulate
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page, ViewportSize
@@ -36,6 +36,8 @@ QUESTIONS = (
     ("SELECT ward, COUNT(*) AS visits FROM visits GROUP BY ward", "0.2"),
     ("SELECT MEDIAN(cost) AS cost FROM visits", "0.15"),
 )
+SECRETS = ("sex=F, insurance=private",)
+ITEMS = ("sex", "ethnicity", "insurance")
 ASKED = "SELECT ethnicity, COUNT(*) AS patients\nFROM patients\nGROUP BY ethnicity"
 
 
@@ -77,6 +79,7 @@ def filled(made: Clinic) -> Made:
         rules = ("p=10", "min=3")
         printed = done(desk, steward, Tabulate("visits", ("ward × outcome",), "cost", rules, title="Cost of visits"))
         done(desk, steward, Attack(rows))
+        done(desk, steward, Hide("patients", "5%", "40%", itemsets=SECRETS, columns=ITEMS))
         done(desk, steward, Compare("patients", "il1"))
         together(made.folder, lambda: done(desk, steward, Combine("stays", "visits")))
     return Made(rows, printed)
@@ -142,6 +145,7 @@ def shots(found: Made) -> Sequence[Shot]:
         Shot("map", "/publish", "steward", opened("map-chart", within="Earlier maps of this table"), dark=True),
         Shot("tabulate", "/tabulate?table=visits", "steward"),
         Shot("table", "/tabulate?table=visits", "steward", told, dark=True),
+        Shot("hide", "/hide?table=patients", "steward", opened("hide-result"), height=1000),
         Shot("attack", "/attack", "steward", opened("attack-summary"), height=1000),
         Shot("combine", "/combine", "steward", opened("combine-result"), height=1000),
         Shot("people", "/people", "steward"),

@@ -49,6 +49,7 @@ def test_an_audited_table_is_asked_over_http(tmp_path, token):
         denied = ann.post("/v1/ask/audited", json={"question": f"{TOTAL} WHERE who <> 3"})
         assert denied.status_code == 409
         assert "Denied" in denied.text
+        assert ann.get("/v1/tables/staff").json()["audited"] is True
         noisy = ann.post("/v1/ask", json={"questions": ["SELECT COUNT(*) FROM staff"], "epsilon": "0.1"})
         assert noisy.status_code == 409
         assert "staff is audited" in noisy.text

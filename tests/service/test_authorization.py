@@ -82,6 +82,7 @@ TABLE = (
     Tried("POST", "/v1/jobs/publish", (403, 403, 404), {"table": "nothing", "models": ["k=2"]}),
     Tried("POST", "/v1/jobs/synthesize", (403, 403, 404), {"table": "nothing", "epsilon": "1"}),
     Tried("POST", "/v1/jobs/tabulate", (403, 403, 404), {"table": "nothing", "by": ["ward"], "rules": ["min=3"]}),
+    Tried("POST", "/v1/jobs/hide", (403, 403, 404), {"table": "nothing", "support": "2%", "itemsets": ["sex=F"]}),
     Tried("POST", "/v1/jobs/attack", (403, 403, 404), {"release": NONE}),
     Tried("POST", "/v1/jobs/compare", (403, 403, 404), {"table": "nothing"}),
     Tried("GET", "/v1/jobs", READERS),

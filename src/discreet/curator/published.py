@@ -27,7 +27,7 @@ from discreet.curator.workspace import open_workspace
 from discreet.engines.address import parse_address, shown
 from discreet.errors import BadInput, Damaged, DiscreetError, NotFound
 
-_WORDS = {"publish": "published", "synthesize": "synthetic", "learn": "learnt"}
+_WORDS = {"publish": "published", "hide": "hidden", "synthesize": "synthetic", "learn": "learnt"}
 _NAMED = 3
 """So many earlier releases are named, the last ones."""
 _FIELDS = {"table": str, "source": str, "release": str, "method": str, "rows": int, "at": str}
@@ -44,7 +44,7 @@ class Published:
     release: str
     """The folder it was put in."""
     method: str
-    """``publish``, a masking method, or how rows were synthesized or a model learnt."""
+    """``publish``, a masking method, ``hide``, or how rows were synthesized or a model learnt."""
     rows: int
     """How many rows there were then."""
     at: str = ""
@@ -122,7 +122,7 @@ def earlier(table: str, source: str, registers: Iterable[Register], beside: Path
 
 
 def made_by(method: str) -> str:
-    """A method in a word: published, synthetic, learnt or masked."""
+    """A method in a word: published, synthetic, learnt, hidden (secrets in transactions) or masked."""
     return _WORDS.get(spelled(method)[0], "masked")
 
 

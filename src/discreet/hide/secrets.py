@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil
-from typing import Any
+from typing import Any, Protocol
 
 from discreet.core.exact import Number, exact, share_of
 from discreet.core.words import meant
@@ -23,6 +23,17 @@ from discreet.hide.transactions import Transactions
 
 _ARROW = "=>"
 _OPTIONS = ("support", "confidence", "margin")
+
+
+class Vocabulary(Protocol):
+    """What must be known of transactions to read what people write of them; ``Transactions`` are one."""
+
+    @property
+    def rows(self) -> int:
+        """How many transactions there are."""
+
+    def codes(self, itemset: Iterable[str], /) -> list[int]:
+        """An error for a name that is no item."""
 
 
 @dataclass(frozen=True)
@@ -103,7 +114,7 @@ def support_of(said: Number, rows: int) -> int:
 
 
 def parse_secrets(
-    transactions: Transactions, itemsets: Iterable[str | Iterable[str]], rules: Iterable[str], thresholds: Thresholds
+    transactions: Vocabulary, itemsets: Iterable[str | Iterable[str]], rules: Iterable[str], thresholds: Thresholds
 ) -> tuple[Secret, ...]:
     """Secrets as people write them: "bread, wine" and "beer => nappies", each with thresholds of its own if needed,
     as in "bread, wine; support=1% margin=10%". An item with a comma in its name is put into double quotes."""
@@ -139,7 +150,13 @@ def parse_kept(
     return tuple(dict.fromkeys(found))
 
 
-def _itemset(transactions: Transactions, said: str | Iterable[str], thresholds: Thresholds) -> Secret:
+def require_items(known: Vocabulary, itemsets: Iterable[str]) -> None:
+    """An error for what is no itemset as people write it."""
+    for said in itemsets:
+        _known(known, _names(said), said)
+
+
+def _itemset(transactions: Vocabulary, said: str | Iterable[str], thresholds: Thresholds) -> Secret:
     if isinstance(said, str):
         text, options = _parts(said)
         if _ARROW in text:
@@ -154,7 +171,7 @@ def _itemset(transactions: Transactions, said: str | Iterable[str], thresholds: 
     return Secret(frozenset(), whole, _lowered(support, margin))
 
 
-def _rule(transactions: Transactions, said: str, thresholds: Thresholds) -> Secret:
+def _rule(transactions: Vocabulary, said: str, thresholds: Thresholds) -> Secret:
     if not isinstance(said, str):
         raise BadInput(f"{said!r} is no rule.", hint='Write it as "beer => nappies".')
     text, options = _parts(said)
@@ -194,7 +211,7 @@ def _names(text: str) -> list[str]:
     return [name.strip() for name in names if name.strip()]
 
 
-def _known(transactions: Transactions, names: Sequence[str], said: Any) -> Itemset:
+def _known(transactions: Vocabulary, names: Sequence[str], said: Any) -> Itemset:
     if not names:
         raise BadInput(f"There is no item in {said!r}.", hint='Write "bread, wine" or "beer => nappies".')
     if odd := [name for name in names if not isinstance(name, str)]:

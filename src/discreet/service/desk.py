@@ -27,6 +27,7 @@ from discreet.core.release_folder import load_papers
 from discreet.curator.answer import Answer, Left
 from discreet.curator.audited import AuditedAnswer
 from discreet.curator.door import Given
+from discreet.curator.modes import find_audited
 from discreet.curator.people.person import Person, Role
 from discreet.curator.published import Published, Register
 from discreet.curator.question import Quote
@@ -34,7 +35,7 @@ from discreet.curator.shelf import HOLDER, SYNTHETIC, Shelf, Shelved
 from discreet.curator.synthetic import Synthetic
 from discreet.errors import BadInput, Damaged, NotFound
 from discreet.service.jobs.jobs import Job, Jobs
-from discreet.service.jobs.specs import Attack, Spec
+from discreet.service.jobs.specs import SPECS, Attack, Spec
 from discreet.service.reception import READERS, listed
 from discreet.service.sessions import SessionView, names_of, view_of
 from discreet.service.shown import Spend, TableView
@@ -308,7 +309,8 @@ class Desk(Treasury):
         registered = self.workspace.tables[name]
         left = None if registered.public else self._left(who, name)
         synthetic = None if registered.public else self.instead(who, name)
-        return TableView(name, self.workspace.card(name), registered.public, left, synthetic)
+        audited = not registered.public and find_audited(self._curator.ledger, name) is not None
+        return TableView(name, self.workspace.card(name), registered.public, left, synthetic, audited)
 
     def _twin(self, found: Synthetic) -> Shelved:
         """What the shelf says of a twin that answers; one that was made by another way in is listed and shared now."""
@@ -338,7 +340,10 @@ class Desk(Treasury):
 
 
 def _for(who: Person, job: Job) -> Job:
-    """A job as somebody may see it: what it says of how far it is, and of what went wrong, may be about the rows."""
+    """A job as somebody may see it. What it says of how far it is, and of what went wrong, may be about the rows; and
+    what it is to hide is a secret."""
     if who.role is Role.STEWARD:
         return job
-    return replace(job, said="", error=job.error and "What went wrong is told to stewards alone.")
+    untold = SPECS[job.kind].untold if job.kind in SPECS else ()
+    spec = {name: value for name, value in job.spec.items() if name not in untold}
+    return replace(job, spec=spec, said="", error=job.error and "What went wrong is told to stewards alone.")

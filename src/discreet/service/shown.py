@@ -41,6 +41,8 @@ class TableView:
     """``None``: whoever looks may not ask it."""
     synthetic: str | None = None
     """The release that is its synthetic twin, if it has one."""
+    audited: bool = False
+    """Whether it is answered exactly or not at all, and never with noise."""
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,7 @@
 """The Ask page: the price before anything is charged, the answer with its error bars, and what a refusal says."""
 
 import asyncio
+from dataclasses import replace
 from fractions import Fraction
 
 import pyarrow as pa
@@ -286,3 +287,23 @@ def test_tables_are_found_in_a_question():
 def test_figures_are_the_columns_with_an_error_bar():
     table = pa.table({"sex": ["F"], "n": [1], "n_error": [2.0], "other_error": [1.0]})
     assert figures(table) == {"n": "n_error"}
+
+
+def test_who_asks_is_told_which_tables_are_audited(console, monkeypatch):
+    desk = console.clinic.desk
+    known = desk.tables
+
+    def tables(who):
+        return [replace(view, audited=view.name == "visits") for view in known(who)]
+
+    async def plain(user):
+        await user.open("/ask")
+        assert not seen(user, "ask-audited")
+
+    async def told(user):
+        await user.open("/ask")
+        assert "Audited: visits." in text(user)
+
+    console.visit("ann", plain)
+    monkeypatch.setattr(desk, "tables", tables)
+    console.visit("ann", told)

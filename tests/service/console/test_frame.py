@@ -18,7 +18,7 @@ from discreet.service.shown import Spend
 READING = {"/", "/releases", "/budget", "/tokens"}
 DRAWERS = {
     "ann": READING | {"/ask"},
-    "steward": READING | {"/ask", "/publish", "/tabulate", "/attack", "/combine", "/people", "/audit"},
+    "steward": READING | {"/ask", "/publish", "/tabulate", "/hide", "/attack", "/combine", "/people", "/audit"},
     "auditor": READING | {"/people", "/audit"},
 }
 

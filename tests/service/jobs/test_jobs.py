@@ -12,7 +12,7 @@ from discreet.curator.published import Register
 from discreet.curator.shelf import Shelf
 from discreet.curator.workspace import open_workspace
 from discreet.errors import BadInput, NotFound
-from discreet.service.jobs.specs import Attack, Compare, Publish, Tabulate
+from discreet.service.jobs.specs import Attack, Compare, Hide, Publish, Tabulate
 from discreet.service.jobs.work import work
 
 SPEC = Publish("stays", (), "noise alpha=0.1 on age", title="Stays")
@@ -150,6 +150,16 @@ def test_what_can_be_said_against_a_job_is_said_at_once(jobs):
         "has no column 'price'": Tabulate("stays", ("ward",), "price", ("min=3",)),
         "give rules": Tabulate("stays", ("ward",), None, ()),
         "no method 'noise": Tabulate("stays", ("ward",), None, (), "noise epsilon=1"),
+        "no column 'wards'": Hide("stays", "5%", itemsets=("ward=north",), columns=("wards",)),
+        "says who somebody is": Hide("stays", "5%", itemsets=("ward=north",), columns=("person", "ward")),
+        "'wards=north' is no item": Hide("stays", "5%", itemsets=("wards=north",)),
+        "'age=30' is no item": Hide(
+            "stays", "5%", itemsets=("ward=north",), columns=("ward", "disease"), keep=("age=30",)
+        ),
+        "nothing to hide": Hide("stays", "5%"),
+        "From which confidence on": Hide("stays", "5%", rules=("ward=north => disease=flu",)),
+        "The support 200%": Hide("stays", "200%", itemsets=("ward=north",)),
+        "no method 'magc'": Hide("stays", "5%", itemsets=("ward=north",), method="magc"),
         "no masking method": Compare("stays", methods=("magic",)),
         "no such release": Attack("20260101-stays-00000000"),
     }

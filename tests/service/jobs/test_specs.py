@@ -7,12 +7,24 @@ from discreet.core.kind import Kind
 from discreet.errors import BadInput
 from discreet.publish.synthetic.plain.cart import Cart
 from discreet.service.jobs.checks import method_of
-from discreet.service.jobs.specs import SPECS, Attack, Combine, Compare, Publish, Synthesize, Tabulate, read_spec
+from discreet.service.jobs.specs import SPECS, Attack, Combine, Compare, Hide, Publish, Synthesize, Tabulate, read_spec
 
 WHOLE = (
     Publish("stays", ("k=5",), "mondrian", "5%", "precision", "For the city"),
     Synthesize("stays", "1", "1e-9", None, "mst", ("ward", "disease")),
     Tabulate("stays", ("ward × disease",), None, ("min=3",), "round base=5", "Wards"),
+    Hide(
+        "stays",
+        "5%",
+        "60%",
+        ("ward=north",),
+        ("ward=north => disease=flu",),
+        ("ward", "disease"),
+        "bba",
+        (),
+        "10%",
+        "Wards",
+    ),
     Attack("20260101-stays-00000000", ("uniqueness",), 100_000),
     Compare("stays", "il1", ("noise alpha=0.1",)),
     Combine("pay", "stays"),

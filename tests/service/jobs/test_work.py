@@ -10,7 +10,7 @@ from discreet.curator.curator import Curator
 from discreet.curator.modes import write_policy
 from discreet.errors import NoPromise, NotFound
 from discreet.service.jobs.places import Places
-from discreet.service.jobs.specs import Attack, Compare, Publish, Tabulate
+from discreet.service.jobs.specs import Attack, Compare, Hide, Publish, Tabulate
 from discreet.service.jobs.work import Task, work
 
 
@@ -85,6 +85,23 @@ def test_a_table_can_be_drawn_without_making_it_again(do):
     assert made.title == "counts by ward × disease" and "4 of them hidden" in made.said
     assert places.paper(id, "tabulate", "holder.html").is_file()
     assert places.paper(id, "tabulate", "holder.parquet").is_file()
+
+
+def test_what_is_hidden_is_told_to_its_holder_alone(do):
+    pair = "disease=cold, ward=north"
+    made, places = do(Hide("stays", "50%", itemsets=(pair,), columns=("ward", "disease"), method="bba"))
+    id = "20260101-stays-00000000"
+    assert (made.method, made.rows, made.private) == ("hide", 200, False)
+    assert "1 secret hidden in 200 transactions" in made.said and "ward" not in made.said
+    release = Release.load(places.release(id))
+    assert "not differential privacy" in release.promise
+    assert sum({"disease=cold", "ward=north"} <= set(row) for row in release.payload["items"].to_pylist()) < 100
+    (one,) = places.result(id)["secrets"]
+    assert (one["secret"], one["before"], one["after"], one["hidden_below"]) == (pair, "114", "99", "100")
+    page = places.paper(id, "hide", "holder.html")
+    assert page.parent == places.papers / id and stat.S_IMODE(page.stat().st_mode) == 0o600
+    assert pair in page.read_text()
+    assert not any(pair in path.read_text() for path in places.release(id).iterdir() if path.suffix != ".parquet")
 
 
 def test_who_prints_an_audited_table_is_told_so(do, folder):

@@ -303,6 +303,27 @@ class TabulateJob(Given):
     title: Line = ""
 
 
+class HideJob(Given):
+    """Itemsets and rules that a miner is not to find: see ``discreet hide``. It protects nobody's privacy."""
+
+    table: TableName
+    support: Line = Field(description="The miner's: a share, or a number of transactions.", examples=["2%"])
+    confidence: Line | None = Field(default=None, description="The miner's, for rules.", examples=["60%"])
+    itemsets: list[Line] = Field(
+        default_factory=list, max_length=100, description="Secrets.", examples=[["sex=F, insurance=private"]]
+    )
+    rules: list[Line] = Field(
+        default_factory=list, max_length=100, description="Secrets.", examples=[["sex=F => insurance=private"]]
+    )
+    columns: list[Line] = Field(
+        default_factory=list, max_length=100, description="Those that items are made of; all but identifiers if empty."
+    )
+    method: Line = "exact"
+    keep: list[Line] = Field(default_factory=list, max_length=100, description="Itemsets that must stay frequent.")
+    margin: Line = Field(default="0", description="How far below the thresholds secrets are put.", examples=["10%"])
+    title: Line = ""
+
+
 class AttackJob(Given):
     """A release to be attacked: see ``discreet attack``."""
 

@@ -113,6 +113,9 @@ class Table(View):
     synthetic: str | None = Field(
         description="The release that is its synthetic twin, which answers what a budget does not cover."
     )
+    audited: bool = Field(
+        description="Whether it is answered exactly or not at all, by POST /v1/ask/audited, and never with noise."
+    )
 
     @classmethod
     def of(cls, view: TableView) -> Self:
@@ -126,6 +129,7 @@ class Table(View):
             columns=[ColumnView.of(column) for column in view.card.columns],
             left=None if view.left is None else LeftView.of(view.left),
             synthetic=view.synthetic,
+            audited=view.audited,
         )
 
 

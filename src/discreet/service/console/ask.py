@@ -105,6 +105,11 @@ class _Asking:
         first = first or next(view for view in self._tables if view.left is not None)
         others = [view for view in self._tables if view is not first and view.left is not None]
         ideas = [idea for view in (first, *others) for idea in suggest.examples(view.name, view.card)][:_IDEAS]
+        if audited := [view.name for view in self._tables if view.audited]:
+            look.prose(
+                f"Audited: {', '.join(audited)}. It is answered exactly or not at all, never with noise: "
+                "not on this page, but by POST /v1/ask/audited, or ask_audited in a notebook."
+            ).props("data-testid=ask-audited")
         with ui.element("div").classes("dc-side dc-ask"):
             with ui.element("div").classes("dc-stack"):
                 self._question(ideas)

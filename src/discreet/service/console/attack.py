@@ -113,6 +113,11 @@ def why_not(one: Shelved) -> str:
     """Why a release needs no attack; empty if it can be attacked."""
     if one.kind == "published":
         return ""
+    if one.kind == "hidden":
+        return (
+            "Itemsets and rules are hidden in it, and that was checked by mining before it left. It protects nobody: "
+            "take it for rows as they are."
+        )
     if one.loss is not None:
         return (
             f"This was answered with noise, and paid for: {look.amount(one.loss)}. That promise holds whatever an "

@@ -70,6 +70,15 @@ a hidden cell, at best. It is wide enough when it holds by the rules that were c
 ROUNDING = """Every figure is changed to a multiple of a base, so that small counts do not show. The table adds up, \
 and nobody can tell a count from its neighbours within the base."""
 
+HIDE = """Whoever mines what leaves, with the support and the confidence you give here (or more), does not find \
+the secrets. That is checked by mining it before it leaves. What else a miner then misses is counted, and told to you.
+
+It protects nobody's privacy. Nobody is anonymous by it, and it is no differential privacy: but for a few items, \
+people's rows leave as they are. Publish makes rows in which nobody can be singled out.
+
+Whoever asks for less than you gave here may find the secrets; a margin makes that harder. Whoever has the original, \
+or another release of it, can compare."""
+
 ATTACK = """discreet plays the intruder: somebody who has the release, and knows something about the people in it. \
 The report says how many of them are found, and how surely. It is about real people, and for the holder alone."""
 

@@ -152,6 +152,7 @@ def pages() -> tuple[Page, ...]:
         audit,
         budget,
         combine,
+        hide,
         home,
         people,
         publish,
@@ -161,7 +162,7 @@ def pages() -> tuple[Page, ...]:
         tokens,
     )
 
-    every = (home, ask, releases, release, publish, tabulate, attack, combine, budget, people, tokens, audit)
+    every = (home, ask, releases, release, publish, tabulate, hide, attack, combine, budget, people, tokens, audit)
     return tuple(sorted((one.PAGE for one in every), key=lambda page: (page.order is None, page.order)))
 
 

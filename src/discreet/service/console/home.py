@@ -95,6 +95,6 @@ def _columns(card: Card) -> None:
 
 def _jobs(who: Person, jobs: list[Job]) -> None:
     if not jobs:
-        look.empty("Nothing is being made. Publish, tabulate and attack make jobs.")
+        look.empty("Nothing is being made. Publish, tabulate, hide and attack make jobs.")
     for job in jobs:
         line(job, who)

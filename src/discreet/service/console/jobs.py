@@ -16,7 +16,7 @@ from discreet.service.console import look
 from discreet.service.console.frame import Seat
 from discreet.service.console.listed import when
 from discreet.service.jobs.job import CANCELLED, DONE, FAILED, LOST, RUNNING, WAITING, Job
-from discreet.service.jobs.specs import Attack, Combine, Spec, Tabulate
+from discreet.service.jobs.specs import Attack, Combine, Hide, Spec, Tabulate
 
 Then = Callable[[Job], Awaitable[None]]
 _TONES = {WAITING: "plain", RUNNING: "plain", DONE: "good", FAILED: "bad", LOST: "bad", CANCELLED: "warn"}
@@ -145,7 +145,7 @@ def place(job: Job) -> str:
         return f"/attack?release={job.spec['release']}&job={job.id}"
     if job.kind == Combine.kind:
         return f"/combine?session={job.spec['session']}&job={job.id}"
-    return f"/{'tabulate' if job.kind == Tabulate.kind else 'publish'}?table={job.table}&job={job.id}"
+    return f"/{job.kind if job.kind in (Tabulate.kind, Hide.kind) else 'publish'}?table={job.table}&job={job.id}"
 
 
 def line(job: Job, who: Person) -> None:

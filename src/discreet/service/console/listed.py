@@ -21,6 +21,7 @@ _KINDS = {
     "answer": "answer",
     "published": "published",
     "tabulated": "printed table",
+    "hidden": "secrets hidden",
     "synthetic": "synthetic twin",
 }
 

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from discreet.core.card import Card
+from discreet.core.card import Card, Role
 from discreet.core.exact import share_of
+from discreet.core.kind import Kind
 from discreet.core.spelled import spelled
 from discreet.curator.shelf import SYNTHETIC, Shelf
 from discreet.curator.workspace import Workspace
 from discreet.errors import BadInput, NotFound
-from discreet.service.jobs.specs import Attack, Combine, Compare, Publish, Spec, Synthesize, Tabulate
+from discreet.service.jobs.specs import Attack, Combine, Compare, Hide, Publish, Spec, Synthesize, Tabulate
 
 if TYPE_CHECKING:
     from discreet.core.method import Method
@@ -20,7 +22,8 @@ if TYPE_CHECKING:
     from discreet.publish.recoding import Recoder
     from discreet.publish.synthetic.plain.synthesizer import Synthesizer
 
-PUBLISHED, TABULATED = "published", "tabulated"
+PUBLISHED, TABULATED, HIDDEN = "published", "tabulated", "hidden"
+_MANY = 10**15
 
 
 def table_of(spec: Spec, workspace: Workspace, shelf: Shelf) -> str:
@@ -46,9 +49,16 @@ def table_of(spec: Spec, workspace: Workspace, shelf: Shelf) -> str:
         method_of(spec, card)
     elif isinstance(spec, Tabulate):
         _require_tables(spec, card)
+    elif isinstance(spec, Hide):
+        _require_secrets(spec, card)
     else:
         _require_maskings(spec, card)
     return spec.table
+
+
+def item_columns(card: Card) -> list[str]:
+    """The columns that items can be made of: those that do not say who somebody is."""
+    return [one.name for one in card.columns if one.role is not Role.IDENTIFIER and one.name != card.unit]
 
 
 def models_of(spec: Publish, card: Card) -> list[Model]:
@@ -122,6 +132,47 @@ def _require_tables(spec: Tabulate, card: Card) -> None:
     parse_rules("; ".join(spec.rules)) if spec.rules else ()
     if parse_method(spec.method).protects and not spec.rules:
         raise BadInput("Say which cells are sensitive: give rules.", hint='Such as "p=10", "n=1,k=0.7" or "min=3".')
+
+
+def _require_secrets(spec: Hide, card: Card) -> None:
+    from discreet.hide.methods.parse import parse_method
+    from discreet.hide.secrets import Thresholds, parse_secrets, require_items
+
+    for name in spec.columns:
+        if card[name].role is Role.IDENTIFIER or name == card.unit:
+            raise BadInput(f"{name!r} says who somebody is: its values are no items.", hint="Leave it out.")
+    if len(set(spec.columns)) < len(spec.columns):
+        raise BadInput("A column is named twice.", hint="Name each column once.")
+    parse_method(spec.method)
+    items = _Items(card, spec.columns)
+    parse_secrets(
+        items, spec.itemsets, spec.rules, Thresholds.of(items.rows, spec.support, spec.confidence, spec.margin)
+    )
+    require_items(items, spec.keep)
+
+
+class _Items:
+    """The items that rows can have by their card: which values there are is not looked at."""
+
+    rows = _MANY
+    """Nobody counted them."""
+
+    def __init__(self, card: Card, columns: Sequence[str]) -> None:
+        named = columns or item_columns(card)
+        self._bare = card.unit is not None and len(named) == 1
+        self._truths = {name for name in named if card[name].kind is Kind.BOOLEAN}
+        self._others = [name for name in named if name not in self._truths]
+
+    def codes(self, itemset: Iterable[str]) -> list[int]:
+        """An error for an item of another column."""
+        for item in itemset:
+            of_column = any(item.startswith(f"{name}=") for name in self._others)
+            if not (self._bare or item in self._truths or of_column):
+                raise BadInput(
+                    f"{item!r} is no item of these columns.",
+                    hint=f"Items are {', '.join([*self._truths, *(f'{name}=…' for name in self._others)])}.",
+                )
+        return []
 
 
 def _require_maskings(spec: Compare, card: Card) -> None:

@@ -21,7 +21,7 @@ from discreet.curator.shelf import Shelf, Shelved
 from discreet.curator.workspace import open_workspace
 from discreet.errors import BadInput, DiscreetError
 from discreet.noise.entropy import SYSTEM
-from discreet.service.jobs.checks import PUBLISHED, TABULATED, table_of
+from discreet.service.jobs.checks import HIDDEN, PUBLISHED, TABULATED, table_of
 from discreet.service.jobs.job import DONE, WAITING, Job
 from discreet.service.jobs.places import Made, Places
 from discreet.service.jobs.queue import Claim, Queue
@@ -30,8 +30,10 @@ from discreet.service.jobs.specs import Spec
 from discreet.service.jobs.work import Task
 
 __all__ = ["Job", "Jobs"]
-_KINDS = {"publish": PUBLISHED, "tabulate": TABULATED}
+_KINDS = {"publish": PUBLISHED, "tabulate": TABULATED, "hide": HIDDEN}
 """Which jobs make a release, and what the shelf calls it."""
+_OF_ROWS = ("publish", "hide")
+"""Of these, rows leave: whoever publishes next must know."""
 _LONGEST_TITLE = 120
 
 
@@ -111,7 +113,7 @@ class Jobs:
         release = None
         if job.kind in _KINDS:
             release = job.id
-            if job.kind == "publish":
+            if job.kind in _OF_ROWS:
                 self._write_down(job.table, self._places.release(job.id), made.method, made.rows)
             self._shelf.put(self._shelved(job, made))
         if made.answer:

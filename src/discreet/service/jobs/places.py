@@ -28,8 +28,8 @@ _MADE = "made.json"
 _RESULT = "result.json"
 BESIDE = {"publish": ("compared.html", "links.parquet", "attacked.html"), "tabulate": ("holder.html", "holder.parquet")}
 """What lies beside a release, by the kind of the job."""
-WITHIN = {"attack": ("report.html", "to-pass-on.html"), "compare": ("map.html",)}
-"""The papers of a job that makes no release."""
+WITHIN = {"attack": ("report.html", "to-pass-on.html"), "compare": ("map.html",), "hide": ("holder.html",)}
+"""The papers of a job that lie with what it found."""
 
 
 @dataclass(frozen=True)

@@ -22,6 +22,8 @@ class _Spec:
     """What all kinds have in common: their fields are texts, lists of texts, and whole numbers, and short."""
 
     kind: ClassVar[str]
+    untold: ClassVar[tuple[str, ...]] = ()
+    """The fields that are for stewards alone."""
 
     def __post_init__(self) -> None:
         for one in fields(self):
@@ -103,6 +105,31 @@ class Tabulate(_Spec):
 
 
 @dataclass(frozen=True)
+class Hide(_Spec):
+    """Change a table's transactions until a miner finds none of the secrets. It protects nobody's privacy."""
+
+    kind: ClassVar[str] = "hide"
+    untold: ClassVar[tuple[str, ...]] = ("support", "confidence", "itemsets", "rules", "keep", "margin")
+    table: str
+    support: str
+    """From which on the miner finds something: a share such as 2%, or a number of transactions."""
+    confidence: str | None = None
+    """The same for rules; 60%."""
+    itemsets: tuple[str, ...] = ()
+    """Secrets, such as ``ward=north, disease=flu``."""
+    rules: tuple[str, ...] = ()
+    """Secrets, such as ``ward=north => disease=flu``."""
+    columns: tuple[str, ...] = ()
+    """Those that items are made of; all but identifiers if empty."""
+    method: str = "exact"
+    keep: tuple[str, ...] = ()
+    """Itemsets that must stay frequent."""
+    margin: str = "0"
+    """How far below the thresholds secrets are put, as a share of them."""
+    title: str = ""
+
+
+@dataclass(frozen=True)
 class Attack(_Spec):
     """Attack a release that lies on the shelf."""
 
@@ -136,8 +163,10 @@ class Combine(_Spec):
     """A table of the workspace, or a file beside the manifest."""
 
 
-Spec: TypeAlias = Publish | Synthesize | Tabulate | Attack | Compare | Combine
-SPECS: Mapping[str, type[Spec]] = {one.kind: one for one in (Publish, Synthesize, Tabulate, Attack, Compare, Combine)}
+Spec: TypeAlias = Publish | Synthesize | Tabulate | Hide | Attack | Compare | Combine
+SPECS: Mapping[str, type[Spec]] = {
+    one.kind: one for one in (Publish, Synthesize, Tabulate, Hide, Attack, Compare, Combine)
+}
 
 
 def read_spec(kind: str, data: object) -> Spec:

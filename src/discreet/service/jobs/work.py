@@ -16,10 +16,12 @@ from discreet.curator.modes import find_audited
 from discreet.curator.workspace import Workspace, open_workspace
 from discreet.service.jobs.checks import method_of, models_of, synthesizer
 from discreet.service.jobs.places import Made, Places, Run
-from discreet.service.jobs.specs import Attack, Combine, Compare, Publish, Spec, Synthesize, Tabulate, read_spec
+from discreet.service.jobs.specs import Attack, Combine, Compare, Hide, Publish, Spec, Synthesize, Tabulate, read_spec
 
 Progress: TypeAlias = Callable[[float, str], None]
 """Called with the share that is done, and a word on what is being done."""
+_LISTED = 100
+"""So many of what was lost are kept as data; the holder's page has more."""
 _BESIDE_ANSWERS = "The table is audited: this and its exact answers together may tell what neither tells alone."
 
 
@@ -55,7 +57,7 @@ def work(task: Task, progress: Progress) -> Made:
     bench = _Bench(task, open_workspace(folder), Places(folder), Run(Path(task.folder)), progress)
     spec = read_spec(task.kind, task.spec)
     made, result = _done(spec, bench)
-    if isinstance(spec, Publish | Tabulate) and _audited(bench.workspace, spec.table):
+    if isinstance(spec, Publish | Tabulate | Hide) and _audited(bench.workspace, spec.table):
         made = replace(made, said=f"{made.said} {_BESIDE_ANSWERS}")
     bench.run.end(made, result)
     return made
@@ -73,6 +75,8 @@ def _done(spec: Spec, bench: _Bench) -> tuple[Made, object]:
         return _synthesize(spec, bench)
     if isinstance(spec, Tabulate):
         return _tabulate(spec, bench)
+    if isinstance(spec, Hide):
+        return _hide(spec, bench)
     if isinstance(spec, Attack):
         return _attack(spec, bench)
     if isinstance(spec, Combine):
@@ -81,7 +85,6 @@ def _done(spec: Spec, bench: _Bench) -> tuple[Made, object]:
 
 
 def _publish(spec: Publish, bench: _Bench) -> tuple[Made, object]:
-    from discreet.curator.published import Register, earlier, told_of
     from discreet.publish.mask.release import Linked
     from discreet.publish.masking import Masker
     from discreet.publish.publish import publish
@@ -90,20 +93,27 @@ def _publish(spec: Publish, bench: _Bench) -> tuple[Made, object]:
 
     table = bench.workspace.original(spec.table)
     method, models = method_of(spec, table.card), models_of(spec, table.card)
-    registers = [Register.within(bench.workspace.folder, spec.table)]
-    out = earlier(spec.table, bench.workspace.source(spec.table), registers, bench.places.published)
     keep = "links.parquet" if isinstance(method, Masker) else "attacked.html" if isinstance(method, Synthesizer) else ""
     kept = bench.run.beside(keep) if keep else None
     release = publish(table, method, models, to=bench.run.release, keep=kept, progress=bench.progress)
     if isinstance(release, Linked):
         _keep(bench.run.beside("compared.html"), release.page())
-    made_of, warning = release.recipe.parameters, told_of(out) if out else ""
+    made_of, warning = release.recipe.parameters, _out_already(spec.table, bench)
     rows = int(made_of["rows"])
     said = f"{made_of.get('released', rows):,} of {rows:,} rows were released. {warning}".strip()
     if isinstance(release, Attacked):
         said = " ".join([f"Rows were made up, of {rows:,}, and attacked.", *release.alarms, warning]).strip()
     made = Made(said, spec.title or release.title, release.recipe.method, release.private, rows)
     return made, {"release": bench.task.id, "steps": release.recipe.steps, "warning": warning}
+
+
+def _out_already(table: str, bench: _Bench) -> str:
+    """What whoever lets rows of a table leave must know; empty if none of them left before."""
+    from discreet.curator.published import Register, earlier, told_of
+
+    registers = [Register.within(bench.workspace.folder, table)]
+    out = earlier(table, bench.workspace.source(table), registers, bench.places.published)
+    return told_of(out) if out else ""
 
 
 def _synthesize(spec: Synthesize, bench: _Bench) -> tuple[Made, object]:
@@ -148,6 +158,43 @@ def _tabulate(spec: Tabulate, bench: _Bench) -> tuple[Made, object]:
     said = f"A table of {number(len(release.holder.cells), 'cell')} was printed, {hidden or 'none'} of them hidden."
     made = Made(said, title, release.recipe.method, release.private)
     return made, {"release": bench.task.id, **view(release.holder, title)}
+
+
+def _hide(spec: Hide, bench: _Bench) -> tuple[Made, object]:
+    from discreet.hide.hiding import hide
+
+    release = hide(
+        bench.workspace.original(spec.table),
+        support=spec.support,
+        confidence=spec.confidence,
+        itemsets=spec.itemsets,
+        rules=spec.rules,
+        keep=spec.keep,
+        margin=spec.margin,
+        method=spec.method,
+        columns=spec.columns,
+        to=bench.run.release,
+        progress=bench.progress,
+    )
+    _keep(bench.run.paper("holder.html"), release.page())
+    holder, warning = release.holder, _out_already(spec.table, bench)
+    assert holder is not None  # noqa: S101  # just made
+    rows, effects = holder.problem.transactions.rows, holder.effects
+    secrets, title = number(len(holder.problem.secrets), "secret"), spec.title or release.title
+    said = f"{secrets} hidden in {number(rows, 'transaction')}, {effects.touched:,} of them changed."
+    told = [("itemsets", effects.itemsets), *([("rules", effects.rules)] if effects.rules else [])]
+    found = {
+        "release": bench.task.id,
+        "title": title,
+        "secrets": holder.secrets(),
+        "facts": [{"name": name, "told": text} for name, text in holder.in_figures()],
+        "lost": {what: [str(one) for one in patterns.lost[:_LISTED]] for what, patterns in told},
+        "appeared": {what: [str(one) for one in patterns.artificial[:_LISTED]] for what, patterns in told},
+        "promise": release.promise,
+        "warning": warning,
+    }
+    made = Made(f"{said} {warning}".strip(), title, release.recipe.method, release.private, rows)
+    return made, found
 
 
 def _attack(spec: Attack, bench: _Bench) -> tuple[Made, object]:

@@ -17,7 +17,7 @@ from discreet.service.api.caller import Called, Caller, again
 from discreet.service.api.failures import READS, WRITES, answers
 from discreet.service.api.records import JobOut
 from discreet.service.api.routes.releases import paper_headers
-from discreet.service.api.schemas import AttackJob, CompareJob, Given, PublishJob, SynthesizeJob, TabulateJob
+from discreet.service.api.schemas import AttackJob, CompareJob, Given, HideJob, PublishJob, SynthesizeJob, TabulateJob
 from discreet.service.api.views import plain
 from discreet.service.jobs.specs import read_spec
 
@@ -58,6 +58,12 @@ def synthesize(given: SynthesizeJob, caller: Called) -> JobOut:
 def tabulate(given: TabulateJob, caller: Called) -> JobOut:
     """Make tables of counts or sums from which nobody's figure can be told."""
     return _submitted("tabulate", given, caller)
+
+
+@router.post("/hide", status_code=202, responses=WRITES, summary="Hide itemsets and rules from a miner")
+def hide(given: HideJob, caller: Called) -> JobOut:
+    """A release of a table's transactions in which a miner finds none of the secrets. Nobody is anonymous by it."""
+    return _submitted("hide", given, caller)
 
 
 @router.post("/attack", status_code=202, responses=WRITES, summary="Attack a release")

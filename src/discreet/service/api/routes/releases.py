@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import json
 import shutil
 import tempfile
 import zipfile
@@ -137,12 +138,21 @@ def _csv(rows: Folder) -> Iterator[bytes]:
     """Rows as CSV, a few at a time."""
     with pq.ParquetFile(rows) as file:
         held = pa.BufferOutputStream()
-        pc.write_csv(file.schema_arrow.empty_table(), held)
+        pc.write_csv(_flat(file.schema_arrow.empty_table()), held)
         yield held.getvalue().to_pybytes()
         for batch in file.iter_batches():
             held = pa.BufferOutputStream()
-            pc.write_csv(batch, held, pc.WriteOptions(include_header=False))
+            pc.write_csv(_flat(pa.Table.from_batches([batch])), held, pc.WriteOptions(include_header=False))
             yield held.getvalue().to_pybytes()
+
+
+def _flat(rows: pa.Table) -> pa.Table:
+    """Rows with lists, which CSV does not have, as JSON."""
+    for place, field in enumerate(rows.schema):
+        if pa.types.is_nested(field.type):
+            said = [None if one is None else json.dumps(one, ensure_ascii=False) for one in rows[place].to_pylist()]
+            rows = rows.set_column(place, field.name, pa.array(said, pa.string()))
+    return rows
 
 
 def _pieces(file: IO[bytes]) -> Iterator[bytes]:

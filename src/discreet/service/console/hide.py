@@ -1,0 +1,236 @@
+"""/hide: keep a miner from finding itemsets and rules in a table's transactions.
+
+data-testid: hide-table, hide-columns, hide-items, hide-support, hide-confidence, hide-itemsets, hide-rules, hide-keep,
+hide-margin, hide-method, hide-text, hide-title, hide-start; job-hide, job-open-<id>; hide-result, hide-open, hide-csv,
+hide-holder.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from nicegui import ui
+
+from discreet.core.card import Card
+from discreet.core.kind import Kind
+from discreet.curator.people.person import Role
+from discreet.errors import BadInput
+from discreet.service.console import explain, look
+from discreet.service.console.frame import Page, Seat
+from discreet.service.console.jobs import JobBox, by_table, listed
+from discreet.service.jobs.checks import item_columns
+from discreet.service.jobs.job import Job
+from discreet.service.jobs.specs import Hide
+
+TEXT = "text"
+METHODS = {
+    "exact": (
+        "Lose as little as can be (exact)",
+        "The fewest other itemsets are lost, and with these the fewest items taken out. It may take a minute.",
+    ),
+    "bba": (
+        "Nearly as good, and fast (bba)",
+        "Takes out the item that does least harm to the largest frequent itemsets, again and again.",
+    ),
+    "maxmin": ("By the most endangered itemset (maxmin)", "Looks at the itemset that is nearest to being lost."),
+    "atallah": (
+        "As in the lecture (atallah)",
+        "Goes from a secret to its most frequent part, down to an item; this leaves where it is in fewest pairs.",
+    ),
+    "maxfia": ("The most frequent item leaves (maxfia)", "From the transactions with fewest secrets."),
+    "minfia": ("The least frequent item leaves (minfia)", "From the transactions with fewest secrets."),
+    "iga": ("Secrets that share an item, together (iga)", "It leaves the transactions with most secrets."),
+    "swa": ("In one pass (swa)", "Goes through windows of transactions: for tables that are very long."),
+    "lower-rule": (
+        "Lower a rule's support or confidence (lower-rule)",
+        "The most frequent item of a secret leaves the shortest transactions.",
+    ),
+    "lower-consequent": (
+        "Lower a rule's confidence (lower-consequent)",
+        "For rules alone: an item of the right side leaves.",
+    ),
+    "raise-antecedent": (
+        "Put items in (raise-antecedent)",
+        "For rules alone: the left side is put into transactions that never had it. What leaves is false there.",
+    ),
+    "blocking": (
+        "Make items unknown (blocking)",
+        "Nothing that leaves is false: some items may or may not have been there.",
+    ),
+    TEXT: ("As text, with all options", "As for the command, such as: exact least=changed seconds=10."),
+}
+_ABOUT = (
+    "Keep whoever mines transactions from finding what you name. It protects secrets of yours, and nobody's privacy."
+)
+_SHOWN = 3
+
+
+async def _build(seat: Seat) -> None:
+    async def drawn(table: str, card: Card, jobs: list[Job]) -> JobBox:
+        return _Form(seat, table, card, jobs).box
+
+    with look.page("Hide", _ABOUT):
+        await by_table(seat, "Transactions of", Hide.kind, drawn)
+
+
+PAGE = Page("/hide", "Hide", "visibility_off", (Role.STEWARD,), 45, _build)
+
+
+def usual(card: Card) -> list[str]:
+    """The columns whose values are few and declared: good items."""
+    return [name for name in item_columns(card) if card[name].categories or card[name].kind is Kind.BOOLEAN]
+
+
+def items(card: Card, columns: Sequence[str]) -> str:
+    """What a transaction is, and how its items are written, with a few that the card declares."""
+    whose = "Each row is a transaction" if card.unit is None else f"All rows of one {card.unit} are a transaction"
+    bare = card.unit is not None and len(columns) == 1
+    shown: list[str] = []
+    for column in (card[name] for name in columns):
+        if column.kind is Kind.BOOLEAN and not bare:
+            shown.append(column.name)
+            continue
+        values = column.categories[:1] if column.categories and not bare else column.categories or ("…",)
+        shown += [str(value) if bare else f"{column.name}={value}" for value in values]
+    more = ", …" if len(shown) > _SHOWN else ""
+    return f"{whose}. Its items are written: {', '.join(shown[:_SHOWN])}{more}" if shown else f"{whose}."
+
+
+class _Form:
+    """The choices for one table, and what was made of them."""
+
+    def __init__(self, seat: Seat, table: str, card: Card, before: Sequence[Job]) -> None:
+        self._seat, self._table, self._card = seat, table, card
+        self._draw_transactions()
+        self._draw_secrets()
+        self._draw_method()
+        with look.row():
+            start = ui.button("Hide", icon="visibility_off", on_click=lambda: self.box.start(self._spec))
+            start.props("unelevated data-testid=hide-start")
+            ui.label("You see what came of it before anybody else does.").classes("dc-soft")
+        self.box: JobBox = JobBox(seat, "Hiding", self._show)
+        if before:
+            with look.card("Earlier jobs"):
+                listed(before, self.box.follow, _titled)
+
+    def _draw_transactions(self) -> None:
+        with look.card("The transactions", note="Only these columns leave."):
+            self._columns = ui.select(
+                item_columns(self._card),
+                value=usual(self._card),
+                label="Columns that items are made of",
+                multiple=True,
+                on_change=self._show_items,
+            )
+            self._columns.props("outlined dense options-dense use-chips data-testid=hide-columns")
+            self._items = ui.label().classes("dc-prose dc-soft").props("data-testid=hide-items")
+            self._show_items()
+
+    def _show_items(self) -> None:
+        self._items.set_text(items(self._card, self._columns.value))
+
+    def _draw_secrets(self) -> None:
+        with look.card("What a miner must not find", note="Secrets stay with you: the release does not tell them."):
+            with look.row():
+                self._support = ui.input("The miner's support: 2%, or a number", value="2%").classes("dc-mid")
+                self._support.props("outlined dense data-testid=hide-support")
+                self._confidence = ui.input("The miner's confidence, for rules", value="60%").classes("dc-mid")
+                self._confidence.props("outlined dense data-testid=hide-confidence")
+            self._itemsets = _lines("Secret itemsets, one in each line, such as: sex=F, ward=north", "hide-itemsets")
+            self._rules = _lines("Secret rules, one in each line, such as: sex=F => ward=north", "hide-rules")
+            with ui.expansion("More choices").classes("dc-more"), ui.element("div").classes("dc-stack"):
+                self._keep = _lines("Itemsets that must stay frequent, one in each line", "hide-keep")
+                self._margin = ui.input("Margin: so much below the thresholds", value="0%").classes("dc-mid")
+                self._margin.props("outlined dense data-testid=hide-margin")
+                look.prose(
+                    "A secret may have thresholds of its own, behind a semicolon: sex=F, ward=north; support=1%.",
+                    soft=True,
+                ).classes("dc-small")
+
+    def _draw_method(self) -> None:
+        with look.card("How to hide them"):
+            with look.row():
+                labels = {name: label for name, (label, _) in METHODS.items()}
+                self._method = ui.select(labels, value="exact", label="Method", on_change=self._show_method)
+                self._method.props("outlined dense options-dense data-testid=hide-method").classes("dc-mid")
+                self._text = ui.input("Method, as text", value="exact least=changed").classes("dc-mid dc-code")
+                self._text.props("outlined dense data-testid=hide-text")
+                self._title = ui.input("Title, if you like").classes("dc-mid")
+                self._title.props("outlined dense maxlength=120 data-testid=hide-title")
+            self._about = ui.label().classes("dc-prose dc-soft")
+            look.promise(explain.HIDE)
+            self._show_method()
+
+    def _show_method(self) -> None:
+        self._about.set_text(METHODS[self._method.value][1])
+        self._text.set_visibility(self._method.value == TEXT)
+
+    def _spec(self) -> Hide:
+        if not self._columns.value:
+            raise BadInput("What are transactions made of?", hint="Choose at least one column.")
+        method = _said(self._text) if self._method.value == TEXT else self._method.value
+        return Hide(
+            self._table,
+            _said(self._support),
+            _said(self._confidence) or None,
+            _each(self._itemsets),
+            _each(self._rules),
+            tuple(self._columns.value),
+            method,
+            _each(self._keep),
+            _said(self._margin) or "0",
+            _said(self._title),
+        )
+
+    async def _show(self, job: Job) -> None:
+        found = await self._seat.run(self._seat.desk.job_result, job.id)
+        self.box.made.clear()
+        if found is not None and job.result is not None:
+            with self.box.made:
+                _result(found, job.id, job.result)
+
+
+def _result(found: Mapping[str, Any], job: str, release: str) -> None:
+    """The secrets before and after, and what else was lost."""
+    with look.card(found["title"]) as box:
+        box.props("data-testid=hide-result")
+        with look.row():
+            look.badge("for you alone", "bad")
+            ui.label("Neither the secrets nor what was lost is told by the release.").classes("dc-soft dc-small")
+        heads = ["secret", "before", "after", "hidden below"]
+        rows = [[one["secret"], one["before"], one["after"], one["hidden_below"]] for one in found["secrets"]]
+        look.grid(heads, rows, numbers=(1, 2, 3))
+        look.facts([(one["name"], one["told"]) for one in found["facts"]])
+        for name, title in (("lost", "that are lost"), ("appeared", "that were not there before")):
+            for what, some in found[name].items():
+                if some:
+                    with ui.expansion(f"Other {what} {title}").classes("dc-more"):
+                        for one in some:
+                            look.prose(one)
+        look.prose(look.statement(found["promise"]))
+        with look.row():
+            opened = ui.button("Open the release", icon="description").props("unelevated data-testid=hide-open")
+            opened.on_click(lambda: ui.navigate.to(f"/release/{release}"))
+            csv = ui.button("CSV", icon="download").props("outline data-testid=hide-csv")
+            csv.on_click(lambda: ui.download.from_url(f"/v1/releases/{release}/rows.csv"))
+            holder = ui.button("The page for you alone", icon="lock").props("flat data-testid=hide-holder")
+            holder.on_click(lambda: ui.download.from_url(f"/v1/jobs/{job}/papers/holder.html", "holder.html"))
+
+
+def _titled(job: Job) -> str:
+    """What a job was to hide, in a few words."""
+    return job.spec["title"] or "; ".join([*job.spec["itemsets"], *job.spec["rules"]])
+
+
+def _lines(label: str, testid: str) -> ui.textarea:
+    return ui.textarea(label).props(f"outlined autogrow rows=2 data-testid={testid}").classes("dc-code")
+
+
+def _said(box: ui.input) -> str:
+    return (box.value or "").strip()
+
+
+def _each(box: ui.textarea) -> tuple[str, ...]:
+    """What is in each line that is not empty."""
+    return tuple(line.strip() for line in (box.value or "").splitlines() if line.strip())
