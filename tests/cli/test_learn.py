@@ -42,12 +42,14 @@ def test_machines_are_told_what_leaves(command, people):
     assert said["recipe"]["method"] == "learn tree"
 
 
-def test_what_does_not_recur_is_refused_and_leaves_nothing(command, people, tmp_path):
+def test_what_does_not_recur_is_refused_and_leaves_only_what_more_tries_go_on_from(command, people, tmp_path):
     method = "learn statistics of=mean step=0.000001 integral=20 tries=20"
     said = command("publish", *people, "--method", method, "-o", "model", code=3)
     assert "Nothing was released" in said
     assert "coarser" in said
-    assert {path.name for path in tmp_path.iterdir()} == {"credit.parquet", "credit.toml"}
+    left = {path.name for path in tmp_path.iterdir()} - {"credit.parquet", "credit.toml"}
+    assert left == {"model.journal.jsonl"}
+    assert (tmp_path / left.pop()).stat().st_mode & 0o077 == 0
 
 
 def test_what_means_nothing_to_a_model(command, people):
