@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from discreet.cli.output import bold, console, grid, print_json, stoppable, tracking
-from discreet.errors import BadInput
+from discreet.errors import BadInput, NoPromise
 
 if TYPE_CHECKING:
     from discreet.cli.synthesize import Wanted
@@ -46,10 +46,15 @@ def learn(wanted: Wanted, meaningless: Sequence[str]) -> None:
             "research, never for a release that is to protect anybody."
         )
     again = f"The search goes on when the same is said again; its journal, {journal}, must never leave."
-    with stoppable(lambda: again), tracking("Learning") as at:
-        release = publish(
-            opened, method, seed=wanted.seed, to=output, keep=keep, progress=lambda done, what: at(what, done)
-        )
+    try:
+        with stoppable(lambda: again), tracking("Learning") as at:
+            release = publish(
+                opened, method, seed=wanted.seed, to=output, keep=keep, progress=lambda done, what: at(what, done)
+            )
+    except NoPromise:
+        if journal.exists():
+            console(stderr=True).print(again)
+        raise
     write_down(registers, now(name, wanted.source, output, release.recipe.method, opened.count()))
     made = cast("Learnt[Any]", release)
     with private(page) as file:
