@@ -10,6 +10,7 @@ from sys import float_info
 from types import NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
+from discreet.core.words import meant
 from discreet.errors import BadInput
 
 
@@ -42,6 +43,17 @@ def require_options(name: str, kind: Any, said: Mapping[str, Any], example: str,
     for option, about in known.items():
         if about.default is MISSING and about.default_factory is MISSING and option not in said:
             raise BadInput(f"{name} needs {option}.", hint=f"Write: {example}")
+
+
+def made_of(text: str, forms: Mapping[str, tuple[str, Any]]) -> Any:
+    """What ``text`` names among ``forms``, each an example and the dataclass it makes."""
+    name, said = spelled(text)
+    if name not in forms:
+        listed = "\n  ".join(example for example, _ in forms.values())
+        raise BadInput(f"There is no method {text!r}{meant(name, forms)}.", hint=f"\nKnown are:\n  {listed}")
+    example, kind = forms[name]
+    require_options(name, kind, said, example)
+    return kind(**said)
 
 
 def _value(text: str) -> bool | int | float | str:

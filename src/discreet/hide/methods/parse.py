@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from discreet.core.spelled import require_options, spelled
-from discreet.core.words import meant
-from discreet.errors import BadInput
+from discreet.core.spelled import made_of
 from discreet.hide.methods.atallah import Atallah
 from discreet.hide.methods.blocking import Blocking
 from discreet.hide.methods.border import BBA, MaxMin
@@ -35,11 +33,5 @@ FORMS: Mapping[str, tuple[str, Any]] = {
 
 def parse_method(text: str) -> Way:
     """The method that ``text`` names, such as ``exact seconds=10``."""
-    name, said = spelled(text)
-    if name not in FORMS:
-        listed = "\n  ".join(example for example, _ in FORMS.values())
-        raise BadInput(f"There is no method {text!r}{meant(name, FORMS)}.", hint=f"\nKnown are:\n  {listed}")
-    example, kind = FORMS[name]
-    require_options(name, kind, said, example)
-    made: Way = kind(**said)
+    made: Way = made_of(text, FORMS)
     return made

@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from discreet.core.spelled import require_options, spelled
-from discreet.core.words import meant
-from discreet.errors import BadInput
+from discreet.core.spelled import made_of
 from discreet.tabulate.methods.perturb import Adjust, Round
 from discreet.tabulate.methods.rows import CellKeys, Multiply, SwapRecords
 from discreet.tabulate.methods.suppress import Suppress
@@ -25,11 +23,5 @@ FORMS: Mapping[str, tuple[str, Any]] = {
 
 def parse_method(text: str) -> Way:
     """The method that ``text`` names, such as ``round base=5``."""
-    name, said = spelled(text)
-    if name not in FORMS:
-        listed = "\n  ".join(example for example, _ in FORMS.values())
-        raise BadInput(f"There is no method {text!r}{meant(name, FORMS)}.", hint=f"\nKnown are:\n  {listed}")
-    example, kind = FORMS[name]
-    require_options(name, kind, said, example)
-    made: Way = kind(**said)
+    made: Way = made_of(text, FORMS)
     return made
