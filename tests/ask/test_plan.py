@@ -444,11 +444,11 @@ def test_few_groups_of_a_unit_make_a_lower_threshold() -> None:
     few = replace(CARD, rows_per_unit=100, groups_per_unit=2)
     text = "SELECT note, COUNT(*) AS n, COUNT(DISTINCT person) AS p FROM visits GROUP BY note"
     many, cut = (planned(text, {"visits": table(card)}) for card in (replace(few, groups_per_unit=None), few))
-    assert (many.rows.groups, cut.rows.groups, cut.rows.most) == (100, 2, 100)
+    assert (many.rows.owned.groups, cut.rows.owned.groups, cut.rows.most) == (100, 2, 100)
     assert cut.measures["units"].most == 2
     assert (price(cut, 1, "1e-6").threshold or 0) * 20 < (price(many, 1, "1e-6").threshold or 0)
     declared = planned("SELECT city, COUNT(DISTINCT person) AS p FROM visits GROUP BY city", {"visits": table(few)})
-    assert declared.rows.groups == 100, "every group is there, so none is cut"
+    assert declared.rows.owned.groups == 100, "every group is there, so none is cut"
 
 
 def test_the_largest_of_groups_may_be_asked_for_without_their_figures() -> None:

@@ -62,7 +62,8 @@ def planned(text: str, both: tuple[dict[str, Table], dict[str, Table]]) -> tuple
         assert one == other
         return None
     assert replace(one, rows=other.rows) == other
-    assert replace(one.rows, query=other.rows.query) == other.rows
+    assert replace(one.rows, owned=other.rows.owned) == other.rows
+    assert replace(one.rows.owned, query=other.rows.query) == other.rows.owned
     return one, other
 
 
@@ -92,8 +93,8 @@ def require_few_groups(plans: tuple[Plan, Plan], found: tuple[Measured, Measured
     if UNITS in plans[0].measures:
         a, b = found
         own = [(a.get(group) or b[group])[UNITS] for group in a.keys() ^ b.keys()]
-        assert len(own) <= plans[0].rows.groups
-        assert max(own, default=0) <= plans[0].rows.alone
+        assert len(own) <= plans[0].rows.owned.groups
+        assert max(own, default=0) <= plans[0].measures[UNITS].each
 
 
 def audit(pair: Pair, engine: Engine) -> None:
@@ -209,7 +210,7 @@ def require_few_scores(pair: Pair, duckdb: DuckDB) -> None:
         plans = planned(f"SELECT c, {figure} AS a FROM t GROUP BY c", both)
         assert plans is not None
         for quantile in plans[0].quantiles.values():
-            queries = [slice_query(quantile, made.keys, made.rows.query) for made in plans]
+            queries = [slice_query(quantile, made.keys, made.rows.owned) for made in plans]
             a, b = (
                 counts_by_group(quantile, duckdb.fetch(query).to_pylist(), list(plans[0].keys)) for query in queries
             )

@@ -46,8 +46,8 @@ def bit_counts() -> np.ndarray:
     rows = rows_of(sqlglot.parse_one("SELECT * FROM bits"), {"bits": table})  # type: ignore[arg-type]
     value = scalar(sqlglot.parse_one("4 * d1 + 2 * d2 + d3"), rows.columns)
     assert value.within is not None
-    sliced = quantile(value, value.within, Fraction(1, 2), 1)
-    found = table.engine.fetch(slice_query(sliced, {}, rows.query)).to_pylist()
+    sliced = quantile(value, value.within, Fraction(1, 2), rows.owned)
+    found = table.engine.fetch(slice_query(sliced, {}, rows.owned)).to_pylist()
     return counts_by_group(sliced, found, [])[()]
 
 

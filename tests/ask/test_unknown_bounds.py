@@ -16,9 +16,12 @@ from tests.noise.bits import Repeatable
 from discreet.ask.unknown_bounds import BoundsSearch
 from discreet.ask.value import Value
 from discreet.core import sql
+from discreet.core.card import Card, Column
 from discreet.core.engine import Engine
 from discreet.core.kind import Kind
 from discreet.core.loss import Pure
+from discreet.core.table import Table
+from discreet.engines.contribution.rows import OwnedRows, owned_rows
 from discreet.engines.duckdb import DuckDB
 from discreet.errors import BadInput
 from discreet.noise.laplace import DiscreteLaplace
@@ -31,10 +34,11 @@ WHOLES = [None, 0, 1, 2, 3, 4, -1, -2, -3, 2**40, 2**62, -(2**62)]
 DECIMALS = [None, Decimal("0.00"), Decimal("1.50"), Decimal("-99999999999999999999.99"), Decimal("0.01")]
 
 
-def column(engine: Engine, name: str, values: list[object], kind: Kind) -> tuple[Value, sqlglot.exp.Query]:
+def column(engine: Engine, name: str, values: list[object], kind: Kind) -> tuple[Value, OwnedRows]:
     types = {Kind.INTEGER: pa.int64(), Kind.REAL: pa.float64(), Kind.DECIMAL: pa.decimal128(38, 2)}
     engine.load(name, pa.table({"x": pa.array(values, types[kind])}))
-    return Value(sql.column("x"), kind), sqlglot.exp.select(sql.column("x")).from_(sql.table(name))
+    query = sqlglot.exp.select(sql.column("x")).from_(sql.table(name))
+    return Value(sql.column("x"), kind), owned_rows(Table(Card("t", (Column("x", kind),)), engine, query), rename=False)
 
 
 @pytest.mark.parametrize(

@@ -17,6 +17,7 @@ from sqlglot import exp
 
 from discreet.ask.figure import Figure
 from discreet.ask.value import Value
+from discreet.core import sql
 from discreet.core.arrow import arrow_type, kind_of
 from discreet.core.kind import Kind
 from discreet.engines.duckdb import DuckDB
@@ -62,7 +63,7 @@ def require_works(
 
 def attempt(computed: exp.Expr) -> exp.Expr:
     """The value of an expression, and NULL where it has none."""
-    return computed if isinstance(computed, exp.Column) else exp.Anonymous(this="TRY", expressions=[computed])
+    return computed if isinstance(computed, exp.Column) else sql.attempt(computed)
 
 
 @lru_cache(maxsize=1)

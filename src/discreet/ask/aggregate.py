@@ -8,13 +8,14 @@ from typing import TypeVar
 from sqlglot import exp
 
 from discreet.ask.figure import Association, Chosen, Count, Figure, Mean, Spread, Total
-from discreet.ask.measure import Measure, counted, middle, summed
+from discreet.ask.measure import middle, total
 from discreet.ask.quantile import Quantile, quantile
 from discreet.ask.rows import Rows, is_unit
 from discreet.ask.scalar import scalar
 from discreet.ask.value import Interval, Value, largest, multiply
 from discreet.core import sql
 from discreet.core.kind import Kind
+from discreet.engines.contribution.measure import Measure, counted, units_counted
 from discreet.errors import BadQuery, NotDeclared
 
 _T = TypeVar("_T")
@@ -62,10 +63,10 @@ class Aggregates:
             return Count(self._count(inner, only))
         if isinstance(inner, exp.CountIf):
             both = inner.this if only is None else exp.and_(only, inner.this)
-            return Count(self._measured(counted(self._present(None, both), self._rows.most)))
+            return Count(self._counted(self._present(None, both)))
         if isinstance(inner, exp.Sum):
             value, within = self._argument(inner, inner.this)
-            measure = summed(self._conditional(value, only), within, self._rows.most)
+            measure = total(self._rows.owned, self._conditional(value, only), within)
             return Total(self._measured(measure), measure.step)
         if isinstance(inner, exp.Avg):
             return self._average(inner, only)
@@ -77,7 +78,7 @@ class Aggregates:
         share = _share(inner)
         if share is not None:
             value, within = self._argument(inner, inner.this)
-            chosen = quantile(self._conditional(value, only), within, share, self._rows.most)
+            chosen = quantile(self._conditional(value, only), within, share, self._rows.owned)
             return Chosen(_known(self.quantiles, chosen, "q"))
         raise BadQuery(
             f"{inner.sql()} cannot be asked.",
@@ -91,15 +92,18 @@ class Aggregates:
             if len(wanted) != 1 or not is_unit(scalar(wanted[0], self._rows.columns)) or only is not None:
                 unit = self._rows.unit.name if self._rows.unit else "unit"
                 raise BadQuery(f"{node.sql()} cannot be asked.", hint=f"COUNT(DISTINCT {unit}) can: it counts people.")
-            return self._measured(units_of(self._rows) if self._grouped else counted(self._rows.units, 1))
+            return self._measured(units_counted(self._rows.owned, grouped=self._grouped))
         value = None if isinstance(node.this, exp.Star) else scalar(node.this, self._rows.columns)
-        return self._measured(counted(self._present(value, only), self._rows.most))
+        return self._counted(self._present(value, only))
 
-    def _present(self, value: Value | None, only: exp.Expr | None) -> exp.Expr:
-        """How many rows have a value: all, if it is required."""
+    def _present(self, value: Value | None, only: exp.Expr | None) -> exp.Expr | None:
+        """What rows that count have a value of; ``None``: all rows count."""
         if value is None or value.required or isinstance(value.sql, exp.Literal):
-            return sql.count_rows() if only is None else sql.count_if(self._condition(only))
-        return exp.Count(this=self._conditional(value, only).sql.copy())
+            return None if only is None else sql.one_if(self._condition(only))
+        return self._conditional(value, only).sql
+
+    def _counted(self, present: exp.Expr | None) -> str:
+        return self._measured(counted(self._rows.owned, present))
 
     def _argument(self, node: exp.Expr, argument: exp.Expr) -> tuple[Value, Interval]:
         if isinstance(argument, exp.Distinct):
@@ -130,12 +134,12 @@ class Aggregates:
         value, within = self._argument(node, node.this)
         return self._mean(self._conditional(value, only), within, self._present(value, only))
 
-    def _mean(self, value: Value, within: Interval, present: exp.Expr) -> Mean:
+    def _mean(self, value: Value, within: Interval, present: exp.Expr | None) -> Mean:
         centre = middle(within, value.kind, self._rows.most)
-        total = summed(value, within, self._rows.most, centre)
-        count = self._measured(counted(present, self._rows.most))
+        added = total(self._rows.owned, value, within, centre)
         distance = exp.paren(value.snapped - sql.literal(float(centre)))
-        return Mean(self._measured(total), total.step, count, centre, within, distance, total.rounded)
+        measured, count = self._measured(added), self._counted(present)
+        return Mean(measured, added.step, count, centre, within, distance, added.rounded)
 
     def _product(self, one: Mean, other: Mean) -> Total:
         """The sum of the products of two distances from their centres, less the middle of where a product can lie."""
@@ -144,7 +148,7 @@ class Aggregates:
             raise BadQuery("Numbers that may be so large, or are so small, have no spread that can be asked.")
         value = Value(exp.paren(one.distance.copy() * other.distance.copy()), Kind.REAL, within)
         centre = middle(within, Kind.REAL, self._rows.most)
-        measure = summed(value, within, self._rows.most, centre)
+        measure = total(self._rows.owned, value, within, centre)
         return Total(self._measured(measure), measure.step, centre)
 
     def _association(self, node: exp.Expr, only: exp.Expr | None) -> Association:
@@ -153,23 +157,18 @@ class Aggregates:
         needed: list[exp.Expr] = [value.sql.copy().is_(exp.null()).not_() for value, _ in pair if not value.required]
         needed += [] if only is None else [self._condition(only)]
         both = exp.and_(*needed) if needed else None
-        present = sql.count_rows() if both is None else sql.count_if(both)
+        present = None if both is None else sql.one_if(both)
         means = []
         for value, within in pair:
             chosen = None if both is None else exp.case().when(both.copy(), value.sql.copy())
             one = value if chosen is None else Value(chosen, value.kind, within)
-            means.append(self._mean(one, within, present.copy()))
+            means.append(self._mean(one, within, present))
         sample, divided = _PAIRS[type(node)]
         own = tuple(self._product(mean, mean) for mean in means) if divided else ()
         return Association(means[0], means[1], self._product(*means), own, sample)
 
     def _measured(self, measure: Measure) -> str:
         return _known(self.measures, measure, "m")
-
-
-def units_of(rows: Rows) -> Measure:
-    """How many units a group has, for all groups."""
-    return counted(rows.units, rows.groups, rows.alone)
 
 
 def _known(known: dict[str, _T], wanted: _T, letter: str) -> str:

@@ -99,7 +99,7 @@ def _true(plan: Plan) -> _True:
     engine, keys = plan.rows.engine, list(plan.keys)
     measured = _measured(plan) if plan.measures else None
     sliced = {
-        name: counts_by_group(one, _plain(fetch(engine, slice_query(one, plan.keys, plan.rows.query))), keys)
+        name: counts_by_group(one, _plain(fetch(engine, slice_query(one, plan.keys, plan.rows.owned))), keys)
         for name, one in plan.quantiles.items()
     }
     figures: dict[str, _Numbers] = {}
@@ -155,9 +155,12 @@ def _one_zero(keys: pa.Table) -> pa.Table:
 
 
 def _filled(values: _Numbers, there: list[_Group], wanted: list[_Group]) -> _Numbers:
-    """The values of the wanted groups; 0 for those that are not there."""
-    found = dict(zip(there, values.tolist(), strict=True))
-    return np.array([found.get(group, 0) for group in wanted], dtype=np.int64)
+    """The values of the wanted groups, added up; 0 for those that are not there."""
+    found = dict.fromkeys(wanted, 0)
+    for group, value in zip(there, values.tolist(), strict=True):
+        if group in found:
+            found[group] += value
+    return np.array(list(found.values()), dtype=np.int64)
 
 
 def _groups(keys: pa.Table) -> list[_Group]:

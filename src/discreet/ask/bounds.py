@@ -19,6 +19,7 @@ from discreet.core.loss import Pure
 from discreet.core.method import Method
 from discreet.core.statement import Statement
 from discreet.core.table import Table
+from discreet.engines.contribution.rows import owned_rows
 from discreet.noise.entropy import SYSTEM, Entropy
 
 
@@ -63,7 +64,7 @@ class Bounds(Method[pa.Table]):
     def run(self, table: Table, entropy: Entropy = SYSTEM) -> pa.Table:
         """Count on the engine, add noise, and search."""
         search, value = self._plan(table.card)
-        found = search.search(table.engine, value, table.relation, entropy)
+        found = search.search(table.engine, value, owned_rows(table, rename=False), entropy)
         low, high = (None, None) if found is None else found
         type_ = pa.int64() if value.kind is Kind.INTEGER else pa.float64()
         as_number = int if value.kind is Kind.INTEGER else float

@@ -24,11 +24,13 @@ from discreet.core.method import Method
 from discreet.core.picture import Picture, bars
 from discreet.core.statement import Statement
 from discreet.core.table import Table
+from discreet.engines.contribution.measure import COUNT, cell_counts
+from discreet.engines.contribution.rows import owned_rows
 from discreet.engines.fetch import fetch
 from discreet.errors import BadInput
 from discreet.noise.entropy import SYSTEM, Entropy
 
-_BIN, _COUNT = "discreet_bin", "discreet_count"
+_BIN = "discreet_bin"
 _BARS = 24
 
 
@@ -77,12 +79,10 @@ class Distribution(Method[pa.Table]):
     def run(self, table: Table, entropy: Entropy = SYSTEM) -> pa.Table:
         """Count on the engine, add noise, and make all ranges agree."""
         tree, bins = self._plan(table.card)
-        placed = table.query(sql.named(bins.place(), _BIN)).where(sql.column(self.column).is_(exp.null()).not_())
-        query = exp.select(sql.column(_BIN), sql.named(sql.count_rows(), _COUNT)).from_(placed.subquery("b"))
-        query = query.group_by(sql.column(_BIN))
+        there = owned_rows(table, rename=False).where(sql.column(self.column).is_(exp.null()).not_())
         counts = np.zeros(len(bins), dtype=np.int64)
-        for row in fetch(table.engine, query).to_pylist():
-            counts[row[_BIN]] = row[_COUNT]
+        for row in fetch(table.engine, cell_counts(there, {_BIN: bins.place()})).to_pylist():
+            counts[row[_BIN]] += row[COUNT]
         return _shown(bins, tree, tree.measure(counts, entropy))
 
     def pictures(self, payload: pa.Table) -> tuple[Picture, ...]:

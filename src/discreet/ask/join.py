@@ -1,33 +1,30 @@
 """Joins: of rows with a public table, and of private rows on their unit.
 
-Why this is private. With a public table, every row of the result is made of one private row, and a private row is in
-as many as the public table has rows with its key: how many at most is looked up there, since the public table is
-about nobody. So a unit has at most that many times its rows. On the unit, a row of the result is made of two rows of
-one unit: removing the unit removes those and no others, and a unit with a rows here and b there has at most a · b.
-A LEFT JOIN keeps a row that has no partner, as one row of its unit; so the private side must be the left one: whether
-a public row has a partner hangs on the rows of several people, and NULLs beside it would come and go with them.
-(Johnson, Near and Song 2018 bound joins by the frequency of keys too.)
+Why this is private is argued, and enforced, in ``engines/contribution/rows.py``: a public table is cut there to as many
+rows with equal keys as are counted on. How many that must be for no row to be lost is looked up here, since the
+public table is about nobody. A LEFT JOIN keeps a row that has no partner, as one row of its unit; so the private side
+must be the left one: whether a public row has a partner depends on the rows of several people, and NULLs beside it
+would come and go with them. (Johnson, Near and Song 2018 bound joins by the frequency of keys too.)
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from sqlglot import exp
 
 from discreet.ask.columns import Columns
 from discreet.ask.public import multiplicity
-from discreet.ask.rows import UNIT, Rows, at, inside, is_unit, require_same_place, together
+from discreet.ask.rows import Rows, at, is_unit, require_same_place, together
 from discreet.ask.scalar import scalar
 from discreet.ask.value import Value
-from discreet.core import sql
 from discreet.core.kind import Kind
+from discreet.engines.contribution.rows import UNIT
 from discreet.errors import BadQuery
 
 _EXACT = (Kind.INTEGER, Kind.TEXT, Kind.BOOLEAN, Kind.DATE)
 """Kinds whose values are equal to themselves only, and so on every engine."""
-_UNIT = "unit"
 _MOST = 1_000_000
 
 
@@ -43,57 +40,29 @@ def joined(left: Rows, right: Rows, join: exp.Join) -> Rows:
         if a.kind is not b.kind or a.kind not in _EXACT:
             what = f"{a.kind.value} and {b.kind.value}" if a.kind is not b.kind else a.kind.value
             raise BadQuery(f"Tables are joined on whole numbers, texts, dates or truths of one kind, not on {what}.")
-    most = _most(left, right, equal, outer=outer)
-    if most > _MOST:
-        raise BadQuery(f"One unit could have {most:,} rows in this join; at most {_MOST:,} can be asked.")
-    sides = _Side(left, "l", [a for a, _ in equal]), _Side(right, "r", [b for _, b in equal])
-    owner = sides[0] if left.sources else sides[1]
-    shown = [sql.named(sql.column(owner.name(_UNIT)), UNIT)] if owner.rows.unit else []
+    matches = _matches(left, right, equal, outer=outer)
+    owned = left.owned.join(right.owned, [(a.sql, b.sql) for a, b in equal], outer=outer, matches=matches)
+    if owned.most > _MOST:
+        raise BadQuery(f"One unit could have {owned.most:,} rows in this join; at most {_MOST:,} can be asked.")
+    merged = {name.casefold() for name in using}
+    places = (
+        dict(zip(left.owned.names, owned.names, strict=False)),
+        dict(zip((*right.owned.names, *([UNIT] if outer else ())), owned.names[len(left.owned.names) :], strict=False)),
+    )
     columns = []
-    for side in sides:
-        optional = outer and side is sides[1]
-        merged = {name.casefold() for name in using} if side is sides[1] else set()
-        for place, one in enumerate(side.rows.columns.known):
-            value = one.value
-            if not is_unit(value) or optional:
-                called = inside(len(shown))
-                shown.append(sql.named(sql.column(side.name(place)), called))
-                value = at(value, called)
-                if optional:  # it is NULL where there is no partner, whatever the card requires
-                    value = Value(value.sql, value.kind, value.within, value.domain, value.name)
-            columns.append(replace(one, value=value, bare=one.bare and one.name.casefold() not in merged))
-    query = exp.select(*shown, copy=False).from_(sides[0].query.subquery("l", copy=False), copy=False)
-    on = exp.and_(*(sql.column(sides[0].key(i)).eq(sql.column(sides[1].key(i))) for i in range(len(equal))))
-    other = sides[1].query.subquery("r", copy=False)
-    query = query.join(other, on=on, join_type="left" if outer else "inner", copy=False)
-    return together(left, right, query, columns, most)
+    for side, names in zip((left, right), places, strict=True):
+        for one in side.columns.known:
+            called = names.get(one.value.sql.name)
+            value = one.value if called is None else at(one.value, called)
+            if outer and side is right:  # it is NULL where there is no partner, whatever the card requires
+                value = replace(value, required=False)
+            hidden = side is right and one.name.casefold() in merged
+            columns.append(replace(one, value=value, bare=one.bare and not hidden))
+    return together(left, right, owned, columns)
 
 
-@dataclass(frozen=True)
-class _Side:
-    """One of the two, with names that the other has not."""
-
-    rows: Rows
-    letter: str
-    keys: list[Value]
-
-    def name(self, what: object) -> str:
-        return f"{self.letter}_{what}"
-
-    def key(self, place: int) -> str:
-        return self.name(f"key{place}")
-
-    @property
-    def query(self) -> exp.Select:
-        shown = [sql.named(one.value.sql, self.name(place)) for place, one in enumerate(self.rows.columns.known)]
-        shown += [sql.named(value.sql, self.key(place)) for place, value in enumerate(self.keys)]
-        if self.rows.unit is not None:
-            shown.append(sql.named(sql.column(UNIT), self.name(_UNIT)))
-        return exp.select(*shown, copy=False).from_(self.rows.query.subquery("r"), copy=False)
-
-
-def _most(left: Rows, right: Rows, equal: list[tuple[Value, Value]], *, outer: bool) -> int:
-    """The most rows a unit has in the result."""
+def _matches(left: Rows, right: Rows, equal: list[tuple[Value, Value]], *, outer: bool) -> int:
+    """How many rows of a public side a row has as partners, at the most."""
     if left.sources and right.sources:
         if left.unit is None or left.unit != right.unit or not any(is_unit(a) and is_unit(b) for a, b in equal):
             names = " and ".join(sorted(left.sources | right.sources))
@@ -101,15 +70,15 @@ def _most(left: Rows, right: Rows, equal: list[tuple[Value, Value]], *, outer: b
                 f"{names}: tables about people are joined on their unit, which has one name and one kind in both.",
                 hint="ON a.unit = b.unit, and further equalities beside it; or declare as public what is about nobody.",
             )
-        return left.most * right.most
+        return 1
     if left.sources:
-        return left.most * multiplicity(right, [b for _, b in equal])
+        return multiplicity(right, [b for _, b in equal])
     if right.sources and outer:
         raise BadQuery(
             "A LEFT JOIN has the table about people on the left.", hint="Turn it round, or ask a plain JOIN."
         )
     if right.sources:
-        return right.most * multiplicity(left, [a for a, _ in equal])
+        return multiplicity(left, [a for a, _ in equal])
     if multiplicity(right, [b for _, b in equal]) > 1:  # else every question could make them grow, for nothing
         raise BadQuery(
             "Public tables are joined with each other on what the second has once.",

@@ -1,30 +1,32 @@
 """SELECTs inside others that work unit by unit: GROUP BY the unit, and DISTINCT.
 
-Why this is private: every row that comes out is made of rows of one unit, and of no others; so removing a unit removes
-what was made of its rows, and changes nothing else (a transformation of stability 1; McSherry 2009). It has at most
-one row for each of its groups, and at most as many groups as rows. What an aggregate of a unit's rows can be is
-known from their number and their bounds. A sum is made of whole steps, and so is the same in whatever order an engine
-adds: a last digit that hung on who else is in the table would tell of them.
+Why this is private is argued, and enforced, in ``engines/contribution/rows.py``: every row that comes out is made of
+rows of one unit. A sum is made of whole steps, and so is the same in whatever order an engine adds: a last digit that
+depended on who else is in the table would tell of them. So would the sign of a zero, so there is one zero only.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from typing import TypeVar
 
 from sqlglot import exp
 
 from discreet.ask.aggregate import is_aggregate
 from discreet.ask.columns import Columns, Known, name_of
 from discreet.ask.keys import keys_of
-from discreet.ask.measure import summed
-from discreet.ask.rows import UNIT, Rows, at, is_unit, whole_domain
+from discreet.ask.measure import steps_of
+from discreet.ask.rows import Rows, at, is_unit, whole_domain
 from discreet.ask.scalar import scalar
 from discreet.ask.value import Interval, Value, clamped, largest
 from discreet.core import sql
 from discreet.core.kind import Kind
+from discreet.engines.contribution.measure import unit_count, unit_extreme, unit_sum
+from discreet.engines.contribution.rows import UnitAggregate
 from discreet.errors import BadQuery, NotDeclared
 
+_T = TypeVar("_T")
 _SAFE = 2**53
 
 
@@ -39,16 +41,16 @@ def distinct(rows: Rows, node: exp.Distinct) -> Rows:
         raise BadQuery("DISTINCT ON cannot be asked.", hint="DISTINCT can, or GROUP BY.")
     if rows.unit is None or not any(is_unit(one.value) for one in rows.columns.known):
         raise BadQuery("DISTINCT inside FROM works unit by unit.", hint=_hint(rows, "SELECT DISTINCT {unit}, …"))
-    only = all(is_unit(one.value) for one in rows.columns.known)
-    query = exp.select("*").from_(rows.query.subquery("r")).distinct()
-    return replace(rows, query=query, most=1 if only else rows.most)
+    shown = rows.showing((one.name, _one_zero(one.value)) for one in rows.columns.known)
+    return replace(shown, owned=shown.owned.distinct())
 
 
 @dataclass
 class _PerUnit:
     select: exp.Select
     rows: Rows
-    computed: dict[str, exp.Expr] = field(default_factory=dict)
+    keys: dict[str, exp.Expr] = field(default_factory=dict)
+    aggregates: dict[str, UnitAggregate] = field(default_factory=dict)
     """What is computed of each group, by the name of its column."""
     known: dict[str, Known] = field(default_factory=dict)
     """What the SELECT may use, by its text: keys and aggregates, each under a name that can be read."""
@@ -61,21 +63,13 @@ class _PerUnit:
                 hint=_hint(self.rows, "… GROUP BY {unit}"),
             )
         for node, value in keys:
-            kept = value if is_unit(value) else at(value, self._column(value.sql))
+            kept = value if is_unit(value) else at(value, _column(self.keys, _one_zero(value).sql, "k"))
             self._known(self.rows.columns.text(node), node.sql(), kept)
-        grouped = list(self.computed.values())
         shown = [(name_of(one), self._replaced(one.unalias())) for one in self.select.expressions]
         having = self.select.args.get("having")
         condition = None if having is None else self._replaced(having.this)
-        named = [sql.named(one, name) for name, one in self.computed.items()]
-        query = exp.select(*named, sql.column(UNIT), copy=False).from_(self.rows.query.subquery("r"), copy=False)
-        query = query.group_by(sql.column(UNIT), *(one.copy() for one in grouped), copy=False)
-        groups = replace(
-            self.rows,
-            query=query,
-            columns=Columns(self.known.values()),
-            most=self.rows.most if grouped else 1,
-        )
+        owned = self.rows.owned.group_by_unit(self.keys, self.aggregates)
+        groups = replace(self.rows, owned=owned, columns=Columns(self.known.values()))
         if condition is not None:
             groups = groups.filtered(condition, "HAVING")
         return groups.showing([(name, scalar(one, groups.columns)) for name, one in shown])
@@ -100,14 +94,6 @@ class _PerUnit:
         name = said if said.casefold() not in taken else f"{said} ({len(taken)})"
         return self.known.setdefault(text, Known(name, value))
 
-    def _column(self, computed: exp.Expr) -> str:
-        """The column in which something is computed, the same once."""
-        found = next((name for name, one in self.computed.items() if one == computed), None)
-        if found is None:
-            found = f"g{len(self.computed)}"
-            self.computed[found] = computed
-        return found
-
     # -- aggregates of one unit's rows
 
     def _aggregate(self, node: exp.Expr) -> Value:
@@ -125,7 +111,7 @@ class _PerUnit:
         if isinstance(inner, exp.Min | exp.Max):
             if value.kind is Kind.BOOLEAN:
                 raise BadQuery(f"{inner.sql()}: truths have no order.", hint="MAX(CASE WHEN … THEN 1 ELSE 0 END) can.")
-            return at(value, self._column(type(inner)(this=value.sql.copy())))
+            return at(value, self._column(unit_extreme(self.rows.owned, type(inner), _one_zero(value).sql)))
         if not value.number:
             raise BadQuery(f"{inner.sql()}: {value.kind.value} cannot be added.")
         if value.within is None:
@@ -136,44 +122,61 @@ class _PerUnit:
         return self._mean(value, value.within) if isinstance(inner, exp.Avg) else self._sum(inner, value, value.within)
 
     def _count(self, node: exp.Count, only: Value | None) -> Value:
-        counted = node.this
-        if isinstance(counted, exp.Star):
-            least = 1 if only is None else 0
-            made = sql.count_rows() if only is None else sql.count_if(only.sql.copy())
+        distinct = isinstance(node.this, exp.Distinct)
+        if isinstance(node.this, exp.Star):
+            present = None if only is None else sql.one_if(only.sql.copy())
         else:
-            least = 0
-            several = counted.expressions if isinstance(counted, exp.Distinct) else [counted]
+            several = node.this.expressions if distinct else [node.this]
             if len(several) != 1:
                 raise BadQuery(f"{node.sql()} cannot be asked.", hint="COUNT(DISTINCT x) can, of one thing.")
-            value = _chosen(scalar(several[0], self.rows.columns), only).sql.copy()
-            made = exp.Count(this=exp.Distinct(expressions=[value]) if isinstance(counted, exp.Distinct) else value)
-        within = Fraction(least), Fraction(self.rows.most)
-        return Value(sql.column(self._column(made)), Kind.INTEGER, within, whole_domain(within), required=True)
+            present = _chosen(scalar(several[0], self.rows.columns), only).sql
+        within = Fraction(1 if present is None else 0), Fraction(self.rows.most)
+        made = self._column(unit_count(self.rows.owned, present, distinct=distinct))
+        return Value(sql.column(made), Kind.INTEGER, within, whole_domain(within), required=True)
 
     def _sum(self, node: exp.Expr, value: Value, within: Interval) -> Value:
         """Of one to ``most`` rows; NULL if there is no value."""
         many = self.rows.most
         whole = min(within[0], many * within[0]), max(within[1], many * within[1])
         if value.kind is not Kind.INTEGER:
-            return self._scaled(value, within, whole, mean=False)
+            count, total = self._in_steps(value, within)
+            return Value(exp.case().when(count > 0, clamped(exp.paren(total), *whole)), Kind.REAL, whole)
         if largest(whole) > _SAFE:
             raise BadQuery(f"{node.sql()} of a unit could be too large to compute with.")
-        made = exp.cast(exp.Sum(this=value.sql.copy()), exp.DType.BIGINT)
-        return Value(sql.column(self._column(made)), Kind.INTEGER, whole, whole_domain(whole))
+        made = self._column(unit_sum(self.rows.owned, value.sql, max(1, int(largest(within)))))
+        some = exp.case().when(self._values(value) > 0, sql.column(made))
+        return Value(some, Kind.INTEGER, whole, whole_domain(whole))
 
     def _mean(self, value: Value, within: Interval) -> Value:
-        return self._scaled(value, within, within, mean=True)
+        count, total = self._in_steps(value, within)
+        some = exp.Nullif(this=exp.cast(count, exp.DType.DOUBLE), expression=sql.literal(0.0))
+        mean = exp.paren(exp.Div(this=exp.paren(total), expression=some))
+        return Value(clamped(mean, *within), Kind.REAL, within)
 
-    def _scaled(self, value: Value, within: Interval, whole: Interval, *, mean: bool) -> Value:
-        """A sum of steps as a double, or that divided by the number of values; cut to where it must be."""
-        measure = summed(value, within, 1)  # of which the step is wanted, and the finest
-        steps = sql.column(self._column(measure.large or measure.sql))
-        total = exp.cast(steps, exp.DType.DOUBLE) * sql.literal(float(measure.step))
-        count = sql.column(self._column(exp.Count(this=value.sql.copy())))
-        if mean:
-            some = exp.Nullif(this=exp.cast(count, exp.DType.DOUBLE), expression=sql.literal(0.0))
-            return Value(clamped(exp.paren(exp.Div(this=exp.paren(total), expression=some)), *whole), Kind.REAL, whole)
-        return Value(exp.case().when(count > 0, clamped(exp.paren(total), *whole)), Kind.REAL, whole)
+    def _in_steps(self, value: Value, within: Interval) -> tuple[exp.Expr, exp.Expr]:
+        """How many values there are, and their sum as a double, of the finest steps."""
+        steps = steps_of(replace(value, name=""), within, 1)
+        made = self._column(unit_sum(self.rows.owned, steps.sql, steps.bound))
+        total = exp.cast(sql.column(made), exp.DType.DOUBLE) * sql.literal(float(steps.step))
+        return self._values(value), total
+
+    def _values(self, value: Value) -> exp.Expr:
+        return sql.column(self._column(unit_count(self.rows.owned, value.sql)))
+
+    def _column(self, aggregate: UnitAggregate) -> str:
+        return _column(self.aggregates, aggregate, "g")
+
+
+def _column(columns: dict[str, _T], wanted: _T, letter: str) -> str:
+    """The column in which something is computed, the same once."""
+    found = next((name for name, one in columns.items() if one == wanted), f"{letter}{len(columns)}")
+    columns.setdefault(found, wanted)
+    return found
+
+
+def _one_zero(value: Value) -> Value:
+    """The value with 0 for -0: both are equal, and which of them an engine keeps depends on the order of rows."""
+    return replace(value, sql=exp.paren(value.sql.copy() + sql.literal(0.0))) if value.kind is Kind.REAL else value
 
 
 def _chosen(value: Value, only: Value | None) -> Value:

@@ -7,7 +7,7 @@ LIMIT, arithmetic) works on figures that are private already.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -15,11 +15,9 @@ import sqlglot
 from sqlglot import exp
 
 from discreet.ask.after import ERROR, NOISY, attempt, require_works
-from discreet.ask.aggregate import Aggregates, is_aggregate, units_of
+from discreet.ask.aggregate import Aggregates, is_aggregate
 from discreet.ask.figure import Figure
-from discreet.ask.groups import few_groups
 from discreet.ask.keys import keys_of, position
-from discreet.ask.measure import Measure
 from discreet.ask.quantile import Quantile
 from discreet.ask.rows import Rows
 from discreet.ask.source import rows_of
@@ -27,6 +25,7 @@ from discreet.ask.value import Value
 from discreet.core import sql
 from discreet.core.kind import Kind
 from discreet.core.table import Table
+from discreet.engines.contribution.measure import Measure, measured_query, units_counted
 from discreet.errors import BadQuery
 
 UNITS = "units"
@@ -75,10 +74,7 @@ class Plan:
         return self._query({name: measure.large or measure.sql for name, measure in self.measures.items()})
 
     def _query(self, measured: Mapping[str, exp.Expr]) -> exp.Select:
-        shown = [sql.named(value.sql, name) for name, value in self.keys.items()]
-        shown += [sql.named(one, name) for name, one in measured.items()]
-        query = exp.select(*shown, copy=False).from_(self.rows.query.subquery("r"), copy=False)
-        return query.group_by(*(value.sql.copy() for value in self.keys.values()), copy=False)
+        return measured_query(self.rows.owned, {name: value.sql for name, value in self.keys.items()}, measured)
 
 
 def plan(text: str, tables: Mapping[str, Table]) -> Plan:
@@ -131,7 +127,9 @@ class _Planner:
         self._group()
         self.aggregates = Aggregates(self.rows, grouped=bool(self.keys))
         if not self._declared:
-            self.aggregates.measures[UNITS] = units_of(self.rows)  # first, so that a question for it shares it
+            self.aggregates.measures[UNITS] = units_counted(
+                self.rows.owned, grouped=True
+            )  # first, so that a question for it shares it
         columns: dict[str, exp.Expr] = {}
         for place, node in enumerate(self.select.expressions):
             name, column = self._column(place, node)
@@ -180,8 +178,10 @@ class _Planner:
             name = f"k{place}"
             self.keys[name] = value
             self._key_texts[self.rows.columns.text(node)] = name
-        if not self._declared:
-            self.rows = few_groups(self.rows, self.keys.values())
+        few, owned = self.rows.groups_per_unit, self.rows.owned
+        if not self._declared and owned.unit is not None and few is not None and few < owned.most:
+            keys = [value.sql for value in self.keys.values()]
+            self.rows = replace(self.rows, owned=owned.few_groups(keys, few, self.rows.engine.dialect))
 
     @property
     def _declared(self) -> bool:

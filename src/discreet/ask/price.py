@@ -12,7 +12,7 @@ groups, by at most ``measure.most``.
   of the whole. Shares of rho add up to rho.
 
 The groups that are shown are either declared beforehand, or those whose noisy number of units passes a threshold
-that a group of one unit passes with at most its part of delta; a unit is in at most ``rows.groups`` groups, so all
+that a group of one unit passes with at most its part of delta; a unit is in at most ``owned.groups`` groups, so all
 groups that exist only because of it stay hidden but for delta (Korolova and others 2009). That holds in both
 directions. With p the chance of some outcomes without the unit, and q with it: q <= e^ε p + δ, the δ for those in which
 one of its own groups is shown; and p (1 - δ) <= e^ε q, since its own groups are hidden independently of the rest, so
@@ -96,7 +96,7 @@ def _shares(plan: Plan) -> dict[str, Fraction]:
 
 def _threshold(plan: Plan, noise: Noise, delta: Fraction) -> int:
     """The smallest t that a group of one unit passes with at most its share of delta: P(alone + noise > t) <= share."""
-    return plan.rows.alone + noise.error(min(2 * delta / plan.rows.groups, Fraction(1, 2)))
+    return plan.measures[UNITS].each + noise.error(min(2 * delta / plan.rows.owned.groups, Fraction(1, 2)))
 
 
 def _require_delta(plan: Plan, whole: Loss, delta: Fraction) -> None:

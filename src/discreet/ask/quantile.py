@@ -20,6 +20,8 @@ from sqlglot import exp
 from discreet.ask.value import Interval, Value, largest
 from discreet.core import sql
 from discreet.core.kind import Kind
+from discreet.engines.contribution.measure import COUNT, cell_counts
+from discreet.engines.contribution.rows import OwnedRows
 from discreet.errors import BadQuery
 from discreet.noise.entropy import Entropy
 from discreet.noise.exponential import Exponential
@@ -70,7 +72,7 @@ class Quantile:
         return scores
 
 
-def quantile(value: Value, within: Interval, share: Fraction, rows_per_unit: int) -> Quantile:
+def quantile(value: Value, within: Interval, share: Fraction, rows: OwnedRows) -> Quantile:
     """The plan for a quantile of ``value``, which lies within these bounds."""
     low, high = within
     width = high - low
@@ -78,19 +80,17 @@ def quantile(value: Value, within: Interval, share: Fraction, rows_per_unit: int
         raise BadQuery("Numbers that may be so large, or are so small, have no quantiles that can be asked.")
     if value.kind is Kind.INTEGER and width < 4 * SLICES:
         shifted = exp.paren(value.sql.copy() - int(low)) if low else value.sql.copy()
-        return Quantile(shifted, int(width) + 1, share, within, True, rows_per_unit)
+        return Quantile(shifted, int(width) + 1, share, within, True, rows.most)
     scale = sql.literal(float(SLICES / width)) if width else sql.literal(0.0)
     place = exp.Floor(this=exp.paren(value.snapped - sql.literal(float(low))) * scale)
     cut = exp.case().when(place < 0, sql.literal(0.0)).when(place.copy() >= SLICES, sql.literal(float(SLICES - 1)))
-    return Quantile(exp.cast(cut.else_(place.copy()), exp.DType.BIGINT), SLICES, share, within, False, rows_per_unit)
+    return Quantile(cut.else_(place.copy()), SLICES, share, within, False, rows.most)
 
 
-def slice_query(quantile: Quantile, keys: Mapping[str, Value], rows: exp.Query) -> exp.Select:
+def slice_query(quantile: Quantile, keys: Mapping[str, Value], rows: OwnedRows) -> exp.Select:
     """How many rows are in each slice of each group."""
-    shown = [sql.named(value.sql, name) for name, value in keys.items()]
-    shown += [sql.named(quantile.slice, SLICE), sql.named(sql.count_rows(), "n")]
-    grouped = [value.sql.copy() for value in keys.values()] + [quantile.slice.copy()]
-    return exp.select(*shown, copy=False).from_(rows.subquery("r"), copy=False).group_by(*grouped, copy=False)
+    whole = exp.cast(quantile.slice.copy(), exp.DType.BIGINT)
+    return cell_counts(rows, {name: value.sql for name, value in keys.items()} | {SLICE: whole})
 
 
 def counts_by_group(
@@ -102,5 +102,5 @@ def counts_by_group(
         if row[SLICE] is not None:
             group = tuple(row[key] for key in keys)
             slices = counts.setdefault(group, np.zeros(quantile.slices, dtype=np.int64))
-            slices[min(max(row[SLICE], 0), quantile.slices - 1)] += row["n"]
+            slices[min(max(row[SLICE], 0), quantile.slices - 1)] += row[COUNT]
     return counts

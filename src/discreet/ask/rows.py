@@ -1,4 +1,6 @@
-"""The rows a query is about, and what is known of them without looking. Every row stays its unit's.
+"""The rows a query is about, and what is known of them without looking.
+
+What is known is a proposal: privacy rests on ``engines/contribution``, which makes the queries.
 
 Inside, columns are called ``c0``, ``c1`` and so on, whatever the card and the question call them: a name of the
 question's choosing, ``AGE`` beside ``age`` or one like the unit's, could make an engine take one column for another,
@@ -22,121 +24,86 @@ from discreet.core.card import Column, Scalar
 from discreet.core.engine import Engine
 from discreet.core.kind import Kind
 from discreet.core.table import Table
-from discreet.errors import BadQuery, NotDeclared
+from discreet.engines.contribution.rows import UNIT, OwnedRows, Unit, numbered, owned_rows
+from discreet.errors import BadQuery
 
-UNIT = "discreet_unit"
 _FEW = 1000  # fewer whole numbers between bounds than this are categories
 
 
 @dataclass(frozen=True)
-class Unit:
-    """Whose rows they are. Tables whose units have the same name and kind are about the same people."""
-
-    name: str
-    kind: Kind
-
-
-@dataclass(frozen=True)
 class Rows:
-    """A query for rows, what is known of its columns, and how many rows one unit may have in it."""
+    """Rows that each belong to one unit, and what is known of their columns."""
 
-    query: exp.Query
+    owned: OwnedRows
     columns: Columns
-    most: int
-    """The most rows of one unit: the promise that the bounded table keeps."""
-    unit: Unit | None
-    """If there is one, the query has a column `UNIT` that says whose row it is."""
-    sources: frozenset[str]
-    """The private tables the rows come from; none: they are public."""
     engine: Engine
     public: frozenset[str] = frozenset()
     """The public tables the rows come from."""
     groups_per_unit: int | None = None
     """In how many groups a unit is to count, by the cards."""
-    cut: int | None = None
-    """In how many groups of the question a unit's rows are, if they were cut down to so many."""
     reads: int = 1
     """How many tables are read for them, each as often as it is read."""
 
     @property
-    def groups(self) -> int:
-        """The most groups that a unit can have rows in."""
-        return self.most if self.cut is None else min(self.cut, self.most)
+    def query(self) -> exp.Query:
+        """The query for the rows."""
+        return self.owned.query
 
     @property
-    def units(self) -> exp.Expr:
-        """How many units there are among rows; without a unit all rows are counted, those of the same person too."""
-        if self.unit is None:
-            return sql.count_rows()
-        return exp.Count(this=exp.Distinct(expressions=[sql.column(UNIT)]))
+    def most(self) -> int:
+        """The most rows of one unit."""
+        return self.owned.most
 
     @property
-    def alone(self) -> int:
-        """The most that ``units`` can count in a group of one unit's rows."""
-        return self.most if self.unit is None else 1
+    def unit(self) -> Unit | None:
+        """Whose rows they are; ``None``: each row is a person's own."""
+        return self.owned.unit
+
+    @property
+    def sources(self) -> frozenset[str]:
+        """The private tables the rows come from; none: they are public."""
+        return self.owned.sources
 
     def filtered(self, condition: exp.Expr, clause: str) -> Rows:
         """The rows for which a condition of the question holds."""
         value = scalar(condition, self.columns)
         if value.kind is not Kind.BOOLEAN:
             raise BadQuery(f"{clause} takes a condition; {condition.sql()} is {value.kind.value}.")
-        all_ = exp.select(exp.Star(), copy=False).from_(self.query.subquery("r"), copy=False)
-        return replace(self, query=all_.where(value.sql.copy(), copy=False))
+        return replace(self, owned=self.owned.where(value.sql))
 
     def showing(self, shown: Iterable[tuple[str, Value]]) -> Rows:
         """The same rows with these columns; the unit stays, named or not."""
-        projected: list[exp.Expr] = []
+        projected: dict[str, exp.Expr] = {}
         columns: list[Known] = []
         for name, value in shown:
             if name.casefold() in {one.name.casefold() for one in columns}:
                 raise BadQuery(f"Two columns are called {name!r}.")
             kept = value
             if not is_unit(value):
-                projected.append(sql.named(value.sql.copy(), inside(len(projected))))
-                kept = at(value, inside(len(projected) - 1))
+                called = numbered(len(projected))
+                projected[called] = value.sql
+                kept = at(value, called)
             columns.append(Known(name, kept))
-        if self.unit is not None:
-            projected.append(sql.column(UNIT))
-        query = exp.select(*projected, copy=False).from_(self.query.subquery("r"), copy=False)
-        return replace(self, query=query, columns=Columns(columns))
+        return replace(self, owned=self.owned.select(projected), columns=Columns(columns))
 
 
 def table_rows(table: Table, name: str = "") -> Rows:
     """The rows of a table that keeps to its card; ``name`` is what a question calls it."""
     card = table.card
-    if card.unit is not None and card.rows_per_unit is None:
-        raise NotDeclared(
-            f"The card of {card.name} does not say how many rows a unit may have.", hint="Declare rows_per_unit."
-        )
-    shown: list[exp.Expr] = []
-    columns: list[Known] = []
+    columns = []
     for place, column in enumerate(card.columns):
-        called = UNIT if column.name == card.unit else inside(place)
-        shown.append(sql.named(sql.column(column.name), called))
+        called = UNIT if column.name == card.unit else numbered(place)
         columns.append(Known(column.name, _declared(column, called), name or card.name))
-    source = frozenset({card.name})
-    return Rows(
-        table.query(*shown),
-        Columns(columns),
-        card.rows_per_unit or 1,
-        None if card.unit is None else Unit(card.unit.casefold(), card[card.unit].kind),
-        frozenset() if card.public else source,
-        table.engine,
-        source if card.public else frozenset(),
-        card.groups_per_unit,
-    )
+    public = frozenset({card.name}) if card.public else frozenset()
+    return Rows(owned_rows(table), Columns(columns), table.engine, public, card.groups_per_unit)
 
 
-def together(one: Rows, other: Rows, query: exp.Query, columns: Iterable[Known], most: int) -> Rows:
-    """Rows made of the rows of both, by a query on the place where both are."""
-    owner = one if one.sources else other
+def together(one: Rows, other: Rows, owned: OwnedRows, columns: Iterable[Known]) -> Rows:
+    """Rows made of the rows of both, on the place where both are."""
     declared = [rows.groups_per_unit for rows in (one, other) if rows.groups_per_unit is not None]
     return Rows(
-        query,
+        owned,
         Columns(columns),
-        most,
-        owner.unit,
-        one.sources | other.sources,
         one.engine,
         one.public | other.public,
         min(declared, default=None),
@@ -162,11 +129,6 @@ def is_unit(value: Value) -> bool:
 def at(value: Value, name: str) -> Value:
     """What is known of a value, of the column it was put into."""
     return replace(value, sql=sql.column(name))
-
-
-def inside(place: int) -> str:
-    """What a column is called inside."""
-    return f"c{place}"
 
 
 def whole_domain(within: Interval) -> tuple[Scalar, ...] | None:

@@ -1,19 +1,15 @@
-"""UNION ALL: the rows of two queries together, column by column.
-
-Why this is private: a unit's rows in the whole are its rows in one part and in the other, so it has at most as many
-as in both together. Without units every row is somebody else's: it is of one table, and unless both parts read
-that table, in one part only. Removing a unit removes its rows from both parts and changes no others.
-"""
+"""UNION ALL: the rows of two queries together, column by column (``engines/contribution/rows.py`` bounds them)."""
 
 from __future__ import annotations
 
 from sqlglot import exp
 
 from discreet.ask.columns import Known
-from discreet.ask.rows import UNIT, Rows, inside, is_unit, require_same_place, together
+from discreet.ask.rows import Rows, is_unit, require_same_place, together
 from discreet.ask.value import Value, hull
 from discreet.core import sql
 from discreet.core.kind import Kind
+from discreet.engines.contribution.rows import UNIT, numbered
 from discreet.errors import BadQuery
 
 
@@ -32,20 +28,12 @@ def united(one: Rows, other: Rows) -> Rows:
     shown: list[tuple[exp.Expr, exp.Expr]] = []
     columns = []
     for a, b in zip(one.columns.known, other.columns.known, strict=True):
-        whole = _alike(a, b, inside(len(shown)))
+        whole = _alike(a, b, numbered(len(shown)))
         columns.append(Known(a.name, whole))
         if not is_unit(whole):
-            as_one = [v.as_double if v.kind is Kind.DECIMAL else v.sql for v in (a.value, b.value)]
-            shown.append((sql.named(as_one[0], whole.sql.name), sql.named(as_one[1], whole.sql.name)))
-    if one.unit is not None:
-        shown.append((sql.column(UNIT), sql.column(UNIT)))
-    parts = [
-        exp.select(*(pair[place] for pair in shown), copy=False).from_(rows.query.subquery("r"), copy=False)
-        for place, rows in enumerate((one, other))
-    ]
-    apart = one.unit is None and not one.sources & other.sources
-    most = max(one.most, other.most) if apart else one.most + other.most
-    return together(one, other, exp.union(*parts, distinct=False, copy=False), columns, most)
+            first, second = (v.as_double if v.kind is Kind.DECIMAL else v.sql for v in (a.value, b.value))
+            shown.append((first, second))
+    return together(one, other, one.owned.union(other.owned, shown), columns)
 
 
 def _alike(one: Known, other: Known, called: str) -> Value:

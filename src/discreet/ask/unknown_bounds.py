@@ -18,6 +18,8 @@ from discreet.core.engine import Engine
 from discreet.core.exact import Number
 from discreet.core.kind import Kind
 from discreet.core.loss import Pure
+from discreet.engines.contribution.measure import COUNT, cell_counts
+from discreet.engines.contribution.rows import OwnedRows
 from discreet.engines.fetch import fetch
 from discreet.errors import BadInput
 from discreet.noise.deviation import sum_error
@@ -27,7 +29,7 @@ from discreet.noise.parameters import positive, probability, whole
 
 MAGNITUDE = 40
 """The largest power of two looked at, and, for numbers that are not whole, minus the smallest."""
-_SLICE, _COUNT = "discreet_slice", "discreet_count"
+_SLICE = "discreet_slice"
 
 
 @dataclass(frozen=True)
@@ -87,19 +89,16 @@ class BoundsSearch:
         """The most rows above the upper bound, and below the lower one: twice the largest threshold."""
         return 2 * max(self._thresholds)
 
-    def query(self, value: Value, rows: exp.Query) -> exp.Select:
+    def query(self, value: Value, rows: OwnedRows) -> exp.Select:
         """How many rows are in each slice that has any. Missing values are in none."""
-        place = _place(value, self.ends, 0)
-        shown = [sql.named(place, _SLICE), sql.named(sql.count_rows(), _COUNT)]
-        query = exp.select(*shown).from_(rows.subquery("r"))
-        return query.where(value.sql.copy().is_(exp.null()).not_()).group_by(place.copy())
+        return cell_counts(rows.where(value.sql.copy().is_(exp.null()).not_()), {_SLICE: _place(value, self.ends, 0)})
 
-    def search(self, engine: Engine, value: Value, rows: exp.Query, entropy: Entropy = SYSTEM) -> Interval | None:
+    def search(self, engine: Engine, value: Value, rows: OwnedRows, entropy: Entropy = SYSTEM) -> Interval | None:
         """Bounds of ``value``; ``None``: there seem to be too few rows to tell."""
         found = fetch(engine, self.query(value, rows))
         counts = [0] * self.slices
         for row in found.to_pylist():
-            counts[row[_SLICE]] = row[_COUNT]
+            counts[row[_SLICE]] += row[COUNT]
         return self.choose(counts, entropy)
 
     def choose(self, counts: Sequence[int], entropy: Entropy = SYSTEM) -> Interval | None:

@@ -90,11 +90,34 @@ def scrambled(values: Sequence[exp.Expr], dialect: str) -> exp.Expr:
     return exp.MD5(this=text)
 
 
+def attempt(computed: exp.Expr) -> exp.Expr:
+    """The value of an expression, and NULL where computing it fails; every engine reads this in its own way."""
+    return exp.Anonymous(this="TRY", expressions=[computed])
+
+
+def attempts(tree: exp.Expr) -> list[exp.Expr]:
+    """The parts of a tree that ``attempt`` made, the innermost last."""
+    return [node for node in tree.find_all(exp.Anonymous) if node.name == "TRY"]
+
+
+def without_attempts(tree: exp.Expr) -> exp.Expr:
+    """The same tree, failing where an attempt would have failed."""
+    plain = tree.copy()
+    for node in attempts(plain):
+        node.replace(exp.paren(node.expressions[0]))
+    return plain
+
+
 def count_rows() -> exp.Expr:
     """``COUNT(*)``."""
     return exp.Count(this=exp.Star())
 
 
+def one_if(condition: exp.Expr) -> exp.Expr:
+    """1 if a condition holds, else NULL."""
+    return exp.Case().when(condition, exp.Literal.number(1))
+
+
 def count_if(condition: exp.Expr) -> exp.Expr:
     """How many rows a condition holds for (NULL counts as no)."""
-    return exp.Count(this=exp.Case().when(condition, exp.Literal.number(1)))
+    return exp.Count(this=one_if(condition))

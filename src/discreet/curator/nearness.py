@@ -32,9 +32,10 @@ from sqlglot import exp
 
 from discreet.ask.figure import Count, Mean, Total
 from discreet.ask.plan import Plan
-from discreet.ask.rows import UNIT, inside, table_rows
+from discreet.ask.rows import table_rows
 from discreet.core.release_folder import Rows
 from discreet.core.table import Table
+from discreet.engines.contribution.rows import UNIT, numbered
 from discreet.errors import BadInput
 
 
@@ -53,7 +54,7 @@ class Nearness:
         if seen is None or not plan.declared:
             return {}
         seen = seen.union(*(_columns(key.sql) for key in plan.keys.values()))
-        names = {inside(place): column.name for place, column in enumerate(twin.card.columns)}
+        names = {numbered(place): column.name for place, column in enumerate(twin.card.columns)}
         found: dict[str, dict[str, int]] = {}
         for name, figure in plan.figures.items():
             if not isinstance(figure, Count | Total | Mean):

@@ -17,10 +17,12 @@ import pyarrow as pa
 from pyarrow import csv
 from sqlglot import exp
 
+from discreet.core import sql
 from discreet.core.arrow import arrow_type, kind_of, recast_table
 from discreet.core.kind import Kind
 from discreet.core.postgres import connection_settings
 from discreet.core.sql import sql_type, table
+from discreet.engines.postgres_attempts import with_functions
 from discreet.errors import (
     DataError,
     DiscreetError,
@@ -80,10 +82,16 @@ class Postgres:
 
     def fetch(self, query: exp.Query) -> pa.Table:
         """The rows of ``query``."""
-        with self._transaction(writes=False) as connection:
-            text = _sql(query)
-            columns = _described(connection, text)
-            return pa.Table.from_batches(list(_copied(connection, text, columns)), _schema(columns))
+        try:
+            with self._transaction(writes=False) as connection:
+                return _fetched(connection, _sql(sql.without_attempts(query)))
+        except _ValueFailed:
+            if not sql.attempts(query):
+                raise
+        with self._transaction(writes=True) as connection:
+            found = _fetched(connection, _sql(with_functions(connection, query)))
+            connection.rollback()
+            return found
 
     def stream(self, query: exp.Query) -> pa.RecordBatchReader:
         """The rows of ``query``, a few megabytes at a time."""
@@ -167,12 +175,17 @@ class Postgres:
             return NotFound(f"PostgreSQL at {self._place()}: {reason}.")
         if (error.sqlstate or "57P").startswith("57P"):  # the connection broke, or the server is going down
             return Unreachable(f"The connection to {self._place()} was lost: {reason}.")
-        return EngineError(f"PostgreSQL could not do this: {reason}.")
+        failure = _ValueFailed if (error.sqlstate or "").startswith("22") else EngineError
+        return failure(f"PostgreSQL could not do this: {reason}.")
 
     def _place(self) -> str:
         """Where it is, for people; never who asks nor how they prove it."""
         host = self._settings.get("host") or "localhost"
         return f"{host}:{self._settings.get('port') or 5432}/{self._settings.get('dbname') or ''}"
+
+
+class _ValueFailed(EngineError):
+    """A statement failed on a value."""
 
 
 @dataclass(frozen=True)
@@ -228,6 +241,11 @@ def _decimal(found: psycopg.Column, value: str) -> _Column:
 
 def _schema(columns: Sequence[_Column]) -> pa.Schema:
     return pa.schema([(column.name, column.type) for column in columns])
+
+
+def _fetched(connection: psycopg.Connection[Any], text: str) -> pa.Table:
+    columns = _described(connection, text)
+    return pa.Table.from_batches(list(_copied(connection, text, columns)), _schema(columns))
 
 
 def _copied(connection: psycopg.Connection[Any], text: str, columns: Sequence[_Column]) -> Iterator[pa.RecordBatch]:

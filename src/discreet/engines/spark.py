@@ -47,7 +47,6 @@ if TYPE_CHECKING:
 
 _SETTINGS = {
     "spark.sql.session.timeZone": "UTC",
-    "spark.sql.ansi.enabled": "true",
     "spark.sql.variable.substitute": "false",  # a text may hold ${…}
     "spark.sql.parser.escapedStringLiterals": "false",
     "spark.sql.legacy.decimal.retainFractionDigitsOnTruncate": "true",  # or 38 digits are compared rounded
@@ -65,8 +64,8 @@ class Spark:
     def __init__(self, session: SparkSession) -> None:
         self._given = session
         self._copies: list[SparkSession] = []
+        self._current: dict[bool, SparkSession] = {}
         self._views: list[str] = []
-        self._stale = True
         self._lock = threading.Lock()
         self._owned = False
 
@@ -98,9 +97,11 @@ class Spark:
             return canonical(self._frame(query).limit(0).toArrow().schema)
 
     def fetch(self, query: exp.Query) -> pa.Table:
-        """The rows of ``query``."""
+        """The rows of ``query``. Without ANSI an expression is NULL, or some number, where it would fail."""
+        tolerant = bool(sql.attempts(query))
         with _translated():
-            return recast_table(self._frame(query).toArrow())
+            session = self._session(ansi=not tolerant)
+            return recast_table(session.sql(sql.without_attempts(query).sql(self.dialect)).toArrow())
 
     def stream(self, query: exp.Query) -> pa.RecordBatchReader:
         """The rows of ``query``; a partition at a time is in memory here.
@@ -130,7 +131,7 @@ class Spark:
             dataframe.createOrReplaceTempView(name)
         with self._lock:
             self._views.append(name)
-            self._stale = True
+            self._current = {}
         return exp.select("*").from_(sql.table(name))
 
     def show(self, data: pa.Table) -> exp.Select:
@@ -171,18 +172,18 @@ class Spark:
                 _release(copy)
             for name in self._views:
                 self._given.catalog.dropTempView(name)
-            self._copies, self._views, self._stale = [], [], True
+            self._copies, self._views, self._current = [], [], {}
             if self._owned:
                 self._given.stop()
                 self._owned = False
 
-    def _session(self) -> SparkSession:
+    def _session(self, *, ansi: bool = True) -> SparkSession:
         """The copy that queries run in: a new one whenever there are views it has not seen."""
         with self._lock:
-            if self._stale:
-                self._copies.append(_copy(self._given))
-                self._stale = False
-            return self._copies[-1]
+            if ansi not in self._current:
+                self._current[ansi] = _copy(self._given, ansi=ansi)
+                self._copies.append(self._current[ansi])
+            return self._current[ansi]
 
     def _frame(self, query: exp.Query) -> DataFrame:
         return self._session().sql(query.sql(self.dialect))
@@ -300,14 +301,14 @@ def _started(address: str) -> tuple[SparkSession, bool]:
     return session, new
 
 
-def _copy(session: Any) -> Any:
+def _copy(session: Any, *, ansi: bool) -> Any:
     """A session with the same views, functions and tables, and the settings we need."""
     if _is_connect(session):
         session.version  # noqa: B018  (a Connect server knows a session from its first request on)
         copy = session.cloneSession()
     else:
         copy = type(session)(session.sparkContext, session._jsparkSession.cloneSession())
-    for key, value in _SETTINGS.items():
+    for key, value in (_SETTINGS | {"spark.sql.ansi.enabled": str(ansi).lower()}).items():
         if copy.conf.get(key) != value:
             copy.conf.set(key, value)
     return copy

@@ -12,12 +12,13 @@ from sqlglot import exp
 
 from discreet.core import sql
 from discreet.core.table import Table
+from discreet.engines.contribution.measure import COUNT, cell_counts
+from discreet.engines.contribution.rows import OwnedRows, owned_rows
 from discreet.engines.duckdb import DuckDB
 from discreet.engines.fetch import fetch
 from discreet.publish.synthetic.attributes import Attribute, Listed, Merged
 from discreet.publish.synthetic.domain import Domain
 
-_COUNT = "n"
 _KEPT = 1 << 24
 """Counts are kept, to be used again, up to so many cells in all."""
 
@@ -25,7 +26,7 @@ _KEPT = 1 << 24
 class Counts:
     """The counts of a private table over a domain. Rows stay on the engine; a GROUP BY gives each marginal."""
 
-    def __init__(self, table: Table, domain: Domain, coded: exp.Query | None = None) -> None:
+    def __init__(self, table: Table, domain: Domain, coded: OwnedRows | None = None) -> None:
         self.table = table
         self.domain = domain
         self._coded = coded or _coded(table, domain)
@@ -48,9 +49,8 @@ class Counts:
         return found
 
     def _counted(self, columns: tuple[int, ...]) -> NDArray[np.int64]:
-        keys = [sql.column(_name(place)) for place in columns]
-        query = exp.select(*keys, sql.named(sql.count_rows(), _COUNT)).from_(self._coded.subquery("c"))
-        rows = fetch(self.table.engine, query.group_by(*(key.copy() for key in keys)) if keys else query)
+        keys = {_name(place): sql.column(_name(place)) for place in columns}
+        rows = fetch(self.table.engine, cell_counts(self._coded, keys))
         sizes = [self.domain.sizes[place] for place in columns]
         at = np.zeros(rows.num_rows, np.int64)
         there = np.ones(rows.num_rows, np.bool_)
@@ -59,7 +59,7 @@ class Counts:
             there &= codes >= 0
             at = at * size + codes
         counts = np.zeros(prod(sizes), np.int64)
-        np.add.at(counts, at[there], rows.column(_COUNT).to_numpy()[there])
+        np.add.at(counts, at[there], rows.column(COUNT).to_numpy()[there])
         return counts.reshape(sizes)
 
 
@@ -74,17 +74,17 @@ def counting(table: Table, domain: Domain) -> Iterator[Counts]:
         yield Counts(table, domain)
         return
     name = table.engine.new_name("discreet codes")
-    table.engine.store(name, _coded(table, domain, small=True))
+    stored = _coded(table, domain, small=True).stored(table.engine, name)
     try:
-        yield Counts(table, domain, exp.select("*").from_(sql.table(name)))
+        yield Counts(table, domain, stored)
     finally:
         table.engine.run(f"DROP TABLE {sql.table(name).sql('duckdb')}")
 
 
-def _coded(table: Table, domain: Domain, *, small: bool = False) -> exp.Select:
+def _coded(table: Table, domain: Domain, *, small: bool = False) -> OwnedRows:
     """The rows as what they are grouped by, each column under the number of its attribute."""
     keys = [_small(one) if small else one.key() for one in domain.attributes]
-    return table.query(*(sql.named(key, _name(place)) for place, key in enumerate(keys)))
+    return owned_rows(table, rename=False).select({_name(place): key for place, key in enumerate(keys)})
 
 
 def _small(attribute: Attribute) -> exp.Expr:

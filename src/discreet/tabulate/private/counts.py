@@ -20,6 +20,8 @@ from discreet.core import sql
 from discreet.core.card import Card, Scalar
 from discreet.core.loss import Concentrated, Loss, Pure, sequential
 from discreet.core.table import Table
+from discreet.engines.contribution.measure import COUNT, cell_counts
+from discreet.engines.contribution.rows import owned_rows
 from discreet.engines.fetch import fetch
 from discreet.noise.deviation import Noise
 from discreet.noise.entropy import SYSTEM, Entropy
@@ -29,7 +31,6 @@ from discreet.tabulate.private.precision import SMALLEST, Precision
 from discreet.tabulate.private.strategy import Strategy
 from discreet.tabulate.private.workload import Columns
 
-_COUNT = "discreet_count"
 _Numbers = np.ndarray[Any, Any]
 
 
@@ -75,11 +76,10 @@ class NoisyCounts:
 
     def query(self, table: Table, columns: Sequence[str]) -> exp.Select:
         """How many rows are in each cell that has any."""
-        keys = [sql.column(name) for name in columns]
-        query = table.query(*(key.copy() for key in keys), sql.named(sql.count_rows(), _COUNT))
+        rows = owned_rows(table, rename=False)
         for name, values in self.values.items():
-            query = query.where(exp.In(this=sql.column(name), expressions=[sql.literal(value) for value in values]))
-        return query.group_by(*keys) if keys else query
+            rows = rows.where(exp.In(this=sql.column(name), expressions=[sql.literal(value) for value in values]))
+        return cell_counts(rows, {name: sql.column(name) for name in columns})
 
     def measure(self, table: Table, entropy: Entropy = SYSTEM) -> list[_Numbers]:
         """The noisy counts of every table, as they are: an axis a column, a place a declared value."""
@@ -125,7 +125,7 @@ class NoisyCounts:
         places = [{value: i for i, value in enumerate(self.values[name])} for name in columns]
         counts = np.zeros([len(place) for place in places], dtype=np.int64)
         keys = [found.column(name).to_pylist() for name in columns]
-        for *cell, n in zip(*keys, found.column(_COUNT).to_pylist(), strict=True):
+        for *cell, n in zip(*keys, found.column(COUNT).to_pylist(), strict=True):
             where = [place.get(value) for place, value in zip(places, cell, strict=True)]
             if None not in where:  # an engine may hold equal to a declared value what Python does not
                 counts[tuple(where)] += n

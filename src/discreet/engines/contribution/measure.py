@@ -1,0 +1,143 @@
+"""What is measured of rows: whole numbers that one unit can change by a known amount, whatever it holds.
+
+Why this is private. A unit has at most ``rows.most`` rows, and GROUP BY puts each row into one group. A row adds 0 or 1
+to a count. To a sum it adds a whole number of steps that was clamped, in the type it is added in, to ``bound`` in
+absolute value, whatever was computed for it; NULL, which includes whatever failed, adds 0. To the number of units of a
+group a unit adds 0 or 1. So a unit changes a count by at most ``rows.most`` over all groups together, and a sum by at
+most ``bound`` times that. Removing a unit changes no other row (``rows.py``), so nothing else changes.
+
+Whole numbers are added in any order to the same sum. Doubles that are multiples of one step are as well while no sum on
+the way can reach 2**53 steps, which is so in groups of few enough rows; in larger ones such a measure is NULL and
+``large`` gives the same number by whole numbers. A number is put on the grid of steps by adding 3 · 2**51 steps and
+taking them off again: between 2**52 and 2**53 steps doubles are one step apart, so what is left is a multiple of a step
+whenever it lies within ±``bound``, whatever the number was, and is clamped otherwise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+
+from sqlglot import exp
+
+from discreet.core import sql
+from discreet.engines.contribution.expression import clamped
+from discreet.engines.contribution.rows import UNIT, OwnedRows, UnitAggregate
+from discreet.errors import BadQuery
+
+LARGEST_BOUND = 2**32
+"""The most steps a row can add: the sum of 2**31 rows fits 64 bits."""
+_EXACT = 2**53
+COUNT = "discreet_count"
+
+
+@dataclass(frozen=True)
+class Measure:
+    """An aggregate that is a whole number for each group."""
+
+    sql: exp.Expr
+    most: int
+    """What one unit can change it by, added up over all groups."""
+    each: int
+    """What one unit can change it by in a single group."""
+    large: exp.Expr | None = None
+    """The same for groups of any size, if ``sql`` is NULL in large ones."""
+    step: Fraction = Fraction(1)
+    """What one is worth: for whoever reads the figure, as are ``rounded`` and ``signed``."""
+    rounded: bool = False
+    """Whether rows were rounded to steps, each by less than one."""
+    signed: bool = False
+    """Whether what rows add may be above 0 for some and below it for others."""
+
+    @property
+    def squares(self) -> int:
+        """What one unit can change it by, squared and added up over all groups: Σ c² <= max c · Σ c."""
+        return self.each * self.most
+
+
+def counted(rows: OwnedRows, present: exp.Expr | None = None) -> Measure:
+    """How many rows there are, or how many of them have a value of ``present``."""
+    return Measure(_count(rows, present), rows.most, rows.most)
+
+
+def units_counted(rows: OwnedRows, *, grouped: bool) -> Measure:
+    """How many units there are among rows; without a unit all rows are counted, those of the same person too."""
+    if rows.unit is None:
+        return counted(rows)
+    return Measure(exp.Count(this=exp.Distinct(expressions=[sql.column(UNIT)])), rows.groups if grouped else 1, 1)
+
+
+def summed(rows: OwnedRows, steps: exp.Expr, bound: int) -> Measure:
+    """The sum of a whole number of steps, each clamped to ±``bound``."""
+    most = _bound(bound) * rows.most
+    return Measure(_sum(rows, steps, bound), most, most)
+
+
+def summed_on_grid(rows: OwnedRows, double: exp.Expr, centre: Fraction, step: Fraction, bound: int) -> Measure:
+    """The sum of a double less ``centre``, in steps (a power of two), each clamped to ±``bound``; the fast way."""
+    most = _bound(bound) * rows.most
+    away = 3 * 2**51 * step
+    shift, back, ends = float(away - centre), float(away), float(bound * step)
+    on_grid = exp.paren(exp.paren(rows.of(double) + sql.literal(shift)) - sql.literal(back))
+    grid = clamped(on_grid, sql.literal(-ends), sql.literal(ends))
+    scale = sql.literal(float(1 / step))
+    some = exp.Coalesce(this=exp.Sum(this=grid), expressions=[sql.literal(0.0)])
+    quick = exp.case().when(sql.count_rows() <= _EXACT // bound, exp.cast(some * scale, exp.DType.BIGINT))
+    large = _whole_sum(exp.cast(exp.paren(grid.copy()) * scale.copy(), exp.DType.BIGINT))
+    return Measure(quick, most, most, large)
+
+
+def measured_query(rows: OwnedRows, keys: Mapping[str, exp.Expr], measures: Mapping[str, exp.Expr]) -> exp.Select:
+    """The measures of every group that has rows: each row is in one."""
+    grouped = {name: rows.of(key) for name, key in keys.items()}
+    shown = [sql.named(one, name) for name, one in (grouped | dict(measures)).items()]
+    query = exp.select(*shown, copy=False).from_(rows.query.subquery("r"), copy=False)
+    apart = [key.copy() for key in grouped.values() if not isinstance(key, exp.Literal)]  # a number would be a position
+    return query.group_by(*apart, copy=False)
+
+
+def cell_counts(rows: OwnedRows, keys: Mapping[str, exp.Expr]) -> exp.Select:
+    """How many rows are in every cell that has any: each row is in one."""
+    return measured_query(rows, keys, {COUNT: sql.count_rows()})
+
+
+# -- aggregates of one unit's rows: they need no bound, since whatever is measured of them gets one
+
+
+def unit_count(rows: OwnedRows, present: exp.Expr | None = None, *, distinct: bool = False) -> UnitAggregate:
+    """How many rows of a unit there are, or have a value, or how many values they have."""
+    if distinct and present is not None:
+        return UnitAggregate(exp.Count(this=exp.Distinct(expressions=[rows.of(present)])))
+    return UnitAggregate(_count(rows, present))
+
+
+def unit_sum(rows: OwnedRows, steps: exp.Expr, bound: int) -> UnitAggregate:
+    """The sum of a whole number of steps over a unit's rows, each clamped to ±``bound``."""
+    if bound * rows.most >= 2**62:
+        raise BadQuery("A sum of a unit's rows could be too large to compute with.")
+    return UnitAggregate(_sum(rows, steps, bound))
+
+
+def unit_extreme(rows: OwnedRows, which: type[exp.Min] | type[exp.Max], value: exp.Expr) -> UnitAggregate:
+    """The least or the largest value of a unit's rows."""
+    return UnitAggregate(which(this=rows.of(value)))
+
+
+def _bound(bound: int) -> int:
+    if not 1 <= bound <= LARGEST_BOUND:
+        raise BadQuery("Numbers that may be so large, or are so small, cannot be added.", hint="Declare other bounds.")
+    return bound
+
+
+def _count(rows: OwnedRows, present: exp.Expr | None) -> exp.Expr:
+    return sql.count_rows() if present is None else exp.Count(this=rows.of(present))
+
+
+def _sum(rows: OwnedRows, steps: exp.Expr, bound: int) -> exp.Expr:
+    whole = rows.of(exp.cast(steps.copy(), exp.DType.BIGINT))
+    return _whole_sum(clamped(whole, sql.literal(-bound), sql.literal(bound)))
+
+
+def _whole_sum(whole: exp.Expr) -> exp.Expr:
+    return exp.cast(exp.Coalesce(this=exp.Sum(this=whole), expressions=[sql.literal(0)]), exp.DType.BIGINT)
