@@ -35,7 +35,7 @@ _Numbers = np.ndarray[Any, Any]
 
 
 @dataclass(frozen=True)
-class _True:
+class Measured:
     """What was measured, group by group: never to be shown as it is, unless the rows are private already."""
 
     keys: pa.Table
@@ -46,7 +46,7 @@ class _True:
 
 def answer(plan: Plan, price: Price, entropy: Entropy = SYSTEM) -> pa.Table:
     """Measure where the rows are, add noise, and work out the answer."""
-    found = _true(plan)
+    found = measured(plan)
     noisy = {name: price.noise[name].add_all(found.figures[name], entropy) for name in plan.measures}
     for name, one in plan.quantiles.items():
         nobody = np.zeros(one.slices, dtype=np.int64)
@@ -67,7 +67,7 @@ def exact_answer(plan: Plan, errors: Mapping[str, Mapping[str, int]]) -> pa.Tabl
     ``errors`` says, for each figure whose distance from the truth is bounded, how far what it is made of may be off;
     others get no error bar. An average of no rows is NULL here, since nothing is told by that.
     """
-    found = _true(plan)
+    found = measured(plan)
     figures = dict(found.figures)
     empty: dict[str, _Numbers] = {}
     for name, one in plan.quantiles.items():
@@ -95,23 +95,24 @@ def _without(made: pa.Table, name: str, empty: _Numbers) -> pa.Table:
     return made
 
 
-def _true(plan: Plan) -> _True:
+def measured(plan: Plan) -> Measured:
+    """What noise is added to."""
     engine, keys = plan.rows.engine, list(plan.keys)
-    measured = _measured(plan) if plan.measures else None
+    fetched = _measured(plan) if plan.measures else None
     sliced = {
         name: counts_by_group(one, _plain(fetch(engine, slice_query(one, plan.keys, plan.rows.owned))), keys)
         for name, one in plan.quantiles.items()
     }
     figures: dict[str, _Numbers] = {}
     there = pa.table({})
-    if measured is not None:
-        there = _one_zero(measured.select(keys))
-        figures = {name: np.asarray(measured.column(name).to_numpy(), dtype=np.int64) for name in plan.measures}
+    if fetched is not None:
+        there = _one_zero(fetched.select(keys))
+        figures = {name: np.asarray(fetched.column(name).to_numpy(), dtype=np.int64) for name in plan.measures}
     if not plan.declared:
-        return _True(there, _groups(there), figures, sliced)
+        return Measured(there, _groups(there), figures, sliced)
     wanted = _declared(plan.keys)
     known, groups = _groups(there), _groups(wanted)
-    return _True(wanted, groups, {name: _filled(one, known, groups) for name, one in figures.items()}, sliced)
+    return Measured(wanted, groups, {name: _filled(one, known, groups) for name, one in figures.items()}, sliced)
 
 
 def _measured(plan: Plan) -> pa.Table:
@@ -123,7 +124,7 @@ def _measured(plan: Plan) -> pa.Table:
 
 
 def _table(
-    plan: Plan, found: _True, noisy: Mapping[str, _Numbers], errors: Mapping[str, Mapping[str, int]]
+    plan: Plan, found: Measured, noisy: Mapping[str, _Numbers], errors: Mapping[str, Mapping[str, int]]
 ) -> pa.Table:
     """The keys of all groups, and their figures with their error bars."""
     columns: dict[str, Any] = dict(zip(found.keys.column_names, found.keys.columns, strict=True))

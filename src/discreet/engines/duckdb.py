@@ -14,7 +14,7 @@ import pyarrow as pa
 from sqlglot import exp
 
 from discreet.core.arrow import recast, recast_table
-from discreet.core.sql import table
+from discreet.core.sql import attempts, table
 from discreet.engines.held import Held
 from discreet.errors import EngineError, NotFound
 
@@ -22,6 +22,7 @@ _SETTINGS = {
     "autoinstall_known_extensions": "false",
     "autoload_known_extensions": "false",
 }
+_FAILED_ON_A_VALUE = (duckdb.OutOfRangeException, duckdb.ConversionException, duckdb.InvalidInputException)
 
 
 class DuckDB:
@@ -53,12 +54,23 @@ class DuckDB:
         return self.fetch(empty).schema
 
     def fetch(self, query: exp.Query, given: Mapping[str, pa.Table] | None = None) -> pa.Table:
-        """The rows of ``query``, which sees the tables ``given`` for it alone too."""
+        """The rows of ``query``, which sees the tables ``given`` for it alone too.
+
+        DuckDB's optimiser may take a part that stands twice out of the TRY around it. Where that fails, the query is
+        run once more as it is written.
+        """
         with _Translated():
             cursor = self._cursor()
             for name, data in (given or {}).items():
                 cursor.register(name, data)
-            return recast_table(cursor.sql(query.sql(self.dialect)).to_arrow_table())
+            text = query.sql(self.dialect)
+            try:
+                return recast_table(cursor.sql(text).to_arrow_table())
+            except _FAILED_ON_A_VALUE:
+                if not attempts(query):
+                    raise
+            cursor.execute("PRAGMA disable_optimizer")
+            return recast_table(cursor.sql(text).to_arrow_table())
 
     def stream(self, query: exp.Query) -> pa.RecordBatchReader:
         """The rows of ``query``, a batch at a time."""

@@ -106,9 +106,10 @@ def absolute(reader: Reader, node: exp.Abs) -> Value:
 
 
 def sign(reader: Reader, node: exp.Sign) -> Value:
-    """-1, 0 or 1."""
+    """-1, 0 or 1. A double that was computed may be rounded across zero, so its bounds say nothing here."""
     value = reader.number(node.this)
-    low, high = ((end > 0) - (end < 0) for end in value.within or (-1, 1))
+    exact = value.kind is Kind.INTEGER or value.is_double_column
+    low, high = ((end > 0) - (end < 0) for end in (value.within if exact and value.within else (-1, 1)))
     double, zero = value.as_double, sql.literal(0.0)
     made = exp.case().when(double > zero, sql.literal(1)).when(double.copy() < zero.copy(), sql.literal(-1))
     made = made.when(exp.EQ(this=double.copy(), expression=zero.copy()), sql.literal(0))

@@ -120,8 +120,8 @@ def ends(value: Value) -> tuple[Fraction | None, Fraction | None]:
 
 def given(value: Value) -> Fraction | None:
     """The whole number that is written there; ``None``: it is none, or differs from row to row."""
-    if value.kind is not Kind.INTEGER or value.within is None or value.sql.find(exp.Column):
-        return None
+    if value.kind is not Kind.INTEGER or value.within is None or value.sql.find(exp.Column, exp.Case, exp.Null):
+        return None  # a CASE may be NULL whatever its bounds are
     return value.within[0] if value.within[0] == value.within[1] else None
 
 

@@ -42,9 +42,10 @@ def row_wise(expression: exp.Expr, columns: Collection[str]) -> exp.Expr:
 
 def clamped(number: exp.Expr, low: exp.Expr, high: exp.Expr) -> exp.Expr:
     """A number between two others. NULL stays NULL; NaN becomes ``high`` or NULL, whatever an engine holds of it."""
-    return (
-        exp.case()
-        .when(number.copy() < low, low.copy())
-        .when(number.copy() <= high, number.copy())
-        .when(number.copy() > high, high.copy())
+    cases = ((exp.LT, low, low), (exp.LTE, high, number), (exp.GT, high, high))
+    return exp.Case(
+        ifs=[
+            exp.If(this=beside(this=number.copy(), expression=end.copy()), true=then.copy())
+            for beside, end, then in cases
+        ]
     )

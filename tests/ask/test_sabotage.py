@@ -1,0 +1,168 @@
+"""Sabotage: the analysis of expressions lies, and still no measure moves by more than is charged.
+
+Every question is planned by an analysis that is wrong about bounds, about NULL, about domains, about what is a column,
+and about how many rows a join has; it is then run on neighbouring tables of hostile values. What noise is added to is
+compared: the exact loss of all its differences is at most what was charged. Whether there is an answer, and which
+declared groups are in it, depends on nobody.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from fractions import Fraction
+from random import Random
+from typing import Any
+
+import numpy as np
+import pytest
+import sqlglot
+from sqlglot import exp
+from tests.ask.hostile import Neighbours, Questions, lying, neighbours
+
+from discreet.ask.answer import Measured, measured
+from discreet.ask.plan import UNITS, Plan, plan
+from discreet.ask.price import Price, price
+from discreet.ask.scalar import _RULES
+from discreet.core.engine import Engine
+from discreet.core.loss import Pure
+from discreet.engines.contribution import measure as contribution
+from discreet.engines.duckdb import DuckDB
+from discreet.errors import BadInput
+
+_number = itertools.count()
+_EACH = 25
+"""Questions that are accepted, of every pair of neighbours."""
+
+
+def planned(text: str, both: Neighbours) -> tuple[Plan, Plan] | None:
+    """The plans for both neighbours, or neither has one, for the same reason."""
+    made: list[Plan | str] = []
+    for tables in (both.present, both.absent):
+        try:
+            made.append(plan(text, tables))
+        except Exception as error:  # noqa: BLE001  # a lie may make the analysis itself fail, before any row is read
+            made.append(f"{type(error)} {error}")
+    one, other = made
+    if isinstance(one, Plan) and isinstance(other, Plan):
+        assert one.measures == other.measures
+        return one, other
+    assert one == other
+    return None
+
+
+def require_bounded(text: str, plans: tuple[Plan, Plan]) -> Fraction | None:
+    """The exact loss of everything that differs between neighbours, which is at most what is charged; its share."""
+    try:
+        paid = price(plans[0], 1, "1e-6")
+    except BadInput:
+        return None
+    one, other = map(measured, plans)
+    if plans[0].declared:
+        assert one.groups == other.groups
+    lost = _lost_by_measures(text, plans[0], paid, one, other) + _lost_by_choices(plans[0], paid, one, other)
+    assert lost <= 1, f"{text}: loses {float(lost)} of 1"
+    return lost
+
+
+def _lost_by_measures(text: str, made: Plan, paid: Price, one: Measured, other: Measured) -> Fraction:
+    lost = Fraction(0)
+    for name, measure in made.measures.items():
+        a, b = (dict(zip(map(repr, found.groups), found.figures[name].tolist(), strict=True)) for found in (one, other))
+        changes = [abs(a.get(group, 0) - b.get(group, 0)) for group in a.keys() | b.keys()]
+        assert sum(changes) <= measure.most, f"{text}: {name} moves by {sum(changes)}, not {measure.most}"
+        assert sum(change**2 for change in changes) <= measure.squares, text
+        if name == UNITS:
+            own = [(a.get(group) or b.get(group) or 0) for group in a.keys() ^ b.keys()]
+            assert len(own) <= made.rows.owned.groups, text
+            assert max(own, default=0) <= measure.each, text
+        loss = paid.noise[name].loss(max(sum(changes), 1))
+        assert isinstance(loss, Pure)
+        lost += loss.epsilon if any(changes) else 0
+    return lost
+
+
+def _lost_by_choices(made: Plan, paid: Price, one: Measured, other: Measured) -> Fraction:
+    lost = Fraction(0)
+    for name, quantile in made.quantiles.items():
+        nobody: np.ndarray[Any, Any] = np.zeros(quantile.slices, dtype=np.int64)
+        a, b = one.sliced[name], other.sliced[name]
+        moved = 0
+        for group in a.keys() | b.keys():
+            scores = [quantile._scores(counts.get(group, nobody)) for counts in (a, b)]
+            moved += int(np.abs(scores[0] - scores[1]).max())
+        assert moved <= quantile.sensitivity
+        lost += paid.choices[name].loss(moved).epsilon if moved else 0
+    return lost
+
+
+def replay(seed: int, engine: Engine, count: int, *, lies: bool = True) -> Iterator[tuple[str, Fraction]]:
+    """Questions about one pair of neighbours, and what share of the charge each of them really loses."""
+    random = Random(seed)  # noqa: S311
+    both, asked = neighbours(random, engine, f"sabotage_{seed}_{next(_number)}"), Questions(random)
+    found = 0
+    for turn in range(100 * count):
+        text = asked.question()
+        with lying(seed * 1000 + turn, 0.4 if lies else 0.0):
+            plans = planned(text, both)
+            lost = None if plans is None else require_bounded(text, plans)
+        if lost is not None:
+            found += 1
+            yield text, lost
+        if found == count:
+            return
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_no_lie_makes_a_measure_move_by_more_than_is_charged(duckdb: DuckDB, seed: int) -> None:
+    assert len(list(replay(seed, duckdb, _EACH))) == _EACH
+
+
+@pytest.mark.parametrize("seed", [11, 12])
+def test_nor_on_postgres(postgres: Engine, seed: int) -> None:
+    assert len(list(replay(seed, postgres, 15))) == 15
+
+
+def test_nor_on_spark(spark: Engine) -> None:
+    assert len(list(replay(13, spark, 6))) == 6
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(100, 500))
+def test_no_lie_does_in_ten_thousand_questions(duckdb: DuckDB, seed: int) -> None:
+    assert len(list(replay(seed, duckdb, _EACH))) == _EACH
+
+
+@pytest.mark.parametrize("seed", range(20, 22))
+def test_the_honest_analysis_reaches_what_is_charged(duckdb: DuckDB, seed: int) -> None:
+    """So a sensitivity that is half of what it must be would be seen."""
+    assert max(share for _, share in replay(seed, duckdb, _EACH, lies=False)) > Fraction(1, 2)
+
+
+def test_without_the_clamps_the_same_replay_finds_a_person(duckdb: DuckDB, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(contribution, "clamped", lambda number, low, high: number)
+    with pytest.raises(AssertionError, match="moves by"):
+        for seed in range(20):
+            list(replay(seed, duckdb, _EACH))
+
+
+def test_without_the_cut_of_public_rows_too(duckdb: DuckDB) -> None:
+    """A lie about how many public rows have one key costs rows, and would cost privacy without the cut."""
+    both = neighbours(Random(3), duckdb, "sabotage_cut")  # noqa: S311
+    text = "SELECT COUNT(*) AS n FROM t JOIN p ON c = pc"
+    honest = plan(text, both.present)
+    with lying(1, 0.0):  # it says 1
+        plans = planned(text, both)
+        assert plans is not None
+        assert plans[0].rows.most < honest.rows.most
+        require_bounded(text, plans)
+        query = plans[0].query.copy()
+    for condition in list(query.find_all(exp.Where)):
+        condition.pop()
+    assert duckdb.fetch(query).column(0)[0].as_py() > measured(plans[0]).figures["m0"][0]
+
+
+def test_the_questions_use_every_function_that_is_accepted() -> None:
+    asked = Questions(Random(1))  # noqa: S311
+    used = {type(node) for _ in range(3000) for node in sqlglot.parse_one(asked.question(), dialect="duckdb").walk()}
+    assert set(_RULES) <= used
