@@ -168,9 +168,9 @@ class SquareRootCounter:
     stream are the whole numbers yₜ = Σ gₖ xₜ₋ₖ, each with discrete Gaussian noise, and everything told is made of
     those. An event of size 1 changes them by at most √(g₀² + g₁² + …) in Euclidean distance, a unit's events, whose
     absolute sizes add up to ``most`` at most (``Stream`` enforces it), by at most ``most`` times that:
-    Concentrated(most² Σ g² / 2σ²), for the rounded weights, so that no rounding is left out. The bound holds along every path, so later events may depend on earlier
-    answers (Denisov, McMahan, Rush, Smith, Thakurta 2022). Steps are cut where sums would not fit 64 bits, which
-    brings no two of them further apart.
+    Concentrated(most² Σ g² / 2σ²), for the rounded weights, so that no rounding is left out. The bound holds along
+    every path, so later events may depend on earlier answers (Denisov, McMahan, Rush, Smith, Thakurta 2022). Steps are
+    cut where sums would not fit 64 bits, which brings no two of them further apart.
 
     A step takes time and memory in proportion to the steps before it.
     """
