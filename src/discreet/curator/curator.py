@@ -157,8 +157,9 @@ class Curator(Custody):
             )
         started = f"{os.getpid()} {time.time_ns()}"  # so that of two who start it at once one is refused
         what = f"{type(counter).__name__} of {counter.steps:,} steps: {name}\n{started}"
+        stream = counter.start(most=most)
         self.ledger.charge(account_of(table, analyst), loss, key=key, what=what)
-        return counter.start(most=most)
+        return stream
 
     def price(
         self,
