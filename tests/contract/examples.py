@@ -8,7 +8,7 @@ from __future__ import annotations
 import datetime as dt
 import math
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property
@@ -77,8 +77,8 @@ HOSTILE: dict[str, tuple[Any, ...]] = {
 }
 
 
-def card(rows_per_unit: int | None = 3, *, required: bool = False) -> Card:
-    """A card of all kinds of columns, of people with so many rows; ``None``: a row is a person."""
+def card(names: str, rows_per_unit: int | None = 3, *, required: bool = False, impossible: Sequence[str] = ()) -> Card:
+    """A card of some columns, one letter or word each, of people with so many rows; ``None``: a row is a person."""
     columns = (
         Column("who", Kind.INTEGER, role="identifier"),
         Column("a", Kind.TEXT, categories=PLAIN["a"], required=required),
@@ -91,9 +91,9 @@ def card(rows_per_unit: int | None = 3, *, required: bool = False) -> Card:
         Column("i", Kind.INTEGER),
         Column("s", Kind.TEXT),
     )
-    if rows_per_unit is None:
-        return Card("people", columns)
-    return Card("people", columns, unit="who", rows_per_unit=rows_per_unit)
+    shown = tuple(column for column in columns if column.name in ("who", *names.split()))
+    unit = None if rows_per_unit is None else "who"
+    return Card("people", shown, unit=unit, rows_per_unit=rows_per_unit, impossible=tuple(impossible))
 
 
 @dataclass(frozen=True)
@@ -118,7 +118,8 @@ class People:
         columns = zip(*self.rows, strict=True) if self.rows else [()] * len(schema)
         arrays = [pa.array(column, field.type) for column, field in zip(columns, schema, strict=True)]
         self.engine.load(source, pa.Table.from_arrays(arrays, schema=schema))
-        raw = Table(self.card, self.engine, exp.select(*map(sql.column, schema.names)).from_(sql.table(source)))
+        shown = [sql.column(column.name) for column in self.card.columns]
+        raw = Table(self.card, self.engine, exp.select(*shown).from_(sql.table(source)))
         twin = bounded(raw)
         self.engine.store(kept, twin.relation)
         self.engine.run(f"DROP TABLE {sql.table(source).sql('duckdb')}")
@@ -172,38 +173,39 @@ def _method(method: Method[Any], card: Card, *, few: bool = False, alike: int = 
 
 
 def _stream(counter: TreeCounter | SquareRootCounter, most: int | None) -> Example:
-    return Example(type(counter), streamed(counter, most), card(most))
+    return Example(type(counter), streamed(counter, most), card("b c", most))
 
 
-PEOPLE, ALONE, ROWS = card(), card(1), card(None)
+PEOPLE = card("a b c")
 FEW = ["a", "b", "c"]
 EXAMPLES: dict[str, Example] = {
     "distribution of whole numbers": _method(Distribution("b", 4, epsilon="0.7"), PEOPLE),
-    "distribution of reals by rho": _method(Distribution("r", 40, rho="0.1"), PEOPLE),
-    "distribution of decimals": _method(Distribution("d", 7, epsilon=2), ROWS),
-    "distribution of days": _method(Distribution("day", 64, epsilon="1/3"), PEOPLE),
-    "distribution of moments": _method(Distribution("at", 30, epsilon=1), card(2, required=True)),
-    "bounds of whole numbers": _method(Bounds("i", "0.5"), PEOPLE, few=True),
-    "bounds of reals": _method(Bounds("r", 3), ROWS, few=True),
-    "bounds of decimals": _method(Bounds("d", 1), ALONE, few=True),
+    "distribution of reals by rho": _method(Distribution("r", 20, rho="0.1"), card("b r")),
+    "distribution of decimals": _method(Distribution("d", 7, epsilon=2), card("d", None)),
+    "distribution of days": _method(Distribution("day", 24, epsilon="1/3"), card("day")),
+    "distribution of moments": _method(Distribution("at", 20, epsilon=1), card("a at", 2, required=True)),
+    "bounds of whole numbers": _method(Bounds("i", "0.5"), card("i"), few=True),
+    "bounds of reals": _method(Bounds("r", 3), card("r", None), few=True),
+    "bounds of decimals": _method(Bounds("d", 1), card("d", 1), few=True),
     "macro-table": _method(MacroTable([["a", "b"], ["c"]], epsilon=1), PEOPLE),
-    "macro-table by rho": _method(MacroTable([["a", "b"], ["b", "c"], ["a"]], rho="0.2"), ROWS),
+    "macro-table by rho": _method(MacroTable([["a", "b"], ["b", "c"], ["a"]], rho="0.2"), card("a b c", None)),
     "macro-table of least squares": _method(MacroTable.every(FEW, 2, epsilon="0.4", whole=False), PEOPLE),
-    "macro-table of required columns": _method(MacroTable([FEW], epsilon=1), card(3, required=True)),
-    "synthesize by aim": _method(Synthesize(epsilon=1, by="aim", columns=FEW), PEOPLE, few=True),
-    "synthesize by aim with delta": _method(Synthesize(epsilon=1, delta="1e-6", columns=FEW), ROWS, few=True),
-    "synthesize by mst": _method(Synthesize(rho="0.5", by="mst", columns=[*FEW, "r"]), PEOPLE),
-    "synthesize by mst with epsilon": _method(Synthesize(epsilon=2, by="mst", columns=FEW, rows=50), ALONE),
-    "synthesize by mwem": _method(Synthesize(epsilon=1, by="mwem", columns=FEW), card(3, required=True)),
-    "synthesize by bayes": _method(Synthesize(epsilon=1, delta="1e-6", by="bayes", columns=FEW), PEOPLE),
-    "synthesize column by column": _method(
-        Synthesize(epsilon=1, by="independent", columns=["a", "r", "d", "day", "at"], quantiles=["r"], bins=16),
-        PEOPLE,
-        few=True,
+    "macro-table of required columns": _method(MacroTable([FEW], epsilon=1), card("a b c", required=True)),
+    "synthesize by aim": _method(Synthesize(epsilon=1, by="aim"), PEOPLE, few=True),
+    "synthesize by aim with delta": _method(Synthesize(epsilon=1, delta="1e-6"), card("a b c", None), few=True),
+    "synthesize by mst": _method(Synthesize(rho="0.5", by="mst"), card("a b c r"), few=True),
+    "synthesize by mst with epsilon": _method(Synthesize(epsilon=2, by="mst", rows=50), card("a b c", 1)),
+    "synthesize by mwem": _method(Synthesize(epsilon=1, by="mwem"), card("a b c", required=True), few=True),
+    "synthesize by bayes": _method(Synthesize(epsilon=1, delta="1e-6", by="bayes"), PEOPLE),
+    "synthesize what is possible": _method(
+        Synthesize(rho=1, by="mst"), card("a b c", 2, impossible=["b > 2 AND c", "a = 'x' AND b < 1"]), few=True
     ),
-    "synthesize people": _method(Synthesize(rho=1, by="mst", columns=FEW, person=["c"]), PEOPLE, few=True),
-    "safepub": _method(SafePub(2, "1/50", {"a": 0, "s": 0, "c": 1}), ALONE, alike=5),
-    "safepub of numbers": _method(SafePub(3, "1/100", {"r": 0, "b": 0}), ROWS, alike=8),
+    "synthesize column by column": _method(
+        Synthesize(epsilon=1, by="independent", quantiles=["r"], bins=16), card("r d at"), few=True
+    ),
+    "synthesize people": _method(Synthesize(rho=1, by="mst", person=["c"]), PEOPLE, few=True),
+    "safepub": _method(SafePub(2, "1/50", {"a": 0, "s": 0, "c": 1}), card("a c s", 1), alike=5),
+    "safepub of numbers": _method(SafePub(3, "1/100", {"r": 0, "b": 0}), card("b r", None), alike=8),
     "tree": _stream(TreeCounter.for_loss(Pure(1), 9, 3), 3),
     "tree by rho": _stream(TreeCounter.for_loss(Concentrated("0.1"), 9, 3), 3),
     "tree of rows": _stream(TreeCounter.for_loss(Pure("0.1"), 9), None),
