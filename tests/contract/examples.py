@@ -120,11 +120,11 @@ class People:
         self.engine.load(source, pa.Table.from_arrays(arrays, schema=schema))
         shown = [sql.column(column.name) for column in self.card.columns]
         raw = Table(self.card, self.engine, exp.select(*shown).from_(sql.table(source)))
-        twin = bounded(raw)
-        self.engine.store(kept, twin.relation)
+        cut = bounded(raw)
+        self.engine.store(kept, cut.relation)
         self.engine.run(f"DROP TABLE {sql.table(source).sql('duckdb')}")
-        names = [column.name for column in twin.card.columns]
-        return Table(twin.card, self.engine, exp.select(*map(sql.column, names)).from_(sql.table(kept)))
+        names = [column.name for column in cut.card.columns]
+        return Table(cut.card, self.engine, exp.select(*map(sql.column, names)).from_(sql.table(kept)))
 
 
 @dataclass(frozen=True)
@@ -145,7 +145,7 @@ def through_the_door(method: Method[Any]) -> Callable[[People], Outcome]:
     """What the door does with a method once it was charged."""
 
     def run(people: People) -> Outcome:
-        asked = request(method, people.table, "people", "twin")
+        asked = request(method, people.table, "people", "id")
         receipt = Receipt("people", "key", asked.loss, 1, "digest", dt.datetime(2026, 1, 1, tzinfo=dt.UTC))
         payload = method.run(people.table, SYSTEM)
         if not all(method.holds(claim, payload) for claim in asked.statement.models):

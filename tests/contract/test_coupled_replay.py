@@ -40,7 +40,7 @@ from discreet.publish.synthetic.synthesize import Synthesize
 
 ELSEWHERE = {"Asked"}
 """SQL questions: ``tests/ask`` replays those."""
-LONG = [(name, seed) for name, one in EXAMPLES.items() for seed in range(100, 105 if one.few else 125)]
+LONG = [(name, seed) for name, one in EXAMPLES.items() for seed in range(100, 103 if one.few else 112)]
 
 
 @pytest.fixture(scope="module")
