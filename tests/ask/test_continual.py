@@ -17,7 +17,7 @@ from discreet.errors import BadInput, NoPromise
 from discreet.noise.gaussian import DiscreteGaussian
 from discreet.noise.laplace import DiscreteLaplace
 
-EVENTS = [1, 0, 0, 3, 1, 1, 0, 2, 5, 0, 0, 1, 1, 0, 7, -2, 1]
+EVENTS = [1, 0, 0, 3, 1, 1, 0, 2, 5, 0, 0, 1, 1, 0, 7, 2, 1]
 STEPS = [1, 2, 3, 7, 8, 17]
 SILENT = [
     TreeCounter(17, DiscreteLaplace("1/1000")),
@@ -68,6 +68,67 @@ def test_an_event_changes_the_weighted_sums_by_the_declared_distance_at_most(ste
     assert max(changes) == changes[0] == claim
     twice = [x + (i in (0, 1)) for i, x in enumerate(without)]
     assert apart_squared(record(without), record(twice)) <= 4 * claim
+
+
+UNITS = ["ann", "bea", 7]
+HOSTILE = [
+    {0: +1, 512: -1},
+    {step: (-1) ** step for step in range(600)},
+    {0: 10**30},
+    {0: 2, 1: -5, 599: 10**30},
+    dict.fromkeys(range(600), 1),
+]
+COUNTERS = [
+    TreeCounter(600, RecordingLaplace(3)),
+    TreeCounter(600, RecordingGaussian(9)),
+    SquareRootCounter(600, RecordingGaussian(9)),
+]
+
+
+@pytest.mark.parametrize("most", [1, 3])
+@pytest.mark.parametrize("person", HOSTILE, ids=range(len(HOSTILE)))
+@pytest.mark.parametrize("counter", COUNTERS, ids=str)
+def test_whatever_a_persons_events_are_the_stream_loses_no_more_than_was_charged(
+    counter: TreeCounter | SquareRootCounter, person: dict[int, int], most: int
+) -> None:
+    """Events that take each other back: their sum is small while their absolute sizes are not."""
+
+    def record(person: dict[int, int]) -> list[int]:
+        counter.noise.seen.clear()
+        stream = counter.start(Repeatable(1), most=most)
+        for step in range(counter.steps):
+            stream.add(dict.fromkeys(UNITS[: step % 4], 1) | ({"eve": person[step]} if step in person else {}))
+        return list(counter.noise.seen)
+
+    with_her, without = record(person), record({})
+    assert with_her != without
+    charged = counter.loss(most)
+    if isinstance(charged, Pure):
+        assert apart(with_her, without) / counter.noise.scale <= charged.epsilon
+    else:
+        assert apart_squared(with_her, without) / (2 * counter.noise.sigma_squared) <= charged.rho
+
+
+def test_a_unit_is_cut_where_its_events_come_in_and_others_are_not() -> None:
+    stream = SILENT[0].start(most=2)
+    assert stream.add({"ann": 1, "bea": 5}) == 3
+    assert stream.add({"ann": -1, "bea": -5}) == 2
+    assert stream.add({"ann": -1, 8: np.int64(2)}) == 4
+    assert stream.add({}) == 4
+
+
+@pytest.mark.parametrize("wrong", [3, {"ann": 0.5}, {"ann": True}, {None: 1}, {float("nan"): 1}, {("a",): 1}])
+def test_a_stream_by_unit_takes_whole_numbers_of_units_alone(wrong: object) -> None:
+    stream = SILENT[0].start(most=2)
+    with pytest.raises(BadInput, match="whole number"):
+        stream.add(wrong)  # type: ignore[arg-type]
+    assert stream.step == 0
+
+
+@pytest.mark.parametrize("wrong", [-1, {"ann": 1}, True])
+def test_without_units_nothing_is_taken_back(wrong: object) -> None:
+    with pytest.raises(BadInput, match="whole number of events"):
+        SILENT[0].start().add(wrong)  # type: ignore[arg-type]
 
 
 def test_the_loss_is_known_beforehand() -> None:

@@ -251,7 +251,9 @@ def test_a_stream_is_charged_once_for_all_its_steps_and_never_started_again(tmp_
         counter = TreeCounter.for_loss(Pure("0.5"), 100, 2)
         stream = curator.stream(counter, "visits", name="admissions")
         assert [one.loss for one in charges(curator)] == [Pure("0.5")]
-        assert isinstance(stream.add(3), int)
+        assert isinstance(stream.add({"a": 3}), int)
+        with pytest.raises(BadInput, match="each unit"):
+            stream.add(3)  # the card names a unit
         with pytest.raises(NoPromise, match="was started before"):
             curator.stream(counter, "visits", name="admissions")
         curator.stream(counter, "visits", name="discharges", most=1)

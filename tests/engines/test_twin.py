@@ -110,6 +110,18 @@ def test_rows_without_a_required_value_are_dropped_before_others_are_chosen(engi
     assert {(city, x) for city, _, x, *_ in kept[2]} <= {("Rome", 0.5), ("Rome", 1.0), ("Milan", 0.5), ("Milan", 1.0)}
 
 
+def test_a_zero_has_no_sign(engine, fresh):
+    """Equal values form one group, which would show the sign of whoever's row came first."""
+    name = fresh()
+    engine.load(name, table_of([(1, "a", "Rome", 1, -0.0, -0.0, None), (2, "b", "Rome", 1, 0.0, 0.0, None)]))
+    columns = [sql.column(column) for column in TYPES.names]
+    listed = replace(CARD["free"], categories=(0.0, 1.0))
+    for free in (CARD["free"], listed, replace(listed, required=True)):
+        card = replace(CARD, columns=(*(c for c in CARD.columns if c.name != "free"), free))
+        rows = bounded(Table(card, engine, exp.select(*columns).from_(sql.table(name)))).fetch().to_pylist()
+        assert [math.copysign(1, row[name]) for row in rows for name in ("x", "free")] == [1, 1, 1, 1]
+
+
 def test_narrow_numbers_become_wide():
     """A sum of two numbers of eight bits can fail on somebody's row."""
     narrow = pa.table({"who": pa.array([1, 1], pa.int8()), "age": pa.array([120, 7], pa.uint8()), "x": [0.5, 0.1]})

@@ -62,6 +62,15 @@ def test_the_noise_for_a_loss_loses_it(noise: Additive) -> None:
     assert made.loss(sensitivity) == noise.loss(sensitivity)
 
 
+def test_the_variance_and_the_tail_of_a_wide_staircase_do_not_cancel() -> None:
+    """Seen from afar it is a Laplace of the scale width / epsilon."""
+    for epsilon in ("1e-6", "1e-9", "1e-15", "1e-17", "1e-30"):
+        noise = Staircase(epsilon, 5)
+        scale = 5 / noise.epsilon
+        assert noise.variance == pytest.approx(2 * float(scale) ** 2, rel=1e-5)
+        assert float(noise.tail(int(scale))) == pytest.approx(math.exp(-1), rel=1e-5)
+
+
 @each_noise
 @pytest.mark.parametrize("beta", [0.9, 0.5, 0.05, 1e-6, 1e-9])
 def test_the_error_is_the_smallest_that_holds(noise: Additive, beta: float) -> None:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 from tests.statistical.ask_beyond.laws import weighted_sum
 
+from discreet.errors import BadInput
 from discreet.noise.deviation import Noise, Weighted, sum_error, weighted_error
 from discreet.noise.gaussian import DiscreteGaussian
 from discreet.noise.laplace import DiscreteLaplace
@@ -41,6 +44,31 @@ def test_a_bound_on_a_sum_of_several_noises_holds(draws: list[tuple[Noise, list[
     bound = weighted_error(given, BETA)
     assert beyond(draws, bound) <= BETA
     assert beyond(draws, bound / 2) > BETA
+
+
+@pytest.mark.parametrize("scale", ["1e3", "5e7", "67e6", "1e9", 2**50, 2**100, 2**400])
+@pytest.mark.parametrize("beta", [0.05, 1e-9])
+def test_a_bound_on_a_sum_of_wide_noises_holds_and_is_not_far_off(scale: str | int, beta: float) -> None:
+    """Two draws of a wide Laplace are beyond t scales, either way, with a chance of (1 + t / 2) e**-t."""
+    noise = DiscreteLaplace(scale)
+    bound = sum_error(noise, [1, 1], beta) / float(noise.scale)
+    assert (1 + bound / 2) * math.exp(-bound) <= beta
+    shorter = bound / 2
+    assert (1 + shorter / 2) * math.exp(-shorter) > beta
+
+
+@pytest.mark.parametrize("scale", ["1e-400", "1e-9", "1/700", "1/599", 1, 2**400])
+def test_whatever_the_scale_a_variance_and_a_bound_are_finite(scale: str | int) -> None:
+    for noise in (DiscreteLaplace(scale), DiscreteGaussian(DiscreteLaplace(scale).scale ** 2)):
+        assert math.isfinite(noise.variance)
+        for weights in ([1, 1], [1e-3, 1, 40], np.ones(163)):
+            assert math.isfinite(sum_error(noise, weights, BETA))
+
+
+def test_noise_that_floating_point_cannot_speak_of_is_refused() -> None:
+    for make in (lambda: DiscreteLaplace(2**400 + 1), lambda: DiscreteGaussian(2**800 + 1)):
+        with pytest.raises(BadInput, match="must not be above"):
+            make()
 
 
 def test_draws_of_one_weight_may_be_told_together() -> None:

@@ -37,6 +37,13 @@ def test_the_extremes(x: str) -> None:
     assert high <= low * (1 + Fraction(1, 2**60)) or Fraction(x) > 16384
 
 
+@pytest.mark.parametrize("x", ["1e-12", "1e-24", "1e-30", "1e-40"])
+def test_what_a_small_power_takes_off_one_does_not_cancel(x: str) -> None:
+    low, high = exp_minus_between(Fraction(x))
+    true = 1 - true_exp_minus(Fraction(x))
+    assert true * (1 - Fraction(1, 2**60)) <= 1 - high <= true <= 1 - low <= true * (1 + Fraction(1, 2**60))
+
+
 @given(st.fractions(min_value=1, max_value=10**6))
 def test_logarithms_are_never_understated_and_hardly_overstated(ratio: Fraction) -> None:
     bound = log_upper(ratio)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from decimal import Context, Decimal
 from fractions import Fraction
 
 import numpy as np
@@ -58,6 +59,19 @@ def test_k_is_the_smallest_for_which_the_enumerated_delta_is_enough(epsilon, tar
     assert delta(epsilon, beta, k, most) <= target
     assert k > 1
     assert delta(epsilon, beta, k - 1, most) > target
+
+
+@pytest.mark.parametrize("epsilon", ["1", "1e-3", "1e-6", "1e-8"])
+def test_the_divergence_that_classes_are_skipped_by_does_not_cancel(epsilon):
+    """Below an epsilon of 1e-7 it was off by more than the part in a billion that is left for it."""
+    one, context = safepub._largest_rate(Fraction(epsilon)) / 2, Context(prec=60)
+    rest = (1 - one) / exp_upper(Fraction(epsilon))
+
+    def ln(x):
+        return context.ln(context.divide(Decimal(x.numerator), Decimal(x.denominator)))
+
+    true = Fraction(ln((1 - rest) / one)) * (1 - rest) + Fraction(ln(rest / (1 - one))) * rest
+    assert abs(safepub._divergence(rest, one) / true - 1) < 1e-12
 
 
 def test_large_classes_need_less_than_small_ones():

@@ -52,9 +52,10 @@ class Bounds(Method[pa.Table]):
         )
 
     def promise(self, card: Card) -> Statement:
-        """The loss that was asked for."""
+        """The loss that was asked for; an error if the thresholds cannot be worked out."""
         search, _ = self._plan(card)
         require_drawable(search.noise)
+        _ = search.outside  # kept for the run
         return promised(search.loss(rows_per_unit(card)), card)
 
     def expected_errors(self, card: Card) -> Mapping[str, float | None]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -32,10 +33,18 @@ _Numbers = np.ndarray[Any, Any]
 
 
 class Stream(ABC):
-    """A stream that is being counted. Threads may share it; a forked process may not."""
+    """A stream that is being counted. Threads may share it; a forked process may not.
 
-    def __init__(self, steps: int) -> None:
+    Contribution bound: with ``most``, events come with the unit they are about, and are cut where they come in, so
+    that the absolute sizes of a unit's events add up to no more than ``most`` in the whole stream, whatever is added.
+    What is cut of a unit depends on its own events alone. Without ``most`` every event is somebody else's, and of
+    size 1: no step is negative, since an event that takes another back would be of the same unit.
+    """
+
+    def __init__(self, steps: int, most: int | None) -> None:
         self._steps = steps
+        self._most = None if most is None else whole(most, "most")
+        self._sizes: dict[str | int, int] = {}  # of a unit, the absolute sizes so far
         self._step = 0
         self._lock = Lock()
         self._process = os.getpid()
@@ -45,10 +54,13 @@ class Stream(ABC):
         """How many steps were taken."""
         return self._step
 
-    def add(self, x: int) -> float:
-        """Take a step in which ``x`` events happened, and tell the noisy count of all events so far."""
-        if not isinstance(x, int):
-            raise BadInput("A step of a stream is a whole number of events.")
+    def add(self, events: int | Mapping[Any, int]) -> float:
+        """Take a step, and tell the noisy count of all events so far.
+
+        ``events`` is how many there were in this step. Of a stream with a contribution bound it is how many of each
+        unit, such as ``{"p17": 1, "p4": -1}``: what goes beyond the unit's bound is not counted.
+        """
+        checked = self._checked(events)
         with self._lock:
             if self._process != os.getpid():
                 raise NoPromise("A stream was copied to another process, which could tell its counts twice.")
@@ -58,7 +70,33 @@ class Stream(ABC):
                     hint="Start another, at its price.",
                 )
             self._step += 1
-            return self._next(x)
+            return self._next(checked if isinstance(checked, int) else self._cut(checked))
+
+    def _checked(self, events: int | Mapping[Any, int]) -> int | dict[str | int, int]:
+        if self._most is None:
+            if isinstance(events, Mapping) or _size(events) < 0:
+                raise BadInput(
+                    "A step of this stream is a whole number of events, 0 or more, each of somebody else.",
+                    hint="Declare how many one unit may have (most=…), and say whose each event is.",
+                )
+            return _size(events)
+        if not isinstance(events, Mapping) or not all(isinstance(unit, str | int | np.integer) for unit in events):
+            raise BadInput(
+                "A step of this stream says how many events each unit had: a mapping from the unit, a text or a whole "
+                'number, to a whole number, such as {"p17": 1}.'
+            )
+        return {unit: _size(size) for unit, size in events.items()}
+
+    def _cut(self, events: Mapping[str | int, int]) -> int:
+        """What the events of all units come to, each unit's within what is left of its bound."""
+        assert self._most is not None  # noqa: S101  # else there are no units
+        total = 0
+        for unit, size in events.items():
+            left = self._most - self._sizes.get(unit, 0)
+            counted = max(-left, min(size, left))
+            self._sizes[unit] = self._most - left + abs(counted)
+            total += counted
+        return total
 
     @abstractmethod
     def _next(self, x: int) -> float:
@@ -71,11 +109,12 @@ class TreeCounter:
 
     Why this is private: after step t the stretch of the last 2**l steps is counted, 2**l being the largest power of
     two that divides t, and gets noise once. An event is in at most one such stretch of each length, so in at most
-    L of them, L being the number of binary digits of ``steps``. A unit whose events add up to ``most`` changes all
-    these counts by L · most in all, and by √L · most in Euclidean distance: Pure(L · most / scale) with discrete
-    Laplace noise, Concentrated(L · most² / 2σ²) with discrete Gaussian (Dwork, Naor, Pitassi, Rothblum 2010; Chan,
-    Shi, Song 2011). Whatever is told is made of them. The bounds hold along every path, so later events may depend
-    on earlier answers (Jain, Raskhodnikova, Sivakumar, Smith 2023).
+    L of them, L being the number of binary digits of ``steps``. A unit whose events have absolute sizes that add up to
+    ``most`` at most, as ``Stream`` enforces, changes the counts of one length by most in all, hence all these counts by
+    L · most in all, and by √L · most in Euclidean distance: Pure(L · most / scale) with discrete Laplace noise,
+    Concentrated(L · most² / 2σ²) with discrete Gaussian (Dwork, Naor, Pitassi, Rothblum 2010; Chan, Shi, Song 2011).
+    Whatever is told is made of them. The bounds hold along every path, so later events may depend on earlier answers
+    (Jain, Raskhodnikova, Sivakumar, Smith 2023).
     """
 
     steps: int
@@ -86,7 +125,7 @@ class TreeCounter:
 
     @classmethod
     def for_loss(cls, loss: Pure | Concentrated, steps: int, most: int = 1) -> TreeCounter:
-        """The counter that loses ``loss`` when a unit has ``most`` events in the whole stream."""
+        """The counter that loses ``loss`` when a unit has ``most`` events in the whole stream at most."""
         levels, events = whole(steps, "The number of steps").bit_length(), whole(most, "most")
         if isinstance(loss, Pure):
             return cls(steps, DiscreteLaplace.for_loss(loss, levels * events))
@@ -98,7 +137,7 @@ class TreeCounter:
         return self.steps.bit_length()
 
     def loss(self, most: int = 1) -> Pure | Concentrated:
-        """What the whole stream loses when the events of a unit add up to ``most``."""
+        """What the whole stream loses when the absolute sizes of a unit's events add up to ``most`` at most."""
         events = whole(most, "most")
         if isinstance(self.noise, DiscreteLaplace):
             return self.noise.loss(self.levels * events)
@@ -112,9 +151,9 @@ class TreeCounter:
         """A bound on how far the count after a step is off that holds with probability 1 - beta."""
         return sum_error(self.noise, np.ones(_within(step, self.steps).bit_count()), beta)
 
-    def start(self, entropy: Entropy = SYSTEM) -> Stream:
-        """An empty stream."""
-        return _TreeStream(self, entropy)
+    def start(self, entropy: Entropy = SYSTEM, *, most: int | None = None) -> Stream:
+        """An empty stream, in which a unit has ``most`` events at most; ``None``: every event is somebody else's."""
+        return _TreeStream(self, entropy, most)
 
 
 @dataclass(frozen=True)
@@ -127,11 +166,11 @@ class SquareRootCounter:
 
     Why this is private: the series, times 2**20 and rounded, gives whole weights g₀, g₁, …; what is computed of the
     stream are the whole numbers yₜ = Σ gₖ xₜ₋ₖ, each with discrete Gaussian noise, and everything told is made of
-    those. An event of size 1 changes them by at most √(g₀² + g₁² + …) in Euclidean distance, a unit's events that
-    add up to ``most`` by at most ``most`` times that: Concentrated(most² Σ g² / 2σ²), for the rounded weights, so
-    that no rounding is left out. The bound holds along every path, so later events may depend on earlier
-    answers (Denisov, McMahan, Rush, Smith, Thakurta 2022). Steps are cut where sums would not fit 64 bits, which
-    brings no two of them further apart.
+    those. An event of size 1 changes them by at most √(g₀² + g₁² + …) in Euclidean distance, a unit's events, whose
+    absolute sizes add up to ``most`` at most (``Stream`` enforces it), by at most ``most`` times that:
+    Concentrated(most² Σ g² / 2σ²), for the rounded weights, so that no rounding is left out. The bound holds along
+    every path, so later events may depend on earlier answers (Denisov, McMahan, Rush, Smith, Thakurta 2022). Steps are
+    cut where sums would not fit 64 bits, which brings no two of them further apart.
 
     A step takes time and memory in proportion to the steps before it.
     """
@@ -148,12 +187,12 @@ class SquareRootCounter:
 
     @classmethod
     def for_loss(cls, loss: Concentrated, steps: int, most: int = 1) -> SquareRootCounter:
-        """The counter that loses ``loss`` when a unit has ``most`` events in the whole stream."""
+        """The counter that loses ``loss`` when a unit has ``most`` events in the whole stream at most."""
         counter = cls(steps, DiscreteGaussian(1))
         return cls(steps, DiscreteGaussian(counter.loss(most).rho / positive(loss.rho, "rho")))
 
     def loss(self, most: int = 1) -> Concentrated:
-        """What the whole stream loses when the events of a unit add up to ``most``."""
+        """What the whole stream loses when the absolute sizes of a unit's events add up to ``most`` at most."""
         weights = _weights(self.steps)
         return Concentrated(int(weights @ weights) * self.noise.loss(whole(most, "most")).rho)
 
@@ -165,17 +204,17 @@ class SquareRootCounter:
         """A bound on how far the count after a step is off that holds with probability 1 - beta."""
         return sum_error(self.noise, self._shares(step), beta)
 
-    def start(self, entropy: Entropy = SYSTEM) -> Stream:
-        """An empty stream."""
-        return _SquareRootStream(self, entropy)
+    def start(self, entropy: Entropy = SYSTEM, *, most: int | None = None) -> Stream:
+        """An empty stream, in which a unit has ``most`` events at most; ``None``: every event is somebody else's."""
+        return _SquareRootStream(self, entropy, most)
 
     def _shares(self, step: int) -> _Numbers:
         return _weights(self.steps)[: _within(step, self.steps)] / _FINE**2
 
 
 class _TreeStream(Stream):
-    def __init__(self, counter: TreeCounter, entropy: Entropy) -> None:
-        super().__init__(counter.steps)
+    def __init__(self, counter: TreeCounter, entropy: Entropy, most: int | None) -> None:
+        super().__init__(counter.steps, most)
         self._noise = counter.noise
         self._entropy = entropy
         self._stretches: list[tuple[int, int, int]] = []  # level, true count, noisy count; one of a level at most
@@ -190,14 +229,14 @@ class _TreeStream(Stream):
 
 
 class _SquareRootStream(Stream):
-    def __init__(self, counter: SquareRootCounter, entropy: Entropy) -> None:
-        super().__init__(counter.steps)
+    def __init__(self, counter: SquareRootCounter, entropy: Entropy, most: int | None) -> None:
+        super().__init__(counter.steps, most)
         self._noise = counter.noise
         self._entropy = entropy
         weights = _weights(counter.steps)
         self._latest_last = weights[::-1].copy()
         self._older = self._latest_last[:-1] / _FINE
-        self._most = _LARGEST // int(weights.sum())
+        self._largest = _LARGEST // int(weights.sum())
         self._true = np.zeros(counter.steps, dtype=np.int64)
         self._told = np.zeros(counter.steps)
         self._count = 0.0
@@ -205,7 +244,7 @@ class _SquareRootStream(Stream):
     def _next(self, x: int) -> float:
         """Each step's events are what its noisy sum has beyond the past's: the weights undone, on noisy sums alone."""
         t = self._step
-        self._true[t - 1] = max(-self._most, min(x, self._most))
+        self._true[t - 1] = max(-self._largest, min(x, self._largest))
         noisy = self._noise.add(int(self._latest_last[-t:] @ self._true[:t]), self._entropy)
         past = float(self._older[len(self._older) - t + 1 :] @ self._told[: t - 1])
         self._told[t - 1] = float(Fraction(noisy, _FINE)) - past
@@ -221,6 +260,12 @@ def _weights(steps: int) -> _Numbers:
     weights: _Numbers = np.rint(series * _FINE).astype(np.int64)
     weights.flags.writeable = False
     return weights
+
+
+def _size(events: object) -> int:
+    if isinstance(events, bool) or not isinstance(events, int | np.integer):
+        raise BadInput("A step of a stream is a whole number of events.")
+    return int(events)
 
 
 def _within(step: int, steps: int) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from itertools import pairwise
 from typing import Any, ClassVar
 
@@ -66,9 +67,10 @@ class Distribution(Method[pa.Table]):
         )
 
     def promise(self, card: Card) -> Statement:
-        """The loss that was asked for."""
+        """The loss that was asked for; an error if the error bars cannot be worked out."""
         tree, _ = self._plan(card)
         require_drawable(tree.noise)
+        _errors(tree)  # kept for the run
         return promised(tree.loss(rows_per_unit(card)), card)
 
     def expected_errors(self, card: Card) -> Mapping[str, float | None]:
@@ -121,6 +123,7 @@ class Distribution(Method[pa.Table]):
         return Tree.for_loss(loss_of(self.epsilon, self.rho), len(bins), rows_per_unit(card)), bins
 
 
+@lru_cache(maxsize=32)
 def _errors(tree: Tree) -> dict[str, list[float]]:
     places = range(tree.slices)
     return {

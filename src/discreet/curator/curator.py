@@ -137,14 +137,18 @@ class Curator(Custody):
     ) -> Stream:
         """Start counting a stream of events about the people of ``table``: charged now for all its steps.
 
-        Whoever adds events sees to it that nobody's add up to more than ``most`` (default: the card's rows per unit).
+        Where the card names a unit, or ``most`` is given, every step says whose its events are, and the stream counts
+        no more than ``most`` of each unit (default: the card's rows per unit), in absolute size. Otherwise every event
+        is somebody else's, as every row is.
         The stream lives in this process, and nothing of it is written down but the charge, under ``name``. When the
         process ends the stream is over: it is not started again under the same name, since new noise on the same
         events would tell more than was paid for; another name is another stream, at its own price.
         """
         card = self._table(table, analyst).card
         require_noise(self.ledger, [table])
-        loss = counter.loss(rows_per_unit(card) if most is None else most)
+        if most is None and card.unit is not None:
+            most = rows_per_unit(card)
+        loss = counter.loss(1 if most is None else most)
         key = f"stream {analyst}: {name}"
         if self.ledger.find(key) is not None:
             raise NoPromise(
@@ -153,8 +157,9 @@ class Curator(Custody):
             )
         started = f"{os.getpid()} {time.time_ns()}"  # so that of two who start it at once one is refused
         what = f"{type(counter).__name__} of {counter.steps:,} steps: {name}\n{started}"
+        stream = counter.start(most=most)
         self.ledger.charge(account_of(table, analyst), loss, key=key, what=what)
-        return counter.start()
+        return stream
 
     def price(
         self,

@@ -9,7 +9,8 @@ declared bounds. Each step here works on one unit at a time and looks at no othe
   equal. Rows that tie in both are the same, so the choice hangs on the unit's rows alone: not on their order, and
   on nobody else's. ``fewest.py`` finds the same rows faster;
 * a value of a row that is kept is clamped, or becomes NULL, by itself. What no answer could show or compute with (NaN,
-  days outside the years 1 to 9999, decimals of more than 38 digits) is NULL, so that nobody's value is an error later.
+  days outside the years 1 to 9999, decimals of more than 38 digits) is NULL, so that nobody's value is an error later;
+  and -0.0 is 0.0, so that nobody's sign shows in a group of equal values.
 
 So adding or removing a unit adds or removes its own rows in the twin, and changes no other: what is private for
 units of the twin is private for units of the table, at the same loss (a transformation of stability 1; McSherry
@@ -119,6 +120,10 @@ def _kept(column: Column, card: Card, source: _Source) -> exp.Expr:
     value = source.value(column)
     if column.name == card.unit:
         return value
+    shown = value
+    if column.kind is Kind.REAL:  # 0.0 and -0.0 are equal: which of them a group shows would follow from one row
+        zero = sql.literal(0.0)
+        shown = exp.case().when(exp.EQ(this=value.copy(), expression=zero), zero.copy()).else_(value.copy())
     kept = exp.case()
     if not column.required and (nowhere := _nowhere(column, source)):
         kept = kept.when(nowhere, exp.null())
@@ -127,8 +132,8 @@ def _kept(column: Column, card: Card, source: _Source) -> exp.Expr:
         kept = kept.when(exp.LT(this=value.copy(), expression=low), low.copy())
         kept = kept.when(exp.GT(this=value.copy(), expression=high), high.copy())
     elif column.categories is not None and not column.required:
-        return kept.when(_among(column), value)
-    return kept.else_(value) if kept.args.get("ifs") else value
+        return kept.when(_among(column), shown)
+    return kept.else_(shown) if kept.args.get("ifs") else shown
 
 
 def _possible(column: Column, source: _Source, *, within: bool) -> exp.Expr:

@@ -15,6 +15,8 @@ from discreet.noise.parameters import probability
 
 LARGEST_SUM = 2**60
 """Sums in arrays are given as at most this, and at least its negative."""
+WIDEST = 2**400
+"""No noise has a larger scale: variances and error bars have to be finite as floating-point numbers."""
 FEW = 256
 """Up to here draws are made one by one: a table would cost more than it saves."""
 _BLOCK = 1 << 16  # what the processor's cache holds

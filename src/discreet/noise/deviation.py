@@ -61,8 +61,9 @@ def weighted_error(draws: Sequence[Weighted], beta: Number) -> float:
     sizes = np.abs(np.concatenate([one.sizes for one in laplace]))
     times = np.concatenate([one.times for one in laplace])
     variances = np.concatenate([np.full(len(one.sizes), one.noise.variance) for one in laplace])
-    furthest = float(np.min(np.arccosh(1 + 1 / variances) / sizes))
+    # where V (cosh u - 1) = 1; cosh u - 1 is written as 2 sinh²(u / 2), which does not cancel
+    furthest = float(np.min(2 * np.arcsinh(np.sqrt(0.5 / variances)) / sizes))
     t = furthest * np.arange(1, _TRIES + 1) / (_TRIES + 1)
-    # the sum of ln E[e**(t w z)]; cosh u - 1 is written as 2 sinh²(u / 2), which does not cancel
+    # the sum of ln E[e**(t w z)]
     moments = -np.log1p(-2 * variances * np.sinh(t[:, None] * sizes / 2) ** 2) @ times
     return float(np.min((needed + normal * t**2 / 2 + moments) / t))

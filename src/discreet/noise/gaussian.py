@@ -11,13 +11,13 @@ import numpy as np
 
 from discreet.core.exact import Number
 from discreet.core.loss import Concentrated
-from discreet.noise.additive import Additive
+from discreet.noise.additive import WIDEST, Additive
 from discreet.noise.bernoulli import flips_exp
 from discreet.noise.entropy import SYSTEM, Entropy, Integers
 from discreet.noise.geometric import LARGEST_DRAW, require_array_scale
 from discreet.noise.inversion import Law, table
 from discreet.noise.laplace import two_sided
-from discreet.noise.parameters import positive
+from discreet.noise.parameters import positive, width
 from discreet.noise.powers import exp_minus_between
 
 _WIDEST = 64
@@ -36,7 +36,7 @@ class DiscreteGaussian(Additive):
     sigma_squared: Fraction
 
     def __init__(self, sigma_squared: Number) -> None:
-        object.__setattr__(self, "sigma_squared", positive(sigma_squared, "sigma squared"))
+        object.__setattr__(self, "sigma_squared", width(sigma_squared, "sigma squared", WIDEST**2))
 
     @classmethod
     def for_loss(cls, loss: Concentrated, sensitivity: Number = 1) -> DiscreteGaussian:

@@ -8,11 +8,11 @@ from fractions import Fraction
 
 from discreet.core.exact import Number
 from discreet.core.loss import Pure
-from discreet.noise.additive import Additive
+from discreet.noise.additive import WIDEST, Additive
 from discreet.noise.entropy import SYSTEM, Entropy, Integers
 from discreet.noise.geometric import geometric, geometrics
 from discreet.noise.inversion import Law, table
-from discreet.noise.parameters import positive
+from discreet.noise.parameters import positive, width
 from discreet.noise.powers import exp_minus_between
 
 
@@ -30,7 +30,7 @@ class DiscreteLaplace(Additive):
     scale: Fraction
 
     def __init__(self, scale: Number) -> None:
-        object.__setattr__(self, "scale", positive(scale, "scale"))
+        object.__setattr__(self, "scale", width(scale, "scale", WIDEST))
 
     @classmethod
     def for_loss(cls, loss: Pure, sensitivity: Number = 1) -> DiscreteLaplace:
@@ -48,7 +48,7 @@ class DiscreteLaplace(Additive):
     @property
     def variance(self) -> float:
         """2q / (1 - q)² with q = e**-(1 / scale)."""
-        half = float(1 / (2 * self.scale))
+        half = 1 / (2 * self.scale)
         return 0.5 / math.sinh(half) ** 2 if half < 300 else 0.0
 
     def tail(self, t: int) -> Fraction:

@@ -16,6 +16,17 @@ def positive(number: Number, what: str) -> Fraction:
     return value
 
 
+def width(number: Number, what: str, most: int) -> Fraction:
+    """``number`` as an exact rational above zero and not above ``most``."""
+    value = positive(number, what)
+    if value > most:
+        raise BadInput(
+            f"{what} must not be above 2**{most.bit_length() - 1}.",
+            hint="So much noise tells nothing: spend more, or count in larger units.",
+        )
+    return value
+
+
 def probability(number: Number, what: str) -> Fraction:
     """``number`` as an exact rational strictly between 0 and 1."""
     value = positive(number, what)

@@ -39,10 +39,13 @@ def exp_minus(x: Fraction, bits: int) -> tuple[int, int]:
 
 
 def exp_minus_between(x: Fraction) -> tuple[Fraction, Fraction]:
-    """Rationals around e**-x, for x >= 0; some 64 of their bits agree, unless both are below 2**-16384."""
+    """Rationals around e**-x, for x >= 0; some 64 of their bits agree, unless both are below 2**-16384.
+
+    So do those of 1 - e**-x: of a small x as many bits more are worked out as that difference loses.
+    """
     if x > _FAR:
         return Fraction(0), Fraction(1, 1 << _FAR)
-    bits = 3 * int(x) // 2 + 80
+    bits = 3 * int(x) // 2 + 80 + max(0, x.denominator.bit_length() - x.numerator.bit_length())
     low, high = exp_minus(x, bits)
     return Fraction(low, 1 << bits), Fraction(high, 1 << bits)
 

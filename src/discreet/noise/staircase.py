@@ -68,7 +68,8 @@ class Staircase(Additive):
         a0 = r + b * (w - r)
         a1 = _sum1(r) + b * (_sum1(w) - _sum1(r))
         a2 = _sum2(r) + b * (_sum2(w) - _sum2(r))
-        s0, s1, s2 = 1 / (1 - b), b / (1 - b) ** 2, b * (1 + b) / (1 - b) ** 3
+        rest = -math.expm1(-float(self.epsilon))  # 1 - b, which would cancel
+        s0, s1, s2 = 1 / rest, b / rest**2, b * (1 + b) / rest**3
         return 2 * (w * w * s2 * a0 + 2 * w * s1 * a1 + s0 * a2) / (2 * a0 * s0 - 1)
 
     def tail(self, t: int) -> Fraction:

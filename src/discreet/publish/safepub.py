@@ -266,7 +266,7 @@ def _divergence(rest: Fraction, beta: Fraction) -> float:
     """KL(1 - rest, beta) of two coins."""
     share = 1 - rest
     found = float(share) * math.log(share / beta)
-    return found if rest == 0 else found + float(rest) * math.log(rest / (1 - beta))
+    return found if rest == 0 else found + float(rest) * math.log1p(rest / (1 - beta) - 1)
 
 
 def _logarithm(value: Fraction) -> float:

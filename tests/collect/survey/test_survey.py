@@ -13,6 +13,7 @@ from discreet.collect.survey.file import EXAMPLE
 from discreet.collect.survey.question import Question
 from discreet.collect.survey.survey import Shuffler, better_share
 from discreet.core.loss import Approximate, Pure
+from discreet.core.statement import Evidence
 from discreet.errors import BadInput
 
 
@@ -45,6 +46,8 @@ def test_a_shuffler_makes_the_loss_smaller_and_is_assumed():
     found = shuffled.statement(10_000)
     assert isinstance(found.loss, Approximate)
     assert found.loss.epsilon < Fraction(1, 10)
+    assert plain.statement(10_000).evidence is Evidence.PROVED
+    assert found.evidence is Evidence.CALCULATED  # shuffle.py works in floats
     assert "The post office mixes all reports, 10,000 at least," in str(found)
     assert "One report by itself, with a name on it, loses ε = 1." in str(found)
 

@@ -131,7 +131,7 @@ class Survey:
         return Statement(
             "respondent",
             self._loss_seen(reports),
-            evidence=Evidence.PROVED,
+            evidence=Evidence.PROVED if self.shuffler is None else Evidence.CALCULATED,
             assumes=tuple(assumes),
             caveats=tuple(caveats),
             replaces=True,

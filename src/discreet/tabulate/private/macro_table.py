@@ -96,12 +96,15 @@ class MacroTable(Method[pa.Table]):
         )
 
     def promise(self, card: Card) -> Statement:
-        """The loss that was asked for."""
-        counts = self.plan(card).counts
+        """The loss that was asked for; an error if the error bars cannot be worked out."""
+        plan = self.plan(card)
+        counts = plan.counts
         for noise in counts.noises:
             require_drawable(noise)
             if self.whole and noise.variance > _WIDEST**2:
                 raise BadInput("So little loss makes so much noise that no whole numbers are made of it.")
+        for columns in plan.workload.printed:
+            plan.errors(columns)
         return promised(counts.loss(rows_per_unit(card)), card)
 
     def expected_errors(self, card: Card) -> Mapping[str, float | None]:

@@ -17,7 +17,6 @@ from discreet.core.loss import Concentrated, Pure
 from discreet.errors import BadInput, NoPromise
 from discreet.tabulate.private.counts import NoisyCounts
 from discreet.tabulate.private.declared import DeclaredSide
-from discreet.tabulate.private.precision import Precision
 from discreet.tabulate.private.strategy import MOST_CELLS, choose
 from discreet.tabulate.private.top_down import in_whole_numbers
 from discreet.tabulate.private.workload import Columns, Workload
@@ -88,7 +87,7 @@ class Plan:
         """
         axes = [name for name in self.sides if name in columns]
         figures, counts = (self._codes(axes, table) for table in (near, leaves))
-        errors = self._errors(axes, self.counts.precision)
+        errors = self.errors(columns)
         if leaves.dtype == np.int64:
             low, high = np.ceil(figures - errors - _ROUNDING), np.floor(figures + errors + _ROUNDING)
             low = np.maximum(low, 0)
@@ -126,8 +125,9 @@ class Plan:
         table = summed([self.sides[name].dimension for name in axes], leaves)
         return table[(slice(1, None),) * len(axes)]
 
-    def _errors(self, axes: Sequence[str], precision: Precision) -> _Numbers:
+    def errors(self, columns: Columns) -> _Numbers:
         """The error bars of all codes but the totals of all: the same for cells of as many leaves on each side."""
+        axes, precision = [name for name in self.sides if name in columns], self.counts.precision
         sizes = [np.unique(self.sides[name].leaves_below, return_inverse=True) for name in axes]
         each = np.zeros([len(size) for size, _ in sizes])
         for place in product(*map(range, each.shape)):
