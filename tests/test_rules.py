@@ -41,6 +41,24 @@ def test_a_module_keeps_the_rules(path):
     assert len(text.splitlines()) <= 600, "is this one subject?"
 
 
+BOUNDED = {"OwnedRows", "UnitAggregate", "Measure"}
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(SOURCE)))
+def test_only_contribution_bounding_makes_what_privacy_rests_on(path):
+    """Nobody else says how many rows a unit has or what it can change (docs/decisions/0008)."""
+    if path.parent != SOURCE / "engines" / "contribution" and "discreet.engines.contribution" in path.read_text():
+        calls = [n for n in ast.walk(ast.parse(path.read_text())) if isinstance(n, ast.Call)]
+        assert not {n.func.id for n in calls if isinstance(n.func, ast.Name)} & BOUNDED
+        changed = {keyword.arg for n in calls if getattr(n.func, "id", "") == "replace" for keyword in n.keywords} & {
+            "most",
+            "each",
+            "cut",
+            "sources",
+        }
+        assert not changed
+
+
 def test_the_rules_would_notice():
     bad = ast.parse("import numpy as np\nfrom secrets import token_hex\nx = np.random.default_rng()\nimport discreet")
     assert {"secrets", "numpy.random", "discreet"} <= set(imported(bad))
