@@ -97,7 +97,7 @@ def asked(browser: Browser, address: str, token: str, times: int) -> tuple[float
         csrf = page.request.get("/v1/session").json()["csrf"]
         painted, replied = [], []
         for number in range(times):
-            question = "SELECT ward, COUNT(*) AS {} FROM visits GROUP BY ward"
+            question = "SELECT ward, COUNT(*) AS {0} FROM visits WHERE '{0}' <> '' GROUP BY ward"
             painted.append(clicked(page, question.format(f"seen{number}"), f"seen{number}"))
             replied.append(page.evaluate(CALLED, [question.format(f"told{number}"), csrf]) / 1000)
     return statistics.median(painted), statistics.median(replied)

@@ -29,9 +29,12 @@ _PAUSE = 0.05
 _PATIENCE = 60.0
 """How many seconds a request may take."""
 _ASKS = (
-    "SELECT sex, COUNT(*) AS {name} FROM {table} WHERE birth_date < DATE '{year}-03-01' GROUP BY sex",
-    "SELECT COUNT(*) AS {name} FROM {table} WHERE birth_date BETWEEN DATE '{year}-01-01' AND DATE '{year}-12-31'",
+    "SELECT sex, COUNT(*) AS {name} FROM {table} WHERE birth_date < DATE '{year}-03-01' AND '{name}' <> '' "
+    "GROUP BY sex",
+    "SELECT COUNT(*) AS {name} FROM {table} WHERE birth_date BETWEEN DATE '{year}-01-01' AND DATE '{year}-12-31' "
+    "AND '{name}' <> ''",
     "SELECT insurance, COUNT(*) AS {name} FROM {table} WHERE sex = 'F' AND birth_date > DATE '{year}-06-30' "
+    "AND '{name}' <> '' "
     "GROUP BY insurance",
 )
 
@@ -120,7 +123,7 @@ class Analyst:
             elif drawn < 0.88:
                 await self._send("price", self._dice.choice(self._asked)[0])
             elif drawn < 0.97:
-                await self._ask_new(SCARCE, f"SELECT COUNT(*) AS {self._name()} FROM {SCARCE}")
+                await self._ask_new(SCARCE, f"SELECT COUNT(*) AS n FROM {SCARCE} WHERE '{self._name()}' <> ''")
             else:
                 await self._send("ask", f"SELECT * FROM {PLENTY}", expected=400)
 

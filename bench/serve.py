@@ -189,7 +189,8 @@ def library(folder: Path, ledger: str | None, count: int) -> float:
 
         def ask(number: int) -> object:
             question = (
-                f"SELECT sex, COUNT(*) AS n{number} FROM patients WHERE birth_date < DATE '1950-03-01' GROUP BY 1"
+                f"SELECT sex, COUNT(*) AS n FROM patients WHERE birth_date < DATE '1950-03-01' AND '{number}' <> '' "
+                "GROUP BY 1"
             )
             return curator.ask(question, epsilon=EPSILON)
 

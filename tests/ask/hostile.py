@@ -192,7 +192,7 @@ class Questions:
                 lambda: f"{self._one_of(('COVAR_POP', 'COVAR_SAMP', 'CORR'))}({self.number(1)}, {self.number(1)})",
                 *(
                     lambda name=name: (
-                        f"{name}({self.number(self._one_of((1, 1, 2, 2, 3)))}{', 0.9' if name == 'QUANTILE_CONT' else ''})"
+                        f"{name}({self.number(self._one_of((1, 2, 3)))}{', 0.9' if name == 'QUANTILE_CONT' else ''})"
                     )
                     for name in (
                         "SUM",

@@ -98,6 +98,48 @@ def test_the_same_question_again_is_free_and_identical_for_everybody_who_may_ask
         assert curator.ask(CITIES, epsilon="0.5").table.equals(first.table)
 
 
+def test_the_same_question_in_other_words_is_free_and_has_the_names_of_whoever_asks(tmp_path):
+    asked = "SELECT city, COUNT(*) AS n FROM visits WHERE income > 30 AND city <> 'Rome' GROUP BY city"
+    other = "select V.City, count(1) as people from VISITS v where not v.city = 'Rome' and (30 < Income) group by 1"
+    with clinic(tmp_path / "clinic") as curator:
+        curator.add_analyst("ann", Pure(1), ["visits"])
+        first = curator.ask(asked, epsilon="0.5")
+        assert curator.price(other, epsilon="0.5").answered
+        again = curator.ask(other, epsilon="0.5", analyst="ann")
+        assert again.free
+        assert again.identity == first.identity
+        assert again.table.column_names == ["City", "people", "people_error"]
+        assert again.table.columns == first.table.columns
+        assert again.release.receipt == first.release.receipt
+        assert "count(1)" in again.release.recipe.parameters["question"].lower()
+        both = curator.ask_all([asked.replace("30", "31"), other.replace("30", "31")], epsilon=1)
+        assert [one.table.column_names[0] for one in both] == ["city", "City"]
+        assert [one.loss for one in charges(curator)] == [Pure("0.5"), Pure("0.5")], "half of the batch was the same"
+        assert not curator.ask(other.replace("30", "32"), epsilon="0.5").free
+        assert curator.verify().sound
+
+
+def test_a_retry_in_other_words_is_charged_once_and_no_key_pays_for_another_question(tmp_path):
+    other = "SELECT count(1) AS m FROM visits AS v"
+    with clinic(tmp_path / "clinic") as curator:
+        with_engine(curator, Failing())
+        for key in (None, "monday"):
+            with pytest.raises(Refused, match="it was charged"):
+                curator.ask(COUNT, epsilon="0.5", key=key)
+        price = curator._asked(CITIES, "analyst", "0.5", 0, None).identity
+        with pytest.raises(Refused, match="it was charged"):
+            curator.ask(COUNT, epsilon="0.25", key=price)
+    with Curator(tmp_path / "clinic") as curator:
+        with pytest.raises(LedgerError, match="used for another charge"):
+            curator.ask(CITIES, epsilon="0.5", key="monday")
+        with pytest.raises(LedgerError, match="used for another charge"):
+            curator.ask(CITIES, epsilon="0.5")
+        assert not curator.ask(other, epsilon="0.5", key="monday").free
+        assert [one.loss for one in charges(curator)] == [Pure("0.5"), Pure("0.5"), Pure("0.25")]
+        assert curator.ask(other, epsilon="0.5").free
+        assert curator.verify().sound
+
+
 def test_what_exceeds_the_budget_is_refused_and_the_workspace_stays_usable(tmp_path):
     with clinic(tmp_path / "clinic") as curator:
         curator.ask(COUNT, epsilon=2)
@@ -131,6 +173,31 @@ def test_a_failure_is_charged_first_and_tells_nothing(tmp_path, engine):
         assert refusal.value.__suppress_context__
         assert [one.loss for one in charges(curator)] == [Pure("0.5")]
         assert not list((tmp_path / "clinic" / "releases").iterdir())
+
+
+@pytest.mark.parametrize("figure", ["MIN(0)", "QUANTILE_CONT(0, 0.5)", "MEDIAN(1.5)", "STDDEV(2)"])
+def test_a_figure_of_a_constant_is_refused_before_the_charge(tmp_path, figure):
+    with clinic(tmp_path / "clinic") as curator:
+        with pytest.raises(BadQuery, match="about a constant"):
+            curator.ask(f"SELECT {figure} AS f FROM visits", epsilon="0.5")
+        assert not charges(curator)
+
+
+def test_an_error_bar_that_is_no_number_is_refused_before_the_charge(tmp_path, monkeypatch):
+    with clinic(tmp_path / "clinic") as curator:
+        for bar in (float("nan"), float("inf"), -(2**63)):
+            monkeypatch.setattr(Price, "errors", lambda price, bar=bar: dict.fromkeys(price.noise, bar))
+            with pytest.raises(BadInput, match="error bar would not be a finite number"):
+                curator.ask(COUNT, epsilon="0.5")
+        assert not charges(curator)
+
+
+def test_what_grows_too_large_among_the_figures_is_null(tmp_path):
+    shown = ("COUNT(*) * 1e308 * 1e10", "LN(COUNT(*) * 0)", "SQRT(-1 - ABS(COUNT(*)))", "COUNT(*) / 0")
+    with clinic(tmp_path / "clinic") as curator:
+        answer = curator.ask(f"SELECT {', '.join(shown)}, COUNT(*) AS n FROM visits", epsilon=1)
+        assert list(answer.table.to_pylist()[0].values())[:4] == [None] * 4
+        assert answer.table["n"].null_count == 0
 
 
 @pytest.mark.parametrize("where", ["charge", "save"])
@@ -283,7 +350,7 @@ def test_a_key_cannot_be_made_to_pay_for_a_batch(tmp_path):
         assert charges(curator)[-1].loss == Pure(1)
 
 
-def test_a_wide_question_is_priced_with_one_look_at_its_noise(tmp_path, monkeypatch):
+def test_a_wide_question_is_priced_with_few_looks_at_its_noise(tmp_path, monkeypatch):
     """For every figure it would be looked at again, which for some hundred takes minutes, and costs nothing to ask."""
     looked = []
     errors = Price.errors
@@ -291,7 +358,7 @@ def test_a_wide_question_is_priced_with_one_look_at_its_noise(tmp_path, monkeypa
     with clinic(tmp_path / "clinic") as curator:
         figures = ", ".join(f"COUNT(*) AS n{place}" for place in range(5))
         assert len(curator.price(f"SELECT {figures} FROM visits", epsilon="0.1").errors) == 5
-    assert len(looked) == 1
+    assert len(looked) == 2, "one to see that its error bars are finite, one to say them"
 
 
 def test_a_dry_run_says_price_and_errors_and_touches_nothing(tmp_path):

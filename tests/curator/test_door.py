@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 from tests.curator.clinics import BUDGET, CARD, clinic, visits
 from tests.curator.methods import Telling
@@ -81,6 +82,18 @@ def test_what_cannot_be_kept_is_not_given(tmp_path, act):
             curator.release(Telling(act=act), "visits")
         assert "charged once" in str(error.value)
         assert len(charges(curator)) == 1
+
+
+@pytest.mark.parametrize("figure", [float("nan"), float("inf"), -float("inf"), -(2**63)])
+def test_a_figure_that_is_not_finite_is_not_sealed(tmp_path, figure):
+    made = pa.table({"n": [1, 2, None], "n_error": [3, figure, None]})
+    with clinic(tmp_path / "clinic") as curator:
+        with pytest.raises(Refused, match="could not be answered; it was charged") as refusal:
+            curator.release(Telling(act=lambda _: made), "visits")
+        assert "finite" not in str(refusal.value)
+        assert not list((tmp_path / "clinic" / "releases").iterdir())
+        fine = pa.table({"n": [1, 2, None], "n_error": [3.5, 0.0, None], "city": ["a", None, "b"]})
+        assert curator.release(Telling("another", act=lambda _: fine), "visits").payload.equals(fine)
 
 
 @pytest.mark.parametrize("kept", [True, False])

@@ -44,7 +44,9 @@ def spent(curator):
     """Spend all that the analyst has."""
     left = curator.left("visits")
     curator.ask(
-        "SELECT COUNT(*) AS c FROM visits", epsilon=min(left.analyst.epsilon, left.table.epsilon), instead=False
+        "SELECT COUNT(*) AS c FROM visits WHERE income >= 0",
+        epsilon=min(left.analyst.epsilon, left.table.epsilon),
+        instead=False,
     )
 
 

@@ -3,13 +3,17 @@
 from dataclasses import replace
 
 import psycopg
+import pyarrow as pa
+import pyarrow.parquet as parquet
 import pytest
 from tests.curator.clinics import BUDGET, CARD, COUNT, clinic, visits
 
+from discreet.core.card import Card, Column
 from discreet.core.cardfile import dump_cards
+from discreet.core.kind import Kind
 from discreet.core.loss import Pure
 from discreet.curator.curator import Curator
-from discreet.errors import BadInput, Damaged, DiscreetError, LoginFailed, NotFound
+from discreet.errors import BadInput, Damaged, DataError, DiscreetError, LoginFailed, NotFound
 
 
 def test_a_workspace_is_all_or_nothing(tmp_path):
@@ -147,3 +151,42 @@ def test_a_login_that_fails_says_so(tmp_path, postgres_address):
     with pytest.raises(LoginFailed):
         Curator.create(tmp_path / "clinic", {"visits": (f"{address}#visits", CARD)}, BUDGET)
     assert not list(tmp_path.iterdir())
+
+
+def wide(values):
+    """A table with whole numbers of 64 bits and no sign, as a person's number and as a figure."""
+    numbers = pa.array(values, pa.uint64())
+    return pa.table({"who": numbers, "code": numbers, "paid": numbers, "kind": numbers})
+
+
+@pytest.mark.parametrize("memory", [True, False])
+@pytest.mark.parametrize("beyond", ["who", "code"])
+def test_whole_numbers_beyond_64_bits_are_refused_by_name_and_without_anybodys_value(tmp_path, memory, beyond):
+    card = Card(
+        "t",
+        (Column("who", Kind.INTEGER), Column("code", Kind.INTEGER), Column("paid", Kind.INTEGER, bounds=(0, 9))),
+        unit="who",
+        rows_per_unit=1,
+    )
+    large, small = wide([1, 2**64 - 5, 2**63]), wide([1, 2, 3])
+    rows = small.set_column(small.schema.get_field_index(beyond), beyond, large.column(beyond))
+    parquet.write_table(rows, tmp_path / "t.parquet")
+    source = rows if memory else tmp_path / "t.parquet"
+    with pytest.raises(DataError, match=f"2 values of {beyond} are whole numbers that do not fit") as refusal:
+        Curator.create(tmp_path / "office", {"t": (source, card)}, BUDGET)
+    assert str(2**64 - 5) not in str(refusal.value)
+    assert not (tmp_path / "office").exists()
+
+
+def test_whole_numbers_beyond_64_bits_are_moved_to_their_bounds_like_others(tmp_path):
+    card = Card(
+        "t",
+        (
+            Column("paid", Kind.INTEGER, bounds=(0, 9)),
+            Column("kind", Kind.INTEGER, categories=(1, 2)),
+            Column("code", Kind.DECIMAL, bounds=(0, 5)),
+        ),
+    )
+    with Curator.create(tmp_path / "office", {"t": (wide([1, 2**64 - 5, 2**63]), card)}, Pure(2000)) as curator:
+        asked = "SELECT SUM(paid) AS p, COUNT(kind) AS k, ROUND(SUM(code)) AS c FROM t"
+        assert list(curator.ask(asked, epsilon=1500).table.to_pylist()[0].values())[:3] == [19.0, 1, 11.0]

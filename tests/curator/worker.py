@@ -25,7 +25,7 @@ def main(folder, what, which):
         if what == "ask":
             for number in range(20):
                 try:
-                    curator.ask(f"SELECT COUNT(*) AS c{which}_{number} FROM visits", epsilon="0.1")
+                    curator.ask(f"SELECT COUNT(*) AS n FROM visits WHERE street <> '{which} {number}'", epsilon="0.1")
                 except BudgetExceeded:
                     print("refused")
                 else:

@@ -8,7 +8,7 @@ import pytest
 from discreet.core.card import Card, Column
 from discreet.core.kind import Kind
 from discreet.engines.duckdb import DuckDB
-from discreet.engines.read import read
+from discreet.engines.read import draft, read
 from discreet.errors import BadInput, CardError, DataError, EngineError, NotFound
 
 CARD = Card("t", (Column("a", Kind.INTEGER), Column("b", Kind.TEXT)))
@@ -32,6 +32,22 @@ def test_a_data_frame_that_is_no_table_of_typed_columns_says_why():
         read(pd.DataFrame({"a": [1, "x"]}), CARD)
     with pytest.raises(DataError, match=r"same name|Duplicate"):
         read(pd.DataFrame([[1, 2]], columns=["a", "a"]), CARD)
+
+
+def test_what_is_no_card_says_what_to_give():
+    rows = pa.table(COLUMNS)
+    proposed = draft(rows)
+    with pytest.raises(BadInput, match=r"proposal.*dc\.read\(source, draft\.card\)"):
+        read(rows, card=proposed)
+    assert read(rows, card=proposed.card).fetch().to_pydict() == COLUMNS
+    with pytest.raises(BadInput, match="or the file it is in, not a dict"):
+        read(rows, card={})
+
+
+def test_whole_numbers_beyond_64_bits_are_refused_without_showing_one():
+    with pytest.raises(DataError, match="Column 'a' has values that do not fit") as refusal:
+        read(pa.table({"a": pa.array([1, 2**64 - 5], pa.uint64()), "b": ["x", "y"]}), CARD).fetch()
+    assert str(2**64 - 5) not in str(refusal.value)
 
 
 def test_a_card_is_given_as_a_card_or_as_its_file(tmp_path):

@@ -3,6 +3,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+import pandas as pd
 import pyarrow as pa
 import pytest
 
@@ -271,3 +272,20 @@ def test_an_empty_file_is_refused(tmp_path):
     (tmp_path / "b.csv").write_text("", encoding="utf-8")
     with pytest.raises(DiscreetError):
         dc.hide(tmp_path / "b.csv", support="20%", itemsets=["a"])
+
+
+def test_what_is_missing_is_said_with_an_example() -> None:
+    frame = pd.DataFrame({"city": ["a", "b"] * 10, "ill": [True, False] * 10})
+    with pytest.raises(BadInput, match=r"needs the secrets, and the support.*dc\.hide\(source, itemsets="):
+        dc.hide(frame)
+    with pytest.raises(BadInput, match="nothing to hide"):
+        dc.hide(frame, support="10%")
+    with pytest.raises(BadInput, match=r"from a list\..*Transactions\.of"):
+        dc.hide([["a", "b"]], support="10%", itemsets=["a, b"])  # type: ignore[arg-type]
+
+
+def test_a_data_frame_is_hidden_in_like_a_table() -> None:
+    columns = {"city": ["a", "b"] * 10, "ill": ["yes", "no"] * 10}
+    asked = {"support": "10%", "itemsets": ["city=a, ill=yes"]}
+    made = dc.hide(pd.DataFrame(columns), **asked)
+    assert made.payload.to_pydict() == dc.hide(pa.table(columns), **asked).payload.to_pydict()

@@ -142,6 +142,17 @@ def test_rows_on_spark_are_published(spark, fresh, tmp_path):
     assert dc.Release.load(tmp_path / "release").payload.equals(again.payload)
 
 
+@pytest.mark.parametrize("given", [KAnonymity(5), [KAnonymity(5)], (KAnonymity(5), KAnonymity(6))])
+def test_models_where_the_method_belongs_are_told_so(table, given):
+    with pytest.raises(BadInput, match=r"is a model.*dc\.publish\(table, dc\.Generalize\(\), \[dc"):
+        publish(table, given)
+
+
+def test_rows_without_a_card_are_not_published():
+    with pytest.raises(BadInput, match=r"with its card, not a Table\. Open it first: dc\.read"):
+        publish(people(), Generalize(), KAnonymity(2))
+
+
 def test_what_is_asked_for_must_make_sense(table, tmp_path):
     with pytest.raises(BadInput, match="needs a model"):
         publish(table, at_levels(TOP), [])

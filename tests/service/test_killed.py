@@ -60,7 +60,7 @@ class Crowd:
         with httpx.Client(base_url=self._url, headers=self._headers, timeout=PATIENCE, trust_env=False) as client:
             while not self._over.is_set():
                 count += 1
-                question = f"SELECT COUNT(*) AS n{number}_{count} FROM patients WHERE sex = 'F'"
+                question = f"SELECT COUNT(*) AS n FROM patients WHERE sex <> '{number} {count}'"
                 reply = self._sent(client, {"questions": [question], "epsilon": PRICE})
                 with self._news:
                     if reply is None or reply.status_code != 200:

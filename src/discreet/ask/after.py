@@ -1,7 +1,8 @@
 """What a question makes of its noisy figures, worked out by a DuckDB that holds nothing and sees nothing else.
 
 Nothing may fail here: an answer is charged by then. So a question is tried on a table without rows when it is planned,
-and refused if that fails; and what only a value can make fail, such as a number that grows too large, is NULL.
+and refused if that fails; and what only a value can make fail, such as a number that grows too large, is NULL. So is
+what is not finite, such as a logarithm of 0.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from sqlglot import exp
 
 from discreet.ask.figure import Figure
@@ -35,7 +37,12 @@ def work_out(after: exp.Select, noisy: pa.Table) -> pa.Table:
     ):  # it only names them: most questions need no engine, which would cost as much as their noise
         shown = [noisy.column(one.unalias().name) for one in after.expressions]
         return pa.table(shown, names=[one.alias for one in after.expressions])
-    return _empty_engine(os.getpid()).fetch(after, {NOISY: noisy})
+    made = _empty_engine(os.getpid()).fetch(after, {NOISY: noisy})
+    for place, one in enumerate(after.expressions):
+        if not isinstance(one.unalias(), exp.Column) and pa.types.is_floating(made.schema.field(place).type):
+            finite = pc.if_else(pc.is_finite(made.column(place)), made.column(place), None)
+            made = made.set_column(place, made.schema.field(place), finite)
+    return made
 
 
 def require_works(

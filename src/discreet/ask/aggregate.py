@@ -109,6 +109,8 @@ class Aggregates:
         if isinstance(argument, exp.Distinct):
             raise BadQuery(f"{node.sql()}: DISTINCT cannot be asked here.")
         value = scalar(argument, self._rows.columns)
+        if argument.find(exp.Column) is None and not isinstance(node, exp.Sum | exp.Avg):
+            raise BadQuery(f"{node.sql('duckdb')} is about a constant.", hint="It can be told without asking anybody.")
         if not value.number:
             raise BadQuery(f"{node.sql()}: {value.kind.value} cannot be added.")
         if value.within is None:
@@ -198,8 +200,14 @@ def _share(node: exp.Expr) -> Fraction | None:
     said = node.args.get("expression") or node.args.get("quantile")
     plain = isinstance(said, exp.Literal) and not said.is_string and "e" not in said.name.lower()
     share = Fraction(said.name) if plain and said else None
-    if share is None or not 0 < share < 1 or share.denominator > _FINEST:
+    if share is None or not 0 < share < 1:
         raise BadQuery(
-            f"{node.sql()}: the quantile is a number between 0 and 1.", hint="For example QUANTILE_CONT(x, 0.9)."
+            f"{node.sql('duckdb')}: the quantile is a number between 0 and 1.",
+            hint="For example QUANTILE_CONT(x, 0.9).",
+        )
+    if share.denominator > _FINEST:
+        raise BadQuery(
+            f"{node.sql('duckdb')}: a quantile has at most three digits behind the point.",
+            hint=f"For example {float(round(share, 3)) or 0.001}.",
         )
     return share

@@ -15,8 +15,15 @@ def keys_of(select: exp.Select, columns: Columns) -> list[tuple[exp.Expr, Value]
     group = select.args.get("group")
     if group is None:
         return []
-    if any(value for key, value in group.args.items() if key != "expressions"):
-        raise BadQuery("GROUP BY takes columns and expressions only: no ROLLUP, CUBE or GROUPING SETS.")
+    if group.args.get("all"):
+        raise BadQuery("GROUP BY ALL cannot be asked.", hint="Name what to group by: GROUP BY city, sex.")
+    if any(value for key, value in group.args.items() if key != "expressions") or any(
+        isinstance(one, exp.Rollup | exp.Cube | exp.GroupingSets) for one in group.expressions
+    ):
+        raise BadQuery(
+            "GROUP BY takes columns and expressions: ROLLUP, CUBE and GROUPING SETS cannot be asked.",
+            hint="Ask for each grouping as a question of its own.",
+        )
     aliases = {one.alias.casefold(): one.this for one in select.expressions if isinstance(one, exp.Alias)}
     found = []
     for given in group.expressions:

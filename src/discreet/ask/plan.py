@@ -11,13 +11,13 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
-import sqlglot
 from sqlglot import exp
 
 from discreet.ask.after import ERROR, NOISY, attempt, require_works
 from discreet.ask.aggregate import Aggregates, is_aggregate
 from discreet.ask.figure import Figure
 from discreet.ask.keys import keys_of, position
+from discreet.ask.parse import require_supported, statements_of
 from discreet.ask.quantile import Quantile
 from discreet.ask.rows import Rows
 from discreet.ask.source import rows_of
@@ -85,13 +85,7 @@ def plan(text: str, tables: Mapping[str, Table]) -> Plan:
 def _parsed(text: str) -> exp.Select:
     if len(text) > _LONGEST:
         raise BadQuery(f"The question is longer than {_LONGEST:,} characters.")
-    try:
-        statements = sqlglot.parse(text, dialect="duckdb")
-    except (sqlglot.errors.SqlglotError, RecursionError) as error:
-        first = str(error).splitlines()[0] if str(error) else "it is nested too deeply"
-        raise BadQuery(f"This is not SQL that can be read: {first}") from None
-    except ValueError:  # its tokenizer turns numbers into Python's before it looks at them
-        raise BadQuery("This is not SQL that can be read.") from None
+    statements = statements_of(text)
     if len(statements) != 1 or not isinstance(statements[0], exp.Select):
         several = len(statements) > 1 or any(isinstance(one, exp.SetOperation) for one in statements)
         hint = "Ask several in one batch, or put UNION ALL into FROM." if several else "Nothing else can be asked."
@@ -101,6 +95,7 @@ def _parsed(text: str) -> exp.Select:
         raise BadQuery("The question is nested too deeply.", hint="A long chain of conditions can often be an IN.")
     if sum(1 for _ in select.find_all(exp.Select)) > _MOST_SELECTS:
         raise BadQuery(f"The question is nested too deeply: it has more than {_MOST_SELECTS} SELECTs.")
+    require_supported(select)
     extra = [key for key, value in select.args.items() if value and key not in _CLAUSES]
     if extra:
         name = extra[0].rstrip("_").upper()

@@ -67,8 +67,8 @@ class _Reader:
         if node.args.get("with_"):
             raise BadQuery("WITH can only stand at the beginning of a question.")
         extra = [key for key, value in node.args.items() if value and key not in _INSIDE]
-        if extra or any(expression.find(exp.Window) for expression in node.expressions):
-            what = extra[0].rstrip("_").upper().replace("_", " ") if extra else "a window"
+        if extra:
+            what = extra[0].rstrip("_").upper().replace("_", " ")
             raise BadQuery(
                 f"A SELECT inside another works row by row, or unit by unit; it has {what}.",
                 hint="Put that into the outer SELECT.",

@@ -93,4 +93,7 @@ def _cast(column: Any, source: pa.Field[Any], target: pa.Field[Any]) -> Any:
     try:
         return pc.cast(column, target.type)
     except pa.ArrowInvalid as error:
-        raise DataError(f"Column {target.name!r} does not fit {target.type}: {error}.") from error
+        raise DataError(
+            f"Column {target.name!r} has values that do not fit {target.type}, as which it is read.",
+            hint="Whole numbers beyond ±9223372036854775807 can be read as text.",
+        ) from error

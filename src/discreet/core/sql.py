@@ -97,7 +97,12 @@ def attempt(computed: exp.Expr) -> exp.Expr:
 
 def attempts(tree: exp.Expr) -> list[exp.Expr]:
     """The parts of a tree that ``attempt`` made, the innermost last."""
-    return [node for node in tree.find_all(exp.Anonymous) if node.name == "TRY"]
+    return [node for node in tree.find_all(exp.Anonymous) if is_attempt(node)]
+
+
+def is_attempt(node: exp.Expr) -> bool:
+    """Whether ``attempt`` made this."""
+    return isinstance(node, exp.Anonymous) and node.name == "TRY"
 
 
 def without_attempts(tree: exp.Expr) -> exp.Expr:

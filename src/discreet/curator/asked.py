@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import pyarrow as pa
 
 from discreet.ask.answer import answer
+from discreet.ask.identity import relabel
 from discreet.budget.promise import kept_rows, promised
 from discreet.core.card import Card
 from discreet.core.method import Method
+from discreet.core.release import Release
 from discreet.core.statement import Statement
 from discreet.core.table import Table
 from discreet.curator.question import Question, expected_errors
@@ -29,7 +31,7 @@ class Asked(Method[pa.Table]):
 
     @property
     def parameters(self) -> Mapping[str, Any]:
-        """The question, in one spelling."""
+        """The question."""
         return {"question": self.question.text}
 
     def steps(self, card: Card) -> tuple[str, ...]:
@@ -50,3 +52,11 @@ class Asked(Method[pa.Table]):
     def run(self, table: Table, entropy: Entropy) -> pa.Table:
         """The figures and their error bars."""
         return answer(self.question.plan, self.question.price, entropy)
+
+    def named(self, release: Release[pa.Table]) -> Release[pa.Table]:
+        """A release that answers this question in this question's own words, which may have been made for others."""
+        text = self.question.text
+        if release.recipe.parameters["question"] == text:
+            return release
+        recipe = replace(release.recipe, parameters={**release.recipe.parameters, "question": text})
+        return replace(release, payload=relabel(self.question.plan, release.payload), recipe=recipe)

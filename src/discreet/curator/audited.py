@@ -15,7 +15,6 @@ import hashlib
 import json
 import threading
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -98,14 +97,22 @@ class Audits:
         return policy
 
     def _require_whole(self, table: str, twin: Table) -> None:
-        """An error if rows did not count: whose do would hang on values. Rows that came from memory are gone."""
-        with suppress(NotFound):
-            if (left_out := self._workspace.original(table).count() - twin.count()) > 0:
+        """An error if rows did not count: whose do would hang on values."""
+        left_out = self._workspace.tables[table].left_out
+        if left_out < 0:
+            try:
+                left_out = self._workspace.original(table).count() - twin.count()
+            except NotFound as error:
                 raise Refused(
-                    f"{left_out:,} rows of {table} lack a value that the card requires, or are more than the card "
-                    "allows somebody: who is in a set would tell of whom.",
-                    hint="Leave them out, or correct the card, and register the table again.",
-                )
+                    f"Whether every row of {table} counts cannot be checked: {error.message}",
+                    hint="Put the source back where it was, or register the table again.",
+                ) from None
+        if left_out > 0:
+            raise Refused(
+                f"{left_out:,} rows of {table} lack a value that the card requires, or are more than the card "
+                "allows somebody: who is in a set would tell of whom.",
+                hint="Leave them out, or correct the card, and register the table again.",
+            )
 
     def policy(self, table: str) -> Policy | None:
         """Under which policy a table is audited, if it is."""

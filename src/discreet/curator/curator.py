@@ -21,7 +21,7 @@ from discreet.core.exact import Number, exact
 from discreet.core.method import Method
 from discreet.core.release import Release
 from discreet.core.table import Table
-from discreet.curator.answer import Answer
+from discreet.curator.answer import Answer, is_synthetic
 from discreet.curator.asked import Asked
 from discreet.curator.audited import AuditedAnswer
 from discreet.curator.custody import ANALYST, Custody
@@ -58,7 +58,8 @@ class Curator(Custody):
     ) -> Answer:
         """Answer a question, for ``epsilon`` (and, where groups are not declared on the card, ``delta``) or ``rho``.
 
-        The same question again is free, and gets the same answer. A retry after a failure is charged once; ``key``
+        The same question again is free, and gets the same answer, however it is written and whatever it calls its
+        tables and columns (``ask/identity.py`` says what is the same). A retry after a failure is charged once; ``key``
         makes that an error if the retry asks something else. A question about several private tables costs each of
         them as much: a person may be in all of them.
 
@@ -247,5 +248,6 @@ class Curator(Custody):
         left = self._left(asked.tables[:1], analyst)[asked.tables[0]]
         return Quote(asked.loss, errors, left.analyst, self._store.place(asked.identity).is_dir())
 
-    def _answer(self, asked: Request[Any], given: Given, analyst: str) -> Answer:
-        return Answer(given.release, given.identity, self._left(asked.tables, analyst), given.free)
+    def _answer(self, asked: Request[Asked], given: Given, analyst: str) -> Answer:
+        release = given.release if is_synthetic(given.release) else asked.method.named(given.release)
+        return Answer(release, given.identity, self._left(asked.tables, analyst), given.free)

@@ -1,7 +1,7 @@
 """The one door: whatever leaves a private table goes through here, in one order.
 
     already answered?  →  promised  →  charged, for good  →  run on the bounded twin  →  models re-checked
-                       →  sealed and kept  →  given
+                       →  every figure finite?  →  sealed and kept  →  given
 
 Why this is private. What is promised is worked out from cards alone. It is charged to every table that is looked at,
 durably, before any row is (``budget/ledger.py``); a unit may be in all those tables at once, so each is charged the
@@ -17,8 +17,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
+import pyarrow as pa
+import pyarrow.compute as pc
+
 from discreet.budget.book import exceeded, tightest
 from discreet.budget.ledger import SqlLedger
+from discreet.budget.lines import Charged
 from discreet.core.document import dumps
 from discreet.core.loss import Loss, sequential
 from discreet.core.method import Method
@@ -28,12 +32,13 @@ from discreet.core.statement import Statement
 from discreet.core.table import Table
 from discreet.curator.modes import require_noise
 from discreet.curator.store import ALSO_CHARGED, Store
-from discreet.errors import BadInput, BudgetExceeded, NoPromise, Refused
+from discreet.errors import BadInput, BudgetExceeded, NoPromise, Refused, Taken
 from discreet.noise.entropy import SYSTEM
 
 M = TypeVar("M", bound=Method[Any])
 _LONGEST_NAME = 60
 _LONGEST_TEXT = 15_000
+_OVERFLOWN = pa.scalar(-(2**63), pa.int64())
 
 
 @dataclass(frozen=True)
@@ -152,8 +157,21 @@ class Door:
         if len(charges) > 1 and (refusal := self._refusal(charges)):
             raise refusal  # before the first charge, if one would be refused: else those before it would be wasted
         for table, charge in charges.items():
-            receipts[table] = self._ledger.charge(charge.account, charge.loss, key=charge.key, what=charge.what)
+            receipts[table] = self._receipt(charge)
         return receipts
+
+    def _receipt(self, charge: _Charge) -> Receipt:
+        """Charge a table. What was charged under the same key for the same is paid for, in whatever words."""
+        try:
+            return self._ledger.charge(charge.account, charge.loss, key=charge.key, what=charge.what)
+        except Taken:
+            line = self._ledger.find_line(charge.key)
+            if line is None or not isinstance(line.entry, Charged):
+                raise
+            named = line.entry.purpose.rpartition("\n")[2]
+            if (line.entry.account, line.entry.loss, named) != (charge.account, charge.loss, charge.named):
+                raise
+            return line.receipt
 
     def answered(self, asked: Request[Any]) -> Given | None:
         """What was asked, if it was given before."""
@@ -205,9 +223,12 @@ class _Charge:
     @property
     def what(self) -> str:
         """What is due, for people, and its fingerprint, so that the same key cannot pay for anything else."""
-        said = "\n".join(one.text for one in self.due)[:_LONGEST_TEXT]
-        named = hashlib.sha256("\n".join(one.identity for one in self.due).encode()).hexdigest()
-        return f"{said}\n{named}"
+        return "\n".join(one.text for one in self.due)[:_LONGEST_TEXT] + f"\n{self.named}"
+
+    @property
+    def named(self) -> str:
+        """The fingerprint of what is due."""
+        return hashlib.sha256("\n".join(one.identity for one in self.due).encode()).hexdigest()
 
 
 def _plain(value: object) -> str:
@@ -220,11 +241,21 @@ def _made(asked: Request[Any], receipts: Sequence[Receipt]) -> Release[Any]:
         broken = [claim for claim in asked.statement.models if not asked.method.holds(claim, payload)]
         if broken:
             raise Refused(f"Not so: {broken[0]}.")  # said to nobody: it is caught below
+        _require_finite(payload)
         return _release(asked, payload, receipts)
     except Exception:  # noqa: BLE001  # whatever went wrong may depend on somebody's row
         raise Refused(
             "The question could not be answered; it was charged.", hint="Ask the data's holder to look into it."
         ) from None
+
+
+def _require_finite(payload: object) -> None:
+    """An error if a figure or an error bar is no number: NaN, infinite, or what whole numbers become on overflow."""
+    for column in payload.columns if isinstance(payload, pa.Table) else ():
+        if pa.types.is_floating(column.type) and pc.any(pc.invert(pc.is_finite(column))).as_py():
+            raise Refused("A figure is not finite.")
+        if pa.types.is_int64(column.type) and pc.any(pc.equal(column, _OVERFLOWN)).as_py():
+            raise Refused("A figure is not finite.")
 
 
 def _release(asked: Request[Any], payload: object, receipts: Sequence[Receipt]) -> Release[Any]:

@@ -8,13 +8,15 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from math import inf
 
 import numpy as np
-import sqlglot
 from sqlglot import exp
 
 from discreet.ask.after import ERROR
 from discreet.ask.figure import Mean
+from discreet.ask.identity import fingerprint
+from discreet.ask.parse import statements_of
 from discreet.ask.plan import Plan, plan
 from discreet.ask.price import Price, price
 from discreet.core.exact import Number, exact
@@ -33,8 +35,10 @@ class Planned:
     """A question that can be asked, at whatever price."""
 
     text: str
-    """In one spelling, without comments."""
+    """As it was asked, without comments."""
     plan: Plan
+    fingerprint: str
+    """The same for all questions that are the same, however they are written."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +46,9 @@ class Question:
     """A question as it will be answered."""
 
     text: str
-    """In one spelling, without comments."""
+    """As it was asked, without comments."""
+    fingerprint: str
+    """The same for all questions that are the same, however they are written."""
     tables: tuple[str, ...]
     """The private tables it is about, in order: each is charged."""
     plan: Plan
@@ -53,7 +59,7 @@ class Question:
     @property
     def identity(self) -> str:
         """The same for the same question about the same tables at the same loss, and for no other."""
-        said = [sorted(self.twins.items()), self.text, self.price.loss.to_dict()]
+        said = [sorted(self.twins.items()), self.fingerprint, self.price.loss.to_dict()]
         return hashlib.sha256(json.dumps(said).encode()).hexdigest()
 
 
@@ -88,11 +94,8 @@ class Quote:
 
 def questions_in(text: str) -> list[str]:
     """The questions of a file, divided by semicolons."""
-    try:
-        parsed = sqlglot.parse(text, dialect="duckdb")
-        found = [one.sql("duckdb", comments=False) for one in parsed if not isinstance(one, exp.Semicolon | None)]
-    except (sqlglot.errors.SqlglotError, RecursionError) as error:
-        raise BadQuery(f"This is not SQL that can be read: {str(error).partition(chr(10))[0]}") from None
+    parsed = statements_of(text)
+    found = [one.sql("duckdb", comments=False) for one in parsed if one is not None and type(one) is not exp.Semicolon]
     if not found:
         raise BadQuery("There is no question in this file.", hint="Write SELECTs, with a semicolon between two.")
     return found
@@ -105,7 +108,8 @@ def planned(text: str, tables: Mapping[str, Table]) -> Planned:
     except UnicodeEncodeError:
         raise BadQuery("The question has half a character in it, which could not be kept.") from None
     spelled = normal(text)
-    return Planned(spelled, plan(spelled, tables))
+    made = plan(spelled, tables)
+    return Planned(spelled, made, fingerprint(made, tables))
 
 
 def pose(
@@ -120,7 +124,10 @@ def pose(
     rows = asked.plan.rows
     read = {name: twins[name] for name in sorted(rows.sources | rows.public)}
     priced = price(asked.plan, epsilon, delta, rho)
-    return Question(asked.text, tuple(sorted(rows.sources)), asked.plan, priced, read)
+    bars = expected_errors(asked.plan, priced, 1).values()
+    if not all(bar is None or 0 <= bar < inf for bar in bars):  # which no row decides, so it is said before the charge
+        raise BadInput("At this price an error bar would not be a finite number.", hint="Spend more on the question.")
+    return Question(asked.text, asked.fingerprint, tuple(sorted(rows.sources)), asked.plan, priced, read)
 
 
 def normal(text: str) -> str:
@@ -131,10 +138,10 @@ def normal(text: str) -> str:
     if len(text) > _LONGEST:
         return text
     try:
-        statements = sqlglot.parse(text, dialect="duckdb")
+        statements = statements_of(text)
         first = statements[0] if len(statements) == 1 else None
         return text if first is None else first.sql("duckdb", comments=False, copy=False)
-    except (sqlglot.errors.SqlglotError, RecursionError):
+    except (BadQuery, RecursionError):
         return text
 
 

@@ -27,6 +27,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, TypeAlias
 
+import pyarrow.parquet as pq
 from sqlglot import exp
 
 from discreet.ask.public import described
@@ -41,8 +42,8 @@ from discreet.curator.naming import IN_MEMORY, require_names, require_no_secret,
 from discreet.engines.address import Address, parse_address
 from discreet.engines.duckdb import DuckDB
 from discreet.engines.read import database, draft, read
-from discreet.engines.twin import bounded, write_parquet
-from discreet.errors import BadInput, Damaged, DiscreetError, NotFound
+from discreet.engines.twin import bounded, require_narrow, write_parquet
+from discreet.errors import BadInput, Damaged, DiscreetError, EngineError, NotFound
 
 FORMAT = 1
 LEDGER = "ledger.db"
@@ -71,6 +72,8 @@ class Registered:
     """The SHA-256 of the twin's file; empty if it is in a database."""
     public: bool = False
     """Whether it is about nobody: then asking it costs nothing, and it has no account."""
+    left_out: int = -1
+    """How many rows of a source in memory are not in the bounded table; -1: count the source, which is still there."""
 
 
 @dataclass(frozen=True)
@@ -241,8 +244,11 @@ def open_workspace(folder: Path) -> Workspace:
         )
     try:
         whole = fields(said, _FILE, format=int, ledger=str, tables=dict)
-        kinds: dict[str, type] = dict.fromkeys(("source", "twin", "id", "card", "rows"), str) | {"public": bool}
-        tables = {name: Registered(**fields(one, name, **kinds)) for name, one in whole["tables"].items()}
+        kinds: dict[str, type] = dict.fromkeys(("source", "twin", "id", "card", "rows"), str)
+        kinds |= {"public": bool, "left_out": int}
+        tables = {
+            name: Registered(**fields({"left_out": -1} | one, name, **kinds)) for name, one in whole["tables"].items()
+        }
     except BadInput as error:
         raise Damaged(f"{file} is not as it was written: {error}", hint="Restore it from a copy.") from error
     workspace = Workspace(folder, whole["ledger"], tables)
@@ -266,10 +272,16 @@ def _register(name: str, source: Any, card: Card | str | Path, folder: Path) -> 
     place.mkdir(parents=True)
     (place / "card.toml").write_text(text, encoding="utf-8", newline="\n")
     (place / "source.toml").write_text(dump_cards([table.card]), encoding="utf-8", newline="\n")
-    kept, print_ = f"tables/{name}/twin.parquet", ""
+    kept, print_, left_out = f"tables/{name}/twin.parquet", "", -1
     if isinstance(table.engine, DuckDB):
-        write_parquet(twin, folder / kept)
+        try:
+            write_parquet(twin, folder / kept)
+        except EngineError:
+            require_narrow(table)  # which can say it better, and without anybody's value
+            raise
         print_ = _file_digest(folder / kept)
+        if where.endswith(IN_MEMORY):  # nobody can count them tomorrow
+            left_out = table.count() - pq.read_metadata(folder / kept).num_rows
         table.engine.close()
     else:
         address = parse_address(source) if isinstance(source, str) else None
@@ -281,7 +293,7 @@ def _register(name: str, source: Any, card: Card | str | Path, folder: Path) -> 
         stored = f"discreet_{name}_{identity}".lower()
         table.engine.store(stored, twin.relation)
         kept = f"{address.database}#{stored}"
-    return Registered(where, kept, identity, _digest(text.encode()), print_, twin.card.public)
+    return Registered(where, kept, identity, _digest(text.encode()), print_, twin.card.public, left_out)
 
 
 def _public(name: str, source: Any, card: Card | str | Path | None = None) -> Given:

@@ -53,8 +53,18 @@ def read(
 
     The columns are checked against the card here; the values when they are used, or by ``require_valid``.
     """
+    if isinstance(card, Draft):
+        raise BadInput(
+            "A draft is a proposal, not yet a card: somebody has to look at it.",
+            hint="Print it, change what is wrong, and give its card: dc.read(source, draft.card).",
+        )
     if isinstance(card, str | Path):
         card = load_card(card, table, default=_name_of(source))
+    elif not isinstance(card, Card):
+        raise BadInput(
+            f"A card is a dc.Card or the file it is in, not a {type(card).__name__}.",
+            hint="dc.draft(source) proposes one.",
+        )
     elif table is not None and table != card.name:
         raise NotFound(f"The card given is of {card.name}, not of {table}.")
     opened = open_source(source, kinds={c.name: c.kind for c in card.columns}, name=card.name, engine=engine)
@@ -187,7 +197,7 @@ def plain(relation: exp.Query, kinds: Mapping[str, tuple[Kind | None, Kind]]) ->
         if wanted is Kind.TEXT:
             value = sql.named(exp.cast(value, exp.DType.TEXT), name)
         elif has is not wanted:
-            value = sql.named(exp.cast(value, "DECIMAL(19, 0)" if wanted is Kind.DECIMAL else "DOUBLE"), name)
+            value = sql.named(exp.cast(value, "DECIMAL(20, 0)" if wanted is Kind.DECIMAL else "DOUBLE"), name)
         elif wanted is Kind.REAL:
             one = {text: exp.cast(exp.Literal.string(text), "DOUBLE") for text in ("0", "NaN")}
             chosen = exp.Case(this=value, ifs=[exp.If(this=same, true=same.copy()) for same in one.values()])

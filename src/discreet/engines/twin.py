@@ -35,7 +35,7 @@ from discreet.core.kind import Kind
 from discreet.core.table import Table
 from discreet.engines.duckdb import DuckDB
 from discreet.engines.fewest import ANY_ORDER, Cut
-from discreet.errors import NotDeclared
+from discreet.errors import DataError, NotDeclared
 
 _WIDE = (Kind.INTEGER, Kind.REAL)
 _DIGITS = 38
@@ -86,6 +86,24 @@ def write_parquet(table: Table, path: Path) -> None:
     assert isinstance(table.engine, DuckDB)  # noqa: S101  # the only engine that opens files
     rows, place = table.relation.sql("duckdb"), sql.text(str(path), "duckdb")
     table.engine.run(f"{ANY_ORDER}; COPY ({rows}) TO {place} (FORMAT parquet, DICTIONARY_SIZE_LIMIT 4096)")
+
+
+def require_narrow(table: Table) -> None:
+    """An error if a column of a table on DuckDB has whole numbers of more than 64 bits that nothing moves to a bound.
+
+    They would be NULL elsewhere; here they are mostly somebody's number, and two people would become one.
+    """
+    for column in bounded_card(table.card).columns:
+        if column.kind is Kind.INTEGER and column.bounds is None and column.categories is None:
+            value = sql.column(column.name)
+            narrow = exp.TryCast(this=value.copy(), to=sql.sql_type(Kind.INTEGER))
+            wide = exp.and_(value.is_(exp.null()).not_(), narrow.is_(exp.null()))
+            found = table.engine.fetch(table.query(sql.named(sql.count_if(wide), "n"))).column(0)[0].as_py()
+            if found:
+                raise DataError(
+                    f"{found:,} values of {column.name} are whole numbers that do not fit 64 bits with a sign.",
+                    hint="Give the column as text, if it is a number that names something; else declare its bounds.",
+                )
 
 
 @dataclass(frozen=True)

@@ -40,7 +40,7 @@ _CAVEATS = (
 def hide(
     source: Source,
     *,
-    support: Number,
+    support: Number | None = None,
     confidence: Number | None = None,
     itemsets: Itemsets = (),
     rules: Iterable[str] = (),
@@ -58,15 +58,20 @@ def hide(
     """Transactions in which whoever mines with ``support`` and ``confidence`` finds none of the secrets.
 
     Secrets are ``itemsets`` such as "bread, wine" and ``rules`` such as "beer => nappies"; one may have thresholds of
-    its own: "bread, wine; support=1%". A ``support`` is a share ("2%", 0.02) or a number of transactions (50). With a
-    ``margin`` secrets are put so much below the thresholds. Itemsets in ``keep`` must stay frequent. ``method`` says
-    how. What leaves is mined before it does, and if a secret shows, it does not leave.
+    its own: "bread, wine; support=1%". The ``support``, which must be given, is a share ("2%", 0.02) or a number of
+    transactions (50). With a ``margin`` secrets are put so much below the thresholds. Itemsets in ``keep`` must stay
+    frequent. ``method`` says how. What leaves is mined before it does, and if a secret shows, it does not leave.
 
     The release says nothing of what is hidden unless ``tell`` says so. It is written to the new folder ``to``, and its
     transactions to the file ``baskets`` besides. ``holder`` of the result has the secrets, the side effects and all
     changes, and is never saved with it: ``page`` is a file for it, which its owner alone may read. Of a table only the
     columns leave that items are made of.
     """
+    if support is None:
+        raise BadInput(
+            "Hiding needs the secrets, and the support from which on a miner would find them.",
+            hint='For example dc.hide(source, itemsets=["bread, wine"], support="2%").',
+        )
     way = parse_method(method) if isinstance(method, str) else method
     if tell not in ("nothing", "thresholds", "secrets"):
         raise BadInput(f"A release tells nothing, thresholds or secrets, not {tell!r}.")

@@ -61,9 +61,14 @@ def opened(source: Source, layout: Layout | None = None, columns: Sequence[str] 
             return Opened(read_transactions(source, columns=columns))
         made = tabular(source, columns=columns)
         return Opened(made.transactions, made)
-    if isinstance(source, pa.Table):
-        made = tabular(source, columns=columns)
+    if hasattr(source, "__arrow_c_stream__"):
+        made = tabular(pa.table(source), columns=columns)
         return Opened(made.transactions, made)
+    if not isinstance(source, str | Path):
+        raise BadInput(
+            f"Transactions cannot be read from a {type(source).__name__}.",
+            hint="Give a file, a table (Arrow, pandas, polars, dc.read), or Transactions.of(lists of items).",
+        )
     path = Path(source)
     if (layout or layout_of(path, columns)) == "table":
         made = tabular(path, columns=columns)

@@ -79,6 +79,7 @@ def publish(
     What is learnt takes no privacy model either: see ``Learn``. It carries ``evidence``, the sets of people that give
     it, and how it ``compared``, for the holder alone; ``keep`` writes the evidence.
     """
+    _require_order(table, method)
     models = (require,) if isinstance(require, Model) else tuple(require)
     synthetic = isinstance(method, Synthesizer)
     if synthetic or isinstance(method, Synthesize):
@@ -130,6 +131,21 @@ def publish(
                 release = replace(release, payload=Rows(folder / "payload.parquet"))
     say(1.0, "done")
     return release
+
+
+def _require_order(table: object, method: object) -> None:
+    """An error if something else stands where the table is expected, or models where the method is."""
+    if not isinstance(table, Table):
+        raise BadInput(
+            f"publish takes a table with its card, not a {type(table).__name__}.",
+            hint="Open it first: dc.read(source, card).",
+        )
+    for one in method if isinstance(method, list | tuple) else [method]:
+        if isinstance(one, Model):
+            raise BadInput(
+                f"{one} is a model, which the release is to hold; what comes before it is the method.",
+                hint="For example dc.publish(table, dc.Generalize(), [dc.KAnonymity(5)]).",
+            )
 
 
 def require_usable(

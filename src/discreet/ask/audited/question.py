@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import sqlglot
 from sqlglot import exp
 
 from discreet.ask.audited.policy import AGGREGATES, Policy
 from discreet.ask.keys import keys_of
+from discreet.ask.parse import statements_of
 from discreet.ask.rows import Rows
 from discreet.ask.scalar import scalar
 from discreet.ask.value import Value
@@ -102,10 +102,10 @@ def _parsed(text: str) -> exp.Select:
     if len(text) > _LONGEST:
         raise BadQuery(f"The question is longer than {_LONGEST:,} characters.")
     try:
-        text.encode()  # half a character could not be written down
-        statements = sqlglot.parse(text, dialect="duckdb")
-    except (sqlglot.errors.SqlglotError, RecursionError, ValueError):
-        raise BadQuery("This is not SQL that can be read.") from None
+        text.encode()
+    except UnicodeEncodeError:
+        raise BadQuery("The question has half a character in it, which could not be kept.") from None
+    statements = statements_of(text)
     if len(statements) != 1 or not isinstance(statements[0], exp.Select):
         raise BadQuery("An audited question is one SELECT.")
     select = statements[0]

@@ -69,7 +69,7 @@ def between(reader: Reader, node: exp.Between) -> Value:
 def among(reader: Reader, node: exp.In) -> Value:
     """One of a list. With NULL in the list it is never false, as in SQL."""
     if not node.expressions:
-        raise BadQuery("IN takes a list of values here, not a subquery.")
+        raise BadQuery("IN takes a list of values: x IN (1, 2).")
     if len(node.expressions) > MANY:
         raise BadQuery(f"IN with {len(node.expressions):,} values is too long.", hint=f"At most {MANY:,} are taken.")
     value = reader.of(node.this)
