@@ -173,9 +173,18 @@ def test_nothing_does_not_compose(compose: object) -> None:
 
 
 def test_the_weakest_evidence_counts() -> None:
-    proved, checked, argued = (spent(Pure(1), evidence) for evidence in Evidence)
-    assert sequential(proved, checked).evidence is Evidence.CHECKED
-    assert parallel(argued, proved, checked).evidence is Evidence.ARGUED
+    proved, calculated, checked, estimated, argued = (spent(Pure(1), evidence) for evidence in Evidence)
+    assert sequential(proved, calculated).evidence is Evidence.CALCULATED
+    assert sequential(calculated, checked).evidence is Evidence.CHECKED
+    assert sequential(estimated, checked).evidence is Evidence.ESTIMATED
+    assert parallel(argued, proved, checked, estimated).evidence is Evidence.ARGUED
+
+
+@pytest.mark.parametrize("evidence", Evidence)
+def test_every_kind_of_evidence_is_said_and_survives_being_written(evidence: Evidence) -> None:
+    statement = spent(Pure(1), evidence)
+    assert evidence.value in str(statement)
+    assert Statement.from_dict(statement.to_dict()) == statement
 
 
 def test_assumptions_and_caveats_are_kept_once() -> None:

@@ -28,8 +28,12 @@ class Evidence(Enum):
 
     PROVED = "proved"
     """It follows from a theorem about the method, whatever the data."""
+    CALCULATED = "calculated"
+    """It follows from a theorem, with figures worked out in floating point: their rounding errors are not proved."""
     CHECKED = "checked"
     """It was tested on what is released, before it left."""
+    ESTIMATED = "estimated"
+    """It was estimated from a sample by a statistical model, which may not fit."""
     ARGUED = "argued"
     """There is a reason, and neither a proof nor a test."""
 
@@ -227,7 +231,8 @@ class Statement:
             caveats=list,
         )
         if read["evidence"] not in {evidence.value for evidence in Evidence}:
-            raise BadInput(f"Evidence is proved, checked or argued, not {read['evidence']!r}.")
+            *most, last = (evidence.value for evidence in Evidence)
+            raise BadInput(f"Evidence is {', '.join(most)} or {last}, not {read['evidence']!r}.")
         return cls(
             read["unit"],
             None if read["loss"] is None else losses.from_dict(read["loss"]),
@@ -277,7 +282,9 @@ _SELDOM = ("replaces", "of_holder")
 """What is written down only where it is so."""
 _EVIDENCE = {
     Evidence.PROVED: "This is proved: it follows from the method, whatever the data.",
+    Evidence.CALCULATED: "This is calculated: it follows from the method, with figures worked out in floating point.",
     Evidence.CHECKED: "This was checked on what is released.",
+    Evidence.ESTIMATED: "This is estimated by a statistical model, and neither proved nor checked.",
     Evidence.ARGUED: "This is argued, and neither proved nor checked.",
 }
 
