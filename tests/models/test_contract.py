@@ -47,7 +47,7 @@ EXAMPLES = [
     MarketerRisk("0.2", PEOPLE),
     AverageRisk("0.3", PEOPLE),
     AverageRisk("0.4"),
-    *(PopulationUniqueness("0.05", 200, name) for name in ("dankar", "pitman", "zayatz", "snb")),
+    *(PopulationUniqueness("0.05", 200, name) for name in ("largest", "dankar", "pitman", "zayatz", "snb")),
     KAnonymity(2) & LDiversity(2, "s"),
     TCloseness("0.4", "s") & MarketerRisk("0.3", PEOPLE) & KMap(2, PEOPLE),
 ]

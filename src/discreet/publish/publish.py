@@ -22,11 +22,11 @@ from discreet.core.keep import kept
 from discreet.core.recipe import Recipe, versions
 from discreet.core.release import Release
 from discreet.core.release_folder import Rows
-from discreet.core.statement import Evidence, Statement
+from discreet.core.statement import Statement
 from discreet.core.table import Table
 from discreet.engines.read import read
 from discreet.errors import BadInput, NoPromise, NotFound
-from discreet.models.model import Model, check_all, checked_alone, parts_of
+from discreet.models.model import Model, Verdict, check_all, checked_alone, evidence_of, parts_of
 from discreet.models.uniqueness import PopulationUniqueness
 from discreet.publish.given import Earlier, Joint, joint
 from discreet.publish.integral.learn import Learn
@@ -116,10 +116,10 @@ def publish(
     with _written(recoded(table, recoding), to) as (payload, out):
         say(0.9, "checking")
         counted = _Counted(Sizes.of(table), Sizes.of(out))
-        _require_held(out, recoding, counted, models)
+        verdicts = _require_held(out, recoding, counted, models)
         release = Release(
             payload,
-            _statement(table, models, recoding, together),
+            _statement(table, models, verdicts, recoding, together),
             _recipe(table, method, recoding, counted, models),
             pictures=pictures(counted.before, counted.after, _lost(recoding)),
             title=f"{table.card.name}, published",
@@ -222,20 +222,24 @@ class _Counted:
     after: Sizes
 
 
-def _require_held(out: Table, recoding: Recoding, counted: _Counted, models: Sequence[Model]) -> None:
-    """An error, unless what was written is what was meant to be, and every model holds for it."""
+def _require_held(out: Table, recoding: Recoding, counted: _Counted, models: Sequence[Model]) -> list[Verdict]:
+    """The verdicts; an error, unless what was written is what was meant to be, and every model holds for it."""
     added = recoding.added.num_rows if recoding.added is not None else 0
     expected = counted.before.rows - recoding.suppressed + added
-    broken = [verdict.claim.text for verdict in check_all(out, models, levels=recoding.levels) if not verdict.holds]
+    verdicts = check_all(out, models, levels=recoding.levels)
+    broken = [verdict.claim.text for verdict in verdicts if not verdict.holds]
     if broken or counted.after.rows != expected:
         wrong = f"is not {' and not '.join(broken)}" if broken else "has not the rows it should have"
         raise NoPromise(
             f"What was made of {out.card.name} {wrong}. Nothing was released.",
             hint="This is a fault of the method, or the table changed meanwhile: try again, or try another method.",
         )
+    return verdicts
 
 
-def _statement(table: Table, models: Sequence[Model], recoding: Recoding, together: Joint | None) -> Statement:
+def _statement(
+    table: Table, models: Sequence[Model], verdicts: Sequence[Verdict], recoding: Recoding, together: Joint | None
+) -> Statement:
     card = table.card
     known = ", ".join(table.quasi())
     others = [c.name for c in published_columns(card) if c.role is Role.OTHER]
@@ -250,6 +254,7 @@ def _statement(table: Table, models: Sequence[Model], recoding: Recoding, togeth
         "A missing value is a value of its own: it is like other missing values, and like nothing else.",
     ]
     caveats = ["This is not differential privacy: it says whom rows may belong to, not how much can be inferred."]
+    caveats += [*(caveat for verdict in verdicts for caveat in verdict.caveats)]
     caveats += [*recoding.caveats, *checked_alone(models)]
     unnamed = {c.name for c in card.columns if c.role is Role.SENSITIVE} - {n for m in models for n in m.sensitive}
     if unnamed:
@@ -260,7 +265,7 @@ def _statement(table: Table, models: Sequence[Model], recoding: Recoding, togeth
     if together is not None:
         caveats.append(str(together))
     claims = tuple(model.claim for model in models)
-    return Statement(card.unit or "person", None, claims, None, Evidence.CHECKED, tuple(assumes), tuple(caveats))
+    return Statement(card.unit or "person", None, claims, None, evidence_of(models), tuple(assumes), tuple(caveats))
 
 
 def _of_populations(models: Sequence[Model]) -> list[str]:
