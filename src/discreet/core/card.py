@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from enum import Enum
 from math import isfinite
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from discreet.core import impossible as conditions
 from discreet.core.hierarchy.protocol import Hierarchy
@@ -81,7 +81,7 @@ class Column:
             said = getattr(self, field_)
             if said is not None and not isinstance(said, list | tuple):
                 raise BadInput(f"Column {self.name!r}: {field_} is a list of values, not {said!r}.")
-            object.__setattr__(self, field_, said if said is None else tuple(said))
+            object.__setattr__(self, field_, said if said is None else tuple(map(_of_python, said)))
 
     def problems(self) -> list[Problem]:
         """Everything about this column that contradicts itself."""
@@ -176,6 +176,8 @@ class Card:
         if isinstance(said, str):
             raise BadInput(f"impossible is a list of conditions, not {self.impossible!r}.")
         object.__setattr__(self, "impossible", tuple(self.impossible))
+        for field_ in ("rows_per_unit", "groups_per_unit"):
+            object.__setattr__(self, field_, _of_python(getattr(self, field_)))
         object.__setattr__(self, "_index", {column.name: column for column in self.columns})
         if problems := self.problems():
             raise CardError(f"The card of {self.name}", problems)
@@ -257,6 +259,11 @@ class Card:
     def having(self, role: Role) -> tuple[Column, ...]:
         """The columns that play ``role``."""
         return tuple(column for column in self.columns if column.role is role)
+
+
+def _of_python(value: Any) -> Any:
+    """NumPy's numbers, texts and dates as Python's own."""
+    return value.item() if type(value).__module__ == "numpy" and hasattr(value, "item") else value
 
 
 def fits(value: Scalar, kind: Kind) -> bool:

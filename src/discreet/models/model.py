@@ -148,8 +148,9 @@ class Predicate(ABC):
         """Whether it holds, and where not."""
         broken = self.breaking(classes)
         figures = self.figures(classes)
-        worst = _worst(self.badness(figures), broken, classes)
-        figure = math.nan if worst is None else float(figures[worst])
+        badness = self.badness(figures)
+        worst = _worst(badness, broken, classes)
+        figure = float(figures[badness.argmax()]) if len(figures) else math.nan
         return self._said(classes, broken, figure, _label(classes, worst))
 
     def badness(self, figures: Floats) -> Floats:
