@@ -73,7 +73,7 @@ class Uniqueness(Matching):
 class PopulationUniques(Matching):
     """Who is unique not only among the rows but among all ``people`` they were drawn from, estimated.
 
-    The rows are taken for a random sample. The figure is the largest of several estimates (see ``models/estimators.py``);
+    The rows are taken for a random sample. The figure is the largest of several estimates (``models/estimators.py``);
     where the rows do not fit them, it is the share of rows that are alone. The interval reaches from the lowest to the
     highest estimate: it shows how far methods disagree, and is no confidence interval, for all of them may be wrong
     together.
