@@ -171,7 +171,7 @@ def write_transactions(transactions: Transactions, path: str | Path) -> None:
         if between is None:
             file.writelines(" ".join(row) + "\n" for row in transactions.to_rows())
         else:
-            quoting = csv.QUOTE_ALL if any(map(several, transactions.items)) else csv.QUOTE_MINIMAL
+            quoting: Literal[0, 1] = csv.QUOTE_ALL if any(map(several, transactions.items)) else csv.QUOTE_MINIMAL
             rows = transactions.to_rows()
             csv.writer(file, delimiter=between, lineterminator="\n", quoting=quoting).writerows(rows)
 

@@ -1,7 +1,7 @@
 """What stands between the items of a transaction in a text: read off the file, and refused where it cannot be told.
 
-The name of a file says what is usual: commas in ``.csv``, tabs in ``.tsv``, blanks in any other. What is in it counts: an
-item that is read in another way than it was written would not be hidden.
+The name of a file says what is usual: commas in ``.csv``, tabs in ``.tsv``, blanks in any other. What is in it counts:
+an item that is read in another way than it was written would not be hidden.
 """
 
 from __future__ import annotations
