@@ -27,7 +27,6 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import pyarrow as pa
-import pyarrow.csv
 import pyarrow.parquet as pq
 
 from discreet.core import document, report
@@ -35,6 +34,7 @@ from discreet.core.durable import FOLDER, give_name, make_private, write
 from discreet.core.picture import Picture
 from discreet.core.recipe import Recipe
 from discreet.core.release import Receipt, Release
+from discreet.core.spreadsheet import write_csv
 from discreet.core.statement import Statement
 from discreet.errors import BadInput, Damaged, DataError, NotFound
 
@@ -195,7 +195,7 @@ def _parquet(table: pa.Table) -> memoryview:
 
 def _write_csv(table: pa.Table, folder: Path) -> None:
     try:
-        pa.csv.write_csv(table, folder / "payload.csv")
+        write_csv(table, folder / "payload.csv")
     except pa.ArrowException as error:
         raise DataError(f"The table cannot be saved: {error}.") from error
 
@@ -205,9 +205,10 @@ def _move_rows(rows: Rows, folder: Path, *, csv: bool) -> Rows:
     place = folder / "payload.parquet"
     shutil.move(rows.path, place)
     if csv:
-        with pq.ParquetFile(place) as file, pa.csv.CSVWriter(folder / "payload.csv", file.schema_arrow) as writer:
+        with pq.ParquetFile(place) as file, (folder / "payload.csv").open("wb") as sink:
+            write_csv(file.schema_arrow.empty_table(), sink)
             for batch in file.iter_batches():
-                writer.write_batch(batch)
+                write_csv(pa.Table.from_batches([batch]), sink, header=False)
     return Rows(place)
 
 
