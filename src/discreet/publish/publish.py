@@ -18,12 +18,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from discreet.core.card import Role
+from discreet.core.identifiers import require_rows_of_people
 from discreet.core.keep import kept
 from discreet.core.recipe import Recipe, versions
 from discreet.core.release import Release
 from discreet.core.release_folder import Rows
 from discreet.core.statement import Statement
 from discreet.core.table import Table
+from discreet.core.withheld import hold_back, said_of_withheld
 from discreet.engines.read import read
 from discreet.errors import BadInput, NoPromise, NotFound
 from discreet.models.model import Model, Verdict, check_all, checked_alone, evidence_of, parts_of
@@ -90,10 +92,12 @@ def publish(
     if control is not None and not synthetic:
         raise BadInput("A control is for synthetic rows, which are attacked before they leave.", hint="Leave it out.")
     require_usable(method, given=given, seed=seed, to=to, keep=keep)
+    require_rows_of_people(table)
     if isinstance(method, Synthesize):
         from discreet.publish.synthetic.release import release_private
 
         return release_private(table, method, to=to, csv=csv, progress=progress or (lambda share, what: None))
+    table = hold_back(table, _named(method, models), quasi=not isinstance(method, Masker | Synthesizer | Learn))
     published_columns(table.card)
     say = progress or (lambda share, what: None)
     table = at_hand(table)
@@ -130,6 +134,13 @@ def publish(
                 release = replace(release, payload=Rows(folder / "payload.parquet"))
     say(1.0, "done")
     return release
+
+
+def _named(method: object, models: Sequence[Model]) -> set[str]:
+    """The columns that somebody asked for by name."""
+    own = getattr(method, "method", method)  # of several copies, that of each
+    named = [*getattr(own, "columns", ()), *getattr(own, "given", ()), *(name for m in models for name in m.sensitive)]
+    return {name for name in named if isinstance(name, str)}
 
 
 def require_usable(
@@ -255,7 +266,7 @@ def _statement(
     ]
     caveats = ["This is not differential privacy: it says whom rows may belong to, not how much can be inferred."]
     caveats += [*(caveat for verdict in verdicts for caveat in verdict.caveats)]
-    caveats += [*recoding.caveats, *checked_alone(models)]
+    caveats += [*recoding.caveats, *checked_alone(models), *said_of_withheld(table)]
     unnamed = {c.name for c in card.columns if c.role is Role.SENSITIVE} - {n for m in models for n in m.sensitive}
     if unnamed:
         names = ", ".join(sorted(unnamed))

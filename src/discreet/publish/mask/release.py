@@ -25,6 +25,7 @@ from discreet.core.release_folder import Rows
 from discreet.core.report import fragment, render
 from discreet.core.statement import Evidence, Statement
 from discreet.core.table import Table, count_name
+from discreet.core.withheld import said_of_withheld
 from discreet.engines.duckdb import DuckDB
 from discreet.engines.files import open_file
 from discreet.engines.read import read
@@ -100,7 +101,7 @@ def release_masked(
         limits = limits_of(table.card, told.parameters)
         release = Linked(
             payload,
-            _statement(table.card, models, verdicts, told),
+            _statement(table, models, verdicts, told),
             Recipe(
                 masker.name,
                 {
@@ -224,8 +225,8 @@ def _require_held(table: Table, out: Table, models: Sequence[Model]) -> list[Ver
     return verdicts
 
 
-def _statement(card: Card, models: Sequence[Model], verdicts: Sequence[Verdict], told: Masked | Plan) -> Statement:
-    caveats = list(told.not_promised)
+def _statement(table: Table, models: Sequence[Model], verdicts: Sequence[Verdict], told: Masked | Plan) -> Statement:
+    card, caveats = table.card, list(told.not_promised)
     masked = told.parameters.get("columns", ())
     left = [c.name for c in card.having(Role.QUASI) if c.name not in masked and c.name != card.unit]
     if left:
@@ -234,6 +235,7 @@ def _statement(card: Card, models: Sequence[Model], verdicts: Sequence[Verdict],
         caveats.append(f"Rows are masked one by one: a {card.unit} with several rows is masked less.")
     caveats.append("How much an intruder learns is measured by attacking the release, not promised by its method.")
     caveats += [*(caveat for verdict in verdicts for caveat in verdict.caveats), *checked_alone(models)]
+    caveats += said_of_withheld(table)
     claims = tuple(model.claim for model in models)
     evidence = evidence_of(models) if claims else Evidence.ARGUED
     return Statement(card.unit or "person", None, claims, None, evidence, (), tuple(caveats))
