@@ -222,9 +222,7 @@ class Card:
             found.append(Problem(("rows_per_unit",), "without a unit every row is a person of its own"))
         if self.groups_per_unit is not None and not 1 <= self.groups_per_unit <= (self.rows_per_unit or 0):
             found.append(Problem(("groups_per_unit",), f"must be 1 to rows_per_unit, got {self.groups_per_unit}"))
-        if not isinstance(self.rows_are_people, bool):
-            found.append(Problem(("rows_are_people",), f"must be true or false, got {self.rows_are_people!r}"))
-        elif self.rows_are_people and (self.unit is not None or self.public):
+        if self.rows_are_people and (self.unit is not None or self.public):
             other = "a unit says whose row it is" if self.unit is not None else "a public table is about nobody"
             found.append(Problem(("rows_are_people",), other))
         if self.public and self.unit is not None:

@@ -188,7 +188,7 @@ def _unit(seen: list[_Seen], roles: Mapping[str, tuple[Role, str]]) -> tuple[str
     keys.sort(key=lambda column: not words(column.name) & {"id", "identifier"})
     unit = keys[0].name if keys else None
     people = "if every row is about somebody else all the same, declare: rows_are_people = true"
-    why = {c.name: (f"It repeats: {people}.",) for c in repeating if unit is None}
+    why: dict[str, tuple[str, ...]] = {c.name: (f"It repeats: {people}.",) for c in repeating if unit is None}
     if unit is not None:
         said = f"{unit} repeats, so it is taken for whose row it is (unit)"
         why[unit] = (f"{said}; declare rows_per_unit, how many rows a person may have; or, {people}.",)

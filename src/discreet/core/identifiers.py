@@ -144,6 +144,7 @@ def _shape(engine: Engine, relation: exp.Query, name: str, kind: Kind) -> _Shape
     found: list[Any] = [*engine.fetch(exp.select(*named).from_(counted.subquery("d"))).to_pylist()[0].values()]
     filled, distinct, most = (int(figure or 0) for figure in found[:3])
     if kind is Kind.TEXT:
-        return _Shape(filled, distinct, most, *(int(figure or 0) for figure in found[3:]))
+        shortest, longest, codes = (int(figure or 0) for figure in found[3:])
+        return _Shape(filled, distinct, most, shortest, longest, codes)
     low, high = (None if figure is None else int(figure) for figure in found[3:5])
     return _Shape(filled, distinct, most, 0, 0, 0, low, high, not found[5])
