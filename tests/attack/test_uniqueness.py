@@ -8,7 +8,7 @@ from discreet.attack.finding import Outcome
 from discreet.attack.report import Report
 from discreet.attack.suda import SpecialUniques, minimal_uniques, scores
 from discreet.attack.uniqueness import PopulationUniques, QuasiMatching, Uniqueness
-from discreet.models.estimators import dankar
+from discreet.models.estimators import estimates
 
 
 def test_crowds_are_counted():
@@ -27,7 +27,7 @@ def test_the_share_of_a_population_is_the_estimators():
     _, counts = np.unique(table.fetch()["a"].to_numpy(), return_counts=True)
     size, many = np.unique(counts, return_counts=True)
     sizes = dict(zip(size.tolist(), many.tolist(), strict=True))
-    assert found.figure == pytest.approx(dankar(sizes, 3000) / 3000)
+    assert found.figure == pytest.approx(estimates(sizes, 3000).largest)
     assert found.interval[0] <= found.figure <= found.interval[1]
     assert found.details["alone among the rows"] == sizes[1]
     assert found.interval == (min(found.details["estimates"].values()), max(found.details["estimates"].values()))
@@ -70,3 +70,11 @@ def test_who_is_found_by_few_values_is_counted_by_how_few():
     assert found.figure == pytest.approx(4 / 6)
     assert found.victims == (0, 1, 2, 3)
     assert SpecialUniques(size=1).run(by_hand(table.fetch()), table).victims == (0, 3)
+
+
+def test_estimates_that_may_be_far_off_are_said_to_be():
+    values = [*range(200), *(1_000 + n // 10 for n in range(1_800))]  # a tenth are alone, the rest in classes of 10
+    table = released.known(pa.table({"a": values}))
+    found = PopulationUniques(people=20_000).run(by_hand(table.fetch()), table)
+    assert found.figure == pytest.approx(0.1) == found.interval[1]
+    assert "far too low" in found.details["warnings"][0]

@@ -1,10 +1,12 @@
 """What every masking method keeps to. A new one is added to ``MASKERS`` and gets all of these tests."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.parquet as pq
 import pytest
 from tests.publish.mask.people import CARD, people, rows
 
@@ -192,3 +194,22 @@ def test_record_by_record_a_stream_gives_what_memory_gives(name, tmp_path, monke
     links = pa.parquet.read_table(tmp_path / "links.parquet")["row"]
     assert links.to_numpy().tolist() == written.links.tolist()
     assert shown.equals(held.take(pa.array(written.links)))
+
+
+@every
+@pytest.mark.parametrize("bounds", [None, (0.0, 300.0)])
+def test_nothing_infinite_leaves(name, bounds, tmp_path):
+    data = rows()
+    weights = data["weight"].to_numpy(zero_copy_only=False).copy()
+    weights[[3, 8, 20]] = np.inf, -np.inf, np.inf
+    data = data.set_column(data.schema.get_field_index("weight"), "weight", pa.array(weights))
+    columns = tuple(replace(column, bounds=bounds) if column.name == "weight" else column for column in CARD.columns)
+    table = read(data, replace(CARD, columns=columns))
+    if "weight" not in MASKERS[name].mask(table, seed=1).parameters["columns"]:
+        return  # it masks other columns
+    held = publish(table, MASKERS[name], seed=1).payload["weight"]
+    streamed = publish(table, MASKERS[name], seed=1, to=tmp_path / "out").payload.path
+    for cells in (held, pq.read_table(streamed)["weight"]):
+        assert not pc.any(pc.is_inf(cells)).as_py()
+        if bounds is not None:
+            assert pc.max(cells.drop_null()).as_py() < 300  # nobody infinite stands out at the bound

@@ -1,9 +1,11 @@
 import datetime as dt
 from decimal import Decimal
 
+import numpy as np
 import pytest
 
 from discreet.core.card import Card, Column, Role, fits
+from discreet.core.cardfile import dump_cards, parse_cards
 from discreet.core.hierarchy.dates import Dates
 from discreet.core.hierarchy.intervals import Intervals
 from discreet.core.kind import Kind
@@ -145,3 +147,17 @@ def test_a_bool_is_no_integer_and_a_datetime_no_date():
 )
 def test_bounds_are_declared_as_people_read_them(kind, bounds, said):
     assert Column("x", kind, bounds=bounds).declared == said
+
+
+def test_numbers_of_numpy_are_numbers():
+    bounded = Column("age", Kind.INTEGER, bounds=(np.int64(0), np.int32(110)))
+    assert bounded == Column("age", Kind.INTEGER, bounds=(0, 110))
+    assert all(type(value) is int for value in bounded.bounds)
+    assert Column("x", Kind.REAL, bounds=(np.float32(0.5), np.float64(2))).bounds == (0.5, 2.0)
+    born = Column("born", Kind.DATE, bounds=(np.datetime64("2001-01-01"), np.datetime64("2002-01-01")))
+    assert born.bounds[0] == dt.date(2001, 1, 1)
+    assert Column("b", Kind.INTEGER, categories=list(np.arange(3))).categories == (0, 1, 2)
+    card = Card("t", (bounded, Column("who", Kind.TEXT)), unit="who", rows_per_unit=np.int64(3))
+    assert parse_cards(dump_cards([card])) == {"t": card}
+    with pytest.raises(CardError, match="bounds must be two integer values"):
+        Card("t", (Column("age", Kind.INTEGER, bounds=(np.float64(0), np.float64(1))),))

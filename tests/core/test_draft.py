@@ -1,5 +1,6 @@
 import datetime as dt
 
+import numpy as np
 import pyarrow as pa
 import pytest
 
@@ -97,3 +98,60 @@ def test_an_empty_table_and_numbers_that_are_no_numbers_can_be_drafted():
     assert odd.card["x"].bounds is None
     assert odd.card["x"].kind is Kind.REAL
     assert odd.card["x"].role is Role.OTHER
+
+
+PEOPLE = np.repeat(np.arange(2_000), 5)
+SPARSE = np.random.default_rng(1).choice(10**8, 2_000, replace=False)
+KEYS = {
+    "mrn": (100_000 + PEOPLE).tolist(),
+    "Fallnummer": [f"2024/{who:06}" for who in PEOPLE],
+    "case_no": (10**8 + SPARSE[PEOPLE]).tolist(),
+    "wer": (PEOPLE + 1).tolist(),
+    "kunde": [f"K{SPARSE[who]:08}" for who in PEOPLE],
+}
+
+
+@pytest.mark.parametrize("name", KEYS)
+def test_an_identifier_that_repeats_is_a_unit_whatever_it_is_called(name):
+    rows = pa.table({"age": [20 + n % 60 for n in range(10_000)], name: KEYS[name]})
+    drafted = draft(rows, name="visits")
+    assert drafted.card[name].role is Role.IDENTIFIER
+    assert drafted.card.unit == name
+    assert any("rows_per_unit" in why and "rows_are_people" in why for why in drafted.reasons[name])
+
+
+def drawn(make):
+    return make(np.random.default_rng(1)).tolist()
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        drawn(lambda rng: rng.normal(3_500, 500, 10_000).astype(int)),
+        drawn(lambda rng: rng.normal(50_000, 9_000, 10_000).astype(int) // 500 * 500),
+        drawn(lambda rng: rng.lognormal(10.5, 0.4, 10_000).astype(int)),
+        drawn(lambda rng: rng.integers(1950, 2020, 10_000)),
+        drawn(lambda rng: rng.integers(0, 100, 10_000)),
+        [f"{code:05}" for code in drawn(lambda rng: 10_000 + rng.zipf(1.4, 10_000) % 800)],
+        [f"{2000 + n % 20}-{1 + n % 12:02}-{1 + n % 28:02}" for n in range(10_000)],
+        ["red", "green", "blue", "none"] * 2_500,
+    ],
+)
+def test_measures_years_codes_of_places_and_dates_are_no_identifiers(values):
+    drafted = draft(pa.table({"w": values, "age": [20 + n % 60 for n in range(10_000)]}))
+    assert drafted.card["w"].role is Role.OTHER
+    assert drafted.card.unit is None
+
+
+def test_a_name_that_several_share_is_asked_about():
+    drafted = draft(pa.table({"surname": ["Huber", "Huber", "Maier"], "age": [1, 2, 3]}))
+    assert drafted.card.unit is None
+    assert any("rows_are_people = true" in why for why in drafted.reasons["surname"])
+
+
+def test_long_text_is_pointed_out():
+    notes = [f"came in with a bad cough, case {n}" for n in range(40)]
+    drafted = draft(pa.table({"note": notes, "age": [20 + n % 3 for n in range(40)]}), name="t")
+    assert drafted.card["note"].role is Role.IDENTIFIER  # every row has one of its own
+    drafted = draft(pa.table({"note": notes * 2, "age": [20 + n % 3 for n in range(80)]}), name="t")
+    assert any("may_leave = true" in why for why in drafted.reasons["note"])

@@ -21,9 +21,11 @@ from discreet.core.engine import Engine
 from discreet.core.hierarchy.expression import apply
 from discreet.core.hierarchy.intervals import Intervals
 from discreet.core.hierarchy.mask import Mask
+from discreet.core.identifiers import looks_like_identifiers, repeating_identifiers
 from discreet.core.kind import Kind
 from discreet.core.table import Table
 from discreet.core.validate import Violation, violations
+from discreet.core.withheld import long_texts
 from discreet.engines.read import plain
 from discreet.errors import HierarchyError
 
@@ -184,3 +186,21 @@ def counted(histogram: pa.Table) -> dict[tuple[object, ...], int]:
     rows = [tuple(row.values()) for row in histogram.to_pylist()]
     assert len({row[:-1] for row in rows}) == len(rows)
     return {row[:-1]: row[-1] for row in rows}
+
+
+def test_identifiers_and_long_texts_are_found_by_their_values(engine: Engine) -> None:
+    keys = [100_000 + n // 5 for n in range(500)]
+    rows = {
+        "key": keys,
+        "code": [f"P-{key:07}" for key in keys],
+        "seen": [n % 90 for n in range(500)],
+        "note": [f"spoke to the neighbour of number {key}" for key in keys],
+    }
+    engine.load("contract_keys", pa.table(rows))
+    relation = exp.select(*map(sql.column, rows)).from_(sql.table("contract_keys"))
+    kinds = {"key": Kind.INTEGER, "code": Kind.TEXT, "seen": Kind.INTEGER, "note": Kind.TEXT}
+    found = [name for name, kind in kinds.items() if looks_like_identifiers(engine, relation, name, kind)]
+    assert found == ["key", "code"]
+    assert long_texts(engine, relation, ["code", "note"]) == ("note",)
+    columns = tuple(Column(name, kind, Role.IDENTIFIER) for name, kind in kinds.items())
+    assert repeating_identifiers(Table(Card("keys", columns, unit="seen"), engine, relation)) == ("key", "code", "note")

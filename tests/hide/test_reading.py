@@ -173,3 +173,66 @@ def test_what_cannot_be_read_is_said(tmp_path: Path) -> None:
 def test_a_blank_before_a_name_in_quotes(tmp_path: Path) -> None:
     (tmp_path / "b.csv").write_text('bread, "wine, red"\n', encoding="utf-8")
     assert list(read_transactions(tmp_path / "b.csv").to_rows()) == [("bread", "wine, red")]
+
+
+@pytest.mark.parametrize("name", ["b.txt", "b.csv", "b.dat", "b.tsv"])
+@pytest.mark.parametrize(
+    "text",
+    ["bread, wine\nwine, ale\n", "bread,wine\nwine,ale", "bread;wine\nwine;ale\n", "bread | wine\r\nwine | ale\r\n"],
+)
+def test_items_are_read_as_the_file_is_written(tmp_path: Path, name: str, text: str) -> None:
+    (tmp_path / name).write_bytes(text.encode())
+    assert [*read_transactions(tmp_path / name).to_rows()] == [("bread", "wine"), ("ale", "wine")]
+    assert [*blocks_of(tmp_path / name, 1)()][1].items == ("ale", "wine")
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "items"),
+    [
+        ("b.txt", "bread wine\nale\n", ("ale", "bread", "wine")),
+        ("b.txt", "bread\twine \t ale\n", ("ale", "bread", "wine")),
+        ("b.txt", "red wine, white wine\nale\n", ("ale", "red wine", "white wine")),
+        ("b.txt", '"ham, smoked", ale\n', ("ale", "ham, smoked")),
+        ("b.csv", '"salt; fine",ale\n', ("ale", "salt; fine")),
+        ("b.csv", '"red wine"\nale\n', ("ale", "red wine")),
+        ("b.tsv", "salt, fine\tale\n", ("ale", "salt, fine")),
+        ("b.csv", "", ()),
+    ],
+)
+def test_blanks_and_quotes_are_items_where_they_can_be(
+    tmp_path: Path, name: str, text: str, items: tuple[str, ...]
+) -> None:
+    (tmp_path / name).write_text(text, encoding="utf-8")
+    assert read_transactions(tmp_path / name).items == items
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("b.txt", "bread, wine; ale\n"),
+        ("b.csv", "1,5;2,5\n"),
+        ("b.csv", "bread wine\nale milk\n"),
+        ("b.txt", "red wine\tale\n"),
+        ("b.txt", "a 1,000 b\n"),
+        ("b.txt", '"red wine" ale\n'),
+    ],
+)
+def test_what_items_there_are_is_not_guessed(tmp_path: Path, name: str, text: str) -> None:
+    (tmp_path / name).write_text(text, encoding="utf-8")
+    with pytest.raises(DataError, match="cannot be told"):
+        read_transactions(tmp_path / name)
+
+
+def test_a_secret_is_hidden_in_a_text_with_commas(tmp_path: Path) -> None:
+    (tmp_path / "b.txt").write_text("bread, wine, ale\nbread, wine\nwine, bread\nale\n", encoding="utf-8")
+    clean = dc.hide(tmp_path / "b.txt", support=2, itemsets=["bread, wine"])
+    assert clean.transactions.support({"bread", "wine"}) < 2
+
+
+@pytest.mark.parametrize("name", ["b.csv", "b.tsv"])
+def test_items_that_look_like_several_are_read_again(tmp_path: Path, name: str) -> None:
+    held = Transactions.of([("salt; fine", "red wine"), ("a|b",), ("a,b", "c")])
+    write_transactions(held, tmp_path / name)
+    assert read_transactions(tmp_path / name) == held
+    with pytest.raises(BadInput, match="cannot be told apart"):
+        write_transactions(Transactions.of([("a,b",)]), tmp_path / "b.txt")

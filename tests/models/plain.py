@@ -108,12 +108,9 @@ def beta(values, whole):
     return float(max(gain for gain, _ in gains(values, whole)))
 
 
-def enhanced(limit):
-    def figure(values, whole):
-        found = [(float(gain), min(limit, -math.log(p))) for gain, p in gains(values, whole)]
-        return max(limit * gain / most if most > 0 else 0.0 for gain, most in found if gain >= 0)
-
-    return figure
+def enhanced(values, whole, limit):
+    """Whether no gain is above its own bound."""
+    return all(gain <= min(limit, -math.log(p)) + 1e-9 for gain, p in gains(values, whole))
 
 
 def disclosure(values, whole):

@@ -47,7 +47,7 @@ EXAMPLES = [
     MarketerRisk("0.2", PEOPLE),
     AverageRisk("0.3", PEOPLE),
     AverageRisk("0.4"),
-    *(PopulationUniqueness("0.05", 200, name) for name in ("dankar", "pitman", "zayatz", "snb")),
+    *(PopulationUniqueness("0.05", 200, name) for name in ("largest", "dankar", "pitman", "zayatz", "snb")),
     KAnonymity(2) & LDiversity(2, "s"),
     TCloseness("0.4", "s") & MarketerRisk("0.3", PEOPLE) & KMap(2, PEOPLE),
 ]
@@ -192,3 +192,10 @@ def _true():
 def test_parameters_that_make_no_sense_are_refused(make):
     with pytest.raises(BadInput):
         make()
+
+
+def test_numbers_of_numpy_are_numbers():
+    assert KAnonymity(np.int64(3)) == KAnonymity(3)
+    assert KAnonymity(np.int64(3)).claim == KAnonymity(3).claim
+    assert PopulationUniqueness("0.1", np.int32(50)).claim == PopulationUniqueness("0.1", 50).claim
+    assert BetaLikeness(np.int64(2), "s") == BetaLikeness(2, "s")

@@ -3,6 +3,7 @@
 import math
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from scipy.optimize import minimize
 from scipy.special import gammaln
@@ -10,17 +11,30 @@ from scipy.special import psi as scipy_digamma
 from scipy.stats import hypergeom
 from tests.models import plain
 
+from discreet.core.card import Card, Column, Role
+from discreet.core.hierarchy.intervals import Intervals
+from discreet.core.kind import Kind
+from discreet.core.statement import Evidence
+from discreet.engines.read import read
 from discreet.errors import BadInput
+from discreet.models.check import check
+from discreet.models.crowd import KAnonymity
 from discreet.models.estimators import (
     _classes_of_population,
+    _expected,
+    _pitman_law,
     _shape,
     dankar,
     digamma,
+    estimates,
     pitman,
+    pitman_fits,
     slide_negative_binomial,
     zayatz,
 )
 from discreet.models.uniqueness import PopulationUniqueness
+from discreet.publish.generalize import Generalize
+from discreet.publish.publish import publish
 
 SAMPLES = [  # how many classes there are of each size, and people
     ({1: 30, 2: 12, 3: 7, 5: 4, 12: 2}, 1_000),
@@ -132,3 +146,64 @@ def test_the_model_bounds_the_share_of_unique_people_and_names_rows_to_suppress(
     assert model.figure(classes.keeping(~one_less)) > 0.1
     with pytest.raises(BadInput, match="no sample of 12 rows"):
         PopulationUniqueness("0.1", 11).verdict(classes)
+
+
+def of_few_unique_and_large_classes(share, seed=1):
+    """Class sizes of a sample of 100,000 people: a tenth of them are unique, the rest are in classes of 100."""
+    people = 100_000
+    everybody = np.concatenate([np.arange(people // 10), people + np.repeat(np.arange(people * 9 // 1000), 100)])
+    drawn = np.random.default_rng(seed).choice(everybody, int(people * share), replace=False)
+    sizes = np.unique(drawn, return_counts=True)[1]
+    return dict(zip(*(part.tolist() for part in np.unique(sizes, return_counts=True)), strict=True)), people
+
+
+@pytest.mark.parametrize("share", [0.01, 0.02, 0.03, 0.05, 0.099, 0.101, 0.2])
+def test_the_largest_is_no_less_than_the_truth_where_no_law_fits(share):
+    sizes, people = of_few_unique_and_large_classes(share)
+    said = estimates(sizes, people)
+    assert said.range[0] < 0.05  # what is wrong with the estimators
+    assert said.unfit
+    assert "far too low" in said.warnings[0]
+    assert said.largest > 0.095
+
+
+def test_a_law_that_fits_is_believed():
+    draw = np.random.default_rng(2)
+    theta, alpha, people = 100.0, 0.4, 3_000
+    sizes = []
+    for person in range(people):  # Pitman's own process
+        if draw.random() < (theta + alpha * len(sizes)) / (theta + person):
+            sizes.append(1)
+        else:
+            weights = np.cumsum(np.asarray(sizes) - alpha)
+            sizes[np.searchsorted(weights, draw.random() * weights[-1])] += 1
+    found = dict(zip(*(part.tolist() for part in np.unique(sizes, return_counts=True)), strict=True))
+    assert pitman_fits(found)
+    assert not estimates(found, 20_000).unfit
+    law = _pitman_law(tuple(sorted(found.items())))
+    assert sum(size * _expected(size, people, *law) for size in range(1, people + 1)) == pytest.approx(people)
+
+
+def test_estimators_that_disagree_are_named():
+    said = estimates({1: 1350, 2: 600, 3: 299, 4: 120, 5: 60}, 100_000)
+    assert any("disagree" in warning for warning in said.warnings)
+    assert estimates({1: 3, 2: 2}, 7).warnings == ()  # the sample is the population
+
+
+def test_a_release_says_that_it_is_estimated_and_how_far_estimates_differ():
+    sizes, people = of_few_unique_and_large_classes(0.02)
+    values = np.repeat(np.arange(sum(sizes.values())), np.repeat([*sizes], [*sizes.values()]))
+    card = Card("people", (Column("v", Kind.INTEGER, Role.QUASI, hierarchy=Intervals((10,))),))
+    table = read(pa.table({"v": values}), card)
+    low = PopulationUniqueness("0.1", people, "pitman")
+    assert low.check(table).holds
+    assert not PopulationUniqueness("0.1", people).check(table).holds
+    release = publish(table, Generalize(levels={"v": 0}), low)
+    assert release.statement.evidence is Evidence.ESTIMATED
+    text = str(release.statement)
+    for part in ("estimated", "zayatz", "disagree", "far too low"):
+        assert part in text
+    both = publish(table, Generalize(levels={"v": 0}), low & KAnonymity(1))
+    assert both.statement.evidence is Evidence.ESTIMATED
+    assert "disagree" in str(check(table, low & KAnonymity(1)))
+    assert publish(table, Generalize(levels={"v": 0}), KAnonymity(1)).statement.evidence is Evidence.CHECKED

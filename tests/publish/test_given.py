@@ -178,7 +178,7 @@ def test_a_release_with_other_quasi_identifiers_is_not_taken(six, tmp_path, kept
     earlier = (first, key) if kept else first
     roles = {"age": dc.Role.IDENTIFIER}
     columns = [replace(column, role=roles.get(column.name, column.role)) for column in six.card.columns]
-    fewer = read(six.fetch(), replace(six.card, columns=tuple(columns)))
+    fewer = read(six.fetch(), replace(six.card, columns=tuple(columns), rows_are_people=True))
     with pytest.raises(BadInput, match="published with 'age' as a quasi-identifier, which it is not now"):
         publish(fewer, at_levels({"weight": 0}), KAnonymity(1), given=[earlier])
     roles = {"disease": dc.Role.QUASI}

@@ -13,7 +13,7 @@ from tests.publish import exhaustive as slow
 from discreet.engines.read import read
 from discreet.errors import NoPromise
 from discreet.models.crowd import KAnonymity, KMap
-from discreet.models.estimators import ESTIMATORS
+from discreet.models.estimators import ESTIMATORS, estimates
 from discreet.models.presence import DeltaPresence
 from discreet.models.risk import AverageRisk, JournalistRisk, MarketerRisk
 from discreet.models.uniqueness import PopulationUniqueness
@@ -68,6 +68,8 @@ def unique(most, people, estimator):
     def share(sizes):
         if not sizes[1]:
             return 0
+        if estimator == "largest":
+            return estimates(dict(sizes), people).largest
         found = ESTIMATORS[estimator](dict(sizes), people)
         return min((ESTIMATORS["zayatz"](dict(sizes), people) if math.isnan(found) else found) / people, 1)
 
@@ -118,7 +120,7 @@ def random_models(rng, turn, population, people):
     """A model, each in its turn, and sometimes another."""
     k, low, high = rng.randint(2, 8), Fraction(rng.choice([0, 0, 1]), 20), Fraction(rng.randint(5, 10), 10)
     most = Fraction(rng.randint(1, 6), 10)
-    estimator = rng.choice(["zayatz", "pitman", "dankar"])
+    estimator = rng.choice(["zayatz", "pitman", "largest"])
     known = [
         (KAnonymity(2), rows_at_least(2)),
         (KMap(k, population), people_at_least(k)),

@@ -89,7 +89,7 @@ def test_a_check_looks_at_everything_and_says_what_is_wrong(clinic, tmp_path):
     cert, key = certificate(tmp_path / "pair")
     settings = Settings(port=0, cert=cert, key=key, names=("localhost",))
     found = {one.what: one for one in checks(clinic.folder, settings)}
-    assert list(found) == ["workspace", "tables", "ledger", "people", "certificate", "address"]
+    assert list(found) == ["workspace", "permissions", "tables", "ledger", "people", "certificate", "address"]
     assert all(one.well for one in found.values()), found
     assert "steward" in found["people"].said
     with listening(Settings(port=0)) as taken:
@@ -99,6 +99,15 @@ def test_a_check_looks_at_everything_and_says_what_is_wrong(clinic, tmp_path):
     assert [what for what, one in found.items() if not one.well] == ["workspace", "certificate", "address"]
     assert "expires on" in found["certificate"].said
     assert "Choose another port" in found["address"].said
+
+
+def test_a_check_says_that_others_can_read_a_workspace(clinic):
+    clinic.folder.chmod(0o755)
+    (clinic.folder / "ledger.db").chmod(0o640)
+    found = {one.what: one for one in checks(clinic.folder, Settings(port=0))}["permissions"]
+    assert not found.well
+    assert "can read" in found.said and "ledger.db" in found.said
+    assert f"chmod -R go-rwx {clinic.folder}" in found.said
 
 
 def test_a_demo_is_made_once_and_its_passwords_are_new_until_they_are_changed(tmp_path):

@@ -10,6 +10,7 @@ from typing import Any
 
 from discreet.attack.details import in_words, share_text
 from discreet.attack.finding import Finding, Outcome, rank
+from discreet.core.durable import owned
 from discreet.core.picture import Picture, bars, beside
 from discreet.core.report import page, pairs, section, styled
 from discreet.core.words import number
@@ -97,9 +98,10 @@ class Report:
         return tuple(found)
 
     def html(self, path: str | Path) -> Path:
-        """Write the report as one page that opens offline."""
+        """Write the report as one page that opens offline, for its owner alone."""
         place = Path(path)
-        place.write_text(page(f"Attacks on {self.release}", self._repr_html_()), encoding="utf-8")
+        with open(place, "w", encoding="utf-8", opener=owned) as file:
+            file.write(page(f"Attacks on {self.release}", self._repr_html_()))
         return place
 
     def __str__(self) -> str:

@@ -17,7 +17,7 @@ from discreet.attack.matching import Matching, certain, likely
 from discreet.core.release import Release
 from discreet.core.table import Table
 from discreet.errors import DataError
-from discreet.models.estimators import ESTIMATORS
+from discreet.models.estimators import estimates
 
 Array = npt.NDArray[Any]
 
@@ -73,9 +73,10 @@ class Uniqueness(Matching):
 class PopulationUniques(Matching):
     """Who is unique not only among the rows but among all ``people`` they were drawn from, estimated.
 
-    The rows are taken for a random sample; estimators are those of Dankar, El Emam, Neisa and Roffey (2012), whose rule
-    gives the figure. The interval reaches from the lowest to the highest estimate: it shows how far methods disagree,
-    and is no confidence interval, for all of them may be wrong together.
+    The rows are taken for a random sample. The figure is the largest of several estimates (``models/estimators.py``);
+    where the rows do not fit them, it is the share of rows that are alone. The interval reaches from the lowest to the
+    highest estimate: it shows how far methods disagree, and is no confidence interval, for all of them may be wrong
+    together.
     """
 
     people: int = 0
@@ -95,9 +96,8 @@ class PopulationUniques(Matching):
             raise DataError(f"A population of {self.people:,} people has no sample of {rows.num_rows:,} rows.")
         size, many = np.unique(found.sizes, return_counts=True)
         sizes = dict(zip(size.tolist(), many.tolist(), strict=True))
-        said = {name: min(estimate(sizes, self.people) / self.people, 1.0) for name, estimate in ESTIMATORS.items()}
-        shown = {name: share for name, share in said.items() if not math.isnan(share)}
-        figure = shown.get("dankar", max(shown.values()))
+        said = estimates(sizes, self.people)
+        low, high = said.range
         meaning = (
             f"The share of the {self.people:,} people who are the only one with their values, as estimated from the "
             "rows; a row that is alone here and in the population is that person's without doubt. 0 is best."
@@ -105,13 +105,17 @@ class PopulationUniques(Matching):
         return Finding(
             self.name,
             "",
-            Outcome.BROKE if figure * rows.num_rows >= 1 else Outcome.NOTHING,
-            figure,
-            (min(shown.values()), max(shown.values())),
+            Outcome.BROKE if said.largest * rows.num_rows >= 1 else Outcome.NOTHING,
+            said.largest,
+            (low, max(high, said.largest)),
             0.0,
             meaning,
             (),
-            {"estimates": shown, "alone among the rows": sizes.get(1, 0)},
+            {
+                "estimates": dict(said.shares),
+                "alone among the rows": sizes.get(1, 0),
+                **({"warnings": list(said.warnings)} if said.warnings else {}),
+            },
             interval_is="by all estimators, not 95 %",
         )
 

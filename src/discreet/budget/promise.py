@@ -23,11 +23,10 @@ BETA = Fraction(1, 20)
 def promised(loss: Loss, *cards: Card) -> Statement:
     """A loss that was proved, given what these cards declare."""
     assumes = ["What the card declares (bounds, categories, rows per unit) was declared without looking at the data."]
-    for unit in dict.fromkeys(card.unit for card in cards):
-        if unit is None:
-            assumes.append("Every row is about somebody else.")
-        else:
-            assumes.append(f"The column {unit} says whose row it is, and nobody has two values of it.")
+    for card in cards:
+        two = ", and nobody has two values of it." if card.unit is not None else "."
+        assumes.append(card.whose.removesuffix(".") + two)
+    assumes = list(dict.fromkeys(assumes))
     whose = next((card.unit for card in cards if card.unit is not None), "row")
     return Statement(whose, loss, evidence=Evidence.PROVED, assumes=tuple(assumes))
 

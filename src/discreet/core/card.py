@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from enum import Enum
 from math import isfinite
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from discreet.core import impossible as conditions
 from discreet.core.hierarchy.protocol import Hierarchy
@@ -65,6 +65,8 @@ class Column:
     note: str = ""
     required: bool = False
     """Whether a row without a value here does not count: NULL, NaN and what is no category leave the table."""
+    may_leave: bool = False
+    """Whether long text with many values may be in a release: without this, it stays behind."""
 
     def __post_init__(self) -> None:
         """Names of kinds and roles and lists of values are taken as what they mean; anything else is refused."""
@@ -75,13 +77,14 @@ class Column:
                 known = ", ".join(one.value for one in type_)
                 said = getattr(self, field_)
                 raise BadInput(f"Column {self.name!r}: {said!r} is no {field_}; known are {known}.") from None
-        if not isinstance(self.required, bool):
-            raise BadInput(f"Column {self.name!r}: required is true or false, not {self.required!r}.")
+        for field_ in ("required", "may_leave"):
+            if not isinstance(getattr(self, field_), bool):
+                raise BadInput(f"Column {self.name!r}: {field_} is true or false, not {getattr(self, field_)!r}.")
         for field_ in ("bounds", "categories", "from_data"):
             said = getattr(self, field_)
             if said is not None and not isinstance(said, list | tuple):
                 raise BadInput(f"Column {self.name!r}: {field_} is a list of values, not {said!r}.")
-            object.__setattr__(self, field_, said if said is None else tuple(said))
+            object.__setattr__(self, field_, said if said is None else tuple(map(_of_python, said)))
 
     def problems(self) -> list[Problem]:
         """Everything about this column that contradicts itself."""
@@ -98,6 +101,9 @@ class Column:
                 found.append(("hierarchy", f"this hierarchy is for {allowed} columns; this one is {self.kind.value}"))
             if self.role is Role.IDENTIFIER:
                 found.append(("hierarchy", "an identifier is removed, not generalised: drop the hierarchy"))
+        if self.may_leave and (self.kind is not Kind.TEXT or self.role is Role.IDENTIFIER):
+            what = "an identifier never leaves" if self.role is Role.IDENTIFIER else "only text can be withheld"
+            found.append(("may_leave", what))
         for name in self.from_data:
             if name not in ("bounds", "categories"):
                 found.append(("from_data", f"{name!r} is not one of bounds, categories"))
@@ -169,6 +175,8 @@ class Card:
     """Whether it is about nobody: its rows and values may be looked at by anybody."""
     impossible: tuple[str, ...] = ()
     """Conditions in SQL that no row can meet. One about a column that is not here says nothing."""
+    rows_are_people: bool = False
+    """Whether every row is about somebody else though identifiers repeat: two people may share a name."""
     _index: dict[str, Column] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -176,6 +184,8 @@ class Card:
         if isinstance(said, str):
             raise BadInput(f"impossible is a list of conditions, not {self.impossible!r}.")
         object.__setattr__(self, "impossible", tuple(self.impossible))
+        for field_ in ("rows_per_unit", "groups_per_unit"):
+            object.__setattr__(self, field_, _of_python(getattr(self, field_)))
         object.__setattr__(self, "_index", {column.name: column for column in self.columns})
         if problems := self.problems():
             raise CardError(f"The card of {self.name}", problems)
@@ -183,7 +193,11 @@ class Card:
     @property
     def whose(self) -> str:
         """What a statement takes for granted about whose row is whose."""
-        return f"The column {self.unit} says whose row it is." if self.unit else "Every row is about somebody else."
+        if self.unit is not None:
+            return f"The column {self.unit} says whose row it is."
+        if self.rows_are_people:
+            return "Every row is about somebody else, whatever identifiers repeat: the card says so (rows_are_people)."
+        return "Every row is about somebody else."
 
     def without_unit(self, columns: Iterable[Column]) -> Card:
         """The card of rows that no longer say whose they are, with these columns."""
@@ -208,6 +222,9 @@ class Card:
             found.append(Problem(("rows_per_unit",), "without a unit every row is a person of its own"))
         if self.groups_per_unit is not None and not 1 <= self.groups_per_unit <= (self.rows_per_unit or 0):
             found.append(Problem(("groups_per_unit",), f"must be 1 to rows_per_unit, got {self.groups_per_unit}"))
+        if self.rows_are_people and (self.unit is not None or self.public):
+            other = "a unit says whose row it is" if self.unit is not None else "a public table is about nobody"
+            found.append(Problem(("rows_are_people",), other))
         if self.public and self.unit is not None:
             found.append(Problem(("public",), "a table with a unit is about people"))
         for text in self.impossible:
@@ -257,6 +274,11 @@ class Card:
     def having(self, role: Role) -> tuple[Column, ...]:
         """The columns that play ``role``."""
         return tuple(column for column in self.columns if column.role is role)
+
+
+def _of_python(value: Any) -> Any:
+    """NumPy's numbers, texts and dates as Python's own."""
+    return value.item() if type(value).__module__ == "numpy" and hasattr(value, "item") else value
 
 
 def fits(value: Scalar, kind: Kind) -> bool:

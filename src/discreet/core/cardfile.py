@@ -44,6 +44,7 @@ TABLE_FIELDS: _Fields = {
     "groups_per_unit": (int,),
     "public": (bool,),
     "impossible": (list,),
+    "rows_are_people": (bool,),
     "note": (str,),
     "columns": (dict,),
 }
@@ -53,6 +54,7 @@ COLUMN_FIELDS: _Fields = {
     "bounds": (list,),
     "categories": (list,),
     "required": (bool,),
+    "may_leave": (bool,),
     "hierarchy": (str, dict),
     "from_data": (list,),
     "note": (str,),
@@ -114,6 +116,7 @@ def _table_fields(card: Card) -> dict[str, Any]:
         "groups_per_unit": card.groups_per_unit,
         "public": card.public or None,
         "impossible": card.impossible or None,
+        "rows_are_people": card.rows_are_people or None,
         "note": card.note or None,
         "columns": {column.name: _column_fields(column) for column in card.columns},
     }
@@ -126,6 +129,7 @@ def _column_fields(column: Column) -> dict[str, Any]:
         "bounds": column.bounds,
         "categories": column.categories,
         "required": column.required or None,
+        "may_leave": column.may_leave or None,
         "from_data": column.from_data or None,
         "note": column.note or None,
         "hierarchy": to_fields(column.hierarchy) if column.hierarchy else None,
@@ -169,6 +173,7 @@ class _Reader:
                 groups_per_unit=fields.get("groups_per_unit"),
                 public=fields.get("public", False),
                 impossible=impossible,
+                rows_are_people=fields.get("rows_are_people", False),
                 note=fields.get("note", ""),
             )
         except CardError as error:
@@ -207,6 +212,7 @@ class _Reader:
             from_data=tuple(map(str, fields.get("from_data", ()))),
             note=fields.get("note", ""),
             required=fields.get("required", False),
+            may_leave=fields.get("may_leave", False),
         )
         if kind is not None and role is not None:
             return column

@@ -29,6 +29,7 @@ def card_schema() -> dict[str, Any]:
             "groups_per_unit": _said(_WHOLE, "In how many groups of a question a person counts."),
             "public": _said(_TRUTH, "Whether it is about nobody, and may be looked at by anybody."),
             "impossible": _said(_list(_TEXT), "SQL conditions that no row can meet."),
+            "rows_are_people": _said(_TRUTH, "Every row is about somebody else, though identifiers repeat."),
             "note": _said(_TEXT, "For people."),
             "columns": {"type": "object", "minProperties": 1, "additionalProperties": _column()},
         },
@@ -62,6 +63,7 @@ def _column() -> dict[str, Any]:
                 {"type": "array", "items": _SCALAR, "minItems": 1, "uniqueItems": True}, "Every value there can be."
             ),
             "required": _said({"type": "boolean"}, "Rows without a value here do not count."),
+            "may_leave": _said({"type": "boolean"}, "Long text with many values may be in a release."),
             "hierarchy": {"oneOf": [_said(_TEXT, "A shared hierarchy, by name."), {"$ref": "#/$defs/hierarchy"}]},
             "from_data": _said(
                 {"type": "array", "items": {"enum": ["bounds", "categories"]}}, "Read off the data: not private."

@@ -21,7 +21,9 @@ from discreet.core.hierarchy.dates import Dates
 from discreet.core.hierarchy.intervals import Intervals
 from discreet.core.hierarchy.mask import Mask
 from discreet.core.hierarchy.protocol import Hierarchy
+from discreet.core.identifiers import looks_like_identifiers
 from discreet.core.kind import Kind
+from discreet.core.withheld import long_texts
 from discreet.core.words import CODES, number, words
 
 _MANY = 50  # more values than this are not categories a person would list
@@ -46,6 +48,11 @@ _HINTS = {  # English, and what German, French and Spanish stewards call their c
         salaire revenu enfermedad diagnostico salario sueldo renta ingresos
         """,
 }
+_SHARED = """
+    name surname forename firstname lastname fullname vorname nachname familienname nom prenom nombre apellido
+    apellidos address street anschrift adresse strasse rue calle ip
+    """
+"""Words for what names people and is shared by several, by chance or as a household."""
 _NUMBER = r"^[+-]?[0-9]+([.][0-9]+)?$"
 _CODE = r"^[0-9]+$"
 _OTHER_DATE = r"^[0-9]{1,2}[./-][0-9]{1,2}[./-]([0-9]{2}|[0-9]{4})$"
@@ -106,7 +113,12 @@ def draft_card(
     """Look at a relation and draft its card."""
     rows, seen = _look(engine, relation, bounds_from_data)
     roles = {column.name: _role(column, rows) for column in seen}
-    unit, unit_reason = _unit(seen, roles, rows)
+    for column in seen:
+        if roles[column.name][0] is Role.OTHER and looks_like_identifiers(engine, relation, column.name, column.kind):
+            roles[column.name] = Role.IDENTIFIER, "its values look like identifiers"
+    unit, unit_reason = _unit(seen, roles)
+    texts = [c.name for c in seen if c.kind is Kind.TEXT and roles[c.name][0] is not Role.IDENTIFIER]
+    long = long_texts(engine, relation, texts)
     columns, reasons = [], {}
     for column in seen:
         role, why = roles[column.name]
@@ -117,7 +129,9 @@ def draft_card(
         counts = number(column.distinct, "distinct value")
         counts += f", {rows - column.filled:,} missing" if column.filled < rows else ""
         asked = (*left, *_full(column, role, rows))
-        extra = (*how, *asked, *_oddities(column), *(unit_reason if column.name == unit else ()))
+        extra = (*how, *asked, *_oddities(column), *unit_reason.get(column.name, ()))
+        if column.name in long:
+            extra = (*extra, "Long text with many values: it leaves no release, unless you declare: may_leave = true")
         reasons[column.name] = (f"{counts}. {role.value}: {why}.", *extra)
     return Draft(Card(name, tuple(columns), unit), rows, reasons, left_out)
 
@@ -164,14 +178,21 @@ def _role(column: _Seen, rows: int) -> tuple[Role, str]:
     return Role.OTHER, "nothing in its name says otherwise; make it quasi if an outsider could know it"
 
 
-def _unit(seen: list[_Seen], roles: Mapping[str, tuple[Role, str]], rows: int) -> tuple[str | None, tuple[str, ...]]:
-    """A column of identifiers that repeat is probably whose row it is."""
-    for column in seen:
-        repeats = 1 < column.distinct < column.filled == rows
-        if roles[column.name][0] is Role.IDENTIFIER and repeats and words(column.name) & {"id", "identifier"}:
-            why = f"{column.name} repeats, so it is taken for whose row it is (unit)"
-            return column.name, (f"{why}; declare rows_per_unit, how many rows a person may have.",)
-    return None, ()
+def _unit(seen: list[_Seen], roles: Mapping[str, tuple[Role, str]]) -> tuple[str | None, dict[str, tuple[str, ...]]]:
+    """A column of identifiers that repeat is probably whose row it is, whatever it is called; and why, by column.
+
+    Those that say it (an id) come first. What people share by chance, such as a name, is left for the person to say.
+    """
+    repeating = [c for c in seen if roles[c.name][0] is Role.IDENTIFIER and 1 < c.distinct < c.filled]
+    keys = [c for c in repeating if not words(c.name) & set(_SHARED.split())]
+    keys.sort(key=lambda column: not words(column.name) & {"id", "identifier"})
+    unit = keys[0].name if keys else None
+    people = "if every row is about somebody else all the same, declare: rows_are_people = true"
+    why: dict[str, tuple[str, ...]] = {c.name: (f"It repeats: {people}.",) for c in repeating if unit is None}
+    if unit is not None:
+        said = f"{unit} repeats, so it is taken for whose row it is (unit)"
+        why[unit] = (f"{said}; declare rows_per_unit, how many rows a person may have; or, {people}.",)
+    return unit, why
 
 
 def _hierarchy(column: _Seen, role: Role) -> tuple[Hierarchy | None, tuple[str, ...]]:

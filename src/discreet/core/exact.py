@@ -6,6 +6,7 @@ import re
 import reprlib
 from decimal import ROUND_CEILING, Context, Decimal, Inexact
 from fractions import Fraction
+from numbers import Integral
 from typing import TypeAlias
 
 from discreet.errors import BadInput
@@ -93,8 +94,10 @@ def rounded(value: Fraction, digits: int = 4) -> str:
 
 
 def _rational(number: object) -> Fraction | None:
-    if isinstance(number, int | Fraction):
-        return Fraction(number)
+    if isinstance(number, Integral):  # NumPy's too
+        return Fraction(int(number))
+    if isinstance(number, Fraction):
+        return number
     if isinstance(number, float | Decimal | str):
         text = str(number).strip()
         if _WRITTEN.fullmatch(text):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import io
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,6 +12,7 @@ from typing import Any, BinaryIO
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from discreet.core.durable import owned
 from discreet.core.release_folder import write_rows
 
 RELEASE = "discreet.release"
@@ -78,5 +78,5 @@ class _Digest(io.RawIOBase):
 @contextmanager
 def private(place: Path) -> Iterator[BinaryIO]:
     """A new file that its owner alone may read, from its first byte on; an error if there is one already."""
-    with os.fdopen(os.open(place, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "wb") as file:
+    with open(place, "xb", opener=owned) as file:
         yield file

@@ -27,14 +27,14 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import pyarrow as pa
-import pyarrow.csv
 import pyarrow.parquet as pq
 
 from discreet.core import document, report
-from discreet.core.durable import give_name, write
+from discreet.core.durable import FOLDER, give_name, make_private, write
 from discreet.core.picture import Picture
 from discreet.core.recipe import Recipe
 from discreet.core.release import Receipt, Release
+from discreet.core.spreadsheet import write_csv
 from discreet.core.statement import Statement
 from discreet.errors import BadInput, Damaged, DataError, NotFound
 
@@ -78,9 +78,10 @@ def write_rows(table: pa.Table, where: Any) -> None:
     pq.write_table(table, where, compression="zstd")
 
 
-def save(release: Release[Any], folder: Path, *, csv: bool = False) -> str:
+def save(release: Release[Any], folder: Path, *, csv: bool = False, private: bool = False) -> str:
     """Write a release to ``folder``, which must be new or empty: all of it or, on any failure, nothing.
 
+    A ``private`` one is for its owner alone: others may read it once it is given to them.
     Once this returns, it is there for good, also if the power fails. What is returned tells it from all others: the
     SHA-256 of its manifest.
     """
@@ -91,9 +92,11 @@ def save(release: Release[Any], folder: Path, *, csv: bool = False) -> str:
         raise BadInput(f"{folder} exists and is not an empty folder.", hint="Save to a new folder.")
     scratch = folder.with_name(f".discreet-{os.getpid()}-{threading.get_ident()}-{time.time_ns()}")
     try:
-        scratch.mkdir()
+        scratch.mkdir(mode=FOLDER if private else 0o777)
         try:
             written = _write(release, scratch, csv=csv)
+            if private:
+                make_private(scratch)
             give_name(scratch, folder)
         except BaseException:
             shutil.rmtree(scratch, ignore_errors=True)
@@ -192,7 +195,7 @@ def _parquet(table: pa.Table) -> memoryview:
 
 def _write_csv(table: pa.Table, folder: Path) -> None:
     try:
-        pa.csv.write_csv(table, folder / "payload.csv")
+        write_csv(table, folder / "payload.csv")
     except pa.ArrowException as error:
         raise DataError(f"The table cannot be saved: {error}.") from error
 
@@ -202,9 +205,10 @@ def _move_rows(rows: Rows, folder: Path, *, csv: bool) -> Rows:
     place = folder / "payload.parquet"
     shutil.move(rows.path, place)
     if csv:
-        with pq.ParquetFile(place) as file, pa.csv.CSVWriter(folder / "payload.csv", file.schema_arrow) as writer:
+        with pq.ParquetFile(place) as file, (folder / "payload.csv").open("wb") as sink:
+            write_csv(file.schema_arrow.empty_table(), sink)
             for batch in file.iter_batches():
-                writer.write_batch(batch)
+                write_csv(pa.Table.from_batches([batch]), sink, header=False)
     return Rows(place)
 
 

@@ -35,6 +35,8 @@ class Table:
     relation: exp.Query
     unseen: tuple[str, ...] = ()
     """Columns of the source that the card does not declare."""
+    withheld: tuple[str, ...] = ()
+    """Columns that stay behind when something is made of this table: see ``withheld.py``."""
 
     @property
     def columns(self) -> tuple[str, ...]:

@@ -21,6 +21,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from discreet.core.document import fields, loads
+from discreet.core.durable import owned
 from discreet.core.recipe import Recipe
 from discreet.core.spelled import spelled
 from discreet.curator.workspace import open_workspace
@@ -64,8 +65,9 @@ class Published:
 class Register:
     """The list of what was published, a line each. Lines are added and never changed."""
 
-    def __init__(self, file: Path) -> None:
+    def __init__(self, file: Path, *, private: bool = False) -> None:
         self.file = file
+        self._opener = owned if private else None
 
     @classmethod
     def beside(cls, card: str | Path) -> Register:
@@ -78,7 +80,7 @@ class Register:
         found = open_workspace(Path(workspace))
         if table not in found.tables:
             raise NotFound(f"There is no table {table} in {workspace}; it has {', '.join(found.tables)}.")
-        return cls(found.folder / "published.jsonl")
+        return cls(found.folder / "published.jsonl", private=True)
 
     def read(self) -> list[Published]:
         """All that was published, the oldest first; an error if the list was tampered with."""
@@ -101,7 +103,7 @@ class Register:
         """Write down a release; its folder is noted as seen from the list, so that both can move together."""
         place = os.path.relpath(Path(one.release).absolute(), self.file.absolute().parent)
         line = json.dumps(asdict(one) | {"release": place}, ensure_ascii=False)
-        with self.file.open("a", encoding="utf-8", newline="\n") as file:
+        with open(self.file, "a", encoding="utf-8", newline="\n", opener=self._opener) as file:
             file.write(line + "\n")
             file.flush()
             os.fsync(file.fileno())

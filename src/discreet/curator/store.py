@@ -75,7 +75,7 @@ class Store:
         """Keep an answer, unless somebody was faster: then theirs stays. What is kept is what may be given."""
         place = self._folder / identity
         try:
-            written = save(release, place)
+            written = save(release, place, private=True)
         except BadInput as error:
             if not place.is_dir():
                 raise EngineError(

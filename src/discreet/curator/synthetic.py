@@ -35,7 +35,7 @@ import pyarrow.parquet as pq
 from discreet.ask.answer import exact_answer
 from discreet.core.card import Card
 from discreet.core.document import dumps, fields
-from discreet.core.durable import flush_name, give_name, write
+from discreet.core.durable import FOLDER, flush_name, give_name, write
 from discreet.core.method import Method
 from discreet.core.recipe import Recipe
 from discreet.core.release import Release
@@ -115,7 +115,7 @@ class Synthetics:
         place = self._note(table)
         draft = place.with_name(f".{_FILE}-{os.getpid()}-{threading.get_ident()}")
         draft.unlink(missing_ok=True)
-        write(draft, json.dumps({"release": identity}).encode())
+        write(draft, json.dumps({"release": identity}).encode(), private=True)
         give_name(draft, place)
         return found
 
@@ -208,14 +208,14 @@ def _keep(release: Release[pa.Table], place: Path) -> None:
     """Keep an answer of a twin, and no more of them than a few hundred. If it cannot be kept, it is given all the same:
     it will be made again."""
     with suppress(BadInput, OSError):  # there is no room, or somebody else keeps the same
-        place.parent.mkdir(exist_ok=True)
+        place.parent.mkdir(mode=FOLDER, exist_ok=True)
         if place.is_dir():
             with suppress(DiscreetError):
                 verified(place)
                 os.utime(place)
                 return
             _discard(place)
-        save(release, place)
+        save(release, place, private=True)
         others = [one for one in place.parent.iterdir() if not one.name.startswith(".")]
         for one in sorted(others, key=lambda one: one.stat().st_mtime)[:-_MOST]:
             _discard(one)

@@ -37,6 +37,7 @@ from discreet.core.cardfile import dump_cards, load_card, load_cards
 from discreet.core.document import fields
 from discreet.core.durable import settle
 from discreet.core.engine import Engine
+from discreet.core.identifiers import require_rows_of_people
 from discreet.core.table import Table
 from discreet.curator.naming import IN_MEMORY, require_names, require_no_secret, where_from
 from discreet.engines.address import Address, parse_address
@@ -264,6 +265,7 @@ def _register(name: str, source: Any, card: Card | str | Path, folder: Path) -> 
     table = read(source, _card(name, source, card))
     if table.card.public:
         table = described(table)
+    require_rows_of_people(table)
     twin = bounded(table)
     where = where_from(source, folder.parent.parent)
     text = dump_cards([twin.card])

@@ -2,8 +2,8 @@
 
 A source has one of three layouts:
 
-- *baskets*: a transaction a line, its items with commas (``.csv``), tabs (``.tsv``) or blanks (any other text) between
-  them and no header; or a Parquet file with one column of lists. An empty line is a transaction without items.
+- *baskets*: a transaction a line and no header, its items with commas, semicolons, tabs, bars or blanks between them
+  (``separators.py``); or a Parquet file with one column of lists. An empty line is a transaction without items.
 - *pairs*: a row an item, with a column that says whose transaction it is in and one that has the item.
 - *table*: a row a transaction. A column of truth values is an item, there where it is true; any other column makes an
   item ``column=value`` of each value. A missing value is no item, and neither is NaN.
@@ -12,7 +12,7 @@ A source has one of three layouts:
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from math import isnan
@@ -30,11 +30,11 @@ from discreet.core.words import meant
 from discreet.engines.read import open_source
 from discreet.errors import BadInput, DataError, NotFound
 from discreet.hide.mining.partition import Blocks
+from discreet.hide.separators import USUAL, baskets_in, separator_of, several
 from discreet.hide.transactions import Array, Transactions
 
 Layout = Literal["baskets", "pairs", "table"]
 
-_BETWEEN = {".csv": ",", ".tsv": "\t"}
 _PARQUET = (".parquet", ".pq")
 _MOST_VALUES = 1000
 """A column of more values than that is no column of items: its values say nothing often enough."""
@@ -102,7 +102,7 @@ def read_transactions(
             return _lists_in(pq.read_table(path), columns)
         if columns:
             raise BadInput(f"Baskets have no columns, and {', '.join(columns)} are named.", hint="Leave them out.")
-        return Transactions.of(_baskets(path))
+        return Transactions.of(baskets_in(path, separator_of(path)))
     if wanted == "table":
         return tabular(path, columns=columns).transactions
     data = _fetched(path)
@@ -166,20 +166,25 @@ def write_transactions(transactions: Transactions, path: str | Path) -> None:
     if _is_parquet(path):
         pq.write_table(as_arrow(transactions), path)
         return
-    between = _BETWEEN.get(path.suffix.lower())
+    between = USUAL.get(path.suffix.lower())
     with path.open("w", encoding="utf-8", newline="") as file:
         if between is None:
             file.writelines(" ".join(row) + "\n" for row in transactions.to_rows())
         else:
-            csv.writer(file, delimiter=between, lineterminator="\n").writerows(transactions.to_rows())
+            quoting: Literal[0, 1] = csv.QUOTE_ALL if any(map(several, transactions.items)) else csv.QUOTE_MINIMAL
+            rows = transactions.to_rows()
+            csv.writer(file, delimiter=between, lineterminator="\n", quoting=quoting).writerows(rows)
 
 
 def require_writable(transactions: Transactions, path: Path) -> None:
     """An error if an item could not be read again from a file of that name."""
     if _is_parquet(path):
         return
-    if path.suffix.lower() not in _BETWEEN and (odd := [name for name in transactions.items if len(name.split()) != 1]):
-        raise BadInput(f"Items with blanks such as {odd[0]!r} cannot be told apart in {path.name}.", hint="Use .csv.")
+    if path.suffix.lower() not in USUAL and (odd := [name for name in transactions.items if several(name)]):
+        raise BadInput(
+            f"Items with blanks, separators or quotes such as {odd[0]!r} cannot be told apart in {path.name}.",
+            hint="Use .csv.",
+        )
     if odd := [name for name in transactions.items if not name or name != name.strip()]:
         raise BadInput(f"The item {odd[0]!r} would not be read again from {path.name} as it is.", hint="Use .parquet.")
 
@@ -200,7 +205,8 @@ def blocks_of(path: str | Path, rows: int, *, columns: Sequence[str] = ()) -> Bl
     if not _is_parquet(path):
         if not baskets:
             raise BadInput(f"{path.name} is not read in blocks.", hint="Baskets are, and Parquet.")
-        return lambda: map(Transactions.of, _chunks(_baskets(path), rows))
+        between = separator_of(path)
+        return lambda: map(Transactions.of, _chunks(baskets_in(path, between), rows))
     wanted = list(columns) or None
 
     def parts() -> Iterator[Transactions]:
@@ -235,24 +241,6 @@ def _schema(path: Path) -> pa.Schema:
 
 def _lists(kind: pa.DataType) -> bool:
     return pa.types.is_list(kind) or pa.types.is_large_list(kind)
-
-
-def _baskets(path: Path) -> Iterator[list[str]]:
-    """The items of each transaction of a text, as it is read."""
-    between = _BETWEEN.get(path.suffix.lower())
-    try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            lines: Iterable[list[str]]
-            lines = (line.split() for line in file) if between is None else _split(file, between)
-            for line in lines:
-                yield [item for part in line if (item := part.strip())]
-    except (UnicodeDecodeError, csv.Error) as error:
-        raise DataError(f"{path.name} is not text with a transaction a line: {error}.") from error
-
-
-def _split(lines: Iterable[str], between: str) -> Iterator[list[str]]:
-    """The parts of each line. A blank may stand before a part in quotes: bread, "wine, red"."""
-    return csv.reader(lines, delimiter=between, skipinitialspace=True)
 
 
 def _chunks(rows: Iterator[list[str]], size: int) -> Iterator[list[list[str]]]:

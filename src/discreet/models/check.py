@@ -56,6 +56,11 @@ class Verdicts(Sequence[Verdict]):
         """How many rows are alone in their class."""
         return self.sizes.get(1, 0)
 
+    @property
+    def caveats(self) -> tuple[str, ...]:
+        """What must be said of the verdicts, as full sentences."""
+        return tuple(dict.fromkeys(caveat for verdict in self.verdicts for caveat in verdict.caveats))
+
     def picture(self) -> Picture:
         """How many rows are in classes of what size."""
         caption = self.summary.removeprefix(f"{self.table}: ")
@@ -91,7 +96,8 @@ class Verdicts(Sequence[Verdict]):
         )
 
     def __str__(self) -> str:
-        return "\n".join([self.summary, *(f"  {verdict}" for verdict in self.verdicts)])
+        notes = [f"  Note: {caveat}" for caveat in self.caveats]
+        return "\n".join([self.summary, *(f"  {verdict}" for verdict in self.verdicts), *notes])
 
     __repr__ = __str__
 
@@ -104,9 +110,10 @@ class Verdicts(Sequence[Verdict]):
         badge = (
             '<span class="badge good">holds</span>' if self.holds else '<span class="badge bad">does not hold</span>'
         )
+        notes = "".join(f"<p>Note: {escape(caveat)}</p>" for caveat in self.caveats)
         sections = [
             f"<header><h1>{escape(self.table)}</h1>{badge if self.verdicts else ''}</header>",
-            section("Models", f"<p>{escape(self.summary)}</p>{models}"),
+            section("Models", f"<p>{escape(self.summary)}</p>{models}{notes}"),
         ]
         if self.rows:
             drawn = self.picture()

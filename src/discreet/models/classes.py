@@ -19,6 +19,7 @@ import pyarrow.compute as pc
 from discreet.core import sql
 from discreet.core.card import Column
 from discreet.core.hierarchy.ordered import Ordered
+from discreet.core.identifiers import require_rows_of_people
 from discreet.core.table import Table, count_name
 from discreet.engines.duckdb import DuckDB
 from discreet.errors import BadInput, DataError
@@ -123,7 +124,7 @@ def classes_of(
     """
     names = tuple(quasi) or table.quasi()
     require_people(table)
-    if population is not None:
+    if population is not None and population.card.unit is not None:
         require_people(population)
     beside = [name for name in dict.fromkeys(sensitive) if name not in names]
     counted = _histogram(table, [*names, *beside[:1]])
@@ -156,10 +157,12 @@ def classes_of(
 def require_people(table: Table) -> None:
     """An error if somebody has several rows: classes count rows, and what is promised is about people.
 
-    The rows are counted, whatever the card says of ``rows_per_unit``: a promise must not rest on a hope.
+    The rows are counted, whatever the card says of ``rows_per_unit``: a promise must not rest on a hope. Without a
+    unit, identifiers that repeat are an error, unless the card says that every row is a person.
     """
     unit = table.card.unit
     if unit is None:
+        require_rows_of_people(table)
         return
     people = sql.named(_distinct(unit), "people")
     found = table.engine.fetch(table.query(people, sql.named(sql.count_rows(), "n"))).to_pylist()[0]

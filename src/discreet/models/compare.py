@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from decimal import Context, Decimal
 from fractions import Fraction
 from functools import lru_cache
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -91,9 +92,9 @@ def number(value: Number, what: str, low: int = 0, high: int | None = None, *, p
 
 def count(value: object, what: str) -> int:
     """A parameter that counts something: a whole number from 1 on."""
-    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+    if isinstance(value, bool) or not isinstance(value, Integral) or value < 1:
         raise BadInput(f"{what} must be a whole number from 1 on, got {value!r}.")
-    return value
+    return int(value)
 
 
 def plain(value: Fraction) -> int | float | str:

@@ -30,7 +30,7 @@ class KAnonymity(Predicate):
     lowest = True
 
     def __post_init__(self) -> None:
-        count(self.k, "k")
+        object.__setattr__(self, "k", count(self.k, "k"))
 
     @property
     def claim(self) -> Claim:
@@ -61,7 +61,7 @@ class KMap(Predicate):
     lowest = True
 
     def __post_init__(self) -> None:
-        count(self.k, "k")
+        object.__setattr__(self, "k", count(self.k, "k"))
 
     @property
     def claim(self) -> Claim:

@@ -34,7 +34,7 @@ class LDiversity(Predicate):
     lowest = True
 
     def __post_init__(self) -> None:
-        count(self.l, "l")
+        object.__setattr__(self, "l", count(self.l, "l"))
 
     @property
     def claim(self) -> Claim:
@@ -167,8 +167,8 @@ class PSensitivity(Predicate):
     lowest = True
 
     def __post_init__(self) -> None:
-        count(self.p, "p")
-        count(self.k, "k")
+        object.__setattr__(self, "p", count(self.p, "p"))
+        object.__setattr__(self, "k", count(self.k, "k"))
 
     @property
     def claim(self) -> Claim:

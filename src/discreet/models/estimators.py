@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
 from itertools import pairwise
 
 Histogram = Mapping[int, int]
@@ -15,6 +17,9 @@ Histogram = Mapping[int, int]
 
 _SMALL_SAMPLE = 0.1
 _ROUNDS = 60
+_DEVIATIONS = 4
+_DISAGREE = 2
+"""Estimates that differ by a larger factor than this disagree."""
 
 
 def zayatz(sizes: Histogram, people: int) -> float:
@@ -41,17 +46,21 @@ def pitman(sizes: Histogram, people: int) -> float:
         return float(unique)
     if classes == rows:
         return float(people)  # nobody shares a class: θ grows without bound
+    return _expected(1, people, *_pitman_law(_frozen(sizes)))
 
-    def slope(alpha: float) -> float:
-        """Of the likelihood, along alpha, at the best theta for it."""
-        theta = _theta(alpha, rows, classes)
-        drawn = sum(many * (digamma(size - alpha) - digamma(1 - alpha)) for size, many in sizes.items() if size > 1)
-        return (classes - 1 - theta * _harmonic(alpha, theta, classes)) / alpha - drawn
 
-    alpha = _falling_root(slope, 1e-4, 1 - 1e-9)
-    theta = _theta(alpha, rows, classes)
-    grown = math.lgamma(theta + alpha + people - 1) - math.lgamma(theta + people)
-    return people * math.exp(grown + math.lgamma(theta + 1) - math.lgamma(theta + alpha))
+def pitman_fits(sizes: Histogram) -> bool:
+    """Whether Pitman's law, fitted to a sample, expects about as many classes of one to five rows as there are.
+
+    About: within four standard deviations of a Poisson variable. Where it is not so, the population is of another kind,
+    such as a tenth of unique people among large classes, and what the law says of it is worth nothing.
+    """
+    rows, classes = _rows(sizes), sum(sizes.values())
+    if not sizes.get(1) or classes == rows:
+        return True
+    law = _pitman_law(_frozen(sizes))
+    seen = ((sizes.get(size, 0), _expected(size, rows, *law)) for size in range(1, 6) if size <= rows)
+    return all(abs(many - expected) <= _DEVIATIONS * math.sqrt(max(expected, 1)) for many, expected in seen)
 
 
 def slide_negative_binomial(sizes: Histogram, people: int) -> float:
@@ -82,7 +91,11 @@ def slide_negative_binomial(sizes: Histogram, people: int) -> float:
 
 
 def dankar(sizes: Histogram, people: int) -> float:
-    """The rule of Dankar and others (2012): Pitman for samples of up to a tenth, else the smaller of Zayatz and SNB."""
+    """The rule of Dankar and others (2012): Pitman for samples of up to a tenth, else the smaller of Zayatz and SNB.
+
+    It jumps at a tenth, where the one estimate gives way to the others: by a factor of two or three, where the laws
+    behind them do not fit.
+    """
     if _rows(sizes) <= _SMALL_SAMPLE * people:
         return pitman(sizes, people)
     slide = slide_negative_binomial(sizes, people)
@@ -96,6 +109,54 @@ ESTIMATORS: dict[str, Callable[[Histogram, int], float]] = {
     "zayatz": zayatz,
     "snb": slide_negative_binomial,
 }
+
+
+@dataclass(frozen=True)
+class Estimates:
+    """What every estimator says of one sample: shares of the people who are unique."""
+
+    shares: Mapping[str, float]
+    """By estimator; one that finds no parameters is left out."""
+    alone: float
+    """The share of rows that are alone.
+
+    On average no smaller share of the people is unique, whatever the population is like: whoever is unique in it is
+    unique in every sample that they are in.
+    """
+    unfit: tuple[str, ...]
+    """Estimators whose law does not fit the sample."""
+
+    @property
+    def largest(self) -> float:
+        """The largest estimate; where a law does not fit, the share of rows that are alone."""
+        return max(*self.shares.values(), self.alone if self.unfit else 0.0)
+
+    @property
+    def range(self) -> tuple[float, float]:
+        """The smallest and the largest estimate."""
+        return min(self.shares.values()), max(self.shares.values())
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What speaks against the estimates, as full sentences."""
+        low, high = self.range
+        said = []
+        if self.unfit:
+            said.append(f"The rows do not fit the law behind {' and '.join(self.unfit)}: estimates may be far too low.")
+        if high > _DISAGREE * low:
+            said.append(f"The estimators disagree: they say {low:.3g} to {high:.3g}.")
+        return tuple(said)
+
+
+def estimates(sizes: Histogram, people: int) -> Estimates:
+    """What every estimator says of a sample of ``people``."""
+    said = {name: min(estimate(sizes, people) / people, 1.0) for name, estimate in ESTIMATORS.items()}
+    rows = _rows(sizes)
+    unfit = [name for name, share in said.items() if math.isnan(share)]
+    if rows < people and not pitman_fits(sizes):
+        unfit.insert(0, "pitman")
+    shares = {name: share for name, share in said.items() if not math.isnan(share)}
+    return Estimates(shares, sizes.get(1, 0) / rows if rows else 0.0, tuple(unfit))
 
 
 def digamma(x: float) -> float:
@@ -121,6 +182,33 @@ def _one_drawn(size: int, rows: int, people: int) -> float:
         if chance < 1e-300:
             return 0.0
     return chance
+
+
+def _frozen(sizes: Histogram) -> tuple[tuple[int, int], ...]:
+    return tuple(sorted(sizes.items()))
+
+
+@lru_cache(maxsize=64)
+def _pitman_law(sizes: tuple[tuple[int, int], ...]) -> tuple[float, float]:
+    """The most likely α and θ of Pitman's formula; some rows share a class, and some do not."""
+    rows, classes = sum(size * many for size, many in sizes), sum(many for _, many in sizes)
+
+    def slope(alpha: float) -> float:
+        """Of the likelihood, along alpha, at the best theta for it."""
+        theta = _theta(alpha, rows, classes)
+        drawn = sum(many * (digamma(size - alpha) - digamma(1 - alpha)) for size, many in sizes if size > 1)
+        return (classes - 1 - theta * _harmonic(alpha, theta, classes)) / alpha - drawn
+
+    alpha = _falling_root(slope, 1e-4, 1 - 1e-9)
+    return alpha, _theta(alpha, rows, classes)
+
+
+def _expected(size: int, people: int, alpha: float, theta: float) -> float:
+    """How many classes of a size Pitman's formula expects among ``people``."""
+    ways = math.lgamma(people + 1) - math.lgamma(size + 1) - math.lgamma(people - size + 1)
+    within = math.lgamma(size - alpha) - math.lgamma(1 - alpha)
+    grown = math.lgamma(theta + alpha + people - size) - math.lgamma(theta + people)
+    return math.exp(ways + within + grown + math.lgamma(theta + 1) - math.lgamma(theta + alpha))
 
 
 def _harmonic(alpha: float, theta: float, count: int) -> float:

@@ -21,8 +21,8 @@ class BetaLikeness(Predicate):
     """No value is likelier in a class than in the whole table by more than β times (Cao and Karras 2012).
 
     With p the share of a value in the table and q that in a class, basic: (q - p) / p <= β; enhanced: <= min(β, -ln p),
-    which also bounds what is gained on frequent values. The figure is the largest gain; enhanced, in proportion
-    to its bound, so that it is to be at most β.
+    which also bounds what is gained on frequent values. The figure is the largest gain. Enhanced, one that is at most β
+    may still be too large for a value that is frequent.
 
     Why this is private: it bounds how much belief in any value grows, in proportion, so that rare values are protected
     where t-closeness lets them through. It allows values to become less likely.
@@ -53,11 +53,10 @@ class BetaLikeness(Predicate):
         if not len(spread.counts):
             return np.zeros(0)
         gains = np.maximum(quotient(*_shares(classes, spread)) - 1, 0)
-        if self.enhanced:
-            beta = float(self.beta)
-            limits = np.minimum(beta, _logs(spread))
-            gains = np.divide(gains * beta, limits, out=np.zeros(len(gains)), where=limits > 0)
         return np.asarray(np.maximum.reduceat(gains, spread.starts), dtype=np.float64)
+
+    def explained(self, classes: Classes) -> str:
+        return f"{self.meaning} (also bounded by -ln of its share)" if self.enhanced else self.meaning
 
     def breaking(self, classes: Classes) -> Flags:
         spread = classes.spread(self.on)

@@ -13,7 +13,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from discreet.core.statement import Claim
+from discreet.core.statement import Claim, Evidence
 from discreet.core.table import Table
 from discreet.errors import BadInput
 from discreet.models.classes import Classes, Flags, classes_of, taken
@@ -35,6 +35,8 @@ class Verdict:
     rows: int
     meaning: str = ""
     """What the figure is."""
+    caveats: tuple[str, ...] = ()
+    """What must be said wherever this verdict is, as full sentences."""
 
     def __str__(self) -> str:
         said = f"{self.claim}: {'holds' if self.holds else 'does not hold'}"
@@ -54,6 +56,7 @@ class Verdict:
             "worst": None if self.worst is None else dict(self.worst),
             "exposed": self.exposed,
             "rows": self.rows,
+            "caveats": list(self.caveats),
         }
 
 
@@ -64,6 +67,10 @@ class Model(Protocol):
     @property
     def claim(self) -> Claim:
         """What it says, as data, for the statement of a release."""
+
+    @property
+    def evidence(self) -> Evidence:
+        """Why it may be believed when it holds: it was checked, or estimated."""
 
     @property
     def sensitive(self) -> tuple[str, ...]:
@@ -115,6 +122,11 @@ class Predicate(ABC):
         return (self.on,) if self.on else ()
 
     @property
+    def evidence(self) -> Evidence:
+        """Why it may be believed when it holds: it was checked, or estimated."""
+        return Evidence.CHECKED
+
+    @property
     def reference(self) -> Table | None:
         """The population it compares classes with; ``None``: it needs none."""
         return None
@@ -136,8 +148,9 @@ class Predicate(ABC):
         """Whether it holds, and where not."""
         broken = self.breaking(classes)
         figures = self.figures(classes)
-        worst = _worst(self.badness(figures), broken, classes)
-        figure = math.nan if worst is None else float(figures[worst])
+        badness = self.badness(figures)
+        worst = _worst(badness, broken, classes)
+        figure = float(figures[badness.argmax()]) if len(figures) else math.nan
         return self._said(classes, broken, figure, _label(classes, worst))
 
     def badness(self, figures: Floats) -> Floats:
@@ -147,6 +160,10 @@ class Predicate(ABC):
     def explained(self, classes: Classes) -> str:
         """What the figure of these classes is, in a few words."""
         return self.meaning
+
+    def caveats(self, classes: Classes) -> tuple[str, ...]:
+        """What must be said of its verdict on these classes, as full sentences."""
+        return ()
 
     def check(self, table: Table) -> Verdict:
         """Whether it holds for a table, by aggregates on its engine."""
@@ -160,7 +177,8 @@ class Predicate(ABC):
 
     def _said(self, classes: Classes, broken: Flags, figure: float, worst: Mapping[str, Any] | None) -> Verdict:
         exposed = int(classes.sizes[broken].sum())
-        return Verdict(self.claim, not broken.any(), figure, worst, exposed, classes.rows, self.explained(classes))
+        holds, meaning = not broken.any(), self.explained(classes)
+        return Verdict(self.claim, holds, figure, worst, exposed, classes.rows, meaning, self.caveats(classes))
 
 
 class Together(Predicate):
@@ -204,6 +222,10 @@ class All(Predicate):
         return tuple(sorted({name for model in self.models for name in model.sensitive}))
 
     @property
+    def evidence(self) -> Evidence:
+        return evidence_of(self.models)
+
+    @property
     def reference(self) -> Table | None:
         return population_of(self.models)
 
@@ -220,6 +242,15 @@ class All(Predicate):
 
     def breaking(self, classes: Classes) -> Flags:
         return self.figures(classes) > 0
+
+    def caveats(self, classes: Classes) -> tuple[str, ...]:
+        return tuple(caveat for model in self.models for caveat in model.verdict(classes).caveats)
+
+
+def evidence_of(models: Iterable[Model]) -> Evidence:
+    """Why models that hold may be believed: they were checked, unless one of them is an estimate."""
+    found = {part.evidence for part in parts_of(models)}
+    return Evidence.ESTIMATED if Evidence.ESTIMATED in found else Evidence.CHECKED
 
 
 def parts_of(models: Iterable[Model]) -> tuple[Model, ...]:

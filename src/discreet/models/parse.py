@@ -23,7 +23,7 @@ from discreet.models.likeness import BetaLikeness, DeltaDisclosure
 from discreet.models.model import Model
 from discreet.models.presence import DeltaPresence
 from discreet.models.risk import AverageRisk, JournalistRisk, MarketerRisk, ProsecutorRisk
-from discreet.models.uniqueness import PopulationUniqueness
+from discreet.models.uniqueness import LARGEST, PopulationUniqueness
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ FORMS: tuple[Form, ...] = (
     Form("average risk=0.05 (in population.csv)", rf"average risk=(?P<threshold>{_NUMBER})(?:{_IN})?", AverageRisk),
     Form("marketer risk=0.05 (in population.csv)", rf"marketer risk=(?P<threshold>{_NUMBER})(?:{_IN})?", MarketerRisk),
     Form(
-        f"unique=0.01 of 1000000 (by {', '.join(ESTIMATORS)})",
+        f"unique=0.01 of 1000000 (by {', '.join((LARGEST, *ESTIMATORS))})",
         rf"unique=(?P<threshold>{_NUMBER}) of (?P<people>{_NUMBER})(?: by (?P<estimator>\w+))?",
         PopulationUniqueness,
     ),

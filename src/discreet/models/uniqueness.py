@@ -9,12 +9,14 @@ from fractions import Fraction
 import numpy as np
 
 from discreet.core.exact import Number
-from discreet.core.statement import Claim
+from discreet.core.statement import Claim, Evidence
 from discreet.errors import BadInput
 from discreet.models.classes import Classes, Flags
 from discreet.models.compare import Floats, count, number, plain
-from discreet.models.estimators import ESTIMATORS, Histogram
+from discreet.models.estimators import ESTIMATORS, Estimates, Histogram, estimates
 from discreet.models.model import Together
+
+LARGEST = "largest"
 
 
 @dataclass(frozen=True, init=False)
@@ -22,7 +24,9 @@ class PopulationUniqueness(Together):
     """At most a share of the population of ``people`` is unique, as estimated from the rows, a random sample of it.
 
     ``estimator``: pitman (Hoshino 2001), zayatz (1991), snb (slide negative binomial: Chen and Keller-McNulty 1998;
-    where no such law fits, Zayatz's), or dankar, the rule of Dankar and others (2012) that chooses among them.
+    where no such law fits, Zayatz's), dankar, the rule of Dankar and others (2012) that chooses among them, and jumps
+    where the sample is a tenth; or largest, the largest of all. Where the rows do not fit a law behind them, largest is
+    the share of rows that are alone, which is no smaller on average whatever the population is like.
 
     It is an estimate: right on average under its assumptions, no bound, and no promise to any one person. Where it is
     too high, some unique rows are named for suppression. Not monotone: merging classes makes pairs of unique rows, and
@@ -36,18 +40,22 @@ class PopulationUniqueness(Together):
     name = "population uniqueness"
     meaning = "share unique, estimated"
 
-    def __init__(self, threshold: Number, people: int, estimator: str = "dankar") -> None:
+    def __init__(self, threshold: Number, people: int, estimator: str = LARGEST) -> None:
         object.__setattr__(self, "threshold", number(threshold, "threshold", 0, 1))
         object.__setattr__(self, "people", count(people, "people"))
         object.__setattr__(self, "estimator", estimator)
-        if estimator not in ESTIMATORS:
-            raise BadInput(f"There is no estimator {estimator!r}; known are {', '.join(ESTIMATORS)}.")
+        if estimator not in (LARGEST, *ESTIMATORS):
+            raise BadInput(f"There is no estimator {estimator!r}; known are {', '.join((LARGEST, *ESTIMATORS))}.")
 
     @property
     def claim(self) -> Claim:
         text = f"unique for at most {plain(self.threshold)} of {self.people:,} people (estimated: {self.estimator})"
         parameters = {"threshold": plain(self.threshold), "people": self.people, "estimator": self.estimator}
         return Claim(self.name, text, parameters)
+
+    @property
+    def evidence(self) -> Evidence:
+        return Evidence.ESTIMATED
 
     @property
     def monotone(self) -> bool:
@@ -58,12 +66,29 @@ class PopulationUniqueness(Together):
         return np.asarray(classes.sizes == 1, dtype=np.float64)
 
     def figure(self, classes: Classes) -> float:
-        sizes, counts = np.unique(classes.sizes, return_counts=True)
-        return self._share(dict(zip(sizes.tolist(), counts.tolist(), strict=True)))
+        return self._share(_histogram(classes))
+
+    def caveats(self, classes: Classes) -> tuple[str, ...]:
+        """The range of all estimators, and what speaks against them."""
+        sizes = _histogram(classes)
+        if not sizes.get(1):
+            return ()
+        said = estimates(sizes, self.people)
+        low, high = said.range
+        each = ", ".join(f"{name} {share:.3g}" for name, share in said.shares.items())
+        text = (
+            f"How many of {self.people:,} people are unique is estimated: a share of {low:.3g} to {high:.3g} ({each}), "
+            f"where {said.alone:.3g} of the rows are alone."
+        )
+        return (text, *said.warnings, *self._relied(said))
+
+    def _relied(self, said: Estimates) -> tuple[str, ...]:
+        if self.estimator != LARGEST or not said.unfit:
+            return ()
+        return ("So no estimate was relied on, but the share of rows that are alone.",)
 
     def breaking(self, classes: Classes) -> Flags:
-        sizes, counts = np.unique(classes.sizes, return_counts=True)
-        found = dict(zip(sizes.tolist(), counts.tolist(), strict=True))
+        found = _histogram(classes)
         alone = np.flatnonzero(classes.sizes == 1)
 
         def enough(gone: int) -> bool:
@@ -80,7 +105,14 @@ class PopulationUniqueness(Together):
             raise BadInput(f"A population of {self.people:,} people has no sample of {rows:,} rows.")
         if not sizes.get(1):
             return 0.0
+        if self.estimator == LARGEST:
+            return estimates(sizes, self.people).largest
         estimated = ESTIMATORS[self.estimator](sizes, self.people)
         if np.isnan(estimated):
             estimated = ESTIMATORS["zayatz"](sizes, self.people)
         return min(estimated / self.people, 1.0)
+
+
+def _histogram(classes: Classes) -> dict[int, int]:
+    sizes, counts = np.unique(classes.sizes, return_counts=True)
+    return dict(zip(sizes.tolist(), counts.tolist(), strict=True))

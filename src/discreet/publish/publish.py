@@ -18,15 +18,17 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from discreet.core.card import Role
+from discreet.core.identifiers import require_rows_of_people
 from discreet.core.keep import kept
 from discreet.core.recipe import Recipe, versions
 from discreet.core.release import Release
 from discreet.core.release_folder import Rows
-from discreet.core.statement import Evidence, Statement
+from discreet.core.statement import Statement
 from discreet.core.table import Table
+from discreet.core.withheld import hold_back, said_of_withheld
 from discreet.engines.read import read
 from discreet.errors import BadInput, NoPromise, NotFound
-from discreet.models.model import Model, check_all, checked_alone, parts_of
+from discreet.models.model import Model, Verdict, check_all, checked_alone, evidence_of, parts_of
 from discreet.models.uniqueness import PopulationUniqueness
 from discreet.publish.given import Earlier, Joint, joint
 from discreet.publish.integral.learn import Learn
@@ -91,10 +93,12 @@ def publish(
     if control is not None and not synthetic:
         raise BadInput("A control is for synthetic rows, which are attacked before they leave.", hint="Leave it out.")
     require_usable(method, given=given, seed=seed, to=to, keep=keep)
+    require_rows_of_people(table)
     if isinstance(method, Synthesize):
         from discreet.publish.synthetic.release import release_private
 
         return release_private(table, method, to=to, csv=csv, progress=progress or (lambda share, what: None))
+    table = hold_back(table, _named(method, models), quasi=not isinstance(method, Masker | Synthesizer | Learn))
     published_columns(table.card)
     say = progress or (lambda share, what: None)
     table = at_hand(table)
@@ -117,10 +121,10 @@ def publish(
     with _written(recoded(table, recoding), to) as (payload, out):
         say(0.9, "checking")
         counted = _Counted(Sizes.of(table), Sizes.of(out))
-        _require_held(out, recoding, counted, models)
+        verdicts = _require_held(out, recoding, counted, models)
         release = Release(
             payload,
-            _statement(table, models, recoding, together),
+            _statement(table, models, verdicts, recoding, together),
             _recipe(table, method, recoding, counted, models),
             pictures=pictures(counted.before, counted.after, _lost(recoding)),
             title=f"{table.card.name}, published",
@@ -146,6 +150,13 @@ def _require_order(table: object, method: object) -> None:
                 f"{one} is a model, which the release is to hold; what comes before it is the method.",
                 hint="For example dc.publish(table, dc.Generalize(), [dc.KAnonymity(5)]).",
             )
+
+
+def _named(method: object, models: Sequence[Model]) -> set[str]:
+    """The columns that somebody asked for by name."""
+    own = getattr(method, "method", method)  # of several copies, that of each
+    named = [*getattr(own, "columns", ()), *getattr(own, "given", ()), *(name for m in models for name in m.sensitive)]
+    return {name for name in named if isinstance(name, str)}
 
 
 def require_usable(
@@ -238,20 +249,24 @@ class _Counted:
     after: Sizes
 
 
-def _require_held(out: Table, recoding: Recoding, counted: _Counted, models: Sequence[Model]) -> None:
-    """An error, unless what was written is what was meant to be, and every model holds for it."""
+def _require_held(out: Table, recoding: Recoding, counted: _Counted, models: Sequence[Model]) -> list[Verdict]:
+    """The verdicts; an error, unless what was written is what was meant to be, and every model holds for it."""
     added = recoding.added.num_rows if recoding.added is not None else 0
     expected = counted.before.rows - recoding.suppressed + added
-    broken = [verdict.claim.text for verdict in check_all(out, models, levels=recoding.levels) if not verdict.holds]
+    verdicts = check_all(out, models, levels=recoding.levels)
+    broken = [verdict.claim.text for verdict in verdicts if not verdict.holds]
     if broken or counted.after.rows != expected:
         wrong = f"is not {' and not '.join(broken)}" if broken else "has not the rows it should have"
         raise NoPromise(
             f"What was made of {out.card.name} {wrong}. Nothing was released.",
             hint="This is a fault of the method, or the table changed meanwhile: try again, or try another method.",
         )
+    return verdicts
 
 
-def _statement(table: Table, models: Sequence[Model], recoding: Recoding, together: Joint | None) -> Statement:
+def _statement(
+    table: Table, models: Sequence[Model], verdicts: Sequence[Verdict], recoding: Recoding, together: Joint | None
+) -> Statement:
     card = table.card
     known = ", ".join(table.quasi())
     others = [c.name for c in published_columns(card) if c.role is Role.OTHER]
@@ -266,7 +281,8 @@ def _statement(table: Table, models: Sequence[Model], recoding: Recoding, togeth
         "A missing value is a value of its own: it is like other missing values, and like nothing else.",
     ]
     caveats = ["This is not differential privacy: it says whom rows may belong to, not how much can be inferred."]
-    caveats += [*recoding.caveats, *checked_alone(models)]
+    caveats += [*(caveat for verdict in verdicts for caveat in verdict.caveats)]
+    caveats += [*recoding.caveats, *checked_alone(models), *said_of_withheld(table)]
     unnamed = {c.name for c in card.columns if c.role is Role.SENSITIVE} - {n for m in models for n in m.sensitive}
     if unnamed:
         names = ", ".join(sorted(unnamed))
@@ -276,7 +292,7 @@ def _statement(table: Table, models: Sequence[Model], recoding: Recoding, togeth
     if together is not None:
         caveats.append(str(together))
     claims = tuple(model.claim for model in models)
-    return Statement(card.unit or "person", None, claims, None, Evidence.CHECKED, tuple(assumes), tuple(caveats))
+    return Statement(card.unit or "person", None, claims, None, evidence_of(models), tuple(assumes), tuple(caveats))
 
 
 def _of_populations(models: Sequence[Model]) -> list[str]:

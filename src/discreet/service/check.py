@@ -14,6 +14,7 @@ from pathlib import Path
 
 from discreet.budget.ledger import Verdict
 from discreet.budget.opening import open_ledger
+from discreet.core.durable import readable_by_others
 from discreet.core.words import number
 from discreet.curator.people.audit import Audit
 from discreet.curator.people.people import People
@@ -45,6 +46,7 @@ def checks(folder: Path, settings: Settings) -> Iterator[Check]:
         yield Check("workspace", False, str(error))
     else:
         yield Check("workspace", True, f"{workspace.folder}: {', '.join(workspace.tables)}")
+        yield _looked("permissions", lambda: _permissions(workspace))
         yield _looked("tables", lambda: _tables(workspace))
         yield _looked("ledger", lambda: _ledger(workspace))
         yield _looked("people", lambda: _people(workspace))
@@ -61,6 +63,17 @@ def _looked(what: str, look: Callable[[], str]) -> Check:
         return Check(what, False, str(error))
     except OSError as error:
         return Check(what, False, f"{error.strerror or error}: {error.filename}. See that it is there and can be read.")
+
+
+def _permissions(workspace: Workspace) -> str:
+    if found := readable_by_others(workspace.folder):
+        others = number(len(found), "file or folder", "files and folders")
+        inner = next((path for path in found if path.is_file()), workspace.folder)
+        raise BadInput(
+            f"Other users of this machine can read {others} of the workspace, such as {inner.name}.",
+            hint=f"Run: chmod -R go-rwx {workspace.folder}",
+        )
+    return "nobody but its owner can read it"
 
 
 def _tables(workspace: Workspace) -> str:

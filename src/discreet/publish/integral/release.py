@@ -24,6 +24,7 @@ from discreet.core.release import Release
 from discreet.core.report import listing, page, section, styled
 from discreet.core.statement import Claim, Evidence, Statement
 from discreet.core.table import Table
+from discreet.core.withheld import said_of_withheld
 from discreet.errors import BadInput, NoPromise
 from discreet.models.model import Model as PrivacyModel
 from discreet.publish.integral.evidence import CLAIM, NOTE, Generators, verify_integral
@@ -132,7 +133,7 @@ def release_learnt(
     progress(0.9, "comparing")
     release = Learnt(
         evidence.model,
-        _statement(table.card, learn),
+        _statement(table, learn),
         Recipe(
             learn.name,
             {"table": table.card.name, **learn.parameters()},
@@ -178,7 +179,8 @@ def _evidence(learn: Learn, frame: Frame, found: Found) -> Generators:
     )
 
 
-def _statement(card: Card, learn: Learn) -> Statement:
+def _statement(table: Table, learn: Learn) -> Statement:
+    card = table.card
     k = learn.integral
     claim = Claim(
         CLAIM,
@@ -197,6 +199,7 @@ def _statement(card: Card, learn: Learn) -> Statement:
         f"Which model is released hangs on the rows of all people: it is {_CHOSEN[learn.choose].rstrip(',')}.",
         "What a model tells of everybody it tells of those it was learnt from: of somebody whose other values are "
         "known, the target may be guessed as well as it tells it.",
+        *said_of_withheld(table),
     )
     return Statement(card.unit or "person", None, (claim,), None, Evidence.CHECKED, assumes, caveats)
 

@@ -25,13 +25,14 @@ from discreet.core.release_folder import Rows
 from discreet.core.report import fragment, render
 from discreet.core.statement import Evidence, Statement
 from discreet.core.table import Table, count_name
+from discreet.core.withheld import said_of_withheld
 from discreet.engines.duckdb import DuckDB
 from discreet.engines.files import open_file
 from discreet.engines.read import read
 from discreet.engines.spark import Spark
 from discreet.errors import NoPromise
 from discreet.models.classes import require_people
-from discreet.models.model import Model, check_all, checked_alone
+from discreet.models.model import Model, Verdict, check_all, checked_alone, evidence_of
 from discreet.publish.mask.bounds import limits_of, said, within
 from discreet.publish.mask.records import on_workers, stream
 from discreet.publish.mask.report import compared, pictures
@@ -96,11 +97,11 @@ def release_masked(
         progress(0.8, "checking")
         card = _card(table.card)
         out = read(payload.path if isinstance(payload, Rows) else payload, card)
-        _require_held(table, out, models)
+        verdicts = _require_held(table, out, models)
         limits = limits_of(table.card, told.parameters)
         release = Linked(
             payload,
-            _statement(table.card, models, told),
+            _statement(table, models, verdicts, told),
             Recipe(
                 masker.name,
                 {
@@ -210,20 +211,22 @@ def _card(card: Card) -> Card:
     return card.without_unit(published_columns(card))
 
 
-def _require_held(table: Table, out: Table, models: Sequence[Model]) -> None:
+def _require_held(table: Table, out: Table, models: Sequence[Model]) -> list[Verdict]:
     if not models:
-        return
+        return []
     require_people(table)
-    broken = [verdict.claim.text for verdict in check_all(out, models) if not verdict.holds]
+    verdicts = check_all(out, models)
+    broken = [verdict.claim.text for verdict in verdicts if not verdict.holds]
     if broken:
         raise NoPromise(
             f"What was made of {table.card.name} is not {' and not '.join(broken)}. Nothing was released.",
             hint="Mask more, or generalise: dc.Generalize finds what makes a model hold.",
         )
+    return verdicts
 
 
-def _statement(card: Card, models: Sequence[Model], told: Masked | Plan) -> Statement:
-    caveats = list(told.not_promised)
+def _statement(table: Table, models: Sequence[Model], verdicts: Sequence[Verdict], told: Masked | Plan) -> Statement:
+    card, caveats = table.card, list(told.not_promised)
     masked = told.parameters.get("columns", ())
     left = [c.name for c in card.having(Role.QUASI) if c.name not in masked and c.name != card.unit]
     if left:
@@ -231,7 +234,8 @@ def _statement(card: Card, models: Sequence[Model], told: Masked | Plan) -> Stat
     if card.unit is not None and card.rows_per_unit != 1:
         caveats.append(f"Rows are masked one by one: a {card.unit} with several rows is masked less.")
     caveats.append("How much an intruder learns is measured by attacking the release, not promised by its method.")
-    caveats += checked_alone(models)
+    caveats += [*(caveat for verdict in verdicts for caveat in verdict.caveats), *checked_alone(models)]
+    caveats += said_of_withheld(table)
     claims = tuple(model.claim for model in models)
-    evidence = Evidence.CHECKED if claims else Evidence.ARGUED
+    evidence = evidence_of(models) if claims else Evidence.ARGUED
     return Statement(card.unit or "person", None, claims, None, evidence, (), tuple(caveats))

@@ -13,9 +13,9 @@ from typing import Any
 
 import pyarrow as pa
 from nicegui import ui
-from pyarrow import csv
 
 from discreet.core.release import Release
+from discreet.core.spreadsheet import write_csv
 from discreet.curator.answer import banner, is_synthetic
 from discreet.curator.answer import figures as figures_of
 from discreet.service.console import explain, look
@@ -158,7 +158,7 @@ def _chart(table: pa.Table, mark: str) -> None:
 
 def _save(table: pa.Table) -> None:
     sink = io.BytesIO()
-    csv.write_csv(table, sink)
+    write_csv(table, sink)
     ui.download.content(sink.getvalue(), "answer.csv", "text/csv")
 
 

@@ -213,10 +213,11 @@ def _titled(spec: Mapping[str, Any]) -> str:
 def _csv(who: Person, desk: Desk, release: str) -> bytes:
     """The rows of a released table as CSV."""
     import pyarrow as pa
-    import pyarrow.csv as pc
+
+    from discreet.core.spreadsheet import write_csv
 
     out = pa.BufferOutputStream()
-    pc.write_csv(desk.release(who, release).payload, out)
+    write_csv(desk.release(who, release).payload, out)
     return out.getvalue().to_pybytes()
 
 

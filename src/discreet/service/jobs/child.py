@@ -79,6 +79,7 @@ def where(error: BaseException) -> str:
 def _main(pipe: Connection, task: str) -> None:
     os.setsid()  # a group of its own, so that all of it can be ended at once, and Ctrl-C is the service's alone
     os.nice(_NICE)
+    os.umask(0o077)  # whatever it writes lies in the workspace
     threading.Thread(target=_end_with_parent, daemon=True).start()
     _hush()
     teller = _Teller(pipe)

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from discreet.core.document import fields
-from discreet.core.durable import settle, write
+from discreet.core.durable import FOLDER, settle, write
 from discreet.errors import NotFound
 
 _MADE = "made.json"
@@ -76,13 +76,13 @@ class Run:
         """Empty folders, for their owner alone."""
         shutil.rmtree(self.folder, ignore_errors=True)
         for folder in (self.folder, self.folder / "making", self.scratch):
-            folder.mkdir(mode=0o700)
+            folder.mkdir(mode=FOLDER)
 
     def end(self, made: Made, result: object) -> None:
         """Write down that all of it is there, once it is."""
-        write(self.paper(_RESULT), json.dumps(result, ensure_ascii=False, default=str).encode())
+        write(self.paper(_RESULT), json.dumps(result, ensure_ascii=False, default=str).encode(), private=True)
         settle(self.folder / "making", self.folder / "papers")
-        write(self.folder / _MADE, json.dumps(asdict(made), ensure_ascii=False).encode())
+        write(self.folder / _MADE, json.dumps(asdict(made), ensure_ascii=False).encode(), private=True)
 
     def made(self) -> Made:
         """What ``end`` wrote down."""
@@ -99,8 +99,8 @@ class Places:
 
     def prepare(self) -> None:
         """See to it that the folders are there."""
-        self.published.mkdir(exist_ok=True)
-        self.papers.mkdir(mode=0o700, exist_ok=True)
+        self.published.mkdir(mode=FOLDER, exist_ok=True)
+        self.papers.mkdir(mode=FOLDER, exist_ok=True)
 
     @property
     def points(self) -> Path:

@@ -14,6 +14,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from discreet.core.durable import owned
 from discreet.core.picture import Picture
 from discreet.core.report import listing, page, pairs, section, styled
 from discreet.core.words import number
@@ -122,9 +123,10 @@ class Fidelity:
         }
 
     def html(self, path: str | Path) -> Path:
-        """Write the report as one page that opens offline. It must never leave."""
+        """Write the report as one page that opens offline, for its owner alone. It must never leave."""
         place = Path(path)
-        place.write_text(page(f"How faithful {self.title} is", self._repr_html_()), encoding="utf-8")
+        with open(place, "w", encoding="utf-8", opener=owned) as file:
+            file.write(page(f"How faithful {self.title} is", self._repr_html_()))
         return place
 
     @property

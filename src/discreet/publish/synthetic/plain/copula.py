@@ -6,7 +6,8 @@ not numbers get the order that makes columns hang together most (the first dimen
 then turned back into the value that is at its place of the column.
 
 Why this is not private. Only correlations and the columns themselves are learnt, so that combinations of values are
-rarely somebody's; but each column leaves nearly as it was, and shows how far its extremes lie.
+rarely somebody's; but each column leaves nearly as it was, up to the values of its most extreme people, which are
+coded.
 """
 
 from __future__ import annotations
@@ -38,8 +39,8 @@ class Copula(Anew):
 
     name: ClassVar[str] = "synthesize copula"
     margins: Literal["empirical", "parametric"] = "empirical"
-    """Numbers are spread as in the table, or by the likeliest of a few laws, so that no extreme is anybody's; those of
-    which one value is a tenth of all or more stay spread as they are."""
+    """Numbers are spread as in the table, or by the likeliest of a few laws; those of which one value is a tenth of all
+    or more stay spread as they are."""
 
     def __post_init__(self) -> None:
         if self.margins not in ("empirical", "parametric"):
@@ -55,7 +56,7 @@ class Copula(Anew):
         for one, normal in zip(columns[len(parts.given) :], drawn.T, strict=True):
             cells = one.at(below(normal) * len(one.codes) - 0.5, rng)
             if self.margins == "parametric" and table.card[one.name].kind in NUMERIC and _many(one):
-                laws[one.name] = likeliest(numbers(one.cells).values)
+                laws[one.name] = likeliest(one.coded(numbers(one.cells).values))
                 cells = _by_law(laws[one.name], one, cells, normal, rng)
             made[one.name] = cells
         return Synthetic(
@@ -87,7 +88,7 @@ class Copula(Anew):
     def _warnings(self, parts: Parts) -> tuple[str, ...]:
         return (
             *parts.warnings(),
-            "Each column leaves as it was spread: how far its extremes lie can be seen.",
+            "Each column leaves as it was spread: where its values lie, but for the most extreme, can be seen.",
             "Columns hang together as normal variables do: what goes beyond pairs, and up and down again, is lost.",
         )
 

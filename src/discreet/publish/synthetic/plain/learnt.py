@@ -3,7 +3,8 @@
 Whatever is made is a place in the order of the original's cells: a whole number is the cell that is there, and any
 number between two of them is between their values. So the kinds of values, and what is missing, come out as they went
 in. What few people share is not given out as it is, however many rows they have: a number is drawn from around its
-place, and in place of a text that the card does not list stands another.
+place, and in place of a text that the card does not list stands another. How far the largest numbers of a few people
+lie is not given out either: they are coded, and so are the smallest.
 """
 
 from __future__ import annotations
@@ -48,6 +49,8 @@ class Learnt:
     def of(cls, column: Column, cells: Cells, least: int, people: Array) -> Learnt:
         """A column of a table; numbers, dates and times are in order, and what is not finite is missing."""
         plain = cells.combine_chunks() if isinstance(cells, pa.ChunkedArray) else cells
+        if pa.types.is_floating(plain.type):
+            plain = pc.if_else(pc.is_inf(plain), pa.scalar(None, plain.type), plain)
         ordered = column.kind in ORDERED
         codes = np.zeros(len(plain), np.int64)
         if ordered:
@@ -136,8 +139,29 @@ class Learnt:
             raise self._none()
         places = np.where(places < known[0], 2 * known[0] - places, places)
         places = np.where(places > known[-1], 2 * known[-1] - places, places)
-        found: Array = np.interp(places, known, np.tile(self._sorted[first], 2)[which])
+        found: Array = np.interp(places, known, np.tile(self.coded(self._sorted[first]), 2)[which])
         return found
+
+    def coded(self, values: Array) -> Array:
+        """Numbers of this column, with those of the few people who have the largest and the smallest coded."""
+        low, high = self._ends
+        return np.clip(values, low, high)
+
+    @cached_property
+    def _ends(self) -> tuple[float, float]:
+        """From where on numbers are coded.
+
+        With ``least`` of 5: the mean of the fifth to ninth largest, each person's largest, which tells of five people
+        at least and of nobody beyond them; but no less than the largest number that so many share.
+        """
+        there = slice(self.missing, None)
+        if not self.least or not self.between or self.missing == len(self.codes):
+            return -np.inf, np.inf
+        values, who = self._sorted[there], self.people[self.order][there]
+        common = values[~self._rare[there]]
+        low = -_beyond(-values, who, self.least, -common)
+        high = _beyond(values, who, self.least, common)
+        return (low, high) if low <= high else (float(np.mean(values.clip(high, low))),) * 2
 
     def holding(self, values: Array, cells: Cells, where: Array, rng: Generator) -> Cells:
         """``cells`` with other numbers at some places, as precise as the column is."""
@@ -192,9 +216,19 @@ class Learnt:
 def said_of_few(least: int) -> str:
     """For the recipe."""
     return (
-        f"Numbers that fewer than {least} people share are drawn from between those near by; in place of texts that "
-        "fewer share, and that the card does not list, stand others."
+        f"Numbers that fewer than {least} people share are drawn from between those near by, and those of the {least} "
+        "people with the largest and the smallest are coded; in place of texts that fewer share, and that the card "
+        "does not list, stand others."
     )
+
+
+def _beyond(values: Array, people: Array, least: int, common: Array) -> float:
+    """Above what the largest values are coded."""
+    largest = np.full(int(people.max()) + 1, -np.inf)
+    np.maximum.at(largest, people, values)
+    falling = -np.sort(-largest[np.isfinite(largest)])
+    some = falling[least - 1 : 2 * least - 1]
+    return float(max(some.mean() if len(some) else falling[-1], common.max(initial=-np.inf)))
 
 
 def _known(column: Column, cells: Cells) -> Array:

@@ -17,6 +17,7 @@ from discreet.core.release import Release
 from discreet.core.release_folder import Rows
 from discreet.core.statement import Evidence, Statement
 from discreet.core.table import Table
+from discreet.core.withheld import said_of_withheld
 from discreet.engines.read import read
 from discreet.publish.mask.bounds import limits_of, said
 from discreet.publish.mask.release import by_content
@@ -70,7 +71,7 @@ def _made(table: Table, synthesizer: Synthesizer, seed: int | None) -> Release[A
     made = possible(table, synthesizer, seed)
     return Release(
         made.rows.take(by_content(made.rows)),
-        _statement(table.card, made),
+        _statement(table, made),
         Recipe(
             synthesizer.name,
             {**made.parameters, "table": table.card.name, "rows": table.count()},
@@ -104,7 +105,8 @@ def _card(card: Card, names: Sequence[str]) -> Card:
     return card.without_unit((*columns, *own))
 
 
-def _statement(card: Card, made: Synthetic) -> Statement:
+def _statement(table: Table, made: Synthetic) -> Statement:
+    card = table.card
     caveats = [
         "Synthetic does not mean safe: these rows were learnt from people, and nothing bounds what can be learnt of "
         "them.",
@@ -116,5 +118,6 @@ def _statement(card: Card, made: Synthetic) -> Statement:
             f"Rows are made one by one: which of them belong to the same {card.unit} is lost, and whoever has several "
             "is drawn from as often."
         )
+    caveats += said_of_withheld(table)
     caveats.append("It was attacked before it left; attacks that find nothing prove nothing.")
     return Statement(card.unit or "person", None, (), None, Evidence.ARGUED, (), tuple(caveats))

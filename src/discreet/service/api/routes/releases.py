@@ -12,13 +12,13 @@ from pathlib import Path as Folder
 from typing import IO, Annotated, TypeAlias
 
 import pyarrow as pa
-import pyarrow.csv as pc
 import pyarrow.parquet as pq
 from fastapi import APIRouter, Path, Query
 from fastapi.responses import FileResponse, Response, StreamingResponse
 from pydantic import AfterValidator, AwareDatetime, StringConstraints
 
 from discreet.core.release_folder import MANIFEST, verified
+from discreet.core.spreadsheet import write_csv
 from discreet.errors import BadInput
 from discreet.service.api.caller import Called
 from discreet.service.api.failures import READS, WRITES, answers
@@ -138,11 +138,11 @@ def _csv(rows: Folder) -> Iterator[bytes]:
     """Rows as CSV, a few at a time."""
     with pq.ParquetFile(rows) as file:
         held = pa.BufferOutputStream()
-        pc.write_csv(_flat(file.schema_arrow.empty_table()), held)
+        write_csv(_flat(file.schema_arrow.empty_table()), held)
         yield held.getvalue().to_pybytes()
         for batch in file.iter_batches():
             held = pa.BufferOutputStream()
-            pc.write_csv(_flat(pa.Table.from_batches([batch])), held, pc.WriteOptions(include_header=False))
+            write_csv(_flat(pa.Table.from_batches([batch])), held, header=False)
             yield held.getvalue().to_pybytes()
 
 
