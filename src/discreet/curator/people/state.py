@@ -14,6 +14,7 @@ opened.
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 FORMAT = 1
 FILE = "service.db"
-_PAGE = "SELECT number, content, digest FROM audit WHERE number > ? ORDER BY number LIMIT 5000"
+_PAGE = "SELECT number, who, content, digest FROM audit WHERE number > ? ORDER BY number LIMIT 5000"
 _REMEDY = (
     "Put the newest copy of the service's database back, or restore a backup into a new folder (discreet workspace "
     "restore). docs/serve.md, “Backup”, says what to do without one."
@@ -68,7 +69,7 @@ class State:
         self._store = store
         self._heads: WeakKeyDictionary[Session, tuple[int, str]] = WeakKeyDictionary()
         try:
-            self._require_sound_log()
+            self._known = self._sound_log()
         except BaseException:
             store.close()
             raise
@@ -94,15 +95,23 @@ class State:
         """A transaction that nobody else writes beside, durable when the block ends."""
         with self._store.writing() as session:
             yield session
-        if (head := self._heads.get(session)) and self._store.witness:
-            self._store.witness.write(*head)
+        if head := self._heads.get(session):
+            self._known = max(self._known, head)
+            if self._store.witness:
+                self._store.witness.write(*head)
 
     def last_line(self, session: Session) -> tuple[int, str]:
-        """Number and digest of the last line of the audit log, for whoever adds the next in this transaction."""
+        """Number and digest of the last line of the audit log, for whoever adds the next in this transaction.
+
+        An error if the log does not go on from the last line that was seen.
+        """
         if session in self._heads:
             return self._heads[session]
-        rows = session.rows("SELECT number, digest FROM audit ORDER BY number DESC LIMIT 1")
-        return (rows[0][0], rows[0][1]) if rows else (0, START)
+        sql = "SELECT number, digest FROM audit WHERE number = ? OR number = (SELECT MAX(number) FROM audit)"
+        rows = session.rows(sql, self._known[:1]) or [(0, START)]
+        if self._known[0] and self._known not in rows:
+            raise Unsound(f"Line {self._known[0]:,} of the audit log, which had been written, is gone.", hint=_REMEDY)
+        return max(rows)
 
     def set_last_line(self, session: Session, number: int, digest: str) -> None:
         """Say which line of the audit log was added in this transaction."""
@@ -128,19 +137,22 @@ class State:
         if self._group.close():
             self._store.close()
 
-    def _require_sound_log(self) -> None:
+    def _sound_log(self) -> tuple[int, str]:
+        """Number and digest of the last line of the audit log, all of which is checked."""
         witness = self._store.witness
         head = witness.head() if witness else None  # before the log is read: others may add lines at any time
         with self.reading() as session:
             number, before = 0, START
             while page := session.rows(_PAGE, (number,)):
-                for found, content, digest_ in page:
-                    if found != number + 1 or digest_ != digest(before, content):
+                for found, who, content, digest_ in page:
+                    filed = content.endswith(f'"who":{json.dumps(who)}}}')  # the last field, by the order of the alphabet
+                    if found != number + 1 or digest_ != digest(before, content) or not filed:
                         raise Unsound(f"The audit log was edited or damaged, at line {number + 1:,}.", hint=_REMEDY)
                     number, before = found, digest_
             require_head(session, "audit", head, "The audit log", _REMEDY)
         if witness and number:
             witness.write(number, before)
+        return number, before
 
     def _commit(self, changes: Sequence[Callable[[Session], Any]]) -> list[Any]:
         try:
