@@ -187,7 +187,7 @@ class Taken(LedgerError):
 
 
 class Unsound(LedgerError):
-    """A ledger or an audit log was edited, damaged, cut short or put back from an older copy. Nothing is charged to it."""
+    """A ledger or an audit log was edited, damaged, cut short or put back from an older copy. Nothing was charged."""
 
 
 class EngineError(DiscreetError):

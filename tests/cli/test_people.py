@@ -38,7 +38,7 @@ def test_somebody_comes_is_kept_out_and_let_in_again(run, tmp_path):
     token = re.search(r"^dct_\S+$", text, re.MULTILINE)[0]
     assert "can be used once" in text
     with Desk(tmp_path / "clinic") as desk:
-        assert desk.people.by_token(token).name == "ann"
+        assert desk.people.by_token(token)[0].name == "ann"
     listed = json.loads(run("list", "--json"))
     [made] = listed["ann"]["tokens"]
     assert made["label"] == "weekly"

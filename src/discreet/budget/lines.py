@@ -139,7 +139,8 @@ def read(content: str) -> tuple[int, dt.datetime, Entry]:
 
 def named(text: str, what: str) -> str:
     """``text`` if it can name something: short, printable, and without the slash that divides accounts."""
-    if not isinstance(text, str) or not text.isprintable() or not 0 < len(text) <= _LONGEST_NAME or text != text.strip():
+    printable = isinstance(text, str) and text.isprintable()
+    if not printable or not 0 < len(text) <= _LONGEST_NAME or text != text.strip():
         raise BadInput(f"{what} needs a name of 1 to {_LONGEST_NAME} printable characters, not {text!r:.80}.")
     return text
 

@@ -1,7 +1,7 @@
 """The witness of a chain of lines: how far it had come, in small files outside the database that holds it.
 
-An old copy of a database is sound in itself, and so is one whose last lines were cut off. So the number and the digest of
-the last line are kept a second time, in a file ``…-head``. It is written after a commit is durable, and never waited
+An old copy of a database is sound in itself, and so is one whose last lines were cut off. So the number and the digest
+of the last line are kept a second time, in a file ``…-head``. It is written after a commit is durable, and never waited
 for: after a crash it may lag behind the database, and it is ahead only if the database lost lines that it had promised
 to keep. Whoever opens the database reads this file first, so that lines that others add meanwhile raise no alarm.
 

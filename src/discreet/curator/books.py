@@ -1,7 +1,7 @@
 """The ledger of a workspace, opened only if it knows of every answer that is in the workspace.
 
-``budget/verify.py`` checks what a ledger says of itself, and how far it had come. The answers in the workspace are a second
-witness, which nobody has to keep: each has the receipts of its charges. An answer that the ledger has sealed was
+``budget/verify.py`` checks what a ledger says of itself, and how far it had come. The answers in the workspace are a
+second witness, which nobody has to keep: each has the receipts of its charges. An answer that the ledger has sealed was
 charged in that ledger. One without a seal is what a crash between keeping and sealing leaves, and then its charge is
 there; or the ledger is an older copy than the answer, and then it is not.
 """
@@ -14,8 +14,7 @@ from discreet.budget.ledger import SqlLedger
 from discreet.budget.opening import open_ledger
 from discreet.budget.store import REMEDY
 from discreet.core.release import Receipt
-from discreet.core.release_folder import load_papers
-from discreet.curator.store import SEAL, receipts_of
+from discreet.curator.store import SEAL, Store
 from discreet.curator.workspace import LEDGER, Workspace
 from discreet.errors import Damaged, Unsound
 
@@ -26,20 +25,19 @@ def open_books(workspace: Workspace) -> SqlLedger:
     ledger = open_ledger(workspace.ledger_place, witness=workspace.folder / LEDGER)
     try:
         for identity in answers - {key.removeprefix(SEAL) for key in ledger.keys(SEAL)}:
-            for receipt in _receipts(workspace, identity):
-                if ledger.find(receipt.key) != receipt:
-                    raise Unsound(
-                        f"The ledger {workspace.ledger_place} is an older copy: the answer {identity} was charged to "
-                        f"{receipt.account} on its line {receipt.line:,}, and that charge is not in it.",
-                        hint=REMEDY,
-                    )
+            with suppress(Damaged):  # which is told to whoever asks for that answer
+                for receipt in Store(workspace.releases, ledger).receipts_at(identity):
+                    _require_charge(ledger, receipt, identity)
     except BaseException:
         ledger.close()
         raise
     return ledger
 
 
-def _receipts(workspace: Workspace, identity: str) -> list[Receipt]:
-    with suppress(Damaged):  # which is told to whoever asks for that answer
-        return list(receipts_of(load_papers(workspace.releases / identity)))
-    return []
+def _require_charge(ledger: SqlLedger, receipt: Receipt, identity: str) -> None:
+    if ledger.find(receipt.key) != receipt:
+        raise Unsound(
+            f"The ledger is an older copy than the answer {identity}, which was charged to {receipt.account} on line "
+            f"{receipt.line:,}: that charge is not in it.",
+            hint=REMEDY,
+        )

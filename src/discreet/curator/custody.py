@@ -12,8 +12,9 @@ from typing import Any, Self
 
 from discreet.ask.audited.policy import Policy
 from discreet.budget.filter import Budget
-from discreet.budget.ledger import SqlLedger, Verdict
+from discreet.budget.ledger import SqlLedger
 from discreet.budget.opening import create_ledger
+from discreet.budget.verify import Verdict
 from discreet.core.loss import Loss
 from discreet.core.method import Method
 from discreet.core.table import Table
@@ -24,8 +25,8 @@ from discreet.curator.door import Door, Given, account_of
 from discreet.curator.opened import Twins
 from discreet.curator.store import Store
 from discreet.curator.synthetic import Synthetic, Synthetics
-from discreet.curator.workspace import Given as Source
 from discreet.curator.workspace import LEDGER, Public, Workspace, new_workspace, open_workspace
+from discreet.curator.workspace import Given as Source
 from discreet.errors import NotFound, Refused
 
 ANALYST = "analyst"

@@ -12,7 +12,7 @@ from functools import partial
 from http.client import HTTPConnection, HTTPException, HTTPSConnection
 from pathlib import Path
 
-from discreet.budget.ledger import Verdict
+from discreet.budget.verify import Verdict
 from discreet.core.words import number
 from discreet.curator.books import open_books
 from discreet.curator.people.audit import Audit

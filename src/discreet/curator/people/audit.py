@@ -17,9 +17,9 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 
-from discreet.budget.ledger import Verdict
 from discreet.budget.lines import START, digest
 from discreet.budget.store import Session
+from discreet.budget.verify import Verdict
 from discreet.core.document import fields
 from discreet.curator.people.state import State
 from discreet.errors import BadInput, LedgerError

@@ -145,7 +145,7 @@ class State:
             number, before = 0, START
             while page := session.rows(_PAGE, (number,)):
                 for found, who, content, digest_ in page:
-                    filed = content.endswith(f'"who":{json.dumps(who)}}}')  # the last field, by the order of the alphabet
+                    filed = content.endswith(f'"who":{json.dumps(who)}}}')  # the last field
                     if found != number + 1 or digest_ != digest(before, content) or not filed:
                         raise Unsound(f"The audit log was edited or damaged, at line {number + 1:,}.", hint=_REMEDY)
                     number, before = found, digest_
