@@ -12,9 +12,8 @@ import pytest
 from discreet.core.loss import Approximate
 from discreet.curator.curator import Curator
 from discreet.curator.people.people import People
-from discreet.curator.people.person import Person, Role
+from discreet.curator.people.person import Person, Role, Scope
 from discreet.curator.people.state import State
-from discreet.curator.people.tokens import Scope
 from discreet.samples import hospital
 from discreet.service.desk import Desk
 

@@ -12,7 +12,7 @@ import pytest
 from fastapi.routing import APIRoute
 from tests.service.serving import serving
 
-from discreet.curator.people.tokens import Scope
+from discreet.curator.people.person import Scope
 from discreet.service.api.caller import SAFE
 
 NOBODY, CHANGING, OUT, ANALYST, AUDITOR, STEWARD = CALLERS = (

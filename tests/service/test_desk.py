@@ -13,8 +13,7 @@ from tests.service.conftest import Clinic
 from discreet.ask.distribution import Distribution
 from discreet.core.loss import Approximate, Pure
 from discreet.curator.curator import Curator
-from discreet.curator.people.person import Person, Role
-from discreet.curator.people.tokens import SCOPES
+from discreet.curator.people.person import SCOPES, Person, Role
 from discreet.errors import BadInput, BudgetExceeded, NotAllowed, NotFound, Refused, Taken
 from discreet.service import treasury
 from discreet.service.desk import Desk

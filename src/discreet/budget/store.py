@@ -99,11 +99,13 @@ def load(session: Session, entries: Sequence[Entry], known: Book) -> Book:
 
     An error if the ledger does not go on from the last line of ``known``, or has other sums at that line.
     """
-    sql = "SELECT number, digest FROM lines WHERE number = ? OR number = (SELECT MAX(number) FROM lines)"
-    heads = session.rows(sql, (known.number,))
-    if (known.number, known.digest) not in heads:
+    head = session.rows("SELECT number, digest FROM lines ORDER BY number DESC LIMIT 1")
+    there = head
+    if head and head[0][0] > known.number:
+        there = session.rows("SELECT number, digest FROM lines WHERE number = ?", (known.number,))
+    if there != [(known.number, known.digest)]:
         raise Unsound(f"Line {known.number:,} of the ledger, which had been written, is gone or changed.", hint=REMEDY)
-    book = Book(*max(heads))
+    book = Book(*head[0])
     book.accounts |= accounts_among(session, _names(entries))
     for row in _among(session, "SELECT * FROM parts WHERE (account, part)", _parts(entries)):
         book.parts[row[0], row[1]] = spent_of(row[2])

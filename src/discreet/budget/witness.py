@@ -1,9 +1,10 @@
 """The witness of a chain of lines: how far it had come, in small files outside the database that holds it.
 
 An old copy of a database is sound in itself, and so is one whose last lines were cut off. So the number and the digest
-of the last line are kept a second time, in a file ``…-head``. It is written after a commit is durable, and never waited
-for: after a crash it may lag behind the database, and it is ahead only if the database lost lines that it had promised
-to keep. Whoever opens the database reads this file first, so that lines that others add meanwhile raise no alarm.
+of the last line are kept a second time, in a file ``…-head``. It is written after a commit is durable, not waited for,
+and not after every line: it may lag behind the database, and it is ahead only if the database lost lines that it had
+promised to keep. Whoever opens the database reads this file first, so that lines that others add meanwhile raise no
+alarm.
 
 A second file, ``…-sums``, says what the lines of a ledger added up to some time ago, so that whoever opens it adds up
 only what came since. It saves time and is trusted for nothing else: if it leads to a wrong sum, everything is
@@ -15,17 +16,20 @@ receipts kept elsewhere help.
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 import threading
+import time
 from contextlib import suppress
+from math import inf
 from pathlib import Path
 from typing import Any
+from zlib import crc32
 
 from discreet.errors import LedgerError
 
-_RECORD_BYTES = 80
+_READINGS = 100
+"""How often a record is read that another process may be writing, before it is taken for none."""
 
 
 class Witness:
@@ -36,30 +40,38 @@ class Witness:
         self._sums = Path(f"{path}-sums")
         self._file: int | None = None
         self._turn = threading.Lock()
+        self._waiting: tuple[int, str] | None = None
+        self._written = -inf
 
     def head(self) -> tuple[int, str] | None:
         """Number and digest of the last line that is known to have been written; ``None`` if none is."""
-        try:
-            with self._head.open("rb") as file:
-                fcntl.flock(file, fcntl.LOCK_SH)  # let go of when it is closed
-                return _record(file.read(_RECORD_BYTES))
-        except FileNotFoundError:
-            return None
-        except OSError as error:
-            raise LedgerError(f"{self._head} cannot be read: {error.strerror}.") from None
+        for _ in range(_READINGS):
+            try:
+                data = self._head.read_bytes()
+            except FileNotFoundError:
+                return None
+            except OSError as error:
+                raise LedgerError(f"{self._head} cannot be read: {error.strerror}.") from None
+            if (found := _read(data)) is not None:
+                return found
+        return None
 
-    def write(self, number: int, digest: str) -> None:
-        """Note a line that is durable. What fails here, or is being written by others, is left to the next line."""
-        with self._turn, suppress(OSError):
+    def write(self, number: int, digest: str, *, pause: float = 0.0) -> None:
+        """Note a line that is durable. Within so many seconds after another, it waits for the next, or for the end."""
+        with self._turn:
+            self._waiting = (number, digest)
+            if time.monotonic() >= self._written + pause:
+                self._flush()
+
+    def _flush(self) -> None:
+        with suppress(OSError):  # what fails is left to the next line
             if self._file is None:
                 self._file = os.open(self._head, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            try:
-                known = _record(os.pread(self._file, _RECORD_BYTES, 0))
-                if known is None or known[0] < number:
-                    os.pwrite(self._file, f"{number:<{_RECORD_BYTES - 66}} {digest}\n".encode(), 0)
-            finally:
-                fcntl.flock(self._file, fcntl.LOCK_UN)
+            known = _read(os.pread(self._file, 1000, 0))
+            if self._waiting is not None and (known is None or known[0] < self._waiting[0]):  # others write, too
+                os.pwrite(self._file, _record(*self._waiting), 0)
+        self._waiting = None
+        self._written = time.monotonic()
 
     def sums(self) -> object:
         """What ``write_sums`` wrote last; ``None`` if that cannot be read."""
@@ -80,12 +92,19 @@ class Witness:
     def close(self) -> None:
         """Let go of the file."""
         with self._turn:
+            if self._waiting is not None:
+                self._flush()
             if self._file is not None:
                 os.close(self._file)
             self._file = None
 
 
-def _record(data: bytes) -> tuple[int, str] | None:
-    number, _, digest = data.decode(errors="replace").partition(" ")
-    digest = digest.strip()
-    return (int(number), digest) if number.isdecimal() and len(digest) == 64 else None
+def _record(number: int, digest: str) -> bytes:
+    """A record of one length, with a sum by which one that is half written is known."""
+    said = f"{number:010} {digest} "
+    return f"{said}{crc32(said.encode()):08x}".encode()
+
+
+def _read(data: bytes) -> tuple[int, str] | None:
+    number, digest = (*data.decode(errors="replace").split(" "), "", "")[:2]
+    return (int(number), digest) if number.isdecimal() and data == _record(int(number), digest) else None

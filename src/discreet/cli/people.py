@@ -9,8 +9,7 @@ import typer
 
 from discreet.cli.output import Json, console, grid, print_json
 from discreet.cli.workspace import Folder, loss_of, tell_if_above
-from discreet.curator.people.person import Role
-from discreet.curator.people.tokens import DAYS, SCOPES, Scope
+from discreet.curator.people.person import DAYS, SCOPES, Role, Scope
 
 if TYPE_CHECKING:
     from discreet.service.desk import Desk

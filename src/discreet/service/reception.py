@@ -16,9 +16,9 @@ from discreet.core.loss import Loss
 from discreet.curator.curator import Curator
 from discreet.curator.people.audit import Audit, AuditLine
 from discreet.curator.people.people import People, SignedIn
-from discreet.curator.people.person import Person, Role
+from discreet.curator.people.person import DAYS, SCOPES, Person, Role, Scope
 from discreet.curator.people.state import State
-from discreet.curator.people.tokens import DAYS, SCOPES, ApiToken, Scope
+from discreet.curator.people.tokens import ApiToken
 from discreet.errors import BadInput, DiscreetError, NotAllowed, NotFound
 
 READERS = (Role.STEWARD, Role.AUDITOR)

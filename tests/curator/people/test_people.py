@@ -15,9 +15,8 @@ from tests.curator.people.places import Place
 
 from discreet.curator.people import passwords
 from discreet.curator.people.people import People, _attempt, csrf_of
-from discreet.curator.people.person import Role
+from discreet.curator.people.person import SCOPES, Role, Scope
 from discreet.curator.people.state import State
-from discreet.curator.people.tokens import SCOPES, Scope
 from discreet.errors import BadInput, NotFound, NotSignedIn, TooMany
 
 QUICK = PasswordHasher(time_cost=1, memory_cost=8, parallelism=1)

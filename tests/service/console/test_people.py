@@ -5,8 +5,7 @@ from tests.service.console.conftest import press, seen, text, until
 
 from discreet.budget.filter import Budget
 from discreet.core.loss import Approximate, Pure
-from discreet.curator.people.person import Role
-from discreet.curator.people.tokens import Scope
+from discreet.curator.people.person import Role, Scope
 from discreet.errors import NotSignedIn
 from discreet.service.console.giving import doubts
 from discreet.service.shown import BudgetView

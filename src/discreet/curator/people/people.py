@@ -18,15 +18,12 @@ from typing import Any
 
 from discreet.budget.store import Queried, Session
 from discreet.curator.people.passwords import hashed, is_outdated, matches, one_time, require_strong
-from discreet.curator.people.person import Person, Role, is_name, require_name
+from discreet.curator.people.person import DAYS, SCOPES, Person, Role, Scope, is_name, require_name
 from discreet.curator.people.state import State
 from discreet.curator.people.tokens import (
-    DAYS,
     PREFIX,
-    SCOPES,
     TABLES,
     ApiToken,
-    Scope,
     end_token,
     end_tokens,
     keep_token,

@@ -10,17 +10,15 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from enum import Enum
 from typing import Any
 
 from discreet.budget.lines import named
 from discreet.budget.store import Queried, Session
+from discreet.curator.people.person import SCOPES, Scope
 from discreet.errors import BadInput, NotFound
 
 PREFIX = "dct_"
 """How tokens begin, so that they are known when they turn up where they should not."""
-DAYS = 90
-"""How long a token lives unless its maker says otherwise, days."""
 _MOST_DAYS = 366
 _DAY_SECONDS = 24 * 3600
 _LONGEST_LABEL = 60
@@ -32,21 +30,6 @@ TABLES = (
 _TOKENS = (
     "SELECT id, label, person, made, until, scopes FROM tokens LEFT JOIN token_scopes ON token = id WHERE until > ?"
 )
-
-
-class Scope(Enum):
-    """What a token may be used for."""
-
-    ASK = "ask"
-    """Ask, and learn what asking would cost."""
-    READ = "read"
-    """Read whatever its owner may read: tables, budgets, releases, the ledger."""
-    MANAGE = "manage"
-    """Change budgets, people, jobs and what is shared, if its owner may."""
-
-
-SCOPES = (Scope.ASK, Scope.READ)
-"""What a token may be used for unless its maker says otherwise; and one that was made before there were scopes."""
 
 
 @dataclass(frozen=True)

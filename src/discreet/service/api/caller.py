@@ -20,8 +20,7 @@ from fastapi.routing import APIRoute
 from fastapi.security import APIKeyCookie, HTTPAuthorizationCredentials, HTTPBearer
 
 from discreet.curator.people.people import SignedIn
-from discreet.curator.people.person import Person, Role
-from discreet.curator.people.tokens import Scope
+from discreet.curator.people.person import Person, Role, Scope
 from discreet.errors import NotAllowed, NotSignedIn
 from discreet.service.api.limits import neighbourhood
 from discreet.service.api.logs import note

@@ -16,7 +16,7 @@ from discreet.budget.filter import Budget
 from discreet.core import loss as losses
 from discreet.core.loss import Loss
 from discreet.core.method import Method
-from discreet.curator.people.tokens import DAYS, SCOPES
+from discreet.curator.people.person import DAYS, SCOPES
 from discreet.service.shown import Spend
 from discreet.tabulate.private.macro_table import MacroTable
 

@@ -10,8 +10,8 @@ from collections.abc import Awaitable, Callable, Sequence
 
 from nicegui import ui
 
-from discreet.curator.people.person import Role
-from discreet.curator.people.tokens import DAYS, SCOPES, ApiToken, Scope
+from discreet.curator.people.person import DAYS, SCOPES, Role, Scope
+from discreet.curator.people.tokens import ApiToken
 from discreet.service.console import look
 from discreet.service.console.frame import EVERYBODY, Page, Seat
 from discreet.service.console.listed import when

@@ -10,7 +10,7 @@ from fastapi.responses import HTMLResponse, Response
 from fastapi.security import HTTPAuthorizationCredentials
 
 from discreet._version import __version__
-from discreet.curator.people.tokens import Scope
+from discreet.curator.people.person import Scope
 from discreet.service.api.caller import Needs, bearer, cookie
 from discreet.service.api.docs import page
 from discreet.service.api.failures import READS, answers

@@ -7,8 +7,7 @@ from typing import Annotated, TypeAlias
 from fastapi import APIRouter, Depends, Path, Query
 from pydantic import StringConstraints
 
-from discreet.curator.people.person import Role
-from discreet.curator.people.tokens import Scope
+from discreet.curator.people.person import Role, Scope
 from discreet.errors import BadInput
 from discreet.service.api.caller import Caller, EarlyRoute, Manager, Needs, Overseer, Reader, require_session
 from discreet.service.api.failures import READS, WRITES
