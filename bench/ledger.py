@@ -1,5 +1,7 @@
 """Durable charges: how many a second from 16 clients, beside the disk's own pace, and whether they get dearer.
 
+Opening a ledger checks all of its lines; that is measured, too, in CPU time.
+
 Throughput is the one figure here in wall time, because waiting for the disk is what the clients share; the
 disk's pace (append a page, fdatasync) is measured just before and after, in the same folder. What a charge
 costs after many others is compared in CPU time, one client at a time.
@@ -21,7 +23,7 @@ from discreet.budget.sqlite import create_sqlite, open_sqlite
 from discreet.core.loss import Pure
 
 CLIENTS = 16
-PACE_GOAL, GROWTH_GOAL = 1000, 1.25
+PACE_GOAL, GROWTH_GOAL, OPEN_GOAL = 1000, 1.25, 1.0
 CHARGES = 400
 LOSS = Pure("0.001")
 
@@ -30,9 +32,7 @@ def after(name: str) -> Callable[..., Callable[[], object]]:
     """One client charges a copy of a ledger that many, or few, have charged before."""
 
     def prepare(folder: str, **_: object) -> Callable[[], object]:
-        copy = Path(tempfile.mkdtemp(dir=folder)) / name
-        shutil.copy(Path(folder) / name, copy)
-        ledger = open_sqlite(copy)
+        ledger = open_sqlite(copied(Path(folder) / name))
 
         def work() -> object:
             for number in range(CHARGES):
@@ -44,7 +44,31 @@ def after(name: str) -> Callable[..., Callable[[], object]]:
     return prepare
 
 
-CONTESTANTS = {"few": after("few"), "many": after("many")}
+def opening(name: str) -> Callable[..., Callable[[], object]]:
+    """One client opens a copy of a ledger."""
+
+    def prepare(folder: str, **_: object) -> Callable[[], object]:
+        copy = copied(Path(folder) / name)
+
+        def work() -> object:
+            with open_sqlite(copy) as ledger:
+                return ledger.find("0") is not None
+
+        return work
+
+    return prepare
+
+
+def copied(ledger: Path) -> Path:
+    """A copy of a ledger and of what is kept beside it."""
+    copy = Path(tempfile.mkdtemp(dir=ledger.parent)) / ledger.name
+    for file in ledger.parent.glob(f"{ledger.name}*"):
+        if file.is_file():
+            shutil.copy(file, copy.parent)
+    return copy
+
+
+CONTESTANTS = {"few": after("few"), "many": after("many"), "open": opening("many")}
 
 
 def filled(path: Path, charges: int) -> None:
@@ -112,8 +136,9 @@ def main() -> None:
         charges, writes = pace(folder, 4_000 if chosen.quick else 10_000)
         filled(folder / "few", 10)
         filled(folder / "many", many)
-        measured = contest("ledger", list(CONTESTANTS), {"folder": name}, turns=5)
-    few, last = measured["few"], measured["many"]
+        measured = contest("ledger", ["few", "many"], {"folder": name}, turns=5)
+        measured |= contest("ledger", ["open"], {"folder": name}, turns=5)
+    few, last, opened = measured["few"], measured["many"], measured["open"]
     report(
         [[f"{CLIENTS} clients", f"{charges:.0f}", f"{writes:.0f}", f"{charges / writes:.1f}"]],
         ["SQLite, synchronous=FULL", "charges/s", "the disk's fdatasync/s", "charges per write"],
@@ -126,9 +151,12 @@ def main() -> None:
         ],
         ["one client", "CPU µs a charge", "ratio"],
     )
+    print()
+    report([[f"{many:,} lines", f"{opened.cpu * 1e3:.0f}"]], ["opening, all lines checked", "CPU ms"])
     result(
         charges_per_second=(charges, PACE_GOAL, False),
         cost_growth=(last.cpu / few.cpu, GROWTH_GOAL, True),
+        seconds_to_open_100_000=(opened.cpu * 100_000 / many, OPEN_GOAL, True),
     )
 
 

@@ -19,7 +19,8 @@
     ├── Aborted             parties that compute together ended without a result
     ├── Damaged             a saved release is not what was saved
     ├── LedgerError         a ledger cannot be used, or could not write a charge down
-    │   └── Taken           a key or an account stands for something else already
+    │   ├── Taken           a key or an account stands for something else already
+    │   └── Unsound         a ledger or an audit log was edited, damaged, cut short or put back from an older copy
     ├── EngineError         an engine cannot be reached or could not do its work
     │   ├── Unreachable     nobody answers at that address
     │   └── LoginFailed     somebody answers and turns us away
@@ -183,6 +184,10 @@ class LedgerError(DiscreetError):
 
 class Taken(LedgerError):
     """A key or an account stands for something else already."""
+
+
+class Unsound(LedgerError):
+    """A ledger or an audit log was edited, damaged, cut short or put back from an older copy. Nothing was charged."""
 
 
 class EngineError(DiscreetError):

@@ -21,16 +21,26 @@ from discreet.budget.sqlite import create_sqlite, open_sqlite
 
 @dataclass(frozen=True)
 class Home:
-    """A place for one ledger: a path, or an address and a schema."""
+    """A place for one ledger: a path, or an address and a schema; and the path beside which its witness is."""
 
     where: str
-    schema: str | None = None
+    schema: str | None
+    witness: Path
 
     def create(self) -> SqlLedger:
-        return create_postgres(self.where, schema=self.schema) if self.schema else create_sqlite(self.where)
+        if self.schema is None:
+            return create_sqlite(self.where)
+        return create_postgres(self.where, schema=self.schema, witness=self.witness)
 
     def open(self) -> SqlLedger:
-        return open_postgres(self.where, schema=self.schema) if self.schema else open_sqlite(self.where)
+        if self.schema is None:
+            return open_sqlite(self.where)
+        return open_postgres(self.where, schema=self.schema, witness=self.witness)
+
+    @property
+    def order(self) -> dict[str, Any]:
+        """Where it is, for a worker."""
+        return {"where": self.where, "schema": self.schema, "witness": str(self.witness)}
 
     @contextmanager
     def tampering(self) -> Iterator[Callable[..., object]]:
@@ -44,7 +54,7 @@ class Home:
         else:
             with psycopg.connect(self.where, autocommit=True) as server:
                 server.execute(f"SET search_path = {self.schema}; SET synchronous_commit = off")
-                server.execute("DROP TRIGGER append_only ON lines")
+                server.execute("DROP TRIGGER IF EXISTS append_only ON lines")
                 yield lambda sql, values=(): server.execute(sql.replace("?", "%s"), values)
 
 

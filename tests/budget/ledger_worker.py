@@ -24,13 +24,22 @@ from discreet.core.loss import Pure
 from discreet.errors import BudgetExceeded, LedgerError
 
 
-def opened(where: str, schema: str | None) -> SqlLedger:
-    return open_postgres(where, schema=schema) if schema else open_sqlite(where)
+def opened(where: str, schema: str | None, witness: str) -> SqlLedger:
+    return open_postgres(where, schema=schema, witness=Path(witness)) if schema else open_sqlite(where)
 
 
-def charge(where: str, schema: str | None, said: str, name: str, loss: str, threads: int, charges: int | None) -> None:
+def charge(
+    where: str,
+    schema: str | None,
+    witness: str,
+    said: str,
+    name: str,
+    loss: str,
+    threads: int,
+    charges: int | None,
+) -> None:
     """Charge ``loss`` under the keys name-0-0, name-0-1 … until told to stop by the budget."""
-    ledger = opened(where, schema)
+    ledger = opened(where, schema, witness)
     out = os.open(said, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
 
     def client(thread: int) -> None:

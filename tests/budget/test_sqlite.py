@@ -18,8 +18,9 @@ from tests.budget.homes import nursery
 
 from discreet.budget.opening import create_ledger, open_ledger
 from discreet.budget.sqlite import create_sqlite, file_system, open_sqlite
+from discreet.budget.witness import Witness
 from discreet.core.loss import Pure
-from discreet.errors import LedgerError, NotFound
+from discreet.errors import LedgerError, NotFound, Unsound
 
 
 @pytest.fixture
@@ -39,10 +40,10 @@ def test_a_path_is_a_file(tmp_path: Path) -> None:
         assert len(list(ledger.lines())) == 1
 
 
-def test_a_ledger_is_readable_by_its_owner_only_and_leaves_nothing_beside_it(path: Path) -> None:
-    assert path.stat().st_mode & 0o077 == 0
+def test_a_ledger_and_what_is_beside_it_are_readable_by_its_owner_only(path: Path) -> None:
     assert path.stat().st_nlink == 1
-    assert sorted(p.name for p in path.parent.iterdir()) == [path.name, f"{path.name}-lock"]
+    assert sorted(p.name for p in path.parent.iterdir()) == [path.name, f"{path.name}-head", f"{path.name}-lock"]
+    assert all(p.stat().st_mode & 0o077 == 0 for p in path.parent.iterdir())
 
 
 def test_commits_wait_for_the_disk(path: Path) -> None:
@@ -88,8 +89,8 @@ def test_a_damaged_file_is_reported(path: Path) -> None:
     content = bytearray(path.read_bytes())
     content[4096:] = b"\xff" * (len(content) - 4096)
     path.write_bytes(content)
-    with pytest.raises(LedgerError, match="damaged"), open_sqlite(path) as ledger:
-        ledger.verify()
+    with pytest.raises(Unsound, match="damaged"):
+        open_sqlite(path)
 
 
 def test_a_place_that_cannot_be_written_is_reported() -> None:
@@ -126,6 +127,7 @@ def test_a_full_disk_is_reported_and_what_was_promised_stays(path: Path) -> None
 import resource, sys
 sys.path[:] = {sys.path!r}
 from discreet.budget.sqlite import open_sqlite
+from discreet.budget.witness import Witness
 from discreet.core.loss import Pure
 from discreet.errors import LedgerError
 with open_sqlite({str(path)!r}) as ledger:
@@ -150,7 +152,7 @@ with open_sqlite({str(path)!r}) as ledger:
 
 def test_a_ledger_killed_with_its_log_unwritten_opens_with_every_line(path: Path, tmp_path: Path) -> None:
     with nursery() as workers:
-        order = {"do": "charge", "where": str(path), "schema": None, "loss": "0", "threads": 1}
+        order = {"do": "charge", "where": str(path), "schema": None, "witness": "", "loss": "0", "threads": 1}
         with open_sqlite(path) as ledger:
             ledger.open_account("t/a", Pure(1))
         child = workers.start(**order, said=str(tmp_path / "said"), name="w", charges=None)
@@ -222,14 +224,82 @@ def test_a_second_name_is_the_same_ledger(path: Path, tmp_path: Path) -> None:
         assert not list(tmp_path.glob("link-*"))
 
 
-def test_an_old_copy_put_back_is_shown_by_a_receipt(path: Path, tmp_path: Path) -> None:
+def test_an_old_copy_put_back_is_noticed_when_it_is_opened(path: Path, tmp_path: Path) -> None:
     shutil.copy(path, tmp_path / "copy")
     with open_sqlite(path) as ledger:
         receipt = ledger.charge("t", Pure(1), key="k", what="")
+    shutil.copy(path, tmp_path / "newest")
     shutil.copy(tmp_path / "copy", path)
+    with pytest.raises(Unsound, match=r"older copy.*line 3 had been written to it, and it ends at line 2") as error:
+        open_sqlite(path)
+    assert "put the newest copy back" in error.value.hint
+    shutil.copy(tmp_path / "newest", path)
     with open_sqlite(path) as ledger:
-        assert ledger.verify().sound
-        assert ledger.verify([receipt]).line == receipt.line
+        assert ledger.find("k") == receipt
+
+
+def test_an_old_copy_that_was_charged_elsewhere_is_noticed(path: Path, tmp_path: Path) -> None:
+    elsewhere = tmp_path / "copy"
+    shutil.copy(path, elsewhere)
+    for place in (path, elsewhere):
+        with open_sqlite(place) as ledger:
+            ledger.charge("t", Pure(1), key="k", what=str(place))
+            ledger.charge("t", Pure(1), key="l", what="")
+    shutil.copy(elsewhere, path)
+    with pytest.raises(Unsound, match=r"line 4 had been written to it, and another line is in its place"):
+        open_sqlite(path)
+
+
+def test_a_ledger_that_is_gone_is_not_made_anew(path: Path) -> None:
+    path.unlink()
+    with pytest.raises(Unsound, match=r"with 2 lines, is gone"):
+        create_sqlite(path)
+    assert not path.exists()
+
+
+def test_a_copy_without_its_witness_is_taken_as_it_is(path: Path, tmp_path: Path) -> None:
+    """As `workspace restore` makes it, and as versions of discreet left it that kept no witness."""
+    (tmp_path / "elsewhere").mkdir()
+    shutil.copy(path, tmp_path / "elsewhere" / "copy")
+    for record in ("", "0", "\0" * 80, "nonsense", f"x {'0' * 64}"):
+        (tmp_path / "elsewhere" / "copy-head").write_text(record)
+        (tmp_path / "elsewhere" / "copy-sums").write_text(record)
+        with open_sqlite(tmp_path / "elsewhere" / "copy") as ledger:
+            assert ledger.verify().sound
+        assert (tmp_path / "elsewhere" / "copy-head").read_text().split()[0] == "0000000002"
+
+
+def test_the_witness_does_not_go_back(tmp_path: Path) -> None:
+    one, other = Witness(tmp_path / "x"), Witness(tmp_path / "x")
+    one.write(3, "3" * 64)
+    one.write(4, "4" * 64, pause=1000)  # waits
+    assert other.head() == (3, "3" * 64)
+    other.write(9, "9" * 64)
+    one.close()  # which writes what waits, unless others were further
+    assert other.head() == (9, "9" * 64)
+    one.write(10, "a" * 64)
+    one.write(11, "b" * 64, pause=1000)
+    assert other.head() == (10, "a" * 64)
+    one.close()
+    assert other.head() == (11, "b" * 64)
+    other.close()
+
+
+def test_a_half_written_record_of_the_witness_is_none(tmp_path: Path) -> None:
+    witness, file = Witness(tmp_path / "x"), tmp_path / "x-head"
+    assert witness.head() is None
+    records = []
+    for number, digest in ((7, "7" * 64), (18, "8" * 64)):
+        witness.write(number, digest)
+        witness.close()
+        records.append(file.read_bytes())
+    old, new = records
+    assert Witness(tmp_path / "x").head() == (18, "8" * 64)
+    assert len(old) == len(new)
+    for cut in range(1, len(new)):
+        for half in (new[:cut] + old[cut:], new[:cut], new[:cut] + bytes(len(new) - cut)):
+            file.write_bytes(half)
+            assert witness.head() in (None, (7, "7" * 64), (18, "8" * 64)), half
 
 
 @pytest.mark.parametrize("byte", [b"8", b"\xff", b"\0"])
@@ -239,8 +309,8 @@ def test_a_byte_changed_in_the_file_itself_is_found(path: Path, byte: bytes) -> 
     content = path.read_bytes()
     place = content.index(b"number of cases")
     path.write_bytes(content[:place] + byte + content[place + 1 :])
-    with open_sqlite(path) as ledger:
-        assert ledger.verify().line == 3
+    with pytest.raises(Unsound, match="edited or damaged: 2 lines are sound; line 3"):
+        open_sqlite(path)
 
 
 MOUNTS = """\

@@ -34,15 +34,17 @@ def test_somebody_comes_is_kept_out_and_let_in_again(run, tmp_path):
     assert listed["ann"]["left"] == {"visits": "ε = 1"}
     assert listed["ann"]["must_change"]
     assert run("reset", "ann") != told
-    text = run("token", "ann", "--label", "weekly", "--days", "7")
+    text = run("token", "ann", "--label", "weekly", "--days", "7", "--scope", "read", "--scope", "manage")
+    assert "of ann (read, manage), until" in text
     token = re.search(r"^dct_\S+$", text, re.MULTILINE)[0]
     assert "can be used once" in text
     with Desk(tmp_path / "clinic") as desk:
-        assert desk.people.by_token(token).name == "ann"
+        assert desk.people.by_token(token)[0].name == "ann"
     listed = json.loads(run("list", "--json"))
     [made] = listed["ann"]["tokens"]
-    assert made["label"] == "weekly"
-    assert "weekly" in run("list")
+    assert (made["label"], made["scopes"]) == ("weekly", ["read", "manage"])
+    assert "read, manage" in run("list")
+    assert "(ask, read)" in run("token", "bob")
     run("revoke", made["id"])
     run("disable", "ann")
     assert "no: disabled" in run("list")

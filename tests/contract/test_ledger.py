@@ -10,6 +10,7 @@ import signal
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from fractions import Fraction
 from pathlib import Path
 
@@ -24,16 +25,20 @@ from discreet.budget.ledger import SqlLedger
 from discreet.budget.lines import Began, Charged, Limited, Opened, write
 from discreet.core.loss import Approximate, Concentrated, Loss, Pure, Renyi
 from discreet.core.release import Receipt
-from discreet.errors import BadInput, BudgetExceeded, LedgerError, NoPromise, NotFound
+from discreet.errors import BadInput, BudgetExceeded, LedgerError, NoPromise, NotFound, Unsound
 
 
 @pytest.fixture(params=["sqlite", "postgres"])
 def homes(request: pytest.FixtureRequest, tmp_path: Path, fresh: Callable[[], str]) -> Callable[[], Home]:
     """Places for ledgers, each empty."""
     if request.param == "sqlite":
-        return lambda: Home(str(tmp_path / f"{fresh()}.ledger"))
+        return lambda: sqlite_home(tmp_path / f"{fresh()}.ledger")
     address = request.getfixturevalue("postgres_address")
-    return lambda: Home(address, fresh())
+    return lambda: Home(address, (schema := fresh()), tmp_path / schema)
+
+
+def sqlite_home(path: Path) -> Home:
+    return Home(str(path), None, path)
 
 
 @pytest.fixture
@@ -452,7 +457,7 @@ def said(path: Path) -> list[Receipt]:
 def test_four_processes_share_a_budget_and_never_exceed_it(home: Home, tmp_path: Path) -> None:
     with home.create() as ledger:
         table(ledger, Pure(1), Pure(1))
-    order = {"do": "charge", "where": home.where, "schema": home.schema, "loss": "0.005", "threads": 4}
+    order = {"do": "charge", **home.order, "loss": "0.005", "threads": 4}
     with nursery() as workers:
         names = ["0", "1", "2", "3"]
         children = [workers.start(**order, said=str(tmp_path / n), name=n, charges=None) for n in names]
@@ -467,7 +472,7 @@ def test_four_processes_share_a_budget_and_never_exceed_it(home: Home, tmp_path:
 def test_four_processes_with_the_same_keys_charge_once(home: Home, tmp_path: Path) -> None:
     with home.create() as ledger:
         table(ledger, Pure(1), Pure(1))
-    order = {"do": "charge", "where": home.where, "schema": home.schema, "loss": "0.005", "threads": 4}
+    order = {"do": "charge", **home.order, "loss": "0.005", "threads": 4}
     with nursery() as workers:
         files = [str(tmp_path / n) for n in "0123"]
         children = [workers.start(**order, said=file, name="same", charges=10) for file in files]
@@ -485,7 +490,7 @@ def test_nothing_handed_out_is_forgotten_when_processes_are_killed(home: Home, t
     chance = random.Random(7)  # noqa: S311
     with home.create() as ledger:
         table(ledger, Pure(1000), Pure(1000))
-    order = {"do": "charge", "where": home.where, "schema": home.schema, "loss": "1/100", "threads": 4}
+    order = {"do": "charge", **home.order, "loss": "1/100", "threads": 4}
     with nursery() as workers:
 
         def start(name: int) -> int:
@@ -570,14 +575,138 @@ def test_a_change_to_any_byte_of_any_line_is_found(home: Home) -> None:
         ("UPDATE parts SET part = '1991' WHERE account = 't'", None, "t is not"),
     ],
 )
-def test_other_changes_are_found_too(home: Home, statement: str, line: int | None, problem: str) -> None:
+@pytest.mark.parametrize("sums", ["all added up", "kept from the last opening"])
+def test_other_changes_are_noticed_when_it_is_opened(
+    home: Home, statement: str, line: int | None, problem: str, sums: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if sums != "all added up":
+        monkeypatch.setattr("discreet.budget.ledger._FEW", 1)
     filled(home)
-    with home.tampering() as change:
+    assert Path(f"{home.witness}-sums").exists() == (sums != "all added up")
+    with home.open() as ledger, home.tampering() as change:
         change(statement)
-    with home.open() as ledger:
         verdict = ledger.verify()
-        assert not verdict.sound
         assert (verdict.line, problem in verdict.problem) == (line, True), str(verdict)
+    with pytest.raises(Unsound, match=f"edited or damaged: .*{problem}") as error:
+        home.open()
+    assert "put the newest copy back" in error.value.hint
+
+
+def test_a_changed_byte_is_noticed_when_it_is_opened(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also in a line that was added up long ago."""
+    monkeypatch.setattr("discreet.budget.ledger._FEW", 1)
+    filled(home)
+    with home.open() as ledger:
+        contents = {line.number: write(line.number, line.at, line.entry) for line in ledger.lines()}
+    with home.tampering() as change:
+        for number, content in contents.items():
+            change("UPDATE lines SET content = ? WHERE number = ?", (content.replace("2", "3", 1), number))
+            with pytest.raises(Unsound, match=f"{number - 1} lines are sound; line {number}"):
+                home.open()
+            change("UPDATE lines SET content = ? WHERE number = ?", (content, number))
+    home.open().close()
+
+
+TABLES = ("lines", "accounts", "parts")
+
+
+@contextmanager
+def put_back(home: Home) -> Iterator[None]:
+    """Put all tables back, when the block ends, as they were when it began: a sound ledger, and an old one."""
+    with home.tampering() as change:
+        for table in TABLES:
+            change(f"CREATE TABLE old_{table} AS SELECT * FROM {table}")
+        yield
+        for table in TABLES:
+            change(f"DELETE FROM {table}")
+            change(f"INSERT INTO {table} SELECT * FROM old_{table}")
+
+
+def test_an_old_copy_is_noticed_when_it_is_opened(home: Home) -> None:
+    filled(home)
+    with put_back(home), home.open() as ledger:
+        ledger.charge("t/a", Pure("0.01"), key="k4", what="")
+    with pytest.raises(Unsound, match=r"older copy.*line 8 had been written to it, and it ends at line 7") as error:
+        home.open()
+    assert "put the newest copy back" in error.value.hint
+
+
+def test_lines_cut_off_with_their_sums_are_noticed_when_it_is_opened(home: Home) -> None:
+    filled(home)
+    with home.open() as ledger:
+        sums = {account.name: account for account in ledger.accounts()}
+        ledger.charge("t", Approximate("0.5", "1e-7"), key="k4", what="")
+    with home.tampering() as change:
+        change("DELETE FROM lines WHERE number = 8")
+        spent = json.dumps(sums["t"].whole.to_dict(), sort_keys=True, separators=(",", ":"))
+        change("UPDATE accounts SET whole = ? WHERE name = 't'", (spent,))
+    with pytest.raises(Unsound, match=r"line 8 had been written to it, and it ends at line 7"):
+        home.open()
+
+
+def test_an_old_copy_put_back_under_a_ledger_that_is_open_is_not_charged(home: Home) -> None:
+    filled(home)
+    with home.open() as ledger:
+        with put_back(home):
+            ledger.charge("t/a", Pure("0.01"), key="k4", what="")
+        for key in ("k4", "k5"):
+            with pytest.raises(Unsound, match="Line 8 of the ledger, which had been written, is gone"):
+                ledger.charge("t/a", Pure("0.01"), key=key, what="")
+        assert [line.number for line in ledger.lines()] == [1, 2, 3, 4, 5, 6, 7]
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "UPDATE accounts SET whole = peak WHERE name = 't'",
+        "UPDATE parts SET spent = (SELECT peak FROM accounts WHERE name = 't/b') WHERE account = 't/a'",
+    ],
+)
+def test_a_sum_edited_under_a_ledger_that_is_open_is_not_charged(home: Home, statement: str) -> None:
+    filled(home)
+    with home.open() as ledger, home.tampering() as change:
+        ledger.open_account("t/b", Pure(1), partition="year")
+        change(statement)
+        with pytest.raises(Unsound, match="is not what its lines add up to"):
+            ledger.charge("t/a", Pure("0.01"), key="k4", what="", part="1990")
+
+
+def test_two_that_have_it_open_follow_each_other(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody mistakes the lines of others for an edit; and what each keeps of the sums is right."""
+    monkeypatch.setattr("discreet.budget.ledger._FEW", 1)
+    monkeypatch.setattr("discreet.budget.ledger._MANY", 2)
+    with home.create() as one:
+        table(one, Pure(3), Pure(3), partition="year")
+        with home.open() as other:
+            for n in range(24):
+                (one, other)[n // 3 % 2].charge("t/a", Pure("0.1"), key=str(n), what="", part=str(n % 5))
+                with home.open() as third:
+                    assert third.account("t").spent == one.account("t").spent
+                    assert third.verify().sound
+
+
+def test_sums_kept_wrongly_or_of_another_ledger_raise_no_alarm(
+    homes: Callable[[], Home], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("discreet.budget.ledger._FEW", 1)
+    home, other = homes(), homes()
+    filled(home)
+    filled(other)
+    file = Path(f"{home.witness}-sums")
+    sums = json.loads(file.read_text())
+    for changed in (
+        Path(f"{other.witness}-sums").read_text(),
+        json.dumps(sums | {"line": 6}),
+        json.dumps(sums | {"line": 99}),
+        json.dumps(sums | {"accounts": sums["accounts"][:1]}),
+        json.dumps(sums | {"parts": []}),
+        file.read_text()[:-40],
+        "[]",
+    ):
+        file.write_text(changed)
+        with home.open() as ledger:
+            assert ledger.verify().sound
+            ledger.charge("t/a", Pure("0.01"), key=str(len(changed)), what="")
 
 
 def test_receipts_show_what_a_chain_cannot(homes: Callable[[], Home]) -> None:

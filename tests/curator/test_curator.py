@@ -381,6 +381,17 @@ def test_the_errors_of_a_dry_run_are_those_of_the_answer(tmp_path):
         assert curator.price(CITIES, epsilon=2).answered
 
 
+def test_a_price_tells_nobody_what_others_asked(tmp_path):
+    total = "SELECT SUM(income) AS total FROM visits"
+    with clinic(tmp_path / "clinic") as curator:
+        curator.add_analyst("eve", Pure(3))
+        curator.ask(CITIES, epsilon=2)
+        curator.ask_all([COUNT, total], epsilon="0.5")
+        for question, epsilon in ((CITIES, 2), (COUNT, "0.25"), (total, "0.25")):
+            assert curator.price(question, epsilon=epsilon).answered
+            assert not curator.price(question, epsilon=epsilon, analyst="eve").answered
+
+
 def test_the_smallest_epsilon_for_an_error(tmp_path):
     with clinic(tmp_path / "clinic") as curator:
         found = curator.epsilon_for(COUNT, 50)

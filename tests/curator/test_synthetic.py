@@ -136,6 +136,9 @@ def test_the_twin_is_never_asked_when_the_budget_covers_the_question(tmp_path):
         spent(curator)
         assert curator.ask(COUNT, epsilon="0.5").table == paid.table, "answered before: the real answer, for free"
         assert not curator.price(COUNT, epsilon="0.5").synthetic
+        curator.add_analyst("eve", Pure("0.1"))
+        for question in (COUNT, CITIES):  # whether somebody asked it or not
+            assert curator.price(question, epsilon="0.5", analyst="eve").synthetic == ("visits",)
         quote = curator.price(CITIES, epsilon="0.5")
         assert quote.synthetic == ("visits",)
         assert "synthetic twin of visits would answer" in str(quote)

@@ -12,7 +12,7 @@ import pytest
 from discreet.core.loss import Approximate
 from discreet.curator.curator import Curator
 from discreet.curator.people.people import People
-from discreet.curator.people.person import Person, Role
+from discreet.curator.people.person import Person, Role, Scope
 from discreet.curator.people.state import State
 from discreet.samples import hospital
 from discreet.service.desk import Desk
@@ -79,7 +79,7 @@ def new_workspace(folder: Path, ledger: str | None = None) -> dict[str, str]:
     people = People(state)
     for name, role in ROLES.items():
         people.change_password(name, people.add(name, role), password_of(name))
-    tokens = {name: people.new_token(name, "tests", 30).text for name in ROLES}
+    tokens = {name: people.new_token(name, "tests", 30, Scope).text for name in ROLES}
     state.close()
     return tokens
 

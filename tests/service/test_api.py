@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import datetime as dt
 import io
 import json
 import zipfile
@@ -161,7 +162,8 @@ def test_budgets_ledger_and_limits(ann, steward):
     assert ok(steward.post("/v1/ledger/verify"))["sound"]
 
 
-def test_people_come_and_go(service, steward):
+def test_people_come_and_go(clinic, service):
+    steward = service.browser("steward", clinic.password("steward"))
     made = ok(steward.post("/v1/people", json={"name": "cleo", "role": "analyst"}), 201)
     cleo = service.browser("cleo", made["password"])
     assert ok(cleo.get("/v1/session"))["must_change"]
@@ -187,13 +189,54 @@ def test_people_come_and_go(service, steward):
     assert back.get("/v1/session").status_code == 401
 
 
-def test_a_token_is_ended_by_whoever_made_it(ann, service):
-    token = ok(ann.post("/v1/tokens", json={"label": "short", "days": 1}), 201)
+def test_a_token_is_ended_by_whoever_made_it(clinic, service):
+    ann = service.browser("ann", clinic.password("ann"))
+    token = ok(ann.post("/v1/tokens", json={"label": "short"}), 201)
+    assert token["scopes"] == ["ask", "read"]
+    lives = dt.datetime.fromisoformat(token["until"]) - dt.datetime.fromisoformat(token["made"])
+    assert lives == dt.timedelta(days=90)
     assert token["id"] in {one["id"] for one in ok(ann.get("/v1/tokens"))}
     ok(ann.delete(f"/v1/tokens/{token['id']}"), 204)
     with service.client(token["text"]) as program:
         assert program.get("/v1/tables").status_code == 401
     assert ann.delete(f"/v1/tokens/{token['id']}").status_code == 404
+
+
+def test_tokens_end_with_the_password_if_their_owner_wishes(clinic, service):
+    people = clinic.desk.people
+    people.change_password("fay", people.add("fay", people.find("ann").role), clinic.password("fay"))
+    fay, program = service.browser("fay", clinic.password("fay")), service.client(people.new_token("fay", "x").text)
+    words = [clinic.password("fay"), "another long password", "and yet another one"]
+    for old, new, wish, then in ((words[0], words[1], {}, 200), (words[1], words[2], {"tokens_end": True}, 401)):
+        changed = ok(fay.post("/v1/password", json={"old": old, "new": new, **wish}))
+        fay.headers["X-CSRF-Token"] = changed["csrf"]
+        assert program.get("/v1/tables").status_code == then
+    assert people.tokens("fay") == ()
+
+
+def test_a_price_tells_nothing_of_what_others_asked(clinic, service, ann, steward):
+    question = "SELECT COUNT(*) AS told FROM patients WHERE sex = 'F'"
+    method = {"table": "visits", "method": {"name": "bounds", "column": "cost", "epsilon": "0.01"}}
+    budget = {"budget": {"limit": {"kind": "pure", "epsilon": "1"}}}
+    people = clinic.desk.people
+    people.change_password("gil", people.add("gil", people.find("ann").role), clinic.password("gil"))
+    ok(steward.put("/v1/people/gil/budgets", json=budget))
+    gil = service.client(people.new_token("gil", "x").text)
+
+    def answered(who):
+        asked = {"questions": [question], "epsilon": "0.01"}
+        prices = [ok(who.post("/v1/price", json=asked)), ok(who.post("/v1/ask", json=asked | {"dry_run": True}))]
+        told = [price["answered"] for one in prices for price in one["prices"]]
+        return [*told, ok(who.post("/v1/methods/price", json=method))["answered"]]
+
+    before = answered(gil)
+    ok(ann.post("/v1/ask", json={"questions": [question], "epsilon": "0.01"}))
+    ok(ann.post("/v1/methods/release", json=method))
+    assert answered(ann) == [True, True, True]
+    assert answered(gil) == before == [False, False, False]
+    ok(gil.post("/v1/ask", json={"questions": [question], "epsilon": "0.01"}))
+    ok(gil.post("/v1/methods/release", json=method))
+    assert answered(gil) == [True, True, True]
 
 
 def test_sharing_lets_others_see_a_release(clinic, service, ann, steward):
@@ -258,8 +301,8 @@ def test_a_job_tells_how_far_it_is(clinic, service, steward):
 
 def test_a_stream_ends_for_whoever_is_kept_out(clinic, service, steward):
     job = ok(steward.post("/v1/jobs/publish", json={"table": "patients", "models": ["k=2"]}), 202)["id"]
-    made = ok(steward.post("/v1/people", json={"name": "eve", "role": "auditor"}), 201)
-    clinic.desk.people.change_password("eve", made["password"], clinic.password("eve"))
+    people = clinic.desk.people
+    people.change_password("eve", people.add("eve", people.find("auditor").role), clinic.password("eve"))
     eve = service.client(clinic.desk.people.new_token("eve", "for a while", 1).text)
     with eve.stream("GET", f"/v1/jobs/{job}/events", params={"seconds": 30}) as events:
         lines = events.iter_lines()

@@ -12,6 +12,7 @@ import pytest
 from fastapi.routing import APIRoute
 from tests.service.serving import serving
 
+from discreet.curator.people.person import Scope
 from discreet.service.api.caller import SAFE
 
 NOBODY, CHANGING, OUT, ANALYST, AUDITOR, STEWARD = CALLERS = (
@@ -22,9 +23,13 @@ NOBODY, CHANGING, OUT, ANALYST, AUDITOR, STEWARD = CALLERS = (
     "auditor",
     "steward",
 )
+ANY, NO_TOKEN = "any", "no token"
 NONE = "0" * 64
 BUDGET = {"limit": {"kind": "pure", "epsilon": "1"}}
 QUESTION = {"questions": ["SELECT count(*) FROM patients"], "epsilon": "0.001"}
+LIMIT = {"budget": BUDGET, "why": "so"}
+TABULATE = {"table": "nothing", "by": ["ward"], "rules": ["min=3"]}
+HIDE = {"table": "nothing", "support": "2%", "itemsets": ["sex=F"]}
 METHOD = {"table": "visits", "method": {"name": "bounds", "column": "cost", "epsilon": "0.001"}}
 
 
@@ -40,6 +45,8 @@ class Tried:
     nobody: int = 401
     changing: int = 403
     """For somebody with a one-time password."""
+    scope: str = "read"
+    """What a token must be made for: ask, read or manage; or ANY, or NO_TOKEN if it takes a session."""
 
     @property
     def id(self) -> str:
@@ -53,23 +60,25 @@ EVERYBODY = (200, 200, 200)
 READERS = (403, 200, 200)
 STEWARDS = (403, 403, 200)
 TABLE = (
-    Tried("GET", "/v1/health", EVERYBODY, nobody=200, changing=200),
-    Tried("GET", "/v1/docs", EVERYBODY, nobody=200, changing=200),
+    Tried("GET", "/v1/health", EVERYBODY, nobody=200, changing=200, scope=ANY),
+    Tried("GET", "/v1/docs", EVERYBODY, nobody=200, changing=200, scope=ANY),
     Tried("GET", "/v1/metrics", READERS),
-    Tried("POST", "/v1/session", (401, 401, 401), changing=401),
-    Tried("GET", "/v1/session", EVERYBODY, changing=200),
-    Tried("DELETE", "/v1/session", (400, 400, 400), changing=400),
-    Tried("POST", "/v1/password", (400, 400, 400), {"old": "no", "new": "short"}, changing=400),
+    Tried("POST", "/v1/session", (401, 401, 401), changing=401, scope=ANY),
+    Tried("GET", "/v1/session", EVERYBODY, changing=200, scope=ANY),
+    Tried("DELETE", "/v1/session", (400, 400, 400), changing=400, scope=ANY),
+    Tried("POST", "/v1/password", (400, 400, 400), {"old": "no", "new": "short"}, changing=400, scope=NO_TOKEN),
     Tried("GET", "/v1/tables", EVERYBODY),
     Tried("GET", "/v1/tables/{name}", EVERYBODY, path={"name": "patients"}),
-    Tried("POST", "/v1/price", (200, 403, 409), QUESTION),
-    Tried("POST", "/v1/ask", (200, 403, 409), QUESTION),
-    Tried("POST", "/v1/ask/audited", (409, 403, 409), {"question": "SELECT SUM(cost) FROM visits"}),
-    Tried("POST", "/v1/epsilon", (200, 403, 409), {"question": QUESTION["questions"][0], "error": 5}),
-    Tried("POST", "/v1/methods/price", (200, 403, 409), METHOD),
-    Tried("POST", "/v1/methods/release", (200, 403, 409), METHOD),
+    Tried("POST", "/v1/price", (200, 403, 409), QUESTION, scope="ask"),
+    Tried("POST", "/v1/ask", (200, 403, 409), QUESTION, scope="ask"),
+    Tried("POST", "/v1/ask/audited", (409, 403, 409), {"question": "SELECT SUM(cost) FROM visits"}, scope="ask"),
+    Tried("POST", "/v1/epsilon", (200, 403, 409), {"question": QUESTION["questions"][0], "error": 5}, scope="ask"),
+    Tried("POST", "/v1/methods/price", (200, 403, 409), METHOD, scope="ask"),
+    Tried("POST", "/v1/methods/release", (200, 403, 409), METHOD, scope="ask"),
     Tried("GET", "/v1/budgets", EVERYBODY),
-    Tried("PUT", "/v1/budgets/{account}", STEWARDS, {"budget": BUDGET, "why": "so"}, {"account": "visits"}),
+    Tried(
+        "PUT", "/v1/budgets/{account}", STEWARDS, {"budget": BUDGET, "why": "so"}, {"account": "visits"}, scope="manage"
+    ),
     Tried("GET", "/v1/ledger", EVERYBODY),
     Tried("POST", "/v1/ledger/verify", READERS),
     Tried("GET", "/v1/releases", EVERYBODY),
@@ -78,26 +87,38 @@ TABLE = (
     Tried("GET", "/v1/releases/{release}/report", (200, 403, 200)),
     Tried("GET", "/v1/releases/{release}/download", (200, 403, 200)),
     Tried("GET", "/v1/releases/{release}/rows.csv", (200, 403, 200)),
-    Tried("PUT", "/v1/releases/{release}/shared", STEWARDS, {"shared": False}),
-    Tried("POST", "/v1/jobs/publish", (403, 403, 404), {"table": "nothing", "models": ["k=2"]}),
-    Tried("POST", "/v1/jobs/synthesize", (403, 403, 404), {"table": "nothing", "epsilon": "1"}),
-    Tried("POST", "/v1/jobs/tabulate", (403, 403, 404), {"table": "nothing", "by": ["ward"], "rules": ["min=3"]}),
-    Tried("POST", "/v1/jobs/hide", (403, 403, 404), {"table": "nothing", "support": "2%", "itemsets": ["sex=F"]}),
-    Tried("POST", "/v1/jobs/attack", (403, 403, 404), {"release": NONE}),
-    Tried("POST", "/v1/jobs/compare", (403, 403, 404), {"table": "nothing"}),
+    Tried("PUT", "/v1/releases/{release}/shared", STEWARDS, {"shared": False}, scope="manage"),
+    Tried("POST", "/v1/jobs/publish", (403, 403, 404), {"table": "nothing", "models": ["k=2"]}, scope="manage"),
+    Tried("POST", "/v1/jobs/synthesize", (403, 403, 404), {"table": "nothing", "epsilon": "1"}, scope="manage"),
+    Tried(
+        "POST",
+        "/v1/jobs/tabulate",
+        (403, 403, 404),
+        {"table": "nothing", "by": ["ward"], "rules": ["min=3"]},
+        scope="manage",
+    ),
+    Tried(
+        "POST",
+        "/v1/jobs/hide",
+        (403, 403, 404),
+        {"table": "nothing", "support": "2%", "itemsets": ["sex=F"]},
+        scope="manage",
+    ),
+    Tried("POST", "/v1/jobs/attack", (403, 403, 404), {"release": NONE}, scope="manage"),
+    Tried("POST", "/v1/jobs/compare", (403, 403, 404), {"table": "nothing"}, scope="manage"),
     Tried("GET", "/v1/jobs", READERS),
     Tried("GET", "/v1/jobs/{job}", READERS),
     Tried("GET", "/v1/jobs/{job}/events", READERS),
     Tried("GET", "/v1/jobs/{job}/result", (403, 403, 400)),
     Tried("GET", "/v1/jobs/{job}/papers/{name}", (403, 403, 400), path={"name": "report.html"}),
-    Tried("DELETE", "/v1/jobs/{job}", (403, 403, 400)),
+    Tried("DELETE", "/v1/jobs/{job}", (403, 403, 400), scope="manage"),
     Tried("GET", "/v1/people", READERS),
-    Tried("POST", "/v1/people", (403, 403, 400), {"name": "ann", "role": "analyst"}),
-    Tried("PUT", "/v1/people/{name}", STEWARDS, {"disabled": False}, {"name": "bob"}),
-    Tried("PUT", "/v1/people/{name}/budgets", STEWARDS, {"budget": BUDGET}, {"name": "bob"}),
+    Tried("POST", "/v1/people", (403, 403, 400), {"name": "ann", "role": "analyst"}, scope=NO_TOKEN),
+    Tried("PUT", "/v1/people/{name}", STEWARDS, {"disabled": False}, {"name": "bob"}, scope="manage"),
+    Tried("PUT", "/v1/people/{name}/budgets", STEWARDS, {"budget": BUDGET}, {"name": "bob"}, scope="manage"),
     Tried("GET", "/v1/tokens", EVERYBODY),
-    Tried("POST", "/v1/tokens", (201, 201, 201), {"label": "x", "days": 1}),
-    Tried("DELETE", "/v1/tokens/{token}", (404, 404, 404), path={"token": "0" * 12}),
+    Tried("POST", "/v1/tokens", (201, 201, 201), {"label": "x", "days": 1}, scope=NO_TOKEN),
+    Tried("DELETE", "/v1/tokens/{token}", (404, 404, 404), path={"token": "0" * 12}, scope="manage"),
     Tried("GET", "/v1/audit", READERS),
 )
 
@@ -113,12 +134,22 @@ def callers(clinic, service):
     people = clinic.desk.people
     people.add("newly", people.find("ann").role)
     people.add("gone", people.find("steward").role)
-    left = people.new_token("gone", "left", 1).text
+    left = people.new_token("gone", "left", 1, Scope).text
     tokens = {ANALYST: "ann", AUDITOR: "auditor", STEWARD: "steward"}
     made = {role: service.client(clinic.tokens[name]) for role, name in tokens.items()}
-    made[CHANGING] = service.client(people.new_token("newly", "early", 1).text)
+    made[CHANGING] = service.client(people.new_token("newly", "early", 1, Scope).text)
     people.disable("gone")
     return made | {NOBODY: service.client(), OUT: service.client(left)}
+
+
+@pytest.fixture(scope="module")
+def signed(clinic, service, callers):
+    """The same people, with sessions; those who cannot sign in as they are."""
+    people = clinic.desk.people
+    once = people.add("newer", people.find("ann").role)
+    names = {ANALYST: "ann", AUDITOR: "auditor", STEWARD: "steward"}
+    made = {role: service.browser(name, clinic.password(name)) for role, name in names.items()}
+    return callers | made | {CHANGING: service.browser("newer", once)}
 
 
 @pytest.fixture(scope="module")
@@ -132,13 +163,63 @@ def named(clinic, callers):
 
 @pytest.mark.parametrize("who", CALLERS)
 @pytest.mark.parametrize("tried", TABLE, ids=lambda tried: tried.id)
-def test_a_route_is_for_those_it_is_for(callers, named, tried, who):
+def test_a_route_is_for_those_it_is_for(callers, signed, named, tried, who):
     path = tried.route.format(**named | tried.path)
     sent = {"name": who, "password": "no"} if tried.route == "/v1/session" else tried.json  # one name would be locked
-    response = callers[who].request(tried.method, path, json=sent)
+    response = (signed if tried.scope == NO_TOKEN else callers)[who].request(tried.method, path, json=sent)
     assert response.status_code == tried.expected(who), response.text
     if response.status_code == 401:
         assert response.headers["www-authenticate"] == "Bearer"
+
+
+@pytest.mark.parametrize("tried", [one for one in TABLE if one.nobody != 200], ids=lambda tried: tried.id)
+def test_who_may_is_decided_before_anything_sent_is_read(callers, signed, named, tried):
+    """Whoever may not learns nothing of what is wrong with a body or a path."""
+    if tried.route == "/v1/session" and tried.method == "POST":
+        return  # which is for anybody
+    path = tried.route.format(**named | tried.path)
+    paths = (path, tried.route.format(**dict.fromkeys(named | tried.path, "%20"))) if "{" in tried.route else (path,)
+    for who in CALLERS:
+        if (expected := tried.expected(who)) not in (401, 403):
+            continue
+        for place in paths:
+            for body in (b"{", b"[]", b'{"unknown": 1}', b""):
+                headers = {"Content-Type": "application/json"}
+                caller = (signed if tried.scope == NO_TOKEN else callers)[who]
+                response = caller.request(tried.method, place, content=body, headers=headers)
+                assert response.status_code == expected, (who, place, body, response.text)
+
+
+@pytest.mark.parametrize("scope", Scope)
+@pytest.mark.parametrize("tried", TABLE, ids=lambda tried: tried.id)
+def test_a_token_does_what_its_scope_says_and_no_more(clinic, service, named, tried, scope):
+    if tried.route == "/v1/session" and tried.method == "POST":
+        return  # which is for anybody
+    token = clinic.desk.people.new_token("steward", "narrow", 1, [scope])
+    path = tried.route.format(**named | tried.path)
+    with service.client(token.text) as program:
+        response = program.request(tried.method, path, json=tried.json)
+    clinic.desk.people.revoke(token.id)
+    if tried.scope in (ANY, scope.value):
+        assert response.status_code == tried.expected(STEWARD), response.text
+    else:
+        said = "cannot be done with a token" if tried.scope == NO_TOKEN else f"This token may not {tried.scope}."
+        assert (response.status_code, response.json()["error"]) == (403, "NotAllowed")
+        assert said in response.json()["message"]
+
+
+def test_a_token_of_all_scopes_gives_nobody_another_way_in(clinic, callers):
+    before = (clinic.desk.people.tokens(), clinic.desk.people.all())
+    for method, path, body in (
+        ("POST", "/v1/tokens", {"label": "x"}),
+        ("POST", "/v1/password", {"old": clinic.password("steward"), "new": "some other long password"}),
+        ("POST", "/v1/people", {"name": "eve", "role": "steward"}),
+        ("PUT", "/v1/people/bob", {"reset": True}),
+    ):
+        response = callers[STEWARD].request(method, path, json=body)
+        assert (response.status_code, "with a token" in response.json()["message"]) == (403, True)
+    assert (clinic.desk.people.tokens(), clinic.desk.people.all()) == before
+    clinic.desk.sign_in("steward", clinic.password("steward"))
 
 
 @pytest.mark.parametrize("tried", [one for one in TABLE if one.method not in SAFE], ids=lambda tried: tried.id)

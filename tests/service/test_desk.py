@@ -13,7 +13,7 @@ from tests.service.conftest import Clinic
 from discreet.ask.distribution import Distribution
 from discreet.core.loss import Approximate, Pure
 from discreet.curator.curator import Curator
-from discreet.curator.people.person import Person, Role
+from discreet.curator.people.person import SCOPES, Person, Role
 from discreet.errors import BadInput, BudgetExceeded, NotAllowed, NotFound, Refused, Taken
 from discreet.service import treasury
 from discreet.service.desk import Desk
@@ -210,7 +210,7 @@ def test_what_went_wrong_with_a_job_is_for_stewards(clinic: Clinic) -> None:
 
 def test_tokens_are_ones_own(clinic: Clinic) -> None:
     token = clinic.desk.new_token(clinic.ann, "notebook", 7)
-    assert clinic.desk.people.by_token(token.text) == clinic.ann
+    assert clinic.desk.people.by_token(token.text) == (clinic.ann, SCOPES)
     for other in (clinic.bob, clinic.auditor):
         with pytest.raises((NotFound, NotAllowed)):
             clinic.desk.revoke(other, token.id)

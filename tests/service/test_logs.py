@@ -54,7 +54,7 @@ def add_fault(app):
 
 def requests(clinic, service):
     """Requests of all kinds, good and bad; what they brought back that nobody may find in a log."""
-    ann, steward = (service.client(clinic.tokens[name]) for name in ("ann", "steward"))
+    ann, steward = service.client(clinic.tokens["ann"]), service.browser("steward", clinic.password("steward"))
     secrets = [*clinic.tokens.values(), clinic.password("ann")]
     made = steward.post("/v1/people", json={"name": "cleo", "role": "analyst"}).json()
     secrets.append(made["password"])

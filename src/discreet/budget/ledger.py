@@ -5,24 +5,24 @@ A charge to the account ``visits/ann`` must fit the budget of ``visits`` (the ta
 at any point may waste budget, but what was answered was charged.
 
 Every line carries the SHA-256 of the line before it and its own content, so that a change to any line
-breaks every digest after it. Whoever can write to the database could work all digests out again, cut off
-the last lines, or put an old copy back; the receipts handed out with releases are what shows that, so
-``verify`` takes them.
+breaks every digest after it. That is checked when a ledger is opened (``verify.py``), with the sums of its
+accounts and with how far it is known to have come (``witness.py``): an edited, damaged or shortened ledger, or
+an old copy in its place, is an error before anything is charged. From then on every charge must go on from the
+line that was last seen. Whoever can write to the database and to the files beside it could work all of that out
+again; the receipts handed out with releases are what shows that, so ``verify`` takes them.
 """
 
 from __future__ import annotations
 
 import datetime as dt
-from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from types import TracebackType
-from typing import Protocol, Self, TypeVar
+from typing import Protocol, Self
 
 from discreet.budget.book import Account, Book
 from discreet.budget.filter import Budget
 from discreet.budget.group import Group
-from discreet.budget.lines import FORMAT, Began, Charged, Entry, Limited, Line, Opened, digest, path, write
+from discreet.budget.lines import FORMAT, Began, Charged, Entry, Limited, Line, Opened, path
 from discreet.budget.store import (
     SCHEMA,
     Contents,
@@ -35,14 +35,18 @@ from discreet.budget.store import (
     page_after,
     page_before,
     save,
-    spent_of,
+    sums_of,
 )
+from discreet.budget.verify import Verdict, require_sound, verified
 from discreet.core.loss import Loss
 from discreet.core.release import Receipt
-from discreet.errors import BadInput, BudgetExceeded, DiscreetError, LedgerError, NotFound
+from discreet.errors import DiscreetError, NotFound
 
-_K = TypeVar("_K")
-_V = TypeVar("_V")
+_FEW, _MANY = 1000, 10_000
+"""Lines after which sums are kept for the next opening: when a ledger is opened or closed, and while it is charged."""
+_NEVER = 2**31
+_PAUSE_SECONDS = 0.01
+"""Least time between two records of how far the ledger has come, so that many charges in a row cost nothing more."""
 
 
 class Ledger(Protocol):
@@ -57,32 +61,18 @@ class Ledger(Protocol):
         """
 
 
-@dataclass(frozen=True)
-class Verdict:
-    """What ``verify`` found: how many lines are sound, and what is wrong with the first that is not."""
-
-    lines: int
-    problem: str = ""
-    line: int | None = None
-    """The first bad line; ``None`` if there is none, or the problem is not with one line."""
-
-    @property
-    def sound(self) -> bool:
-        """Whether nothing is wrong."""
-        return not self.problem
-
-    def __str__(self) -> str:
-        if self.sound:
-            return f"{self.lines:,} lines, all sound."
-        where = f"line {self.line}" if self.line is not None else "the accounts"
-        return f"{self.lines:,} lines are sound; {where}: {self.problem}."
-
-
 class SqlLedger:
     """A ledger in an SQL database. Threads may share it; a process that forked must open it again."""
 
     def __init__(self, store: Store) -> None:
+        """A ledger that is checked first: ``Unsound`` if it is not what was written."""
         self._store = store
+        try:
+            self._known, self._kept = require_sound(store)
+        except BaseException:
+            store.close()
+            raise
+        self._keep_sums(_FEW)
         self._group: Group[Entry, Line | None] = Group(self._commit)
 
     def charge(self, account: str, loss: Loss, *, key: str, what: str, part: str | None = None) -> Receipt:
@@ -150,17 +140,23 @@ class SqlLedger:
         rows = self._store.rows("SELECT number, content, digest FROM lines WHERE key = ?", (key,))
         return line_of(*rows[0]) if rows else None
 
+    def keys(self, beginning: str) -> list[str]:
+        """The keys of all charges that begin so."""
+        rows = self._store.rows("SELECT key FROM lines WHERE key LIKE ?", (f"{beginning}%",))
+        return [key for (key,) in rows if key.startswith(beginning)]
+
     def verify(self, receipts: Iterable[Receipt] = ()) -> Verdict:
         """Go through all lines again: digests, order, rules, and whether the accounts are their sum.
 
         Every receipt given must be the receipt of the line it names.
         """
         with self._store.reading() as session:
-            return _verified(session, self._store, receipts)
+            return verified(session, self._store, receipts)[0]
 
     def close(self) -> None:
         """Finish what is waiting, and let go."""
         if self._group.close():
+            self._keep_sums(_FEW)
             self._store.close()
 
     def __enter__(self) -> Self:
@@ -178,7 +174,8 @@ class SqlLedger:
         """Write what the rules allow of ``entries`` in one transaction. Refused ones leave no trace."""
         answers: list[Line | Exception | None] = []
         with self._store.writing() as session:
-            book = load(session, entries)
+            book = load(session, entries, self._known)
+            seen = book.number
             now = dt.datetime.now(dt.UTC)
             for entry in entries:
                 try:
@@ -186,7 +183,21 @@ class SqlLedger:
                 except DiscreetError as refusal:
                     answers.append(refusal)
             save(session, book)
+        if seen != self._known.number:  # others write, too: what all lines add up to is not known here any more
+            self._known, self._kept = Book(), _NEVER
+        self._known.accounts |= book.accounts
+        self._known.parts |= book.parts
+        self._known.number, self._known.digest = book.number, book.digest
+        if self._store.witness and book.written:
+            self._store.witness.write(book.number, book.digest, pause=_PAUSE_SECONDS)
+        self._keep_sums(_MANY)
         return answers
+
+    def _keep_sums(self, lines: int) -> None:
+        """Keep for the next opening what the lines add up to, if it would have so many to add up."""
+        if self._store.witness and self._known.number - self._kept >= lines:
+            self._store.witness.write_sums(sums_of(self._known))
+            self._kept = self._known.number
 
 
 def begin(session: Session) -> None:
@@ -206,62 +217,6 @@ LEDGER = Contents(
     again="Try again under the same key: it is charged once.",
 )
 """What a store of a ledger holds."""
-
-
-def _verified(session: Session, store: Store, receipts: Iterable[Receipt]) -> Verdict:
-    awaited: defaultdict[int, set[Receipt]] = defaultdict(set)
-    for receipt in receipts:
-        awaited[receipt.line].add(receipt)
-    book = Book()
-    while page := page_after(session, book.number):
-        for number, key, content, found in page:
-            try:
-                _check(book, number, key, content, found)
-                if (told := awaited.pop(number, None)) and told != {line_of(number, content, found).receipt}:
-                    raise LedgerError("it is not the charge that a receipt for this line says")
-            except DiscreetError as error:
-                return Verdict(book.number, error.message.rstrip("."), number)
-            book.number, book.digest = number, found
-    if book.number == 0:
-        return Verdict(0, "the first line is missing", 1)
-    if awaited:
-        return Verdict(book.number, "a receipt was given for it, and it is missing", min(awaited))
-    try:
-        wrong = _wrong_sums(session, book) + store.problems(session)
-    except BadInput as error:
-        wrong = [error.message.rstrip(".")]
-    return Verdict(book.number, wrong[0] if wrong else "")
-
-
-def _check(book: Book, number: int, key: str | None, content: str, found: str) -> None:
-    """Whether a row is the line that comes next; if so, it is folded into ``book``."""
-    if number != book.number + 1:
-        raise LedgerError("a line before it is missing")
-    if found != digest(book.digest, content):
-        raise LedgerError("its digest is not that of its content and the line before it")
-    line = line_of(number, content, found)
-    if content != write(number, line.at, line.entry):
-        raise LedgerError("it is not written as a ledger writes")
-    if key != (line.entry.key if isinstance(line.entry, Charged) else None):
-        raise LedgerError("it is filed under another key")
-    if isinstance(line.entry, Began) != (number == 1):
-        raise LedgerError("a ledger begins on its first line")
-    try:
-        book.apply(line.entry)
-    except BudgetExceeded:
-        raise LedgerError("it charges more than was left") from None
-
-
-def _wrong_sums(session: Session, book: Book) -> list[str]:
-    """Accounts and parts that are not what their lines add up to."""
-    accounts = {row[0]: account_of(row) for row in session.rows("SELECT * FROM accounts")}
-    parts = {(account, part): spent_of(spent) for account, part, spent in session.rows("SELECT * FROM parts")}
-    differing = _different(accounts, book.accounts) | {account for account, _ in _different(parts, book.parts)}
-    return [f"{name} is not what its lines add up to" for name in sorted(differing)]
-
-
-def _different(one: dict[_K, _V], other: dict[_K, _V]) -> set[_K]:
-    return {key for key in one.keys() | other.keys() if one.get(key) != other.get(key)}
 
 
 def _budget(given: Budget | Loss) -> Budget:

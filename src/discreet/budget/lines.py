@@ -5,7 +5,6 @@ from __future__ import annotations
 import datetime as dt
 import hashlib
 import json
-import unicodedata
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -115,6 +114,16 @@ def write(number: int, at: dt.datetime, entry: Entry) -> str:
     return json.dumps(said, sort_keys=True, separators=(",", ":"), default=lambda value: value.to_dict())
 
 
+def is_filed_under(content: str, key: str | None) -> bool:
+    """Whether ``key`` is the key in a content that ``write`` wrote, ``None`` if it has none; without reading all of it.
+
+    Quotation marks inside of texts are escaped, so what is looked for stands nowhere else.
+    """
+    if key is None:
+        return '"kind":"charged"' not in content
+    return f',"key":{json.dumps(key)},"kind":"charged"' in content
+
+
 def read(content: str) -> tuple[int, dt.datetime, Entry]:
     """What ``write`` wrote, read back strictly."""
     try:
@@ -130,7 +139,7 @@ def read(content: str) -> tuple[int, dt.datetime, Entry]:
 
 def named(text: str, what: str) -> str:
     """``text`` if it can name something: short, printable, and without the slash that divides accounts."""
-    printable = isinstance(text, str) and not any(unicodedata.category(c)[0] in "CZ" and c != " " for c in text)
+    printable = isinstance(text, str) and text.isprintable()
     if not printable or not 0 < len(text) <= _LONGEST_NAME or text != text.strip():
         raise BadInput(f"{what} needs a name of 1 to {_LONGEST_NAME} printable characters, not {text!r:.80}.")
     return text

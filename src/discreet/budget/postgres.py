@@ -10,13 +10,15 @@ import json
 import re
 import threading
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from discreet.budget.ledger import LEDGER, SqlLedger
 from discreet.budget.lines import FORMAT
 from discreet.budget.readers import Readers
 from discreet.budget.store import Contents, Session
+from discreet.budget.witness import Witness
 from discreet.core.postgres import connection_settings
 from discreet.errors import BadInput, DiscreetError, LedgerError, LoginFailed, NotFound, Unreachable
 
@@ -27,9 +29,9 @@ _SCHEMA = "discreet_ledger"
 _SNAPSHOT = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 
 
-def create_postgres(address: str, *, schema: str = _SCHEMA) -> SqlLedger:
+def create_postgres(address: str, *, schema: str = _SCHEMA, witness: Path | None = None) -> SqlLedger:
     """A new ledger in a new schema of the database at ``address``; there as a whole or not at all."""
-    store = PostgresStore(address, schema, LEDGER)
+    store = PostgresStore(address, schema, LEDGER, witness)
     try:
         store.create()
     except BaseException:
@@ -38,28 +40,39 @@ def create_postgres(address: str, *, schema: str = _SCHEMA) -> SqlLedger:
     return SqlLedger(store)
 
 
-def open_postgres(address: str, *, schema: str = _SCHEMA) -> SqlLedger:
-    """The ledger in the database at ``address``. A missing one is an error, not made."""
-    store = PostgresStore(address, schema, LEDGER)
+def open_postgres(address: str, *, schema: str = _SCHEMA, witness: Path | None = None) -> SqlLedger:
+    """The ledger in the database at ``address``. A missing one is an error, not made.
+
+    The files beside the path ``witness`` say how far it had come; without one, an old copy goes unnoticed.
+    """
+    store = PostgresStore(address, schema, LEDGER, witness)
     try:
         with store.reading() as session:
             rows = session.rows("SELECT content FROM lines WHERE number = 1")
-        store.require_format(json.loads(rows[0][0])["format"] if rows else FORMAT)
+        store.require_format(_format(rows[0][0]) if rows else FORMAT)
     except BaseException:
         store.close()
         raise
     return SqlLedger(store)
 
 
+def _format(first: str) -> int:
+    """The format that the first line says; if it cannot be read, that is found when the lines are checked."""
+    with suppress(ValueError, TypeError, KeyError):
+        return int(json.loads(first)["format"])
+    return FORMAT
+
+
 class PostgresStore:
     """See ``discreet.budget.store.Store``. A connection is kept for writing, and some for reading."""
 
-    def __init__(self, address: str, schema: str, contents: Contents) -> None:
+    def __init__(self, address: str, schema: str, contents: Contents, witness: Path | None = None) -> None:
         if not re.fullmatch("[a-z_][a-z0-9_]{0,62}", schema):
             raise BadInput("A schema's name has up to 63 small letters, digits and underscores.")
         self._settings = connection_settings(address)
         self._schema = schema
         self._contents = contents
+        self.witness = None if witness is None else Witness(witness)
         self._writer: psycopg.Connection[Any] | None = None
         self._turn = threading.Lock()
         self._readers = Readers(self._connect, _SNAPSHOT)
@@ -112,6 +125,8 @@ class PostgresStore:
 
     def close(self) -> None:
         """Close the connections."""
+        if self.witness is not None:
+            self.witness.close()
         self._readers.close()
         if self._writer is not None:
             self._writer.close()

@@ -23,9 +23,10 @@ from urllib.parse import quote
 
 from discreet.budget.ledger import LEDGER, SqlLedger
 from discreet.budget.readers import Readers
-from discreet.budget.store import Contents, Session
+from discreet.budget.store import REMEDY, Contents, Session
+from discreet.budget.witness import Witness
 from discreet.core.durable import flush_name
-from discreet.errors import LedgerError, NotFound
+from discreet.errors import LedgerError, NotFound, Unsound
 
 _NETWORK = {"9p", "afs", "ceph", "cifs", "fuse.sshfs", "glusterfs", "lustre", "nfs", "nfs4", "smb2", "smb3", "smbfs"}
 _PATIENCE = 30.0
@@ -50,6 +51,8 @@ def create_store(path: Path, contents: Contents) -> None:
     It is made under another name and then given this one, so that it is there as a whole or not at all.
     """
     path = _local(path)
+    if (head := Witness(path.resolve()).head()) and not path.exists():
+        raise Unsound(f"The {contents.what} that was at {path}, with {head[0]:,} lines, is gone.", hint=REMEDY)
     try:
         handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
         os.close(handle)
@@ -102,6 +105,7 @@ class SqliteStore:
         except BaseException:
             self._turn.abandon()
             raise
+        self.witness = Witness(self._path)
         self._readers = Readers(self._reader, "BEGIN")
         self._holder = (os.getpid(), self._path)
         self._closed = False
@@ -150,6 +154,7 @@ class SqliteStore:
             self._readers.close()
             self._connection.close()
         _HELD[self._holder] -= 1
+        self.witness.close()
         self._turn.close()
 
     def _require_open(self) -> None:
@@ -289,9 +294,9 @@ def _errors(path: Path, contents: Contents) -> Iterator[None]:
         if code in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM):
             raise _read_only(path, contents, str(error)) from None
         if code == sqlite3.SQLITE_CORRUPT:
-            raise LedgerError(
+            raise Unsound(
                 f"The file of the {contents.what} {path} is damaged.",
-                hint="Restore a copy, without the old -wal and -shm beside it, and verify it.",
+                hint=f"{REMEDY} Remove the old files -wal and -shm first.",
             ) from None
         raise LedgerError(
             f"The {contents.what} {path} could not be read or written: {error}.",

@@ -11,8 +11,10 @@ from typing import Any, Protocol
 
 from discreet.budget.book import Account, Book
 from discreet.budget.filter import Budget, Spent
-from discreet.budget.lines import START, Began, Charged, Entry, Line, path, read
-from discreet.errors import BadInput, LedgerError
+from discreet.budget.lines import Began, Charged, Entry, Line, path, read
+from discreet.budget.witness import Witness
+from discreet.core.document import fields
+from discreet.errors import BadInput, DiscreetError, Unsound
 
 SCHEMA = (
     "CREATE TABLE lines (number integer PRIMARY KEY, key text UNIQUE, content text NOT NULL, digest text NOT NULL)",
@@ -22,7 +24,12 @@ SCHEMA = (
 )
 """``lines`` is the ledger. The others hold what its lines add up to, so that a charge costs the same after
 ten as after ten million; ``verify`` adds up again and compares."""
-DAMAGED = "The ledger was changed from outside. Restore a copy, and verify it against the receipts that were given out."
+REMEDY = (
+    "Nothing may be answered until it is put right, or a budget could be spent twice: put the newest copy back, or "
+    "restore a backup into a new folder (discreet workspace restore). docs/budget.md, “When the books are not sound”, "
+    "says what to do without one."
+)
+"""What the holder must do about a ledger that is not sound."""
 _PAGE, _SHORT_PAGE = 5000, 500
 _NO_LINE = 2**31 - 1
 
@@ -70,6 +77,10 @@ class Store(Queried, Protocol):
     def place(self) -> str:
         """Where it is, for people; without passwords."""
 
+    @property
+    def witness(self) -> Witness | None:
+        """What says, outside the database, how far its lines had come; ``None`` if nobody gave it a place."""
+
     def writing(self) -> AbstractContextManager[Session]:
         """A transaction nobody else writes beside, durable when the block ends. Others wait for their turn."""
 
@@ -83,10 +94,18 @@ class Store(Queried, Protocol):
         """Let go of everything."""
 
 
-def load(session: Session, entries: Sequence[Entry]) -> Book:
-    """What has to be known to write ``entries``: the last line, the accounts, the parts, the keys."""
-    [last] = session.rows("SELECT number, digest FROM lines ORDER BY number DESC LIMIT 1") or [(0, START)]
-    book = Book(*last)
+def load(session: Session, entries: Sequence[Entry], known: Book) -> Book:
+    """What has to be known to write ``entries``: the last line, the accounts, the parts, the keys.
+
+    An error if the ledger does not go on from the last line of ``known``, or has other sums at that line.
+    """
+    head = session.rows("SELECT number, digest FROM lines ORDER BY number DESC LIMIT 1")
+    there = head
+    if head and head[0][0] > known.number:
+        there = session.rows("SELECT number, digest FROM lines WHERE number = ?", (known.number,))
+    if there != [(known.number, known.digest)]:
+        raise Unsound(f"Line {known.number:,} of the ledger, which had been written, is gone or changed.", hint=REMEDY)
+    book = Book(*head[0])
     book.accounts |= accounts_among(session, _names(entries))
     for row in _among(session, "SELECT * FROM parts WHERE (account, part)", _parts(entries)):
         book.parts[row[0], row[1]] = spent_of(row[2])
@@ -95,6 +114,11 @@ def load(session: Session, entries: Sequence[Entry]) -> Book:
         line = line_of(*row)
         if isinstance(line.entry, Charged):
             book.charged[line.entry.key] = line
+    if book.number == known.number:
+        edited = [name for name, account in book.accounts.items() if known.accounts.get(name, account) != account]
+        edited += [part[0] for part, spent in book.parts.items() if known.parts.get(part, spent) != spent]
+        if edited:
+            raise Unsound(f"The account {edited[0]} in the ledger is not what its lines add up to.", hint=REMEDY)
     return book
 
 
@@ -113,6 +137,27 @@ def save(session: Session, book: Book) -> None:
         "DO UPDATE SET spent = excluded.spent",
         [(*part, _text(book.parts[part])) for part in sorted(_parts(entries))],
     )
+
+
+def sums_of(book: Book) -> dict[str, Any]:
+    """What lines added up to, and which was the last of them, as plain data."""
+    return {
+        "line": book.number,
+        "digest": book.digest,
+        "accounts": [_row(account) for account in book.accounts.values()],
+        "parts": [[*part, _text(spent)] for part, spent in book.parts.items()],
+    }
+
+
+def book_of(sums: object) -> Book | None:
+    """What ``sums_of`` gave; ``None`` if it is anything else."""
+    try:
+        said = fields(sums, "it", line=int, digest=str, accounts=list, parts=list)
+        accounts = {row[0]: account_of(tuple(row)) for row in said["accounts"]}
+        parts = {(account, part): spent_of(spent) for account, part, spent in said["parts"]}
+    except (DiscreetError, ValueError, TypeError, IndexError):
+        return None
+    return Book(said["line"], said["digest"], accounts, parts)
 
 
 def page_after(session: Session, number: int) -> list[tuple[int, str | None, str, str]]:
@@ -155,7 +200,7 @@ def _loaded(text: str) -> object:
     try:
         return json.loads(text)
     except (ValueError, TypeError, RecursionError):
-        raise BadInput("An account cannot be read.", hint=DAMAGED) from None
+        raise BadInput("An account cannot be read.", hint=REMEDY) from None
 
 
 def line_of(number: int, content: str, digest: str) -> Line:
@@ -163,9 +208,9 @@ def line_of(number: int, content: str, digest: str) -> Line:
     try:
         said, at, entry = read(content)
     except BadInput as error:
-        raise LedgerError(f"Line {number} of the ledger cannot be read: {error}.", hint=DAMAGED) from None
+        raise Unsound(f"Line {number} of the ledger cannot be read: {error}.", hint=REMEDY) from None
     if said != number:
-        raise LedgerError(f"Line {number} of the ledger says that it is line {said}.", hint=DAMAGED)
+        raise Unsound(f"Line {number} of the ledger says that it is line {said}.", hint=REMEDY)
     return Line(number, at, entry, digest)
 
 

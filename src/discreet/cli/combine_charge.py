@@ -40,9 +40,10 @@ def charging(
     from discreet.budget.opening import create_ledger, open_ledger
 
     if workspace is not None:
+        from discreet.curator.books import open_books
         from discreet.curator.workspace import open_workspace
 
-        with open_ledger(open_workspace(workspace).ledger_place) as ledger:
+        with open_books(open_workspace(workspace)) as ledger:
             ledger.account(str(account))
             yield OnLedger(ledger, str(account), what)
     else:

@@ -9,7 +9,7 @@ import typer
 
 from discreet.cli.output import Json, console, grid, print_json
 from discreet.cli.workspace import Folder, loss_of, tell_if_above
-from discreet.curator.people.person import Role
+from discreet.curator.people.person import DAYS, SCOPES, Role, Scope
 
 if TYPE_CHECKING:
     from discreet.service.desk import Desk
@@ -83,7 +83,12 @@ def list_(folder: Folder, as_json: Json = False) -> None:
                     "locked_out_until": waits[one.name].isoformat() if one.name in waits else None,
                     "left": may[one.name],
                     "tokens": [
-                        {"id": token.id, "label": token.label, "until": token.until.isoformat()}
+                        {
+                            "id": token.id,
+                            "label": token.label,
+                            "until": token.until.isoformat(),
+                            "scopes": [scope.value for scope in token.scopes],
+                        }
                         for token in tokens
                         if token.person == one.name
                     ],
@@ -102,15 +107,16 @@ def list_(folder: Folder, as_json: Json = False) -> None:
         listing.add_row(one.name, one.role.value, str(one.since.date()), signs_in, left or "may ask nothing")
     out.print(listing)
     if tokens:
-        listing = grid("token", "whose", "what for", "until", title="Tokens")
+        listing = grid("token", "whose", "what for", "may", "until", title="Tokens")
         for token in tokens:
-            listing.add_row(token.id, token.person, token.label, str(token.until.date()))
+            may_do = ", ".join(scope.value for scope in token.scopes)
+            listing.add_row(token.id, token.person, token.label, may_do, str(token.until.date()))
         out.print(listing)
 
 
 @app.command("reset")
 def reset(folder: Folder, name: Name) -> None:
-    """Give somebody another one-time password; it is printed, and their sessions end.
+    """Give somebody another one-time password; it is printed, and their sessions and tokens end.
 
     \b
     Example:
@@ -157,20 +163,28 @@ def token(
     folder: Folder,
     name: Name,
     label: Annotated[str, typer.Option("--label", help="What it is for.")] = "made on the command line",
-    days: Annotated[int, typer.Option("--days", help="How long it is valid.")] = 90,
+    days: Annotated[int, typer.Option("--days", help="How long it is valid, in days.")] = DAYS,
+    scope: Annotated[
+        list[Scope] | None,
+        typer.Option("--scope", help="What it may be used for; several are given one by one. Default: ask and read."),
+    ] = None,
 ) -> None:
-    """Make a token, with which programs do what somebody may do; it is printed once.
+    """Make a token, with which programs do what somebody may do, within its scopes; it is printed once.
+
+    A token asks, reads, or manages (changes budgets, people, jobs, sharing). None makes tokens or sets passwords.
 
     \b
-    Example:
+    Examples:
       discreet people token clinic ann --label "weekly report" --days 30
+      discreet people token clinic steward --scope read --scope manage
     """
     from discreet.service.reception import HOST
 
     with _desk(folder) as desk:
-        made = desk.new_token(HOST, label, days, name=name)
+        made = desk.new_token(HOST, label, days, scope or SCOPES, name=name)
         waits = desk.people.find(name).must_change
-    typer.echo(f"Token {made.id} of {name}, until {made.until.date()}. It is told this once:")
+    may = ", ".join(one.value for one in made.scopes)
+    typer.echo(f"Token {made.id} of {name} ({may}), until {made.until.date()}. It is told this once:")
     typer.echo(made.text)
     if waits:
         typer.echo(f"It can be used once {name} has signed in and changed the one-time password.")

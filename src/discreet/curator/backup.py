@@ -39,6 +39,7 @@ from discreet.budget.opening import open_ledger
 from discreet.core.document import fields
 from discreet.core.durable import give_name, settle
 from discreet.core.release import Receipt, Release
+from discreet.curator.books import open_books
 from discreet.curator.people.state import FILE as STATE
 from discreet.curator.people.state import State
 from discreet.curator.store import SEAL, Store, receipts_of
@@ -108,7 +109,7 @@ def restore(
         copy = _extracted(file, made)
         workspace = open_workspace(made)
         workspace.require_twins()
-        with open_ledger(workspace.ledger_place) as book:
+        with open_books(workspace) as book:
             verdict = book.verify(Store(workspace.releases, book).receipts())
             if not verdict.sound:
                 raise Damaged(f"{file} is not sound: {verdict}", hint="Restore another copy.")
@@ -136,12 +137,12 @@ def receipts_in(folder: str | Path) -> list[Receipt]:
 def _copied_ledger(workspace: Workspace, here: Path) -> SqlLedger:
     """The ledger that the copy will have: a copy of the file, or the database."""
     if workspace.ledger != LEDGER:
-        return open_ledger(workspace.ledger_place)
+        return open_books(workspace)
     # both are held open meanwhile, so that the copying reader never is the last one, who would tidy up out of turn
     if (workspace.folder / STATE).is_file():
         with closing(State.open(workspace)):
             _copy_database(workspace.folder / STATE, here / STATE)
-    with open_ledger(workspace.ledger_place):
+    with open_books(workspace):
         _copy_database(workspace.folder / LEDGER, here / LEDGER)
     return open_ledger(here / LEDGER)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import os
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from functools import lru_cache
@@ -122,10 +122,15 @@ class Curator(Custody):
         asked = self._request(method, table, analyst)
         return self._door.one(asked, analyst, f"release {analyst}: {key or asked.identity}")
 
-    def quote(self, method: Method[T], table: str, *, analyst: str = ANALYST) -> Quote:
-        """What ``release`` would cost, and how far off its figures would be; nothing is looked at or charged."""
+    def quote(
+        self, method: Method[T], table: str, *, analyst: str = ANALYST, has: Callable[[str], bool] | None = None
+    ) -> Quote:
+        """What ``release`` would cost, and how far off its figures would be; nothing is looked at or charged.
+
+        ``has`` is as for ``price_all``.
+        """
         asked = self._request(method, table, analyst)
-        return self._quote(asked, method.expected_errors(asked.table.card), analyst)
+        return self._quote(asked, method.expected_errors(asked.table.card), analyst, has)
 
     def stream(
         self,
@@ -187,11 +192,17 @@ class Curator(Custody):
         rho: Number | None = None,
         analyst: str = ANALYST,
         rows: int | None = None,
+        has: Callable[[str], bool] | None = None,
     ) -> list[Quote]:
-        """What each question of ``ask_all`` would cost, as ``price`` says it; and whether a twin would answer."""
+        """What each question of ``ask_all`` would cost, as ``price`` says it; and whether a twin would answer.
+
+        What others asked is not told: a question counts as answered if the analyst ``has`` the answer that is kept
+        under an identity. By default that is so if it was charged to them.
+        """
         asked = self._all_asked(questions, analyst, epsilon, delta, rho)
-        quotes = [self._quote(one, one.method.expected(rows), analyst) for one in asked]
-        if not self._synthetics.have(asked) or not self._door.refuses(asked, analyst):
+        quotes = [self._quote(one, one.method.expected(rows), analyst, has) for one in asked]
+        due = [one for one, quote in zip(asked, quotes, strict=True) if not quote.answered]
+        if not self._synthetics.have(asked) or not self._door.refuses(due, analyst):
             return quotes
         both = zip(quotes, asked, strict=True)
         return [quote if quote.answered else replace(quote, synthetic=one.tables) for quote, one in both]
@@ -244,9 +255,16 @@ class Curator(Custody):
     def _request(self, method: Method[T], table: str, analyst: str) -> Request[Method[T]]:
         return request(method, self._table(table, analyst), table, self.workspace.tables[table].id)
 
-    def _quote(self, asked: Request[Any], errors: Mapping[str, float | None], analyst: str) -> Quote:
+    def _quote(
+        self,
+        asked: Request[Any],
+        errors: Mapping[str, float | None],
+        analyst: str,
+        has: Callable[[str], bool] | None,
+    ) -> Quote:
         left = self._left(asked.tables[:1], analyst)[asked.tables[0]]
-        return Quote(asked.loss, errors, left.analyst, self._store.place(asked.identity).is_dir())
+        answered = self._door.charged(asked, analyst) if has is None else has(asked.identity)
+        return Quote(asked.loss, errors, left.analyst, answered)
 
     def _answer(self, asked: Request[Asked], given: Given, analyst: str) -> Answer:
         release = given.release if is_synthetic(given.release) else asked.method.named(given.release)

@@ -12,19 +12,21 @@ from typing import Any, Self
 
 from discreet.ask.audited.policy import Policy
 from discreet.budget.filter import Budget
-from discreet.budget.ledger import SqlLedger, Verdict
-from discreet.budget.opening import create_ledger, open_ledger
+from discreet.budget.ledger import SqlLedger
+from discreet.budget.opening import create_ledger
+from discreet.budget.verify import Verdict
 from discreet.core.loss import Loss
 from discreet.core.method import Method
 from discreet.core.table import Table
 from discreet.curator.answer import Left
 from discreet.curator.audited import Audits
+from discreet.curator.books import open_books
 from discreet.curator.door import Door, Given, account_of
 from discreet.curator.opened import Twins
 from discreet.curator.store import Store
 from discreet.curator.synthetic import Synthetic, Synthetics
+from discreet.curator.workspace import LEDGER, Public, Workspace, new_workspace, open_workspace
 from discreet.curator.workspace import Given as Source
-from discreet.curator.workspace import Public, Workspace, new_workspace, open_workspace
 from discreet.errors import NotFound, Refused
 
 ANALYST = "analyst"
@@ -37,7 +39,7 @@ class Custody:
     def __init__(self, folder: str | Path) -> None:
         """Open the workspace in ``folder``."""
         self.workspace: Workspace = open_workspace(Path(folder))
-        self.ledger: SqlLedger = open_ledger(self.workspace.ledger_place)
+        self.ledger: SqlLedger = open_books(self.workspace)
         self._store = Store(self.workspace.releases, self.ledger)
         self._door = Door(self.ledger, self._store)
         self._twins = Twins(self.workspace)
@@ -180,7 +182,7 @@ def _new_ledger(workspace: Workspace) -> SqlLedger:
     """A new ledger in the folder; one in PostgreSQL may be there already, with other curators' accounts."""
     if workspace.ledger == workspace.ledger_place:
         try:
-            return open_ledger(workspace.ledger_place)
+            return open_books(workspace)
         except NotFound:
             pass
-    return create_ledger(workspace.ledger_place)
+    return create_ledger(workspace.ledger_place, witness=workspace.folder / LEDGER)

@@ -178,9 +178,13 @@ class Door:
         found = self._store.find(asked.identity, asked.tables[0])
         return None if found is None else Given(found, asked.identity, free=True)
 
-    def refuses(self, asked: Sequence[Request[Any]], analyst: str) -> bool:
+    def charged(self, asked: Request[Any], analyst: str) -> bool:
+        """Whether what was asked was given before, and charged to this analyst."""
+        found = self._store.receipts_at(asked.identity)
+        return account_of(asked.tables[0], analyst) in {one.account for one in found}
+
+    def refuses(self, due: Sequence[Request[Any]], analyst: str) -> bool:
         """Whether the budgets do not cover all of this now; nothing is charged."""
-        due = [one for one in asked if not self._store.place(one.identity).is_dir()]
         charges = {
             table: _Charge(account_of(table, analyst), [one for one in due if table in one.tables], "")
             for table in {table for one in due for table in one.tables}

@@ -26,7 +26,7 @@ from discreet.budget.ledger import SqlLedger
 from discreet.core.durable import flush_name
 from discreet.core.loss import Pure
 from discreet.core.release import Receipt, Release
-from discreet.core.release_folder import Rows, manifest_digest, save, verified
+from discreet.core.release_folder import Rows, load_papers, manifest_digest, save, verified
 from discreet.errors import BadInput, Damaged, EngineError, LedgerError
 
 SEAL = "seal: "
@@ -109,6 +109,11 @@ class Store:
     def place(self, identity: str) -> Path:
         """Where an answer is."""
         return self._folder / identity
+
+    def receipts_at(self, identity: str) -> list[Receipt]:
+        """The receipts of an answer, one for each table that was charged; none if it was not given."""
+        place = self.place(identity)
+        return list(receipts_of(load_papers(place))) if place.is_dir() else []
 
     def receipts(self) -> Iterator[Receipt]:
         """The receipts of all answers that were given, one for each table that was charged."""

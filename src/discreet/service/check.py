@@ -12,10 +12,10 @@ from functools import partial
 from http.client import HTTPConnection, HTTPException, HTTPSConnection
 from pathlib import Path
 
-from discreet.budget.ledger import Verdict
-from discreet.budget.opening import open_ledger
+from discreet.budget.verify import Verdict
 from discreet.core.durable import readable_by_others
 from discreet.core.words import number
+from discreet.curator.books import open_books
 from discreet.curator.people.audit import Audit
 from discreet.curator.people.people import People
 from discreet.curator.people.person import Role
@@ -84,7 +84,7 @@ def _tables(workspace: Workspace) -> str:
 
 
 def _ledger(workspace: Workspace) -> str:
-    with open_ledger(workspace.ledger_place) as ledger:
+    with open_books(workspace) as ledger:
         return _sound(ledger.verify(), "Restore a copy, and verify it against the receipts.")
 
 

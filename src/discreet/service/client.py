@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, Self, TypeVar
 from urllib.parse import quote, urlsplit
 
 from discreet.budget.filter import Budget
-from discreet.budget.ledger import Verdict
+from discreet.budget.verify import Verdict
 from discreet.core import loss as losses
 from discreet.core.exact import Number
 from discreet.core.loss import Loss

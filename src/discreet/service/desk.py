@@ -16,6 +16,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 from typing import Any, Self
 
@@ -98,9 +99,13 @@ class Desk(Treasury):
     # Asking
 
     def price(self, who: Person, questions: Sequence[str], spend: Spend, *, rows: int | None = None) -> list[Quote]:
-        """What ``ask`` would cost; no row is looked at, nothing is charged or written down."""
+        """What ``ask`` would cost; no row is looked at, nothing is charged or written down.
+
+        That a question was answered before is told to those who have the answer, and not what others asked.
+        """
         self._require_asker(who)
-        return self._curator.price_all(questions, **spend.arguments(), rows=rows, analyst=who.name)
+        has = partial(self._has, who)
+        return self._curator.price_all(questions, **spend.arguments(), rows=rows, analyst=who.name, has=has)
 
     def epsilon_for(
         self,
@@ -154,7 +159,7 @@ class Desk(Treasury):
     def quote(self, who: Person, method: Method[Any], table: str) -> Quote:
         """What ``release_of`` would cost; nothing is looked at or charged."""
         self._require_asker(who)
-        return self._curator.quote(method, table, analyst=who.name)
+        return self._curator.quote(method, table, analyst=who.name, has=partial(self._has, who))
 
     def release_of(self, who: Person, method: Method[Any], table: str, *, key: str | None = None) -> Given:
         """Run a method that promises a loss on a table, charged to whoever asks."""
@@ -298,6 +303,9 @@ class Desk(Treasury):
             return True
         asks = all(self._left(who, name) is not None for name in one.tables if name in self.workspace.private)
         return asks and (one.shared or self._shelf.has(one.id, who.name))
+
+    def _has(self, who: Person, release: str) -> bool:
+        return self._shelf.has(release, who.name)
 
     def _left(self, who: Person, table: str) -> Left | None:
         try:

@@ -15,9 +15,10 @@ from discreet.budget.filter import Budget
 from discreet.core.loss import Loss
 from discreet.curator.curator import Curator
 from discreet.curator.people.audit import Audit, AuditLine
-from discreet.curator.people.people import ApiToken, People, SignedIn
-from discreet.curator.people.person import Person, Role
+from discreet.curator.people.people import People, SignedIn
+from discreet.curator.people.person import DAYS, SCOPES, Person, Role, Scope
 from discreet.curator.people.state import State
+from discreet.curator.people.tokens import ApiToken
 from discreet.errors import BadInput, DiscreetError, NotAllowed, NotFound
 
 READERS = (Role.STEWARD, Role.AUDITOR)
@@ -48,10 +49,10 @@ class Reception:
         with self._noted(who.name, "sign out"):
             self.people.sign_out(token)
 
-    def change_password(self, who: Person, old: str, new: str) -> None:
-        """Give oneself another password. This is all that somebody with a one-time password may do."""
-        with self._noted(who.name, "change password"):
-            self.people.change_password(who.name, old, new)
+    def change_password(self, who: Person, old: str, new: str, *, tokens_end: bool = False) -> None:
+        """Give oneself another password: all that somebody with a one-time password may do. Tokens end if wished."""
+        with self._noted(who.name, "change password", **({"tokens": "ended"} if tokens_end else {})):
+            self.people.change_password(who.name, old, new, tokens_end=tokens_end)
 
     # People
 
@@ -115,8 +116,16 @@ class Reception:
         self._require(who)
         return list(self.people.tokens(None if who.role in READERS else who.name))
 
-    def new_token(self, who: Person, label: str, days: int, *, name: str | None = None) -> ApiToken:
-        """A token for programs, with the rights of whoever makes it; its text is told this once.
+    def new_token(
+        self,
+        who: Person,
+        label: str,
+        days: int = DAYS,
+        scopes: Iterable[Scope] = SCOPES,
+        *,
+        name: str | None = None,
+    ) -> ApiToken:
+        """A token for programs, with the rights of whoever makes it as far as its scopes go; its text is told once.
 
         Nobody makes one in another's ``name`` but whoever has the folder.
         """
@@ -124,8 +133,8 @@ class Reception:
             self._require(who)
             if name not in (None, who.name) and who is not HOST:
                 raise NotAllowed("Tokens are made by those whose they are.")
-            token = self.people.new_token(name or who.name, label, days)
-            about["token"] = token.id
+            token = self.people.new_token(name or who.name, label, days, scopes)
+            about |= {"token": token.id, "scopes": listed(one.value for one in token.scopes)}
             return token
 
     def revoke(self, who: Person, token: str) -> None:
@@ -149,13 +158,7 @@ class Reception:
     # Who may
 
     def _require(self, who: Person, *roles: Role) -> None:
-        if who.must_change:
-            raise NotAllowed(
-                "A one-time password was used, and has to be changed first.", hint="Choose a password of your own."
-            )
-        if roles and who.role not in roles:
-            wanted = " or ".join(f"{'an' if role is not Role.STEWARD else 'a'} {role.value}" for role in roles)
-            raise NotAllowed(f"This is for {wanted}.", hint="Ask a steward of this service.")
+        require_role(who, *roles)
 
     def _require_steward(self, who: Person) -> None:
         self._require(who, Role.STEWARD)
@@ -184,6 +187,17 @@ class Reception:
             self._audit.write(who, action, said | {"error": name}, well=False)
             raise
         self._audit.write(who, action, said)
+
+
+def require_role(who: Person, *roles: Role) -> None:
+    """An error if somebody is in none of these roles (default: any), or has to change a one-time password first."""
+    if who.must_change:
+        raise NotAllowed(
+            "A one-time password was used, and has to be changed first.", hint="Choose a password of your own."
+        )
+    if roles and who.role not in roles:
+        wanted = " or ".join(f"{'an' if role is not Role.STEWARD else 'a'} {role.value}" for role in roles)
+        raise NotAllowed(f"This is for {wanted}.", hint="Ask a steward of this service.")
 
 
 def listed(names: Iterable[str]) -> str:

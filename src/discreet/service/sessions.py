@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from discreet.curator.books import open_books
 from discreet.curator.modes import require_noise
 from discreet.curator.workspace import Workspace
 from discreet.errors import BadInput, NotFound
@@ -72,14 +73,13 @@ def view_of(workspace: Workspace, name: str) -> SessionView:
 
 def require_playable(workspace: Workspace, name: str, brings: str) -> None:
     """An error if this workspace cannot take part with this; no row is looked at."""
-    from discreet.budget.opening import open_ledger
     from discreet.combine import either
 
     view = view_of(workspace, name)
     if brings not in view.inputs:
         raise NotFound(f"There is nothing called {brings!r:.60} to bring.", hint=f"There is {', '.join(view.inputs)}.")
     if brings in workspace.private:
-        with open_ledger(workspace.ledger_place) as ledger:
+        with open_books(workspace) as ledger:
             require_noise(ledger, [brings])
     loss = either.statement(_seated(workspace, name).manifest.terms).loss
     if loss is not None and brings not in workspace.private:
@@ -91,12 +91,11 @@ def require_playable(workspace: Workspace, name: str, brings: str) -> None:
 
 def take_part(workspace: Workspace, name: str, brings: str, progress: Callable[[str], None]) -> dict[str, Any]:
     """Play this workspace's part to its end; the result and what was seen, as plain data."""
-    from discreet.budget.opening import open_ledger
     from discreet.combine import running, saying
     from discreet.combine.session import Result
 
     place, private = _seated(workspace, name), brings in workspace.private
-    with open_ledger(workspace.ledger_place) as ledger:
+    with open_books(workspace) as ledger:
         require_noise(ledger, [brings] if private else [])  # what is combined of an audited table is not in its history
         data: Any = workspace.original(brings) if private else workspace.folder / FOLDER / brings
         charge = running.OnLedger(ledger, brings, f"combine {name}") if private else None

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 from discreet.budget.filter import Budget
-from discreet.budget.ledger import Verdict
 from discreet.budget.lines import Charged, Limited, Line, Opened
+from discreet.budget.verify import Verdict
 from discreet.core.card import Card
 from discreet.core.exact import Number
 from discreet.core.loss import Loss

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from pathlib import Path
 
 import pytest
 from tests.curator.people.places import Place
 
 from discreet.curator.people.audit import Audit
 from discreet.curator.people.state import State
-from discreet.errors import LedgerError
+from discreet.errors import LedgerError, Unsound
 
 WRITER = """
 import sys
@@ -81,7 +84,7 @@ def test_the_database_refuses_to_change_a_line(audit: Audit, state: State, sql: 
     ("sql", "line", "problem"),
     [
         ("UPDATE audit SET content = replace(content, 't2', 't9') WHERE number = 3", 3, "digest"),
-        ("UPDATE audit SET digest = replace(digest, 'a', 'b') WHERE number = 2", 2, "digest"),
+        ("UPDATE audit SET digest = 'x' || substr(digest, 2) WHERE number = 2", 2, "digest"),
         ("UPDATE audit SET who = 'eve' WHERE number = 4", 4, "another name"),
         ("DELETE FROM audit WHERE number = 2", 2, "missing"),
         ("DELETE FROM audit WHERE number = 1", 1, "missing"),
@@ -96,6 +99,48 @@ def test_a_change_by_somebody_with_full_access_is_found(
     verdict = audit.verify()
     assert (verdict.line, verdict.lines) == (line, line - 1)
     assert problem in verdict.problem
+    with pytest.raises(Unsound, match=f"audit log was edited or damaged, at line {line}") as error:
+        place.open()
+    assert "newest copy" in error.value.hint
+
+
+@pytest.mark.parametrize("left", [0, 4])
+def test_a_log_that_was_cut_short_is_noticed_when_it_is_opened(audit: Audit, place: Place, left: int) -> None:
+    place.untie()
+    with place.outside() as run:
+        run(f"DELETE FROM audit WHERE number > {left}")
+    assert audit.verify().sound  # a shorter chain is a chain
+    with pytest.raises(Unsound, match=f"line 5 had been written to it, and it ends at line {left}"):
+        place.open()
+    with pytest.raises(Unsound, match="Line 5 of the audit log, which had been written, is gone"):
+        audit.write("eve", "cover up")  # else the log would soon be as long as it was
+
+
+def test_an_old_copy_of_the_service_s_database_is_noticed(tmp_path: Path) -> None:
+    place = Place(tmp_path)
+    with closing(place.open()) as state:
+        Audit(state).write("ann", "ask")
+    shutil.copy(tmp_path / "service.db", tmp_path / "copy")
+    with closing(place.open()) as state:
+        Audit(state).write("ann", "ask")
+    shutil.copy(tmp_path / "copy", tmp_path / "service.db")
+    with pytest.raises(Unsound, match="line 2 had been written to it, and it ends at line 1"):
+        place.open()
+    (tmp_path / "service.db").unlink()
+    with pytest.raises(Unsound, match="with 2 lines, is gone"):
+        place.open()
+
+
+def test_a_log_whose_writer_was_killed_raises_no_alarm(place: Place, state: State) -> None:
+    code = WRITER.replace("for n in range(40)", "for n in __import__('itertools').count()")
+    assert code != WRITER
+    for lines in (10, 30, 50):
+        command = [sys.executable, "-c", code, str(place.folder), place.address or ""]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as other:
+            while len(Audit(state).lines()) < lines:
+                pass
+            other.kill()
+        place.open().close()
 
 
 def test_two_processes_and_many_threads_keep_one_chain(place: Place, state: State) -> None:

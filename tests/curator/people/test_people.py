@@ -15,7 +15,7 @@ from tests.curator.people.places import Place
 
 from discreet.curator.people import passwords
 from discreet.curator.people.people import People, _attempt, csrf_of
-from discreet.curator.people.person import Role
+from discreet.curator.people.person import SCOPES, Role, Scope
 from discreet.curator.people.state import State
 from discreet.errors import BadInput, NotFound, NotSignedIn, TooMany
 
@@ -288,7 +288,7 @@ def test_a_token_is_told_once_and_stands_for_a_person(people: People, state: Sta
     assert len(made.text) >= 4 + 43
     assert made.text not in repr(made)
     assert made.text not in place.contents()
-    assert people.by_token(made.text) == people.find("ann")
+    assert people.by_token(made.text) == (people.find("ann"), SCOPES)
     [listed] = people.tokens("ann")
     assert (listed.id, listed.label, listed.person, listed.text) == (made.id, "a notebook", "ann", "")
     assert listed.until - listed.made == dt.timedelta(days=30)
@@ -304,6 +304,36 @@ def test_a_token_is_told_once_and_stands_for_a_person(people: People, state: Sta
     clock.now += 24 * HOUR
     assert people.by_token(short.text) is None
     assert people.tokens() == ()
+
+
+def test_a_token_has_scopes_and_one_from_before_there_were_any_asks_and_reads(
+    people: People, state: State, place: Place
+) -> None:
+    quick(people, state, "ann")
+    for scopes in ([Scope.MANAGE], [Scope.MANAGE, Scope.ASK, Scope.MANAGE], list(Scope)):
+        made = people.new_token("ann", "x", 1, scopes)
+        in_order = tuple(one for one in Scope if one in scopes)
+        assert people.by_token(made.text) == (people.find("ann"), in_order)
+        assert made.scopes == next(one.scopes for one in people.tokens() if one.id == made.id) == in_order
+    with pytest.raises(BadInput, match="needs a scope"):
+        people.new_token("ann", "x", 1, [])
+    assert people.new_token("ann", "x").scopes == SCOPES
+    with place.outside() as run:
+        run("DELETE FROM token_scopes")
+    assert people.by_token(made.text) == (people.find("ann"), (Scope.ASK, Scope.READ))
+    people.revoke(made.id)
+    people.new_token("ann", "y", 1)
+    with place.outside() as run:
+        assert run("SELECT COUNT(*) FROM token_scopes WHERE token NOT IN (SELECT id FROM tokens)") == [(0,)]
+
+
+def test_tokens_end_with_a_password_only_if_wished(people: People, state: State) -> None:
+    quick(people, state, "ann")
+    made = people.new_token("ann", "x")
+    people.change_password("ann", OWN, "eight red lanterns")
+    assert people.by_token(made.text) is not None
+    people.change_password("ann", "eight red lanterns", OWN, tokens_end=True)
+    assert people.by_token(made.text) is None
 
 
 def test_tokens_end_with_their_person_for_good(people: People, state: State) -> None:

@@ -5,7 +5,7 @@ from tests.service.console.conftest import press, seen, text, until
 
 from discreet.budget.filter import Budget
 from discreet.core.loss import Approximate, Pure
-from discreet.curator.people.person import Role
+from discreet.curator.people.person import Role, Scope
 from discreet.errors import NotSignedIn
 from discreet.service.console.giving import doubts
 from discreet.service.shown import BudgetView
@@ -160,13 +160,16 @@ def test_tokens_are_told_once_and_can_be_revoked(console):
         await user.open("/tokens")
         with user:
             seen(user, "token-label")[0].set_value("a notebook")
+            assert seen(user, "token-scopes")[0].value == ["ask", "read"]
+            seen(user, "token-scopes")[0].set_value(["read"])
         press(user, "token-make")
         await until(lambda: bool(seen(user, "once-text")))
         told.append(shown(user, "once-text"))
         found = desk.people.by_token(told[0])
         assert found is not None
-        assert (found.name, found.role) == ("ann", Role.ANALYST)
+        assert (found[0].name, found[0].role, found[1]) == ("ann", Role.ANALYST, (Scope.READ,))
         (token,) = [one for one in desk.tokens(console.clinic.ann) if one.label == "a notebook"]
+        assert (token.until - token.made).days == 90
         press(user, f"revoke-{token.id}")
         await until(lambda: not seen(user, f"token-{token.id}"))
 

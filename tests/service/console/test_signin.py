@@ -112,6 +112,25 @@ def test_a_one_time_password_opens_nothing_but_the_way_to_another(console):
     assert "seven blue herons" not in console.said.getvalue()
 
 
+def test_whoever_changes_the_password_may_end_their_tokens(console):
+    people = console.clinic.desk.people
+    words = ["nine yellow umbrellas", "eight purple kettles", "seven orange ladders"]
+    people.change_password("hal", people.add("hal", Role.ANALYST), words[0])
+    token = people.new_token("hal", "x").text
+
+    async def act(http):
+        await http.post("/signin", data={"name": "hal", "password": words[0]})
+        for old, new, tick, left in ((words[0], words[1], {}, 1), (words[1], words[2], {"tokens_end": "yes"}, 0)):
+            page = (await http.get("/password")).text
+            assert "End my tokens, too" in page
+            sent = {"csrf": form(page, "csrf"), "old": old, "new": new, "again": new}
+            assert (await http.post("/password", data=sent | tick)).status_code == 303
+            assert len(people.tokens("hal")) == left
+            assert (people.by_token(token) is not None) == bool(left)
+
+    console.browse(act)
+
+
 def test_signing_out_ends_the_session_and_only_a_page_of_ours_can(console):
     signed = console.clinic.desk.sign_in("ann", console.clinic.password("ann"))
 

@@ -1,8 +1,9 @@
 """The audit log: who did what, and when; lines are added and never changed.
 
 Each line carries the SHA-256 of the one before it and its own content, as the ledger's lines do, and the database
-refuses to change or delete one. Whoever has full access to the database could still cut off the last lines or write
-all of them again; copies of the log kept elsewhere show that.
+refuses to change or delete one. That is checked when the database is opened, and that no line is missing at the end
+(``state.py``). Whoever has full access to the workspace's folder and the database could still write all of them again;
+copies of the log kept elsewhere show that.
 
 A line names people, tables, releases, accounts. It never holds a question, an answer, a password or a token.
 """
@@ -15,11 +16,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
-from weakref import WeakKeyDictionary
 
-from discreet.budget.ledger import Verdict
 from discreet.budget.lines import START, digest
 from discreet.budget.store import Session
+from discreet.budget.verify import Verdict
 from discreet.core.document import fields
 from discreet.curator.people.state import State
 from discreet.errors import BadInput, LedgerError
@@ -27,8 +27,6 @@ from discreet.errors import BadInput, LedgerError
 _LONGEST_NAME = 60
 _LONGEST_TEXT = 2000
 _PAGE = 5000
-_LAST: WeakKeyDictionary[Session, tuple[int, str]] = WeakKeyDictionary()
-"""The number and the digest of the last line that was added in a transaction, for the next line in it."""
 _COLUMNS = "SELECT number, who, content, digest FROM audit"
 
 
@@ -67,11 +65,11 @@ class Audit:
             "about": {_plain(key, _LONGEST_NAME): _plain(value, _LONGEST_TEXT) for key, value in about.items()},
             "well": well,
         }
-        number, before = _LAST.get(session) or _last(session)
+        number, before = self._state.last_line(session)
         content = _written(number + 1, dt.datetime.now(dt.UTC), said)
         row = (number + 1, said["who"], content, digest(before, content))
         session.run("INSERT INTO audit (number, who, content, digest) VALUES (?, ?, ?, ?)", [row])
-        _LAST[session] = (row[0], row[3])
+        self._state.set_last_line(session, row[0], row[3])
 
     def lines(
         self, *, after: int = 0, most: int = 200, newest_first: bool = False, who: str | None = None
@@ -97,11 +95,6 @@ class Audit:
                     return Verdict(number, problem, number + 1)
                 number, before = found, digest_
         return Verdict(number)
-
-
-def _last(session: Session) -> tuple[int, str]:
-    rows = session.rows("SELECT number, digest FROM audit ORDER BY number DESC LIMIT 1")
-    return (rows[0][0], rows[0][1]) if rows else (0, START)
 
 
 def _all(session: Session) -> Iterator[tuple[Any, ...]]:

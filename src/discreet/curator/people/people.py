@@ -2,8 +2,8 @@
 
 Nothing here tells a stranger whether a name exists: a wrong name and a wrong password take the same work, get the same
 answer, and are counted and locked out alike. An attempt is counted before the password is looked at, so that many
-guesses at the same instant are no way round. Sessions and tokens are kept as SHA-256: they have 256 random bits, which
-nobody can guess, so that no slow hash is needed.
+guesses at the same instant are no way round. Sessions are kept as SHA-256, as tokens are (``tokens.py``): they have 256
+random bits, which nobody can guess, so that no slow hash is needed.
 """
 
 from __future__ import annotations
@@ -12,20 +12,28 @@ import datetime as dt
 import hashlib
 import hmac
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from discreet.budget.lines import named
 from discreet.budget.store import Queried, Session
 from discreet.curator.people.passwords import hashed, is_outdated, matches, one_time, require_strong
-from discreet.curator.people.person import Person, Role, is_name, require_name
+from discreet.curator.people.person import DAYS, SCOPES, Person, Role, Scope, is_name, require_name
 from discreet.curator.people.state import State
+from discreet.curator.people.tokens import (
+    PREFIX,
+    TABLES,
+    ApiToken,
+    end_token,
+    end_tokens,
+    keep_token,
+    new_token,
+    scopes_of,
+    valid_tokens,
+)
 from discreet.errors import BadInput, NotFound, NotSignedIn, TooMany
 from discreet.noise.entropy import SYSTEM, token
 
-PREFIX = "dct_"
-"""How tokens for programs begin, so that they are known when they turn up where they should not."""
 _HOURS = 12 * 3600
 _IDLE = 3600
 _NOTICE = 60
@@ -37,15 +45,11 @@ _TRIES = 5
 _FIRST_WAIT = 60
 _LONGEST_WAIT = 3600
 _MOST_STRANGERS = 10_000
-_LONGEST_LABEL = 60
-_LONGEST_LIFE = 366
 _TABLES = (
     "CREATE TABLE IF NOT EXISTS people (name text PRIMARY KEY, role text NOT NULL, since bigint NOT NULL, "
     "disabled integer NOT NULL, must_change integer NOT NULL, password text NOT NULL)",
     "CREATE TABLE IF NOT EXISTS sessions (digest text PRIMARY KEY, person text NOT NULL, seen bigint NOT NULL, "
     "until bigint NOT NULL)",
-    "CREATE TABLE IF NOT EXISTS tokens (id text PRIMARY KEY, digest text UNIQUE NOT NULL, person text NOT NULL, "
-    "label text NOT NULL, made bigint NOT NULL, until bigint NOT NULL)",
     "CREATE TABLE IF NOT EXISTS attempts (digest text PRIMARY KEY, failed integer NOT NULL, latest bigint NOT NULL, "
     "until bigint NOT NULL)",
     "CREATE TABLE IF NOT EXISTS one_time (person text PRIMARY KEY, until bigint NOT NULL)",
@@ -55,9 +59,10 @@ _OF_SESSION = (
     "SELECT name, role, since, disabled, must_change, seen, until FROM sessions JOIN people ON name = person "
     "WHERE digest = ?"
 )
+
 _BEARER = (
-    "SELECT name, role, since, disabled, must_change FROM tokens JOIN people ON name = person "
-    "WHERE digest = ? AND until > ?"
+    "SELECT name, role, since, disabled, must_change, scopes FROM tokens JOIN people ON name = person "
+    "LEFT JOIN token_scopes ON token = id WHERE digest = ? AND until > ?"
 )
 
 
@@ -71,25 +76,13 @@ class SignedIn:
     until: dt.datetime
 
 
-@dataclass(frozen=True)
-class ApiToken:
-    """A token for programs. ``text`` is known when it is made, and never again."""
-
-    id: str
-    label: str
-    person: str
-    made: dt.datetime
-    until: dt.datetime
-    text: str = field(default="", repr=False)
-
-
 class People:
     """Everybody who may sign in to a service."""
 
     def __init__(self, state: State, clock: Callable[[], float] = time.time) -> None:
         self._state = state
         self._clock = clock
-        state.ensure(*_TABLES)
+        state.ensure(*_TABLES, *TABLES)
 
     def add(self, name: str, role: Role) -> str:
         """Let somebody sign in; their one-time password, told once, good for a week, changed at the first sign-in."""
@@ -139,14 +132,14 @@ class People:
             _set_password(session, name, kept, must_change=True)
             _set_one_time(session, name, until)
             session.run("DELETE FROM sessions WHERE person = ?", [(name,)])
-            session.run("DELETE FROM tokens WHERE person = ?", [(name,)])
+            end_tokens(session, name)
             session.run("DELETE FROM attempts WHERE digest = ?", [(_digest(name),)])
 
         self._state.change(reset)
         return password
 
-    def change_password(self, name: str, old: str, new: str) -> None:
-        """Give somebody who knows the old password another. All their sessions end."""
+    def change_password(self, name: str, old: str, new: str, *, tokens_end: bool = False) -> None:
+        """Give somebody who knows the old password another. All their sessions end, and their tokens if they wish."""
         require_strong(new, name)
         self._proved(name, old)
         if old == new:
@@ -156,6 +149,8 @@ class People:
         def change(session: Session) -> None:
             _set_password(session, name, kept, must_change=False)
             session.run("DELETE FROM sessions WHERE person = ?", [(name,)])
+            if tokens_end:
+                end_tokens(session, name)
 
         self._state.change(change)
 
@@ -169,7 +164,7 @@ class People:
                 raise BadInput("The last steward cannot be kept out.", hint="Add another steward first.")
             session.run("UPDATE people SET disabled = 1 WHERE name = ?", [(name,)])
             session.run("DELETE FROM sessions WHERE person = ?", [(name,)])
-            session.run("DELETE FROM tokens WHERE person = ?", [(name,)])
+            end_tokens(session, name)
 
         self._state.change(disable)
 
@@ -218,51 +213,34 @@ class People:
         digest = _digest(token)
         self._state.change(lambda session: session.run("DELETE FROM sessions WHERE digest = ?", [(digest,)]))
 
-    def new_token(self, name: str, label: str, days: int) -> ApiToken:
-        """A token with which programs do what ``name`` may do, for some days. Its text is told once."""
-        if len(named(label, "A token")) > _LONGEST_LABEL:
-            raise BadInput(f"A token's label has at most {_LONGEST_LABEL} characters.")
-        if type(days) is not int or not 1 <= days <= _LONGEST_LIFE:
-            raise BadInput(f"A token lives for 1 to {_LONGEST_LIFE} days.")
-        text, id_, now = PREFIX + token(32), SYSTEM.bytes(6).hex(), self._now()
-        until = now + days * _DAY
+    def new_token(self, name: str, label: str, days: int = DAYS, scopes: Iterable[Scope] = SCOPES) -> ApiToken:
+        """A token with which programs do what ``name`` may do, within its scopes, for some days. Told once."""
+        text, id_ = PREFIX + token(32), SYSTEM.bytes(6).hex()
+        made = new_token(name, label, days, scopes, id_=id_, text=text, now=self._now())
 
         def add(session: Session) -> None:
             if _person(_known(session, name)).disabled:
                 raise BadInput(f"{name} is disabled.", hint="Enable them first.")
-            session.run("DELETE FROM tokens WHERE until <= ?", [(now,)])
-            session.run(
-                "INSERT INTO tokens (id, digest, person, label, made, until) VALUES (?, ?, ?, ?, ?, ?)",
-                [(id_, _digest(text), name, label, now, until)],
-            )
+            keep_token(session, made, _digest(text))
 
         self._state.change(add)
-        return ApiToken(id_, label, name, _time(now), _time(until), text)
+        return made
 
     def tokens(self, name: str | None = None) -> tuple[ApiToken, ...]:
         """The tokens that are valid, of somebody or of everybody, newest first; without their texts."""
-        sql, parameters = "SELECT id, label, person, made, until FROM tokens WHERE until > ?", [self._now(), name or ""]
-        sql += " AND person = ?" if name is not None else " AND person <> ?"
-        rows = self._state.rows(f"{sql} ORDER BY made DESC, id", parameters)
-        return tuple(ApiToken(id_, label, of, _time(made), _time(until)) for id_, label, of, made, until in rows)
+        return tuple(valid_tokens(self._state, self._now(), name))
 
     def revoke(self, id: str) -> None:
         """End a token."""
+        self._state.change(lambda session: end_token(session, id))
 
-        def revoke(session: Session) -> None:
-            if not session.rows("SELECT id FROM tokens WHERE id = ?", (id,)):
-                raise NotFound("There is no such token.")
-            session.run("DELETE FROM tokens WHERE id = ?", [(id,)])
-
-        self._state.change(revoke)
-
-    def by_token(self, text: str) -> Person | None:
-        """Whose token this is, if it is one and still valid."""
+    def by_token(self, text: str) -> tuple[Person, tuple[Scope, ...]] | None:
+        """Whose token this is, and what for, if it is one and still valid."""
         if not text.startswith(PREFIX):
             return None
         rows = self._state.rows(_BEARER, (_digest(text), self._now()))
         person = _person(rows[0]) if rows else None
-        return None if person is None or person.disabled else person
+        return None if person is None or person.disabled else (person, scopes_of(rows[0][5]))
 
     def _now(self) -> int:
         return int(self._clock())

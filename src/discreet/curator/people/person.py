@@ -1,4 +1,4 @@
-"""Somebody who may sign in, and what for."""
+"""Somebody who may sign in, and what for; and what a program may do in their name."""
 
 from __future__ import annotations
 
@@ -21,6 +21,23 @@ class Role(Enum):
     """Asks, within a budget."""
     AUDITOR = "auditor"
     """Reads what was done and promised, and nothing that is about rows."""
+
+
+class Scope(Enum):
+    """What a token may be used for."""
+
+    ASK = "ask"
+    """Ask, and learn what asking would cost."""
+    READ = "read"
+    """Read whatever its owner may read: tables, budgets, releases, the ledger."""
+    MANAGE = "manage"
+    """Change budgets, people, jobs and what is shared, if its owner may."""
+
+
+SCOPES = (Scope.ASK, Scope.READ)
+"""What a token may be used for unless its maker says otherwise; and one that was made before there were scopes."""
+DAYS = 90
+"""How long a token lives unless its maker says otherwise, days."""
 
 
 @dataclass(frozen=True)

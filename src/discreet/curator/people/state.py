@@ -6,21 +6,27 @@ several workspaces; each has a schema of its own, so that nobody signs in to, or
 row of anybody's data, no answer, and of passwords, sessions and tokens only hashes.
 
 Whoever keeps something in it makes its own tables by ``ensure``; the audit log alone is made with the database, since
-its lines are the ones that nobody may change.
+its lines are the ones that nobody may change. How far the log had come is kept in a file in the workspace, too
+(``budget/witness.py``): a log that was edited or cut short, or an old copy of the database, is an error when it is
+opened.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
+import json
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TypeVar
+from weakref import WeakKeyDictionary
 
 from discreet.budget.group import Group
+from discreet.budget.lines import START, digest
 from discreet.budget.store import Contents, Session, Store
+from discreet.budget.verify import require_head
 from discreet.curator.workspace import Workspace
-from discreet.errors import AccessError, BadInput, LedgerError, NotFound
+from discreet.errors import AccessError, BadInput, LedgerError, NotFound, Unsound
 
 if TYPE_CHECKING:
     from discreet.budget.postgres import PostgresStore
@@ -28,6 +34,11 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 FORMAT = 1
 FILE = "service.db"
+_PAGE = "SELECT number, who, content, digest FROM audit WHERE number > ? ORDER BY number LIMIT 5000"
+_REMEDY = (
+    "Put the newest copy of the service's database back, or restore a backup into a new folder (discreet workspace "
+    "restore). docs/serve.md, “Backup”, says what to do without one."
+)
 
 
 def _begin(session: Session) -> None:
@@ -54,7 +65,14 @@ class State:
     """The database of a workspace's service. Threads may share it; a process that forked must open it again."""
 
     def __init__(self, store: Store) -> None:
+        """A database whose audit log is checked first: ``Unsound`` if it is not what was written."""
         self._store = store
+        self._heads: WeakKeyDictionary[Session, tuple[int, str]] = WeakKeyDictionary()
+        try:
+            self._known = self._sound_log()
+        except BaseException:
+            store.close()
+            raise
         self._group: Group[Callable[[Session], Any], Any] = Group(self._commit, "service database")
 
     @classmethod
@@ -62,7 +80,7 @@ class State:
         """That of a workspace, made on first use."""
         if workspace.ledger_place == str(workspace.folder / workspace.ledger):
             return cls(_file(workspace.folder / FILE))
-        return cls(_schema(workspace.ledger_place, schema_of(workspace)))
+        return cls(_schema(workspace.ledger_place, schema_of(workspace), workspace.folder / FILE))
 
     def rows(self, sql: str, parameters: Sequence[object] = ()) -> list[tuple[Any, ...]]:
         """What a single query gives; cheaper than a transaction."""
@@ -72,9 +90,32 @@ class State:
         """A transaction that sees one state throughout. Whoever is in one does not begin another."""
         return self._store.reading()
 
-    def writing(self) -> AbstractContextManager[Session]:
+    @contextmanager
+    def writing(self) -> Iterator[Session]:
         """A transaction that nobody else writes beside, durable when the block ends."""
-        return self._store.writing()
+        with self._store.writing() as session:
+            yield session
+        if head := self._heads.get(session):
+            self._known = max(self._known, head)
+            if self._store.witness:
+                self._store.witness.write(*head)
+
+    def last_line(self, session: Session) -> tuple[int, str]:
+        """Number and digest of the last line of the audit log, for whoever adds the next in this transaction.
+
+        An error if the log does not go on from the last line that was seen.
+        """
+        if session in self._heads:
+            return self._heads[session]
+        sql = "SELECT number, digest FROM audit WHERE number = ? OR number = (SELECT MAX(number) FROM audit)"
+        rows = session.rows(sql, self._known[:1]) or [(0, START)]
+        if self._known[0] and self._known not in rows:
+            raise Unsound(f"Line {self._known[0]:,} of the audit log, which had been written, is gone.", hint=_REMEDY)
+        return max(rows)
+
+    def set_last_line(self, session: Session, number: int, digest: str) -> None:
+        """Say which line of the audit log was added in this transaction."""
+        self._heads[session] = (number, digest)
 
     def change(self, change: Callable[[Session], T]) -> T:
         """Do ``change`` in a transaction shared with whoever waits at the same time; durable when this returns.
@@ -95,6 +136,23 @@ class State:
         """Finish what is waiting, and let go."""
         if self._group.close():
             self._store.close()
+
+    def _sound_log(self) -> tuple[int, str]:
+        """Number and digest of the last line of the audit log, all of which is checked."""
+        witness = self._store.witness
+        head = witness.head() if witness else None  # before the log is read: others may add lines at any time
+        with self.reading() as session:
+            number, before = 0, START
+            while page := session.rows(_PAGE, (number,)):
+                for found, who, content, digest_ in page:
+                    filed = content.endswith(f'"who":{json.dumps(who)}}}')  # the last field
+                    if found != number + 1 or digest_ != digest(before, content) or not filed:
+                        raise Unsound(f"The audit log was edited or damaged, at line {number + 1:,}.", hint=_REMEDY)
+                    number, before = found, digest_
+            require_head(session, "audit", head, "The audit log", _REMEDY)
+        if witness and number:
+            witness.write(number, before)
+        return number, before
 
     def _commit(self, changes: Sequence[Callable[[Session], Any]]) -> list[Any]:
         try:
@@ -125,10 +183,10 @@ def _file(path: Path) -> Store:
     return open_store(path, SERVICE)
 
 
-def _schema(address: str, schema: str) -> Store:
+def _schema(address: str, schema: str, witness: Path) -> Store:
     from discreet.budget.postgres import PostgresStore
 
-    store = PostgresStore(address, schema, SERVICE)
+    store = PostgresStore(address, schema, SERVICE, witness)
     try:
         try:
             version = _format(store)

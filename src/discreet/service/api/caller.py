@@ -1,4 +1,7 @@
-"""Who is calling: by a token in the header ``Authorization``, or by the session cookie.
+"""Who is calling, and whether they may: by a token in the header ``Authorization``, or by the session cookie.
+
+Every route says who may call it (``Needs``), and that is decided before anything that was sent is read: whoever may not
+do something learns nothing about how it is asked for. The desk decides again, and for the console too.
 
 A browser sends its cookie along whoever made it send the request. So with a cookie, every request that may change
 something must also say ``X-CSRF-Token``, which only a page of ours knows.
@@ -7,18 +10,22 @@ something must also say ``X-CSRF-Token``, which only a page of ours knows.
 from __future__ import annotations
 
 import hmac
+from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
-from typing import Annotated, TypeAlias
+from typing import Annotated, Any, TypeAlias
 
+from anyio import to_thread
 from fastapi import Depends, Request, Response, Security
+from fastapi.routing import APIRoute
 from fastapi.security import APIKeyCookie, HTTPAuthorizationCredentials, HTTPBearer
 
 from discreet.curator.people.people import SignedIn
-from discreet.curator.people.person import Person
+from discreet.curator.people.person import Person, Role, Scope
 from discreet.errors import NotAllowed, NotSignedIn
 from discreet.service.api.limits import neighbourhood
 from discreet.service.api.logs import note
 from discreet.service.desk import Desk
+from discreet.service.reception import READERS, require_role
 from discreet.service.settings import Settings
 
 COOKIE = "discreet_session"
@@ -29,7 +36,8 @@ bearer = HTTPBearer(
     scheme_name="token",
     auto_error=False,
     bearerFormat="dct_…",
-    description="A token for programs: make one in the console, with POST /v1/tokens, or with `discreet people token`.",
+    description="A token for programs, which may ask, read or manage: make one in the console, with POST /v1/tokens, "
+    "or with `discreet people token`.",
 )
 cookie = APIKeyCookie(
     name=COOKIE,
@@ -47,6 +55,8 @@ class Caller:
     who: Person
     session: SignedIn | None
     """``None``: they came with a token."""
+    scopes: tuple[Scope, ...] = tuple(Scope)
+    """What they may do of all that they might: those who came with a session everything."""
 
 
 def find(request: Request, token: str | None, kept: str | None, *, used: bool = True) -> Caller:
@@ -55,14 +65,16 @@ def find(request: Request, token: str | None, kept: str | None, *, used: bool = 
     Without ``used`` a session grows as old as if nothing had been sent.
     """
     desk: Desk = request.app.state.desk
-    session = None
+    who: Person | None
+    session, scopes = None, tuple(Scope)
     if token is not None:
-        who = desk.people.by_token(token)
-        if who is None:
+        bearer = desk.people.by_token(token)
+        if bearer is None:
             raise NotSignedIn(
                 "This token is unknown, expired or revoked.",
                 hint="Make a new one: in the console under Tokens, or with `discreet people token`.",
             )
+        who, scopes = bearer
     else:
         session = desk.people.session(kept, used=used) if kept else None
         who = None if session is None else session.person
@@ -74,19 +86,74 @@ def find(request: Request, token: str | None, kept: str | None, *, used: bool = 
         sent = request.headers.get(CSRF, "")
         if not hmac.compare_digest(sent.encode(), session.csrf.encode()):
             raise NotAllowed(f"The header {CSRF} is missing or wrong.", hint="GET /v1/session says what to send.")
-    return Caller(desk, who, session)
+    return Caller(desk, who, session, scopes)
 
 
-def caller(
-    request: Request,
-    token: Annotated[HTTPAuthorizationCredentials | None, Security(bearer)],
-    session: Annotated[str | None, Security(cookie)],
-) -> Caller:
-    """Whoever sent a request, for the routes that need to know."""
-    return find(request, None if token is None else token.credentials, session)
+def require_session(caller: Caller) -> None:
+    """An error if somebody came with a token: whoever has found one must not get another way in by it."""
+    if caller.session is None:
+        raise NotAllowed("This cannot be done with a token.", hint="Sign in: in the console, or with POST /v1/session.")
 
 
-Called: TypeAlias = Annotated[Caller, Depends(caller)]
+@dataclass(frozen=True)
+class Needs:
+    """Who may call a route: people in some roles (default: all); who comes with a token, only if it has the scope."""
+
+    scope: Scope | None = None
+    """``None``: every token will do."""
+    roles: tuple[Role, ...] = ()
+    token: bool = True
+    """Whether a token will do at all."""
+    one_time: bool = False
+    """Whether somebody may who has to change a one-time password."""
+
+    def find(self, request: Request) -> Caller:
+        """Whoever sent a request; an error if they may not have sent it."""
+        caller = again(request, used=True)
+        if not (caller.who.must_change and self.one_time):
+            require_role(caller.who, *self.roles)
+        if not self.token:
+            require_session(caller)
+        if self.scope is not None and self.scope not in caller.scopes:
+            wanted = self.scope.value
+            raise NotAllowed(f"This token may not {wanted}.", hint=f"Make one with the scope {wanted}, or sign in.")
+        return caller
+
+    async def __call__(
+        self,
+        request: Request,
+        token: Annotated[HTTPAuthorizationCredentials | None, Security(bearer)],
+        session: Annotated[str | None, Security(cookie)],
+    ) -> Caller:
+        """Whoever sent a request, as ``EarlyRoute`` found them; the other parameters are for the OpenAPI document."""
+        caller: Caller = request.state.caller
+        return caller
+
+
+class EarlyRoute(APIRoute):
+    """A route that finds out whether somebody may before it reads what they sent."""
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        """What answers a request."""
+        answer = super().get_route_handler()
+        needs = next((one.call for one in self.dependant.dependencies if isinstance(one.call, Needs)), None)
+        if needs is None:
+            return answer
+
+        async def check(request: Request) -> Response:
+            request.state.caller = await to_thread.run_sync(needs.find, request)
+            return await answer(request)
+
+        return check
+
+
+SignedInCaller: TypeAlias = Annotated[Caller, Depends(Needs(one_time=True))]
+Reader: TypeAlias = Annotated[Caller, Depends(Needs(Scope.READ))]
+Asker: TypeAlias = Annotated[Caller, Depends(Needs(Scope.ASK, (Role.ANALYST, Role.STEWARD)))]
+Receiver: TypeAlias = Annotated[Caller, Depends(Needs(Scope.READ, (Role.STEWARD, Role.ANALYST)))]
+Overseer: TypeAlias = Annotated[Caller, Depends(Needs(Scope.READ, READERS))]
+Manager: TypeAlias = Annotated[Caller, Depends(Needs(Scope.MANAGE, (Role.STEWARD,)))]
+Holder: TypeAlias = Annotated[Caller, Depends(Needs(Scope.READ, (Role.STEWARD,)))]
 
 
 def require_turn(request: Request) -> None:
@@ -123,8 +190,8 @@ def drop_session(response: Response, settings: Settings) -> None:
     response.delete_cookie(COOKIE, path="/", secure=settings.encrypted, httponly=True, samesite="strict")
 
 
-def again(request: Request) -> Caller:
-    """Whoever sent a request that is still going on, if they are still signed in."""
+def again(request: Request, *, used: bool = False) -> Caller:
+    """Whoever sent a request, which may be still going on, if they are still signed in."""
     kept = request.cookies.get(COOKIE)
     scheme, _, token = request.headers.get("Authorization", "").partition(" ")
-    return find(request, token if scheme.lower() == "bearer" else None, kept, used=False)
+    return find(request, token if scheme.lower() == "bearer" and token else None, kept, used=used)

@@ -31,6 +31,7 @@ from discreet.errors import (
     Refused,
     Taken,
     TooMany,
+    Unsound,
 )
 from discreet.service.api.logs import Note, note
 from discreet.service.api.schemas import LossShape
@@ -44,6 +45,7 @@ _STATUS: tuple[tuple[type[DiscreetError], int], ...] = (
     (NotAllowed, 403),
     (TooMany, 429),
     (Damaged, 500),
+    (Unsound, 500),
     (DiscreetError, 503),
 )
 """The first that fits. What is damaged is no fault of the code, but nobody can use it until it is mended."""

@@ -12,10 +12,10 @@ from discreet.core import document
 from discreet.core.loss import Loss
 from discreet.core.release import Release
 from discreet.curator.people.audit import AuditLine
-from discreet.curator.people.people import ApiToken
 from discreet.curator.people.person import Person
+from discreet.curator.people.tokens import ApiToken
 from discreet.curator.shelf import Shelved
-from discreet.service.api.schemas import LossShape
+from discreet.service.api.schemas import LossShape, ScopeName
 from discreet.service.api.views import RoleName, View, plain
 from discreet.service.jobs.job import Job
 from discreet.service.shown import Books, BudgetView, LedgerLine
@@ -169,11 +169,13 @@ class TokenOut(View):
     person: str
     made: dt.datetime
     until: dt.datetime
+    scopes: list[ScopeName] = Field(description="What it may be used for.")
 
     @classmethod
     def of(cls, token: ApiToken) -> Self:
         """A token."""
-        return cls.model_validate(token)
+        said = {name: getattr(token, name) for name in cls.model_fields}
+        return cls.model_validate(said | {"scopes": [one.value for one in token.scopes]})
 
 
 class TokenText(TokenOut):

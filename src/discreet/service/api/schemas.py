@@ -16,6 +16,7 @@ from discreet.budget.filter import Budget
 from discreet.core import loss as losses
 from discreet.core.loss import Loss
 from discreet.core.method import Method
+from discreet.curator.people.person import DAYS, SCOPES
 from discreet.service.shown import Spend
 from discreet.tabulate.private.macro_table import MacroTable
 
@@ -42,6 +43,7 @@ TableName: TypeAlias = Annotated[
     str, StringConstraints(pattern=r"^[A-Za-z_][A-Za-z0-9_]{0,39}$"), Field(examples=["visits"])
 ]
 PersonName: TypeAlias = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9._-]{0,39}$"), Field(examples=["ann"])]
+ScopeName: TypeAlias = Literal["ask", "read", "manage"]
 Rows: TypeAlias = Annotated[int, Field(ge=1, le=10**12, description="How many rows you expect in a group.")]
 Tables: TypeAlias = Annotated[list[TableName], Field(min_length=1, max_length=100)]
 Columns: TypeAlias = Annotated[list[Line], Field(min_length=1, max_length=100)]
@@ -121,6 +123,7 @@ class NewPassword(Given):
 
     old: Secret
     new: Secret
+    tokens_end: bool = Field(default=False, description="End all of one's tokens, too.")
 
 
 class Spending(Given):
@@ -375,4 +378,10 @@ class NewToken(Given):
     """A token for programs."""
 
     label: Annotated[Text, StringConstraints(min_length=1, max_length=60)] = Field(examples=["notebook"])
-    days: int = Field(default=30, ge=1, le=366)
+    days: int = Field(default=DAYS, ge=1, le=366)
+    scopes: list[ScopeName] = Field(
+        default=[one.value for one in SCOPES],
+        min_length=1,
+        max_length=3,
+        description="What it may be used for: ask, read, or manage (change something), as far as its maker may.",
+    )

@@ -3,7 +3,8 @@
 Nobody is signed in by another site's form: a form has to come from a page of this service. Whoever has a one-time
 password is asked for one of their own before anything else.
 
-data-testid: signin-name, signin-password, signin-go; password-old, password-new, password-again, password-go; told.
+data-testid: signin-name, signin-password, signin-go; password-old, password-new, password-again, password-tokens,
+password-go; told.
 """
 
 from __future__ import annotations
@@ -110,7 +111,8 @@ def _change(desk: Desk, signed: SignedIn, form: Mapping[str, str]) -> SignedIn:
     """The new password, and a new session that begins with it."""
     if form.get("new", "") != form.get("again", ""):
         raise BadInput("The two new passwords are not the same.", hint="Type the new one twice.")
-    desk.change_password(signed.person, form.get("old", ""), form.get("new", ""))
+    tokens_end = form.get("tokens_end", "") == "yes"
+    desk.change_password(signed.person, form.get("old", ""), form.get("new", ""), tokens_end=tokens_end)
     return desk.sign_in(signed.person.name, form["new"])
 
 
@@ -160,8 +162,15 @@ def _password(request: Request, signed: SignedIn, place: str, error: DiscreetErr
 {_field("old", old, "password-old", autocomplete="current-password", autofocus=True)}
 {_field("new", "New password", "password-new", autocomplete="new-password")}
 {_field("again", "New password, again", "password-again", autocomplete="new-password")}
+{"" if once else _TOKENS_END}
 <button type="submit" data-testid="password-go">Go on</button></form>"""
     return HTMLResponse(_page(request, "Choose a password", body), _status(error), headers=_later(error))
+
+
+_TOKENS_END = (
+    '<label><input type="checkbox" name="tokens_end" value="yes" data-testid="password-tokens">'
+    "End my tokens, too</label>"
+)
 
 
 def _field(name: str, label: str, testid: str, *, kind: str = "password", value: str = "", **more: Any) -> str:

@@ -1,6 +1,7 @@
-"""/tokens: tokens for programs, which may do what whoever made them may do.
+"""/tokens: tokens for programs, which may do what whoever made them may do, within their scopes.
 
-data-testid: token-label, token-days, token-make, token-<id>, revoke-<id>; once, once-text, once-copy, once-close.
+data-testid: token-label, token-days, token-scopes, token-make, token-<id>, revoke-<id>; once, once-text,
+once-copy, once-close.
 """
 
 from __future__ import annotations
@@ -9,14 +10,18 @@ from collections.abc import Awaitable, Callable, Sequence
 
 from nicegui import ui
 
-from discreet.curator.people.people import ApiToken
-from discreet.curator.people.person import Role
+from discreet.curator.people.person import DAYS, SCOPES, Role, Scope
+from discreet.curator.people.tokens import ApiToken
 from discreet.service.console import look
 from discreet.service.console.frame import EVERYBODY, Page, Seat
 from discreet.service.console.listed import when
 from discreet.service.console.once import told_once
 
-_ABOUT = "With a token a program can do what you may do, such as ask from a notebook: dc.connect(address, token)."
+_ABOUT = (
+    "With a token a program can ask, read or manage as you may, such as from a notebook: dc.connect(address, token). "
+    "It makes no tokens and changes no password."
+)
+_MAY = {Scope.ASK.value: "ask", Scope.READ.value: "read", Scope.MANAGE.value: "manage (change something)"}
 _KEEP = "Keep it as you would a password: put it where your program reads it, and in no file that others see."
 
 
@@ -25,8 +30,10 @@ async def _build(seat: Seat) -> None:
         with look.card("Make a token"), look.row():
             label = ui.input("What it is for").classes("dc-mid")
             label.props("outlined dense maxlength=60 data-testid=token-label")
-            days = ui.number("Days it lives", value=30, min=1, max=366, step=1, format="%d").classes("dc-short")
+            days = ui.number("Days it lives", value=DAYS, min=1, max=366, step=1, format="%d").classes("dc-short")
             days.props("outlined dense data-testid=token-days")
+            scopes = ui.select(_MAY, value=[one.value for one in SCOPES], label="May", multiple=True).classes("dc-mid")
+            scopes.props("outlined dense data-testid=token-scopes")
             make = ui.button("Make", icon="key").props("unelevated data-testid=token-make")
         place = ui.element("div").classes("dc-stack")
 
@@ -39,7 +46,8 @@ async def _build(seat: Seat) -> None:
                 _tokens(seat, found, show)
 
         async def made() -> None:
-            token = await seat.run(seat.desk.new_token, (label.value or "").strip(), int(days.value or 0))
+            chosen = [Scope(one) for one in scopes.value or ()]
+            token = await seat.run(seat.desk.new_token, (label.value or "").strip(), int(days.value or 0), chosen)
             if token is not None:
                 label.set_value("")
                 await show()
@@ -59,7 +67,8 @@ def _tokens(seat: Seat, tokens: Sequence[ApiToken], again: Callable[[], Awaitabl
         for token in tokens:
             with look.row().classes("dc-line").props(f"data-testid=token-{token.id}"):
                 ui.label(token.label).classes("dc-strong")
-                ui.label(f"{token.person}, until {when(token.until)[:10]}").classes("dc-soft dc-small")
+                may = ", ".join(one.value for one in token.scopes)
+                ui.label(f"{token.person}: {may}; until {when(token.until)[:10]}").classes("dc-soft dc-small")
                 ui.space()
                 if token.person == seat.who.name or seat.who.role is Role.STEWARD:
                     _revoke(seat, token, again)

@@ -9,9 +9,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from discreet.budget.opening import open_ledger
 from discreet.core.keep import private
 from discreet.core.words import number
+from discreet.curator.books import open_books
 from discreet.curator.modes import find_audited
 from discreet.curator.workspace import Workspace, open_workspace
 from discreet.service.jobs.checks import method_of, models_of, synthesizer
@@ -64,7 +64,7 @@ def work(task: Task, progress: Progress) -> Made:
 
 
 def _audited(workspace: Workspace, table: str) -> bool:
-    with open_ledger(workspace.ledger_place) as ledger:
+    with open_books(workspace) as ledger:
         return find_audited(ledger, table) is not None
 
 

@@ -9,34 +9,34 @@ from fastapi.responses import Response
 
 from discreet.curator.answer import Answer as Answered
 from discreet.errors import NotFound
-from discreet.service.api.caller import Called
+from discreet.service.api.caller import Asker, Caller, EarlyRoute, Reader
 from discreet.service.api.failures import READS, WRITES, answers
 from discreet.service.api.schemas import Asking, Auditing, Making, Pricing, TableName, Wishing
 from discreet.service.api.views import Answer, Answers, Epsilon, ExactAnswer, Price, Prices, Table, View
 
-router = APIRouter(prefix="/v1", tags=["ask"])
+router = APIRouter(route_class=EarlyRoute, prefix="/v1", tags=["ask"])
 
 
 @router.get("/tables", responses=READS, summary="The tables that you may know of")
-def tables(caller: Called) -> list[Table]:
+def tables(caller: Reader) -> list[Table]:
     """For analysts those that they may ask, for others all."""
     return [Table.of(view) for view in caller.desk.tables(caller.who)]
 
 
 @router.get("/tables/{name}", responses=READS | answers(404), summary="A table")
-def table(name: Annotated[TableName, Path()], caller: Called) -> Table:
+def table(name: Annotated[TableName, Path()], caller: Reader) -> Table:
     """What its card declares, and what is left to be spent on it."""
     return Table.of(caller.desk.table(caller.who, name))
 
 
 @router.post("/price", response_model=Prices, responses=WRITES, summary="What questions would cost")
-def price(given: Pricing, caller: Called) -> Response:
+def price(given: Pricing, caller: Asker) -> Response:
     """No row is looked at, nothing is charged or written down."""
     return _written(Prices(prices=_prices(given, caller)))
 
 
 @router.post("/ask", response_model=Answers, responses=WRITES, summary="Ask")
-def ask(given: Asking, caller: Called) -> Response:
+def ask(given: Asking, caller: Asker) -> Response:
     """Answer a question, or several for one price in all. The same question again is free.
 
     What the budget does not cover is answered by the table's synthetic twin, if it has one: ``synthetic`` is then true.
@@ -48,13 +48,13 @@ def ask(given: Asking, caller: Called) -> Response:
 
 
 @router.post("/ask/audited", responses=WRITES, summary="Ask an audited table")
-def ask_audited(given: Auditing, caller: Called) -> ExactAnswer:
+def ask_audited(given: Auditing, caller: Asker) -> ExactAnswer:
     """Answer a question exactly, or deny it (409) when that could tell somebody's value. Nothing is charged."""
     return ExactAnswer.of(caller.desk.ask_audited(caller.who, given.question))
 
 
 @router.post("/epsilon", responses=WRITES, summary="The smallest epsilon for a wished error")
-def epsilon(given: Wishing, caller: Called) -> Epsilon:
+def epsilon(given: Wishing, caller: Asker) -> Epsilon:
     """What to spend so that every figure is off by at most the error, with 95 % confidence. No row is looked at."""
     found = caller.desk.epsilon_for(
         caller.who, given.question, given.error, delta=given.delta, expect=given.expect, rows=given.rows
@@ -63,13 +63,13 @@ def epsilon(given: Wishing, caller: Called) -> Epsilon:
 
 
 @router.post("/methods/price", responses=WRITES, summary="What a method would cost")
-def method_price(given: Making, caller: Called) -> Price:
+def method_price(given: Making, caller: Asker) -> Price:
     """No row is looked at, nothing is charged."""
     return Price.of(caller.desk.quote(caller.who, given.method.method(), given.table))
 
 
 @router.post("/methods/release", responses=WRITES, summary="Run a method")
-def method_release(given: Making, caller: Called) -> Answer:
+def method_release(given: Making, caller: Asker) -> Answer:
     """A distribution, bounds or a macro-table, for the loss that it promises. The same again is free."""
     found = caller.desk.release_of(caller.who, given.method.method(), given.table, key=given.key)
     left = caller.desk.table(caller.who, given.table).left
@@ -83,5 +83,5 @@ def _written(view: View) -> Response:
     return Response(view.model_dump_json(), media_type="application/json")
 
 
-def _prices(given: Pricing, caller: Called) -> list[Price]:
+def _prices(given: Pricing, caller: Caller) -> list[Price]:
     return [Price.of(one) for one in caller.desk.price(caller.who, given.questions, given.spend(), rows=given.rows)]

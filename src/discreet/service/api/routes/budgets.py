@@ -7,31 +7,33 @@ from typing import Annotated, TypeAlias
 from fastapi import APIRouter, Path, Query
 from pydantic import StringConstraints
 
-from discreet.service.api.caller import Called
+from discreet.service.api.caller import EarlyRoute, Manager, Overseer, Reader
 from discreet.service.api.failures import READS, WRITES, answers
 from discreet.service.api.records import BudgetOut, Entry, Verdict
 from discreet.service.api.schemas import NewLimit
 
-router = APIRouter(prefix="/v1", tags=["budgets"])
+router = APIRouter(route_class=EarlyRoute, prefix="/v1", tags=["budgets"])
 _ACCOUNT = r"^[A-Za-z_][A-Za-z0-9_]{0,39}(/[^/\x00-\x1f\x7f]{1,60})?$"
 Account: TypeAlias = Annotated[str, StringConstraints(pattern=_ACCOUNT)]
 
 
 @router.get("/budgets", responses=READS, summary="Budgets")
-def budgets(caller: Called) -> list[BudgetOut]:
+def budgets(caller: Reader) -> list[BudgetOut]:
     """All of them; for an analyst their own, and those of the tables above them."""
     return [BudgetOut.of(view) for view in caller.desk.budgets(caller.who)]
 
 
 @router.put("/budgets/{account:path}", responses=WRITES, summary="Give an account another limit")
-def set_limit(account: Annotated[Account, Path(examples=["visits/ann"])], given: NewLimit, caller: Called) -> BudgetOut:
+def set_limit(
+    account: Annotated[Account, Path(examples=["visits/ann"])], given: NewLimit, caller: Manager
+) -> BudgetOut:
     """What was spent stays spent. The reason goes to the ledger."""
     return BudgetOut.of(caller.desk.set_limit(caller.who, account, given.budget.budget(), why=given.why))
 
 
 @router.get("/ledger", responses=READS | answers(404), summary="The last lines of the ledger")
 def ledger(
-    caller: Called,
+    caller: Reader,
     account: Annotated[Account | None, Query(description="Of this account alone.")] = None,
     most: Annotated[int, Query(ge=1, le=1000)] = 200,
 ) -> list[Entry]:
@@ -40,6 +42,6 @@ def ledger(
 
 
 @router.post("/ledger/verify", responses=READS, summary="Whether the ledger is sound")
-def verify(caller: Called) -> Verdict:
+def verify(caller: Overseer) -> Verdict:
     """Go through ledger and audit log line by line, and compare them with every answer that was given."""
     return Verdict.of(caller.desk.verify(caller.who))

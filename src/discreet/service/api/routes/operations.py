@@ -10,14 +10,14 @@ from fastapi.responses import HTMLResponse, Response
 from fastapi.security import HTTPAuthorizationCredentials
 
 from discreet._version import __version__
-from discreet.curator.people.person import Role
-from discreet.errors import NotAllowed
-from discreet.service.api.caller import bearer, cookie, find
+from discreet.curator.people.person import Scope
+from discreet.service.api.caller import Needs, bearer, cookie
 from discreet.service.api.docs import page
 from discreet.service.api.failures import READS, answers
 from discreet.service.api.guard import PAPER_POLICY
 from discreet.service.api.metrics import CONTENT
 from discreet.service.api.views import Health
+from discreet.service.reception import READERS
 
 router = APIRouter(prefix="/v1", tags=["operations"])
 
@@ -41,9 +41,7 @@ def metrics(
 ) -> Response:
     """For stewards and auditors; for anybody on this computer if the service was started so."""
     if not (request.app.state.settings.open_metrics and _is_near(request)):
-        who = find(request, None if token is None else token.credentials, session).who
-        if who.must_change or who.role is Role.ANALYST:
-            raise NotAllowed("Metrics are for stewards and auditors.", hint="Ask a steward of this service.")
+        Needs(Scope.READ, READERS).find(request)
     return Response(request.app.state.metrics.text(), media_type=CONTENT)
 
 

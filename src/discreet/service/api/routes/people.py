@@ -4,38 +4,43 @@ from __future__ import annotations
 
 from typing import Annotated, TypeAlias
 
-from fastapi import APIRouter, Path, Query
+from fastapi import APIRouter, Depends, Path, Query
 from pydantic import StringConstraints
 
-from discreet.curator.people.person import Role
+from discreet.curator.people.person import Role, Scope
 from discreet.errors import BadInput
-from discreet.service.api.caller import Called
+from discreet.service.api.caller import Caller, EarlyRoute, Manager, Needs, Overseer, Reader, require_session
 from discreet.service.api.failures import READS, WRITES
 from discreet.service.api.records import AuditOut, BudgetOut, PersonOut, TokenOut, TokenText, Welcomed
 from discreet.service.api.schemas import ChangedPerson, NewBudget, NewPerson, NewToken, PersonName
 
-router = APIRouter(prefix="/v1", tags=["people"])
+router = APIRouter(route_class=EarlyRoute, prefix="/v1", tags=["people"])
 Name: TypeAlias = Annotated[PersonName, Path()]
 TokenId: TypeAlias = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{8,64}$"), Path()]
 
 
 @router.get("/people", responses=READS, summary="Everybody who may sign in")
-def people(caller: Called) -> list[PersonOut]:
+def people(caller: Overseer) -> list[PersonOut]:
     """For stewards and auditors."""
     return [PersonOut.of(one) for one in caller.desk.persons(caller.who)]
 
 
 @router.post("/people", status_code=201, responses=WRITES, summary="Let somebody sign in")
-def add(given: NewPerson, caller: Called) -> Welcomed:
-    """Their one-time password is told this once, good for seven days, and changed at the first sign-in."""
+def add(given: NewPerson, caller: Annotated[Caller, Depends(Needs(roles=(Role.STEWARD,), token=False))]) -> Welcomed:
+    """Their one-time password is told this once, good for seven days, and changed at the first sign-in.
+
+    With a session: a token lets nobody in.
+    """
     budget = None if given.budget is None else given.budget.budget()
     password = caller.desk.add_person(caller.who, given.name, Role(given.role), budget=budget, tables=given.tables)
     return Welcomed(person=_named(given.name, caller), password=password)
 
 
 @router.put("/people/{name}", responses=WRITES, summary="Keep somebody out, let them in, or reset their password")
-def change(name: Name, given: ChangedPerson, caller: Called) -> Welcomed:
-    """What they spent stays spent. A new one-time password is told this once."""
+def change(name: Name, given: ChangedPerson, caller: Manager) -> Welcomed:
+    """What they spent stays spent. A new one-time password is told this once, and not to a token."""
+    if given.reset:
+        require_session(caller)
     if given.disabled is None and not given.reset:
         raise BadInput("Nothing was to be changed.", hint="Send disabled, or reset.")
     if given.disabled is not None:
@@ -45,7 +50,7 @@ def change(name: Name, given: ChangedPerson, caller: Called) -> Welcomed:
 
 
 @router.put("/people/{name}/budgets", responses=WRITES, summary="Let somebody ask")
-def give_budget(name: Name, given: NewBudget, caller: Called) -> list[BudgetOut]:
+def give_budget(name: Name, given: NewBudget, caller: Manager) -> list[BudgetOut]:
     """Give somebody a budget for each of some tables; those that they have now. To change one: PUT /v1/budgets.
 
     The table's own budget counts too: nobody can spend more than the smaller of the two.
@@ -55,26 +60,30 @@ def give_budget(name: Name, given: NewBudget, caller: Called) -> list[BudgetOut]
 
 
 @router.get("/tokens", responses=READS, summary="Tokens")
-def tokens(caller: Called) -> list[TokenOut]:
+def tokens(caller: Reader) -> list[TokenOut]:
     """One's own; for stewards and auditors everybody's. Their texts are not kept."""
     return [TokenOut.of(token) for token in caller.desk.tokens(caller.who)]
 
 
 @router.post("/tokens", status_code=201, responses=WRITES, summary="A new token")
-def new_token(given: NewToken, caller: Called) -> TokenText:
-    """For programs: with the rights of whoever makes it. Its text is told this once."""
-    return TokenText.of(caller.desk.new_token(caller.who, given.label, given.days))
+def new_token(given: NewToken, caller: Annotated[Caller, Depends(Needs(token=False))]) -> TokenText:
+    """For programs: with the rights of whoever makes it, as far as its scopes go. Its text is told this once.
+
+    With a session: a token makes no token.
+    """
+    scopes = [Scope(one) for one in given.scopes]
+    return TokenText.of(caller.desk.new_token(caller.who, given.label, given.days, scopes))
 
 
 @router.delete("/tokens/{token}", status_code=204, responses=WRITES, summary="End a token")
-def revoke(token: TokenId, caller: Called) -> None:
+def revoke(token: TokenId, caller: Annotated[Caller, Depends(Needs(Scope.MANAGE))]) -> None:
     """One's own or, as a steward, anybody's."""
     caller.desk.revoke(caller.who, token)
 
 
 @router.get("/audit", responses=READS, summary="Who did what")
 def audit(
-    caller: Called,
+    caller: Overseer,
     after: Annotated[int, Query(ge=0, le=10**15, description="Lines after this one, in the order asked for.")] = 0,
     most: Annotated[int, Query(ge=1, le=1000)] = 200,
     newest_first: Annotated[bool, Query()] = True,
@@ -85,5 +94,5 @@ def audit(
     return [AuditOut.of(line) for line in lines]
 
 
-def _named(name: str, caller: Called) -> PersonOut:
+def _named(name: str, caller: Caller) -> PersonOut:
     return PersonOut.of(caller.desk.people.find(name))

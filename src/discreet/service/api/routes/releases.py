@@ -20,13 +20,13 @@ from pydantic import AfterValidator, AwareDatetime, StringConstraints
 from discreet.core.release_folder import MANIFEST, verified
 from discreet.core.spreadsheet import write_csv
 from discreet.errors import BadInput
-from discreet.service.api.caller import Called
+from discreet.service.api.caller import EarlyRoute, Manager, Reader, Receiver
 from discreet.service.api.failures import READS, WRITES, answers
 from discreet.service.api.guard import PAPER_POLICY
 from discreet.service.api.records import ReleaseOut, Statement
 from discreet.service.api.schemas import Sharing, TableName
 
-router = APIRouter(prefix="/v1/releases", tags=["releases"])
+router = APIRouter(route_class=EarlyRoute, prefix="/v1/releases", tags=["releases"])
 _PIECE = 1 << 18
 _IN_MEMORY = 1 << 22
 _EARLY = (1980, 1, 1, 0, 0, 0)
@@ -45,7 +45,7 @@ Moment: TypeAlias = Annotated[AwareDatetime, AfterValidator(_within_reach)]
 
 @router.get("", responses=READS, summary="Releases")
 def releases(
-    caller: Called,
+    caller: Reader,
     kind: Annotated[str | None, Query(pattern="^[a-z]{1,20}$", examples=["published"])] = None,
     table: Annotated[TableName | None, Query()] = None,
     most: Annotated[int, Query(ge=1, le=1000)] = 100,
@@ -57,13 +57,13 @@ def releases(
 
 
 @router.get("/{release}", responses=READS | answers(404), summary="A release")
-def release(release: ReleaseId, caller: Called) -> ReleaseOut:
+def release(release: ReleaseId, caller: Reader) -> ReleaseOut:
     """What the shelf says of it."""
     return ReleaseOut.of(caller.desk.shelved(caller.who, release))
 
 
 @router.get("/{release}/statement", responses=READS | answers(404), summary="What it promises")
-def statement(release: ReleaseId, caller: Called) -> Statement:
+def statement(release: ReleaseId, caller: Reader) -> Statement:
     """Statement, recipe and receipt; nothing of what is in it."""
     return Statement.of(caller.desk.statement(caller.who, release))
 
@@ -74,7 +74,7 @@ def statement(release: ReleaseId, caller: Called) -> Statement:
     response_class=Response,
     summary="Its report",
 )
-def report(release: ReleaseId, caller: Called) -> FileResponse:
+def report(release: ReleaseId, caller: Receiver) -> FileResponse:
     """All of it as one page. It may run and load nothing."""
     folder = caller.desk.folder(caller.who, release)
     verified(folder)
@@ -87,7 +87,7 @@ def report(release: ReleaseId, caller: Called) -> FileResponse:
     response_class=Response,
     summary="All of it",
 )
-def download(release: ReleaseId, caller: Called) -> StreamingResponse:
+def download(release: ReleaseId, caller: Receiver) -> StreamingResponse:
     """The release's folder as a zip archive: unpacked, it is what ``Release.load`` reads."""
     archive = _zipped(caller.desk.folder(caller.who, release))
     headers = {"Content-Disposition": f'attachment; filename="{release}.zip"'}
@@ -100,7 +100,7 @@ def download(release: ReleaseId, caller: Called) -> StreamingResponse:
     response_class=Response,
     summary="Its rows, as CSV",
 )
-def rows(release: ReleaseId, caller: Called) -> StreamingResponse:
+def rows(release: ReleaseId, caller: Receiver) -> StreamingResponse:
     """The rows of a release that is a table, for spreadsheets; ``download`` has its promise too."""
     folder = caller.desk.folder(caller.who, release)
     if "payload.parquet" not in verified(folder):
@@ -110,7 +110,7 @@ def rows(release: ReleaseId, caller: Called) -> StreamingResponse:
 
 
 @router.put("/{release}/shared", responses=WRITES, summary="Share it, or no longer")
-def share(release: ReleaseId, given: Sharing, caller: Called) -> ReleaseOut:
+def share(release: ReleaseId, given: Sharing, caller: Manager) -> ReleaseOut:
     """Let the analysts of a release's tables have it."""
     caller.desk.share(caller.who, release, given.shared)
     return ReleaseOut.of(caller.desk.shelved(caller.who, release))

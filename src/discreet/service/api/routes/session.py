@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
-from fastapi import APIRouter, Request, Response
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Request, Response
 
 from discreet.errors import BadInput
-from discreet.service.api.caller import Called, Stranger, drop_session, keep_session, require_turn
+from discreet.service.api.caller import (
+    Caller,
+    EarlyRoute,
+    Needs,
+    SignedInCaller,
+    Stranger,
+    drop_session,
+    keep_session,
+    require_turn,
+)
 from discreet.service.api.failures import READS, answers
 from discreet.service.api.schemas import NewPassword, SignIn
 from discreet.service.api.views import Session
 
-router = APIRouter(prefix="/v1", tags=["session"])
+router = APIRouter(route_class=EarlyRoute, prefix="/v1", tags=["session"])
 
 
 @router.post("/session", responses=answers(400, 401, 403, 422), summary="Sign in")
@@ -22,13 +33,13 @@ def sign_in(given: SignIn, desk: Stranger, request: Request, response: Response)
 
 
 @router.get("/session", responses=READS, summary="Who is signed in")
-def session(caller: Called) -> Session:
+def session(caller: SignedInCaller) -> Session:
     """Whoever asks, and what to send with requests that change something."""
     return Session.of(caller.who, caller.session)
 
 
 @router.delete("/session", status_code=204, responses=READS | answers(400), summary="Sign out")
-def sign_out(caller: Called, request: Request, response: Response) -> None:
+def sign_out(caller: SignedInCaller, request: Request, response: Response) -> None:
     """End the session."""
     if caller.session is None:
         raise BadInput("Whoever comes with a token has no session.", hint="To end a token: DELETE /v1/tokens/{id}.")
@@ -37,12 +48,18 @@ def sign_out(caller: Called, request: Request, response: Response) -> None:
 
 
 @router.post("/password", responses=READS | answers(400), summary="Change the password")
-def change_password(given: NewPassword, caller: Called, request: Request, response: Response) -> Session:
-    """Give oneself another password. All sessions end; whoever came with one gets a new one."""
+def change_password(
+    given: NewPassword,
+    caller: Annotated[Caller, Depends(Needs(token=False, one_time=True))],
+    request: Request,
+    response: Response,
+) -> Session:
+    """Give oneself another password. All sessions end, and tokens if wished; the caller gets a new session.
+
+    With a session: a token changes no password.
+    """
     require_turn(request)
-    caller.desk.change_password(caller.who, given.old, given.new)
-    if caller.session is None:
-        return Session.of(caller.desk.people.find(caller.who.name), None)
+    caller.desk.change_password(caller.who, given.old, given.new, tokens_end=given.tokens_end)
     signed = caller.desk.sign_in(caller.who.name, given.new)
     keep_session(response, signed, request.app.state.settings)
     return Session.of(signed.person, signed)
