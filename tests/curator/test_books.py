@@ -15,7 +15,7 @@ from discreet.curator.backup import back_up, receipts_in, restore
 from discreet.curator.curator import Curator
 from discreet.errors import Unsound
 
-OTHER = "SELECT COUNT(*) AS n FROM visits WHERE age > 30"
+OTHER = "SELECT COUNT(*) AS n FROM visits WHERE income > 30"
 TABLES = ("lines", "accounts", "parts")
 
 
@@ -107,7 +107,7 @@ def test_an_old_ledger_under_a_curator_that_is_open_answers_nothing(place):
         curator.ask(OTHER, epsilon="0.5")
         _put_back(folder, address)
         with pytest.raises(Unsound, match="Line 7 of the ledger, which had been written, is gone"):
-            curator.ask("SELECT COUNT(*) AS n FROM visits WHERE age > 40", epsilon="0.5")
+            curator.ask("SELECT COUNT(*) AS n FROM visits WHERE income > 40", epsilon="0.5")
     assert len(list((folder / "releases").iterdir())) == 2
 
 
@@ -167,7 +167,7 @@ def test_a_restored_copy_is_taken_as_it_is(tmp_path):
         curator.ask(OTHER, epsilon="0.5")
     restore(tmp_path / "copy.tar", tmp_path / "again", newest=receipts)
     with Curator(tmp_path / "again") as curator:
-        curator.ask("SELECT COUNT(*) AS n FROM visits WHERE age > 40", epsilon="0.5")
+        curator.ask("SELECT COUNT(*) AS n FROM visits WHERE income > 40", epsilon="0.5")
         assert curator.verify().sound
     with closing(sqlite3.connect(tmp_path / "again" / "ledger.db")) as file:
         assert file.execute("SELECT MAX(number) FROM lines").fetchall() == [(7,)]
