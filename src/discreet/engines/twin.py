@@ -39,6 +39,8 @@ from discreet.errors import DataError, NotDeclared
 
 _WIDE = (Kind.INTEGER, Kind.REAL)
 _DIGITS = 38
+_NARROW = {"BIGINT", "INTEGER", "SMALLINT", "TINYINT", "UINTEGER", "USMALLINT", "UTINYINT"}
+"""DuckDB's types of whole numbers that fit 64 bits with a sign."""
 
 
 def bounded_card(card: Card) -> Card:
@@ -96,6 +98,9 @@ def require_narrow(table: Table) -> None:
     for column in bounded_card(table.card).columns:
         if column.kind is Kind.INTEGER and column.bounds is None and column.categories is None:
             value = sql.column(column.name)
+            type_ = table.query(sql.named(exp.Anonymous(this="typeof", expressions=[value.copy()]), "type")).limit(1)
+            if set(table.engine.fetch(type_).column(0).to_pylist()) <= _NARROW:
+                continue
             narrow = exp.TryCast(this=value.copy(), to=sql.sql_type(Kind.INTEGER))
             wide = exp.and_(value.is_(exp.null()).not_(), narrow.is_(exp.null()))
             found = table.engine.fetch(table.query(sql.named(sql.count_if(wide), "n"))).column(0)[0].as_py()
@@ -140,8 +145,7 @@ def _kept(column: Column, card: Card, source: _Source) -> exp.Expr:
         return value
     shown = value
     if column.kind is Kind.REAL:  # 0.0 and -0.0 are equal: which of them a group shows would follow from one row
-        zero = sql.literal(0.0)
-        shown = exp.case().when(exp.EQ(this=value.copy(), expression=zero), zero.copy()).else_(value.copy())
+        shown = exp.paren(value.copy() + sql.literal(0.0))
     kept = exp.case()
     if not column.required and (nowhere := _nowhere(column, source)):
         kept = kept.when(nowhere, exp.null())
