@@ -17,6 +17,7 @@ from discreet.budget.ledger import LEDGER, SqlLedger
 from discreet.budget.lines import FORMAT
 from discreet.budget.readers import Readers
 from discreet.budget.store import Contents, Session
+from discreet.core.optional import extra
 from discreet.core.postgres import connection_settings
 from discreet.errors import BadInput, DiscreetError, LedgerError, LoginFailed, NotFound, Unreachable
 
@@ -129,7 +130,8 @@ class PostgresStore:
                 yield self._writer
 
     def _connect(self) -> psycopg.Connection[Any]:
-        import psycopg
+        with extra("postgres"):
+            import psycopg
 
         try:
             connection = psycopg.connect(**self._settings, client_encoding="utf8", autocommit=True)
@@ -163,7 +165,8 @@ class PostgresStore:
     @contextmanager
     def _errors(self) -> Iterator[None]:
         """What PostgreSQL's errors mean. After a lost connection it is open whether a charge was written."""
-        import psycopg
+        with extra("postgres"):
+            import psycopg
 
         try:
             yield

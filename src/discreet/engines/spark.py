@@ -27,6 +27,7 @@ from sqlglot import exp
 from discreet.core import sql
 from discreet.core.arrow import canonical, recast_table
 from discreet.core.kind import Kind
+from discreet.core.optional import extra
 from discreet.engines.csvfile import layout_of
 from discreet.engines.headers import require_plain
 from discreet.engines.typed import typed
@@ -36,7 +37,6 @@ from discreet.errors import (
     DiscreetError,
     EngineError,
     LoginFailed,
-    MissingPart,
     NotFound,
     Unreachable,
 )
@@ -73,10 +73,8 @@ class Spark:
     @classmethod
     def at(cls, address: str) -> Spark:
         """Spark at ``sc://host:port`` (Connect), ``spark://host:port`` (standalone) or ``local[2]``."""
-        try:
+        with extra("spark"):
             import pyspark  # noqa: F401
-        except ImportError:
-            raise MissingPart("pyspark", "spark") from None
         scheme = address.partition("://")[0]
         if scheme in _PORTS:
             _require_listener(address)
@@ -233,7 +231,8 @@ class Spark:
 
 def _frame_of(session: SparkSession, data: pa.Table) -> DataFrame:
     """``data`` as a data frame of a session, in the types that it has there."""
-    from pyspark.sql.pandas.types import from_arrow_schema
+    with extra("spark"):
+        from pyspark.sql.pandas.types import from_arrow_schema
 
     rows = recast_table(data)
     return session.createDataFrame(rows, from_arrow_schema(rows.schema, prefer_timestamp_ntz=True))
@@ -261,8 +260,9 @@ def _require_listener(address: str) -> None:
 
 def _connected(address: str) -> tuple[Any, bool]:
     """A Connect session of its own. The first question is not asked for ten minutes, as PySpark would."""
-    from pyspark.sql.connect.client.retries import DefaultPolicy
-    from pyspark.sql.connect.session import SparkSession as Connect
+    with extra("spark"):
+        from pyspark.sql.connect.client.retries import DefaultPolicy
+        from pyspark.sql.connect.session import SparkSession as Connect
 
     session = Connect.builder.remote(address).create()
     patient = session.client.get_retry_policies()
@@ -280,8 +280,9 @@ def _connected(address: str) -> tuple[Any, bool]:
 
 def _started(address: str) -> tuple[SparkSession, bool]:
     """This process's session, and whether it was started just now. There can be one only."""
-    from pyspark import SparkContext
-    from pyspark.sql import SparkSession
+    with extra("spark"):
+        from pyspark import SparkContext
+        from pyspark.sql import SparkSession
 
     if not (os.environ.get("JAVA_HOME") or shutil.which("java")):
         raise EngineError("Spark needs Java, and there is none here.", hint="Install Java 17 or later.")
@@ -363,8 +364,9 @@ def _texts(names: Iterable[str]) -> str:
 @contextmanager
 def _translated() -> Iterator[None]:
     """Turns Spark's errors into ours."""
-    from py4j.protocol import Py4JError  # type: ignore[import-untyped]
-    from pyspark.errors import PySparkException
+    with extra("spark"):
+        from py4j.protocol import Py4JError  # type: ignore[import-untyped]
+        from pyspark.errors import PySparkException
 
     try:
         yield
