@@ -256,6 +256,13 @@ def _register(name: str, source: Any, card: Card | str | Path, folder: Path) -> 
     if isinstance(source, str):
         require_no_secret(source)
     table = read(source, _card(name, source, card))
+    try:
+        return _cut(name, source, table, folder)
+    finally:
+        table.engine.close()
+
+
+def _cut(name: str, source: Any, table: Table, folder: Path) -> Registered:
     if table.card.public:
         table = described(table)
     twin = bounded(table)
@@ -270,7 +277,6 @@ def _register(name: str, source: Any, card: Card | str | Path, folder: Path) -> 
     if isinstance(table.engine, DuckDB):
         write_parquet(twin, folder / kept)
         print_ = _file_digest(folder / kept)
-        table.engine.close()
     else:
         address = parse_address(source) if isinstance(source, str) else None
         if address is None:

@@ -6,6 +6,7 @@ copy sees the temporary views the session had when it was made. Tables are Parqu
 
 from __future__ import annotations
 
+import atexit
 import gzip
 import itertools
 import os
@@ -16,10 +17,11 @@ import sys
 import threading
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
+from weakref import WeakSet
 
 import pyarrow as pa
 from sqlglot import exp
@@ -55,6 +57,8 @@ _SETTINGS = {
 _PORTS = {"sc": 15002, "spark": 7077}
 _MISSING = ("42P01", "42703", "42704", "42K03")  # no such table, column, schema, path
 _number = itertools.count(1)
+_sessions: WeakSet[Any] = WeakSet()
+"""Connect sessions that were begun here."""
 
 
 class Spark:
@@ -275,6 +279,7 @@ def _connected(address: str) -> tuple[Any, bool]:
         session.client.close()
         raise
     session.client.set_retry_policies(patient)
+    _sessions.add(session)
     return session, True
 
 
@@ -306,12 +311,22 @@ def _copy(session: Any) -> Any:
     if _is_connect(session):
         session.version  # noqa: B018  (a Connect server knows a session from its first request on)
         copy = session.cloneSession()
+        _sessions.add(copy)
     else:
         copy = type(session)(session.sparkContext, session._jsparkSession.cloneSession())
     for key, value in _SETTINGS.items():
         if copy.conf.get(key) != value:
             copy.conf.set(key, value)
     return copy
+
+
+@atexit.register
+def _close_sessions() -> None:
+    """Hang up. A session that is still open does so when the interpreter is torn down, and waits for ever for threads
+    that have ended."""
+    for session in list(_sessions):
+        with suppress(Exception):
+            session.client.close()
 
 
 def _release(copy: SparkSession) -> None:
