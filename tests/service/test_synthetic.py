@@ -124,6 +124,13 @@ def test_its_csv_says_in_every_row_that_it_is_synthetic(ann):
     assert [row.split(",")[-1] for row in rows] == ["true", "true"]
 
 
+def test_what_was_made_by_another_way_in_can_be_looked_up_before_anything_lists_it(clinic, ann):
+    with Curator(clinic.folder) as curator:
+        answer = curator.ask("SELECT COUNT(*) AS n FROM patients", epsilon="0.01", analyst="ann")
+    assert clinic.desk.shelved(clinic.steward, answer.identity).by == "ann"
+    assert ann.get(f"/v1/releases/{answer.identity}").status_code == 200
+
+
 def test_a_twin_that_is_no_longer_shared_answers_nothing(clinic, ann, twin):
     clinic.desk.share(clinic.steward, twin, False)
     try:
