@@ -196,7 +196,7 @@ def test_whoever_is_added_is_told_a_password_or_is_not_added(clinic: Clinic) -> 
 
 
 def test_what_went_wrong_with_a_job_is_for_stewards(clinic: Clinic) -> None:
-    job = clinic.desk.submit(clinic.steward, Publish("patients", ("k=5",)))
+    job = clinic.desk.submit(clinic.steward, Publish("patients", ("k=5",), title="Wrong"))
     claim = clinic.desk._jobs._queue.claim("somebody")
     while claim is not None and claim.job.id != job.id:
         claim = clinic.desk._jobs._queue.claim("somebody")

@@ -89,7 +89,7 @@ class Seat:
             return await asyncio.to_thread(work)
         except Exception as error:  # noqa: BLE001  # whatever it is, its text is for those who may read it
             self._metrics.refused(error)
-            raise faults.told(error, self.who) from None
+            raise faults.told(error, self.who, self.desk.workspace.folder) from None
 
     async def run(
         self, function: Callable[Concatenate[Person, _P], _T], *args: _P.args, **kwargs: _P.kwargs
@@ -256,7 +256,7 @@ def _visit(
             except NotSignedIn:
                 return RedirectResponse(f"/signin?next={quote(place)}", status_code=303)
             except Exception as error:  # noqa: BLE001  # whatever it is, its text is for those who may read it
-                look.refusal(faults.told(error, seat.who))
+                look.refusal(faults.told(error, seat.who, desk.workspace.folder))
         return None
 
     return visit
