@@ -39,9 +39,9 @@ recent_java() {  # Spark needs 17; "1.8" and "11" are too old
     version=$("$java" -version 2>&1 | sed -n 's/.* version "\([0-9]*\).*/\1/p') && [ "${version:-0}" -ge 17 ]
 }
 
-chromium() { have chromium || have chromium-browser || have google-chrome; }
+a_browser() { have chromium || have chromium-browser || have google-chrome; }
 
 recent_java || install default-jre-headless java-17-openjdk-headless openjdk17-jre-headless ||
     echo "Java is not installed and could not be: the Spark tests need a headless JRE (17 or later)."
-chromium || install chromium chromium chromium ||
+a_browser || install chromium chromium chromium ||
     echo "Chromium is not installed and could not be: the tests of the console need it."
