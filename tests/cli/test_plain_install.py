@@ -111,6 +111,10 @@ def test_the_wheel_alone_runs_every_command_or_says_what_to_install(tmp_path):
     [wheel] = tmp_path.glob("*.whl")
     subprocess.run([python, "-m", "pip", "install", "--quiet", wheel], check=True)
     require_sentences(run_everything(tmp_path / "work", python=python))
+    subprocess.run([python, "-m", "pip", "uninstall", "--quiet", "--yes", "pip", "setuptools"], check=True)
+    taken = sum(file.stat().st_size for file in (tmp_path / "plain" / "lib").rglob("*") if file.is_file()) / 2**20
+    told = int(re.search(r"about (\d+) MB on the disk", (ROOT / "README.md").read_text())[1])
+    assert abs(taken - told) < 60, "what the README says of its size"
 
 
 def read_only_copy(place):
