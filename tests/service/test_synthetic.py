@@ -65,8 +65,8 @@ def test_the_answer_says_that_it_is_synthetic(clinic, ann, twin):
     assert price["synthetic"] == []
     [paid] = ann.post("/v1/ask", json={"questions": [SEXES], "epsilon": "0.01"}).json()["answers"]
     assert paid["synthetic"] is False
-    [line] = [one for one in clinic.desk.audit(clinic.auditor) if one.action == "ask" and "synthetic" in one.about]
-    assert line.about["synthetic"] == "1"
+    lines = [one for one in clinic.desk.audit(clinic.auditor) if one.action == "ask" and "synthetic" in one.about]
+    assert lines[0].about["synthetic"] == "1"
 
 
 def test_who_does_not_want_it_is_refused_and_told_of_it(ann, twin):
