@@ -264,6 +264,13 @@ def _register(name: str, source: Any, card: Card | str | Path, folder: Path) -> 
     if isinstance(source, str):
         require_no_secret(source)
     table = read(source, _card(name, source, card))
+    try:
+        return _cut(name, source, table, folder)
+    finally:
+        table.engine.close()
+
+
+def _cut(name: str, source: Any, table: Table, folder: Path) -> Registered:
     if table.card.public:
         table = described(table)
     require_rows_of_people(table)
@@ -285,7 +292,6 @@ def _register(name: str, source: Any, card: Card | str | Path, folder: Path) -> 
         print_ = _file_digest(folder / kept)
         if where.endswith(IN_MEMORY):  # nobody can count them tomorrow
             left_out = table.count() - pq.read_metadata(folder / kept).num_rows
-        table.engine.close()
     else:
         address = parse_address(source) if isinstance(source, str) else None
         if address is None:

@@ -20,6 +20,7 @@ from sqlglot import exp
 from discreet.core import sql
 from discreet.core.arrow import arrow_type, kind_of, recast_table
 from discreet.core.kind import Kind
+from discreet.core.optional import extra
 from discreet.core.postgres import connection_settings
 from discreet.core.sql import sql_type, table
 from discreet.engines.postgres_attempts import with_functions
@@ -129,7 +130,8 @@ class Postgres:
     @contextmanager
     def _transaction(self, *, writes: bool) -> Iterator[psycopg.Connection[Any]]:
         """A connection whose work is committed at the end, or undone if there was an error."""
-        import psycopg
+        with extra("postgres"):
+            import psycopg
 
         connection = self._connect()
         try:
@@ -141,7 +143,8 @@ class Postgres:
             raise self._failure(error) from None
 
     def _connect(self) -> psycopg.Connection[Any]:
-        import psycopg
+        with extra("postgres"):
+            import psycopg
 
         try:
             connection = psycopg.connect(**self._settings, client_encoding="utf8")

@@ -38,6 +38,7 @@ from discreet.errors import BadInput, Damaged, NotFound
 from discreet.service.jobs.jobs import Job, Jobs
 from discreet.service.jobs.specs import SPECS, Attack, Spec
 from discreet.service.reception import READERS, listed
+from discreet.service.redact import without_paths
 from discreet.service.sessions import SessionView, names_of, view_of
 from discreet.service.shown import Spend, TableView
 from discreet.service.treasury import Treasury
@@ -259,12 +260,12 @@ class Desk(Treasury):
     def jobs(self, who: Person, *, most: int = 50) -> list[Job]:
         """Jobs, newest first."""
         self._require(who, *READERS)
-        return [_for(who, job) for job in self._jobs.all(most=most)]
+        return [self._for(who, job) for job in self._jobs.all(most=most)]
 
     def job(self, who: Person, job: str) -> Job:
         """One of them."""
         self._require(who, *READERS)
-        return _for(who, self._jobs.find(job))
+        return self._for(who, self._jobs.find(job))
 
     def cancel(self, who: Person, job: str) -> None:
         """Stop a job; nothing of it is left."""
@@ -338,6 +339,16 @@ class Desk(Treasury):
         elif not shared and now is not None and now.identity == one.id:
             self._curator.set_synthetic(table, None)
 
+    def _for(self, who: Person, job: Job) -> Job:
+        """A job as somebody may see it. What it says of how far it is, and of what went wrong, may be about the rows;
+        and what it is to hide is a secret."""
+        if who.role is Role.STEWARD:
+            said, error = (without_paths(text, self.workspace.folder) for text in (job.said, job.error))
+            return replace(job, said=said, error=error)
+        untold = SPECS[job.kind].untold if job.kind in SPECS else ()
+        spec = {name: value for name, value in job.spec.items() if name not in untold}
+        return replace(job, spec=spec, said="", error=job.error and "What went wrong is told to stewards alone.")
+
     # What was done
 
     def _gave(self, who: Person, identity: str, release: Release[Any], tables: tuple[str, ...], *, free: bool) -> None:
@@ -345,13 +356,3 @@ class Desk(Treasury):
         self._shelf.put(Shelved.answer(identity, release, tables, by=who.name))
         for answered in self._watching:
             answered(free)
-
-
-def _for(who: Person, job: Job) -> Job:
-    """A job as somebody may see it. What it says of how far it is, and of what went wrong, may be about the rows; and
-    what it is to hide is a secret."""
-    if who.role is Role.STEWARD:
-        return job
-    untold = SPECS[job.kind].untold if job.kind in SPECS else ()
-    spec = {name: value for name, value in job.spec.items() if name not in untold}
-    return replace(job, spec=spec, said="", error=job.error and "What went wrong is told to stewards alone.")

@@ -41,6 +41,18 @@ def test_the_drawer_has_the_pages_of_ones_role(console, name):
     console.visit(name, act)
 
 
+def test_only_pages_of_the_console_may_compile_code_in_the_browser(console):
+    async def act(http):
+        for path in ("/signin", "/v1/health", "/v1/nowhere", "/v1/docs"):
+            policy = (await http.get(path)).headers["Content-Security-Policy"]
+            assert "unsafe-eval" not in policy, path
+            assert "script-src 'self';" in policy or "default-src 'none'" in policy, path
+        http.cookies.set(COOKIE, console.token("ann"))
+        assert "'unsafe-eval'" in (await http.get("/")).headers["Content-Security-Policy"]
+
+    console.browse(act)
+
+
 @pytest.mark.parametrize("name", DRAWERS)
 def test_every_page_opens_for_whom_it_is_and_for_nobody_else(console, name):
     role = {"ann": Role.ANALYST, "steward": Role.STEWARD, "auditor": Role.AUDITOR}[name]

@@ -29,6 +29,7 @@ from discreet.curator.people.people import SignedIn
 from discreet.curator.people.person import Person, Role
 from discreet.errors import DiscreetError, NotAllowed, NotSignedIn, Refused
 from discreet.service.api.caller import COOKIE
+from discreet.service.api.guard import CONSOLE_POLICY
 from discreet.service.api.limits import Buckets
 from discreet.service.api.metrics import Metrics
 from discreet.service.console import faults, look
@@ -89,7 +90,7 @@ class Seat:
             return await asyncio.to_thread(work)
         except Exception as error:  # noqa: BLE001  # whatever it is, its text is for those who may read it
             self._metrics.refused(error)
-            raise faults.told(error, self.who) from None
+            raise faults.told(error, self.who, self.desk.workspace.folder) from None
 
     async def run(
         self, function: Callable[Concatenate[Person, _P], _T], *args: _P.args, **kwargs: _P.kwargs
@@ -207,21 +208,26 @@ def _serve_plainly(inner: FastAPI, *, packed: bool) -> None:
 
 
 class _Kept:
-    """Lets browsers keep what has its version in its address."""
+    """Lets browsers keep what has its version in its address, and compile what NiceGUI writes into its pages."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on; what is found under such an address may be kept for a year."""
+        found = scope["path"] if scope["type"] == "http" else ""
+        kept = found.startswith(f"/_nicegui/{nicegui.__version__}/") and "/dynamic_resources/" not in found
 
         async def sending(message: Message) -> None:
-            if message["type"] == "http.response.start" and message["status"] == 200:
-                MutableHeaders(scope=message)["Cache-Control"] = look.KEPT
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                if kept and message["status"] == 200:
+                    headers["Cache-Control"] = look.KEPT
+                if headers.get("Content-Type", "").startswith("text/html"):
+                    headers["Content-Security-Policy"] = CONSOLE_POLICY
             await send(message)
 
-        versioned = scope["type"] == "http" and scope["path"].startswith(f"/_nicegui/{nicegui.__version__}/")
-        await self._app(scope, receive, sending if versioned and "/dynamic_resources/" not in scope["path"] else send)
+        await self._app(scope, receive, sending)
 
 
 def _known(desk: Desk) -> Callable[[Request], None]:
@@ -256,7 +262,7 @@ def _visit(
             except NotSignedIn:
                 return RedirectResponse(f"/signin?next={quote(place)}", status_code=303)
             except Exception as error:  # noqa: BLE001  # whatever it is, its text is for those who may read it
-                look.refusal(faults.told(error, seat.who))
+                look.refusal(faults.told(error, seat.who, desk.workspace.folder))
         return None
 
     return visit
