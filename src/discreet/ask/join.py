@@ -60,7 +60,7 @@ def joined(left: Rows, right: Rows, join: exp.Join) -> Rows:
                 shown.append(sql.named(sql.column(side.name(place)), called))
                 value = at(value, called)
                 if optional:  # it is NULL where there is no partner, whatever the card requires
-                    value = Value(value.sql, value.kind, value.within, value.domain, value.name)
+                    value = replace(value, required=False)
             columns.append(replace(one, value=value, bare=one.bare and one.name.casefold() not in merged))
     query = exp.select(*shown, copy=False).from_(sides[0].query.subquery("l", copy=False), copy=False)
     on = exp.and_(*(sql.column(sides[0].key(i)).eq(sql.column(sides[1].key(i))) for i in range(len(equal))))

@@ -180,7 +180,7 @@ def _chosen(value: Value, only: Value | None) -> Value:
     if only is None:
         return value
     chosen = exp.case().when(only.sql.copy(), value.sql.copy())
-    return Value(chosen, value.kind, value.within, value.domain, value.name)
+    return replace(value, sql=chosen, required=False)
 
 
 def _hint(rows: Rows, text: str) -> str:

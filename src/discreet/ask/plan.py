@@ -22,6 +22,7 @@ from discreet.ask.keys import keys_of, position
 from discreet.ask.measure import Measure
 from discreet.ask.quantile import Quantile
 from discreet.ask.rows import Rows
+from discreet.ask.size import Size
 from discreet.ask.source import rows_of
 from discreet.ask.value import Value
 from discreet.core import sql
@@ -33,9 +34,13 @@ UNITS = "units"
 _LONGEST = 20_000
 _DEEPEST = 64
 _MOST_SELECTS = 32
+_MOST_AGGREGATES = 64
+_MOST_COLUMNS = 256
 _DEEPEST_QUERY = 220  # writing it as text takes some calls a level, and Python allows a thousand
 _MOST_ROWS = 10**9
 _MOST_KEYS = 100_000
+_MOST_FIGURES = 1_000_000
+_MOST_QUANTILES = 5_000
 _CLAUSES = {"expressions", "from_", "joins", "where", "group", "having", "order", "limit", "with_", "kind", "hint"}
 _CASTS = ("tinyint", "smallint", "int", "bigint", "float", "double", "decimal", "text", "varchar", "boolean")
 _AFTER = (
@@ -105,6 +110,10 @@ def _parsed(text: str) -> exp.Select:
         raise BadQuery("The question is nested too deeply.", hint="A long chain of conditions can often be an IN.")
     if sum(1 for _ in select.find_all(exp.Select)) > _MOST_SELECTS:
         raise BadQuery(f"The question is nested too deeply: it has more than {_MOST_SELECTS} SELECTs.")
+    if sum(1 for _ in select.find_all(exp.AggFunc)) > _MOST_AGGREGATES:
+        raise BadQuery(f"The question has more than {_MOST_AGGREGATES} aggregates.", hint="Ask several questions.")
+    if any(len(one.expressions) > _MOST_COLUMNS for one in select.find_all(exp.Select)):
+        raise BadQuery(f"A SELECT has more than {_MOST_COLUMNS} columns.", hint="Ask several questions.")
     extra = [key for key, value in select.args.items() if value and key not in _CLAUSES]
     if extra:
         name = extra[0].rstrip("_").upper()
@@ -133,9 +142,13 @@ class _Planner:
         if not self._declared:
             self.aggregates.measures[UNITS] = units_of(self.rows)  # first, so that a question for it shares it
         columns: dict[str, exp.Expr] = {}
+        size, known = Size(), 0
         for place, node in enumerate(self.select.expressions):
             name, column = self._column(place, node)
             columns[self._own_name(name, column, columns)] = column
+            for measure in list(self.aggregates.measures.values())[known:]:  # as they come: the whole is made of all
+                size.add(measure.sql)
+            known = len(self.aggregates.measures)
         shown = [sql.named(attempt(column), name) for name, column in columns.items()]
         for name, column in columns.items():
             if self._has_error(column):
@@ -155,6 +168,7 @@ class _Planner:
             after,
         )
         self._require_few_keys(made)
+        Size().add(made.query)
         if _depth(made.query) > _DEEPEST_QUERY:
             raise BadQuery("The question is nested too deeply.", hint="Put fewer SELECTs inside one another.")
         whole = dict.fromkeys(made.measures, np.int64) | dict.fromkeys(made.quantiles, np.float64)
@@ -193,6 +207,12 @@ class _Planner:
             groups *= len(value.domain or ())
         if made.declared and groups > _MOST_KEYS:
             raise BadQuery(f"GROUP BY makes {groups:,} groups; at most {_MOST_KEYS:,} can be asked at once.")
+        for each, most, what in (
+            (len(made.measures), _MOST_FIGURES, "figures"),
+            (len(made.quantiles), _MOST_QUANTILES, "quantiles"),
+        ):
+            if made.declared and groups * each > most:
+                raise BadQuery(f"This asks for {groups * each:,} {what}; at most {most:,} can be asked at once.")
 
     # -- the answer's columns
 

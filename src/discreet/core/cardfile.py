@@ -53,6 +53,7 @@ COLUMN_FIELDS: _Fields = {
     "bounds": (list,),
     "categories": (list,),
     "required": (bool,),
+    "longest": (int,),
     "hierarchy": (str, dict),
     "from_data": (list,),
     "note": (str,),
@@ -126,6 +127,7 @@ def _column_fields(column: Column) -> dict[str, Any]:
         "bounds": column.bounds,
         "categories": column.categories,
         "required": column.required or None,
+        "longest": column.longest,
         "from_data": column.from_data or None,
         "note": column.note or None,
         "hierarchy": to_fields(column.hierarchy) if column.hierarchy else None,
@@ -207,6 +209,7 @@ class _Reader:
             from_data=tuple(map(str, fields.get("from_data", ()))),
             note=fields.get("note", ""),
             required=fields.get("required", False),
+            longest=fields.get("longest"),
         )
         if kind is not None and role is not None:
             return column

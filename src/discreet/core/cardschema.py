@@ -62,6 +62,7 @@ def _column() -> dict[str, Any]:
                 {"type": "array", "items": _SCALAR, "minItems": 1, "uniqueItems": True}, "Every value there can be."
             ),
             "required": _said({"type": "boolean"}, "Rows without a value here do not count."),
+            "longest": _said(_WHOLE, "The most characters of a text that count."),
             "hierarchy": {"oneOf": [_said(_TEXT, "A shared hierarchy, by name."), {"$ref": "#/$defs/hierarchy"}]},
             "from_data": _said(
                 {"type": "array", "items": {"enum": ["bounds", "categories"]}}, "Read off the data: not private."
