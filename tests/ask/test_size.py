@@ -97,6 +97,40 @@ def test_a_query_that_grows_through_its_parts_is_refused() -> None:
         planned(f"WITH {a} SELECT COUNT(*) AS n FROM ({five}) AS s WHERE age > 3")
 
 
+def _deep(levels: int) -> str:
+    """SELECTs inside others, of which each uses what the one inside computed twice or more."""
+    made = "SELECT person, age AS v FROM visits"
+    for level in range(levels):
+        made = f"SELECT person, LEAST(v, {110 - level}) AS v FROM ({made}) WHERE v > {level}"
+    return f"SELECT COUNT(*) AS n FROM ({made}) WHERE v > 50"
+
+
+def test_what_engines_put_in_the_place_of_columns_is_counted() -> None:
+    assert planned(_deep(4))
+    with pytest.raises(BadQuery, match="with all that the SELECTs inside compute"):
+        planned(_deep(12))
+
+
+def test_what_a_join_does_for_one_unit_is_bounded() -> None:
+    """Or how long an answer takes would tell that somebody with many rows is there."""
+    others = " ".join(f"JOIN visits AS v{i} USING (person)" for i in range(6))
+    assert planned(f"SELECT COUNT(*) AS n FROM visits AS a {others}")
+    heavy = ", ".join(f"SUM(LEAST(LENGTH(UPPER(a.note || '{i}')), 9)) AS s{i}" for i in range(9))
+    assert planned(f"SELECT {heavy} FROM visits AS a JOIN visits AS b USING (person)")
+    with pytest.raises(BadQuery, match="could tell of somebody"):
+        planned(f"SELECT {heavy} FROM visits AS a {others}")
+
+
+def test_texts_that_are_held_for_every_unit_count_more() -> None:
+    def asked(times: int) -> Plan:
+        each = ", ".join(f"MAX(note || '{i}') AS m{i}" for i in range(times))
+        return planned(f"SELECT COUNT(*) AS n FROM (SELECT {each} FROM visits GROUP BY person) WHERE m0 = 'x'")
+
+    assert asked(5)
+    with pytest.raises(BadQuery, match="more than 100,000 characters"):
+        asked(10)
+
+
 REFUSED = {
     "aggregates": "SELECT " + ", ".join(f"SUM(age + {i})" for i in range(65)) + " FROM visits",
     "columns": "SELECT COUNT(*) FROM (SELECT " + ", ".join(f"age + {i} AS a{i}" for i in range(257)) + " FROM visits)",

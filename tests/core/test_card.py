@@ -45,7 +45,8 @@ def test_a_column_that_contradicts_itself_says_how(column, says):
 
 def test_names_of_kinds_and_roles_are_taken_as_what_they_mean_and_others_refused():
     assert Column("a", "integer", "quasi", bounds=[0, 3]) == Column("a", Kind.INTEGER, Role.QUASI, bounds=(0, 3))
-    for wrong in ({"kind": "integre"}, {"role": "qausi"}, {"categories": "abc"}, {"bounds": 3}, {"longest": "5"}, {"longest": True}):
+    length = ({"longest": "5"}, {"longest": True})
+    for wrong in ({"kind": "integre"}, {"role": "qausi"}, {"categories": "abc"}, {"bounds": 3}, *length):
         with pytest.raises(BadInput, match="Column 'a'"):
             Column(**{"name": "a", "kind": "text", **wrong})
 

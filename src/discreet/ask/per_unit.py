@@ -20,12 +20,14 @@ from discreet.ask.keys import keys_of
 from discreet.ask.measure import summed
 from discreet.ask.rows import UNIT, Rows, at, is_unit, whole_domain
 from discreet.ask.scalar import scalar
-from discreet.ask.value import Interval, Value, clamped, largest
+from discreet.ask.value import CHARACTERS, Interval, Value, clamped, largest
 from discreet.core import sql
 from discreet.core.kind import Kind
 from discreet.errors import BadQuery, NotDeclared
 
 _SAFE = 2**53
+_KEPT = 10
+"""How much more a text counts that is held for every unit, and not for a few thousand rows."""
 
 
 def per_unit(select: exp.Select, rows: Rows) -> Rows:
@@ -125,7 +127,10 @@ class _PerUnit:
         if isinstance(inner, exp.Min | exp.Max):
             if value.kind is Kind.BOOLEAN:
                 raise BadQuery(f"{inner.sql()}: truths have no order.", hint="MAX(CASE WHEN … THEN 1 ELSE 0 END) can.")
-            return at(value, self._column(type(inner)(this=value.sql.copy())))
+            extreme = type(inner)(this=value.sql.copy())
+            if value.kind is Kind.TEXT:
+                extreme.meta[CHARACTERS] = _KEPT * value.characters
+            return at(value, self._column(extreme))
         if not value.number:
             raise BadQuery(f"{inner.sql()}: {value.kind.value} cannot be added.")
         if value.within is None:

@@ -39,6 +39,8 @@ _MOST_COLUMNS = 256
 _DEEPEST_QUERY = 220  # writing it as text takes some calls a level, and Python allows a thousand
 _MOST_ROWS = 10**9
 _MOST_KEYS = 100_000
+_MOST_WORK = 3_000_000
+"""Rows of one unit in a join, times the work on each."""
 _MOST_FIGURES = 1_000_000
 _MOST_QUANTILES = 5_000
 _CLAUSES = {"expressions", "from_", "joins", "where", "group", "having", "order", "limit", "with_", "kind", "hint"}
@@ -168,11 +170,18 @@ class _Planner:
             after,
         )
         self._require_few_keys(made)
-        Size().add(made.query)
+        whole = Size()
+        whole.add(made.query)
+        if self.rows.reads > 1 and self.rows.most * whole.work > _MOST_WORK:
+            raise BadQuery(
+                f"One unit could have {self.rows.most:,} rows in this join, and too much is computed of each: how long "
+                "that takes could tell of somebody.",
+                hint="Join fewer tables, or make one row of each unit before: GROUP BY the unit.",
+            )
         if _depth(made.query) > _DEEPEST_QUERY:
             raise BadQuery("The question is nested too deeply.", hint="Put fewer SELECTs inside one another.")
-        whole = dict.fromkeys(made.measures, np.int64) | dict.fromkeys(made.quantiles, np.float64)
-        require_works(after, made.keys, made.figures, whole)
+        types = dict.fromkeys(made.measures, np.int64) | dict.fromkeys(made.quantiles, np.float64)
+        require_works(after, made.keys, made.figures, types)
         return made
 
     def _own_name(self, name: str, column: exp.Expr, others: Mapping[str, exp.Expr]) -> str:

@@ -61,4 +61,6 @@ def _alike(one: Known, other: Known, called: str) -> Value:
         return Value(sql.column(called), Kind.REAL, within, required=required)
     place = sql.column(UNIT if whose else called)
     longest = max(a.characters, b.characters)
-    return Value(place, a.kind, within, domain, a.name if a.name and b.name else "", required, longest)
+    return Value(
+        place, a.kind, within, domain, a.name if a.name and b.name else "", required, longest, max(a.weight, b.weight)
+    )

@@ -16,6 +16,8 @@ NUMBERS = (Kind.INTEGER, Kind.REAL, Kind.DECIMAL)
 Interval: TypeAlias = tuple[Fraction, Fraction]
 LONGEST_TEXT = 10_000
 """No text that a question makes has more characters."""
+WEIGHT = "weight"
+"""Where an expression says, among what sqlglot keeps with it, how many nodes it has in the end."""
 CHARACTERS = "characters"
 """Where an expression that makes a text says, among what sqlglot keeps with it, how long that can be."""
 
@@ -36,6 +38,9 @@ class Value:
     """Whether every row has one: it is never NULL."""
     longest: int | None = None
     """The most characters it has, if it is a text; ``None``: those of its domain, or not known."""
+
+    weight: int = 1
+    """Nodes of its tree with every column replaced by what that was computed of, as an engine may do."""
 
     @property
     def number(self) -> bool:

@@ -8,8 +8,9 @@ declared bounds. Each step here works on one unit at a time and looks at no othe
 * of a unit's rows those are kept that come first by a hash of the row, and by the row itself where hashes are
   equal. Rows that tie in both are the same, so the choice hangs on the unit's rows alone: not on their order, and
   on nobody else's. ``fewest.py`` finds the same rows faster;
-* a value of a row that is kept is clamped, cut off or becomes NULL, by itself. What no answer could show or compute with (NaN,
-  days outside the years 1 to 9999, decimals of more than 38 digits) is NULL, so that nobody's value is an error later.
+* a value of a row that is kept is clamped, cut off or becomes NULL, by itself. What no answer could show or compute
+  with (NaN, days outside the years 1 to 9999, decimals of more than 38 digits) is NULL, so that nobody's value is an
+  error later.
 
 So adding or removing a unit adds or removes its own rows in the twin, and changes no other: what is private for
 units of the twin is private for units of the table, at the same loss (a transformation of stability 1; McSherry

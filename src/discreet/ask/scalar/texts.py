@@ -2,9 +2,9 @@
 
 Why no question makes texts without end: a text of a column has at most as many characters as its card says, since the
 bounded table was cut so; what is made of texts is at most as long as they are together, and longer ones than
-``LONGEST_TEXT`` are refused. Whatever makes a text says in the tree how long it can be (``CHARACTERS``), and ``plan.py``
-adds that up over the whole query, in which every WITH stands as often as it is named. This bounds what a question
-costs; nobody's privacy hangs on it. (Some engines' UPPER makes up to three characters of a few letters, once.)
+``LONGEST_TEXT`` are refused. Whatever makes a text says in the tree how long it can be (``CHARACTERS``), and
+``size.py`` adds that up over the whole query, in which every WITH stands as often as it is named. This bounds what a
+question costs; nobody's privacy hangs on it. (Some engines' UPPER makes up to three characters of a few letters, once.)
 """
 
 from __future__ import annotations
