@@ -28,10 +28,17 @@ from discreet.ask.value import Value
 from discreet.core.arrow import arrow_type
 from discreet.core.sql import scale_of
 from discreet.engines.fetch import fetch
+from discreet.engines.limits import seconds_left
 from discreet.noise.entropy import SYSTEM, Entropy
 
 _Group = tuple[Any, ...]
 _Numbers = np.ndarray[Any, Any]
+_MOST_GROUPS = 1_000_000
+_MOST_SLICES = 200_000
+_MOST_BYTES = 2**28
+"""What the groups of a question may take here, with texts as long as they can be. More of them are no answer: whether
+there are more hangs on the rows, and nothing is said of it."""
+_ROW = 64
 
 
 @dataclass(frozen=True)
@@ -40,6 +47,7 @@ class _True:
 
     keys: pa.Table
     groups: list[_Group]
+    """Empty where nothing is looked up by group: there may be many, and Python's values take much room."""
     figures: Mapping[str, _Numbers]
     sliced: Mapping[str, Mapping[_Group, _Numbers]]
 
@@ -50,9 +58,10 @@ def answer(plan: Plan, price: Price, entropy: Entropy = SYSTEM) -> pa.Table:
     noisy = {name: price.noise[name].add_all(found.figures[name], entropy) for name in plan.measures}
     for name, one in plan.quantiles.items():
         nobody = np.zeros(one.slices, dtype=np.int64)
-        chosen = [
-            one.choose(found.sliced[name].get(group, nobody), price.choices[name], entropy) for group in found.groups
-        ]
+        chosen = []
+        for group in found.groups:
+            seconds_left()  # an error if there are none: this takes longer than asking the engine
+            chosen.append(one.choose(found.sliced[name].get(group, nobody), price.choices[name], entropy))
         noisy[name] = np.array(chosen, dtype=np.float64)
     made = _table(plan, found, noisy, dict.fromkeys(plan.figures, price.errors()))
     if price.threshold is not None:
@@ -99,7 +108,9 @@ def _true(plan: Plan) -> _True:
     engine, keys = plan.rows.engine, list(plan.keys)
     measured = _measured(plan) if plan.measures else None
     sliced = {
-        name: counts_by_group(one, _plain(fetch(engine, slice_query(one, plan.keys, plan.rows.query))), keys)
+        name: counts_by_group(
+            one, _plain(fetch(engine, slice_query(one, plan.keys, plan.rows.query), most=_MOST_SLICES)), keys
+        )
         for name, one in plan.quantiles.items()
     }
     figures: dict[str, _Numbers] = {}
@@ -108,7 +119,7 @@ def _true(plan: Plan) -> _True:
         there = _one_zero(measured.select(keys))
         figures = {name: np.asarray(measured.column(name).to_numpy(), dtype=np.int64) for name in plan.measures}
     if not plan.declared:
-        return _True(there, _groups(there), figures, sliced)
+        return _True(there, _groups(there) if sliced else [], figures, sliced)
     wanted = _declared(plan.keys)
     known, groups = _groups(there), _groups(wanted)
     return _True(wanted, groups, {name: _filled(one, known, groups) for name, one in figures.items()}, sliced)
@@ -116,9 +127,11 @@ def _true(plan: Plan) -> _True:
 
 def _measured(plan: Plan) -> pa.Table:
     """The measures of all groups. Which of the two ways is gone may take longer, and makes no other difference."""
-    found = fetch(plan.rows.engine, plan.query)
+    width = _ROW + 8 * len(plan.measures) + sum(value.characters for value in plan.keys.values())
+    most = min(_MOST_GROUPS, _MOST_BYTES // width)
+    found = fetch(plan.rows.engine, plan.query, most=most)
     if any(found.column(name).null_count for name in plan.measures):
-        return fetch(plan.rows.engine, plan.query_of_large)
+        return fetch(plan.rows.engine, plan.query_of_large, most=most)
     return found
 
 
@@ -130,7 +143,8 @@ def _table(
     for name, figure in plan.figures.items():
         bars = figure.error(noisy, errors[name]) if name in errors else None
         columns[name] = pa.array(figure.worth(noisy))
-        columns[f"{name}{ERROR}"] = pa.nulls(len(found.groups), pa.float64()) if bars is None else pa.array(bars)
+        many = len(columns[name])
+        columns[f"{name}{ERROR}"] = pa.nulls(many, pa.float64()) if bars is None else pa.array(bars)
     return pa.table(columns)
 
 

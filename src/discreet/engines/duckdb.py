@@ -5,6 +5,8 @@ from __future__ import annotations
 import itertools
 import shutil
 import tempfile
+import threading
+import time
 import weakref
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -16,12 +18,21 @@ from sqlglot import exp
 from discreet.core.arrow import recast, recast_table
 from discreet.core.sql import table
 from discreet.engines.held import Held
+from discreet.engines.limits import stopping
 from discreet.errors import EngineError, NotFound
 
 _SETTINGS = {
     "autoinstall_known_extensions": "false",
     "autoload_known_extensions": "false",
 }
+
+
+_ALONE = threading.BoundedSemaphore(2)
+"""Queries that have an engine of their own."""
+
+
+class _NoMemory(EngineError):
+    """A query needs more memory than there is for it."""
 
 
 class DuckDB:
@@ -38,6 +49,8 @@ class DuckDB:
         except duckdb.Error as error:
             shutil.rmtree(spill, ignore_errors=True)
             raise EngineError(f"DuckDB could not open {database}: {_first_line(error)}") from error
+        self._settings = settings
+        self._stored: dict[str, str] = {}
         self._held = Held()
         self._number = itertools.count(1)
         self._finalizer = weakref.finalize(self, _release, self._connection, spill)
@@ -52,13 +65,39 @@ class DuckDB:
         empty = exp.select("*").from_(query.subquery("q")).limit(0)
         return self.fetch(empty).schema
 
-    def fetch(self, query: exp.Query, given: Mapping[str, pa.Table] | None = None) -> pa.Table:
-        """The rows of ``query``, which sees the tables ``given`` for it alone too."""
-        with _Translated():
-            cursor = self._cursor()
-            for name, data in (given or {}).items():
+    def fetch(
+        self, query: exp.Query, given: Mapping[str, pa.Table] | None = None, *, seconds: float | None = None
+    ) -> pa.Table:
+        """The rows of ``query``, which sees the tables ``given`` for it alone too.
+
+        One that takes more ``seconds`` is stopped. One that finds no memory because others hold it is asked again
+        where it has all of it, so that nobody's question fails for somebody else's.
+        """
+        began = time.monotonic()
+        try:
+            return self._fetch(query.sql(self.dialect), given or {}, seconds)
+        except _NoMemory:
+            if seconds is None or not _ALONE.acquire(timeout=seconds):
+                raise
+        try:
+            alone = DuckDB(settings=self._settings)
+            try:
+                for name, text in self._stored.items():
+                    alone.run(f"CREATE VIEW {table(name).sql(self.dialect)} AS {text}")
+                alone._held.tables.update(self._held.tables)
+                left = began + seconds - time.monotonic()
+                return alone._fetch(query.sql(self.dialect), given or {}, max(left, 0))
+            finally:
+                alone.close()
+        finally:
+            _ALONE.release()
+
+    def _fetch(self, text: str, given: Mapping[str, pa.Table], seconds: float | None) -> pa.Table:
+        cursor = self._cursor()
+        with _Translated(), stopping(cursor.interrupt, seconds):
+            for name, data in given.items():
                 cursor.register(name, data)
-            return recast_table(cursor.sql(query.sql(self.dialect)).to_arrow_table())
+            return recast_table(cursor.sql(text).to_arrow_table())
 
     def stream(self, query: exp.Query) -> pa.RecordBatchReader:
         """The rows of ``query``, a batch at a time."""
@@ -67,7 +106,9 @@ class DuckDB:
 
     def store(self, name: str, query: exp.Query) -> None:
         """Make a table of ``query``'s rows."""
-        self.run(f"CREATE TABLE {table(name).sql(self.dialect)} AS {query.sql(self.dialect)}")
+        text = query.sql(self.dialect)
+        self.run(f"CREATE TABLE {table(name).sql(self.dialect)} AS {text}")
+        self._stored[name] = text
 
     def load(self, name: str, data: pa.Table) -> None:
         """Make a table of ``data``: a copy, DuckDB's own."""
@@ -119,6 +160,8 @@ class _Translated:
         missing = "does not exist" in str(error) or "not found in FROM" in str(error)
         if isinstance(error, duckdb.CatalogException | duckdb.BinderException) and missing:
             raise NotFound(f"DuckDB: {_first_line(error)}") from error
+        if isinstance(error, duckdb.OutOfMemoryException):
+            raise _NoMemory(f"DuckDB could not do this: {_first_line(error)}") from error
         if isinstance(error, duckdb.Error):
             raise EngineError(f"DuckDB could not do this: {_first_line(error)}") from error
 

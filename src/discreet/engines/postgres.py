@@ -21,6 +21,7 @@ from discreet.core.arrow import arrow_type, kind_of, recast_table
 from discreet.core.kind import Kind
 from discreet.core.postgres import connection_settings
 from discreet.core.sql import sql_type, table
+from discreet.engines.limits import SPILLED, memory_allowed
 from discreet.errors import (
     DataError,
     DiscreetError,
@@ -53,6 +54,8 @@ _DIGITS = 38
 _FREE_SCALE = 18
 _LONGEST_NAME = 63
 _CHUNK = 4 << 20
+_STEPS = 8
+_GRANTS = 150_000  # from this version on, who may set what can be asked
 _MISSING = ("3D000", "3F000", "42P01", "42703")  # no such database, schema, table, column
 
 
@@ -78,9 +81,13 @@ class Postgres:
         with self._transaction(writes=False) as connection:
             return _schema(_described(connection, _sql(query)))
 
-    def fetch(self, query: exp.Query) -> pa.Table:
-        """The rows of ``query``."""
+    def fetch(self, query: exp.Query, *, seconds: float | None = None) -> pa.Table:
+        """The rows of ``query``; the server stops one that takes more ``seconds``."""
         with self._transaction(writes=False) as connection:
+            if seconds is not None:
+                connection.execute(f"SET LOCAL statement_timeout = {max(1, round(seconds * 1000))}")
+                if memory := memory_allowed():
+                    _limit_memory(connection, memory)
             text = _sql(query)
             columns = _described(connection, text)
             return pa.Table.from_batches(list(_copied(connection, text, columns)), _schema(columns))
@@ -182,6 +189,15 @@ class _Column:
     name: str
     type: pa.DataType
     shown: str
+
+
+def _limit_memory(connection: psycopg.Connection[Any], megabytes: int) -> None:
+    """Memory for each step of a query, of which it has several; and for all that it puts on the disk, if we may."""
+    connection.execute(f"SET LOCAL work_mem = '{max(1, megabytes // _STEPS)}MB'")
+    if connection.info.server_version >= _GRANTS:
+        most = f"{megabytes * SPILLED}MB"
+        allowed = "has_parameter_privilege('temp_file_limit', 'SET')"
+        connection.execute(f"SELECT CASE WHEN {allowed} THEN set_config('temp_file_limit', '{most}', true) END")
 
 
 def _sql(tree: exp.Expr) -> str:

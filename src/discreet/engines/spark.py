@@ -29,6 +29,7 @@ from discreet.core.arrow import canonical, recast_table
 from discreet.core.kind import Kind
 from discreet.engines.csvfile import layout_of
 from discreet.engines.headers import require_plain
+from discreet.engines.limits import stopping
 from discreet.engines.typed import typed
 from discreet.errors import (
     BadInput,
@@ -54,6 +55,7 @@ _SETTINGS = {
 }
 _PORTS = {"sc": 15002, "spark": 7077}
 _MISSING = ("42P01", "42703", "42704", "42K03")  # no such table, column, schema, path
+_JOB_GROUP = ("spark.jobGroup.id", "spark.job.description", "spark.job.interruptOnCancel")
 _number = itertools.count(1)
 
 
@@ -97,9 +99,9 @@ class Spark:
         with _translated():
             return canonical(self._frame(query).limit(0).toArrow().schema)
 
-    def fetch(self, query: exp.Query) -> pa.Table:
-        """The rows of ``query``."""
-        with _translated():
+    def fetch(self, query: exp.Query, *, seconds: float | None = None) -> pa.Table:
+        """The rows of ``query``; its jobs are cancelled if it takes more ``seconds``."""
+        with _translated(), _cancelled(self._session(), seconds):
             return recast_table(self._frame(query).toArrow())
 
     def stream(self, query: exp.Query) -> pa.RecordBatchReader:
@@ -311,6 +313,32 @@ def _copy(session: Any) -> Any:
         if copy.conf.get(key) != value:
             copy.conf.set(key, value)
     return copy
+
+
+@contextmanager
+def _cancelled(session: SparkSession, seconds: float | None) -> Iterator[None]:
+    """Cancel the jobs of a block that takes longer than that."""
+    if seconds is None:
+        yield
+        return
+    group = f"discreet-{os.getpid()}-{next(_number)}"
+    if _is_connect(session):
+        session.addTag(group)
+        try:
+            with stopping(lambda: session.interruptTag(group), seconds):
+                yield
+        finally:
+            session.removeTag(group)
+        return
+    context = session.sparkContext
+    before = {name: context.getLocalProperty(name) for name in _JOB_GROUP}
+    context.setJobGroup(group, "discreet", interruptOnCancel=True)
+    try:
+        with stopping(lambda: context.cancelJobGroup(group), seconds):
+            yield
+    finally:
+        for name, value in before.items():
+            context.setLocalProperty(name, value)  # type: ignore[arg-type]  # None takes it away
 
 
 def _release(copy: SparkSession) -> None:
