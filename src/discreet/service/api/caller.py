@@ -7,8 +7,9 @@ something must also say ``X-CSRF-Token``, which only a page of ours knows.
 from __future__ import annotations
 
 import hmac
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Annotated, TypeAlias
+from typing import Annotated, TypeAlias, TypeVar
 
 from fastapi import Depends, Request, Response, Security
 from fastapi.security import APIKeyCookie, HTTPAuthorizationCredentials, HTTPBearer
@@ -20,7 +21,9 @@ from discreet.service.api.limits import neighbourhood
 from discreet.service.api.logs import note
 from discreet.service.desk import Desk
 from discreet.service.settings import Settings
+from discreet.service.turns import Turns
 
+T = TypeVar("T")
 COOKIE = "discreet_session"
 CSRF = "X-CSRF-Token"
 SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
@@ -47,6 +50,15 @@ class Caller:
     who: Person
     session: SignedIn | None
     """``None``: they came with a token."""
+    turns: Turns
+
+    async def work(self, work: Callable[[], T]) -> T:
+        """Do something that takes a while, in their turn."""
+        return await self.turns.work(self.who.name, work)
+
+    async def answer(self, work: Callable[[], T], release: Callable[[T], None]) -> T:
+        """Do something that looks at rows, in their turn; it is released at one of a few moments."""
+        return await self.turns.answer(self.who.name, work, release)
 
 
 def find(request: Request, token: str | None, kept: str | None, *, used: bool = True) -> Caller:
@@ -74,7 +86,7 @@ def find(request: Request, token: str | None, kept: str | None, *, used: bool = 
         sent = request.headers.get(CSRF, "")
         if not hmac.compare_digest(sent.encode(), session.csrf.encode()):
             raise NotAllowed(f"The header {CSRF} is missing or wrong.", hint="GET /v1/session says what to send.")
-    return Caller(desk, who, session)
+    return Caller(desk, who, session, request.app.state.turns)
 
 
 def caller(
