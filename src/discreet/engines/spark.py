@@ -32,6 +32,7 @@ from discreet.core.kind import Kind
 from discreet.core.optional import extra
 from discreet.engines.csvfile import layout_of
 from discreet.engines.headers import require_plain
+from discreet.engines.limits import stopping
 from discreet.engines.typed import typed
 from discreet.errors import (
     BadInput,
@@ -55,6 +56,7 @@ _SETTINGS = {
 }
 _PORTS = {"sc": 15002, "spark": 7077}
 _MISSING = ("42P01", "42703", "42704", "42K03")  # no such table, column, schema, path
+_JOB_GROUP = ("spark.jobGroup.id", "spark.job.description", "spark.job.interruptOnCancel")
 _number = itertools.count(1)
 _sessions: WeakSet[Any] = WeakSet()
 """Connect sessions that were begun here."""
@@ -98,12 +100,15 @@ class Spark:
         with _translated():
             return canonical(self._frame(query).limit(0).toArrow().schema)
 
-    def fetch(self, query: exp.Query) -> pa.Table:
-        """The rows of ``query``. Without ANSI an expression is NULL, or some number, where it would fail."""
-        tolerant = bool(sql.attempts(query))
+    def fetch(self, query: exp.Query, *, seconds: float | None = None) -> pa.Table:
+        """The rows of ``query``; its jobs are cancelled if it takes more ``seconds``.
+
+        Without ANSI an expression is NULL, or some number, where it would fail.
+        """
         with _translated():
-            session = self._session(ansi=not tolerant)
-            return recast_table(session.sql(sql.without_attempts(query).sql(self.dialect)).toArrow())
+            session = self._session(ansi=not sql.attempts(query))
+            with _cancelled(session, seconds):
+                return recast_table(session.sql(sql.without_attempts(query).sql(self.dialect)).toArrow())
 
     def stream(self, query: exp.Query) -> pa.RecordBatchReader:
         """The rows of ``query``; a partition at a time is in memory here.
@@ -328,6 +333,32 @@ def _close_sessions() -> None:
     for session in list(_sessions):
         with suppress(Exception):
             session.client.close()
+
+
+@contextmanager
+def _cancelled(session: SparkSession, seconds: float | None) -> Iterator[None]:
+    """Cancel the jobs of a block that takes longer than that."""
+    if seconds is None:
+        yield
+        return
+    group = f"discreet-{os.getpid()}-{next(_number)}"
+    if _is_connect(session):
+        session.addTag(group)
+        try:
+            with stopping(lambda: session.interruptTag(group), seconds):
+                yield
+        finally:
+            session.removeTag(group)
+        return
+    context = session.sparkContext
+    before = {name: context.getLocalProperty(name) for name in _JOB_GROUP}
+    context.setJobGroup(group, "discreet", interruptOnCancel=True)
+    try:
+        with stopping(lambda: context.cancelJobGroup(group), seconds):
+            yield
+    finally:
+        for name, value in before.items():
+            context.setLocalProperty(name, value)  # type: ignore[arg-type]  # None takes it away
 
 
 def _release(copy: SparkSession) -> None:

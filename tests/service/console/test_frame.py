@@ -26,8 +26,8 @@ DRAWERS = {
 def seat_of(console, name, burst=100):
     token = console.token(name)
     signed = console.clinic.desk.people.session(token)
-    limits, metrics = Buckets(0.001, burst), console.app.state.metrics
-    return Seat(console.clinic.desk, token, signed, given={}, path="/", limits=limits, metrics=metrics)
+    limits, metrics, turns = Buckets(0.001, burst), console.app.state.metrics, console.app.state.turns
+    return Seat(console.clinic.desk, token, signed, given={}, path="/", limits=limits, metrics=metrics, turns=turns)
 
 
 @pytest.mark.parametrize("name", DRAWERS)

@@ -93,12 +93,30 @@ def summed_on_grid(rows: OwnedRows, double: exp.Expr, centre: Fraction, step: Fr
 
 
 def measured_query(rows: OwnedRows, keys: Mapping[str, exp.Expr], measures: Mapping[str, exp.Expr]) -> exp.Select:
-    """The measures of every group that has rows: each row is in one."""
-    grouped = {name: rows.of(key) for name, key in keys.items()}
-    shown = [sql.named(one, name) for name, one in (grouped | dict(measures)).items()]
-    query = exp.select(*shown, copy=False).from_(rows.query.subquery("r"), copy=False)
+    """The measures of every group that has rows: each row is in one. What is computed of a row is computed once."""
+    computed: dict[str, exp.Expr] = {}
+    grouped = {name: _column(rows.of(key), computed) for name, key in keys.items()}
+    shown = grouped | {name: _column(one.copy(), computed) for name, one in measures.items()}
+    source = rows.query
+    if computed:
+        each = [sql.named(attempt, f"v{place}") for place, attempt in enumerate(computed.values())]
+        source = exp.select(exp.Star(), *each, copy=False).from_(source.subquery("r"), copy=False)
+    query = exp.select(*(sql.named(one, name) for name, one in shown.items()), copy=False)
+    query = query.from_(source.subquery("m"), copy=False)
     apart = [key.copy() for key in grouped.values() if not isinstance(key, exp.Literal)]  # a number would be a position
     return query.group_by(*apart, copy=False)
+
+
+def _column(tree: exp.Expr, computed: dict[str, exp.Expr]) -> exp.Expr:
+    """The tree with every attempt as a column, of what is to be computed before."""
+    for node in sql.attempts(tree):
+        text = node.sql()
+        computed.setdefault(text, node.copy())
+        column = sql.column(f"v{list(computed).index(text)}")
+        if node is tree:
+            return column
+        node.replace(column)
+    return tree
 
 
 def cell_counts(rows: OwnedRows, keys: Mapping[str, exp.Expr]) -> exp.Select:
