@@ -31,6 +31,7 @@ LARGEST_BOUND = 2**32
 """The most steps a row can add: the sum of 2**31 rows fits 64 bits."""
 _EXACT = 2**53
 COUNT = "discreet_count"
+_VALUE = "discreet_value"
 
 
 @dataclass(frozen=True)
@@ -99,7 +100,7 @@ def measured_query(rows: OwnedRows, keys: Mapping[str, exp.Expr], measures: Mapp
     shown = grouped | {name: _column(one.copy(), computed) for name, one in measures.items()}
     source = rows.query
     if computed:
-        each = [sql.named(attempt, f"v{place}") for place, attempt in enumerate(computed.values())]
+        each = [sql.named(attempt, f"{_VALUE}{place}") for place, attempt in enumerate(computed.values())]
         source = exp.select(exp.Star(), *each, copy=False).from_(source.subquery("r"), copy=False)
     query = exp.select(*(sql.named(one, name) for name, one in shown.items()), copy=False)
     query = query.from_(source.subquery("m"), copy=False)
@@ -112,7 +113,7 @@ def _column(tree: exp.Expr, computed: dict[str, exp.Expr]) -> exp.Expr:
     for node in sql.attempts(tree):
         text = node.sql()
         computed.setdefault(text, node.copy())
-        column = sql.column(f"v{list(computed).index(text)}")
+        column = sql.column(f"{_VALUE}{list(computed).index(text)}")
         if node is tree:
             return column
         node.replace(column)
