@@ -81,8 +81,9 @@ def summed_on_grid(rows: OwnedRows, double: exp.Expr, centre: Fraction, step: Fr
     most = _bound(bound) * rows.most
     shift, back = float(3 * 2**51 * step - centre), float(3 * 2**51 * step)
     low, high = float(centre - bound * step), float(centre + bound * step)
+    exact = all(part & (part - 1) == 0 for part in step.as_integer_ratio())
     for end in (low, high):
-        if not (2**52 * step <= end + shift <= 2**53 * step and abs(end + shift - back) <= bound * step):
+        if not (exact and 2**52 * step <= end + shift <= 2**53 * step and abs(end + shift - back) <= bound * step):
             raise BadQuery("Numbers that lie so far from zero, and so near together, cannot be added.")
     inside = exp.paren(clamped(rows.of(double), sql.literal(low), sql.literal(high)))
     grid = exp.paren(exp.paren(inside + sql.literal(shift)) - sql.literal(back))
