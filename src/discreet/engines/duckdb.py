@@ -96,7 +96,8 @@ class DuckDB:
             _ALONE.release()
 
     def _fetch(self, text: str, given: Mapping[str, pa.Table], seconds: float | None, *, tolerant: bool) -> pa.Table:
-        cursor = self._cursor()
+        with _Translated():
+            cursor = self._cursor()
         with _Translated(), stopping(cursor.interrupt, seconds):
             for name, data in given.items():
                 cursor.register(name, data)
