@@ -111,7 +111,7 @@ def measured(plan: Plan, entropy: Entropy = SYSTEM) -> Measured:
     """
     engine, keys = plan.rows.engine, list(plan.keys)
     most, most_slices = (None if room is None else room + entropy.below(room) for room in (plan.room, plan.slice_room))
-    fetched = _measured(plan, most) if plan.measures else None
+    fetched = _measured(plan, most, entropy) if plan.measures else None
     sliced = {
         name: counts_by_group(
             one, _plain(fetch(engine, slice_query(one, plan.keys, plan.rows.owned), most=most_slices)), keys
@@ -130,9 +130,13 @@ def measured(plan: Plan, entropy: Entropy = SYSTEM) -> Measured:
     return Measured(wanted, {name: _filled(one, known, groups) for name, one in figures.items()}, sliced)
 
 
-def _measured(plan: Plan, most: int | None) -> pa.Table:
-    """The measures of all groups. Which of the two ways is gone may take longer, and makes no other difference."""
-    found = fetch(plan.rows.engine, plan.query, most=most)
+def _measured(plan: Plan, most: int | None, entropy: Entropy) -> pa.Table:
+    """The measures of all groups. Which of the two ways is gone makes no difference but in time; from how many rows on,
+    a million and more, is drawn, so that hardly ever a single person decides it."""
+    query = plan.query
+    if any(one.large is not None for one in plan.measures.values()):
+        query = plan.query_of_small(lambda rows: rows // 2 + entropy.below(rows // 2 + 1))
+    found = fetch(plan.rows.engine, query, most=most)
     if any(found.column(name).null_count for name in plan.measures):
         return fetch(plan.rows.engine, plan.query_of_large, most=most)
     return found
