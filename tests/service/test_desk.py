@@ -220,7 +220,7 @@ def test_tokens_are_ones_own(clinic: Clinic) -> None:
     assert clinic.desk.people.by_token(token.text) is None
 
 
-def test_an_answer_shows_to_nobody_before_it_is_given(clinic):
+def test_an_answer_shows_to_nobody_before_it_is_given(clinic: Clinic) -> None:
     """Whoever waits for it could otherwise tell when it was ready, and so how long it took."""
     [answer] = clinic.desk.ask(clinic.ann, [QUESTION], Spend("0.0191"), hand_over=False)
     with pytest.raises(NotFound):
