@@ -55,6 +55,9 @@ _DIGITS = 38
 _FREE_SCALE = 18
 _LONGEST_NAME = 63
 _CHUNK = 4 << 20
+_MARK = "\ufeff".encode()
+"""That a file is in UTF-8, which Arrow skips where one begins."""
+_ON_A_VALUE = ("22", "54", "XX")  # a value that cannot be, one beyond a limit, and what the server did not foresee
 _MISSING = ("3D000", "3F000", "42P01", "42703")  # no such database, schema, table, column
 
 
@@ -175,7 +178,7 @@ class Postgres:
             return NotFound(f"PostgreSQL at {self._place()}: {reason}.")
         if (error.sqlstate or "57P").startswith("57P"):  # the connection broke, or the server is going down
             return Unreachable(f"The connection to {self._place()} was lost: {reason}.")
-        failure = _ValueFailed if (error.sqlstate or "").startswith("22") else EngineError
+        failure = _ValueFailed if (error.sqlstate or "").startswith(_ON_A_VALUE) else EngineError
         return failure(f"PostgreSQL could not do this: {reason}.")
 
     def _place(self) -> str:
@@ -271,8 +274,8 @@ def _read(data: bytes, columns: Sequence[_Column]) -> Iterator[pa.RecordBatch]:
     names = [str(place) for place in range(len(columns))]
     try:
         parsed = csv.read_csv(
-            pa.BufferReader(data),  # type: ignore[arg-type]
-            csv.ReadOptions(column_names=names, block_size=len(data) + 1),
+            pa.BufferReader(_MARK + data),  # type: ignore[arg-type]  # else it would take the mark off a first text
+            csv.ReadOptions(column_names=names, block_size=len(_MARK + data) + 1),
             csv.ParseOptions(newlines_in_values=True, ignore_empty_lines=False),
             csv.ConvertOptions(
                 column_types={name: column.type for name, column in zip(names, columns, strict=True)},

@@ -1,0 +1,141 @@
+"""Attempts to read one person out of answers, by what lies beside the analysis of expressions.
+
+Some worked once: columns called like those that the cut of rows works out, texts that a database holds for equal, and
+the mark that Arrow takes off the first text of a file. Each is replayed with and without one person, who is unit 0: the
+exact loss of all that noise is added to is at most what is charged.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterable, Sequence
+from decimal import Decimal
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from sqlglot import exp
+from tests.ask.hostile import Neighbours
+from tests.ask.test_sabotage import planned, require_bounded
+
+from discreet.core import sql
+from discreet.core.arrow import arrow_type
+from discreet.core.card import Card, Column
+from discreet.core.engine import Engine
+from discreet.core.kind import Kind
+from discreet.core.table import Table
+from discreet.engines.duckdb import DuckDB
+from discreet.engines.postgres import Postgres
+from discreet.engines.twin import bounded
+
+_number = itertools.count()
+PERSON = Column("person", Kind.INTEGER)
+Row = Sequence[Any]
+
+
+def cut(table: Table) -> Table:
+    """The bounded table, stored where the rows are, as a workspace does it."""
+    return bounded(table).store(f"attempt_{next(_number)}")
+
+
+def shown(card: Card, engine: Engine, name: str) -> Table:
+    return Table(card, engine, exp.select(*(sql.column(one.name) for one in card.columns)).from_(sql.table(name)))
+
+
+def loaded(engine: Engine, card: Card, rows: Iterable[Row]) -> Table:
+    """Rows on an engine, cut to their card."""
+    name, columns = f"attempt_{next(_number)}", list(zip(*rows, strict=True))
+    types = [arrow_type(one.kind, scale=2) for one in card.columns]
+    arrays = [pa.array(list(some), type_) for some, type_ in zip(columns, types, strict=True)]
+    engine.load(name, pa.table(arrays, names=[one.name for one in card.columns]))
+    return cut(shown(card, engine, name))
+
+
+def with_and_without(made: Callable[[Iterable[Row]], Table], rows: Sequence[Row]) -> Neighbours:
+    """The table ``t`` with and without unit 0, which is the first column."""
+    return Neighbours({"t": made(rows)}, {"t": made([row for row in rows if row[0] != 0])})
+
+
+def require_private(text: str, both: Neighbours) -> None:
+    """What is asked is answered, and moves by no more than is charged."""
+    plans = planned(text, both)
+    assert plans is not None, text
+    assert require_bounded(text, plans) is not None, text
+
+
+# -- columns with the names of those that are worked out
+
+
+@pytest.mark.parametrize("most", [2, 20])
+@pytest.mark.parametrize("name", ["place", "hash", "unit", "smallest", "last", "tied"])
+def test_no_name_of_a_column_lets_a_unit_have_more_rows(duckdb: DuckDB, name: str, most: int) -> None:
+    columns = (PERSON, Column(f"discreet_{name}", Kind.INTEGER, bounds=(0, 9)), Column("c0", Kind.INTEGER))
+    card = Card("t", columns, unit="person", rows_per_unit=most)
+    rows = [(person, 0, row) for person in range(3) for row in range(60)]
+    both = with_and_without(lambda some: loaded(duckdb, card, some), rows)
+    assert both.present["t"].count() == 3 * most
+    require_private("SELECT COUNT(*) AS n FROM t", both)
+
+
+# -- texts and units that a database holds for equal
+
+
+def raw(postgres: Postgres, card: Card, types: str, rows: Iterable[Row]) -> Table:
+    """Rows of PostgreSQL's own types, given as texts and cast one after another, cut to their card."""
+    name, columns = f"attempt_{next(_number)}", [one.name for one in card.columns]
+    texts = pa.table([pa.array([str(row[at]) for row in rows]) for at in range(len(columns))], names=columns)
+    postgres.load(f"{name}_texts", texts)
+    cast = [
+        sql.named(exp.cast(sql.column(one), type_, dialect="postgres"), one)
+        for one, type_ in zip(columns, types.split(), strict=True)
+    ]
+    postgres.store(name, exp.select(*cast).from_(sql.table(f"{name}_texts")))
+    return cut(shown(card, postgres, name))
+
+
+@pytest.mark.parametrize("categories", [None, ("1 day", "1", "1.0", "24:00:00")])
+@pytest.mark.parametrize(
+    ("type_", "own", "others"), [("interval", "24:00:00", "1 day"), ("jsonb", "1.0", "1"), ("text", "A", "a")]
+)
+def test_no_row_speaks_for_a_group_of_equal_texts(
+    postgres: Postgres, type_: str, own: str, others: str, categories: tuple[str, ...] | None
+) -> None:
+    card = Card("t", (PERSON, Column("c", Kind.TEXT, categories=categories)), unit="person", rows_per_unit=1)
+    rows = [(0, own), *((person, others) for person in range(1, 30))]
+    both = with_and_without(lambda some: raw(postgres, card, f"bigint {type_}", list(some)), rows)
+    require_private("SELECT c, COUNT(*) AS n FROM t GROUP BY c", both)
+
+
+@pytest.mark.parametrize("kind", ["text", "decimal"])
+def test_no_two_units_become_one(postgres: Postgres, kind: str) -> None:
+    """Else a row made of both would turn from one end of its bounds to the other with one of them."""
+    types, units = {
+        "text": ("interval bigint", ("24:00:00", "1 day")),
+        "decimal": ("numeric bigint", (Decimal("1.0000000000000000001"), Decimal("1.0000000000000000002"))),
+    }[kind]
+    card = Card("t", (Column("u", Kind(kind)), Column("v", Kind.INTEGER, bounds=(0, 9))), unit="u", rows_per_unit=2)
+    both = Neighbours(*({"t": raw(postgres, card, types, [(one, 1) for one in some])} for some in (units, units[:1])))
+    require_private(
+        "SELECT SUM(CASE n WHEN 1 THEN -9 ELSE 9 END) AS s FROM (SELECT u, COUNT(*) AS n FROM t GROUP BY u)", both
+    )
+
+
+def test_the_first_text_of_an_answer_keeps_its_mark(postgres: Postgres) -> None:
+    """Which group comes first depends on who is in the table."""
+    texts = ("a", "\ufeffa")
+    card = Card("t", (PERSON, Column("c", Kind.TEXT, categories=texts)), unit="person", rows_per_unit=1)
+    rows = [(0, "a"), *((person, texts[1]) for person in range(1, 30))]
+    both = with_and_without(lambda some: raw(postgres, card, "bigint text", list(some)), rows)
+    require_private("SELECT c, COUNT(*) AS n FROM t GROUP BY c", both)
+
+
+@pytest.mark.parametrize("state", ["22012", "54000", "XX000"])
+def test_an_attempt_fails_on_one_row_whatever_the_server_calls_it(postgres: Postgres, state: str) -> None:
+    name = f"fails_{state.lower()}"
+    body = f"BEGIN IF x = 3 THEN RAISE EXCEPTION SQLSTATE '{state}'; END IF; RETURN x; END"
+    with postgres._transaction(writes=True) as connection:
+        connection.execute(f"CREATE FUNCTION {name}(x bigint) RETURNS bigint LANGUAGE plpgsql AS $${body}$$")
+    postgres.load(f"{name}_rows", pa.table({"x": [1, 2, 3, 4]}))
+    tried = sql.attempt(exp.Anonymous(this=name, expressions=[sql.column("x")]))
+    found = postgres.fetch(exp.select(sql.named(tried, "y")).from_(sql.table(f"{name}_rows")))
+    assert found.column("y").to_pylist() == [1, 2, None, 4]
