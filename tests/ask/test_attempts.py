@@ -24,9 +24,12 @@ from discreet.core.card import Card, Column
 from discreet.core.engine import Engine
 from discreet.core.kind import Kind
 from discreet.core.table import Table
+from discreet.engines.contribution.measure import cell_counts
+from discreet.engines.contribution.rows import owned_rows
 from discreet.engines.duckdb import DuckDB
 from discreet.engines.postgres import Postgres
 from discreet.engines.twin import bounded
+from discreet.errors import BadQuery
 
 _number = itertools.count()
 PERSON = Column("person", Kind.INTEGER)
@@ -75,6 +78,15 @@ def test_no_name_of_a_column_lets_a_unit_have_more_rows(duckdb: DuckDB, name: st
     both = with_and_without(lambda some: loaded(duckdb, card, some), rows)
     assert both.present["t"].count() == 3 * most
     require_private("SELECT COUNT(*) AS n FROM t", both)
+
+
+@pytest.mark.parametrize("name", ["discreet_count", "discreet_unit"])
+def test_no_column_is_taken_for_the_count_or_for_the_unit(duckdb: DuckDB, name: str) -> None:
+    """A count that is its own key moves all of a cell with one row."""
+    card = Card("t", (PERSON, Column(name, Kind.INTEGER, bounds=(0, 99))), unit="person", rows_per_unit=1)
+    table = loaded(duckdb, card, [(person, 7) for person in range(30)])
+    with pytest.raises(BadQuery):
+        cell_counts(owned_rows(table, rename=False), {name: sql.column(name)})
 
 
 # -- texts and units that a database holds for equal

@@ -90,6 +90,8 @@ def summed_on_grid(rows: OwnedRows, double: exp.Expr, centre: Fraction, step: Fr
 
 def measured_query(rows: OwnedRows, keys: Mapping[str, exp.Expr], measures: Mapping[str, exp.Expr]) -> exp.Select:
     """The measures of every group that has rows: each row is in one."""
+    if keys.keys() & measures.keys():  # a count would be taken for the key it is of, and move with one row
+        raise BadQuery(f"A column cannot be called {min(keys.keys() & measures.keys())!r} here.")
     grouped = {name: rows.of(key) for name, key in keys.items()}
     shown = [sql.named(one, name) for name, one in (grouped | dict(measures)).items()]
     query = exp.select(*shown, copy=False).from_(rows.query.subquery("r"), copy=False)
