@@ -7,7 +7,8 @@ Why this is private. What is promised is worked out from cards alone. It is char
 durably, before any row is (``budget/ledger.py``); a unit may be in all those tables at once, so each is charged the
 full loss. What comes out is kept before it is given, and given once (``store.py``). A crash at any point may waste
 what was charged; it never lets anything out that was not. What fails after the charge is told apart by nobody: whether
-the data made it fail is not said, and nothing is given back, or errors would be a free oracle.
+the data made it fail, or took more time or memory than a question may, is not said, and nothing is given back, or
+errors would be a free oracle.
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ from discreet.core.statement import Statement
 from discreet.core.table import Table
 from discreet.curator.modes import require_noise
 from discreet.curator.store import ALSO_CHARGED, Store
+from discreet.engines.limits import Limits, limited
 from discreet.errors import BadInput, BudgetExceeded, NoPromise, Refused, Taken
 from discreet.noise.entropy import SYSTEM
 
@@ -107,9 +109,10 @@ def account_of(table: str, analyst: str | None) -> str:
 class Door:
     """Charges a ledger and keeps what it gives in a store."""
 
-    def __init__(self, ledger: SqlLedger, store: Store) -> None:
+    def __init__(self, ledger: SqlLedger, store: Store, limits: Limits) -> None:
         self._ledger = ledger
         self._store = store
+        self._limits = limits
 
     def one(self, asked: Request[Any], analyst: str | None, key: str) -> Given:
         """Give what was asked. The same under the same ``key`` is charged once, anything else is an error.
@@ -132,7 +135,8 @@ class Door:
         if due:
             receipts = self._charged(list(due.values()), analyst, keys, batch=batch)
             for identity, one in due.items():
-                made = _made(one, [receipts[table] for table in one.tables])
+                with limited(self._limits, whole=False):
+                    made = _made(one, [receipts[table] for table in one.tables])
                 found[identity] = self._store.keep(identity, one.tables[0], made)
         given = [(one.identity, found[one.identity]) for one in asked]
         return [Given(release, identity, identity not in due) for identity, release in given if release is not None]
