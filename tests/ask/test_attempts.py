@@ -17,7 +17,12 @@ import pytest
 from sqlglot import exp
 from tests.ask.hostile import Neighbours
 from tests.ask.test_sabotage import planned, require_bounded
+from tests.ask.visits import Silent
 
+from discreet.ask.answer import answer
+from discreet.ask.distribution import Distribution
+from discreet.ask.plan import plan
+from discreet.ask.price import price
 from discreet.core import sql
 from discreet.core.arrow import arrow_type
 from discreet.core.card import Card, Column
@@ -151,3 +156,44 @@ def test_an_attempt_fails_on_one_row_whatever_the_server_calls_it(postgres: Post
     tried = sql.attempt(exp.Anonymous(this=name, expressions=[sql.column("x")]))
     found = postgres.fetch(exp.select(sql.named(tried, "y")).from_(sql.table(f"{name}_rows")))
     assert found.column("y").to_pylist() == [1, 2, None, 4]
+
+
+def test_no_column_is_taken_for_what_is_computed_of_a_row(duckdb: DuckDB) -> None:
+    """A bin that is somebody's own number may be none of those there are, and then there is no answer."""
+    columns = (
+        PERSON,
+        Column("x", Kind.INTEGER, bounds=(0, 99)),
+        Column("v0", Kind.INTEGER),
+        Column("V1", Kind.INTEGER),
+    )
+    card = Card("t", columns, unit="person", rows_per_unit=1)
+    rows = [(person, person % 100, 10**6 if person == 0 else 0, 0) for person in range(30)]
+    both = with_and_without(lambda some: loaded(duckdb, card, some), rows)
+    counts = [Distribution("x", bins=10, epsilon=1).run(one["t"], Silent()) for one in (both.present, both.absent)]
+    assert [round(sum(one.column("n").to_pylist())) for one in counts] == [30, 29]
+
+
+# -- whether there is an answer
+
+
+def test_no_unit_decides_whether_there_are_too_many_groups(duckdb: DuckDB) -> None:
+    """A limit on groups is no secret: whoever knows how many others there are would see who makes one too many."""
+    card = Card("t", (PERSON, Column("s", Kind.TEXT)), unit="person", rows_per_unit=1)
+    keys = ", ".join(f"s || '{place}'" for place in range(39))  # the longer a group's keys are, the fewer there may be
+    for people in (6_856, 6_857):
+        table = loaded(duckdb, card, [(person, str(person)) for person in range(people)])
+        made = plan(f"SELECT COUNT(*) AS n FROM t GROUP BY {keys}", {"t": table})
+        assert answer(made, price(made, "1e-6", "1e-30"), Silent()).num_rows == 0
+
+
+def test_quantiles_are_of_the_groups_that_are_shown(duckdb: DuckDB) -> None:
+    """There are so few that none is hidden for want of room, whatever others there are."""
+    card = Card(
+        "t", (PERSON, Column("s", Kind.TEXT), Column("x", Kind.INTEGER, bounds=(0, 9))), unit="person", rows_per_unit=1
+    )
+    alone = [(person, str(person), 9) for person in range(2_000, 9_000)]
+    table = loaded(duckdb, card, [*((person, "many", 3) for person in range(1_000)), *alone])
+    made = plan("SELECT s, MEDIAN(x) AS m, COUNT(*) AS n FROM t GROUP BY s", {"t": table})
+    found = answer(made, price(made, 3, "1e-9"), Silent())
+    assert found.select(["s", "m"]).to_pylist() == [{"s": "many", "m": 3.0}]
+    assert abs(found.column("n")[0].as_py() - 1_000) < 100

@@ -37,6 +37,8 @@ from discreet.errors import (
 if TYPE_CHECKING:
     import psycopg
 
+    from discreet.core.engine import Part
+
 _SETTINGS = """
     SET TimeZone = 'UTC'; SET DateStyle = 'ISO, YMD'; SET IntervalStyle = 'postgres';
     SET extra_float_digits = 1; SET standard_conforming_strings = on
@@ -87,18 +89,18 @@ class Postgres:
         with self._transaction(writes=False) as connection:
             return _schema(_described(connection, _sql(query)))
 
-    def fetch(self, query: exp.Query, *, seconds: float | None = None) -> pa.Table:
-        """The rows of ``query``; the server stops one that takes more ``seconds``."""
+    def fetch(self, query: exp.Query, *, seconds: float | None = None, each: Part | None = None) -> pa.Table:
+        """The rows of ``query``, or what ``each`` keeps of them; the server stops one that takes more ``seconds``."""
         try:
             with self._transaction(writes=False) as connection:
                 _limit(connection, seconds)
-                return _fetched(connection, _sql(sql.without_attempts(query)))
+                return _fetched(connection, _sql(sql.without_attempts(query)), each)
         except _ValueFailed:
             if not sql.attempts(query):
                 raise
         with self._transaction(writes=True) as connection:
             _limit(connection, seconds)
-            found = _fetched(connection, _sql(with_functions(connection, query)))
+            found = _fetched(connection, _sql(with_functions(connection, query)), each)
             connection.rollback()
             return found
 
@@ -271,9 +273,13 @@ def _schema(columns: Sequence[_Column]) -> pa.Schema:
     return pa.schema([(column.name, column.type) for column in columns])
 
 
-def _fetched(connection: psycopg.Connection[Any], text: str) -> pa.Table:
+def _fetched(connection: psycopg.Connection[Any], text: str, each: Part | None) -> pa.Table:
     columns = _described(connection, text)
-    return pa.Table.from_batches(list(_copied(connection, text, columns)), _schema(columns))
+    schema, batches = _schema(columns), _copied(connection, text, columns)
+    if each is None:
+        return pa.Table.from_batches(list(batches), schema)
+    parts = [each(pa.Table.from_batches([batch], schema)) for batch in batches]
+    return pa.concat_tables(parts or [each(schema.empty_table())])
 
 
 def _copied(connection: psycopg.Connection[Any], text: str, columns: Sequence[_Column]) -> Iterator[pa.RecordBatch]:

@@ -96,12 +96,15 @@ def measured_query(rows: OwnedRows, keys: Mapping[str, exp.Expr], measures: Mapp
     """The measures of every group that has rows: each row is in one. What is computed of a row is computed once."""
     if keys.keys() & measures.keys():  # a count would be taken for the key it is of, and move with one row
         raise BadQuery(f"A column cannot be called {min(keys.keys() & measures.keys())!r} here.")
+    letter = "v"
+    while any(name.casefold().startswith(letter) for name in rows.names):  # a column must not be taken for another
+        letter += "v"
     computed: dict[str, exp.Expr] = {}
-    grouped = {name: _column(rows.of(key), computed) for name, key in keys.items()}
-    shown = grouped | {name: _column(one.copy(), computed) for name, one in measures.items()}
+    grouped = {name: _column(rows.of(key), computed, letter) for name, key in keys.items()}
+    shown = grouped | {name: _column(one.copy(), computed, letter) for name, one in measures.items()}
     source = rows.query
     if computed:
-        each = [sql.named(attempt, f"v{place}") for place, attempt in enumerate(computed.values())]
+        each = [sql.named(attempt, f"{letter}{place}") for place, attempt in enumerate(computed.values())]
         source = exp.select(exp.Star(), *each, copy=False).from_(source.subquery("r"), copy=False)
     query = exp.select(*(sql.named(one, name) for name, one in shown.items()), copy=False)
     query = query.from_(source.subquery("m"), copy=False)
@@ -109,12 +112,12 @@ def measured_query(rows: OwnedRows, keys: Mapping[str, exp.Expr], measures: Mapp
     return query.group_by(*apart, copy=False)
 
 
-def _column(tree: exp.Expr, computed: dict[str, exp.Expr]) -> exp.Expr:
+def _column(tree: exp.Expr, computed: dict[str, exp.Expr], letter: str) -> exp.Expr:
     """The tree with every attempt as a column, of what is to be computed before."""
     for node in sql.attempts(tree):
         text = node.sql()
         computed.setdefault(text, node.copy())
-        column = sql.column(f"v{list(computed).index(text)}")
+        column = sql.column(f"{letter}{list(computed).index(text)}")
         if node is tree:
             return column
         node.replace(column)
