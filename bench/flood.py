@@ -38,11 +38,12 @@ import pyarrow as pa
 from sqlglot import exp
 
 from bench.harness import options, report, result
-from bench.serve import made, serving
+from bench.serve import BUDGETS, made, serving
 from discreet.ask.plan import plan
 from discreet.core import sql
 from discreet.core.card import Card, Column
 from discreet.core.kind import Kind
+from discreet.core.loss import Approximate
 from discreet.core.table import Table
 from discreet.engines.duckdb import DuckDB
 from discreet.errors import BadQuery
@@ -51,9 +52,10 @@ from discreet.service.turns import RATIO, released_after
 PATIENTS = 20_000
 CONNECTIONS = 24
 HEALTH_GOAL, SLOWER_GOAL, MEMORY_GOAL, STEPS_GOAL = 1.0, 3.0, 4_000.0, 1.0
-_SMALL = "SELECT sex, COUNT(*) AS {name} FROM patients WHERE birth_date < DATE '{year}-03-01' GROUP BY sex"
+_SMALL = "SELECT sex, COUNT(*) + {name} AS n FROM patients WHERE birth_date < DATE '{year}-03-01' GROUP BY sex"
 _PATIENCE = 600.0
 _EPSILON = "0.0001"
+_PLENTY = Approximate(1000, "1e-3")
 
 
 def _many(made: str, times: int, between: str = ", ") -> str:
@@ -72,37 +74,38 @@ def attacks() -> dict[str, str]:
         deep = f"SELECT patient_id, LEAST(v, {90_000 - place}) AS v FROM ({deep}) WHERE v > {place}"
     return {
         "doubled texts": f"WITH s0 AS (SELECT zip AS n FROM patients), {doubled} "
-        "SELECT COUNT(*) AS {tag} FROM s8 WHERE n = 'x'",
-        "long texts": "SELECT COUNT(*) AS {tag} FROM (SELECT CONCAT(zip, zip, zip, zip, zip, zip, zip, zip) AS k "
+        "SELECT COUNT(*) + {tag} AS n FROM s8 WHERE n = 'x'",
+        "long texts": "SELECT COUNT(*) + {tag} AS n FROM (SELECT CONCAT(zip, zip, zip, zip, zip, zip, zip, zip) AS k "
         "FROM patients) WHERE " + _many("k LIKE '%#_%#_%a%b'", 8, " OR "),
-        "text groups": "SELECT zip || zip || zip || CAST(birth_date AS TEXT) AS k, COUNT(*) AS {tag} FROM patients "
+        "text groups": "SELECT zip || zip || zip || CAST(birth_date AS TEXT) AS k, COUNT(*) + {tag} AS n FROM patients "
         "GROUP BY 1",
-        "units with themselves": f"SELECT COUNT(*) AS {{tag}} FROM {joined} WHERE a.cost + v1.cost > v2.cost + 1",
-        "groups of units with themselves": "SELECT a.admitted AS x, v1.admitted AS y, COUNT(*) AS {tag} FROM "
+        "units with themselves": f"SELECT COUNT(*) + {{tag}} AS n FROM {joined} WHERE a.cost + v1.cost > v2.cost + 1",
+        "groups of units with themselves": "SELECT a.admitted AS x, v1.admitted AS y, COUNT(*) + {tag} AS n FROM "
         f"{joined} GROUP BY 1, 2",
-        "many sums": f"SELECT COUNT(*) AS {{tag}}, {_many('SUM(LEAST(cost, 1000 + #)) AS s#', 60)} FROM visits",
-        "many spreads": f"SELECT COUNT(*) AS {{tag}}, {_many('STDDEV(LEAST(cost, 1000 + #)) AS s#', 60)} FROM visits",
-        "many correlations": f"SELECT COUNT(*) AS {{tag}}, {_many('CORR(LEAST(cost, 99 + #), cost) AS s#', 60)} "
+        "many sums": f"SELECT COUNT(*) + {{tag}} AS n, {_many('SUM(LEAST(cost, 1000 + #)) AS s#', 60)} FROM visits",
+        "many spreads": f"SELECT COUNT(*) + {{tag}} AS n, {_many('STDDEV(LEAST(cost, 1000 + #)) AS s#', 60)} "
         "FROM visits",
-        "many quantiles": f"SELECT COUNT(*) AS {{tag}}, {_many('QUANTILE_CONT(LEAST(cost, 100 + #), 0.5) AS s#', 60)} "
+        "many correlations": f"SELECT COUNT(*) + {{tag}} AS n, {_many('CORR(LEAST(cost, 99 + #), cost) AS s#', 60)} "
         "FROM visits",
-        "many groups": "SELECT WIDTH_BUCKET(cost, 0, 9000, 9000) AS b, MOD(ROUND(cost), 10) AS m, COUNT(*) AS {tag} "
-        "FROM visits GROUP BY 1, 2",
-        "quantiles of many groups": "SELECT WIDTH_BUCKET(cost, 0, 9000, 4000) AS b, MEDIAN(cost) AS {tag} "
+        "many quantiles": f"SELECT COUNT(*) + {{tag}} AS n, "
+        f"{_many('QUANTILE_CONT(LEAST(cost, 100 + #), 0.5) AS s#', 60)} FROM visits",
+        "many groups": "SELECT WIDTH_BUCKET(cost, 0, 9000, 9000) AS b, MOD(ROUND(cost), 10) AS m, "
+        "COUNT(*) + {tag} AS n FROM visits GROUP BY 1, 2",
+        "quantiles of many groups": "SELECT WIDTH_BUCKET(cost, 0, 9000, 4000) AS b, MEDIAN(cost) + {tag} AS n "
         "FROM visits GROUP BY 1",
-        "long list": f"SELECT COUNT(*) AS {{tag}} FROM visits WHERE ROUND(cost) IN ({_many('#', 2_300)})",
-        "nested bounds": f"SELECT SUM({least}) AS {{tag}} FROM visits",
-        "deep": f"SELECT COUNT(*) AS {{tag}}, SUM(v) AS s FROM ({deep})",
-        "wide": f"SELECT COUNT(*) AS {{tag}} FROM (SELECT {_many('cost + # AS c#', 250)} FROM visits) WHERE c3 > 9",
-        "unions": "SELECT COUNT(*) AS {tag} FROM ("
+        "long list": f"SELECT COUNT(*) + {{tag}} AS n FROM visits WHERE ROUND(cost) IN ({_many('#', 2_300)})",
+        "nested bounds": f"SELECT SUM({least}) + {{tag}} AS n FROM visits",
+        "deep": f"SELECT COUNT(*) + {{tag}} AS n, SUM(v) AS s FROM ({deep})",
+        "wide": f"SELECT COUNT(*) + {{tag}} AS n FROM (SELECT {_many('cost + # AS c#', 250)} FROM visits) WHERE c3 > 9",
+        "unions": "SELECT COUNT(*) + {tag} AS n FROM ("
         + " UNION ALL ".join(["SELECT length_of_stay AS v FROM visits"] * 16)
         + ") WHERE v > 3",
-        "unit by unit": "SELECT COUNT(*) AS {tag} FROM (SELECT patient_id, "
+        "unit by unit": "SELECT COUNT(*) + {tag} AS n FROM (SELECT patient_id, "
         f"{_many('SUM(LEAST(cost, 9 + #)) AS s#', 60)} FROM visits GROUP BY patient_id) WHERE s1 > 3",
-        "long after": f"SELECT COUNT(*) AS {{tag}}, {_many('COUNT(*) * # + 1 AS c#', 60)} FROM visits",
-        "parentheses": f"SELECT COUNT(*) AS {{tag}} FROM visits WHERE {'(' * 9_000}1 = 1{')' * 9_000}",
+        "long after": f"SELECT COUNT(*) + {{tag}} AS n, {_many('COUNT(*) * # + 1 AS c#', 60)} FROM visits",
+        "parentheses": f"SELECT COUNT(*) + {{tag}} AS n FROM visits WHERE {'(' * 9_000}1 = 1{')' * 9_000}",
         "no SQL": "SELECT {tag} " + "SELECT " * 2_500,
-        "conditions": "SELECT COUNT(*) AS {tag} FROM visits WHERE "
+        "conditions": "SELECT COUNT(*) + {tag} AS n FROM visits WHERE "
         + " AND ".join(f"({_many(f'cost <> # + {j}', 30, ' OR ')})" for j in range(25)),
     }
 
@@ -221,7 +224,7 @@ class Flood:
 
     async def _ask_small(self, client: httpx.AsyncClient, over: float) -> None:
         while time.monotonic() < over:
-            question = _SMALL.format(name=f"n{next(self._numbers)}", year=self._dice.randint(1930, 2015))
+            question = _SMALL.format(name=next(self._numbers), year=self._dice.randint(1930, 2015))
             began = time.monotonic()
             reply = await self._sent(client, self._ann, "/v1/ask", question)
             if reply is None or reply.status_code != 200:
@@ -235,7 +238,7 @@ class Flood:
             if time.monotonic() > over:
                 return
             name, text = order[number % len(order)]
-            question = text.replace("{tag}", f"t{next(self._numbers)}")
+            question = text.replace("{tag}", str(next(self._numbers)))
             began = time.monotonic()
             reply = await self._sent(client, self._eve, "/v1/price" if number % 5 == 4 else "/v1/ask", question)
             status = "lost" if reply is None else str(reply.status_code)
@@ -273,7 +276,9 @@ def main() -> None:
     seconds = chosen.seconds or (20 if chosen.quick else 300)
     with ExitStack() as stack:
         folder = Path(stack.enter_context(TemporaryDirectory()))
-        place = made(folder, 2, 1, patients=PATIENTS // (4 if chosen.quick else 1))
+        place = made(
+            folder, 2, 1, patients=PATIENTS // (4 if chosen.quick else 1), budgets=dict.fromkeys(BUDGETS, _PLENTY)
+        )
         with serving(place) as [process]:
             flood = Flood(place.addresses[0], place.tokens, process)
             asyncio.run(flood.run(3, attacked=False))  # the first questions open tables

@@ -29,7 +29,7 @@ from discreet.core.card import Card, Column
 from discreet.core.engine import Engine
 from discreet.core.kind import Kind
 from discreet.core.table import Table
-from discreet.engines.contribution.measure import cell_counts
+from discreet.engines.contribution.measure import _VALUE, cell_counts
 from discreet.engines.contribution.rows import owned_rows
 from discreet.engines.duckdb import DuckDB
 from discreet.engines.postgres import Postgres
@@ -167,7 +167,7 @@ def test_no_column_is_taken_for_what_is_computed_of_a_row(duckdb: DuckDB) -> Non
         Column("V1", Kind.INTEGER),
     )
     card = Card("t", columns, unit="person", rows_per_unit=1)
-    rows = [(person, person % 100, 10**6 if person == 0 else 0, 0) for person in range(30)]
+    rows = [(person, person % 100, *[10**6 if person == 0 else 0] * 2) for person in range(30)]
     both = with_and_without(lambda some: loaded(duckdb, card, some), rows)
     counts = [Distribution("x", bins=10, epsilon=1).run(one["t"], Silent()) for one in (both.present, both.absent)]
     assert [round(sum(one.column("n").to_pylist())) for one in counts] == [30, 29]

@@ -14,7 +14,7 @@ from discreet.core.kind import Kind
 from discreet.core.loss import Approximate, Pure
 from discreet.curator.curator import Curator
 from discreet.engines.limits import Limits
-from discreet.errors import Damaged, Refused
+from discreet.errors import BadQuery, Damaged, Refused
 
 CARD = Card(
     "visits",
@@ -22,14 +22,14 @@ CARD = Card(
     unit="who",
     rows_per_unit=60,
 )
-JOINED = "SELECT COUNT(*) AS n FROM visits AS a JOIN visits AS b USING (who) JOIN visits AS c USING (who)"
+JOINED = "SELECT COUNT(*) AS n FROM visits AS a JOIN visits AS b USING (who)"
 COUNT = "SELECT COUNT(*) AS n FROM visits"
 SAID = "The question could not be answered; it was charged. Ask the data's holder to look into it."
 
 
-def _made(folder: Path, people: int = 400) -> None:
+def _made(folder: Path, people: int = 400, note: int = 800) -> None:
     who = np.repeat(np.arange(people), 60)
-    notes = [f"{'x' * 800}{one}" for one in range(len(who))]
+    notes = [f"{'x' * note}{one}" for one in range(len(who))]
     rows = pa.table({"who": who, "age": np.arange(len(who)) % 10, "note": notes})
     Curator.create(folder, {"visits": (rows, CARD)}, Approximate(100, "1e-3")).close()
 
@@ -45,9 +45,9 @@ def _charged(curator: Curator) -> list[object]:
 
 
 def test_a_question_that_takes_too_long_is_charged_and_says_nothing_of_it(tmp_path: Path) -> None:
-    _made(tmp_path / "w")
-    _limit(tmp_path / "w", "seconds = 0.3")
-    long = f"{JOINED} WHERE " + " AND ".join(f"a.age * {i} + b.age * c.age <> {i}" for i in range(1, 30))
+    _made(tmp_path / "w", people=8_000, note=1)
+    _limit(tmp_path / "w", "seconds = 0.4")
+    long = f"{JOINED} WHERE " + " OR ".join(f"a.age * {2 * i} + b.age * {2 * i + 2} = 7" for i in range(1, 30))
     with Curator(tmp_path / "w") as curator:
         curator.price(COUNT, epsilon=1)  # what is read for the first time takes a while
         curator.price(long, epsilon=1)
@@ -61,16 +61,15 @@ def test_a_question_that_takes_too_long_is_charged_and_says_nothing_of_it(tmp_pa
 def test_a_question_that_needs_too_much_memory_says_the_same(tmp_path: Path) -> None:
     _made(tmp_path / "w")
     _limit(tmp_path / "w", "memory = 64")
-    groups = (
-        "SELECT k, COUNT(*) AS n FROM "
-        "(SELECT a.note || LEFT(b.note, 10) || CAST(b.age AS TEXT) || LEFT(c.note, 9) AS k FROM visits AS a "
-        "JOIN visits AS b USING (who) JOIN visits AS c USING (who)) GROUP BY k"
+    texts = (
+        "SELECT COUNT(*) AS n FROM (SELECT DISTINCT who, a.note || b.note AS k "
+        "FROM visits AS a JOIN visits AS b USING (who))"
     )
     with Curator(tmp_path / "w") as curator:
         with pytest.raises(Refused) as large:
-            curator.ask(groups, epsilon=1, delta="1e-6")
+            curator.ask(texts, epsilon=1)
         assert str(large.value) == SAID
-        assert _charged(curator) == [Approximate(1, "1e-6")]
+        assert _charged(curator) == [Pure(1)]
         assert curator.ask(COUNT, epsilon=1).table.num_rows == 1
 
 
@@ -79,9 +78,12 @@ def test_groups_without_end_are_no_answer(tmp_path: Path, monkeypatch: pytest.Mo
     with Curator(tmp_path / "w") as curator:
         question = "SELECT note, COUNT(*) AS n FROM visits GROUP BY note"
         assert curator.ask(question, epsilon=1, delta="1e-6").table.num_rows == 0, "nobody's note is anybody else's"
-        monkeypatch.setattr("discreet.ask.answer._MOST_BYTES", 1_000_000)
+        monkeypatch.setattr("discreet.ask.plan._MOST_BYTES", 300_000)
+        with pytest.raises(BadQuery, match="One unit could be in 60 groups here, and there is room for"):
+            curator.ask(question.replace("AS n", "AS m"), epsilon=3, delta="1e-6")
+        monkeypatch.setattr("discreet.ask.plan._DECIDES", 1)
         with pytest.raises(Refused) as many:
-            curator.ask(question, epsilon=2, delta="1e-6")
+            curator.ask(question.replace("AS n", "AS many"), epsilon=2, delta="1e-6")
         assert str(many.value) == SAID
 
 

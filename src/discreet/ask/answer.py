@@ -61,17 +61,10 @@ def answer(plan: Plan, price: Price, entropy: Entropy = SYSTEM) -> pa.Table:
     Groups that are not declared get their noise as they come in, and only those that are shown are kept: whether there
     is an answer hangs on how many are shown, and not on how many there are, which one row may change.
     """
-
-    def passing(some: pa.Table) -> pa.Table:
-        if missing := [name for name in plan.measures if some.column(name).null_count]:  # too large for the quick way
-            return some.filter(pc.is_null(some.column(missing[0]))).slice(0, 1)
-        noisy = {name: price.noise[name].add_all(_integers(some, name), entropy) for name in plan.measures}
-        columns = [*some.select(list(plan.keys)).columns, *map(pa.array, noisy.values())]
-        return pa.table(columns, names=[*plan.keys, *noisy]).filter(pa.array(noisy[UNITS] > price.threshold))
-
-    found = measured(plan, None if price.threshold is None else passing)
+    least = price.threshold
+    found = measured(plan, None if least is None else _passing(plan, price, least, entropy))
     noisy = dict(found.figures)
-    if price.threshold is None:
+    if least is None:
         noisy = {name: price.noise[name].add_all(one, entropy) for name, one in noisy.items()}
     for name, one in plan.quantiles.items():
         nobody = np.zeros(one.slices, dtype=np.int64)
@@ -81,9 +74,24 @@ def answer(plan: Plan, price: Price, entropy: Entropy = SYSTEM) -> pa.Table:
             chosen.append(one.choose(found.sliced[name].get(group, nobody), price.choices[name], entropy))
         noisy[name] = np.array(chosen, dtype=np.float64)
     made = _table(plan, found, noisy, dict.fromkeys(plan.figures, price.errors()))
-    if price.threshold is not None:
+    if least is not None:
         made = made.sort_by([(name, "ascending") for name in plan.keys])  # the engine's order could tell something
     return work_out(plan.after, made)
+
+
+def _passing(plan: Plan, price: Price, least: int, entropy: Entropy) -> Part:
+    """Of some groups those with a noisy number of units above ``least``, with noise on all that was measured."""
+
+    def passing(some: pa.Table) -> pa.Table:
+        if missing := [name for name in plan.measures if some.column(name).null_count]:  # too large for the quick way
+            return some.filter(pc.is_null(some.column(missing[0]))).slice(0, 1)
+        noisy = {name: price.noise[name].add_all(_integers(some, name), entropy) for name in plan.measures}
+        columns: dict[str, Any] = {name: some.column(name) for name in plan.keys}
+        return pa.table(columns | {name: pa.array(one) for name, one in noisy.items()}).filter(
+            pa.array(noisy[UNITS] > least)
+        )
+
+    return passing
 
 
 def exact_answer(plan: Plan, errors: Mapping[str, Mapping[str, int]]) -> pa.Table:

@@ -108,7 +108,8 @@ class DuckDB:
     def _fetch(
         self, text: str, given: Mapping[str, pa.Table], seconds: float | None, each: Part | None, *, tolerant: bool
     ) -> pa.Table:
-        cursor = self._cursor()
+        with _Translated():
+            cursor = self._cursor()
         with _Translated(), stopping(cursor.interrupt, seconds):
             for name, data in given.items():
                 cursor.register(name, data)

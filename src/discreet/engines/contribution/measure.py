@@ -31,6 +31,7 @@ LARGEST_BOUND = 2**32
 """The most steps a row can add: the sum of 2**31 rows fits 64 bits."""
 _EXACT = 2**53
 COUNT = "discreet_count"
+_VALUE = "discreet_value"
 
 
 @dataclass(frozen=True)
@@ -80,8 +81,9 @@ def summed_on_grid(rows: OwnedRows, double: exp.Expr, centre: Fraction, step: Fr
     most = _bound(bound) * rows.most
     shift, back = float(3 * 2**51 * step - centre), float(3 * 2**51 * step)
     low, high = float(centre - bound * step), float(centre + bound * step)
+    exact = all(part & (part - 1) == 0 for part in step.as_integer_ratio())
     for end in (low, high):
-        if not (2**52 * step <= end + shift <= 2**53 * step and abs(end + shift - back) <= bound * step):
+        if not (exact and 2**52 * step <= end + shift <= 2**53 * step and abs(end + shift - back) <= bound * step):
             raise BadQuery("Numbers that lie so far from zero, and so near together, cannot be added.")
     inside = exp.paren(clamped(rows.of(double), sql.literal(low), sql.literal(high)))
     grid = exp.paren(exp.paren(inside + sql.literal(shift)) - sql.literal(back))
@@ -96,15 +98,15 @@ def measured_query(rows: OwnedRows, keys: Mapping[str, exp.Expr], measures: Mapp
     """The measures of every group that has rows: each row is in one. What is computed of a row is computed once."""
     if keys.keys() & measures.keys():  # a count would be taken for the key it is of, and move with one row
         raise BadQuery(f"A column cannot be called {min(keys.keys() & measures.keys())!r} here.")
-    letter = "v"
-    while any(name.casefold().startswith(letter) for name in rows.names):  # a column must not be taken for another
-        letter += "v"
+    value = _VALUE
+    while any(name.casefold().startswith(value) for name in rows.names):  # a column must not be taken for another
+        value += "_"
     computed: dict[str, exp.Expr] = {}
-    grouped = {name: _column(rows.of(key), computed, letter) for name, key in keys.items()}
-    shown = grouped | {name: _column(one.copy(), computed, letter) for name, one in measures.items()}
+    grouped = {name: _column(rows.of(key), computed, value) for name, key in keys.items()}
+    shown = grouped | {name: _column(one.copy(), computed, value) for name, one in measures.items()}
     source = rows.query
     if computed:
-        each = [sql.named(attempt, f"{letter}{place}") for place, attempt in enumerate(computed.values())]
+        each = [sql.named(attempt, f"{value}{place}") for place, attempt in enumerate(computed.values())]
         source = exp.select(exp.Star(), *each, copy=False).from_(source.subquery("r"), copy=False)
     query = exp.select(*(sql.named(one, name) for name, one in shown.items()), copy=False)
     query = query.from_(source.subquery("m"), copy=False)
@@ -112,12 +114,12 @@ def measured_query(rows: OwnedRows, keys: Mapping[str, exp.Expr], measures: Mapp
     return query.group_by(*apart, copy=False)
 
 
-def _column(tree: exp.Expr, computed: dict[str, exp.Expr], letter: str) -> exp.Expr:
+def _column(tree: exp.Expr, computed: dict[str, exp.Expr], value: str) -> exp.Expr:
     """The tree with every attempt as a column, of what is to be computed before."""
     for node in sql.attempts(tree):
         text = node.sql()
         computed.setdefault(text, node.copy())
-        column = sql.column(f"{letter}{list(computed).index(text)}")
+        column = sql.column(f"{value}{list(computed).index(text)}")
         if node is tree:
             return column
         node.replace(column)
