@@ -29,7 +29,8 @@ from discreet.core.card import Card, Column
 from discreet.core.engine import Engine
 from discreet.core.kind import Kind
 from discreet.core.table import Table
-from discreet.engines.contribution.measure import _VALUE, cell_counts
+from discreet.engines.contribution import measure as contribution
+from discreet.engines.contribution.measure import cell_counts
 from discreet.engines.contribution.rows import owned_rows
 from discreet.engines.duckdb import DuckDB
 from discreet.engines.postgres import Postgres
@@ -160,13 +161,8 @@ def test_an_attempt_fails_on_one_row_whatever_the_server_calls_it(postgres: Post
 
 def test_no_column_is_taken_for_what_is_computed_of_a_row(duckdb: DuckDB) -> None:
     """A bin that is somebody's own number may be none of those there are, and then there is no answer."""
-    columns = (
-        PERSON,
-        Column("x", Kind.INTEGER, bounds=(0, 99)),
-        Column("v0", Kind.INTEGER),
-        Column("V1", Kind.INTEGER),
-    )
-    card = Card("t", columns, unit="person", rows_per_unit=1)
+    others = [Column(f"{name}0", Kind.INTEGER) for name in ("v", contribution._VALUE)]
+    card = Card("t", (PERSON, Column("x", Kind.INTEGER, bounds=(0, 99)), *others), unit="person", rows_per_unit=1)
     rows = [(person, person % 100, *[10**6 if person == 0 else 0] * 2) for person in range(30)]
     both = with_and_without(lambda some: loaded(duckdb, card, some), rows)
     counts = [Distribution("x", bins=10, epsilon=1).run(one["t"], Silent()) for one in (both.present, both.absent)]
@@ -197,3 +193,24 @@ def test_quantiles_are_of_the_groups_that_are_shown(duckdb: DuckDB) -> None:
     found = answer(made, price(made, 3, "1e-9"), Silent())
     assert found.select(["s", "m"]).to_pylist() == [{"s": "many", "m": 3.0}]
     assert abs(found.column("n")[0].as_py() - 1_000) < 100
+
+
+def test_a_group_that_is_too_large_for_the_quick_way_has_the_same_answer(
+    duckdb: DuckDB, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Groups before it may have had their noise already: it is drawn again."""
+    columns = (PERSON, Column("s", Kind.TEXT), Column("x", Kind.REAL, bounds=(0.0, 1.0)))
+    card = Card("t", columns, unit="person", rows_per_unit=1)
+    rows = [
+        *((person, "many", 0.5) for person in range(2_000)),
+        *((person, "few", 1.0) for person in range(2_000, 2_500)),
+    ]
+    table = loaded(duckdb, card, rows)
+    text = "SELECT s, SUM(x) AS n FROM t GROUP BY s"
+    bound = next(one.most for one in plan(text, {"t": table}).measures.values() if one.large is not None)
+    monkeypatch.setattr(contribution, "_EXACT", 1_000 * bound)
+    made = plan(text, {"t": table})
+    assert duckdb.fetch(made.query).column("m1").null_count == 1
+    found = answer(made, price(made, 10, "1e-6"))
+    assert found.column("s").to_pylist() == ["few", "many"]
+    assert found.column("n").to_pylist() == pytest.approx([500, 1_000], abs=20)
