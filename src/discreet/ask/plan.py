@@ -42,13 +42,7 @@ _MOST_KEYS = 100_000
 _MOST_WORK = 3_000_000
 """Rows of one unit in a join, times the work on each."""
 _MOST_FIGURES = 1_000_000
-_MOST_GROUPS, _MOST_SLICES = 1_000_000, 200_000
-_MOST_BYTES = 2**28
-"""What the groups of a question may take, with texts as long as they can be."""
-_GROUP_BYTES = 64
-_DECIDES = 1000
-"""One over the chance with which a unit may decide whether a question has too many groups."""
-_MOST_QUANTILES = 5_000
+MOST_QUANTILES = 5_000
 _CLAUSES = {"expressions", "from_", "joins", "where", "group", "having", "order", "limit", "with_", "kind", "hint"}
 _CASTS = ("tinyint", "smallint", "int", "bigint", "float", "double", "decimal", "text", "varchar", "boolean")
 _AFTER = (
@@ -81,30 +75,6 @@ class Plan:
     def declared_groups(self) -> int | None:
         """How many groups are declared; ``None``: which there are is not known beforehand."""
         return prod(len(value.domain or ()) for value in self.keys.values()) if self.declared else None
-
-    @property
-    def room(self) -> int | None:
-        """Groups that there is room for, with texts as long as they can be; ``None``: those declared are few enough."""
-        if self.declared:
-            return None
-        width = _GROUP_BYTES + 8 * len(self.measures) + sum(value.characters for value in self.keys.values())
-        return min(_MOST_GROUPS, _MOST_BYTES // width)
-
-    @property
-    def slice_room(self) -> int | None:
-        """Slices of all groups that there is room for."""
-        slices = max((one.slices for one in self.quantiles.values()), default=0)
-        few = self.declared_groups is not None and self.declared_groups * slices <= _MOST_SLICES
-        return None if few else _MOST_SLICES
-
-    def require_room(self) -> None:
-        """An error if one unit could decide, with more than a small chance, whether there is room for all groups."""
-        for each, room in ((self.rows.owned.groups, self.room), (self.rows.most, self.slice_room)):
-            if room is not None and each * _DECIDES > room:
-                raise BadQuery(
-                    f"One unit could be in {each:,} groups here, and there is room for {room:,} in all.",
-                    hint="Declare categories or groups_per_unit on the card, or make texts shorter: LEFT(x, 20).",
-                )
 
     @cached_property
     def query(self) -> exp.Select:
@@ -204,7 +174,6 @@ class _Planner:
             after,
         )
         self._require_few_keys(made)
-        made.require_room()
         whole = Size()
         whole.add(made.query)
         if self.rows.reads > 1 and self.rows.most * whole.work > _MOST_WORK:
@@ -253,7 +222,7 @@ class _Planner:
             raise BadQuery(f"GROUP BY makes {groups:,} groups; at most {_MOST_KEYS:,} can be asked at once.")
         for each, most, what in (
             (len(made.measures), _MOST_FIGURES, "figures"),
-            (len(made.quantiles), _MOST_QUANTILES, "quantiles"),
+            (len(made.quantiles), MOST_QUANTILES, "quantiles"),
         ):
             if groups * each > most:
                 raise BadQuery(f"This asks for {groups * each:,} {what}; at most {most:,} can be asked at once.")

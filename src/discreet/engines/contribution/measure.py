@@ -112,12 +112,17 @@ def measured_query(rows: OwnedRows, keys: Mapping[str, exp.Expr], measures: Mapp
 
 
 def _grouped_query(rows: OwnedRows, keys: Mapping[str, exp.Expr], measures: Mapping[str, exp.Expr]) -> exp.Select:
+    if keys.keys() & measures.keys():  # a count would be taken for the key it is of, and move with one row
+        raise BadQuery(f"A column cannot be called {min(keys.keys() & measures.keys())!r} here.")
+    value = _VALUE
+    while any(name.casefold().startswith(value) for name in rows.names):  # a column must not be taken for another
+        value += "_"
     computed: dict[str, exp.Expr] = {}
-    grouped = {name: _column(rows.of(key), computed) for name, key in keys.items()}
-    shown = grouped | {name: _column(one.copy(), computed) for name, one in measures.items()}
+    grouped = {name: _column(rows.of(key), computed, value) for name, key in keys.items()}
+    shown = grouped | {name: _column(one.copy(), computed, value) for name, one in measures.items()}
     source = rows.query
     if computed:
-        each = [sql.named(attempt, f"{_VALUE}{place}") for place, attempt in enumerate(computed.values())]
+        each = [sql.named(attempt, f"{value}{place}") for place, attempt in enumerate(computed.values())]
         source = exp.select(exp.Star(), *each, copy=False).from_(source.subquery("r"), copy=False)
     query = exp.select(*(sql.named(one, name) for name, one in shown.items()), copy=False)
     query = query.from_(source.subquery("m"), copy=False)
@@ -125,12 +130,12 @@ def _grouped_query(rows: OwnedRows, keys: Mapping[str, exp.Expr], measures: Mapp
     return query.group_by(*apart, copy=False)
 
 
-def _column(tree: exp.Expr, computed: dict[str, exp.Expr]) -> exp.Expr:
+def _column(tree: exp.Expr, computed: dict[str, exp.Expr], value: str) -> exp.Expr:
     """The tree with every attempt as a column, of what is to be computed before."""
     for node in sql.attempts(tree):
         text = node.sql()
         computed.setdefault(text, node.copy())
-        column = sql.column(f"{_VALUE}{list(computed).index(text)}")
+        column = sql.column(f"{value}{list(computed).index(text)}")
         if node is tree:
             return column
         node.replace(column)

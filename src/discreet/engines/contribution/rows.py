@@ -193,6 +193,8 @@ def owned_rows(table: Table, *, rename: bool = True) -> OwnedRows:
         UNIT if one.name == card.unit else numbered(place) if rename else one.name: one.name
         for place, one in enumerate(card.columns)
     }
+    if len(named) < len(card.columns):
+        raise BadQuery("Two columns have one name.")  # one is called like the unit here
     query = table.query(*(sql.named(sql.column(name), called) for called, name in named.items()))
     unit = None if card.unit is None else Unit(card.unit.casefold(), card[card.unit].kind)
     sources = frozenset() if card.public else frozenset({card.name})
