@@ -23,6 +23,7 @@ from discreet.curator import door
 from discreet.curator.curator import Curator
 from discreet.engines.duckdb import DuckDB
 from discreet.errors import BadInput, BadQuery, BudgetExceeded, Damaged, EngineError, LedgerError, NoPromise, Refused
+from discreet.noise.entropy import SYSTEM
 
 ROOT = Path(__file__).parents[2]
 
@@ -287,7 +288,7 @@ def test_a_copy_with_the_same_ledger_gives_no_second_answer(tmp_path):
         asked = other._asked(COUNT, "analyst", "1e-6", 0, None)
         keys = {"visits": f"ask analyst: {asked.identity}"}
         receipts = other._door._charged([asked], "analyst", keys, batch=False)
-        made = door._made(asked, list(receipts.values()))  # computed at the same time, and not given yet
+        made = door._made(asked, list(receipts.values()), SYSTEM)  # computed at the same time, and not given yet
         one.ask(COUNT, epsilon="1e-6")
         with pytest.raises(Damaged, match="not the one that was given"):
             other._store.keep(asked.identity, "visits", made)

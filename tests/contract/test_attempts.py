@@ -1,0 +1,88 @@
+"""Attempts to read one person's value past the questions themselves: by engines, retries, rivals, errors, the service.
+
+Each is what somebody tried who wanted to know more than was charged for. Most never worked, and must not begin to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tests.curator.clinics import clinic
+
+from discreet.curator.backup import back_up
+from discreet.curator.curator import Curator
+from discreet.errors import Refused
+from discreet.noise.entropy import Entropy
+from discreet.noise.laplace import DiscreteLaplace
+
+FAILS_ABOVE = "SELECT CASE WHEN COUNT(*) > {} THEN -9223372036854775807 - 1 ELSE 0 END AS n FROM visits"
+"""Fails, after noise was drawn, if the noisy count is above a number."""
+
+
+@pytest.fixture
+def curator(tmp_path: Path) -> Iterator[Curator]:
+    """A clinic of a thousand visits."""
+    with clinic(tmp_path / "clinic") as made:
+        yield made
+
+
+# -- one charge, one draw
+
+
+def test_a_question_that_fails_on_its_noise_is_not_drawn_again(
+    curator: Curator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Asked until it did not fail, it told how often fresh noise was above a number: a free draw for every retry."""
+    drawn: list[int] = []
+    original = Entropy.bytes
+
+    def counted(entropy: Entropy, count: int) -> bytes:
+        drawn.append(count)
+        return original(entropy, count)
+
+    monkeypatch.setattr(Entropy, "bytes", counted)
+    fails = FAILS_ABOVE.format(-(10**9))
+    with pytest.raises(Refused, match="it was charged") as first:
+        curator.ask(fails, epsilon="0.1")
+    assert drawn
+    drawn.clear()
+    for _ in range(3):
+        with pytest.raises(Refused, match="it was charged") as again:
+            curator.ask(fails, epsilon="0.1")
+        assert str(again.value) == str(first.value)
+    assert not drawn
+    assert curator.verify().sound
+
+
+def test_a_failure_stays_one_in_another_process_and_in_a_copy(tmp_path: Path) -> None:
+    fails = FAILS_ABOVE.format(-(10**9))
+    with clinic(tmp_path / "clinic") as curator, pytest.raises(Refused):
+        curator.ask(fails, epsilon="0.1")
+    back_up(tmp_path / "clinic", tmp_path / "copy.tar.gz")
+    with Curator(tmp_path / "clinic") as curator, pytest.raises(Refused, match="it was charged"):
+        curator.ask(fails, epsilon="0.1")
+
+
+def test_rivals_see_one_outcome_of_a_question_that_may_fail(curator: Curator, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Asked by many at once, each would have had its own draw, and seen whether that one failed."""
+    turns = iter(range(100))
+    monkeypatch.setattr(
+        DiscreteLaplace, "add_all", lambda _, values, entropy: (entropy.bytes(1), values + _away(turns))[1]
+    )
+
+    def outcome(_: int) -> str:
+        try:
+            return str(curator.ask(FAILS_ABOVE.format(1000), epsilon="0.1").table.to_pylist())
+        except Refused as refusal:
+            return str(refusal)
+
+    with ThreadPoolExecutor(8) as pool:
+        assert len(set(pool.map(outcome, range(16)))) == 1
+
+
+def _away(turns: Iterator[int]) -> np.int64:
+    return np.int64(1000 if next(turns) % 2 else -1000)
