@@ -27,7 +27,7 @@ from discreet.ask.scalar import _RULES
 from discreet.core.engine import Engine
 from discreet.core.loss import Pure
 from discreet.engines.contribution import measure as contribution
-from discreet.engines.duckdb import DuckDB
+from discreet.engines.duckdb import QUESTIONS, DuckDB
 from discreet.errors import BadInput
 
 _number = itertools.count()
@@ -111,6 +111,14 @@ def replay(seed: int, engine: Engine, count: int, *, lies: bool = True) -> Itera
             yield text, lost
         if found == count:
             return
+
+
+@pytest.fixture(scope="module")
+def duckdb() -> Iterator[DuckDB]:
+    """DuckDB as a workspace has it."""
+    engine = DuckDB(settings=QUESTIONS)
+    yield engine
+    engine.close()
 
 
 @pytest.mark.parametrize("seed", range(10))

@@ -42,7 +42,7 @@ from discreet.core.identifiers import require_rows_of_people
 from discreet.core.table import Table
 from discreet.curator.naming import IN_MEMORY, require_names, require_no_secret, where_from
 from discreet.engines.address import Address, parse_address
-from discreet.engines.duckdb import DuckDB
+from discreet.engines.duckdb import QUESTIONS, DuckDB
 from discreet.engines.read import database, draft, read
 from discreet.engines.twin import bounded, require_narrow, write_parquet
 from discreet.errors import BadInput, Damaged, DiscreetError, EngineError, NotFound
@@ -172,7 +172,7 @@ class Workspace:
     def _engine(self, address: Address | None) -> Engine:
         place = address.database if address else ""
         if place not in self._engines:
-            settings = {"threads": "1"} if self._small else None
+            settings = QUESTIONS | ({"threads": "1"} if self._small else {})
             self._engines[place] = database(address) if address else DuckDB(settings=settings)
         return self._engines[place]
 

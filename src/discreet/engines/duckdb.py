@@ -22,6 +22,13 @@ _SETTINGS = {
     "autoinstall_known_extensions": "false",
     "autoload_known_extensions": "false",
 }
+QUESTIONS = {"disabled_optimizers": "common_subexpressions, expression_rewriter, statistics_propagation"}
+"""Settings for an engine that is asked about private rows.
+
+What an expression is on a row must depend on that row alone, also where it fails (``contribution/expression.py``).
+These optimisers take parts out of a TRY, turn them into others that fail elsewhere, or leave out what the values of all
+rows together make needless: whether ``x + 1 > 0`` is NULL or true for one person would depend on another's ``x``.
+"""
 _FAILED_ON_A_VALUE = (duckdb.OutOfRangeException, duckdb.ConversionException, duckdb.InvalidInputException)
 
 
@@ -56,8 +63,8 @@ class DuckDB:
     def fetch(self, query: exp.Query, given: Mapping[str, pa.Table] | None = None) -> pa.Table:
         """The rows of ``query``, which sees the tables ``given`` for it alone too.
 
-        DuckDB's optimiser may take a part that stands twice out of the TRY around it. Where that fails, the query is
-        run once more as it is written.
+        DuckDB's optimiser may take a part that stands twice out of the TRY around it (unless it is kept from that:
+        ``QUESTIONS``). Where that fails, the query is run once more as it is written.
         """
         with _Translated():
             cursor = self._cursor()
