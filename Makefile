@@ -39,7 +39,7 @@ check: $(READY)  ## ruff, mypy, import-linter, docs without a warning, names doc
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
-	$(BIN)/python -m pytest -q tests/test_docs.py tests/test_public.py
+	$(BIN)/python -m pytest -q tests/test_docs.py tests/test_public.py -k "not examples_of_a_page"  # which `make test` runs
 
 check-all: check test bench $(PEERS)/.ready  ## check, test and bench in full, and the slow tests
 	@$(BIN)/python -m pytest -m slow

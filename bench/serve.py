@@ -20,7 +20,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -35,7 +35,7 @@ from discreet.budget.ledger import SqlLedger
 from discreet.budget.lines import Charged
 from discreet.budget.postgres import create_postgres
 from discreet.budget.sqlite import create_sqlite
-from discreet.core.loss import Pure
+from discreet.core.loss import Loss, Pure
 from discreet.curator.curator import Curator
 from discreet.curator.people.people import People
 from discreet.curator.people.person import Role
@@ -66,17 +66,26 @@ class Place:
         return Task(self.addresses, self.tokens, analysts, seconds, **more)
 
 
-def made(folder: Path, people: int, processes: int, ledger: str | None = None, patients: int = PATIENTS) -> Place:
-    """A new workspace in ``folder`` and people to ask it."""
+def made(
+    folder: Path,
+    people: int,
+    processes: int,
+    ledger: str | None = None,
+    *,
+    patients: int = PATIENTS,
+    budgets: Mapping[str, Loss] = BUDGETS,
+) -> Place:
+    """A new workspace in ``folder`` and people to ask it, each for as much as the largest of the tables' budgets."""
+    plenty = budgets[PLENTY]
     files = hospital(patients, 1).write(folder / "data")
     cards = folder / "data" / "hospital.toml"
-    tables = {name: (files[name], cards) for name in BUDGETS}
+    tables = {name: (files[name], cards) for name in budgets}
     names = [f"analyst{number}" for number in range(people)]
-    with Curator.create(folder / "clinic", tables, Pure(1000), ledger=ledger, analyst=None) as curator:
-        for table, budget in BUDGETS.items():
+    with Curator.create(folder / "clinic", tables, plenty, ledger=ledger, analyst=None) as curator:
+        for table, budget in budgets.items():
             curator.ledger.set_limit(table, budget, why="the load")
         for name in names:
-            curator.add_analyst(name, Pure(1000))
+            curator.add_analyst(name, plenty)
         state = State.open(curator.workspace)
     register = People(state)
 

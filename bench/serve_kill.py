@@ -109,7 +109,7 @@ def outcome(kind: str, kills: int, people: int, patients: int = PATIENTS) -> Out
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         address = stack.enter_context(postgres()) if kind == "PostgreSQL" else None
-        return killed(made(folder, people, 1 if address is None else 2, address, patients), kills)
+        return killed(made(folder, people, 1 if address is None else 2, address, patients=patients), kills)
 
 
 def main() -> None:

@@ -1,6 +1,9 @@
 """The rules of docs/architecture.md that a tool for imports and types cannot see."""
 
 import ast
+import re
+import tomllib
+from importlib.metadata import packages_distributions
 from pathlib import Path
 
 import pytest
@@ -9,6 +12,9 @@ SOURCE = Path(__file__).parent.parent / "src" / "discreet"
 MODULES = sorted(SOURCE.rglob("*.py"))
 RANDOM = {"random", "secrets", "numpy.random"}
 MAY_DRAW = {"noise", "samples"}
+PROJECT = tomllib.loads((SOURCE.parents[1] / "pyproject.toml").read_text())["project"]
+BEHIND_SERVE = SOURCE / "service"
+"""Loaded by `discreet serve` alone, which looks for its parts first."""
 UNSAFE = {"pickle", "marshal", "shelve", "dill", "cloudpickle"}
 
 
@@ -33,6 +39,8 @@ def test_a_module_keeps_the_rules(path):
     if room not in MAY_DRAW:
         assert not names & RANDOM, "only noise (and samples, plainly not private) may draw"
     assert not names & UNSAFE, "data never names code"
+    if path.name != "compiled.py":
+        assert "numba" not in names, "core/compiled.py finds a place for what is compiled"
     calls = {n.func.id for n in ast.walk(tree) if isinstance(n, ast.Call) and isinstance(n.func, ast.Name)}
     assert not calls & {"eval", "exec", "__import__"}, "data never names code"
     if path.name != "__init__.py":  # the lazy public names
@@ -62,3 +70,52 @@ def test_only_contribution_bounding_makes_what_privacy_rests_on(path):
 def test_the_rules_would_notice():
     bad = ast.parse("import numpy as np\nfrom secrets import token_hex\nx = np.random.default_rng()\nimport discreet")
     assert {"secrets", "numpy.random", "discreet"} <= set(imported(bad))
+
+
+def packages(lines):
+    return {re.match(r"[\w-]+", line)[0].lower().replace("_", "-") for line in lines}
+
+
+def owners():
+    """Of each installed module, the packages that bring it."""
+    found = packages_distributions().items()
+    return {module: {owner.lower().replace("_", "-") for owner in owners} for module, owners in found}
+
+
+def loose_imports(tree, extras, owners):
+    """Imports of optional packages that are not inside ``with extra(…)`` of an extra that brings them."""
+    optional = set().union(*extras.values())
+
+    def walk(node, within):
+        for child in ast.iter_child_nodes(node):
+            if isinstance(child, ast.If) and ast.unparse(child.test) == "TYPE_CHECKING":
+                continue
+            inside = within
+            if isinstance(child, ast.With):
+                call = child.items[0].context_expr
+                if isinstance(call, ast.Call) and ast.unparse(call.func) == "extra":
+                    inside = extras[call.args[0].value]
+            names = [alias.name for alias in child.names] if isinstance(child, ast.Import) else []
+            names += [child.module or ""] if isinstance(child, ast.ImportFrom) else []
+            for name in names:
+                brought = owners.get(name.partition(".")[0], set()) & optional
+                if brought and not brought & inside:
+                    yield name
+            yield from walk(child, inside)
+
+    return list(walk(tree, set()))
+
+
+def test_every_import_of_an_optional_package_says_which_extra_brings_it():
+    extras = {name: packages(lines) for name, lines in PROJECT["optional-dependencies"].items() if name != "all"}
+    known = owners()
+    found = {
+        path.relative_to(SOURCE).as_posix(): loose
+        for path in MODULES
+        if not path.is_relative_to(BEHIND_SERVE) or path.name == "client.py"
+        if (loose := loose_imports(ast.parse(path.read_text()), extras, known))
+    }
+    assert found == {}
+    bad = "def f():\n    import scipy.sparse\nwith extra('serve'):\n    import sklearn\n"
+    bad += "with extra('attack'):\n    import scipy"
+    assert loose_imports(ast.parse(bad), extras, known) == ["scipy.sparse", "sklearn"]

@@ -13,12 +13,23 @@ as_root() {
     fi
 }
 
+LOCK=300  # seconds to wait for another run of the package manager
+
+apt() {  # its own timeout covers installing; the lists have a lock that it does not wait for
+    for left in $(seq "$((LOCK / 5))" -1 0); do
+        said=$(as_root env DEBIAN_FRONTEND=noninteractive LC_ALL=C \
+            apt-get -qq -o "DPkg::Lock::Timeout=$LOCK" "$@" 2>&1 >/dev/null) && return 0
+        case "$said" in *"Could not get lock"* | *"Unable to lock"*) ;; *) break ;; esac
+        [ "$left" = 0 ] || sleep 5
+    done
+    printf '%s\n' "$said" >&2
+    return 1
+}
+
 install() {  # the package's name for apt, for dnf, for apk
-    if have apt-get; then
-        as_root env DEBIAN_FRONTEND=noninteractive sh -c \
-            "apt-get -qq update && apt-get -qq install -y --no-install-recommends $1" >/dev/null
+    if have apt-get; then apt update && apt install -y --no-install-recommends "$1"
     elif have dnf; then as_root dnf -q -y install "$2"
-    elif have apk; then as_root apk add -q "$3"
+    elif have apk; then as_root apk --wait "$LOCK" add -q "$3"
     else return 1
     fi
 }
@@ -28,9 +39,9 @@ recent_java() {  # Spark needs 17; "1.8" and "11" are too old
     version=$("$java" -version 2>&1 | sed -n 's/.* version "\([0-9]*\).*/\1/p') && [ "${version:-0}" -ge 17 ]
 }
 
-chromium() { have chromium || have chromium-browser || have google-chrome; }
+a_browser() { have chromium || have chromium-browser || have google-chrome; }
 
 recent_java || install default-jre-headless java-17-openjdk-headless openjdk17-jre-headless ||
     echo "Java is not installed and could not be: the Spark tests need a headless JRE (17 or later)."
-chromium || install chromium chromium chromium ||
+a_browser || install chromium chromium chromium ||
     echo "Chromium is not installed and could not be: the tests of the console need it."

@@ -76,7 +76,7 @@ def _known(column: Column) -> Value:
         ends = [Fraction(end.toordinal() if isinstance(end, dt.date) else end) for end in column.bounds]  # type: ignore[arg-type]
     within = (ends[0], ends[1]) if ends else None
     domain = (False, True) if column.kind is Kind.BOOLEAN else column.categories
-    return Value(sql.column(column.name), column.kind, within, domain, column.name)
+    return Value(sql.column(column.name), column.kind, within, domain, column.name, longest=column.characters)
 
 
 KNOWN = Columns(Known(column.name, _known(column), "t") for column in CARD.columns)

@@ -106,10 +106,12 @@ def raise_budget(page):
 
 
 def publish(page, folder):
-    """Down to the file that somebody else will hold, which loads, and so is whole."""
+    """Down to the file that somebody else will hold, which loads, and so is whole. Clicking twice makes one release."""
     page.get_by_test_id("nav-publish").click()
-    page.get_by_test_id("publish-start").click()
+    page.get_by_test_id("publish-start").dblclick()
     expect(page.get_by_test_id("job-publish")).to_have_attribute("data-state", "done", timeout=60_000)
+    assert len(page.request.get("/v1/releases?kind=published").json()) == 1
+    assert [job["state"] for job in page.request.get("/v1/jobs").json()] == ["done"]
     with page.expect_download() as download:
         page.get_by_test_id("publish-download").click()
     with zipfile.ZipFile(download.value.path()) as archive:

@@ -1,5 +1,6 @@
 """Parties between hosts, from their input to a release; on loopback, each with a loop of its own."""
 
+import shutil
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -15,7 +16,7 @@ from discreet.combine.running import OnLedger, run, seated, slide
 from discreet.combine.transcript import Said
 from discreet.core.loss import Pure
 from discreet.core.release import Release
-from discreet.errors import Aborted, BadInput, BudgetExceeded, DataError, NotDeclared, NotFound, Refused
+from discreet.errors import Aborted, BadInput, BudgetExceeded, Damaged, DataError, NotDeclared, NotFound, Refused
 
 
 @pytest.fixture(scope="module")
@@ -58,6 +59,16 @@ def test_a_session_that_is_over_tells_its_result_again_and_takes_no_other_input(
     assert run(file, PAY["north"], name="north").statement == found["north"].statement
     with pytest.raises(BadInput, match="another input"):
         run(file, 5, name="north")
+
+
+def test_a_party_that_lost_its_folder_does_not_begin_again(tmp_path):
+    file = prepared(tmp_path)
+    together(file)
+    shutil.rmtree(tmp_path / "pay.north")
+    with pytest.raises(Damaged, match="north began this session before") as refusal:
+        run(file, PAY["north"], name="north")
+    assert "agree on a new session" in refusal.value.hint
+    assert (tmp_path / "north.begun").stat().st_mode & 0o077 == 0
 
 
 def test_whose_turn_it_is_must_be_clear(tmp_path):
@@ -182,6 +193,14 @@ def test_of_those_who_left_the_promise_says_what_follows():
     terms = new_terms("north,east,south,west", "masks", "sum", bounds="0:10", threshold=3)
     assert "any 2 of the 3 in the result" in saying.brief(terms, ("north", "east", "south"))[0]
     assert "left" not in saying.brief(terms, terms.parties)[0]
+
+
+def test_a_dealer_who_brings_nothing_did_not_leave():
+    wanted = "covariance key=id of=north/age:0:120,south/visits:0:50"
+    terms = new_terms("north,south,west", "join", wanted)
+    assert either.brings_nothing(terms, "west")
+    assert "left" not in saying.brief(terms, ("north", "south"))[0]
+    assert "left" not in saying.brief(terms, ())[0]
     noisy = new_terms("north,east,south", "masks", "count", epsilon="1", honest=3)
     assert saying.error(noisy) == "The result is off by up to about 3 in 95 of 100 sessions."
 

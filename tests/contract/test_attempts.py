@@ -16,6 +16,7 @@ import pytest
 from sqlglot import parse_one
 from tests.curator.clinics import clinic
 
+from discreet.ask.plan import Plan
 from discreet.core.card import Card, Column
 from discreet.core.kind import Kind
 from discreet.core.loss import Pure
@@ -126,6 +127,25 @@ def test_a_question_that_fails_on_its_noise_is_not_drawn_again(
         assert str(again.value) == str(first.value)
     assert not drawn
     assert curator.verify().sound
+
+
+def test_a_limit_on_groups_is_drawn_once(curator: Curator, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whether there are more groups than a limit that is drawn anew would tell, after many retries, of one more."""
+    monkeypatch.setattr(Plan, "room", property(lambda _: 3))
+    monkeypatch.setattr(Plan, "require_room", lambda _: None)
+    drawn: list[int] = []
+    original = Entropy.below
+
+    def counted(entropy: Entropy, n: int) -> int:
+        drawn.append(n)
+        return original(entropy, n)
+
+    monkeypatch.setattr(Entropy, "below", counted)
+    many = "SELECT street, COUNT(*) AS n FROM visits GROUP BY street"  # seven, and room for five at most
+    for _ in range(4):
+        with pytest.raises(Refused, match="it was charged"):
+            curator.ask(many, epsilon="0.1", delta="1e-7")
+    assert drawn == [3]
 
 
 def test_a_failure_stays_one_in_another_process_and_in_a_copy(tmp_path: Path) -> None:

@@ -242,3 +242,11 @@ def test_public_and_groups_per_unit_are_written_and_read():
     assert list(parse_cards(dump_cards(cards)).values()) == cards
     with pytest.raises(CardError, match="public: must be true or false"):
         parse_cards(dump_cards(cards).replace("public = true", "public = 1"))
+
+
+def test_the_longest_text_is_written_and_read():
+    card = Card("t", (Column("a", Kind.TEXT, longest=20), Column("b", Kind.TEXT)))
+    assert parse_cards(dump_cards([card])) == {"t": card}
+    assert (card["a"].characters, card["b"].characters) == (20, 1_000)
+    with pytest.raises(CardError, match="longest: must be a whole number"):
+        parse_cards(dump_cards([card]).replace("longest = 20", "longest = true"))

@@ -143,6 +143,38 @@ def test_a_copy_that_was_changed_is_not_restored(asked, tmp_path):
     assert not (tmp_path / "up").exists()
 
 
+def test_a_copy_is_restored_by_a_python_without_filters_of_archives(asked, tmp_path, monkeypatch):
+    back_up(asked, tmp_path / "clinic.tar")
+    monkeypatch.delattr(tarfile, "data_filter")  # as before Python 3.11.4
+    restore(tmp_path / "clinic.tar", tmp_path / "again", newest=receipts_in(asked))
+    assert {path.name for path in (tmp_path / "again").iterdir()} >= {"workspace.toml", "ledger.db", "releases"}
+    assert {path.stat().st_mode & 0o077 for path in (tmp_path / "again").rglob("*")} == {0}
+
+
+@pytest.mark.parametrize("kind", [tarfile.SYMTYPE, tarfile.LNKTYPE, tarfile.FIFOTYPE, tarfile.CHRTYPE])
+def test_a_copy_with_a_link_or_a_device_in_it_is_not_restored(asked, tmp_path, kind):
+    back_up(asked, tmp_path / "clinic.tar")
+    other = tarfile.TarInfo("releases/other")
+    other.type, other.linkname = kind, "../../elsewhere"
+    with tarfile.open(tmp_path / "clinic.tar", "a") as tar:
+        tar.addfile(other)
+    with pytest.raises(Damaged, match="no file or folder"):
+        restore(tmp_path / "clinic.tar", tmp_path / "again", forget=True)
+    assert not (tmp_path / "again").exists()
+
+
+def test_a_copy_with_two_files_of_one_name_or_a_name_elsewhere_is_not_restored(asked, tmp_path):
+    for name in ("workspace.toml", str(tmp_path / "elsewhere"), "releases/../../elsewhere"):
+        (tmp_path / "clinic.tar").unlink(missing_ok=True)
+        back_up(asked, tmp_path / "clinic.tar")
+        with tarfile.open(tmp_path / "clinic.tar", "a") as tar:
+            tar.addfile(tarfile.TarInfo(name))
+        with pytest.raises(Damaged):
+            restore(tmp_path / "clinic.tar", tmp_path / "again", forget=True)
+        assert not (tmp_path / "again").exists()
+        assert not (tmp_path / "elsewhere").exists()
+
+
 def test_an_answer_that_is_gone_is_not_left_out_unseen(asked, tmp_path):
     next((asked / "releases").iterdir()).rename(tmp_path / "elsewhere")
     with pytest.raises(Damaged, match="was given, and is no longer"):

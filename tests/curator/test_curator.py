@@ -29,12 +29,12 @@ ROOT = Path(__file__).parents[2]
 
 
 class Failing(DuckDB):
-    def fetch(self, query):
+    def fetch(self, query, **how):
         raise EngineError("somebody's secret")
 
 
 class Overflowing(DuckDB):
-    def fetch(self, query):
+    def fetch(self, query, **how):
         raise OverflowError("somebody's secret")
 
 
@@ -318,7 +318,7 @@ class Once(DuckDB):
         super().__init__()
         self.other, self.asked = other, 0
 
-    def fetch(self, query):
+    def fetch(self, query, **how):
         self.asked += 1
         if self.asked > 1:
             raise EngineError("somebody's secret")

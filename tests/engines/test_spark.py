@@ -5,7 +5,9 @@ from __future__ import annotations
 import datetime as dt
 import gzip
 import json
+import os
 import socket
+import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
@@ -127,6 +129,36 @@ def test_data_frames_of_a_connect_session_are_seen(connect_address: str) -> None
     engine.close()
     assert session.range(2).count() == 2
     session.stop()
+
+
+_INIT = """
+import sys
+from sqlglot import parse_one
+from discreet.cli.main import run
+from discreet.engines.spark import Spark
+
+left_open = Spark.at(sys.argv.pop(1))
+left_open.schema(parse_one("SELECT 1 AS one"))
+run()
+"""
+
+
+def test_a_process_ends_that_registered_a_table_over_connect(
+    connect: Spark, connect_address: str, fresh: Names, tmp_path: Path
+) -> None:
+    connect.load(name := fresh(), pa.table({"age": pa.array([1, 2, 3], pa.int64())}))
+    (tmp_path / "people.toml").write_text('[tables.people.columns]\nage = { kind = "integer", bounds = [0, 9] }\n')
+    address, _, token = connect_address.partition("/;token=")
+    options = ["--table", f"people={address}#{name}", "--card", "people.toml", "--budget", "epsilon=1"]
+    ended = subprocess.run(
+        [sys.executable, "-c", _INIT, connect_address, "workspace", "init", "clinic", *options],
+        cwd=tmp_path,
+        env={**os.environ, "SPARK_CONNECT_AUTHENTICATE_TOKEN": token},
+        timeout=120,  # it took for ever
+        check=False,
+    )
+    assert ended.returncode == 0
+    assert (tmp_path / "clinic" / "workspace.toml").is_file()
 
 
 @pytest.mark.parametrize("token", ["", "/;token=t0p-secret"])

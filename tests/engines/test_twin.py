@@ -203,6 +203,31 @@ def test_so_many_rows_that_their_hashes_would_not_fit_are_put_in_order():
     assert len(cut(rows, replace(CARD, rows_per_unit=50))) == 50
 
 
+def test_texts_are_cut_to_what_the_card_says_and_units_never(engine, fresh):
+    card = Card(
+        "t",
+        (
+            Column("who", Kind.TEXT, longest=3),
+            Column("short", Kind.TEXT, longest=2, required=True),
+            Column("usual", Kind.TEXT),
+            Column("city", Kind.TEXT, categories=("Rome", "Milan")),
+        ),
+        unit="who",
+        rows_per_unit=1,
+    )
+    rows = [("abc", "äöü", "x" * 1001, "Milan"), ("abcd", "z", "y", "Rome"), ("ab", "", None, None)]
+    data = pa.table(list(zip(*rows, strict=True)), names=["who", "short", "usual", "city"])
+    name = fresh()
+    engine.load(name, data)
+    columns = [sql.column(column.name) for column in card.columns]
+    twin = bounded(Table(card, engine, exp.select(*columns).from_(sql.table(name))))
+    found = sorted(twin.fetch().to_pylist(), key=lambda row: row["who"])
+    assert found == [
+        {"who": "ab", "short": "", "usual": None, "city": None},
+        {"who": "abc", "short": "äö", "usual": "x" * 1000, "city": "Milan"},
+    ]
+
+
 def test_units_that_cannot_be_are_dropped_and_never_made_one():
     within = Column("who", Kind.INTEGER, Role.IDENTIFIER, bounds=(1, 3))
     card = Card("t", (within, *CARD.columns[1:]), "who", 2)

@@ -33,7 +33,7 @@ def test_a_missing_part_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
 
     def without(name: str, *others: Any, **more: Any) -> Any:
         if name.startswith("cryptography"):
-            raise ImportError(name)
+            raise ModuleNotFoundError(name=name)
         return true(name, *others, **more)
 
     monkeypatch.setattr(builtins, "__import__", without)

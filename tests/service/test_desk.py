@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from tests.curator.methods import MadeUp
-from tests.service.conftest import Clinic
+from tests.service.conftest import Clinic, password_of
 
 from discreet.ask.distribution import Distribution
 from discreet.core.loss import Approximate, Pure
@@ -42,16 +42,18 @@ EVERYBODY: dict[str, tuple[set[str], Callable[[Desk, Person], Any]]] = {
     "locked out": ({"steward", "auditor"}, lambda desk, who: desk.locked_out(who)),
     "reset": ({"steward"}, lambda desk, who: desk.reset_password(who, "carl")),
     "disable": ({"steward"}, lambda desk, who: desk.disable(who, "carl", True)),
-    "give budget": ({"steward"}, lambda desk, who: desk.give_budget(who, "ann", Approximate(1, "1e-6"))),
+    "give budget": ({"steward"}, lambda desk, who: desk.give_budget(who, "gina", Approximate(1, "1e-6"))),
     "tokens": ({"steward", "auditor", "ann", "bob"}, lambda desk, who: desk.tokens(who)),
     "audit": ({"steward", "auditor"}, lambda desk, who: desk.audit(who)),
 }
 
 
 @pytest.fixture(scope="module", autouse=True)
-def _carl(clinic: Clinic) -> None:
-    """Somebody to be reset and disabled."""
+def _others(clinic: Clinic) -> None:
+    """Carl is reset and disabled, dora gets budgets for this and that, and gina for everything at once."""
     clinic.desk.people.add("carl", Role.ANALYST)
+    for name in ("dora", "gina"):
+        clinic.desk.people.change_password(name, clinic.desk.people.add(name, Role.ANALYST), password_of(name))
 
 
 @pytest.mark.parametrize("name", ["steward", "auditor", "ann", "bob"])
@@ -85,13 +87,13 @@ def test_an_answer_belongs_to_whoever_got_it(clinic: Clinic) -> None:
     [answer] = clinic.desk.ask(clinic.ann, [QUESTION], Spend("0.015"))
     assert clinic.desk.release(clinic.ann, answer.identity).payload == answer.table
     with pytest.raises(NotFound):
-        clinic.desk.release(clinic.bob, answer.identity)
-    clinic.desk.give_budget(clinic.steward, "bob", Pure(1), ["patients"])
+        clinic.desk.release(clinic.person("dora"), answer.identity)
+    clinic.desk.give_budget(clinic.steward, "dora", Pure(1), ["patients"])
     with pytest.raises(NotFound):
-        clinic.desk.release(clinic.bob, answer.identity)
-    [again] = clinic.desk.ask(clinic.bob, [QUESTION], Spend("0.015"))
+        clinic.desk.release(clinic.person("dora"), answer.identity)
+    [again] = clinic.desk.ask(clinic.person("dora"), [QUESTION], Spend("0.015"))
     assert again.free and again.table == answer.table
-    assert clinic.desk.release(clinic.bob, answer.identity).payload == answer.table
+    assert clinic.desk.release(clinic.person("dora"), answer.identity).payload == answer.table
 
 
 def test_an_auditor_reads_what_is_promised_and_not_what_is_in_it(clinic: Clinic) -> None:
@@ -105,13 +107,13 @@ def test_an_auditor_reads_what_is_promised_and_not_what_is_in_it(clinic: Clinic)
 
 def test_a_release_is_shared_by_its_steward_alone(clinic: Clinic) -> None:
     [answer] = clinic.desk.ask(clinic.ann, [QUESTION], Spend("0.017"))
-    clinic.desk.give_budget(clinic.steward, "bob", Pure(1), ["patients"])
+    clinic.desk.give_budget(clinic.steward, "dora", Pure(1), ["patients"])
     with pytest.raises(NotAllowed):
         clinic.desk.share(clinic.ann, answer.identity, True)
     clinic.desk.share(clinic.steward, answer.identity, True)
-    assert answer.identity in [one.id for one in clinic.desk.releases(clinic.bob)]
+    assert answer.identity in [one.id for one in clinic.desk.releases(clinic.person("dora"))]
     clinic.desk.share(clinic.steward, answer.identity, False)
-    assert answer.identity not in [one.id for one in clinic.desk.releases(clinic.bob)]
+    assert answer.identity not in [one.id for one in clinic.desk.releases(clinic.person("dora"))]
 
 
 def test_a_budget_that_is_gone_says_so_and_charges_nothing(clinic: Clinic) -> None:
@@ -184,7 +186,7 @@ def test_auditors_get_no_budget(clinic: Clinic) -> None:
 
 
 def test_whoever_is_added_is_told_a_password_or_is_not_added(clinic: Clinic) -> None:
-    clinic.desk.give_budget(clinic.steward, "bob", Pure(1), ["visits"])
+    clinic.desk.give_budget(clinic.steward, "dora", Pure(1), ["visits"])
     clinic.desk._curator.add_analyst("fay", Pure(1), ["visits"])
     with pytest.raises(Taken):
         clinic.desk.add_person(clinic.steward, "fay", Role.ANALYST, budget=Pure(2))
@@ -196,7 +198,7 @@ def test_whoever_is_added_is_told_a_password_or_is_not_added(clinic: Clinic) -> 
 
 
 def test_what_went_wrong_with_a_job_is_for_stewards(clinic: Clinic) -> None:
-    job = clinic.desk.submit(clinic.steward, Publish("patients", ("k=5",)))
+    job = clinic.desk.submit(clinic.steward, Publish("patients", ("k=5",), title="Wrong"))
     claim = clinic.desk._jobs._queue.claim("somebody")
     while claim is not None and claim.job.id != job.id:
         claim = clinic.desk._jobs._queue.claim("somebody")

@@ -65,8 +65,8 @@ def test_the_answer_says_that_it_is_synthetic(clinic, ann, twin):
     assert price["synthetic"] == []
     [paid] = ann.post("/v1/ask", json={"questions": [SEXES], "epsilon": "0.01"}).json()["answers"]
     assert paid["synthetic"] is False
-    [line] = [one for one in clinic.desk.audit(clinic.auditor) if one.action == "ask" and "synthetic" in one.about]
-    assert line.about["synthetic"] == "1"
+    lines = [one for one in clinic.desk.audit(clinic.auditor) if one.action == "ask" and "synthetic" in one.about]
+    assert lines[0].about["synthetic"] == "1"
 
 
 def test_who_does_not_want_it_is_refused_and_told_of_it(ann, twin):
@@ -122,6 +122,13 @@ def test_its_csv_says_in_every_row_that_it_is_synthetic(ann):
     header, *rows = ann.get(f"/v1/releases/{answer['id']}/rows.csv").text.splitlines()
     assert header.split(",")[-1] == '"synthetic"'
     assert [row.split(",")[-1] for row in rows] == ["true", "true"]
+
+
+def test_what_was_made_by_another_way_in_can_be_looked_up_before_anything_lists_it(clinic, ann):
+    with Curator(clinic.folder) as curator:
+        answer = curator.ask("SELECT COUNT(*) AS n FROM patients", epsilon="0.01", analyst="ann")
+    assert clinic.desk.shelved(clinic.steward, answer.identity).by == "ann"
+    assert ann.get(f"/v1/releases/{answer.identity}").status_code == 200
 
 
 def test_a_twin_that_is_no_longer_shared_answers_nothing(clinic, ann, twin):

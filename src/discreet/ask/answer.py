@@ -12,6 +12,7 @@ import datetime as dt
 from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import cached_property
 from itertools import product
 from typing import Any
 
@@ -28,6 +29,7 @@ from discreet.ask.value import Value
 from discreet.core.arrow import arrow_type
 from discreet.core.sql import scale_of
 from discreet.engines.fetch import fetch
+from discreet.engines.limits import seconds_left
 from discreet.noise.entropy import SYSTEM, Entropy
 
 _Group = tuple[Any, ...]
@@ -39,20 +41,25 @@ class Measured:
     """What was measured, group by group: never to be shown as it is, unless the rows are private already."""
 
     keys: pa.Table
-    groups: list[_Group]
     figures: Mapping[str, _Numbers]
     sliced: Mapping[str, Mapping[_Group, _Numbers]]
+
+    @cached_property
+    def groups(self) -> list[_Group]:
+        """The keys as Python's values: only where something is looked up by group, since they take much room."""
+        return _groups(self.keys)
 
 
 def answer(plan: Plan, price: Price, entropy: Entropy = SYSTEM) -> pa.Table:
     """Measure where the rows are, add noise, and work out the answer."""
-    found = measured(plan)
+    found = measured(plan, entropy)
     noisy = {name: price.noise[name].add_all(found.figures[name], entropy) for name in plan.measures}
     for name, one in plan.quantiles.items():
         nobody = np.zeros(one.slices, dtype=np.int64)
-        chosen = [
-            one.choose(found.sliced[name].get(group, nobody), price.choices[name], entropy) for group in found.groups
-        ]
+        chosen = []
+        for group in found.groups:
+            seconds_left()  # an error if there are none: this takes longer than asking the engine
+            chosen.append(one.choose(found.sliced[name].get(group, nobody), price.choices[name], entropy))
         noisy[name] = np.array(chosen, dtype=np.float64)
     made = _table(plan, found, noisy, dict.fromkeys(plan.figures, price.errors()))
     if price.threshold is not None:
@@ -95,12 +102,20 @@ def _without(made: pa.Table, name: str, empty: _Numbers) -> pa.Table:
     return made
 
 
-def measured(plan: Plan) -> Measured:
-    """What noise is added to."""
+def measured(plan: Plan, entropy: Entropy = SYSTEM) -> Measured:
+    """What noise is added to.
+
+    More groups than there is room for are no answer. How many there are depends on the rows, so the limit is drawn
+    between the room there is and twice that: a unit that is in g groups decides whether there is an answer with a
+    chance of g / room, which ``Plan.require_room`` keeps small.
+    """
     engine, keys = plan.rows.engine, list(plan.keys)
-    fetched = _measured(plan) if plan.measures else None
+    most, most_slices = (None if room is None else room + entropy.below(room) for room in (plan.room, plan.slice_room))
+    fetched = _measured(plan, most) if plan.measures else None
     sliced = {
-        name: counts_by_group(one, _plain(fetch(engine, slice_query(one, plan.keys, plan.rows.owned))), keys)
+        name: counts_by_group(
+            one, _plain(fetch(engine, slice_query(one, plan.keys, plan.rows.owned), most=most_slices)), keys
+        )
         for name, one in plan.quantiles.items()
     }
     figures: dict[str, _Numbers] = {}
@@ -109,17 +124,17 @@ def measured(plan: Plan) -> Measured:
         there = _one_zero(fetched.select(keys))
         figures = {name: np.asarray(fetched.column(name).to_numpy(), dtype=np.int64) for name in plan.measures}
     if not plan.declared:
-        return Measured(there, _groups(there), figures, sliced)
+        return Measured(there, figures, sliced)
     wanted = _declared(plan.keys)
     known, groups = _groups(there), _groups(wanted)
-    return Measured(wanted, groups, {name: _filled(one, known, groups) for name, one in figures.items()}, sliced)
+    return Measured(wanted, {name: _filled(one, known, groups) for name, one in figures.items()}, sliced)
 
 
-def _measured(plan: Plan) -> pa.Table:
+def _measured(plan: Plan, most: int | None) -> pa.Table:
     """The measures of all groups. Which of the two ways is gone may take longer, and makes no other difference."""
-    found = fetch(plan.rows.engine, plan.query)
+    found = fetch(plan.rows.engine, plan.query, most=most)
     if any(found.column(name).null_count for name in plan.measures):
-        return fetch(plan.rows.engine, plan.query_of_large)
+        return fetch(plan.rows.engine, plan.query_of_large, most=most)
     return found
 
 
@@ -131,7 +146,8 @@ def _table(
     for name, figure in plan.figures.items():
         bars = figure.error(noisy, errors[name]) if name in errors else None
         columns[name] = pa.array(figure.worth(noisy))
-        columns[f"{name}{ERROR}"] = pa.nulls(len(found.groups), pa.float64()) if bars is None else pa.array(bars)
+        many = len(columns[name])
+        columns[f"{name}{ERROR}"] = pa.nulls(many, pa.float64()) if bars is None else pa.array(bars)
     return pa.table(columns)
 
 

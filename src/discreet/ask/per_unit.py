@@ -19,7 +19,7 @@ from discreet.ask.keys import keys_of
 from discreet.ask.measure import steps_of
 from discreet.ask.rows import Rows, at, is_unit, whole_domain
 from discreet.ask.scalar import scalar
-from discreet.ask.value import Interval, Value, clamped, largest
+from discreet.ask.value import CHARACTERS, Interval, Value, clamped, largest
 from discreet.core import sql
 from discreet.core.kind import Kind
 from discreet.engines.contribution.measure import unit_count, unit_extreme, unit_sum
@@ -28,6 +28,8 @@ from discreet.errors import BadQuery, NotDeclared
 
 _T = TypeVar("_T")
 _SAFE = 2**53
+_KEPT = 10
+"""How much more a text counts that is held for every unit, and not for a few thousand rows."""
 
 
 def per_unit(select: exp.Select, rows: Rows) -> Rows:
@@ -111,7 +113,10 @@ class _PerUnit:
         if isinstance(inner, exp.Min | exp.Max):
             if value.kind is Kind.BOOLEAN:
                 raise BadQuery(f"{inner.sql()}: truths have no order.", hint="MAX(CASE WHEN … THEN 1 ELSE 0 END) can.")
-            return at(value, self._column(unit_extreme(self.rows.owned, type(inner), _one_zero(value).sql)))
+            extreme = unit_extreme(self.rows.owned, type(inner), _one_zero(value).sql)
+            if value.kind is Kind.TEXT:
+                extreme.sql.meta[CHARACTERS] = _KEPT * value.characters
+            return at(value, self._column(extreme))
         if not value.number:
             raise BadQuery(f"{inner.sql()}: {value.kind.value} cannot be added.")
         if value.within is None:
@@ -183,7 +188,7 @@ def _chosen(value: Value, only: Value | None) -> Value:
     if only is None:
         return value
     chosen = exp.case().when(only.sql.copy(), value.sql.copy())
-    return Value(chosen, value.kind, value.within, value.domain, value.name)
+    return replace(value, sql=chosen, required=False)
 
 
 def _hint(rows: Rows, text: str) -> str:

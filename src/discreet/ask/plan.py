@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from math import prod
 
 import numpy as np
 from sqlglot import exp
@@ -20,6 +21,7 @@ from discreet.ask.keys import keys_of, position
 from discreet.ask.parse import require_supported, statements_of
 from discreet.ask.quantile import Quantile
 from discreet.ask.rows import Rows
+from discreet.ask.size import Size
 from discreet.ask.source import rows_of
 from discreet.ask.value import Value
 from discreet.core import sql
@@ -32,9 +34,21 @@ UNITS = "units"
 _LONGEST = 20_000
 _DEEPEST = 64
 _MOST_SELECTS = 32
+_MOST_AGGREGATES = 64
+_MOST_COLUMNS = 256
 _DEEPEST_QUERY = 220  # writing it as text takes some calls a level, and Python allows a thousand
 _MOST_ROWS = 10**9
 _MOST_KEYS = 100_000
+_MOST_WORK = 3_000_000
+"""Rows of one unit in a join, times the work on each."""
+_MOST_FIGURES = 1_000_000
+_MOST_GROUPS, _MOST_SLICES = 1_000_000, 200_000
+_MOST_BYTES = 2**28
+"""What the groups of a question may take, with texts as long as they can be."""
+_GROUP_BYTES = 64
+_DECIDES = 1000
+"""One over the chance with which a unit may decide whether a question has too many groups."""
+_MOST_QUANTILES = 5_000
 _CLAUSES = {"expressions", "from_", "joins", "where", "group", "having", "order", "limit", "with_", "kind", "hint"}
 _CASTS = ("tinyint", "smallint", "int", "bigint", "float", "double", "decimal", "text", "varchar", "boolean")
 _AFTER = (
@@ -62,6 +76,35 @@ class Plan:
     def declared(self) -> bool:
         """Whether all groups are known beforehand: every key has declared values."""
         return all(value.domain is not None for value in self.keys.values())
+
+    @property
+    def declared_groups(self) -> int | None:
+        """How many groups are declared; ``None``: which there are is not known beforehand."""
+        return prod(len(value.domain or ()) for value in self.keys.values()) if self.declared else None
+
+    @property
+    def room(self) -> int | None:
+        """Groups that there is room for, with texts as long as they can be; ``None``: those declared are few enough."""
+        if self.declared:
+            return None
+        width = _GROUP_BYTES + 8 * len(self.measures) + sum(value.characters for value in self.keys.values())
+        return min(_MOST_GROUPS, _MOST_BYTES // width)
+
+    @property
+    def slice_room(self) -> int | None:
+        """Slices of all groups that there is room for."""
+        slices = max((one.slices for one in self.quantiles.values()), default=0)
+        few = self.declared_groups is not None and self.declared_groups * slices <= _MOST_SLICES
+        return None if few else _MOST_SLICES
+
+    def require_room(self) -> None:
+        """An error if one unit could decide, with more than a small chance, whether there is room for all groups."""
+        for each, room in ((self.rows.owned.groups, self.room), (self.rows.most, self.slice_room)):
+            if room is not None and each * _DECIDES > room:
+                raise BadQuery(
+                    f"One unit could be in {each:,} groups here, and there is room for {room:,} in all.",
+                    hint="Declare categories or groups_per_unit on the card, or make texts shorter: LEFT(x, 20).",
+                )
 
     @cached_property
     def query(self) -> exp.Select:
@@ -96,6 +139,10 @@ def _parsed(text: str) -> exp.Select:
     if sum(1 for _ in select.find_all(exp.Select)) > _MOST_SELECTS:
         raise BadQuery(f"The question is nested too deeply: it has more than {_MOST_SELECTS} SELECTs.")
     require_supported(select)
+    if sum(1 for _ in select.find_all(exp.AggFunc)) > _MOST_AGGREGATES:
+        raise BadQuery(f"The question has more than {_MOST_AGGREGATES} aggregates.", hint="Ask several questions.")
+    if any(len(one.expressions) > _MOST_COLUMNS for one in select.find_all(exp.Select)):
+        raise BadQuery(f"A SELECT has more than {_MOST_COLUMNS} columns.", hint="Ask several questions.")
     extra = [key for key, value in select.args.items() if value and key not in _CLAUSES]
     if extra:
         name = extra[0].rstrip("_").upper()
@@ -126,9 +173,14 @@ class _Planner:
                 self.rows.owned, grouped=True
             )  # first, so that a question for it shares it
         columns: dict[str, exp.Expr] = {}
+        size, known = Size(), 0
         for place, node in enumerate(self.select.expressions):
             name, column = self._column(place, node)
             columns[self._own_name(name, column, columns)] = column
+            for measure in list(self.aggregates.measures.values())[known:]:  # as they come: the whole is made of all
+                for computed in {one.sql(): one for one in sql.attempts(measure.sql)}.values():
+                    size.add(computed)
+            known = len(self.aggregates.measures)
         shown = [sql.named(attempt(column), name) for name, column in columns.items()]
         for name, column in columns.items():
             if self._has_error(column):
@@ -148,10 +200,19 @@ class _Planner:
             after,
         )
         self._require_few_keys(made)
+        made.require_room()
+        whole = Size()
+        whole.add(made.query)
+        if self.rows.reads > 1 and self.rows.most * whole.work > _MOST_WORK:
+            raise BadQuery(
+                f"One unit could have {self.rows.most:,} rows in this join, and too much is computed of each: how long "
+                "that takes could tell of somebody.",
+                hint="Join fewer tables, or make one row of each unit before: GROUP BY the unit.",
+            )
         if _depth(made.query) > _DEEPEST_QUERY:
             raise BadQuery("The question is nested too deeply.", hint="Put fewer SELECTs inside one another.")
-        whole = dict.fromkeys(made.measures, np.int64) | dict.fromkeys(made.quantiles, np.float64)
-        require_works(after, made.keys, made.figures, whole)
+        types = dict.fromkeys(made.measures, np.int64) | dict.fromkeys(made.quantiles, np.float64)
+        require_works(after, made.keys, made.figures, types)
         return made
 
     def _own_name(self, name: str, column: exp.Expr, others: Mapping[str, exp.Expr]) -> str:
@@ -183,11 +244,15 @@ class _Planner:
         return all(value.domain is not None for value in self.keys.values())
 
     def _require_few_keys(self, made: Plan) -> None:
-        groups = 1
-        for value in made.keys.values():
-            groups *= len(value.domain or ())
-        if made.declared and groups > _MOST_KEYS:
+        groups = made.declared_groups or 0
+        if groups > _MOST_KEYS:
             raise BadQuery(f"GROUP BY makes {groups:,} groups; at most {_MOST_KEYS:,} can be asked at once.")
+        for each, most, what in (
+            (len(made.measures), _MOST_FIGURES, "figures"),
+            (len(made.quantiles), _MOST_QUANTILES, "quantiles"),
+        ):
+            if groups * each > most:
+                raise BadQuery(f"This asks for {groups * each:,} {what}; at most {most:,} can be asked at once.")
 
     # -- the answer's columns
 

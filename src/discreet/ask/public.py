@@ -14,6 +14,7 @@ from discreet.core import sql
 from discreet.core.card import Column, Role
 from discreet.core.kind import Kind
 from discreet.core.table import Table
+from discreet.engines.limits import seconds_left
 
 _FEW = 1000
 _LARGEST = 1.7976931348623157e308
@@ -27,7 +28,7 @@ def multiplicity(rows: Rows, keys: Sequence[Value]) -> int:
     counted = exp.select(sql.named(sql.count_rows(), "n")).from_(rows.query.subquery("r")).where(*there)
     counted = counted.group_by(*(value.sql.copy() for value in keys))
     largest = exp.select(sql.named(exp.Max(this=sql.column("n")), "n")).from_(counted.subquery("k"))
-    return max(1, rows.engine.fetch(largest).column(0)[0].as_py() or 0)
+    return max(1, rows.engine.fetch(largest, seconds=seconds_left()).column(0)[0].as_py() or 0)
 
 
 def described(table: Table) -> Table:

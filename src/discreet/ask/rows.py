@@ -150,7 +150,7 @@ def _declared(column: Column, called: str) -> Value:
         domain = (False, True)
     if domain is None and within is not None and column.kind is Kind.INTEGER:
         domain = whole_domain(within)
-    return Value(sql.column(called), column.kind, within, domain, column.name, column.required)
+    return Value(sql.column(called), column.kind, within, domain, column.name, column.required, column.characters)
 
 
 def _day(moment: Scalar) -> Fraction:

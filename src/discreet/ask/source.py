@@ -12,6 +12,7 @@ from discreet.ask.join import joined
 from discreet.ask.per_unit import distinct, per_unit
 from discreet.ask.rows import Rows, table_rows
 from discreet.ask.scalar import scalar
+from discreet.ask.size import Size
 from discreet.ask.union import united
 from discreet.ask.value import Value
 from discreet.core.table import Table
@@ -76,6 +77,7 @@ class _Reader:
         rows = self.chosen(node)
         grouped = node.args.get("group") or node.args.get("having") or _aggregates(node)
         shown = per_unit(node, rows) if grouped else rows.showing(_columns(node, rows))
+        Size().add(shown.query)
         return distinct(shown, node.args["distinct"]) if node.args.get("distinct") else shown
 
     def _source(self, node: exp.Expr) -> Rows:

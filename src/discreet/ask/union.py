@@ -48,4 +48,7 @@ def _alike(one: Known, other: Known, called: str) -> Value:
     if a.kind is Kind.DECIMAL and not whose:  # two decimals may have no common type that holds both
         return Value(sql.column(called), Kind.REAL, within, required=required)
     place = sql.column(UNIT if whose else called)
-    return Value(place, a.kind, within, domain, a.name if a.name and b.name else "", required)
+    longest = max(a.characters, b.characters)
+    return Value(
+        place, a.kind, within, domain, a.name if a.name and b.name else "", required, longest, max(a.weight, b.weight)
+    )

@@ -14,6 +14,12 @@ from discreet.core.kind import Kind
 
 NUMBERS = (Kind.INTEGER, Kind.REAL, Kind.DECIMAL)
 Interval: TypeAlias = tuple[Fraction, Fraction]
+LONGEST_TEXT = 10_000
+"""No text that a question makes has more characters."""
+WEIGHT = "weight"
+"""Where an expression says, among what sqlglot keeps with it, how many nodes it has in the end."""
+CHARACTERS = "characters"
+"""Where an expression that makes a text says, among what sqlglot keeps with it, how long that can be."""
 
 
 @dataclass(frozen=True)
@@ -30,11 +36,25 @@ class Value:
     """The column it is, if it is no more than that: for messages."""
     required: bool = False
     """Whether every row has one: it is never NULL."""
+    longest: int | None = None
+    """The most characters it has, if it is a text; ``None``: those of its domain, or not known."""
+
+    weight: int = 1
+    """Nodes of its tree with every column replaced by what that was computed of, as an engine may do."""
 
     @property
     def number(self) -> bool:
         """Whether it can be added."""
         return self.kind in NUMBERS
+
+    @property
+    def characters(self) -> int:
+        """The most characters it has, if it is a text; one whose length is not known is as long as any may be."""
+        if self.kind is not Kind.TEXT:
+            return 0
+        if self.longest is not None:
+            return self.longest
+        return max((len(str(one)) for one in self.domain), default=0) if self.domain is not None else LONGEST_TEXT
 
     @property
     def as_double(self) -> exp.Expr:

@@ -9,7 +9,8 @@ from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
+
+from discreet.core.compiled import njit
 
 Array = npt.NDArray[Any]
 Number: TypeAlias = Any

@@ -21,6 +21,7 @@ from discreet.attack.homogeneity import Homogeneity
 from discreet.attack.labels import untouched
 from discreet.attack.matching import few, likely
 from discreet.core.card import Role
+from discreet.core.optional import extra
 from discreet.core.release import Release
 from discreet.core.table import Table
 from discreet.errors import BadInput, DataError
@@ -159,7 +160,8 @@ def _signs(rows: pa.Table, release: Release[Any], other: Release[Any], found: Co
 
 def _parted(found: Cover, parent: Array, combination: Array) -> tuple[Array, Array]:
     """The pairs of ``combination`` (by place) and the parts of classes, whose ``parent`` is the class."""
-    from scipy.sparse import csr_array
+    with extra("attack"):
+        from scipy.sparse import csr_array
 
     ones = np.ones(len(parent))
     pairs = csr_array((np.ones(len(found.group)), (found.combination, found.group)), shape=_shape(found))
@@ -173,7 +175,8 @@ def _parted(found: Cover, parent: Array, combination: Array) -> tuple[Array, Arr
 
 
 def _weights(found: Cover, combination: Array, group: Array) -> Array:
-    from scipy.sparse import csr_array
+    with extra("attack"):
+        from scipy.sparse import csr_array
 
     pairs = csr_array((found.weight, (found.combination, found.group)), shape=_shape(found))
     return np.asarray(pairs[combination, group]).ravel()

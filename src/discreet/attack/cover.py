@@ -18,6 +18,7 @@ import pyarrow as pa
 from discreet.attack import labels
 from discreet.attack.linkage import every
 from discreet.attack.sight import expected, true_rows
+from discreet.core.optional import extra
 from discreet.core.recipe import Recipe
 from discreet.core.release import Release
 from discreet.core.table import Table
@@ -117,7 +118,8 @@ class Cover:
 
         A sparse matrix, combinations by codes; not scaled.
         """
-        from scipy.sparse import csr_array
+        with extra("attack"):
+            from scipy.sparse import csr_array
 
         counted = csr_array(
             (np.ones(len(codes)), (self.where, codes)), shape=(len(self.sizes), int(codes.max(initial=0)) + 1)

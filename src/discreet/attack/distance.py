@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from discreet.attack.linkage import Linkage, Linked, by_lot
 from discreet.attack.sight import Sight
+from discreet.core.optional import extra
 from discreet.core.recipe import Recipe
 
 Array = npt.NDArray[Any]
@@ -93,7 +94,8 @@ def whitened_by(covariance: Array, people: Array, rows: Array) -> tuple[Array, A
 
 def ranks(values: Array) -> Array:
     """Of each column the mean ranks in [0, 1]; NaN stays NaN."""
-    from scipy.stats import rankdata
+    with extra("attack"):
+        from scipy.stats import rankdata
 
     counted = np.maximum(np.count_nonzero(~np.isnan(values), axis=0), 1)
     return np.asarray((rankdata(values, axis=0, nan_policy="omit") - 0.5) / counted)

@@ -11,9 +11,10 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from discreet.core.optional import extra
 from discreet.core.release import Release
 from discreet.core.table import Table
-from discreet.errors import BadInput, MissingPart
+from discreet.errors import BadInput
 
 Array = npt.NDArray[Any]
 
@@ -157,10 +158,8 @@ def clopper_pearson(successes: float, trials: int, confidence: float = 0.95) -> 
     """The exact interval for a share (Clopper and Pearson 1934); ``successes`` may be a sum of probabilities."""
     if trials < 1 or not 0 <= successes <= trials:
         raise BadInput(f"A share is of at least one, and at most all: got {successes} of {trials}.")
-    try:
+    with extra("attack"):
         from scipy.special import betaincinv
-    except ImportError:
-        raise MissingPart("SciPy", "attack") from None
     tail, failures = (1 - confidence) / 2, trials - successes
     share = successes / trials
     low = float(betaincinv(successes, failures + 1, tail)) if successes > 0 else 0.0

@@ -20,6 +20,7 @@ from discreet.attack.finding import Finding, worst
 from discreet.attack.labels import at_level, untouched
 from discreet.attack.matching import Matching, certain, likely
 from discreet.core.card import Column, Role
+from discreet.core.optional import extra
 from discreet.core.release import Release
 from discreet.core.table import Table
 from discreet.errors import DataError
@@ -82,7 +83,8 @@ class Learned:
         counts = found.spread(shown)
         counts.resize((counts.shape[0], kinds))
         total = np.asarray(counts.sum(axis=1)).ravel()
-        from scipy.sparse import diags_array
+        with extra("attack"):
+            from scipy.sparse import diags_array
 
         beliefs = (diags_array(1 / np.maximum(total, 1e-300)) @ counts).tocsr()
         overall = np.bincount(shown, minlength=kinds) / len(shown)

@@ -17,6 +17,7 @@ import numpy.typing as npt
 from discreet.attack.distance import standardised, unlike
 from discreet.attack.linkage import PAIRS, Linkage, Linked, by_lot, every
 from discreet.attack.sight import Sight
+from discreet.core.optional import extra
 from discreet.core.recipe import Recipe
 from discreet.errors import DataError
 
@@ -109,8 +110,9 @@ def learn(
 def optimal_weights(gaps: Array, margin: float = 1e-6) -> Array:
     """The weights (summing to 1) for which most people's true rows are nearest: ``gaps`` holds, for each person and
     impostor, by how much the impostor's squared difference exceeds the true row's, column by column."""
-    from scipy.optimize import Bounds, LinearConstraint, milp
-    from scipy.sparse import csr_array, hstack, kron
+    with extra("attack"):
+        from scipy.optimize import Bounds, LinearConstraint, milp
+        from scipy.sparse import csr_array, hstack, kron
 
     people, others, columns = gaps.shape
     large = float(np.abs(gaps).max(initial=0.0)) + 2 * margin
@@ -150,8 +152,9 @@ def _logit(features: Array, offsets: Array, free: Array) -> Array:
     Far alternatives stand for many (``offsets``, in logarithms): were only the nearest looked at, a true row
     that is not among them would teach that nearness is bad.
     """
-    from scipy.optimize import minimize
-    from threadpoolctl import threadpool_limits
+    with extra("attack"):
+        from scipy.optimize import minimize
+        from threadpoolctl import threadpool_limits
 
     def loss(weights: Array) -> tuple[float, Array]:
         score = offsets - features @ weights

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from discreet.errors import DataError, MissingPart
+from discreet.core.optional import extra
+from discreet.errors import DataError
 
 Array = npt.NDArray[Any]
 Row = tuple[dict[int, float], float, float]
@@ -48,11 +49,9 @@ class Program:
 
     def solve(self, cost: dict[int, float] | None = None, also: list[Row] | None = None) -> Array | None:
         """Counts that fulfil everything, of least cost; None if there are none."""
-        try:
+        with extra("attack"):
             from scipy.optimize import Bounds, LinearConstraint, milp
             from scipy.sparse import csr_array
-        except ImportError:
-            raise MissingPart("SciPy", "attack") from None
         rows = self._rows + (also or [])
         size = self.kinds + self._switches
         places = [(number, at, weight) for number, row in enumerate(rows) for at, weight in row[0].items()]

@@ -16,7 +16,8 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.attack.finding import Finding, failed, share
-from discreet.errors import DataError, MissingPart
+from discreet.core.optional import extra
+from discreet.errors import DataError
 
 Array = npt.NDArray[Any]
 
@@ -81,11 +82,9 @@ def expected_share(people: int, queries: int, deviation: float) -> float:
 def _linear(queries: Array, answers: Array) -> Array:
     """Minimise the sum of |Qx - a| over 0 <= x <= 1, by its dual, which has a row a person instead of one an answer:
     maximise a·y - Σ z over |y| <= 1, z >= 0, Qᵗy <= z. The bits are the prices of its rows."""
-    try:
+    with extra("attack"):
         from scipy.optimize import linprog
         from scipy.sparse import csr_array, eye_array, hstack
-    except ImportError:
-        raise MissingPart("SciPy", "attack") from None
     count, people = queries.shape
     solved = linprog(
         np.concatenate([-answers, np.ones(people)]),

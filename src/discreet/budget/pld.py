@@ -15,7 +15,8 @@ from typing import Any, TypeAlias
 
 from discreet.core.exact import Number, exact
 from discreet.core.loss import Approximate, Concentrated, Loss, Pure, Renyi
-from discreet.errors import BadInput, MissingPart, NoPromise
+from discreet.core.optional import extra
+from discreet.errors import BadInput, NoPromise
 
 
 @dataclass(frozen=True)
@@ -50,11 +51,9 @@ def batch_epsilon(mechanisms: Iterable[Mechanism], delta: Number) -> float:
     bound = exact(delta, "delta")
     if bound >= 1:
         raise BadInput(f"delta must be below 1, got {delta}.")
-    try:
+    with extra("accounting"):
         from dp_accounting.pld import common  # type: ignore[import-not-found, import-untyped, unused-ignore]
         from dp_accounting.pld import privacy_loss_distribution as pld  # type: ignore[unused-ignore]
-    except ImportError:
-        raise MissingPart("dp-accounting", "accounting") from None
 
     def one(mechanism: Mechanism) -> Any:
         match mechanism:

@@ -19,6 +19,7 @@ from discreet.budget.lines import FORMAT
 from discreet.budget.readers import Readers
 from discreet.budget.store import Contents, Session
 from discreet.budget.witness import Witness
+from discreet.core.optional import extra
 from discreet.core.postgres import connection_settings
 from discreet.errors import BadInput, DiscreetError, LedgerError, LoginFailed, NotFound, Unreachable
 
@@ -144,7 +145,8 @@ class PostgresStore:
                 yield self._writer
 
     def _connect(self) -> psycopg.Connection[Any]:
-        import psycopg
+        with extra("postgres"):
+            import psycopg
 
         try:
             connection = psycopg.connect(**self._settings, client_encoding="utf8", autocommit=True)
@@ -178,7 +180,8 @@ class PostgresStore:
     @contextmanager
     def _errors(self) -> Iterator[None]:
         """What PostgreSQL's errors mean. After a lost connection it is open whether a charge was written."""
-        import psycopg
+        with extra("postgres"):
+            import psycopg
 
         try:
             yield

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from discreet.core.optional import extra
 from discreet.errors import TooMany
 
 if TYPE_CHECKING:
@@ -41,7 +42,8 @@ class Limited:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Take a turn for whoever sends something, or say how long to wait."""
         if scope["type"] == "http" and scope["method"] == "POST":
-            from starlette.responses import JSONResponse
+            with extra("serve"):
+                from starlette.responses import JSONResponse
 
             from discreet.service.api.limits import neighbourhood
 

@@ -8,7 +8,7 @@ from typing import Annotated, TypeAlias
 
 import typer
 
-from discreet.errors import MissingPart
+from discreet.core.optional import extra
 
 Host: TypeAlias = Annotated[str, typer.Option("--host", help="The address to listen at.")]
 Port: TypeAlias = Annotated[int, typer.Option("--port", help="The port to listen at; 0 for any that is free.")]
@@ -26,6 +26,7 @@ Insecure: TypeAlias = Annotated[
 
 def require_parts(*parts: str) -> None:
     """An error if what it takes to serve is not installed."""
-    for part in parts:
-        if find_spec(part) is None:
-            raise MissingPart(part, "serve")
+    with extra("serve"):
+        for part in parts:
+            if find_spec(part) is None:
+                raise ModuleNotFoundError(name=part)

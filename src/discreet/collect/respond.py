@@ -10,9 +10,9 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from numba import njit
 
 from discreet.collect.domain import Codes
+from discreet.core.compiled import njit
 from discreet.noise.entropy import Entropy, Flags
 
 

@@ -30,11 +30,11 @@ from math import exp, expm1, lgamma, log, log1p, pi, sqrt
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from discreet.collect.chance import epsilon_of
 from discreet.collect.divergence import divergence
+from discreet.core.compiled import njit
 from discreet.core.exact import Number, exact
 from discreet.core.loss import Approximate
 from discreet.errors import BadInput

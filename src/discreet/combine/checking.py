@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from discreet.combine.net.evidence import check_evidence, contradict, load_evidence
-from discreet.combine.net.frames import SETTLED, Signed
+from discreet.combine.net.frames import HELLO, SETTLED, Signed
 from discreet.combine.net.manifest import Manifest, load
 from discreet.combine.net.mesh import EVIDENCE
 from discreet.combine.net.transcript_log import TRANSCRIPT, Line, read
@@ -23,6 +23,8 @@ from discreet.combine.running import MANIFEST
 from discreet.combine.transcript import printable
 from discreet.core.words import number
 from discreet.errors import BadInput, Damaged, NotFound
+
+_TWICE = "it lost the folder that it kept, or ran it in two places. That is no contradiction, and no proof of a lie."
 
 
 @dataclass(frozen=True)
@@ -185,9 +187,18 @@ def _wrong(line: Line, mine: str, manifest: Manifest) -> str:
     return ""
 
 
+def _hellos(name: str, *kept: _Kept) -> list[Signed]:
+    """With which hellos a party began, as far as some know."""
+    found = [one.sent.get(0) if one.party == name else one.got.get((name, 0)) for one in kept]
+    return [hello for hello in found if hello is not None and hello.header.kind == HELLO]
+
+
 def _compared(manifest: Manifest, one: _Kept, other: _Kept) -> list[Problem]:
     """What one says it sent beside what the other says it got of it."""
-    found = []
+    twice = {name for name in manifest.terms.parties if len({hello.raw for hello in _hellos(name, one, other)}) > 1}
+    found = [Problem(name, f"began the session twice, with other keys: {_TWICE}") for name in sorted(twice)]
+    if one.party in twice:
+        return found
     for key, got in other.got.items():
         if key[0] != one.party:
             continue
@@ -205,6 +216,8 @@ def _compared(manifest: Manifest, one: _Kept, other: _Kept) -> list[Problem]:
             text = f"left out message {count} ({header.kind}) of {one.party}, with which the session ended."
             found.append(Problem(other.party, text))
     for first in one.got.values():
+        if first.header.of in twice:
+            continue
         second = other.got.get((first.header.of, first.header.number))
         if second is not None and second.raw != first.raw and contradict(manifest, first.header, second.header):
             text = f"signed two different messages {first.header.number}, for {one.party} and for {other.party}."

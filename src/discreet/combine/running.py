@@ -8,6 +8,9 @@ A party keeps a folder beside the manifest: ``pay.toml`` and north make ``pay.no
     secret, journal     what north resumes from: for north alone
     charged             under which key a loss was charged, if there is noise inside
     release/            the result, with its statement
+
+and, beside its key, ``north.begun`` with the digests of the sessions that it began: if a folder is lost, its session is
+not begun again, since north would sign other messages in the place of those that the others have.
 """
 
 from __future__ import annotations
@@ -83,6 +86,8 @@ class Seated:
     identity: Identity
     folder: Path
     """What it keeps of the session."""
+    begun: Path
+    """Where it notes which sessions it began: beside its key."""
 
     @property
     def name(self) -> str:
@@ -111,7 +116,7 @@ def seated(file: str | Path, name: str | None = None, keys: str | Path | None = 
             f"{held / f'{name}.key'} is not the key that the manifest has for {name}.",
             hint="Use the key that was made when NAME.pub was given away, or have a new manifest made.",
         )
-    return Seated(manifest, identity, kept_in(file.with_suffix(""), name))
+    return Seated(manifest, identity, kept_in(file.with_suffix(""), name), held / f"{name}.begun")
 
 
 def kept_in(session: Path, name: str) -> Path:
@@ -167,7 +172,15 @@ def run(
     told = _Teller(progress or (lambda _: None), place.name)
     try:
         result: Result = _played(
-            drive(place.manifest, place.identity, part, place.folder, brought=brought.digest.hex(), progress=told)
+            drive(
+                place.manifest,
+                place.identity,
+                part,
+                place.folder,
+                brought=brought.digest.hex(),
+                begun=place.begun,
+                progress=told,
+            )
         )
     except Aborted as error:
         said = [printable(error.message)]

@@ -34,8 +34,8 @@ def brief(terms: Terms, included: Sequence[str] = ()) -> tuple[str, str]:
     statement = either.statement(terms)
     assert statement.secrecy is not None  # noqa: S101  # every session has it
     said = [f"Who learns what: {_secrecy(statement.secrecy)}"]
-    stay = len(included)
-    if 0 < stay < len(terms.parties):
+    stay, brought = len(included), [party for party in terms.parties if not either.brings_nothing(terms, party)]
+    if 0 < stay < len(brought):
         said.append(f"But some left: to any {stay - 1} of the {stay} in the result it gives the last one's value away.")
     learns = " ".join((*said, *either.reveals(terms)))
     if statement.loss is None:

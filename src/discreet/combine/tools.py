@@ -22,7 +22,8 @@ import numpy as np
 from discreet.combine import shamir
 from discreet.combine.effects import Part
 from discreet.combine.group import Group, Vector
-from discreet.errors import BadInput, MissingPart
+from discreet.core.optional import extra
+from discreet.errors import BadInput
 from discreet.noise.stream import Stream
 
 Secret: TypeAlias = Any
@@ -99,7 +100,8 @@ class Numeric:
 
     def agree(self, mine: bytes, theirs: bytes) -> bytes:
         """The seed that the owners of two keys share, the same for both; BadInput if theirs is not a key."""
-        from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PublicKey
+        with extra("combine"):
+            from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PublicKey
 
         key, public = self._key(mine)
         try:
@@ -152,10 +154,8 @@ class Numeric:
     def _key(self, secret: bytes) -> tuple[Any, bytes]:
         """The private key that a secret is, and its public key; the last is kept, since a party agrees with many."""
         if self._last is None or self._last[0] != secret:
-            try:
+            with extra("combine"):
                 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
-            except ImportError:
-                raise MissingPart("cryptography", "combine") from None
             key = X25519PrivateKey.from_private_bytes(secret)
             self._last = secret, key, key.public_key().public_bytes_raw()
         return self._last[1:]

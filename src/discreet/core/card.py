@@ -22,6 +22,8 @@ from discreet.core.kind import Kind
 from discreet.core.words import bound, meant
 from discreet.errors import BadInput, CardError, NotFound, Problem
 
+LONGEST = 1_000
+"""Characters of a text that count, where the card does not say how many."""
 Scalar: TypeAlias = bool | int | float | Decimal | str | dt.date | dt.datetime
 
 _PYTHON: dict[Kind, tuple[type, ...]] = {
@@ -67,6 +69,8 @@ class Column:
     """Whether a row without a value here does not count: NULL, NaN and what is no category leave the table."""
     may_leave: bool = False
     """Whether long text with many values may be in a release: without this, it stays behind."""
+    longest: int | None = None
+    """Characters of a text that count: the rest is cut off. ``None``: 1,000 of them."""
 
     def __post_init__(self) -> None:
         """Names of kinds and roles and lists of values are taken as what they mean; anything else is refused."""
@@ -80,6 +84,8 @@ class Column:
         for field_ in ("required", "may_leave"):
             if not isinstance(getattr(self, field_), bool):
                 raise BadInput(f"Column {self.name!r}: {field_} is true or false, not {getattr(self, field_)!r}.")
+        if self.longest is not None and (isinstance(self.longest, bool) or not isinstance(self.longest, int)):
+            raise BadInput(f"Column {self.name!r}: longest is a number of characters, not {self.longest!r}.")
         for field_ in ("bounds", "categories", "from_data"):
             said = getattr(self, field_)
             if said is not None and not isinstance(said, list | tuple):
@@ -95,6 +101,8 @@ class Column:
             found += [("bounds", what) for what in self._wrong_bounds(self.bounds)]
         if self.categories is not None:
             found += [("categories", what) for what in self._wrong_categories(self.categories)]
+        if self.longest is not None:
+            found += [("longest", what) for what in self._wrong_longest(self.longest)]
         if self.hierarchy is not None:
             if self.kind not in self.hierarchy.kinds:
                 allowed = " or ".join(kind.value for kind in Kind if kind in self.hierarchy.kinds)
@@ -120,6 +128,8 @@ class Column:
             said.append(f"{bound(low, dt.time.min)} to {bound(high, dt.time.max)}")
         if self.categories is not None:
             said.append(f"{len(self.categories)} categories")
+        if self.longest is not None:
+            said.append(f"up to {self.longest:,} characters")
         if self.required:
             said.append("required")
         if self.hierarchy is not None:
@@ -127,6 +137,23 @@ class Column:
         if self.from_data:
             said.append("read off the data")
         return ", ".join(said)
+
+    @property
+    def characters(self) -> int:
+        """The most characters that a text of this column has where questions are asked; 0 if it is no text."""
+        if self.kind is not Kind.TEXT:
+            return 0
+        if self.categories is not None:
+            return max((len(str(one)) for one in self.categories), default=0)
+        return LONGEST if self.longest is None else self.longest
+
+    def _wrong_longest(self, longest: int) -> Iterable[str]:
+        if self.kind is not Kind.TEXT:
+            yield f"a {self.kind.value} column has no length"
+        elif self.categories is not None:
+            yield "the categories say how long a text can be"
+        elif longest < 1:
+            yield f"must be at least 1, got {longest}"
 
     def _wrong_bounds(self, bounds: tuple[Scalar, ...]) -> Iterable[str]:
         if len(bounds) != 2:

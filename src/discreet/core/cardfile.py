@@ -55,6 +55,7 @@ COLUMN_FIELDS: _Fields = {
     "categories": (list,),
     "required": (bool,),
     "may_leave": (bool,),
+    "longest": (int,),
     "hierarchy": (str, dict),
     "from_data": (list,),
     "note": (str,),
@@ -130,6 +131,7 @@ def _column_fields(column: Column) -> dict[str, Any]:
         "categories": column.categories,
         "required": column.required or None,
         "may_leave": column.may_leave or None,
+        "longest": column.longest,
         "from_data": column.from_data or None,
         "note": column.note or None,
         "hierarchy": to_fields(column.hierarchy) if column.hierarchy else None,
@@ -213,6 +215,7 @@ class _Reader:
             note=fields.get("note", ""),
             required=fields.get("required", False),
             may_leave=fields.get("may_leave", False),
+            longest=fields.get("longest"),
         )
         if kind is not None and role is not None:
             return column

@@ -64,6 +64,7 @@ def _column() -> dict[str, Any]:
             ),
             "required": _said({"type": "boolean"}, "Rows without a value here do not count."),
             "may_leave": _said({"type": "boolean"}, "Long text with many values may be in a release."),
+            "longest": _said(_WHOLE, "The most characters of a text that count."),
             "hierarchy": {"oneOf": [_said(_TEXT, "A shared hierarchy, by name."), {"$ref": "#/$defs/hierarchy"}]},
             "from_data": _said(
                 {"type": "array", "items": {"enum": ["bounds", "categories"]}}, "Read off the data: not private."

@@ -28,8 +28,8 @@ class Engine(Protocol):
     def schema(self, query: exp.Query) -> pa.Schema:
         """The columns ``query`` would give, without running it."""
 
-    def fetch(self, query: exp.Query) -> pa.Table:
-        """The rows of ``query``."""
+    def fetch(self, query: exp.Query, *, seconds: float | None = None) -> pa.Table:
+        """The rows of ``query``; one that takes more ``seconds`` is stopped, and is an error."""
 
     def stream(self, query: exp.Query) -> pa.RecordBatchReader:
         """The rows of ``query``, a batch at a time, never all in memory."""

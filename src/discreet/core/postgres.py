@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from discreet.errors import BadInput, MissingPart
+from discreet.core.optional import extra
+from discreet.errors import BadInput
 
 
 def connection_settings(address: str) -> dict[str, Any]:
     """The parts of an address. A problem is described without quoting it: any part may be half a password."""
-    try:
+    with extra("postgres"):
         from psycopg import ProgrammingError, conninfo
-    except ImportError:
-        raise MissingPart("psycopg", "postgres") from None
     try:
         settings: dict[str, Any] = {"connect_timeout": 10, **conninfo.conninfo_to_dict(address)}
     except ProgrammingError:

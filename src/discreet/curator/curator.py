@@ -28,6 +28,7 @@ from discreet.curator.custody import ANALYST, Custody
 from discreet.curator.door import Given, Request, account_of, request
 from discreet.curator.modes import require_noise
 from discreet.curator.question import Planned, Quote, normal, planned, pose, smallest_epsilon
+from discreet.engines.limits import limited
 from discreet.errors import BadInput, BudgetExceeded, NoPromise
 
 _LATELY = 256
@@ -66,14 +67,15 @@ class Curator(Custody):
         If the budget does not cover it and the table has a synthetic twin (``make_synthetic``), that is asked
         ``instead``, for nothing: the answer says so (``Answer.synthetic``).
         """
-        asked = self._asked(sql, analyst, epsilon, delta, rho)
-        try:
-            given = self._door.one(asked, analyst, f"ask {analyst}: {key or asked.identity}")
-        except BudgetExceeded as refusal:
-            if not instead:
-                raise
-            given = self._synthetics.instead(asked, refusal)
-        return self._answer(asked, given, analyst)
+        with limited(self.workspace.limits):
+            asked = self._asked(sql, analyst, epsilon, delta, rho)
+            try:
+                given = self._door.one(asked, analyst, f"ask {analyst}: {key or asked.identity}")
+            except BudgetExceeded as refusal:
+                if not instead:
+                    raise
+                given = self._synthetics.instead(asked, refusal)
+            return self._answer(asked, given, analyst)
 
     def ask_all(
         self,
@@ -90,15 +92,16 @@ class Curator(Custody):
         Each table is charged once, for those questions about it that were not answered before: for all of them or, if
         that is refused, for none. Then all of those are asked of synthetic twins ``instead``, as in ``ask``.
         """
-        asked = self._all_asked(questions, analyst, epsilon, delta, rho)
-        named = hashlib.sha256("\n".join(one.identity for one in asked).encode()).hexdigest()
-        try:
-            given = self._door.several(asked, analyst, f"batch {analyst}: {named}")
-        except BudgetExceeded as refusal:
-            if not instead:
-                raise
-            given = [self._door.answered(one) or self._synthetics.instead(one, refusal) for one in asked]
-        return [self._answer(one, got, analyst) for one, got in zip(asked, given, strict=True)]
+        with limited(self.workspace.limits, times=len(questions)):
+            asked = self._all_asked(questions, analyst, epsilon, delta, rho)
+            named = hashlib.sha256("\n".join(one.identity for one in asked).encode()).hexdigest()
+            try:
+                given = self._door.several(asked, analyst, f"batch {analyst}: {named}")
+            except BudgetExceeded as refusal:
+                if not instead:
+                    raise
+                given = [self._door.answered(one) or self._synthetics.instead(one, refusal) for one in asked]
+            return [self._answer(one, got, analyst) for one, got in zip(asked, given, strict=True)]
 
     def ask_audited(self, sql: str, *, analyst: str = ANALYST) -> AuditedAnswer:
         """Answer a question about an audited table exactly; ``Refused`` if that could tell somebody's value.
@@ -108,7 +111,8 @@ class Curator(Custody):
         """
         table = self._audits.table_of(sql)
         self._table(table, analyst)  # which says whether they may
-        return self._audits.ask(normal(sql), table, analyst)
+        with limited(self.workspace.limits):
+            return self._audits.ask(normal(sql), table, analyst)
 
     def release(self, method: Method[T], table: str, *, analyst: str = ANALYST, key: str | None = None) -> Release[T]:
         """Run a method on a table, for the loss that it promises, and release what comes out.
@@ -199,7 +203,8 @@ class Curator(Custody):
         What others asked is not told: a question counts as answered if the analyst ``has`` the answer that is kept
         under an identity. By default that is so if it was charged to them.
         """
-        asked = self._all_asked(questions, analyst, epsilon, delta, rho)
+        with limited(self.workspace.limits, times=len(questions)):
+            asked = self._all_asked(questions, analyst, epsilon, delta, rho)
         quotes = [self._quote(one, one.method.expected(rows), analyst, has) for one in asked]
         due = [one for one, quote in zip(asked, quotes, strict=True) if not quote.answered]
         if not self._synthetics.have(asked) or not self._door.refuses(due, analyst):
@@ -222,7 +227,8 @@ class Curator(Custody):
         ``error`` is in the figure's own unit, such as 50, or a share of the figure you ``expect``, such as "5%".
         For averages give the ``rows`` you expect in a group. No row is looked at.
         """
-        return smallest_epsilon(self._plan(sql, self._tables(analyst)).plan, delta, error, expect, rows)
+        with limited(self.workspace.limits):
+            return smallest_epsilon(self._plan(sql, self._tables(analyst)).plan, delta, error, expect, rows)
 
     def _all_asked(
         self, questions: Sequence[str], analyst: str, epsilon: Number | None, delta: Number, rho: Number | None

@@ -41,7 +41,7 @@ class Custody:
         self.workspace: Workspace = open_workspace(Path(folder))
         self.ledger: SqlLedger = open_books(self.workspace)
         self._store = Store(self.workspace.releases, self.ledger)
-        self._door = Door(self.ledger, self._store)
+        self._door = Door(self.ledger, self._store, self.workspace.limits)
         self._twins = Twins(self.workspace)
         self._synthetics = Synthetics(self.workspace, self._store, self._twins, self._door)
         self._audits = Audits(self.workspace, self.ledger, self._store, self._twins)

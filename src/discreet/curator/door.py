@@ -7,8 +7,9 @@ Why this is private. What is promised is worked out from cards alone. It is char
 durably, before any row is (``budget/ledger.py``); a unit may be in all those tables at once, so each is charged the
 full loss. What comes out is kept before it is given, and given once (``store.py``). A crash at any point may waste
 what was charged; it never lets anything out that was not. What fails after the charge is told apart by nobody: whether
-the data made it fail is not said, and nothing is given back, or errors would be a free oracle. What fails after noise
-was drawn has failed for good (``store.py``): trying again would be another draw for the same charge.
+the data made it fail, or took more time or memory than a question may, is not said, and nothing is given back, or
+errors would be a free oracle. What fails after something was drawn at random has failed for good (``store.py``): to try
+again would be another draw for the same charge.
 """
 
 from __future__ import annotations
@@ -33,6 +34,7 @@ from discreet.core.statement import Statement
 from discreet.core.table import Table
 from discreet.curator.modes import require_noise
 from discreet.curator.store import ALSO_CHARGED, Store, failure
+from discreet.engines.limits import Limits, limited
 from discreet.errors import BadInput, BudgetExceeded, NoPromise, Refused, Taken
 from discreet.noise.entropy import Entropy, Watched
 
@@ -108,9 +110,10 @@ def account_of(table: str, analyst: str | None) -> str:
 class Door:
     """Charges a ledger and keeps what it gives in a store."""
 
-    def __init__(self, ledger: SqlLedger, store: Store) -> None:
+    def __init__(self, ledger: SqlLedger, store: Store, limits: Limits) -> None:
         self._ledger = ledger
         self._store = store
+        self._limits = limits
 
     def one(self, asked: Request[Any], analyst: str | None, key: str) -> Given:
         """Give what was asked. The same under the same ``key`` is charged once, anything else is an error.
@@ -140,7 +143,8 @@ class Door:
     def _kept(self, one: Request[Any], receipts: Sequence[Receipt]) -> Release[Any]:
         """Make what was charged, and keep it: that it was made, or that it failed."""
         entropy = Watched()
-        made = _made(one, receipts, entropy)
+        with limited(self._limits, whole=False):
+            made = _made(one, receipts, entropy)
         if made is not None:
             return self._store.keep(one.identity, one.tables[0], made)
         if entropy.drawn:

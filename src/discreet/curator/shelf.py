@@ -119,9 +119,11 @@ class Shelf:
         self._state.change(lambda session: _put(session, [one]))
 
     def find(self, id: str) -> Shelved:
-        """A release by its id."""
+        """A release by its id; one that was made by another way in is listed now."""
         if _ID.fullmatch(id):
             rows = self._state.rows(f"{_ALL} WHERE id = ?", (id,))
+            if not rows and _ANSWER_ID.fullmatch(id) and self._list([id]):
+                rows = self._state.rows(f"{_ALL} WHERE id = ?", (id,))
             if rows:
                 return _shelved(rows[0])
         raise NotFound("There is no such release.")
@@ -181,7 +183,11 @@ class Shelf:
         """List the answers that were given by other ways in, such as the command line; how many there were."""
         listed = {id for (id,) in self._state.rows("SELECT id FROM shelf")}
         names = [place.name for place in self._workspace.releases.iterdir() if _ANSWER_ID.fullmatch(place.name)]
-        found = [one for name in sorted(set(names) - listed) for one in self._answers(name)]
+        return self._list(sorted(set(names) - listed))
+
+    def _list(self, names: Sequence[str]) -> int:
+        """List the answers in some folders; how many could be read."""
+        found = [one for name in names for one in self._answers(name)]
         for start in range(0, len(found), _PAGE):
             self._state.change(partial(_put, some=found[start : start + _PAGE]))
         return len(found)

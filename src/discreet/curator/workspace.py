@@ -1,6 +1,6 @@
 """A workspace: the folder in which a curator keeps what it needs to answer, made all at once or not at all.
 
-    workspace.toml              the tables, and where the ledger is
+    workspace.toml              the tables, where the ledger is, and what a question may take
     tables/visits/card.toml     the card a table was registered with, as far as questions need it
     tables/visits/source.toml   all of that card, for whoever publishes the table
     tables/visits/twin.parquet  its bounded twin (that of a database's table is in the database)
@@ -11,7 +11,11 @@
     .synthetic/                 the last answers that synthetic twins gave, which cost nothing and can be made again
 
 Who may ask what is not in these files but in the ledger: an account ``visits/ann`` lets ann ask visits.
-``workspace.toml`` is written once, and holds no password.
+``workspace.toml`` is written once, and holds no password. Its holder may add what one question may take of the engine::
+
+    [limits]
+    seconds = 60
+    memory = 2000    # megabytes
 """
 
 from __future__ import annotations
@@ -43,6 +47,7 @@ from discreet.core.table import Table
 from discreet.curator.naming import IN_MEMORY, require_names, require_no_secret, where_from
 from discreet.engines.address import Address, parse_address
 from discreet.engines.duckdb import QUESTIONS, DuckDB
+from discreet.engines.limits import SPILLED, Limits
 from discreet.engines.read import database, draft, read
 from discreet.engines.twin import bounded, require_narrow, write_parquet
 from discreet.errors import BadInput, Damaged, DiscreetError, EngineError, NotFound
@@ -86,6 +91,8 @@ class Workspace:
     ledger: str
     """``ledger.db`` in the folder, or an address."""
     tables: Mapping[str, Registered]
+    limits: Limits = field(default_factory=Limits)
+    """What one question may take."""
     _engines: dict[str, Engine] = field(default_factory=dict, repr=False, compare=False)
     """By the place that rows are in: what is in one place is opened on one engine, so that it can be joined."""
 
@@ -172,7 +179,9 @@ class Workspace:
     def _engine(self, address: Address | None) -> Engine:
         place = address.database if address else ""
         if place not in self._engines:
-            settings = QUESTIONS | ({"threads": "1"} if self._small else {})
+            memory = int(self.limits.memory)
+            settings = {"memory_limit": f"{memory}MB", "max_temp_directory_size": f"{memory * SPILLED}MB"}
+            settings |= QUESTIONS | ({"threads": "1"} if self._small else {})
             self._engines[place] = database(address) if address else DuckDB(settings=settings)
         return self._engines[place]
 
@@ -245,15 +254,16 @@ def open_workspace(folder: Path) -> Workspace:
             hint="Install a later discreet.",
         )
     try:
+        limits = Limits(**said.pop("limits", {}))
         whole = fields(said, _FILE, format=int, ledger=str, tables=dict)
         kinds: dict[str, type] = dict.fromkeys(("source", "twin", "id", "card", "rows"), str)
         kinds |= {"public": bool, "left_out": int}
         tables = {
             name: Registered(**fields({"left_out": -1} | one, name, **kinds)) for name, one in whole["tables"].items()
         }
-    except BadInput as error:
+    except (BadInput, TypeError) as error:
         raise Damaged(f"{file} is not as it was written: {error}", hint="Restore it from a copy.") from error
-    workspace = Workspace(folder, whole["ledger"], tables)
+    workspace = Workspace(folder, whole["ledger"], tables, limits)
     if not tables or not workspace.releases.is_dir():
         raise Damaged(f"{folder} is not whole: tables or releases are missing.", hint="Restore it from a copy.")
     return workspace
@@ -264,6 +274,13 @@ def _register(name: str, source: Any, card: Card | str | Path, folder: Path) -> 
     if isinstance(source, str):
         require_no_secret(source)
     table = read(source, _card(name, source, card))
+    try:
+        return _cut(name, source, table, folder)
+    finally:
+        table.engine.close()
+
+
+def _cut(name: str, source: Any, table: Table, folder: Path) -> Registered:
     if table.card.public:
         table = described(table)
     require_rows_of_people(table)
@@ -285,7 +302,6 @@ def _register(name: str, source: Any, card: Card | str | Path, folder: Path) -> 
         print_ = _file_digest(folder / kept)
         if where.endswith(IN_MEMORY):  # nobody can count them tomorrow
             left_out = table.count() - pq.read_metadata(folder / kept).num_rows
-        table.engine.close()
     else:
         address = parse_address(source) if isinstance(source, str) else None
         if address is None:

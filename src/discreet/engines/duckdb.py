@@ -5,6 +5,8 @@ from __future__ import annotations
 import itertools
 import shutil
 import tempfile
+import threading
+import time
 import weakref
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -16,6 +18,7 @@ from sqlglot import exp
 from discreet.core.arrow import recast, recast_table
 from discreet.core.sql import attempts, table
 from discreet.engines.held import Held
+from discreet.engines.limits import stopping
 from discreet.errors import EngineError, NotFound
 
 _SETTINGS = {
@@ -32,6 +35,14 @@ rows together make needless: whether ``x + 1 > 0`` is NULL or true for one perso
 _FAILED_ON_A_VALUE = (duckdb.OutOfRangeException, duckdb.ConversionException, duckdb.InvalidInputException)
 
 
+_ALONE = threading.BoundedSemaphore(2)
+"""Queries that have an engine of their own."""
+
+
+class _NoMemory(EngineError):
+    """A query needs more memory than there is for it."""
+
+
 class DuckDB:
     """An embedded DuckDB, in memory unless given a file; what does not fit in memory spills to disk."""
 
@@ -46,6 +57,8 @@ class DuckDB:
         except duckdb.Error as error:
             shutil.rmtree(spill, ignore_errors=True)
             raise EngineError(f"DuckDB could not open {database}: {_first_line(error)}") from error
+        self._settings = settings
+        self._stored: dict[str, str] = {}
         self._held = Held()
         self._number = itertools.count(1)
         self._finalizer = weakref.finalize(self, _release, self._connection, spill)
@@ -60,21 +73,45 @@ class DuckDB:
         empty = exp.select("*").from_(query.subquery("q")).limit(0)
         return self.fetch(empty).schema
 
-    def fetch(self, query: exp.Query, given: Mapping[str, pa.Table] | None = None) -> pa.Table:
+    def fetch(
+        self, query: exp.Query, given: Mapping[str, pa.Table] | None = None, *, seconds: float | None = None
+    ) -> pa.Table:
         """The rows of ``query``, which sees the tables ``given`` for it alone too.
 
-        DuckDB's optimiser may take a part that stands twice out of the TRY around it (unless it is kept from that:
-        ``QUESTIONS``). Where that fails, the query is run once more as it is written.
+        One that takes more ``seconds`` is stopped. One that finds no memory because others hold it is asked again
+        where it has all of it, so that nobody's question fails for somebody else's. DuckDB's optimiser may take a part
+        that stands twice out of the TRY around it (unless it is kept from that: ``QUESTIONS``): a query that fails on a
+        value is run once more as it is written.
         """
-        with _Translated():
-            cursor = self._cursor()
-            for name, data in (given or {}).items():
+        began = time.monotonic()
+        text, tolerant = query.sql(self.dialect), bool(attempts(query))
+        try:
+            return self._fetch(text, given or {}, seconds, tolerant=tolerant)
+        except _NoMemory:
+            if seconds is None or not _ALONE.acquire(timeout=seconds):
+                raise
+        try:
+            alone = DuckDB(settings=self._settings)
+            try:
+                for name, stored in self._stored.items():
+                    alone.run(f"CREATE VIEW {table(name).sql(self.dialect)} AS {stored}")
+                alone._held.tables.update(self._held.tables)
+                left = began + seconds - time.monotonic()
+                return alone._fetch(text, given or {}, max(left, 0), tolerant=tolerant)
+            finally:
+                alone.close()
+        finally:
+            _ALONE.release()
+
+    def _fetch(self, text: str, given: Mapping[str, pa.Table], seconds: float | None, *, tolerant: bool) -> pa.Table:
+        cursor = self._cursor()
+        with _Translated(), stopping(cursor.interrupt, seconds):
+            for name, data in given.items():
                 cursor.register(name, data)
-            text = query.sql(self.dialect)
             try:
                 return recast_table(cursor.sql(text).to_arrow_table())
             except _FAILED_ON_A_VALUE:
-                if not attempts(query):
+                if not tolerant:
                     raise
             cursor.execute("PRAGMA disable_optimizer")
             return recast_table(cursor.sql(text).to_arrow_table())
@@ -86,7 +123,9 @@ class DuckDB:
 
     def store(self, name: str, query: exp.Query) -> None:
         """Make a table of ``query``'s rows."""
-        self.run(f"CREATE TABLE {table(name).sql(self.dialect)} AS {query.sql(self.dialect)}")
+        text = query.sql(self.dialect)
+        self.run(f"CREATE TABLE {table(name).sql(self.dialect)} AS {text}")
+        self._stored[name] = text
 
     def load(self, name: str, data: pa.Table) -> None:
         """Make a table of ``data``: a copy, DuckDB's own."""
@@ -138,6 +177,8 @@ class _Translated:
         missing = "does not exist" in str(error) or "not found in FROM" in str(error)
         if isinstance(error, duckdb.CatalogException | duckdb.BinderException) and missing:
             raise NotFound(f"DuckDB: {_first_line(error)}") from error
+        if isinstance(error, duckdb.OutOfMemoryException):
+            raise _NoMemory(f"DuckDB could not do this: {_first_line(error)}") from error
         if isinstance(error, duckdb.Error):
             raise EngineError(f"DuckDB could not do this: {_first_line(error)}") from error
 

@@ -6,12 +6,20 @@ import pyarrow as pa
 from sqlglot import exp
 
 from discreet.core.engine import Engine
-from discreet.errors import DiscreetError, Refused
+from discreet.engines.limits import seconds_left
+from discreet.errors import DiscreetError, EngineError, Refused
 
 
-def fetch(engine: Engine, query: exp.Query) -> pa.Table:
-    """The rows of ``query``. Whatever goes wrong may depend on somebody's row, so nothing is said of it."""
+def fetch(engine: Engine, query: exp.Query, *, most: int | None = None) -> pa.Table:
+    """The rows of ``query``, which may take as long as the question's limits say and be ``most`` at the most.
+
+    Whatever goes wrong may depend on somebody's row, so nothing is said of it.
+    """
+    asked = query if most is None else exp.select("*").from_(query.subquery("q")).limit(most + 1)
     try:
-        return engine.fetch(query)
+        found = engine.fetch(asked, seconds=seconds_left())
+        if most is not None and found.num_rows > most:
+            raise EngineError(f"There are more than {most:,} rows.")
     except DiscreetError:
         raise Refused("The question could not be answered.", hint="Ask the data's holder to look into it.") from None
+    return found

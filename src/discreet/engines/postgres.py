@@ -20,8 +20,10 @@ from sqlglot import exp
 from discreet.core import sql
 from discreet.core.arrow import arrow_type, kind_of, recast_table
 from discreet.core.kind import Kind
+from discreet.core.optional import extra
 from discreet.core.postgres import connection_settings
 from discreet.core.sql import sql_type, table
+from discreet.engines.limits import SPILLED, memory_allowed
 from discreet.engines.postgres_attempts import with_functions
 from discreet.errors import (
     DataError,
@@ -55,6 +57,8 @@ _DIGITS = 38
 _FREE_SCALE = 18
 _LONGEST_NAME = 63
 _CHUNK = 4 << 20
+_STEPS = 8
+_GRANTS = 150_000  # from this version on, who may set what can be asked
 _MISSING = ("3D000", "3F000", "42P01", "42703")  # no such database, schema, table, column
 
 
@@ -80,15 +84,17 @@ class Postgres:
         with self._transaction(writes=False) as connection:
             return _schema(_described(connection, _sql(query)))
 
-    def fetch(self, query: exp.Query) -> pa.Table:
-        """The rows of ``query``."""
+    def fetch(self, query: exp.Query, *, seconds: float | None = None) -> pa.Table:
+        """The rows of ``query``; the server stops one that takes more ``seconds``."""
         try:
             with self._transaction(writes=False) as connection:
+                _limit(connection, seconds)
                 return _fetched(connection, _sql(sql.without_attempts(query)))
         except _ValueFailed:
             if not sql.attempts(query):
                 raise
         with self._transaction(writes=True) as connection:
+            _limit(connection, seconds)
             found = _fetched(connection, _sql(with_functions(connection, query)))
             connection.rollback()
             return found
@@ -129,7 +135,8 @@ class Postgres:
     @contextmanager
     def _transaction(self, *, writes: bool) -> Iterator[psycopg.Connection[Any]]:
         """A connection whose work is committed at the end, or undone if there was an error."""
-        import psycopg
+        with extra("postgres"):
+            import psycopg
 
         connection = self._connect()
         try:
@@ -141,7 +148,8 @@ class Postgres:
             raise self._failure(error) from None
 
     def _connect(self) -> psycopg.Connection[Any]:
-        import psycopg
+        with extra("postgres"):
+            import psycopg
 
         try:
             connection = psycopg.connect(**self._settings, client_encoding="utf8")
@@ -195,6 +203,23 @@ class _Column:
     name: str
     type: pa.DataType
     shown: str
+
+
+def _limit(connection: psycopg.Connection[Any], seconds: float | None) -> None:
+    """What the server lets a question take; nothing is limited without ``seconds``."""
+    if seconds is not None:
+        connection.execute(f"SET LOCAL statement_timeout = {max(1, round(seconds * 1000))}")
+        if memory := memory_allowed():
+            _limit_memory(connection, memory)
+
+
+def _limit_memory(connection: psycopg.Connection[Any], megabytes: int) -> None:
+    """Memory for each step of a query, of which it has several; and for all that it puts on the disk, if we may."""
+    connection.execute(f"SET LOCAL work_mem = '{max(1, megabytes // _STEPS)}MB'")
+    if connection.info.server_version >= _GRANTS:
+        most = f"{megabytes * SPILLED}MB"
+        allowed = "has_parameter_privilege('temp_file_limit', 'SET')"
+        connection.execute(f"SELECT CASE WHEN {allowed} THEN set_config('temp_file_limit', '{most}', true) END")
 
 
 def _sql(tree: exp.Expr) -> str:

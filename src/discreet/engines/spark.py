@@ -6,6 +6,7 @@ copy sees the temporary views the session had when it was made. Tables are Parqu
 
 from __future__ import annotations
 
+import atexit
 import gzip
 import itertools
 import os
@@ -16,10 +17,11 @@ import sys
 import threading
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
+from weakref import WeakSet
 
 import pyarrow as pa
 from sqlglot import exp
@@ -27,8 +29,10 @@ from sqlglot import exp
 from discreet.core import sql
 from discreet.core.arrow import canonical, recast_table
 from discreet.core.kind import Kind
+from discreet.core.optional import extra
 from discreet.engines.csvfile import layout_of
 from discreet.engines.headers import require_plain
+from discreet.engines.limits import stopping
 from discreet.engines.typed import typed
 from discreet.errors import (
     BadInput,
@@ -36,7 +40,6 @@ from discreet.errors import (
     DiscreetError,
     EngineError,
     LoginFailed,
-    MissingPart,
     NotFound,
     Unreachable,
 )
@@ -53,7 +56,10 @@ _SETTINGS = {
 }
 _PORTS = {"sc": 15002, "spark": 7077}
 _MISSING = ("42P01", "42703", "42704", "42K03")  # no such table, column, schema, path
+_JOB_GROUP = ("spark.jobGroup.id", "spark.job.description", "spark.job.interruptOnCancel")
 _number = itertools.count(1)
+_sessions: WeakSet[Any] = WeakSet()
+"""Connect sessions that were begun here."""
 
 
 class Spark:
@@ -72,10 +78,8 @@ class Spark:
     @classmethod
     def at(cls, address: str) -> Spark:
         """Spark at ``sc://host:port`` (Connect), ``spark://host:port`` (standalone) or ``local[2]``."""
-        try:
+        with extra("spark"):
             import pyspark  # noqa: F401
-        except ImportError:
-            raise MissingPart("pyspark", "spark") from None
         scheme = address.partition("://")[0]
         if scheme in _PORTS:
             _require_listener(address)
@@ -96,12 +100,15 @@ class Spark:
         with _translated():
             return canonical(self._frame(query).limit(0).toArrow().schema)
 
-    def fetch(self, query: exp.Query) -> pa.Table:
-        """The rows of ``query``. Without ANSI an expression is NULL, or some number, where it would fail."""
-        tolerant = bool(sql.attempts(query))
+    def fetch(self, query: exp.Query, *, seconds: float | None = None) -> pa.Table:
+        """The rows of ``query``; its jobs are cancelled if it takes more ``seconds``.
+
+        Without ANSI an expression is NULL, or some number, where it would fail.
+        """
         with _translated():
-            session = self._session(ansi=not tolerant)
-            return recast_table(session.sql(sql.without_attempts(query).sql(self.dialect)).toArrow())
+            session = self._session(ansi=not sql.attempts(query))
+            with _cancelled(session, seconds):
+                return recast_table(session.sql(sql.without_attempts(query).sql(self.dialect)).toArrow())
 
     def stream(self, query: exp.Query) -> pa.RecordBatchReader:
         """The rows of ``query``; a partition at a time is in memory here.
@@ -234,7 +241,8 @@ class Spark:
 
 def _frame_of(session: SparkSession, data: pa.Table) -> DataFrame:
     """``data`` as a data frame of a session, in the types that it has there."""
-    from pyspark.sql.pandas.types import from_arrow_schema
+    with extra("spark"):
+        from pyspark.sql.pandas.types import from_arrow_schema
 
     rows = recast_table(data)
     return session.createDataFrame(rows, from_arrow_schema(rows.schema, prefer_timestamp_ntz=True))
@@ -262,8 +270,9 @@ def _require_listener(address: str) -> None:
 
 def _connected(address: str) -> tuple[Any, bool]:
     """A Connect session of its own. The first question is not asked for ten minutes, as PySpark would."""
-    from pyspark.sql.connect.client.retries import DefaultPolicy
-    from pyspark.sql.connect.session import SparkSession as Connect
+    with extra("spark"):
+        from pyspark.sql.connect.client.retries import DefaultPolicy
+        from pyspark.sql.connect.session import SparkSession as Connect
 
     session = Connect.builder.remote(address).create()
     patient = session.client.get_retry_policies()
@@ -276,13 +285,15 @@ def _connected(address: str) -> tuple[Any, bool]:
         session.client.close()
         raise
     session.client.set_retry_policies(patient)
+    _sessions.add(session)
     return session, True
 
 
 def _started(address: str) -> tuple[SparkSession, bool]:
     """This process's session, and whether it was started just now. There can be one only."""
-    from pyspark import SparkContext
-    from pyspark.sql import SparkSession
+    with extra("spark"):
+        from pyspark import SparkContext
+        from pyspark.sql import SparkSession
 
     if not (os.environ.get("JAVA_HOME") or shutil.which("java")):
         raise EngineError("Spark needs Java, and there is none here.", hint="Install Java 17 or later.")
@@ -306,12 +317,48 @@ def _copy(session: Any, *, ansi: bool) -> Any:
     if _is_connect(session):
         session.version  # noqa: B018  (a Connect server knows a session from its first request on)
         copy = session.cloneSession()
+        _sessions.add(copy)
     else:
         copy = type(session)(session.sparkContext, session._jsparkSession.cloneSession())
     for key, value in (_SETTINGS | {"spark.sql.ansi.enabled": str(ansi).lower()}).items():
         if copy.conf.get(key) != value:
             copy.conf.set(key, value)
     return copy
+
+
+@atexit.register
+def _close_sessions() -> None:
+    """Hang up. A session that is still open does so when the interpreter is torn down, and waits for ever for threads
+    that have ended."""
+    for session in list(_sessions):
+        with suppress(Exception):
+            session.client.close()
+
+
+@contextmanager
+def _cancelled(session: SparkSession, seconds: float | None) -> Iterator[None]:
+    """Cancel the jobs of a block that takes longer than that."""
+    if seconds is None:
+        yield
+        return
+    group = f"discreet-{os.getpid()}-{next(_number)}"
+    if _is_connect(session):
+        session.addTag(group)
+        try:
+            with stopping(lambda: session.interruptTag(group), seconds):
+                yield
+        finally:
+            session.removeTag(group)
+        return
+    context = session.sparkContext
+    before = {name: context.getLocalProperty(name) for name in _JOB_GROUP}
+    context.setJobGroup(group, "discreet", interruptOnCancel=True)
+    try:
+        with stopping(lambda: context.cancelJobGroup(group), seconds):
+            yield
+    finally:
+        for name, value in before.items():
+            context.setLocalProperty(name, value)  # type: ignore[arg-type]  # None takes it away
 
 
 def _release(copy: SparkSession) -> None:
@@ -364,8 +411,9 @@ def _texts(names: Iterable[str]) -> str:
 @contextmanager
 def _translated() -> Iterator[None]:
     """Turns Spark's errors into ours."""
-    from py4j.protocol import Py4JError  # type: ignore[import-untyped]
-    from pyspark.errors import PySparkException
+    with extra("spark"):
+        from py4j.protocol import Py4JError  # type: ignore[import-untyped]
+        from pyspark.errors import PySparkException
 
     try:
         yield

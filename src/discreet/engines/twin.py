@@ -8,9 +8,9 @@ declared bounds. Each step here works on one unit at a time and looks at no othe
 * of a unit's rows those are kept that come first by a hash of the row, and by the row itself where hashes are
   equal. Rows that tie in both are the same, so the choice hangs on the unit's rows alone: not on their order, and
   on nobody else's. ``fewest.py`` finds the same rows faster;
-* a value of a row that is kept is clamped, or becomes NULL, by itself. What no answer could show or compute with (NaN,
-  days outside the years 1 to 9999, decimals of more than 38 digits) is NULL, so that nobody's value is an error later;
-  and -0.0 is 0.0, so that nobody's sign shows in a group of equal values.
+* a value of a row that is kept is clamped, cut off or becomes NULL, by itself. What no answer could show or compute
+  with (NaN, days outside the years 1 to 9999, decimals of more than 38 digits) is NULL, so that nobody's value is an
+  error later; and -0.0 is 0.0, so that nobody's sign shows in a group of equal values.
 
 So adding or removing a unit adds or removes its own rows in the twin, and changes no other: what is private for
 units of the twin is private for units of the table, at the same loss (a transformation of stability 1; McSherry
@@ -39,6 +39,8 @@ from discreet.errors import DataError, NotDeclared
 
 _WIDE = (Kind.INTEGER, Kind.REAL)
 _DIGITS = 38
+_NARROW = {"BIGINT", "INTEGER", "SMALLINT", "TINYINT", "UINTEGER", "USMALLINT", "UTINYINT"}
+"""DuckDB's types of whole numbers that fit 64 bits with a sign."""
 
 
 def bounded_card(card: Card) -> Card:
@@ -96,6 +98,9 @@ def require_narrow(table: Table) -> None:
     for column in bounded_card(table.card).columns:
         if column.kind is Kind.INTEGER and column.bounds is None and column.categories is None:
             value = sql.column(column.name)
+            type_ = table.query(sql.named(exp.Anonymous(this="typeof", expressions=[value.copy()]), "type")).limit(1)
+            if set(table.engine.fetch(type_).column(0).to_pylist()) <= _NARROW:
+                continue
             narrow = exp.TryCast(this=value.copy(), to=sql.sql_type(Kind.INTEGER))
             wide = exp.and_(value.is_(exp.null()).not_(), narrow.is_(exp.null()))
             found = table.engine.fetch(table.query(sql.named(sql.count_if(wide), "n"))).column(0)[0].as_py()
@@ -140,8 +145,7 @@ def _kept(column: Column, card: Card, source: _Source) -> exp.Expr:
         return value
     shown = value
     if column.kind is Kind.REAL:  # 0.0 and -0.0 are equal: which of them a group shows would follow from one row
-        zero = sql.literal(0.0)
-        shown = exp.case().when(exp.EQ(this=value.copy(), expression=zero), zero.copy()).else_(value.copy())
+        shown = exp.paren(value.copy() + sql.literal(0.0))
     kept = exp.case()
     if not column.required and (nowhere := _nowhere(column, source)):
         kept = kept.when(nowhere, exp.null())
@@ -149,8 +153,10 @@ def _kept(column: Column, card: Card, source: _Source) -> exp.Expr:
         low, high = map(sql.literal, column.bounds)
         kept = kept.when(exp.LT(this=value.copy(), expression=low), low.copy())
         kept = kept.when(exp.GT(this=value.copy(), expression=high), high.copy())
-    elif column.categories is not None and not column.required:
-        return kept.when(_among(column), shown)
+    elif column.categories is not None:
+        return shown if column.required else kept.when(_among(column), shown)
+    elif column.kind is Kind.TEXT:
+        return exp.Substring(this=value, start=sql.literal(1), length=sql.literal(column.characters))
     return kept.else_(shown) if kept.args.get("ifs") else shown
 
 
@@ -160,6 +166,8 @@ def _possible(column: Column, source: _Source, *, within: bool) -> exp.Expr:
     said: list[exp.Expr] = [value.is_(exp.null()).not_()]
     if nowhere := _nowhere(column, source):
         said.append(exp.not_(nowhere))
+    if column.kind is Kind.TEXT and column.categories is None and within:
+        said.append(exp.LTE(this=exp.Length(this=value.copy()), expression=sql.literal(column.characters)))
     if column.bounds is not None and within:
         low, high = map(sql.literal, column.bounds)
         said.append(exp.Between(this=value.copy(), low=low, high=high))

@@ -8,7 +8,7 @@ where the kernel gives a quarter of one, which counts where a million devices ar
 
 from __future__ import annotations
 
-from discreet.errors import MissingPart
+from discreet.core.optional import extra
 from discreet.noise.entropy import Entropy
 
 _FEW = 1 << 12
@@ -24,10 +24,8 @@ class Expanded(Entropy):
         """``count`` random bytes."""
         if count < _FEW:
             return super().bytes(count)
-        try:
+        with extra("collect"):
             from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
-        except ImportError:
-            raise MissingPart("cryptography", "collect") from None
         cipher = Cipher(algorithms.AES256(super().bytes(32)), modes.CTR(super().bytes(16)))
         return cipher.encryptor().update(bytes(count))
 

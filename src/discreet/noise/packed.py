@@ -12,8 +12,8 @@ from __future__ import annotations
 from fractions import Fraction
 
 import numpy as np
-from numba import njit
 
+from discreet.core.compiled import njit
 from discreet.errors import BadInput
 from discreet.noise.entropy import Entropy, Words
 from discreet.noise.expand import BULK

@@ -13,7 +13,8 @@ from __future__ import annotations
 import hmac
 from collections.abc import Iterable
 
-from discreet.errors import BadInput, MissingPart
+from discreet.core.optional import extra
+from discreet.errors import BadInput
 from discreet.noise.entropy import Entropy
 
 _BYTES = 32
@@ -27,10 +28,8 @@ class Stream(Entropy):
     def __init__(self, secret: bytes, label: Iterable[bytes]) -> None:
         if len(secret) != _BYTES:
             raise BadInput(f"The secret of a stream has {_BYTES} bytes, got {len(secret)}.")
-        try:
+        with extra("combine"):
             from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
-        except ImportError:
-            raise MissingPart("cryptography", "combine") from None
         info = b"".join(len(part).to_bytes(8, "big") + part for part in label)
         key = hmac.digest(secret, info + b"\x01", "sha256")  # HKDF's expansion, which for one block is this
         self._cipher = Cipher(algorithms.AES256(key), modes.CTR(bytes(16))).encryptor()

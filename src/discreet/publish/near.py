@@ -6,8 +6,8 @@ from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
+from discreet.core.compiled import njit
 from discreet.publish.points import Points
 
 Array = npt.NDArray[Any]

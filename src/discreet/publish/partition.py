@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
-from numba import njit
 
+from discreet.core.compiled import njit
 from discreet.publish.near import Array, Whole
 from discreet.publish.points import Points
 

@@ -10,8 +10,8 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 
+from discreet.core.compiled import njit
 from discreet.publish.near import FAR, Array, Whole
 from discreet.publish.partition import GONE, Partition, add, fresh, joined, remove, widen, without
 from discreet.publish.points import Points

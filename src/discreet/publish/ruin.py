@@ -8,8 +8,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from discreet.core.compiled import njit
 from discreet.publish.near import FAR, Array, Whole
 from discreet.publish.partition import GONE, Partition, add, fresh, joined, widen
 

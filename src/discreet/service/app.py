@@ -22,6 +22,7 @@ from discreet.service.api.metrics import Metrics
 from discreet.service.api.routes import ask, budgets, jobs, operations, people, releases, session
 from discreet.service.desk import Desk
 from discreet.service.settings import Settings
+from discreet.service.turns import Turns
 
 _ROUTERS = (session, ask, budgets, releases, jobs, people, operations)
 _NO_TELEMETRY: TelemetryConfig = {"tracing": False, "metrics": False, "logs": False, "auto_configure": False}
@@ -42,6 +43,7 @@ def make_app(desk: Desk, settings: Settings, *, log: Log | None = None, console:
     app.state.settings = settings
     app.state.log = log or Log()
     app.state.metrics = Metrics(desk)
+    app.state.turns = Turns(settings.at_once, settings.waiting)
     app.state.people_limits = Buckets(settings.rate, settings.burst)
     app.state.sign_in_limits = Buckets(settings.sign_ins_a_minute / 60, settings.sign_ins_a_minute)
     app.state.api = api = _api()

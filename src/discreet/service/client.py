@@ -29,6 +29,7 @@ from discreet.core import loss as losses
 from discreet.core.exact import Number
 from discreet.core.loss import Loss
 from discreet.core.method import Method
+from discreet.core.optional import extra
 from discreet.core.release import Release
 from discreet.curator.answer import Answer, Left
 from discreet.curator.audited import AuditedAnswer
@@ -45,7 +46,6 @@ from discreet.errors import (
     HierarchyError,
     LedgerError,
     LoginFailed,
-    MissingPart,
     NoPromise,
     NotAllowed,
     NotDeclared,
@@ -111,10 +111,8 @@ class Remote:
 
     def __init__(self, url: str, token: str, ca: str | Path | None = None) -> None:
         """See ``connect``."""
-        try:
+        with extra("serve"):
             import httpx
-        except ImportError:
-            raise MissingPart("httpx", "serve") from None
         self._url = url
         self._http = httpx.Client(
             base_url=url,
@@ -297,7 +295,8 @@ class Remote:
 
     def _sent(self, method: str, path: str, given: object = None, *, waits: Sequence[float] = _WAITS) -> httpx.Response:
         """Send a request, again if there is no answer. That is safe: nothing here is done twice if it is sent twice."""
-        import httpx
+        with extra("serve"):
+            import httpx
 
         pauses = iter(waits)
         while True:

@@ -34,10 +34,12 @@ from discreet.curator.published import Published, Register
 from discreet.curator.question import Quote
 from discreet.curator.shelf import HOLDER, SYNTHETIC, Shelf, Shelved
 from discreet.curator.synthetic import Synthetic
+from discreet.engines.limits import limited
 from discreet.errors import BadInput, Damaged, NotFound
 from discreet.service.jobs.jobs import Job, Jobs
 from discreet.service.jobs.specs import SPECS, Attack, Spec
 from discreet.service.reception import READERS, listed
+from discreet.service.redact import without_paths
 from discreet.service.sessions import SessionView, names_of, view_of
 from discreet.service.shown import Spend, TableView
 from discreet.service.treasury import Treasury
@@ -122,11 +124,19 @@ class Desk(Treasury):
         return self._curator.epsilon_for(question, error, delta=delta, expect=expect, rows=rows, analyst=who.name)
 
     def ask(
-        self, who: Person, questions: Sequence[str], spend: Spend, *, key: str | None = None, instead: bool = True
+        self,
+        who: Person,
+        questions: Sequence[str],
+        spend: Spend,
+        *,
+        key: str | None = None,
+        instead: bool = True,
+        hand_over: bool = True,
     ) -> list[Answer]:
         """Answer one question, or several for one price; charged to whoever asks.
 
-        What the budget does not cover is asked of synthetic twins ``instead``, where there are some.
+        What the budget does not cover is asked of synthetic twins ``instead``, where there are some. Without
+        ``hand_over`` nobody can see that there is an answer until ``gave`` is called with it.
         """
         with self._noted(who.name, "ask") as about:
             self._require_asker(who)
@@ -137,8 +147,8 @@ class Desk(Treasury):
                 raise BadInput("A key is for one question.", hint="Several are charged once in any case.")
             else:
                 given = self._curator.ask_all(questions, **arguments)
-            for one in given:
-                self._gave(who, one.identity, one.release, tuple(one.left_on), free=one.free)
+            if hand_over:
+                self.gave(who, *given)
             about |= {"tables": listed(name for one in given for name in one.left_on)}
             about |= {"releases": listed(one.identity for one in given)}
             about["free"] = str(sum(one.free for one in given))
@@ -146,27 +156,33 @@ class Desk(Treasury):
                 about["synthetic"] = str(synthetic)
             return given
 
-    def ask_audited(self, who: Person, question: str) -> AuditedAnswer:
+    def ask_audited(self, who: Person, question: str, *, hand_over: bool = True) -> AuditedAnswer:
         """Answer a question about an audited table exactly, or refuse it; nothing is charged."""
         with self._noted(who.name, "ask audited") as about:
             self._require_asker(who)
             given = self._curator.ask_audited(question, analyst=who.name)
             table = given.release.recipe.parameters["table"]
-            self._gave(who, given.identity, given.release, (table,), free=given.free)
+            if hand_over:
+                self.gave(who, given)
             about |= {"tables": table, "releases": given.identity, "free": str(int(given.free))}
             return given
 
     def quote(self, who: Person, method: Method[Any], table: str) -> Quote:
         """What ``release_of`` would cost; nothing is looked at or charged."""
         self._require_asker(who)
-        return self._curator.quote(method, table, analyst=who.name, has=partial(self._has, who))
+        with limited(self.workspace.limits):
+            return self._curator.quote(method, table, analyst=who.name, has=partial(self._has, who))
 
-    def release_of(self, who: Person, method: Method[Any], table: str, *, key: str | None = None) -> Given:
+    def release_of(
+        self, who: Person, method: Method[Any], table: str, *, key: str | None = None, hand_over: bool = True
+    ) -> Given:
         """Run a method that promises a loss on a table, charged to whoever asks."""
         with self._noted(who.name, "release", table=table, method=method.name) as about:
             self._require_asker(who)
-            given = self._curator.given(method, table, analyst=who.name, key=key)
-            self._gave(who, given.identity, given.release, (table,), free=given.free)
+            with limited(self.workspace.limits):
+                given = self._curator.given(method, table, analyst=who.name, key=key)
+            if hand_over:
+                self.gave(who, given, table=table)
             about |= {"releases": given.identity, "free": str(int(given.free))}
             return given
 
@@ -259,12 +275,12 @@ class Desk(Treasury):
     def jobs(self, who: Person, *, most: int = 50) -> list[Job]:
         """Jobs, newest first."""
         self._require(who, *READERS)
-        return [_for(who, job) for job in self._jobs.all(most=most)]
+        return [self._for(who, job) for job in self._jobs.all(most=most)]
 
     def job(self, who: Person, job: str) -> Job:
         """One of them."""
         self._require(who, *READERS)
-        return _for(who, self._jobs.find(job))
+        return self._for(who, self._jobs.find(job))
 
     def cancel(self, who: Person, job: str) -> None:
         """Stop a job; nothing of it is left."""
@@ -338,20 +354,27 @@ class Desk(Treasury):
         elif not shared and now is not None and now.identity == one.id:
             self._curator.set_synthetic(table, None)
 
+    def _for(self, who: Person, job: Job) -> Job:
+        """A job as somebody may see it. What it says of how far it is, and of what went wrong, may be about the rows;
+        and what it is to hide is a secret."""
+        if who.role is Role.STEWARD:
+            said, error = (without_paths(text, self.workspace.folder) for text in (job.said, job.error))
+            return replace(job, said=said, error=error)
+        untold = SPECS[job.kind].untold if job.kind in SPECS else ()
+        spec = {name: value for name, value in job.spec.items() if name not in untold}
+        return replace(job, spec=spec, said="", error=job.error and "What went wrong is told to stewards alone.")
+
     # What was done
 
-    def _gave(self, who: Person, identity: str, release: Release[Any], tables: tuple[str, ...], *, free: bool) -> None:
-        """List an answer, and count it. Who asks the same later gets the same answer, and has it from then on."""
-        self._shelf.put(Shelved.answer(identity, release, tables, by=who.name))
-        for answered in self._watching:
-            answered(free)
+    def gave(self, who: Person, *answers: Answer | AuditedAnswer | Given, table: str = "") -> None:
+        """List answers, and count them. Who asks the same later gets the same answer, and has it from then on.
 
-
-def _for(who: Person, job: Job) -> Job:
-    """A job as somebody may see it. What it says of how far it is, and of what went wrong, may be about the rows; and
-    what it is to hide is a secret."""
-    if who.role is Role.STEWARD:
-        return job
-    untold = SPECS[job.kind].untold if job.kind in SPECS else ()
-    spec = {name: value for name, value in job.spec.items() if name not in untold}
-    return replace(job, spec=spec, said="", error=job.error and "What went wrong is told to stewards alone.")
+        ``table`` is the one that a method was run on, which what it gives does not say.
+        """
+        for one in answers:
+            tables = tuple(one.left_on) if isinstance(one, Answer) else (table,)
+            if isinstance(one, AuditedAnswer):
+                tables = (one.release.recipe.parameters["table"],)
+            self._shelf.put(Shelved.answer(one.identity, one.release, tables, by=who.name))
+            for answered in self._watching:
+                answered(one.free)

@@ -9,6 +9,7 @@ free.
 
 from __future__ import annotations
 
+import gc
 import logging
 import os
 import signal
@@ -34,6 +35,8 @@ from discreet.service.settings import Settings
 
 _LOG = logging.getLogger("discreet.service")
 _STOPS = tuple(number for name in ("SIGTERM", "SIGINT", "SIGHUP") if (number := getattr(signal, name, None)))
+_GARBAGE = (20_000, 5, 200)
+"""How many objects are made before those, and how often those before older ones are looked through."""
 _STEWARD = "steward"
 """What the first steward is called."""
 
@@ -52,6 +55,7 @@ def serve(desk: Desk, settings: Settings, *, ready: Callable[[str], None]) -> No
 
             def started() -> None:
                 desk.start()
+                _tidy_seldom()
                 address = settings.address(door.getsockname()[1])
                 _LOG.info("discreet %s serves %s at %s", __version__, desk.workspace.folder.name, address)
                 with suppress(OSError):  # whoever started it may have stopped reading
@@ -72,6 +76,16 @@ def serve(desk: Desk, settings: Settings, *, ready: Callable[[str], None]) -> No
             _LOG.info("stopped: %s", why)
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+def _tidy_seldom() -> None:
+    """Have Python look for garbage seldom, and not among what is here for good.
+
+    Nobody is served meanwhile, and the trees of large questions would have it look through everything, again and again.
+    """
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(*_GARBAGE)
 
 
 def first_steward(desk: Desk) -> dict[str, str]:

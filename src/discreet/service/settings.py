@@ -45,8 +45,12 @@ class Settings:
     """How many sign-ins may be tried from one address."""
     open_metrics: bool = False
     """Whether programs on this computer may read the metrics without a token."""
-    threads: int = 64
+    threads: int = 80
     """How many requests are worked on at once."""
+    at_once: int = 64
+    """How many questions are worked on at once, one a person; fewer than there are threads."""
+    waiting: int = 32
+    """How many questions of one person may wait for their turn."""
     grace: float = 10.0
     """How many seconds what is running gets when the service is stopped."""
 

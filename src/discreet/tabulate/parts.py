@@ -4,22 +4,18 @@ from __future__ import annotations
 
 from types import ModuleType
 
-from discreet.errors import MissingPart
+from discreet.core.optional import extra
 
 
 def sparse() -> ModuleType:
     """``scipy.sparse``."""
-    try:
+    with extra("tabulate"):
         import scipy.sparse
-    except ImportError:
-        raise MissingPart("SciPy", "tabulate") from None
     return scipy.sparse  # type: ignore[no-any-return]
 
 
 def highspy() -> ModuleType:
     """The HiGHS solver."""
-    try:
+    with extra("tabulate"):
         import highspy
-    except ImportError:
-        raise MissingPart("HiGHS", "tabulate") from None
     return highspy

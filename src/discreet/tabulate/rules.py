@@ -10,6 +10,7 @@ from typing import Any, Literal
 import numpy as np
 
 from discreet.core.exact import Number, exact
+from discreet.core.optional import extra
 from discreet.core.words import meant
 from discreet.errors import BadInput
 from discreet.tabulate.parts import sparse
@@ -202,7 +203,8 @@ def _reasons(rules: Sequence[Rule], why: _Numbers, sensitive: _Numbers) -> dict[
 
 def _insiders(cells: Cells) -> tuple[tuple[int, ...], ...]:
     """For each respondent who is alone somewhere: where. Numbers that stand for the same cell are one respondent."""
-    from scipy.sparse.csgraph import connected_components
+    with extra("tabulate"):
+        from scipy.sparse.csgraph import connected_components
 
     where, numbers = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
     for table, places in zip(cells.tables, cells.places, strict=True):

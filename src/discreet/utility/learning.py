@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from discreet.errors import DataError, MissingPart
+from discreet.core.optional import extra
+from discreet.errors import DataError
 from discreet.utility.cells import Array, spread
 from discreet.utility.metric import Figure
 from discreet.utility.pair import Pair
@@ -127,13 +128,11 @@ def _features(pair: Pair, target: int, x: Array, y: Array) -> tuple[Array, Array
 
 
 def _models() -> Mapping[str, Any]:
-    try:
+    with extra("attack"):
         from sklearn.naive_bayes import GaussianNB
         from sklearn.neighbors import KNeighborsClassifier
         from sklearn.svm import LinearSVC
         from sklearn.tree import DecisionTreeClassifier
-    except ImportError as missing:
-        raise MissingPart("scikit-learn", "attack") from missing
     return {
         "decision tree": lambda: DecisionTreeClassifier(max_depth=6, min_samples_leaf=10, random_state=0),
         "naive Bayes": GaussianNB,

@@ -7,7 +7,8 @@ from itertools import combinations
 
 import numpy as np
 
-from discreet.errors import DataError, MissingPart
+from discreet.core.optional import extra
+from discreet.errors import DataError
 from discreet.utility.cells import Array, spread
 from discreet.utility.metric import Figure
 from discreet.utility.pair import Pair
@@ -38,11 +39,9 @@ def apart(guess: Array, released: int) -> float:
 def guesses(a: Array, b: Array, numeric: tuple[bool, ...]) -> tuple[Array, int]:
     """Of every row of both sides how likely it is of the second, by a model of both, and by how many columns, not
     counting those that follow from others."""
-    try:
+    with extra("attack"):
         from sklearn.exceptions import ConvergenceWarning
         from sklearn.linear_model import LogisticRegression
-    except ImportError as missing:
-        raise MissingPart("scikit-learn", "attack") from missing
     x = described(np.concatenate([a, b]), numeric, len(a))
     if not x.shape[1]:
         raise DataError("No column varies.")

@@ -2,13 +2,17 @@
 
 import asyncio
 import random
+import shutil
 
 import pytest
 from tests.combine.faults.network import LATENCY, Network, on_clock, read, twisted
 from tests.combine.net.sessions import NAMES, manifest, total
 
+from discreet.combine.checking import verify
 from discreet.combine.net.evidence import check_evidence, load_evidence
+from discreet.combine.net.manifest import dump
 from discreet.combine.net.mesh import EVIDENCE
+from discreet.combine.running import MANIFEST
 from discreet.combine.seat import Total
 from discreet.errors import Aborted
 
@@ -161,8 +165,51 @@ def test_who_tells_two_parties_different_things_is_convicted_by_its_own_signatur
         assert isinstance(outcomes[name], Aborted)
         assert outcomes[name].culprits == ("north",)
     evidence = [load_evidence(path) for path in tmp_path.glob(f"*/{EVIDENCE}")]
+    if kind == "hello":  # which a party that lost its folder says again, with another key
+        assert not evidence
+        assert {"began this session twice" in outcomes[name].message for name in NAMES[1:]} == {True}
+        return
     assert evidence
     assert {check_evidence(session, one) for one in evidence} == {"north"}
+
+
+@pytest.mark.parametrize(
+    ("text", "messages"), [("masks", 0), ("masks", 1), ("masks", 3), ("shares", 1), ("shares", 3), ("ring", 1)]
+)
+def test_a_party_that_lost_what_it_kept_is_not_convicted_of_contradicting_itself(text, messages, tmp_path):
+    """North is killed after some messages, keeps nothing but its key, and begins again."""
+    session = manifest(NAMES, at=PLACES[:4], text=text)
+    said = []
+
+    def harm(of, to, data):
+        found = read(data)
+        if of == "north" and found and found[1].kind not in ("hello", "abort"):
+            said.append(found[1].kind)
+        return [data]
+
+    async def play():
+        network = Network(session, tmp_path, harm)
+        for name in NAMES:
+            network.start(name)
+        while not all(network.roads["north"].ends.get(name) for name in NAMES[1:]) or len(said) < messages:
+            await asyncio.sleep(LATENCY / 10)
+        await asyncio.sleep(2 * LATENCY)
+        await network.kill("north")
+        shutil.rmtree(tmp_path / "north")
+        network.start("north")
+        return await network.outcomes()
+
+    outcomes = on_clock(play)
+    for name in NAMES[1:]:
+        assert isinstance(outcomes[name], Aborted)
+        assert outcomes[name].culprits == ("north",)
+        assert "north began this session twice" in outcomes[name].message
+    assert not list(tmp_path.glob(f"*/{EVIDENCE}"))
+    for name in NAMES:
+        (tmp_path / name / MANIFEST).write_text(dump(session))
+    checked = verify([tmp_path / name for name in NAMES])
+    assert checked.culprits == ("north",)
+    assert {"no contradiction" in problem.text for problem in checked.problems} == {True}
 
 
 @pytest.mark.parametrize("seed", FIRST)

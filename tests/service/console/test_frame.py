@@ -26,8 +26,8 @@ DRAWERS = {
 def seat_of(console, name, burst=100):
     token = console.token(name)
     signed = console.clinic.desk.people.session(token)
-    limits, metrics = Buckets(0.001, burst), console.app.state.metrics
-    return Seat(console.clinic.desk, token, signed, given={}, path="/", limits=limits, metrics=metrics)
+    limits, metrics, turns = Buckets(0.001, burst), console.app.state.metrics, console.app.state.turns
+    return Seat(console.clinic.desk, token, signed, given={}, path="/", limits=limits, metrics=metrics, turns=turns)
 
 
 @pytest.mark.parametrize("name", DRAWERS)
@@ -39,6 +39,18 @@ def test_the_drawer_has_the_pages_of_ones_role(console, name):
         assert f"{name}<small>" in text(user)
 
     console.visit(name, act)
+
+
+def test_only_pages_of_the_console_may_compile_code_in_the_browser(console):
+    async def act(http):
+        for path in ("/signin", "/v1/health", "/v1/nowhere", "/v1/docs"):
+            policy = (await http.get(path)).headers["Content-Security-Policy"]
+            assert "unsafe-eval" not in policy, path
+            assert "script-src 'self';" in policy or "default-src 'none'" in policy, path
+        http.cookies.set(COOKIE, console.token("ann"))
+        assert "'unsafe-eval'" in (await http.get("/")).headers["Content-Security-Policy"]
+
+    console.browse(act)
 
 
 @pytest.mark.parametrize("name", DRAWERS)

@@ -4,6 +4,8 @@ import os
 import signal
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -93,8 +95,18 @@ def test_a_job_whose_process_is_killed_twice_is_lost_and_says_so(jobs, folder, u
     assert left_in(folder) == [] and Register.within(folder, "stays").read() == []
 
 
+def test_the_same_job_is_submitted_once_until_it_is_over(jobs):
+    with ThreadPoolExecutor(4) as threads:
+        clicked = [one.result() for one in [threads.submit(jobs.submit, SPEC, "steward") for _ in range(8)]]
+    assert len({job.id for job in clicked}) == len(jobs.all()) == 1
+    others = [jobs.submit(replace(SPEC, title="Other"), "steward"), jobs.submit(SPEC, "stella")]
+    assert len(jobs.all()) == 3, "another title, or another person"
+    jobs.cancel(clicked[0].id)
+    assert jobs.submit(SPEC, "steward").id not in {clicked[0].id, *(job.id for job in others)}
+
+
 def test_a_cancelled_job_leaves_nothing_and_a_stop_gives_one_back(jobs, folder, until):
-    first, second, third = (jobs.submit(SPEC, "steward") for _ in range(3))
+    first, second, third = (jobs.submit(replace(SPEC, title=title), "steward") for title in ("one", "two", "three"))
     assert [job.id for job in jobs.all()] == [third.id, second.id, first.id]
     jobs.cancel(second.id)
     jobs.start()

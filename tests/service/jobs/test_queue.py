@@ -43,9 +43,8 @@ def add(queue):
 
     def put(by="ann"):
         n = next(number)
-        job = Job(
-            f"20260101-stays-{n:08}", "publish", by, "stays", {"table": "stays"}, START, "waiting", None, "", None, ""
-        )
+        spec = {"table": "stays", "title": f"Stays {n}"}
+        job = Job(f"20260101-stays-{n:08}", "publish", by, "stays", spec, START, "waiting", None, "", None, "")
         queue.add(job)
         return job
 

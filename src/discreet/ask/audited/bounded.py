@@ -38,14 +38,13 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from importlib.util import find_spec
 
 import numpy as np
 from numpy.typing import NDArray
 
 from discreet.ask.audited.auditor import Part, Verdict
 from discreet.ask.audited.classes import Bools, Classes, Ints
-from discreet.errors import MissingPart
+from discreet.core.optional import extra
 
 _Numbers = NDArray[np.float64]
 _MOST_CLASSES = 150
@@ -58,8 +57,8 @@ class Bounded:
     """See ``Auditor``. Everybody has one row."""
 
     def __init__(self, classes: Classes, low: Fraction, high: Fraction, width: Fraction, *, whole: bool) -> None:
-        if find_spec("scipy") is None:
-            raise MissingPart("SciPy, which audits bounded sums,", "attack")
+        with extra("attack"):
+            import scipy  # noqa: F401  # before anything is answered
         self._classes = classes
         self._low, self._span = low, high - low
         self._width = _least_width(width, self._span, whole=whole)
@@ -195,7 +194,8 @@ class _Sums:
 
 def _least(costs: _Numbers, rows: Bools, sums: Sequence[float], sizes: _Numbers) -> float | None:
     """The least cost among class sums with these sums over sets; ``None``: the solver found none."""
-    from scipy.optimize import linprog
+    with extra("attack"):
+        from scipy.optimize import linprog
 
     fits = {"A_eq": rows.astype(np.float64), "b_eq": list(sums)} if len(sums) else {}
     found = linprog(costs, bounds=[(0, size) for size in sizes], method="highs", **fits)

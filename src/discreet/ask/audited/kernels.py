@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
+
+from discreet.core.compiled import njit
 
 PRIME = 2**31 - 1
 """A Mersenne prime: products of two residues fit 62 bits, and their remainder needs no division."""

@@ -15,12 +15,15 @@ do alike, so that an answer does not depend on where the rows live.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from sqlglot import exp
 
 from discreet.ask.columns import Columns
 from discreet.ask.scalar import choices, conditions, curves, dates, literals, numbers, spans, texts
-from discreet.ask.scalar.reader import Reader, Rule
-from discreet.ask.value import Value
+from discreet.ask.scalar.reader import Reader, Rule, said
+from discreet.ask.value import WEIGHT, Value
+from discreet.errors import BadQuery
 
 _RULES: dict[type[exp.Expr], Rule] = {
     exp.Column: Reader.column,
@@ -36,6 +39,24 @@ _RULES: dict[type[exp.Expr], Rule] = {
 }
 
 
+_HEAVIEST = 5_000
+
+
 def scalar(node: exp.Expr, columns: Columns) -> Value:
-    """What ``node`` computes for a row with these columns."""
-    return Reader(columns, _RULES).of(node)
+    """What ``node`` computes for a row with these columns.
+
+    Engines replace a column of a SELECT inside by what it was computed of, wherever it is used: a few SELECTs that use
+    what is inside twice would make trees without end. So how many nodes there are then is known beforehand.
+    """
+    value = Reader(columns, _RULES).of(node)
+    weights = {one.value.sql.name: one.value.weight for one in columns.known}
+    parts = value.sql.walk()
+    weight = sum(weights.get(one.name, 1) if isinstance(one, exp.Column) else 1 for one in parts)
+    if weight > _HEAVIEST:
+        raise BadQuery(
+            f"{said(node)} is too long, with all that the SELECTs inside compute for it.",
+            hint="Use what a SELECT inside computes less often.",
+        )
+    if not isinstance(value.sql, exp.Column):
+        value.sql.meta[WEIGHT] = weight
+    return replace(value, weight=weight)

@@ -47,7 +47,7 @@ def nullif(reader: Reader, node: exp.Nullif) -> Value:
     within, gone = value.within, given(other)
     if value.kind is Kind.INTEGER and within is not None and within[0] < within[1]:
         within = (within[0] + (gone == within[0]), within[1] - (gone == within[1]))
-    return Value(made, value.kind, within, value.domain)
+    return Value(made, value.kind, within, value.domain, longest=value.characters)
 
 
 def _alike(node: exp.Expr, values: list[Value]) -> tuple[Kind, Callable[[Value], exp.Expr]]:
@@ -67,7 +67,8 @@ def _one_of(made: exp.Expr, kind: Kind, values: list[Value]) -> Value:
     known = [domain for domain in domains if domain is not None]
     whole = len(known) == len(domains) and kind is not Kind.REAL
     domain = tuple(dict.fromkeys(one for d in known for one in d)) if whole else None
-    return Value(made, kind, hull(*(value.within for value in values)), domain)
+    longest = max(value.characters for value in values)
+    return Value(made, kind, hull(*(value.within for value in values)), domain, longest=longest)
 
 
 RULES: dict[type[exp.Expr], Rule] = {

@@ -7,7 +7,7 @@ from fractions import Fraction
 
 from sqlglot import exp
 
-from discreet.ask.scalar import moments, numbers
+from discreet.ask.scalar import moments, numbers, texts
 from discreet.ask.scalar.reader import SAFE, Reader, Rule, said
 from discreet.ask.value import Value
 from discreet.core import sql
@@ -15,6 +15,7 @@ from discreet.core.kind import Kind
 from discreet.errors import BadQuery
 
 _WHOLE = ("tinyint", "smallint", "int", "bigint")
+_LONGEST_NUMBER = 20  # of 64 bits with its sign; a date is shorter
 _TEXTS = (Kind.TEXT, Kind.INTEGER, Kind.DATE)
 
 
@@ -62,7 +63,8 @@ def cast(reader: Reader, node: exp.Cast) -> Value:
         made = exp.case().when(holds, sql.literal(1)).when(exp.not_(holds.copy()), sql.literal(0))
         return Value(made, Kind.INTEGER, (Fraction(0), Fraction(1)), (0, 1))
     if to.is_type("text", "varchar") and value.kind in _TEXTS:
-        return Value(exp.cast(value.sql.copy(), exp.DType.TEXT), Kind.TEXT)
+        longest = value.characters if value.kind is Kind.TEXT else _LONGEST_NUMBER
+        return texts.made_text(node, exp.cast(value.sql.copy(), exp.DType.TEXT), longest)
     raise BadQuery(
         f"CAST from {value.kind.value} to {to.sql(dialect='duckdb')} could fail on some row.",
         hint="Casts of numbers to DOUBLE and INTEGER, of conditions to INTEGER, of integers and dates to TEXT cannot.",

@@ -1,4 +1,11 @@
-"""Texts: joined, cut, measured, searched. Characters are Unicode's code points, on every engine."""
+"""Texts: joined, cut, measured, searched. Characters are Unicode's code points, on every engine.
+
+Why no question makes texts without end: a text of a column has at most as many characters as its card says, since the
+bounded table was cut so; what is made of texts is at most as long as they are together, and longer ones than
+``LONGEST_TEXT`` are refused. Whatever makes a text says in the tree how long it can be (``CHARACTERS``), and
+``size.py`` adds that up over the whole query, in which every WITH stands as often as it is named. This bounds what a
+question costs; nobody's privacy hangs on it. (Some engines' UPPER makes up to three characters of a few letters, once.)
+"""
 
 from __future__ import annotations
 
@@ -7,7 +14,7 @@ from fractions import Fraction
 from sqlglot import exp
 
 from discreet.ask.scalar.reader import MANY, Reader, Rule, given, half_bounded, said
-from discreet.ask.value import Value
+from discreet.ask.value import CHARACTERS, LONGEST_TEXT, Value
 from discreet.core import sql
 from discreet.core.kind import Kind
 from discreet.errors import BadQuery
@@ -17,25 +24,29 @@ def changed(reader: Reader, node: exp.Lower | exp.Upper | exp.Trim) -> Value:
     """In other letters, or without spaces at both ends."""
     if node.args.get("expression"):
         raise BadQuery(f"{said(node)} cannot be used on rows.", hint="TRIM takes spaces off, and nothing else.")
-    return Value(type(node)(this=reader.text(node.this).sql.copy()), Kind.TEXT)
+    value = reader.text(node.this)
+    return made_text(node, type(node)(this=value.sql.copy()), value.characters)
 
 
 def joined(reader: Reader, node: exp.DPipe) -> Value:
     """Two texts; NULL if one is."""
-    sides = [reader.text(side).sql.copy() for side in (node.this, node.expression)]
-    return Value(exp.DPipe(this=sides[0], expression=sides[1], safe=False), Kind.TEXT)
+    sides = [reader.text(side) for side in (node.this, node.expression)]
+    both = exp.DPipe(this=sides[0].sql.copy(), expression=sides[1].sql.copy(), safe=False)
+    return made_text(node, both, sides[0].characters + sides[1].characters)
 
 
 def concatenated(reader: Reader, node: exp.Concat) -> Value:
     """Several texts; those that are NULL are left out, on every engine."""
-    parts: list[exp.Expr] = []
-    for one in node.expressions:
-        text = exp.paren(reader.text(one).sql.copy())
-        parts.append(exp.Coalesce(this=text, expressions=[sql.literal("")]))
-    made, *others = parts
+    first, *others = [reader.text(one) for one in node.expressions]
+    made, long = _or_empty(first), first.characters
     for other in others:
-        made = exp.DPipe(this=made, expression=other, safe=False)
-    return Value(made, Kind.TEXT)
+        long += other.characters
+        made = made_text(node, exp.DPipe(this=made, expression=_or_empty(other), safe=False), long).sql
+    return Value(made, Kind.TEXT, longest=long)
+
+
+def _or_empty(value: Value) -> exp.Expr:
+    return exp.Coalesce(this=exp.paren(value.sql.copy()), expressions=[sql.literal("")])
 
 
 def length(reader: Reader, node: exp.Length) -> Value:
@@ -54,8 +65,9 @@ def part(reader: Reader, node: exp.Substring) -> Value:
     if not places or any(place is None or not 1 <= place <= MANY for place in places):
         raise BadQuery(f"SUBSTRING takes a start and a length, as whole numbers from 1 to {MANY:,}.")
     start, *several = (sql.literal(int(place)) for place in places if place is not None)
-    made = exp.Substring(this=reader.text(node.this).sql.copy(), start=start, length=several[0] if several else None)
-    return Value(made, Kind.TEXT)
+    value = reader.text(node.this)
+    made = exp.Substring(this=value.sql.copy(), start=start, length=several[0] if several else None)
+    return made_text(node, made, min(value.characters, int(places[1] or 0)) if len(places) > 1 else value.characters)
 
 
 def left(reader: Reader, node: exp.Left) -> Value:
@@ -75,6 +87,17 @@ def starts(reader: Reader, node: exp.StartsWith) -> Value:
     wanted = _given(node.expression, node)
     made = exp.StartsWith(this=reader.text(node.this).sql.copy(), expression=wanted)
     return Value(made, Kind.BOOLEAN, domain=(False, True))
+
+
+def made_text(node: exp.Expr, made: exp.Expr, longest: int) -> Value:
+    """A text that ``node`` makes, of so many characters at most."""
+    if longest > LONGEST_TEXT:
+        raise BadQuery(
+            f"{said(node)} could have {longest:,} characters; a text may have {LONGEST_TEXT:,}.",
+            hint="Cut the texts before: LEFT(x, 20). The card can say how long the texts of a column are.",
+        )
+    made.meta[CHARACTERS] = longest
+    return Value(made, Kind.TEXT, longest=longest)
 
 
 def _given(node: exp.Expr | None, whole: exp.Expr) -> exp.Expr:

@@ -6,10 +6,10 @@ from typing import Any, TypeVar
 
 import numpy as np
 import pyarrow as pa
-from numba import njit
 from numpy.typing import NDArray
 
 from discreet.collect.domain import Counts
+from discreet.core.compiled import njit
 from discreet.errors import DataError
 from discreet.noise.entropy import Words
 

@@ -20,13 +20,13 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from numba import njit
 
 from discreet.collect.chance import down, power
 from discreet.collect.client import Client
 from discreet.collect.domain import Codes, Counts
 from discreet.collect.law import Alike, Matrix, Public
 from discreet.collect.numbers.alphabet import often
+from discreet.core.compiled import njit
 from discreet.noise.entropy import Entropy
 
 

@@ -24,7 +24,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
-from numba import njit
 from numpy.typing import NDArray
 
 from discreet.collect.chance import down, power
@@ -33,6 +32,7 @@ from discreet.collect.domain import Codes, Counts, Domain
 from discreet.collect.frequency.bits import as_reports, rows_of
 from discreet.collect.law import Alike, Public, Sent, response
 from discreet.collect.respond import respond
+from discreet.core.compiled import njit
 from discreet.core.exact import Number
 from discreet.errors import BadInput, DataError
 from discreet.noise.entropy import Entropy

@@ -27,13 +27,13 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from numba import njit
 
 from discreet.collect.chance import down, power
 from discreet.collect.client import Client
 from discreet.collect.domain import Codes, Counts, Domain
 from discreet.collect.law import Alike, Matrix
 from discreet.collect.numbers.alphabet import often
+from discreet.core.compiled import njit
 from discreet.core.exact import Number
 from discreet.errors import BadInput
 from discreet.noise.entropy import Entropy

@@ -24,7 +24,6 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from numba import njit
 from numpy.typing import NDArray
 
 from discreet.collect.chance import down, power
@@ -32,6 +31,7 @@ from discreet.collect.client import Client
 from discreet.collect.domain import Codes, Counts, Domain
 from discreet.collect.frequency.bits import AT_ONCE, bits_as_reports, bits_type, count_bits, rows_of, words_of
 from discreet.collect.law import Alike, Matrix
+from discreet.core.compiled import njit
 from discreet.core.exact import Number
 from discreet.noise.entropy import Entropy
 from discreet.noise.packed import packed_flips

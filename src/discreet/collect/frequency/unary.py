@@ -18,13 +18,13 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from numba import njit
 
 from discreet.collect.chance import down, power, up
 from discreet.collect.client import Client
 from discreet.collect.domain import Codes, Counts
 from discreet.collect.frequency.bits import AT_ONCE, bits_as_reports, bits_type, count_bits, rows_of, words_of
 from discreet.collect.law import Alike, Coins
+from discreet.core.compiled import njit
 from discreet.noise.entropy import Entropy
 from discreet.noise.packed import packed_flips
 

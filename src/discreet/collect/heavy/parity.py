@@ -20,7 +20,6 @@ from functools import cached_property
 from typing import Any, TypeAlias
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from discreet.collect.chance import down, power
@@ -28,6 +27,7 @@ from discreet.collect.domain import Codes, Counts
 from discreet.collect.frequency.bits import read_only
 from discreet.collect.law import Public, response
 from discreet.collect.respond import respond
+from discreet.core.compiled import njit
 from discreet.noise.entropy import Entropy
 
 Bits: TypeAlias = NDArray[np.uint64]

@@ -15,11 +15,11 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numba import njit
 
 from discreet.collect.chance import GRID, power
 from discreet.collect.domain import Codes
 from discreet.collect.law import Matrix
+from discreet.core.compiled import njit
 from discreet.errors import BadInput
 from discreet.noise.entropy import Entropy, Words
 

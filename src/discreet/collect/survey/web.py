@@ -8,16 +8,18 @@ from __future__ import annotations
 
 from typing import Any
 
-from anyio import to_thread
-from starlette.applications import Starlette
-from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
-from starlette.routing import Route
-
 from discreet.collect.survey.inbox import Inbox
 from discreet.collect.survey.page import FILES, POLICY, page, source
 from discreet.collect.survey.survey import Survey
+from discreet.core.optional import extra
 from discreet.errors import BadInput, DiscreetError, NotAllowed
+
+with extra("serve"):
+    from anyio import to_thread
+    from starlette.applications import Starlette
+    from starlette.requests import Request
+    from starlette.responses import JSONResponse, Response
+    from starlette.routing import Route
 
 
 def make_app(survey: Survey, inbox: Inbox) -> Starlette:

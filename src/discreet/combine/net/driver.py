@@ -67,16 +67,18 @@ async def run(
     folder: Path,
     *,
     brought: str = "",
+    begun: Path | None = None,
     progress: Callable[[Progress], None] | None = None,
     roads: Roads | None = None,
 ) -> T:
     """Play a party's part in a session to its end; gives the result, or raises Aborted, which names culprits.
 
     ``folder`` is the party's own for this session. If it was begun there before, it goes on, provided that
-    ``brought`` (a digest of the party's input) is the same as then.
+    ``brought`` (a digest of the party's input) is the same as then; ``begun`` is the file that notes which sessions
+    this party began, so that one whose folder is gone is not begun again.
     """
     road = roads or Tls(manifest, identity)
-    journal = Journal(folder, manifest, identity.name, brought)
+    journal = Journal(folder, manifest, identity.name, brought, begun)
     try:
         if journal.ended:
             raise journal.ended

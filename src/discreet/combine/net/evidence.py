@@ -4,6 +4,9 @@ An honest party numbers its messages, never uses a number twice, and tells each 
 has places, of which it uses each once. After a crash it says exactly the same again. So two different headers of one
 session with the same number, or in the same place, or of the same kind for the same receiver, are signed by nobody
 honest. Two parties who were told different things always hold such a pair: in the first place where they differ.
+
+Hellos are the exception: a hello says by which fresh key a party is sealed for, and one that lost its folder says
+another when it begins again. That ends the session, and names the party; it convicts nobody.
 """
 
 from __future__ import annotations
@@ -12,7 +15,7 @@ import base64
 from dataclasses import dataclass
 from pathlib import Path
 
-from discreet.combine.net.frames import Header, Signed
+from discreet.combine.net.frames import HELLO, Header, Signed
 from discreet.combine.net.manifest import Manifest
 from discreet.core import document
 from discreet.errors import BadInput
@@ -53,7 +56,7 @@ def check_evidence(manifest: Manifest, evidence: Evidence) -> str:
 
 def contradict(manifest: Manifest, first: Header, second: Header) -> bool:
     """Whether no honest party signs both."""
-    if first.of != second.of or first == second:
+    if first.of != second.of or first == second or first.kind == second.kind == HELLO:
         return False
     both = set(_receivers(manifest, first)) & set(_receivers(manifest, second))
     same_place = not first.to and not second.to and first.place == second.place

@@ -19,14 +19,16 @@ import struct
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from cryptography.exceptions import InvalidSignature, InvalidTag
-from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey, X25519PublicKey
-from cryptography.hazmat.primitives.ciphers.aead import AESGCM
-
 from discreet.combine.net.keys import Identity, verifier
 from discreet.combine.net.manifest import Manifest
+from discreet.core.optional import extra
 from discreet.errors import BadInput
 from discreet.noise.stream import Stream
+
+with extra("combine"):
+    from cryptography.exceptions import InvalidSignature, InvalidTag
+    from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey, X25519PublicKey
+    from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 HELLO, ABORT, SETTLED = "hello", "abort", "settled"
 OWN_KINDS = (HELLO, ABORT, SETTLED)

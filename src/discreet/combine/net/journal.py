@@ -7,6 +7,9 @@ left unfinished is cut off; then the message in it counts as not received and is
 All draws of the party come from its secret and the digest of its input together, so that two inputs never share a mask,
 whatever becomes of the journal. As long as no other party was met, nothing was said that depends on the input, and the
 session may be begun again with another.
+
+Which sessions a party began is noted outside of their folders too, beside its key: one whose folder is gone is not
+begun again, since nobody knows what the party said in it.
 """
 
 from __future__ import annotations
@@ -39,7 +42,8 @@ _FRAME = struct.Struct(">H")
 class Journal:
     """The journal of one party in one session; in ``folder``, which one process at a time may use."""
 
-    def __init__(self, folder: Path, manifest: Manifest, name: str, brought: str) -> None:
+    def __init__(self, folder: Path, manifest: Manifest, name: str, brought: str, begun: Path | None = None) -> None:
+        """``begun`` is the file that notes which sessions this party began, if there is one."""
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         self._handle = os.open(folder / JOURNAL, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600)
         self._pending: list[bytes | bytearray] = []
@@ -55,7 +59,7 @@ class Journal:
         """What was heard of everybody and the transcript's chain, as they were signed at the end, if they were."""
         try:
             self._lock(folder)
-            self._begin(folder, manifest, name, brought)
+            self._begin(folder, manifest, name, brought, begun)
         except BaseException:
             os.close(self._handle)
             raise
@@ -110,12 +114,21 @@ class Journal:
         except OSError:
             raise BadInput(f"Another process is running this session in {folder}.") from None
 
-    def _begin(self, folder: Path, manifest: Manifest, name: str, brought: str) -> None:
+    def _begin(self, folder: Path, manifest: Manifest, name: str, brought: str, noted: Path | None) -> None:
         version = __version__
         begun = {"session": manifest.digest.hex(), "name": name, "brought": brought, "version": version}
         records = list(self._records())
         if not records:
+            if noted and _is_noted(noted, manifest):
+                raise Damaged(
+                    f"{name} began this session before, and what it kept of it is no longer in {folder}: it cannot go "
+                    "on, since nobody knows what it said.",
+                    hint="Put the folder back, or agree on a new session (discreet combine new).",
+                )
             self._new(folder, begun)
+        if noted and not _is_noted(noted, manifest):
+            _note(noted, manifest)
+        if not records:
             return
         if not (folder / SECRET).exists() and (folder / _NEW).exists():  # a crash came between the two
             (folder / _NEW).rename(folder / SECRET)
@@ -191,6 +204,21 @@ class Journal:
         for part in parts:
             check, length = zlib.crc32(part, check), length + len(part)
         self._pending += [_RECORD.pack(length, check, kind), *parts]
+
+
+def _is_noted(file: Path, manifest: Manifest) -> bool:
+    return file.is_file() and manifest.digest.hex() in file.read_text().split()
+
+
+def _note(file: Path, manifest: Manifest) -> None:
+    """Note that a session was begun, before anything is said in it."""
+    handle = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    try:
+        os.write(handle, f"{manifest.digest.hex()}\n".encode())
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+    flush_name(file)
 
 
 def _write(handle: int, parts: list[Any]) -> None:

@@ -19,14 +19,16 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from pathlib import Path
 
-from cryptography import x509
-from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
-from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, load_pem_private_key
-from cryptography.x509.oid import NameOID
-
 from discreet.core.durable import flush_name
+from discreet.core.optional import extra
 from discreet.errors import BadInput, NotFound
 from discreet.noise.entropy import SYSTEM
+
+with extra("combine"):
+    from cryptography import x509
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
+    from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, load_pem_private_key
+    from cryptography.x509.oid import NameOID
 
 NAME = re.compile(r"[a-z][a-z0-9._-]{0,39}")
 NAMES = "small letters, digits, . _ and -, at most 40, a letter first."

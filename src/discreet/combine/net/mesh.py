@@ -64,7 +64,7 @@ class Mesh:
         self.departed: list[Aborted] = []
         """Why others ended the session, in the order they did."""
         self.convicted: Aborted | None = None
-        """Who was convicted by its own signatures, if somebody was."""
+        """Whom its own signatures name: it contradicted itself, or began twice."""
         self.widths: dict[int, int] = {}
         """How many bits an element has in vectors of a length."""
         self.own = Peer(identity.name)
@@ -346,7 +346,7 @@ class Mesh:
         if came.header.kind != HELLO or came.header.number:
             raise BadInput("It did not say hello.")
         if peer.hello and peer.hello.raw != came.signed.raw:
-            self._differs(peer, peer.hello, came.signed)
+            self._began_twice(peer.name)
             return
         if not peer.hello:
             self._journal.got(came)
@@ -406,6 +406,15 @@ class Mesh:
         else:
             self._stop(Aborted(f"{peer.name} sent another message in the place of one.", culprits=(peer.name,)))
 
+    def _began_twice(self, name: str) -> None:
+        """End a session in which a party said two hellos: nobody knows which of them it stands by."""
+        self.convicted = self.convicted or Aborted(
+            f"{name} began this session twice, with other keys: it lost the folder it kept, or ran it in two places.",
+            culprits=(name,),
+            hint="Nobody can go on with it: agree on a new session (discreet combine new).",
+        )
+        self._stop(self.convicted)
+
     def _leaves(self, peer: Peer, body: Body) -> None:
         match body:
             case {"culprits": tuple(culprits), "why": str(why), "proof": bytes(proof)} if len(body) == 3:
@@ -417,10 +426,19 @@ class Mesh:
                 raise BadInput("Its last word cannot be read.")
 
     def _examine(self, proof: bytes) -> None:
-        """Compare what somebody shows with what came here; convict whoever signed both and should not have."""
+        """Compare what somebody shows with what came here; convict whoever signed both and should not have.
+
+        Of a party that said two hellos nothing else is compared: both times it began with other keys.
+        """
+        twice: set[str] = set()
         for one in read_shown(proof):
             header, peer = one.header, self.peers.get(one.header.of)
-            if peer is None or header.sealed:
+            if peer is None or header.sealed or peer.name in twice:
+                continue
+            if header.kind == HELLO and peer.hello and peer.hello.header != header:
+                one.check(self.manifest)
+                twice.add(peer.name)
+                self._began_twice(peer.name)
                 continue
             here = [peer.known.get(header.kind), peer.known.get(header.number), *peer.told[header.place :][:1]]
             for held in here:

@@ -22,14 +22,16 @@ from contextlib import suppress
 from tempfile import NamedTemporaryFile
 from typing import IO
 
-from cryptography.hazmat.primitives.serialization import Encoding
-
 from discreet.combine.net.keys import Identity, certificate
 from discreet.combine.net.link import Link
 from discreet.combine.net.manifest import Manifest, Party
 from discreet.combine.net.mesh import Mesh
 from discreet.combine.net.secure import Secure, ready, shaken
+from discreet.core.optional import extra
 from discreet.errors import BadInput, EngineError
+
+with extra("combine"):
+    from cryptography.hazmat.primitives.serialization import Encoding
 
 HANDSHAKE = 10.0
 """So many seconds a handshake may take."""

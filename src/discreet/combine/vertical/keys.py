@@ -20,7 +20,8 @@ import hashlib
 import unicodedata
 from collections.abc import Callable, Iterable, Sequence
 
-from discreet.errors import BadInput, MissingPart
+from discreet.core.optional import extra
+from discreet.errors import BadInput
 
 SIZE = 32
 """How many bytes a point has."""
@@ -62,16 +63,15 @@ def digests(keys: Iterable[object], most: int) -> list[bytes]:
 
 def points(hashed: Sequence[bytes]) -> list[bytes]:
     """The point of the curve that stands for each hash."""
-    try:
+    with extra("combine"):
         from gmpy2 import jacobi
-    except ImportError:
-        raise MissingPart("gmpy2", "combine") from None
     return [_point(digest, jacobi) for digest in hashed]
 
 
 def blinded(secret: bytes, many: Iterable[bytes]) -> list[bytes]:
     """Each point multiplied by the secret; BadInput for one that every secret takes to zero."""
-    from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey, X25519PublicKey
+    with extra("combine"):
+        from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey, X25519PublicKey
 
     key, read = X25519PrivateKey.from_private_bytes(secret), X25519PublicKey.from_public_bytes
     try:

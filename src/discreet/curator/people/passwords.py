@@ -8,7 +8,8 @@ import unicodedata
 from functools import cache
 from typing import TYPE_CHECKING
 
-from discreet.errors import BadInput, MissingPart
+from discreet.core.optional import extra
+from discreet.errors import BadInput
 from discreet.noise.entropy import SYSTEM
 
 if TYPE_CHECKING:
@@ -34,7 +35,8 @@ def hashed(password: str) -> str:
 
 def matches(kept: str | None, password: str) -> bool:
     """Whether this is the password that was kept. Takes as long if there is none: a dummy is tried instead."""
-    from argon2.exceptions import InvalidHashError, VerificationError
+    with extra("serve"):
+        from argon2.exceptions import InvalidHashError, VerificationError
 
     dummy = _dummy()
     try:
@@ -116,10 +118,8 @@ _COMMON = frozenset(re.findall("[a-z]+", _WORDS))
 
 @cache
 def _hasher() -> PasswordHasher:
-    try:
+    with extra("serve"):
         from argon2 import PasswordHasher
-    except ImportError:
-        raise MissingPart("argon2-cffi", "serve") from None
     return PasswordHasher()
 
 

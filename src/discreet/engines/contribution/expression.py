@@ -42,10 +42,7 @@ def row_wise(expression: exp.Expr, columns: Collection[str]) -> exp.Expr:
 
 def clamped(number: exp.Expr, low: exp.Expr, high: exp.Expr) -> exp.Expr:
     """A number between two others. NULL stays NULL; NaN becomes ``high`` or NULL, whatever an engine holds of it."""
-    cases = ((exp.LT, low, low), (exp.LTE, high, number), (exp.GT, high, high))
-    return exp.Case(
-        ifs=[
-            exp.If(this=beside(this=number.copy(), expression=end.copy()), true=then.copy())
-            for beside, end, then in cases
-        ]
-    )
+    inside = exp.Between(this=number.copy(), low=low.copy(), high=high.copy())
+    below, above = exp.LT(this=number.copy(), expression=low), exp.GT(this=number.copy(), expression=high)
+    cases = ((inside, number), (below, low), (above, high))  # of most rows nothing but the first is asked
+    return exp.Case(ifs=[exp.If(this=condition, true=then.copy()) for condition, then in cases])

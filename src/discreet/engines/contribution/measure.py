@@ -8,9 +8,10 @@ most ``bound`` times that. Removing a unit changes no other row (``rows.py``), s
 
 Whole numbers are added in any order to the same sum. Doubles that are multiples of one step are as well while no sum on
 the way can reach 2**53 steps, which is so in groups of few enough rows; in larger ones such a measure is NULL and
-``large`` gives the same number by whole numbers. A number is put on the grid of steps by adding 3 · 2**51 steps and
-taking them off again: between 2**52 and 2**53 steps doubles are one step apart, so what is left is a multiple of a step
-whenever it lies within ±``bound``, whatever the number was, and is clamped otherwise.
+``large`` gives the same number by whole numbers. A double is clamped, and then put on the grid of steps by adding
+3 · 2**51 steps and taking them off again: between 2**52 and 2**53 steps doubles are one step apart, so what is left is
+a multiple of a step. Rounding is monotone, so it lies between what both ends of the clamp become, which is worked out
+here in the same doubles, and is within ±``bound``.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ LARGEST_BOUND = 2**32
 """The most steps a row can add: the sum of 2**31 rows fits 64 bits."""
 _EXACT = 2**53
 COUNT = "discreet_count"
+_VALUE = "discreet_value"
 
 
 @dataclass(frozen=True)
@@ -77,10 +79,14 @@ def summed(rows: OwnedRows, steps: exp.Expr, bound: int) -> Measure:
 def summed_on_grid(rows: OwnedRows, double: exp.Expr, centre: Fraction, step: Fraction, bound: int) -> Measure:
     """The sum of a double less ``centre``, in steps (a power of two), each clamped to ±``bound``; the fast way."""
     most = _bound(bound) * rows.most
-    away = 3 * 2**51 * step
-    shift, back, ends = float(away - centre), float(away), float(bound * step)
-    on_grid = exp.paren(exp.paren(rows.of(double) + sql.literal(shift)) - sql.literal(back))
-    grid = clamped(on_grid, sql.literal(-ends), sql.literal(ends))
+    shift, back = float(3 * 2**51 * step - centre), float(3 * 2**51 * step)
+    low, high = float(centre - bound * step), float(centre + bound * step)
+    exact = all(part & (part - 1) == 0 for part in step.as_integer_ratio())
+    for end in (low, high):
+        if not (exact and 2**52 * step <= end + shift <= 2**53 * step and abs(end + shift - back) <= bound * step):
+            raise BadQuery("Numbers that lie so far from zero, and so near together, cannot be added.")
+    inside = exp.paren(clamped(rows.of(double), sql.literal(low), sql.literal(high)))
+    grid = exp.paren(exp.paren(inside + sql.literal(shift)) - sql.literal(back))
     scale = sql.literal(float(1 / step))
     some = exp.Coalesce(this=exp.Sum(this=grid), expressions=[sql.literal(0.0)])
     quick = exp.case().when(sql.count_rows() <= _EXACT // bound, exp.cast(some * scale, exp.DType.BIGINT))
@@ -89,12 +95,30 @@ def summed_on_grid(rows: OwnedRows, double: exp.Expr, centre: Fraction, step: Fr
 
 
 def measured_query(rows: OwnedRows, keys: Mapping[str, exp.Expr], measures: Mapping[str, exp.Expr]) -> exp.Select:
-    """The measures of every group that has rows: each row is in one."""
-    grouped = {name: rows.of(key) for name, key in keys.items()}
-    shown = [sql.named(one, name) for name, one in (grouped | dict(measures)).items()]
-    query = exp.select(*shown, copy=False).from_(rows.query.subquery("r"), copy=False)
+    """The measures of every group that has rows: each row is in one. What is computed of a row is computed once."""
+    computed: dict[str, exp.Expr] = {}
+    grouped = {name: _column(rows.of(key), computed) for name, key in keys.items()}
+    shown = grouped | {name: _column(one.copy(), computed) for name, one in measures.items()}
+    source = rows.query
+    if computed:
+        each = [sql.named(attempt, f"{_VALUE}{place}") for place, attempt in enumerate(computed.values())]
+        source = exp.select(exp.Star(), *each, copy=False).from_(source.subquery("r"), copy=False)
+    query = exp.select(*(sql.named(one, name) for name, one in shown.items()), copy=False)
+    query = query.from_(source.subquery("m"), copy=False)
     apart = [key.copy() for key in grouped.values() if not isinstance(key, exp.Literal)]  # a number would be a position
     return query.group_by(*apart, copy=False)
+
+
+def _column(tree: exp.Expr, computed: dict[str, exp.Expr]) -> exp.Expr:
+    """The tree with every attempt as a column, of what is to be computed before."""
+    for node in sql.attempts(tree):
+        text = node.sql()
+        computed.setdefault(text, node.copy())
+        column = sql.column(f"{_VALUE}{list(computed).index(text)}")
+        if node is tree:
+            return column
+        node.replace(column)
+    return tree
 
 
 def cell_counts(rows: OwnedRows, keys: Mapping[str, exp.Expr]) -> exp.Select:

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.errors import MissingPart
+from discreet.core.optional import extra
 from discreet.hide.methods.classes import Classes
 from discreet.hide.transactions import Array, Transactions
 
@@ -298,8 +298,6 @@ def _hit_by(masks: Iterable[int], count: int) -> list[list[int]]:
 
 
 def _highspy() -> ModuleType:
-    try:
+    with extra("hide"):
         import highspy
-    except ImportError:
-        raise MissingPart("HiGHS", "hide") from None
     return highspy

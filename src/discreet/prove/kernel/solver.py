@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from discreet.errors import MissingPart
+from discreet.core.optional import extra
 
 
 def load_z3() -> Any:
     """The solver's module, imported at the first use."""
-    try:
+    with extra("prove"):
         import z3
-    except ImportError:
-        raise MissingPart("z3-solver", "prove") from None
     return z3

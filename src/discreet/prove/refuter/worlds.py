@@ -12,7 +12,7 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Any, Protocol, TypeAlias
 
-from discreet.errors import MissingPart
+from discreet.core.optional import extra
 from discreet.prove.refuter.logarithms import Exact, Logarithm
 from discreet.prove.refuter.outside import Outside
 
@@ -96,10 +96,8 @@ class Enclosed:
 
 def flint() -> Any:
     """The library of balls."""
-    try:
+    with extra("prove"):
         import flint as library
-    except ImportError:
-        raise MissingPart("python-flint", "prove") from None
     return library
 
 

@@ -14,6 +14,7 @@ from sqlglot import exp
 
 from discreet.core import sql
 from discreet.core.arrow import canonical
+from discreet.core.optional import extra
 from discreet.core.table import Table
 from discreet.engines.spark import Spark
 from discreet.noise.masking import Draws
@@ -50,7 +51,8 @@ def _worker(
     masker: RecordMasker, state: Any, draws: Draws, schema: pa.Schema, limits: Limits
 ) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
     def work(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        from pyspark import TaskContext
+        with extra("spark"):
+            from pyspark import TaskContext
 
         task = TaskContext.get()
         for number, batch in enumerate(batches):

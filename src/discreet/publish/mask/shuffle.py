@@ -14,8 +14,9 @@ from typing import ClassVar
 
 import numpy as np
 
+from discreet.core.optional import extra
 from discreet.core.table import Table
-from discreet.errors import BadInput, DataError, MissingPart
+from discreet.errors import BadInput, DataError
 from discreet.noise.masking import Generator, generator
 from discreet.publish.mask.given import matrix_of, require_given
 from discreet.publish.mask.moments import root
@@ -66,10 +67,8 @@ class Shuffle:
 
 def _scores(values: Array, rng: Generator) -> Array:
     """Normal scores of the ranks, ties at random; a missing value is in the middle, so that it says nothing."""
-    try:
+    with extra("attack"):
         from scipy.special import ndtri
-    except ImportError:
-        raise MissingPart("SciPy", "attack") from None
     scores = np.zeros(values.shape)
     for place in range(values.shape[1]):
         there = np.flatnonzero(~np.isnan(values[:, place]))

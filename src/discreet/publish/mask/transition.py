@@ -6,7 +6,8 @@ import math
 
 import numpy as np
 
-from discreet.errors import BadInput, MissingPart
+from discreet.core.optional import extra
+from discreet.errors import BadInput
 from discreet.publish.mask.values import Array
 
 
@@ -53,10 +54,8 @@ def least_moved(counts: Array, keep: float, name: str) -> Array:
     themselves; else, as shown and true shares are the same, some shown category must be the commonest with a greater
     chance. Categories that nobody has stay out of it.
     """
-    try:
+    with extra("attack"):
         from scipy.optimize import linprog
-    except ImportError:
-        raise MissingPart("SciPy", "attack") from None
     there = np.flatnonzero(counts > 0)
     shares = counts[there] / counts.sum()
     if keep < shares.max():

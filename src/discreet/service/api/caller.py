@@ -12,7 +12,7 @@ from __future__ import annotations
 import hmac
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
-from typing import Annotated, Any, TypeAlias
+from typing import Annotated, Any, TypeAlias, TypeVar
 
 from anyio import to_thread
 from fastapi import Depends, Request, Response, Security
@@ -27,7 +27,9 @@ from discreet.service.api.logs import note
 from discreet.service.desk import Desk
 from discreet.service.reception import READERS, require_role
 from discreet.service.settings import Settings
+from discreet.service.turns import Turns
 
+T = TypeVar("T")
 COOKIE = "discreet_session"
 CSRF = "X-CSRF-Token"
 SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
@@ -55,8 +57,17 @@ class Caller:
     who: Person
     session: SignedIn | None
     """``None``: they came with a token."""
+    turns: Turns
     scopes: tuple[Scope, ...] = tuple(Scope)
     """What they may do of all that they might: those who came with a session everything."""
+
+    async def work(self, work: Callable[[], T]) -> T:
+        """Do something that takes a while, in their turn."""
+        return await self.turns.work(self.who.name, work)
+
+    async def answer(self, work: Callable[[], T], release: Callable[[T], None]) -> T:
+        """Do something that looks at rows, in their turn; it is released at one of a few moments."""
+        return await self.turns.answer(self.who.name, work, release)
 
 
 def find(request: Request, token: str | None, kept: str | None, *, used: bool = True) -> Caller:
@@ -86,7 +97,7 @@ def find(request: Request, token: str | None, kept: str | None, *, used: bool = 
         sent = request.headers.get(CSRF, "")
         if not hmac.compare_digest(sent.encode(), session.csrf.encode()):
             raise NotAllowed(f"The header {CSRF} is missing or wrong.", hint="GET /v1/session says what to send.")
-    return Caller(desk, who, session, scopes)
+    return Caller(desk, who, session, request.app.state.turns, scopes)
 
 
 def require_session(caller: Caller) -> None:

@@ -1,7 +1,7 @@
 """How an error is told over HTTP: its kind, what happened, what to do, and a status that programs understand.
 
-Errors that may quote data, or say where it is kept, are told in full to stewards alone; others get the kind and the
-number of the request, under which the log has where it came from.
+Errors that may quote data are told in full to stewards alone; others get the kind and the number of the request, under
+which the log has where it came from. Where things are on the disk is told to nobody.
 """
 
 from __future__ import annotations
@@ -35,6 +35,7 @@ from discreet.errors import (
 )
 from discreet.service.api.logs import Note, note
 from discreet.service.api.schemas import LossShape
+from discreet.service.redact import redacted
 
 _STATUS: tuple[tuple[type[DiscreetError], int], ...] = (
     (NotFound, 404),
@@ -152,6 +153,7 @@ def is_for(who: Person | None, error: DiscreetError) -> bool:
 def _told(request: Request, known: Note, error: DiscreetError) -> Failure:
     if not is_for(known.person, error):
         return _hidden(type(error).__name__, known)
+    error = redacted(error, request.app.state.desk.workspace.folder)
     said = {"error": known.error, "message": error.message, "hint": error.hint.strip(), "request": known.id}
     if isinstance(error, BudgetExceeded):
         said |= _exceeded(request, known, error)

@@ -25,12 +25,15 @@ from discreet.service.api.failures import Failure, response
 from discreet.service.api.logs import note
 from discreet.service.settings import Settings
 
-PAGE_POLICY = (
-    "default-src 'self'; script-src 'self' 'unsafe-inline' 'unsafe-eval'; style-src 'self' 'unsafe-inline'; "
+_POLICY = (
+    "default-src 'self'; script-src 'self'{}; style-src 'self' 'unsafe-inline'; "
     "img-src 'self' data:; font-src 'self' data:; connect-src 'self'; frame-ancestors 'none'; object-src 'none'; "
     "base-uri 'none'; form-action 'self'"
 )
-"""The console's pages: NiceGUI writes scripts and styles into them, and its templates are compiled in the browser."""
+POLICY = _POLICY.format("")
+"""Whatever is not a page of the console: the API, the sign-in page, what was not found."""
+CONSOLE_POLICY = _POLICY.format(" 'unsafe-inline' 'unsafe-eval'")
+"""The console's pages: NiceGUI writes scripts into them and compiles others in the browser (docs/decisions, 8)."""
 PAPER_POLICY = "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:; frame-ancestors 'self'"
 """Reports, which are made of data: they can run, load and send nothing, and stand in a frame of ours at most."""
 _HEADERS = {
@@ -39,7 +42,7 @@ _HEADERS = {
     "Permissions-Policy": "camera=(), microphone=(), geolocation=(), payment=(), usb=(), interest-cohort=()",
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
-    "Content-Security-Policy": PAGE_POLICY,
+    "Content-Security-Policy": POLICY,
     "X-Frame-Options": "DENY",
 }
 _NAMED = "Whoever runs it can add the name: discreet serve --name NAME, once for every name that it is called by."

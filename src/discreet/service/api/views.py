@@ -84,6 +84,7 @@ class ColumnView(View):
     bounds: list[Any] | None
     categories: list[Any] | None
     required: bool
+    longest: int | None
     note: str
 
     @classmethod
@@ -96,6 +97,7 @@ class ColumnView(View):
             bounds=None if column.bounds is None else plain(column.bounds),
             categories=None if column.categories is None else plain(column.categories),
             required=column.required,
+            longest=column.longest,
             note=column.note,
         )
 

@@ -196,7 +196,7 @@ class _Asking:
         offer: Offer | None = None
         problem: DiscreetError | None = None
         try:
-            offer = await self._seat.call(self._offered, next(self._numbers))
+            offer = await self._seat.work(self._offered, next(self._numbers))
         except DiscreetError as error:
             problem = error
         if turn != self._turn:
@@ -266,7 +266,7 @@ class _Asking:
         self._offer = None
         self._button.props("loading").disable()
         try:
-            answer = (await self._seat.call(self._seat.desk.ask, [offer.sql], offer.spend))[0]
+            answer = await self._seat.answer(offer.sql, offer.spend)
         except DiscreetError as error:
             self._offer = offer if turn == self._turn else self._offer
             if isinstance(error, BudgetExceeded):

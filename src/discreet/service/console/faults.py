@@ -7,12 +7,14 @@ here, and of its warnings nothing is kept.
 from __future__ import annotations
 
 import logging
+from pathlib import Path
 
 from discreet.curator.people.person import Person
 from discreet.errors import DiscreetError
 from discreet.service.api.failures import is_for
 from discreet.service.api.logs import Log
 from discreet.service.lines import Lines
+from discreet.service.redact import redacted
 
 _OURS = logging.getLogger("discreet.console")
 _THEIRS = logging.getLogger("nicegui")
@@ -26,9 +28,9 @@ def write_to(log: Log) -> None:
         logger.propagate = False
 
 
-def told(error: Exception, who: Person | None) -> DiscreetError:
+def told(error: Exception, who: Person | None, workspace: Path) -> DiscreetError:
     """What somebody is told of an error: itself, if they may read it; any other is written down."""
     if isinstance(error, DiscreetError) and is_for(who, error):
-        return error
+        return redacted(error, workspace)
     _OURS.error("", exc_info=error)
     return DiscreetError("Something went wrong here.", hint="Try again, or tell a steward.")

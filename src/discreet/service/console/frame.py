@@ -25,15 +25,19 @@ from starlette.middleware.gzip import GZipMiddleware
 from starlette.responses import RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from discreet.curator.answer import Answer
 from discreet.curator.people.people import SignedIn
 from discreet.curator.people.person import Person, Role
 from discreet.errors import DiscreetError, NotAllowed, NotSignedIn, Refused
 from discreet.service.api.caller import COOKIE
+from discreet.service.api.guard import CONSOLE_POLICY
 from discreet.service.api.limits import Buckets
 from discreet.service.api.metrics import Metrics
 from discreet.service.console import faults, look
 from discreet.service.desk import Desk
 from discreet.service.settings import Settings
+from discreet.service.shown import Spend
+from discreet.service.turns import Turns
 
 EVERYBODY = tuple(Role)
 _PATIENCE = 30.0
@@ -55,6 +59,7 @@ class Seat:
         path: str,
         limits: Buckets,
         metrics: Metrics,
+        turns: Turns,
     ) -> None:
         self.desk = desk
         self.who: Person = signed.person
@@ -66,6 +71,7 @@ class Seat:
         self._token = token
         self._limits = limits
         self._metrics = metrics
+        self._turns = turns
 
     def still(self, *, used: bool = True) -> Person:
         """Whoever sits here, if they are still signed in and do not ask too often; an error if not."""
@@ -80,16 +86,34 @@ class Seat:
         """``function(who, …)`` of the desk in a thread, so that nobody else waits; its errors are raised."""
         return await self._work(lambda: function(self.still(), *args, **kwargs))
 
+    async def work(self, function: Callable[Concatenate[Person, _P], _T], *args: _P.args, **kwargs: _P.kwargs) -> _T:
+        """As ``call``, for what takes a while: in their turn."""
+        return await self._told(self._turns.work(self.who.name, lambda: function(self.still(), *args, **kwargs)))
+
+    async def answer(self, question: str, spend: Spend) -> Answer:
+        """Ask the desk a question, in their turn; the answer is released at one of a few moments."""
+
+        def asked() -> list[Answer]:
+            return self.desk.ask(self.still(), [question], spend, hand_over=False)
+
+        def released(answers: list[Answer]) -> None:
+            self.desk.gave(self.who, *answers)
+
+        return (await self._told(self._turns.answer(self.who.name, asked, released)))[0]
+
     async def poll(self, function: Callable[Concatenate[Person, _P], _T], *args: _P.args, **kwargs: _P.kwargs) -> _T:
         """As ``call``, by a page that looks by itself: a session that nobody uses ends all the same."""
         return await self._work(lambda: function(self.still(used=False), *args, **kwargs))
 
     async def _work(self, work: Callable[[], _T]) -> _T:
+        return await self._told(asyncio.to_thread(work))
+
+    async def _told(self, work: Awaitable[_T]) -> _T:
         try:
-            return await asyncio.to_thread(work)
+            return await work
         except Exception as error:  # noqa: BLE001  # whatever it is, its text is for those who may read it
             self._metrics.refused(error)
-            raise faults.told(error, self.who) from None
+            raise faults.told(error, self.who, self.desk.workspace.folder) from None
 
     async def run(
         self, function: Callable[Concatenate[Person, _P], _T], *args: _P.args, **kwargs: _P.kwargs
@@ -176,7 +200,7 @@ def mount(app: FastAPI, desk: Desk, settings: Settings) -> None:
     for page in pages():
         known = [Depends(_known(desk))]
         ui.page(page.path, title=f"{page.title} · discreet", dependencies=known, response_timeout=_PATIENCE)(
-            _visit(page, desk, app.state.people_limits, app.state.metrics)
+            _visit(page, desk, app.state.people_limits, app.state.metrics, app.state.turns)
         )
     nicegui.app.middleware_stack = None  # a service that was here before, as in tests, had its own
     ui.run_with(
@@ -207,21 +231,26 @@ def _serve_plainly(inner: FastAPI, *, packed: bool) -> None:
 
 
 class _Kept:
-    """Lets browsers keep what has its version in its address."""
+    """Lets browsers keep what has its version in its address, and compile what NiceGUI writes into its pages."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on; what is found under such an address may be kept for a year."""
+        found = scope["path"] if scope["type"] == "http" else ""
+        kept = found.startswith(f"/_nicegui/{nicegui.__version__}/") and "/dynamic_resources/" not in found
 
         async def sending(message: Message) -> None:
-            if message["type"] == "http.response.start" and message["status"] == 200:
-                MutableHeaders(scope=message)["Cache-Control"] = look.KEPT
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                if kept and message["status"] == 200:
+                    headers["Cache-Control"] = look.KEPT
+                if headers.get("Content-Type", "").startswith("text/html"):
+                    headers["Content-Security-Policy"] = CONSOLE_POLICY
             await send(message)
 
-        versioned = scope["type"] == "http" and scope["path"].startswith(f"/_nicegui/{nicegui.__version__}/")
-        await self._app(scope, receive, sending if versioned and "/dynamic_resources/" not in scope["path"] else send)
+        await self._app(scope, receive, sending)
 
 
 def _known(desk: Desk) -> Callable[[Request], None]:
@@ -237,7 +266,7 @@ def _known(desk: Desk) -> Callable[[Request], None]:
 
 
 def _visit(
-    page: Page, desk: Desk, limits: Buckets, metrics: Metrics
+    page: Page, desk: Desk, limits: Buckets, metrics: Metrics, turns: Turns
 ) -> Callable[[Request], Awaitable[Response | None]]:
     async def visit(request: Request) -> Response | None:
         signed: SignedIn = request.state.signed
@@ -245,7 +274,16 @@ def _visit(
             return RedirectResponse("/password", status_code=303)
         given = {**request.query_params, **request.path_params}
         place = _place(request)
-        seat = Seat(desk, signed.token, signed, given=given, path=place, limits=limits, metrics=metrics)
+        seat = Seat(
+            desk,
+            signed.token,
+            signed,
+            given=given,
+            path=place,
+            limits=limits,
+            metrics=metrics,
+            turns=turns,
+        )
         with _around(page, seat, request.cookies.get(look.COOKIE, "")):
             try:
                 if signed.person.role not in page.roles:
@@ -256,7 +294,7 @@ def _visit(
             except NotSignedIn:
                 return RedirectResponse(f"/signin?next={quote(place)}", status_code=303)
             except Exception as error:  # noqa: BLE001  # whatever it is, its text is for those who may read it
-                look.refusal(faults.told(error, seat.who))
+                look.refusal(faults.told(error, seat.who, desk.workspace.folder))
         return None
 
     return visit

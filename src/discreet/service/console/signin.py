@@ -61,7 +61,7 @@ def mount(app: FastAPI, desk: Desk, settings: Settings) -> None:
             signed = await asyncio.to_thread(door.sign_in, form.get("name", ""), form.get("password", ""))
         except DiscreetError as error:
             app.state.metrics.refused(error)
-            return _sign_in(request, place, form.get("name", ""), faults.told(error, None))
+            return _sign_in(request, place, form.get("name", ""), faults.told(error, None, desk.workspace.folder))
         return entered(signed, place)
 
     @app.get("/password", include_in_schema=False)
@@ -81,7 +81,7 @@ def mount(app: FastAPI, desk: Desk, settings: Settings) -> None:
             new = await asyncio.to_thread(_change, desk, required(request, form), form)
         except DiscreetError as error:
             app.state.metrics.refused(error)
-            return _password(request, signed, place, faults.told(error, signed.person))
+            return _password(request, signed, place, faults.told(error, signed.person, desk.workspace.folder))
         return entered(new, place)
 
     @app.post("/signout", include_in_schema=False)

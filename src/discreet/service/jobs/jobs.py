@@ -49,13 +49,16 @@ class Jobs:
         self._runner = Runner(self._queue, self._task, self._put_away, self._places.clear, patience)
 
     def submit(self, spec: Spec, by: str) -> Job:
-        """Have something made; what can be said against it before a row is looked at is an error."""
+        """Have something made; what can be said against it before a row is looked at is an error.
+
+        The same again, by the same person, is the same job until that is over.
+        """
         table = table_of(spec, self._workspace, self._shelf)
         at = dt.datetime.now(dt.UTC)
         job = Job(_name(table, at), spec.kind, by, table, spec.to_dict(), at, WAITING, None, "", None, "")
-        self._queue.add(job)
+        id = self._queue.add(job)
         self._runner.look()
-        return self._queue.find(job.id)
+        return self._queue.find(id)
 
     def find(self, id: str) -> Job:
         """A job as it is now."""

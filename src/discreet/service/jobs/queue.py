@@ -59,14 +59,27 @@ class Queue:
         self._audit = Audit(state)
         state.ensure(_SCHEMA)
 
-    def add(self, job: Job) -> None:
-        """Put a new job at the end."""
-        row = (job.id, job.kind, job.by, job.table, json.dumps(dict(job.spec), ensure_ascii=False), stamp(job.at))
-        sql = (
+    def add(self, job: Job) -> str:
+        """Put a new job at the end; its id, or that of the same job by the same person if that is not over yet.
+
+        So whoever clicks twice, or sends a request again, gets one job.
+        """
+        spec = json.dumps(dict(job.spec), ensure_ascii=False)
+        row = (job.id, job.kind, job.by, job.table, spec, stamp(job.at))
+        same = f"{_IDS} WHERE kind = ? AND person = ? AND about = ? AND spec = ? AND state IN (?, ?) LIMIT 1"
+        new = (
             "INSERT INTO jobs (id, kind, person, about, spec, at, state, said, error, runs, settling) "
             "VALUES (?, ?, ?, ?, ?, ?, 'waiting', '', '', 0, 0)"
         )
-        self._state.change(lambda session: session.run(sql, [row]))
+
+        def add(session: Session) -> str:
+            rows = session.rows(same, (*row[1:5], WAITING, RUNNING))
+            if rows:
+                return str(rows[0][0])
+            session.run(new, [row])
+            return job.id
+
+        return self._state.change(add)
 
     def find(self, id: str) -> Job:
         """One of them."""

@@ -17,6 +17,7 @@ from discreet.curator.workspace import Workspace, open_workspace
 from discreet.service.jobs.checks import method_of, models_of, synthesizer
 from discreet.service.jobs.places import Made, Places, Run
 from discreet.service.jobs.specs import Attack, Combine, Compare, Hide, Publish, Spec, Synthesize, Tabulate, read_spec
+from discreet.service.redact import without_paths
 
 Progress: TypeAlias = Callable[[float, str], None]
 """Called with the share that is done, and a word on what is being done."""
@@ -113,7 +114,7 @@ def _out_already(table: str, bench: _Bench) -> str:
 
     registers = [Register.within(bench.workspace.folder, table)]
     out = earlier(table, bench.workspace.source(table), registers, bench.places.published)
-    return told_of(out) if out else ""
+    return without_paths(told_of(out), bench.workspace.folder) if out else ""
 
 
 def _synthesize(spec: Synthesize, bench: _Bench) -> tuple[Made, object]:

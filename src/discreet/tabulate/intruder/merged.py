@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from discreet.core.optional import extra
 from discreet.tabulate.intruder.unknowns import Unknowns, open_sides
 from discreet.tabulate.parts import sparse
 
@@ -84,7 +85,8 @@ def _together(count: int, one: _Numbers, two: _Numbers, opposite: _Numbers) -> t
 
     Every unknown is there twice, as it is and turned round.
     """
-    import scipy.sparse.csgraph as graphs
+    with extra("tabulate"):
+        import scipy.sparse.csgraph as graphs
 
     shift = np.where(opposite, count, 0)
     edges = sparse().coo_array(

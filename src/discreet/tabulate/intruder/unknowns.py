@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from discreet.core.optional import extra
 from discreet.errors import EngineError
 from discreet.tabulate.parts import highspy, sparse
 from discreet.tabulate.tables.cells import Cells
@@ -182,7 +183,8 @@ def _others(rows: _Numbers, terms: _Numbers) -> _Numbers:
 
 def _parts(whole: Unknowns) -> list[Unknowns]:
     """One for each set of cells that hang together."""
-    import scipy.sparse.csgraph as graphs
+    with extra("tabulate"):
+        import scipy.sparse.csgraph as graphs
 
     count, width = whole.relations.shape
     links = sparse().bmat([[None, abs(whole.relations)], [abs(whole.relations).T, None]], format="csr")

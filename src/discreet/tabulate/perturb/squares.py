@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from discreet.core.optional import extra
 from discreet.errors import EngineError
 from discreet.tabulate.parts import sparse
 
@@ -23,7 +24,8 @@ def least_squares(relations: Any, weights: _Numbers, least: _Numbers, most: _Num
     the relations each x is a clipped quotient, and the prices are right when the relations hold. The dual value goes
     up in every round, so the rounds cannot cycle. A weight of 0 counts as one very small.
     """
-    from scipy.sparse.linalg import splu
+    with extra("tabulate"):
+        from scipy.sparse.linalg import splu
 
     lib = sparse()
     matrix = relations.astype(np.float64).tocsr()

@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any
 from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
-from discreet.errors import BadInput, DataError, MissingPart
+from discreet.core.optional import extra
+from discreet.errors import BadInput, DataError
 from discreet.tabulate.printing.laid_out import CROSS
 from discreet.tabulate.printing.printed import Printed
 
@@ -25,11 +26,9 @@ _EPOCH = dt.datetime(1980, 1, 1)
 
 def save_xlsx(printed: Printed, place: str | Path) -> Path:
     """Write the tables to a new workbook, which does not say when it was made."""
-    try:
+    with extra("tabulate"):
         from openpyxl import Workbook
         from openpyxl.styles import Alignment, Font
-    except ImportError:
-        raise MissingPart("openpyxl", "tabulate") from None
     path = Path(place)
     if path.exists():
         raise BadInput(f"There is a file {path} already.", hint="Name another, or move it away.")
@@ -66,7 +65,8 @@ def save_xlsx(printed: Printed, place: str | Path) -> Path:
 
 
 def _require_writable(printed: Printed) -> None:
-    from openpyxl.cell.cell import ILLEGAL_CHARACTERS_RE
+    with extra("tabulate"):
+        from openpyxl.cell.cell import ILLEGAL_CHARACTERS_RE
 
     for side in (side for table in printed.tables for side in table.dimensions):
         for text in (side.name, *side.codes):
@@ -79,7 +79,8 @@ def _require_writable(printed: Printed) -> None:
 
 def _save(book: Any, path: Path) -> None:
     """Write the workbook with all times set to the same date: those it tells and those of the files within."""
-    from openpyxl.xml.functions import tostring
+    with extra("tabulate"):
+        from openpyxl.xml.functions import tostring
 
     made = BytesIO()
     book.save(made)

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from discreet.core.optional import extra
 from discreet.tabulate.parts import sparse
 from discreet.tabulate.suppress.reach import Cut, Reach
 
@@ -221,7 +222,8 @@ def _signs(relations: Any) -> _Numbers | None:
 
     Two colours: in a graph that has every relation twice, once with each sign, the two must not be connected.
     """
-    import scipy.sparse.csgraph as graphs
+    with extra("tabulate"):
+        import scipy.sparse.csgraph as graphs
 
     count = relations.shape[0]
     by_cell = relations.tocsc()

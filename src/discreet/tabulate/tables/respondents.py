@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from discreet.core.optional import extra
 from discreet.tabulate.parts import sparse
 from discreet.tabulate.tables.cells import Cells
 from discreet.tabulate.tables.crosstable import CrossTable
@@ -61,7 +62,8 @@ def alone(table: CrossTable, counts: _Numbers) -> _Numbers:
     Whoever is alone in a total is alone in those of its parts where anybody is, so these cells have the same number. It
     is made of the codes of one of them, and is another in other cells, of this table or of one that is linked to it.
     """
-    from scipy.sparse.csgraph import connected_components
+    with extra("tabulate"):
+        from scipy.sparse.csgraph import connected_components
 
     single = counts.ravel() == 1
     relations = Cells.of(table).relations

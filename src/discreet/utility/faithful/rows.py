@@ -8,9 +8,10 @@ import numpy as np
 import pyarrow as pa
 
 from discreet.core import sql
+from discreet.core.optional import extra
 from discreet.core.table import Table
 from discreet.engines.read import read
-from discreet.errors import DataError, MissingPart
+from discreet.errors import DataError
 from discreet.noise.masking import generator
 from discreet.utility.cells import Array
 from discreet.utility.learning import transfer
@@ -97,11 +98,9 @@ def told_by_trees(two: Pair) -> tuple[float, float]:
 
 
 def _by_trees(a: Array, b: Array) -> float:
-    try:
+    with extra("attack"):
         from sklearn.ensemble import RandomForestClassifier
         from sklearn.metrics import roc_auc_score
-    except ImportError as missing:
-        raise MissingPart("scikit-learn", "attack") from missing
     x, side = np.concatenate([a, b]), np.repeat([0, 1], [len(a), len(b)])
     if min(len(a), len(b)) < _FEWEST:
         raise DataError(f"Fewer than {_FEWEST} rows are too few to learn from.")

@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
+from discreet.core.compiled import njit
 from discreet.publish.mask.micro.diverse import ANY, Rule, satisfied, tally
 from discreet.publish.mask.micro.tree import apart
 

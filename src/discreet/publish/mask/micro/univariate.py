@@ -14,7 +14,8 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
+
+from discreet.core.compiled import njit
 
 Array = npt.NDArray[Any]
 

@@ -22,8 +22,9 @@ from typing import ClassVar
 
 import numpy as np
 
+from discreet.core.optional import extra
 from discreet.core.table import Table
-from discreet.errors import BadInput, MissingPart
+from discreet.errors import BadInput
 from discreet.noise.masking import Generator, generator
 from discreet.publish.mask.values import Array
 from discreet.publish.synthetic.plain.anew import Anew
@@ -173,10 +174,8 @@ def _weights(people: Array) -> Array:
 
 def _grown(known: Array, wanted: Array, weights: Array, share: float, rng: Generator):  # type: ignore[no-untyped-def]
     """A tree of scikit-learn's, with at least that share of the weights in each leaf."""
-    try:
+    with extra("attack"):
         from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
-    except ImportError:
-        raise MissingPart("scikit-learn", "attack") from None
     kind = DecisionTreeRegressor if wanted.dtype.kind == "f" else DecisionTreeClassifier
     tree = kind(min_weight_fraction_leaf=share, random_state=int(rng.integers(2**31)))
     return tree.fit(known, wanted, sample_weight=weights)

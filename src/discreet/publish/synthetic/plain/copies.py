@@ -27,8 +27,9 @@ from typing import Literal
 import numpy as np
 import pyarrow as pa
 
+from discreet.core.optional import extra
 from discreet.core.table import Table
-from discreet.errors import BadInput, MissingPart
+from discreet.errors import BadInput
 from discreet.noise.masking import Draws
 from discreet.publish.synthetic.plain.synthesizer import Synthesizer, Synthetic
 
@@ -92,10 +93,8 @@ class Combined:
         """From where to where the figure lies, with that confidence."""
         if not 0 < confidence < 1:
             raise BadInput(f"Confidence lies between 0 and 1, got {confidence!r}.")
-        try:
+        with extra("attack"):
             from scipy.special import ndtri, stdtrit
-        except ImportError:
-            raise MissingPart("SciPy", "attack") from None
         share = (1 + confidence) / 2
         reach = float(ndtri(share) if math.isinf(self.freedom) else stdtrit(self.freedom, share)) * self.error
         return self.estimate - reach, self.estimate + reach

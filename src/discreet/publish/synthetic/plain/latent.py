@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from discreet.errors import MissingPart
+from discreet.core.optional import extra
 from discreet.publish.mask.values import Array
 
 _TERMS = 40
@@ -53,17 +53,16 @@ class Latent:
 
 def quantiles(shares: Array) -> Array:
     """The normal variable below which these shares lie."""
-    try:
+    with extra("attack"):
         from scipy.special import ndtri
-    except ImportError:
-        raise MissingPart("SciPy", "attack") from None
     found: Array = ndtri(shares)
     return found
 
 
 def below(values: Array) -> Array:
     """The share of a normal variable below these values."""
-    from scipy.special import ndtr
+    with extra("attack"):
+        from scipy.special import ndtr
 
     found: Array = ndtr(values)
     return found

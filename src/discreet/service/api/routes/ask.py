@@ -30,52 +30,69 @@ def table(name: Annotated[TableName, Path()], caller: Reader) -> Table:
 
 
 @router.post("/price", response_model=Prices, responses=WRITES, summary="What questions would cost")
-def price(given: Pricing, caller: Asker) -> Response:
+async def price(given: Pricing, caller: Asker) -> Response:
     """No row is looked at, nothing is charged or written down."""
-    return _written(Prices(prices=_prices(given, caller)))
+    return await caller.work(lambda: _written(Prices(prices=_prices(given, caller))))
 
 
 @router.post("/ask", response_model=Answers, responses=WRITES, summary="Ask")
-def ask(given: Asking, caller: Asker) -> Response:
+async def ask(given: Asking, caller: Asker) -> Response:
     """Answer a question, or several for one price in all. The same question again is free.
 
     What the budget does not cover is answered by the table's synthetic twin, if it has one: ``synthetic`` is then true.
     """
+    desk, who = caller.desk, caller.who
     if given.dry_run:
-        return _written(Answers(answers=[], prices=_prices(given, caller)))
-    found = caller.desk.ask(caller.who, given.questions, given.spend(), key=given.key, instead=given.instead)
-    return _written(Answers(answers=[Answer.of(one) for one in found], prices=[]))
+        return await caller.work(lambda: _written(Answers(answers=[], prices=_prices(given, caller))))
+
+    def answered() -> tuple[list[Answered], Response]:
+        spend, instead = given.spend(), given.instead
+        found = desk.ask(who, given.questions, spend, key=given.key, instead=instead, hand_over=False)
+        return found, _written(Answers(answers=[Answer.of(one) for one in found], prices=[]))
+
+    return (await caller.answer(answered, lambda made: desk.gave(who, *made[0])))[1]
 
 
 @router.post("/ask/audited", responses=WRITES, summary="Ask an audited table")
-def ask_audited(given: Auditing, caller: Asker) -> ExactAnswer:
+async def ask_audited(given: Auditing, caller: Asker) -> ExactAnswer:
     """Answer a question exactly, or deny it (409) when that could tell somebody's value. Nothing is charged."""
-    return ExactAnswer.of(caller.desk.ask_audited(caller.who, given.question))
+    desk, who = caller.desk, caller.who
+    made = await caller.answer(
+        lambda: desk.ask_audited(who, given.question, hand_over=False), lambda made: desk.gave(who, made)
+    )
+    return ExactAnswer.of(made)
 
 
 @router.post("/epsilon", responses=WRITES, summary="The smallest epsilon for a wished error")
-def epsilon(given: Wishing, caller: Asker) -> Epsilon:
+async def epsilon(given: Wishing, caller: Asker) -> Epsilon:
     """What to spend so that every figure is off by at most the error, with 95 % confidence. No row is looked at."""
-    found = caller.desk.epsilon_for(
-        caller.who, given.question, given.error, delta=given.delta, expect=given.expect, rows=given.rows
+    found = await caller.work(
+        lambda: caller.desk.epsilon_for(
+            caller.who, given.question, given.error, delta=given.delta, expect=given.expect, rows=given.rows
+        )
     )
     return Epsilon(epsilon=str(found), about=float(found))
 
 
 @router.post("/methods/price", responses=WRITES, summary="What a method would cost")
-def method_price(given: Making, caller: Asker) -> Price:
+async def method_price(given: Making, caller: Asker) -> Price:
     """No row is looked at, nothing is charged."""
-    return Price.of(caller.desk.quote(caller.who, given.method.method(), given.table))
+    return await caller.work(lambda: Price.of(caller.desk.quote(caller.who, given.method.method(), given.table)))
 
 
 @router.post("/methods/release", responses=WRITES, summary="Run a method")
-def method_release(given: Making, caller: Asker) -> Answer:
+async def method_release(given: Making, caller: Asker) -> Answer:
     """A distribution, bounds or a macro-table, for the loss that it promises. The same again is free."""
-    found = caller.desk.release_of(caller.who, given.method.method(), given.table, key=given.key)
-    left = caller.desk.table(caller.who, given.table).left
-    if left is None:
-        raise NotFound("There is no such table here for you.")
-    return Answer.of(Answered(found.release, found.identity, {given.table: left}, found.free))
+    desk, who = caller.desk, caller.who
+
+    def made() -> Answered:
+        found = desk.release_of(who, given.method.method(), given.table, key=given.key, hand_over=False)
+        left = desk.table(who, given.table).left
+        if left is None:
+            raise NotFound("There is no such table here for you.")
+        return Answered(found.release, found.identity, {given.table: left}, found.free)
+
+    return Answer.of(await caller.answer(made, lambda one: desk.gave(who, one)))
 
 
 def _written(view: View) -> Response:

@@ -1,0 +1,122 @@
+"""Limits of a question: hit by the data or not, the words are the same, and it is charged."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from discreet.budget.lines import Charged
+from discreet.core.card import Card, Column
+from discreet.core.kind import Kind
+from discreet.core.loss import Approximate, Pure
+from discreet.curator.curator import Curator
+from discreet.engines.limits import Limits
+from discreet.errors import Damaged, Refused
+
+CARD = Card(
+    "visits",
+    (Column("who", Kind.INTEGER), Column("age", Kind.INTEGER, bounds=(0, 9)), Column("note", Kind.TEXT, longest=900)),
+    unit="who",
+    rows_per_unit=60,
+)
+JOINED = "SELECT COUNT(*) AS n FROM visits AS a JOIN visits AS b USING (who) JOIN visits AS c USING (who)"
+COUNT = "SELECT COUNT(*) AS n FROM visits"
+SAID = "The question could not be answered; it was charged. Ask the data's holder to look into it."
+
+
+def _made(folder: Path, people: int = 400) -> None:
+    who = np.repeat(np.arange(people), 60)
+    notes = [f"{'x' * 800}{one}" for one in range(len(who))]
+    rows = pa.table({"who": who, "age": np.arange(len(who)) % 10, "note": notes})
+    Curator.create(folder, {"visits": (rows, CARD)}, Approximate(100, "1e-3")).close()
+
+
+def _limit(folder: Path, text: str) -> None:
+    file = folder / "workspace.toml"
+    file.write_text(f"{file.read_text()}\n[limits]\n{text}\n")
+
+
+def _charged(curator: Curator) -> list[object]:
+    entries = (line.entry for line in curator.ledger.lines())
+    return [one.loss for one in entries if isinstance(one, Charged) and one.loss != Pure(0)]
+
+
+def test_a_question_that_takes_too_long_is_charged_and_says_nothing_of_it(tmp_path: Path) -> None:
+    _made(tmp_path / "w")
+    _limit(tmp_path / "w", "seconds = 0.3")
+    long = f"{JOINED} WHERE " + " AND ".join(f"a.age * {i} + b.age * c.age <> {i}" for i in range(1, 30))
+    with Curator(tmp_path / "w") as curator:
+        curator.price(COUNT, epsilon=1)  # what is read for the first time takes a while
+        curator.price(long, epsilon=1)
+        with pytest.raises(Refused) as slow:
+            curator.ask(long, epsilon=1)
+        assert str(slow.value) == SAID
+        assert slow.value.__cause__ is None
+        assert _charged(curator) == [Pure(1)]
+
+
+def test_a_question_that_needs_too_much_memory_says_the_same(tmp_path: Path) -> None:
+    _made(tmp_path / "w")
+    _limit(tmp_path / "w", "memory = 64")
+    groups = (
+        "SELECT k, COUNT(*) AS n FROM "
+        "(SELECT a.note || LEFT(b.note, 10) || CAST(b.age AS TEXT) || LEFT(c.note, 9) AS k FROM visits AS a "
+        "JOIN visits AS b USING (who) JOIN visits AS c USING (who)) GROUP BY k"
+    )
+    with Curator(tmp_path / "w") as curator:
+        with pytest.raises(Refused) as large:
+            curator.ask(groups, epsilon=1, delta="1e-6")
+        assert str(large.value) == SAID
+        assert _charged(curator) == [Approximate(1, "1e-6")]
+        assert curator.ask(COUNT, epsilon=1).table.num_rows == 1
+
+
+def test_groups_without_end_are_no_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    _made(tmp_path / "w", people=20)
+    with Curator(tmp_path / "w") as curator:
+        question = "SELECT note, COUNT(*) AS n FROM visits GROUP BY note"
+        assert curator.ask(question, epsilon=1, delta="1e-6").table.num_rows == 0, "nobody's note is anybody else's"
+        monkeypatch.setattr("discreet.ask.answer._MOST_BYTES", 1_000_000)
+        with pytest.raises(Refused) as many:
+            curator.ask(question, epsilon=2, delta="1e-6")
+        assert str(many.value) == SAID
+
+
+def test_quantiles_of_many_groups_end_with_the_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is drawn in Python has no engine that stops it."""
+    from discreet.ask import answer
+    from discreet.engines.limits import too_long
+
+    _made(tmp_path / "w", people=20)
+
+    def over() -> float:
+        raise too_long()
+
+    with Curator(tmp_path / "w") as curator:
+        monkeypatch.setattr(answer, "seconds_left", over)
+        with pytest.raises(Refused) as many:
+            curator.ask("SELECT MEDIAN(age) AS m FROM visits", epsilon=1)
+        assert str(many.value) == SAID
+
+
+def test_limits_are_those_of_the_workspace(tmp_path: Path) -> None:
+    _made(tmp_path / "w", people=2)
+    with Curator(tmp_path / "w") as curator:
+        assert curator.workspace.limits == Limits(seconds=60, memory=2_000)
+    _limit(tmp_path / "w", "seconds = 7\nmemory = 500")
+    with Curator(tmp_path / "w") as curator:
+        assert curator.workspace.limits == Limits(seconds=7, memory=500)
+        curator.price(COUNT, epsilon=1)
+        engine = curator._twins.open("visits").engine
+        assert engine.run("SELECT current_setting('memory_limit')") == [("476.8 MiB",)]  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("wrong", ["seconds = 0", 'memory = "much"', "patience = 3"])
+def test_limits_that_are_none_are_not_guessed(tmp_path: Path, wrong: str) -> None:
+    _made(tmp_path / "w", people=2)
+    _limit(tmp_path / "w", wrong)
+    with pytest.raises(Damaged, match=r"workspace\.toml"):
+        Curator(tmp_path / "w")
