@@ -16,7 +16,8 @@ import pytest
 from sqlglot import parse_one
 from tests.curator.clinics import clinic
 
-from discreet.ask.plan import Plan
+from discreet.ask.plan import UNITS, Plan
+from discreet.ask.price import Limit
 from discreet.core.card import Card, Column
 from discreet.core.kind import Kind
 from discreet.core.loss import Pure
@@ -131,20 +132,19 @@ def test_a_question_that_fails_on_its_noise_is_not_drawn_again(
 
 def test_a_limit_on_groups_is_drawn_once(curator: Curator, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whether there are more groups than a limit that is drawn anew would tell, after many retries, of one more."""
-    monkeypatch.setattr(Plan, "room", property(lambda _: 3))
-    monkeypatch.setattr(Plan, "require_room", lambda _: None)
+    monkeypatch.setattr(Plan, "limits", property(lambda _: {UNITS: (3, 1)}))
     drawn: list[int] = []
-    original = Entropy.below
+    original = Limit.draw
 
-    def counted(entropy: Entropy, n: int) -> int:
-        drawn.append(n)
-        return original(entropy, n)
+    def counted(limit: Limit, entropy: Entropy) -> int:
+        drawn.append(limit.room)
+        return original(limit, entropy)
 
-    monkeypatch.setattr(Entropy, "below", counted)
+    monkeypatch.setattr(Limit, "draw", counted)
     many = "SELECT street, COUNT(*) AS n FROM visits GROUP BY street"  # seven, and room for five at most
     for _ in range(4):
         with pytest.raises(Refused, match="it was charged"):
-            curator.ask(many, epsilon="0.1", delta="1e-7")
+            curator.ask(many, epsilon=2, delta="1e-7")
     assert drawn == [3]
 
 

@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from discreet.ask.plan import UNITS, Plan
 from discreet.budget.lines import Charged
 from discreet.core.card import Card, Column
 from discreet.core.kind import Kind
@@ -79,7 +80,7 @@ def test_groups_without_end_are_no_answer(tmp_path: Path, monkeypatch: pytest.Mo
     with Curator(tmp_path / "w") as curator:
         question = "SELECT note, COUNT(*) AS n FROM visits GROUP BY note"
         assert curator.ask(question, epsilon=1, delta="1e-6").table.num_rows == 0, "nobody's note is anybody else's"
-        monkeypatch.setattr("discreet.ask.answer._MOST_BYTES", 1_000_000)
+        monkeypatch.setattr(Plan, "limits", property(lambda _: {UNITS: (300, 1)}))
         with pytest.raises(Refused) as many:
             curator.ask(question, epsilon=2, delta="1e-6")
         assert str(many.value) == SAID

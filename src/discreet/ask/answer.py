@@ -9,7 +9,7 @@ could not hold.
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property
@@ -24,7 +24,7 @@ from discreet.ask.after import ERROR, work_out
 from discreet.ask.figure import Association, Chosen, Mean, Spread
 from discreet.ask.plan import UNITS, Plan
 from discreet.ask.price import Price
-from discreet.ask.quantile import counts_by_group, slice_query
+from discreet.ask.quantile import Quantile, counts_by_group, slice_query
 from discreet.ask.value import Value
 from discreet.core.arrow import arrow_type
 from discreet.core.sql import scale_of
@@ -32,6 +32,7 @@ from discreet.engines.fetch import fetch
 from discreet.engines.limits import seconds_left
 from discreet.noise.entropy import SYSTEM, Entropy
 
+_FEW_ROWS = 10_000
 _Group = tuple[Any, ...]
 _Numbers = np.ndarray[Any, Any]
 
@@ -52,7 +53,7 @@ class Measured:
 
 def answer(plan: Plan, price: Price, entropy: Entropy = SYSTEM) -> pa.Table:
     """Measure where the rows are, add noise, and work out the answer."""
-    found = measured(plan, entropy)
+    found = measured(plan, {name: limit.draw(entropy) for name, limit in price.limits.items()})
     noisy = {name: price.noise[name].add_all(found.figures[name], entropy) for name in plan.measures}
     for name, one in plan.quantiles.items():
         nobody = np.zeros(one.slices, dtype=np.int64)
@@ -102,21 +103,12 @@ def _without(made: pa.Table, name: str, empty: _Numbers) -> pa.Table:
     return made
 
 
-def measured(plan: Plan, entropy: Entropy = SYSTEM) -> Measured:
-    """What noise is added to.
-
-    More groups than there is room for are no answer. How many there are depends on the rows, so the limit is drawn
-    between the room there is and twice that: a unit that is in g groups decides whether there is an answer with a
-    chance of g / room, which ``Plan.require_room`` keeps small.
-    """
-    engine, keys = plan.rows.engine, list(plan.keys)
-    most, most_slices = (None if room is None else room + entropy.below(room) for room in (plan.room, plan.slice_room))
-    fetched = _measured(plan, most) if plan.measures else None
+def measured(plan: Plan, most: Mapping[str, int] | None = None) -> Measured:
+    """What noise is added to. More groups, or slices of them, than ``most`` are no answer: ``price.py`` draws it."""
+    keys, limits = list(plan.keys), most or {}
+    fetched = _measured(plan, limits.get(UNITS)) if plan.measures else None
     sliced = {
-        name: counts_by_group(
-            one, _plain(fetch(engine, slice_query(one, plan.keys, plan.rows.owned), most=most_slices)), keys
-        )
-        for name, one in plan.quantiles.items()
+        name: counts_by_group(one, _sliced(plan, one, limits.get(name)), keys) for name, one in plan.quantiles.items()
     }
     figures: dict[str, _Numbers] = {}
     there = pa.table({})
@@ -186,8 +178,12 @@ def _groups(keys: pa.Table) -> list[_Group]:
     return list(zip(*plain, strict=True)) if plain else [()]
 
 
-def _plain(found: pa.Table) -> list[dict[str, Any]]:
-    return pa.table([_whole(column) for column in found.columns], names=found.column_names).to_pylist()
+def _sliced(plan: Plan, quantile: Quantile, most: int | None) -> Iterator[dict[str, Any]]:
+    """The slices of all groups that have rows, a few at a time: all of them would be large as Python has them."""
+    found = fetch(plan.rows.engine, slice_query(quantile, plan.keys, plan.rows.owned), most=most)
+    whole = pa.table([_whole(column) for column in found.columns], names=found.column_names)
+    for batch in whole.to_batches(max_chunksize=_FEW_ROWS):
+        yield from batch.to_pylist()
 
 
 def _whole(column: Any) -> Any:

@@ -46,8 +46,6 @@ _MOST_GROUPS, _MOST_SLICES = 1_000_000, 200_000
 _MOST_BYTES = 2**28
 """What the groups of a question may take, with texts as long as they can be."""
 _GROUP_BYTES = 64
-_DECIDES = 1000
-"""One over the chance with which a unit may decide whether a question has too many groups."""
 _MOST_QUANTILES = 5_000
 _CLAUSES = {"expressions", "from_", "joins", "where", "group", "having", "order", "limit", "with_", "kind", "hint"}
 _CASTS = ("tinyint", "smallint", "int", "bigint", "float", "double", "decimal", "text", "varchar", "boolean")
@@ -83,28 +81,17 @@ class Plan:
         return prod(len(value.domain or ()) for value in self.keys.values()) if self.declared else None
 
     @property
-    def room(self) -> int | None:
-        """Groups that there is room for, with texts as long as they can be; ``None``: those declared are few enough."""
+    def limits(self) -> dict[str, tuple[int, int]]:
+        """What depends on rows in size: by `UNITS` the groups, by a quantile's name the slices of all groups.
+
+        For each the room there is, with texts as long as they can be, and how much of it one unit can take. Declared
+        groups are few enough.
+        """
         if self.declared:
-            return None
+            return {}
         width = _GROUP_BYTES + 8 * len(self.measures) + sum(value.characters for value in self.keys.values())
-        return min(_MOST_GROUPS, _MOST_BYTES // width)
-
-    @property
-    def slice_room(self) -> int | None:
-        """Slices of all groups that there is room for."""
-        slices = max((one.slices for one in self.quantiles.values()), default=0)
-        few = self.declared_groups is not None and self.declared_groups * slices <= _MOST_SLICES
-        return None if few else _MOST_SLICES
-
-    def require_room(self) -> None:
-        """An error if one unit could decide, with more than a small chance, whether there is room for all groups."""
-        for each, room in ((self.rows.owned.groups, self.room), (self.rows.most, self.slice_room)):
-            if room is not None and each * _DECIDES > room:
-                raise BadQuery(
-                    f"One unit could be in {each:,} groups here, and there is room for {room:,} in all.",
-                    hint="Declare categories or groups_per_unit on the card, or make texts shorter: LEFT(x, 20).",
-                )
+        groups = min(_MOST_GROUPS, _MOST_BYTES // width), self.rows.owned.groups
+        return {UNITS: groups} | dict.fromkeys(self.quantiles, (_MOST_SLICES, self.rows.most))
 
     @cached_property
     def query(self) -> exp.Select:
@@ -200,7 +187,6 @@ class _Planner:
             after,
         )
         self._require_few_keys(made)
-        made.require_room()
         whole = Size()
         whole.add(made.query)
         if self.rows.reads > 1 and self.rows.most * whole.work > _MOST_WORK:

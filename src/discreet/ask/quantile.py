@@ -9,7 +9,7 @@ every group, and loses in each in proportion to the unit's rows there, so its ro
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -94,7 +94,7 @@ def slice_query(quantile: Quantile, keys: Mapping[str, Value], rows: OwnedRows) 
 
 
 def counts_by_group(
-    quantile: Quantile, found: Sequence[Mapping[str, Any]], keys: Sequence[str]
+    quantile: Quantile, found: Iterable[Mapping[str, Any]], keys: Sequence[str]
 ) -> dict[tuple[Any, ...], np.ndarray[Any, Any]]:
     """The counts of all slices, for each group that has rows; NULL is in no slice."""
     counts: dict[tuple[Any, ...], np.ndarray[Any, Any]] = {}
