@@ -5,6 +5,7 @@ Each is what somebody tried who wanted to know more than was charged for. Most n
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -82,6 +83,21 @@ def test_texts_are_equal_only_if_they_are_the_same_whatever_a_database_holds(
         ).fetchall()
     assert dict(found) == {"p": "default", "city": "default", "n": None}
     assert postgres.fetch(table.relation).num_rows == 2
+
+
+def test_nobody_has_more_rows_than_the_card_allows_whatever_names_them(
+    postgres_address: str, fresh: Callable[[], str]
+) -> None:
+    """A NUMERIC of PostgreSQL has any number of digits, of which 18 are kept: two units became one."""
+    source = fresh()
+    units = ["1", "1.0000000000000000001", "1e30", "NaN", "Infinity", "2.000", "2", "-0.0000000000000000004", "0"]
+    with psycopg.connect(postgres_address, autocommit=True) as connection:
+        connection.execute(f"CREATE TABLE {source} (p NUMERIC, n INT)")
+        for unit in units:
+            connection.execute(f"INSERT INTO {source} SELECT %s::numeric, i FROM generate_series(1, 5) AS i", [unit])
+    card = Card("t", (Column("p", Kind.DECIMAL), Column("n", Kind.INTEGER)), unit="p", rows_per_unit=2)
+    found = Counter(bounded(read(f"{postgres_address}#{source}", card)).fetch().column("p").to_pylist())
+    assert found == {0: 2, 1: 2, 2: 2}
 
 
 def _counted(folder: Path, more: list[tuple[int | None, int]]) -> list[int]:
