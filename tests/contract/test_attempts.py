@@ -26,11 +26,13 @@ from discreet.curator.backup import back_up
 from discreet.curator.curator import Curator
 from discreet.engines.contribution.measure import counted, measured_query
 from discreet.engines.contribution.rows import owned_rows
+from discreet.engines.duckdb import DuckDB
 from discreet.engines.fetch import fetch
+from discreet.engines.fewest import Cut
 from discreet.engines.postgres import Postgres
 from discreet.engines.read import read
 from discreet.engines.twin import bounded
-from discreet.errors import Refused
+from discreet.errors import EngineError, Refused
 from discreet.noise.entropy import Entropy
 from discreet.noise.laplace import DiscreteLaplace
 
@@ -98,6 +100,35 @@ def test_nobody_has_more_rows_than_the_card_allows_whatever_names_them(
     card = Card("t", (Column("p", Kind.DECIMAL), Column("n", Kind.INTEGER)), unit="p", rows_per_unit=2)
     found = Counter(bounded(read(f"{postgres_address}#{source}", card)).fetch().column("p").to_pylist())
     assert found == {0: 2, 1: 2, 2: 2}
+
+
+def test_which_rows_of_somebody_count_does_not_depend_on_how_much_memory_others_take(
+    duckdb: DuckDB, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Rows can be made whose hashes differ in the last bit alone, which one of two ways to cut them did not compare."""
+    hashed = duckdb.run("SELECT hash(0::BIGINT)")[0][0] & ~1
+    values = [_unhashed(hashed | bit) for bit in (0, 1)]
+    found = [one for (one,) in duckdb.run(f"SELECT hash(UNNEST([{values[0]}, {values[1]}]::BIGINT[]))")]
+    assert found == [hashed, hashed | 1]
+    low, high = sorted(values)
+    card = Card("t", (Column("p", Kind.INTEGER), Column("x", Kind.INTEGER)), unit="p", rows_per_unit=1)
+    rows = pa.table({"p": [who for who in range(64) for _ in range(2)], "x": [low, high] * 64})
+    quick = bounded(read(rows, card, engine=duckdb)).fetch().sort_by("p")
+
+    def no_memory(*_: object) -> None:
+        raise EngineError("There is no memory.")
+
+    monkeypatch.setattr(Cut, "_found", no_memory)
+    assert bounded(read(rows, card, engine=duckdb)).fetch().sort_by("p").equals(quick)
+
+
+def _unhashed(hashed: int) -> int:
+    """The whole number of 64 bits that DuckDB gives this hash."""
+    for _ in range(2):
+        hashed ^= hashed >> 32
+        hashed = hashed * pow(0xD6E8FEB86659FD93, -1, 2**64) % 2**64
+    hashed ^= hashed >> 32
+    return hashed - 2**64 if hashed >= 2**63 else hashed
 
 
 def _counted(folder: Path, more: list[tuple[int | None, int]]) -> list[int]:
