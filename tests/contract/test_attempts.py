@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
@@ -32,7 +33,7 @@ from discreet.engines.fewest import Cut
 from discreet.engines.postgres import Postgres
 from discreet.engines.read import read
 from discreet.engines.twin import bounded
-from discreet.errors import EngineError, Refused
+from discreet.errors import EngineError, Refused, Unreachable
 from discreet.noise.entropy import Entropy
 from discreet.noise.laplace import DiscreteLaplace
 
@@ -193,6 +194,39 @@ def test_a_limit_on_groups_is_drawn_once(curator: Curator, monkeypatch: pytest.M
         with pytest.raises(Refused, match="it was charged"):
             curator.ask(many, epsilon=2, delta="1e-7")
     assert drawn == [3]
+
+
+def test_a_question_that_took_too_long_is_not_tried_again(curator: Curator, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One that takes about as long as it may would tell, by how often it does, of somebody's rows."""
+    engine = curator._twins.open("visits").engine
+    original, asked = type(engine).fetch, []
+
+    def slow(*arguments: object, **options: object) -> pa.Table:
+        asked.append(arguments)
+        raise EngineError("The query took longer than it may.")
+
+    monkeypatch.setattr(type(engine), "fetch", slow)
+    with pytest.raises(Refused, match="it was charged"):
+        curator.ask("SELECT COUNT(*) AS n FROM visits", epsilon="0.1")
+    assert asked
+    monkeypatch.setattr(type(engine), "fetch", original)
+    with pytest.raises(Refused, match="it was charged"):
+        curator.ask("SELECT COUNT(*) AS n FROM visits", epsilon="0.1")
+
+
+def test_a_question_that_found_no_data_is_tried_again(curator: Curator, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing was looked at: it is charged once, and answered when the data is there."""
+    engine = curator._twins.open("visits").engine
+
+    def gone(*_: object, **__: object) -> pa.Table:
+        raise Unreachable("Nobody answers.")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(type(engine), "fetch", gone)
+        with pytest.raises(Refused, match="it was charged"):
+            curator.ask("SELECT COUNT(*) AS n FROM visits", epsilon="0.1")
+    assert not curator.ask("SELECT COUNT(*) AS n FROM visits", epsilon="0.1").free
+    assert curator.left("visits").analyst.epsilon == Fraction("2.9")  # type: ignore[union-attr]
 
 
 def test_a_failure_stays_one_in_another_process_and_in_a_copy(tmp_path: Path) -> None:

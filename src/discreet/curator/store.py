@@ -12,9 +12,9 @@ charge at most one is ever given:
   and gone (somebody tidied up) is an error, not a reason to answer again.
 
 An answer that was computed and lost before its seal was given to nobody: computing another under the same charge
-shows the world one answer, which is what was paid for. A failure after noise was drawn is an answer, too, since what
-was drawn may have made it fail: it is sealed as one, and the question fails from then on. Otherwise a question that
-fails on some noisy figures could be asked again and again for one charge, each time with other noise.
+shows the world one answer, which is what was paid for. A failure that rows, limits or noise made is an answer, too: it
+is sealed as one, and the question fails from then on. Otherwise a question that fails on some noisy figures, or takes
+about as long as it may, could be asked again and again for one charge, each time with other noise or another time.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from discreet.errors import BadInput, Damaged, EngineError, LedgerError, Refused
 
 SEAL = "seal: "
 """How the keys of seals begin."""
-_FAILED = "The question failed after noise was drawn."
+_FAILED = "The question failed."
 """The seal of a question that has no answer."""
 ALSO_CHARGED = "also charged"
 """The recipe's name for the receipts of the second and further tables that a release was charged to."""
