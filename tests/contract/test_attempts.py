@@ -5,9 +5,12 @@ Each is what somebody tried who wanted to know more than was charged for. Most n
 
 from __future__ import annotations
 
+import datetime as dt
+import math
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
 
@@ -15,14 +18,18 @@ import numpy as np
 import psycopg
 import pyarrow as pa
 import pytest
-from sqlglot import parse_one
+from sqlglot import exp, parse_one
 from tests.curator.clinics import clinic
 
-from discreet.ask.plan import UNITS, Plan
+from discreet.ask.answer import measured
+from discreet.ask.plan import UNITS, Plan, plan
 from discreet.ask.price import Limit
+from discreet.core import sql
 from discreet.core.card import Card, Column
+from discreet.core.engine import Engine
 from discreet.core.kind import Kind
 from discreet.core.loss import Pure
+from discreet.core.table import Table
 from discreet.curator.backup import back_up
 from discreet.curator.curator import Curator
 from discreet.engines.contribution.measure import counted, measured_query
@@ -64,6 +71,68 @@ def test_a_value_on_which_something_fails_changes_no_other_row(tmp_path: Path, h
     """DuckDB's optimiser moves constants, folds by statistics, and takes parts out of TRY: all depends on all rows."""
     here, there = (_counted(tmp_path / name, people) for name, people in (("w", [HERS[hers]]), ("wo", [])))
     assert all(abs(one - other) <= 1 for one, other in zip(here, there, strict=True)), (here, there)
+
+
+VALUES = Card(
+    "t",
+    (
+        Column("p", Kind.INTEGER),
+        Column("d", Kind.DECIMAL, bounds=(-(Decimal(10) ** 6), Decimal(10) ** 6)),
+        Column("e", Kind.DECIMAL),
+        Column("r", Kind.REAL, bounds=(-1e6, 1e6)),
+        Column("x", Kind.REAL),
+        Column("n", Kind.INTEGER, bounds=(-(10**9), 10**9)),
+        Column("day", Kind.DATE),
+        Column("s", Kind.TEXT),
+    ),
+    unit="p",
+    rows_per_unit=1,
+)
+PLAIN = (Decimal("3.00"), 1.5, 5, dt.date(2020, 5, 5), "a")
+HOSTILE = [
+    (Decimal("1.234567890123456789"), 1e308, -_MOST, dt.date(1, 1, 1), "\u0130"),
+    (Decimal("999999999999999999.999999999999999999"), -5e-324, _MOST, dt.date(9999, 12, 31), "'" * 999),
+    (Decimal(0), math.nan, 0, dt.date(1900, 2, 28), ""),
+    (Decimal("-0.000000000000000001"), -0.0, 1, None, None),
+    (None, -math.inf, None, dt.date(2020, 2, 29), "A"),
+]
+COMPUTED = ["d / 3", "d * d", "d", "e", "x", "CAST(n AS TEXT)", "r * 10", "r / 3", "FLOOR(r)", "n % 7", "ABS(n)",
+            "UPPER(s)",
+            "DATE_TRUNC('month', day)", "DATE_DIFF('day', day, DATE '2020-01-01')", "COALESCE(d, n)"]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ["duckdb", "postgres"])
+def test_nobodys_value_makes_a_question_fail_or_changes_anybody_elses(
+    name: str, request: pytest.FixtureRequest, fresh: Callable[[], str]
+) -> None:
+    """Digits that Arrow has no room for, numbers that overflow, ends of the calendar, as names of groups."""
+    engine: Engine = request.getfixturevalue(name)
+    there, *others = (_bounded(engine, fresh, more) for more in ([], *([one] for one in HOSTILE)))
+    for computed in COMPUTED:
+        text = f"SELECT {computed} AS k, COUNT(*) AS n FROM t GROUP BY 1"
+        without = _groups(text, there)
+        for table in others:
+            found = _groups(text, table)
+            moved = sum(abs(found[key] - without[key]) for key in found.keys() | without.keys())
+            assert moved <= 1, (computed, found, without)
+
+
+def _bounded(engine: Engine, fresh: Callable[[], str], more: Sequence[tuple[object, ...]]) -> Table:
+    d, r, n, day, text = zip(*[PLAIN] * 20, *more, strict=True)
+    decimals, reals = pa.array(d, pa.decimal128(38, 18)), pa.array(r, pa.float64())
+    others = [pa.array(n, pa.int64()), pa.array(day, pa.date32()), pa.array(text, pa.string())]
+    columns = [pa.array(range(len(d))), decimals, decimals, reals, reals, *others]
+    source, kept = fresh(), fresh()
+    names = [column.name for column in VALUES.columns]
+    engine.load(source, pa.table(columns, names=names))
+    shown = exp.select(*map(sql.column, names)).from_(sql.table(source))
+    return bounded(Table(VALUES, engine, shown)).store(kept)
+
+
+def _groups(text: str, table: Table) -> Counter[object]:
+    found = measured(plan(text, {"t": table}))
+    figures = next(iter(found.figures.values())).tolist()
+    return Counter(dict(zip(map(str, found.keys.column(0).to_pylist()), figures, strict=True)))
 
 
 def test_texts_are_equal_only_if_they_are_the_same_whatever_a_database_holds(
