@@ -22,7 +22,18 @@ from discreet.core.statement import Evidence
 from discreet.curator import door
 from discreet.curator.curator import Curator
 from discreet.engines.duckdb import DuckDB
-from discreet.errors import BadInput, BadQuery, BudgetExceeded, Damaged, EngineError, LedgerError, NoPromise, Refused
+from discreet.errors import (
+    BadInput,
+    BadQuery,
+    BudgetExceeded,
+    Damaged,
+    EngineError,
+    LedgerError,
+    NoPromise,
+    Refused,
+    Unreachable,
+)
+from discreet.noise.entropy import Watched
 
 ROOT = Path(__file__).parents[2]
 
@@ -30,6 +41,11 @@ ROOT = Path(__file__).parents[2]
 class Failing(DuckDB):
     def fetch(self, query, **how):
         raise EngineError("somebody's secret")
+
+
+class Gone(DuckDB):
+    def fetch(self, query, **how):
+        raise Unreachable("somebody's host")
 
 
 class Overflowing(DuckDB):
@@ -122,7 +138,7 @@ def test_the_same_question_in_other_words_is_free_and_has_the_names_of_whoever_a
 def test_a_retry_in_other_words_is_charged_once_and_no_key_pays_for_another_question(tmp_path):
     other = "SELECT count(1) AS m FROM visits AS v"
     with clinic(tmp_path / "clinic") as curator:
-        with_engine(curator, Failing())
+        with_engine(curator, Gone())
         for key in (None, "monday"):
             with pytest.raises(Refused, match="it was charged"):
                 curator.ask(COUNT, epsilon="0.5", key=key)
@@ -238,7 +254,7 @@ def test_a_twin_that_is_missing_concerns_whoever_asks_about_it(tmp_path):
 
 def test_a_key_stands_for_one_question(tmp_path):
     with clinic(tmp_path / "clinic") as curator:
-        with_engine(curator, Failing())
+        with_engine(curator, Gone())
         with pytest.raises(Refused, match="charged"):
             curator.ask(COUNT, epsilon=1, key="monday")
         del curator._twins._opened["visits"]
@@ -287,7 +303,7 @@ def test_a_copy_with_the_same_ledger_gives_no_second_answer(tmp_path):
         asked = other._asked(COUNT, "analyst", "1e-6", 0, None)
         keys = {"visits": f"ask analyst: {asked.identity}"}
         receipts = other._door._charged([asked], "analyst", keys, batch=False)
-        made = door._made(asked, list(receipts.values()))  # computed at the same time, and not given yet
+        made = door._made(asked, list(receipts.values()), Watched())  # computed at the same time, and not given yet
         one.ask(COUNT, epsilon="1e-6")
         with pytest.raises(Damaged, match="not the one that was given"):
             other._store.keep(asked.identity, "visits", made)
@@ -320,7 +336,7 @@ class Once(DuckDB):
     def fetch(self, query, **how):
         self.asked += 1
         if self.asked > 1:
-            raise EngineError("somebody's secret")
+            raise Unreachable("somebody's secret")
         return self.other.fetch(query)
 
 

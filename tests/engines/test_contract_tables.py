@@ -75,7 +75,7 @@ def test_reals_that_are_equal_are_the_same_bits(engine: Engine) -> None:
     reals = np.array([0.0, -0.0, 1.5, np.nan, -np.nan])
     reals.view(np.uint64)[3] |= 1
     engine.load("contract_zeros", pa.table({"x": reals}))
-    rows = plain(exp.select("*").from_(sql.table("contract_zeros")), {"x": (Kind.REAL, Kind.REAL)})
+    rows = plain(exp.select("*").from_(sql.table("contract_zeros")), {"x": (Kind.REAL, Kind.REAL)}, engine.dialect)
     found = np.asarray(engine.fetch(rows).column("x"), dtype=np.float64).view(np.uint64)
     assert len(set(found.tolist())) == 3
 

@@ -190,10 +190,10 @@ def test_the_fast_way_keeps_the_rows_that_come_first(rows, most, kinds):
     engine.load("t", pa.table([pa.array(list(one)) for one in zip(*rows, strict=True)] or [[], [], []], list("uvw")))
     cut = Cut(exp.select("u", "v", "w").from_("t"), ["u", "v", "w"], "u", most)
     hashed = exp.Mod(this=exp.Anonymous(this="hash", expressions=cut._columns), expression=sql.literal(kinds))
-    half = exp.paren(exp.IntDiv(this=exp.paren(hashed), expression=sql.literal(2)))
+    signed = exp.cast(exp.paren(hashed), exp.DType.BIGINT)
     fast, ordered = (
         sorted(map(repr, engine.fetch(query).to_pylist()))
-        for query in (cut._found(exp.paren(hashed), engine), cut._ordered(cut.rows, half))
+        for query in (cut._found(signed, engine), cut._ordered(cut.rows, signed))
     )
     assert fast == ordered
 

@@ -44,7 +44,7 @@ from discreet.core.release import Receipt, Release
 from discreet.curator.books import open_books
 from discreet.curator.people.state import FILE as STATE
 from discreet.curator.people.state import State
-from discreet.curator.store import SEAL, Store, receipts_of
+from discreet.curator.store import SEAL, Store, is_failure, receipts_of
 from discreet.curator.workspace import LEDGER, Workspace, open_workspace, require_free
 from discreet.errors import BadInput, Damaged, LedgerError, NotFound, Refused
 
@@ -170,7 +170,7 @@ def _charged(workspace: Workspace, book: SqlLedger) -> dict[Path, list[Receipt]]
     }
     found = {place: charged for place, charged in answers.items() if all(book.find(one.key) == one for one in charged)}
     if workspace.ledger == LEDGER:  # one in PostgreSQL may have seals of other workspaces, too
-        keys = (line.entry.key for line in book.lines() if isinstance(line.entry, Charged))
+        keys = (line.entry.key for line in book.lines() if isinstance(line.entry, Charged) and not is_failure(line))
         for identity in (key.removeprefix(SEAL) for key in keys if key.startswith(SEAL)):
             if workspace.releases / identity not in found:
                 raise Damaged(

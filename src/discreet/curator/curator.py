@@ -60,7 +60,7 @@ class Curator(Custody):
         """Answer a question, for ``epsilon`` (and, where groups are not declared on the card, ``delta``) or ``rho``.
 
         The same question again is free, and gets the same answer, however it is written and whatever it calls its
-        tables and columns (``ask/identity.py`` says what is the same). A retry after a failure is charged once; ``key``
+        tables and columns (``ask/identity.py`` says what is the same). A retry after a crash is charged once; ``key``
         makes that an error if the retry asks something else. A question about several private tables costs each of
         them as much: a person may be in all of them.
 

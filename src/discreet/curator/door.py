@@ -8,7 +8,8 @@ durably, before any row is (``budget/ledger.py``); a unit may be in all those ta
 full loss. What comes out is kept before it is given, and given once (``store.py``). A crash at any point may waste
 what was charged; it never lets anything out that was not. What fails after the charge is told apart by nobody: whether
 the data made it fail, or took more time or memory than a question may, is not said, and nothing is given back, or
-errors would be a free oracle.
+errors would be a free oracle. What rows, limits or noise made fail has failed for good (``store.py``): to try again
+would be another draw, or another look at the clock, for the same charge.
 """
 
 from __future__ import annotations
@@ -32,10 +33,10 @@ from discreet.core.release import Receipt, Release
 from discreet.core.statement import Statement
 from discreet.core.table import Table
 from discreet.curator.modes import require_noise
-from discreet.curator.store import ALSO_CHARGED, Store
+from discreet.curator.store import ALSO_CHARGED, Store, failure
 from discreet.engines.limits import Limits, limited
 from discreet.errors import BadInput, BudgetExceeded, NoPromise, Refused, Taken
-from discreet.noise.entropy import SYSTEM
+from discreet.noise.entropy import Watched
 
 M = TypeVar("M", bound=Method[Any])
 _LONGEST_NAME = 60
@@ -135,11 +136,18 @@ class Door:
         if due:
             receipts = self._charged(list(due.values()), analyst, keys, batch=batch)
             for identity, one in due.items():
-                with limited(self._limits, whole=False):
-                    made = _made(one, [receipts[table] for table in one.tables])
-                found[identity] = self._store.keep(identity, one.tables[0], made)
+                found[identity] = self._kept(one, [receipts[table] for table in one.tables])
         given = [(one.identity, found[one.identity]) for one in asked]
         return [Given(release, identity, identity not in due) for identity, release in given if release is not None]
+
+    def _kept(self, one: Request[Any], receipts: Sequence[Receipt]) -> Release[Any]:
+        """Make what was charged, and keep it: that it was made, or that it failed."""
+        entropy = Watched()
+        with limited(self._limits, whole=False):
+            made = _made(one, receipts, entropy)
+        if made is None:
+            return self._store.fail(one.identity, one.tables[0])
+        return self._store.keep(one.identity, one.tables[0], made)
 
     def _charged(
         self, due: Sequence[Request[Any]], analyst: str | None, keys: Mapping[str, str], *, batch: bool
@@ -243,18 +251,19 @@ def _plain(value: object) -> str:
     return " and ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
 
 
-def _made(asked: Request[Any], receipts: Sequence[Receipt]) -> Release[Any]:
+def _made(asked: Request[Any], receipts: Sequence[Receipt], entropy: Watched) -> Release[Any] | None:
+    """What was asked; ``None`` if rows, limits or noise made it fail, and an error if something else did."""
     try:
-        payload = asked.method.run(asked.table, SYSTEM)
+        payload = asked.method.run(asked.table, entropy)
         broken = [claim for claim in asked.statement.models if not asked.method.holds(claim, payload)]
         if broken:
             raise Refused(f"Not so: {broken[0]}.")  # said to nobody: it is caught below
         _require_finite(payload)
         return _release(asked, payload, receipts)
-    except Exception:  # noqa: BLE001  # whatever went wrong may depend on somebody's row
-        raise Refused(
-            "The question could not be answered; it was charged.", hint="Ask the data's holder to look into it."
-        ) from None
+    except Exception as error:  # noqa: BLE001  # whatever went wrong may depend on somebody's row
+        if entropy.drawn or isinstance(error, Refused):
+            return None
+    raise failure() from None
 
 
 def _require_finite(payload: object) -> None:

@@ -12,25 +12,31 @@ charge at most one is ever given:
   and gone (somebody tidied up) is an error, not a reason to answer again.
 
 An answer that was computed and lost before its seal was given to nobody: computing another under the same charge
-shows the world one answer, which is what was paid for.
+shows the world one answer, which is what was paid for. A failure that rows, limits or noise made is an answer, too: it
+is sealed as one, and the question fails from then on. Otherwise a question that fails on some noisy figures, or takes
+about as long as it may, could be asked again and again for one charge, each time with other noise or another time.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from discreet.budget.ledger import SqlLedger
+from discreet.budget.lines import Charged, Line
 from discreet.core.durable import flush_name
 from discreet.core.loss import Pure
 from discreet.core.release import Receipt, Release
 from discreet.core.release_folder import Rows, load_papers, manifest_digest, save, verified
-from discreet.errors import BadInput, Damaged, EngineError, LedgerError
+from discreet.errors import BadInput, Damaged, EngineError, LedgerError, Refused
 
 SEAL = "seal: "
 """How the keys of seals begin."""
+_FAILED = "The question failed."
+"""The seal of a question that has no answer."""
 ALSO_CHARGED = "also charged"
 """The recipe's name for the receipts of the second and further tables that a release was charged to."""
 
@@ -64,7 +70,8 @@ class Store:
         if place.is_dir():
             flush_name(place)
             return place
-        if self._ledger.find(SEAL + identity) is not None:
+        if (line := self._ledger.find_line(SEAL + identity)) is not None:
+            _require_answer(line)
             raise Damaged(
                 f"This question was answered, and the answer is no longer in {self._folder}.",
                 hint="Restore it from a copy: another answer would have to be charged as another question.",
@@ -94,13 +101,24 @@ class Store:
             )
         return kept
 
+    def fail(self, identity: str, account: str) -> Release[Any]:
+        """Seal the failure of a question: ``Refused``. If somebody else has its answer already, that is the answer."""
+        with suppress(LedgerError):
+            self._ledger.charge(account, Pure(0), key=SEAL + identity, what=_FAILED)
+        found = self.find(identity, account)
+        if found is None:  # neither a failure nor an answer could be sealed
+            raise failure() from None
+        return found
+
     def _seal(self, identity: str, account: str, written: str) -> None:
         """Write the fingerprint of an answer that is on the disk to the ledger; an error if another one is there."""
         try:
             self._ledger.charge(account, Pure(0), key=SEAL + identity, what=written)
         except LedgerError as error:
-            if self._ledger.find(SEAL + identity) is None:
+            line = self._ledger.find_line(SEAL + identity)
+            if line is None:
                 raise
+            _require_answer(line)
             raise Damaged(
                 f"The answer in {self.place(identity)} is not the one that was given, by the ledger's seal.",
                 hint="Restore the workspace from a copy.",
@@ -120,6 +138,21 @@ class Store:
         for place in sorted(self._folder.iterdir()):
             if not place.name.startswith("."):
                 yield from receipts_of(Release.load(place))
+
+
+def failure() -> Refused:
+    """What is said of every question that failed after its charge: the same, whatever made it fail."""
+    return Refused("The question could not be answered; it was charged.", hint="Ask the data's holder to look into it.")
+
+
+def is_failure(line: Line) -> bool:
+    """Whether a seal is that of a question that has no answer."""
+    return isinstance(line.entry, Charged) and line.entry.purpose == _FAILED
+
+
+def _require_answer(seal: Line) -> None:
+    if is_failure(seal):
+        raise failure() from None
 
 
 def receipts_of(release: Release[Any]) -> Iterator[Receipt]:

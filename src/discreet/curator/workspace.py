@@ -182,7 +182,7 @@ class Workspace:
             memory = int(self.limits.memory)
             settings = {"memory_limit": f"{memory}MB", "max_temp_directory_size": f"{memory * SPILLED}MB"}
             settings |= {"threads": "1"} if self._small else {}
-            self._engines[place] = database(address) if address else DuckDB(settings=settings)
+            self._engines[place] = database(address) if address else DuckDB(settings=settings, questions=True)
         return self._engines[place]
 
     @cached_property

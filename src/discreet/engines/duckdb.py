@@ -28,11 +28,20 @@ _SETTINGS = {
     "autoinstall_known_extensions": "false",
     "autoload_known_extensions": "false",
 }
+ROW_BY_ROW = {"disabled_optimizers": "common_subexpressions, expression_rewriter, statistics_propagation"}
+"""Settings for an engine that is asked for attempts at expressions over private rows.
+
+What an expression is on a row must depend on that row alone, also where it fails (``contribution/expression.py``).
+These optimisers take parts out of a TRY, turn them into others that fail elsewhere, or leave out what the values of all
+rows together make needless: whether ``x + 1 > 0`` is NULL or true for one person would depend on another's ``x``. They
+are set for a whole engine, and cost a third of an answer's time where nothing can fail.
+"""
 _FAILED_ON_A_VALUE = (duckdb.OutOfRangeException, duckdb.ConversionException, duckdb.InvalidInputException)
 
 
 _AT_ONCE = 16_384
 """Rows that are fetched at a time where only some are kept."""
+_UNOPTIMISED = threading.Lock()
 _ALONE = threading.BoundedSemaphore(2)
 """Queries that have an engine of their own."""
 
@@ -46,7 +55,10 @@ class DuckDB:
 
     dialect = "duckdb"
 
-    def __init__(self, database: str = ":memory:", *, settings: dict[str, str] | None = None) -> None:
+    def __init__(
+        self, database: str = ":memory:", *, settings: dict[str, str] | None = None, questions: bool = False
+    ) -> None:
+        """``questions``: it opens files only, and is asked about private rows."""
         spill = tempfile.mkdtemp(prefix="discreet-")
         config: dict[str, Any] = {**_SETTINGS, "temp_directory": spill, **(settings or {})}
         try:
@@ -56,6 +68,7 @@ class DuckDB:
             shutil.rmtree(spill, ignore_errors=True)
             raise EngineError(f"DuckDB could not open {database}: {_first_line(error)}") from error
         self._settings = settings
+        self._row_by_row = DuckDB(settings={**(settings or {}), **ROW_BY_ROW}) if questions else None
         self._stored: dict[str, str] = {}
         self._held = Held()
         self._number = itertools.count(1)
@@ -83,10 +96,13 @@ class DuckDB:
 
         One that takes more ``seconds`` is stopped. One that finds no memory because others hold it is asked again
         where it has all of it, so that nobody's question fails for somebody else's. DuckDB's optimiser may take a part
-        that stands twice out of the TRY around it: a query that fails on a value is run once more as it is written.
+        that stands twice out of the TRY around it (unless it is kept from that: ``ROW_BY_ROW``): a query that fails on
+        a value is run once more as it is written.
         """
         began = time.monotonic()
         text, tolerant = query.sql(self.dialect), bool(attempts(query))
+        if tolerant and self._row_by_row is not None:
+            return self._row_by_row.fetch(query, given, seconds=seconds, each=each)
         try:
             return self._fetch(text, given or {}, seconds, each, tolerant=tolerant)
         except _NoMemory:
@@ -118,8 +134,12 @@ class DuckDB:
             except _FAILED_ON_A_VALUE:
                 if not tolerant:
                     raise
-            cursor.execute("PRAGMA disable_optimizer")
-            return _fetched(cursor.sql(text), each)
+            with _UNOPTIMISED:  # which is set for the whole engine
+                cursor.execute("PRAGMA disable_optimizer")
+                try:
+                    return _fetched(cursor.sql(text), each)
+                finally:
+                    cursor.execute("PRAGMA enable_optimizer")
 
     def stream(self, query: exp.Query) -> pa.RecordBatchReader:
         """The rows of ``query``, a batch at a time."""
@@ -131,10 +151,14 @@ class DuckDB:
         text = query.sql(self.dialect)
         self.run(f"CREATE TABLE {table(name).sql(self.dialect)} AS {text}")
         self._stored[name] = text
+        if self._row_by_row is not None:
+            self._row_by_row.run(f"CREATE VIEW {table(name).sql(self.dialect)} AS {text}")
 
     def drop(self, name: str) -> None:
         """Forget a table that was stored here."""
         self._stored.pop(name, None)
+        if self._row_by_row is not None:
+            self._row_by_row.run(f"DROP VIEW {table(name).sql(self.dialect)}")
         self.run(f"DROP TABLE {table(name).sql(self.dialect)}")
 
     def load(self, name: str, data: pa.Table) -> None:
@@ -166,6 +190,8 @@ class DuckDB:
 
     def close(self) -> None:
         """Close the connection and remove what was spilled."""
+        if self._row_by_row is not None:
+            self._row_by_row.close()
         self._finalizer()
 
     def _cursor(self) -> duckdb.DuckDBPyConnection:

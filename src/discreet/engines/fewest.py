@@ -49,11 +49,14 @@ class Cut:
 
     def _first_rows(self, engine: Engine) -> exp.Query:
         hashed = sql.scrambled(self._columns, engine.dialect)
-        if isinstance(engine, DuckDB) and self.most <= _MOST:
-            try:
-                return self._found(hashed, engine)
-            except EngineError:  # there are too many units for its memory; sorting can do with less
-                pass
+        if isinstance(engine, DuckDB):
+            half = exp.BitwiseRightShift(this=hashed, expression=sql.literal(1))  # 63 bits are compared faster
+            hashed = exp.cast(exp.paren(half), exp.DType.BIGINT)
+            if self.most <= _MOST:
+                try:
+                    return self._found(hashed, engine)
+                except EngineError:  # there are too many units for its memory; sorting can do with less
+                    pass
         return self._ordered(self.rows, hashed)
 
     def _ordered(self, rows: exp.Query, hashed: exp.Expr) -> exp.Select:
@@ -67,10 +70,8 @@ class Cut:
         placed = exp.select(*self._columns, sql.named(place, _PLACE)).from_(rows.subquery("r"))
         return exp.select(*self._columns).from_(placed.subquery("p")).where(sql.column(_PLACE) <= self.most)
 
-    def _found(self, hashed: exp.Expr, engine: DuckDB) -> exp.Query:
+    def _found(self, signed: exp.Expr, engine: DuckDB) -> exp.Query:
         """Without sorting. The smallest hashes are found here and now, the rows when the query is run."""
-        half = exp.BitwiseRightShift(this=hashed, expression=sql.literal(1))  # 63 bits are compared faster
-        signed = exp.cast(exp.paren(half), exp.DType.BIGINT)
         least = sql.table(engine.new_name("discreet least"))
         found = self._least(signed)
         engine.run(f"{ANY_ORDER}; {_DENSE}; CREATE TABLE {least.sql('duckdb')} AS {found.sql('duckdb')}")

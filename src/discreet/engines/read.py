@@ -87,7 +87,7 @@ def draft(source: Any, *, name: str | None = None, bounds_from_data: bool = Fals
     if not known:
         raise DataError("None of the columns is of a kind a card can describe.")
     left_out = tuple(name for name in kinds if name not in known)
-    relation = plain(opened.relation, known)
+    relation = plain(opened.relation, known, opened.engine.dialect)
     return draft_card(opened.engine, relation, opened.name, left_out=left_out, bounds_from_data=bounds_from_data)
 
 
@@ -182,20 +182,25 @@ def _declared(card: Card, opened: Source) -> Table:
         )
     kinds = {column.name: (there[column.name], column.kind) for column in card.columns}
     unseen = tuple(name for name in there if name not in kinds)
-    return Table(card, opened.engine, plain(opened.relation, kinds), unseen)
+    return Table(card, opened.engine, plain(opened.relation, kinds, opened.engine.dialect), unseen)
 
 
-def plain(relation: exp.Query, kinds: Mapping[str, tuple[Kind | None, Kind]]) -> exp.Select:
+def plain(relation: exp.Query, kinds: Mapping[str, tuple[Kind | None, Kind]], dialect: str) -> exp.Select:
     """The named columns, each in its own kind: numbers widened, and what only reads like text made text.
 
-    Reals that are equal are the same bits: there is one zero and one NaN. A class of equal rows is then called the same
-    whoever is in it; with two zeros its name would be the one of some row.
+    Reals that are equal are the same bits: there is one zero and one NaN. Texts that are equal are the same characters:
+    a column of PostgreSQL may hold others equal, too (a collation that is not deterministic), and a cast to text does
+    not change that; its database's own collation never does. A class of equal rows is then called the same whoever is
+    in it; otherwise its name would be the one of some row.
     """
     selected: list[exp.Expr] = []
     for name, (has, wanted) in kinds.items():
         value: exp.Expr = sql.column(name)
         if wanted is Kind.TEXT:
-            value = sql.named(exp.cast(value, exp.DType.TEXT), name)
+            text: exp.Expr = exp.cast(value, exp.DType.TEXT)
+            if dialect == "postgres":
+                text = exp.Collate(this=text, expression=exp.to_identifier("default", quoted=True))
+            value = sql.named(text, name)
         elif has is not wanted:
             value = sql.named(exp.cast(value, "DECIMAL(20, 0)" if wanted is Kind.DECIMAL else "DOUBLE"), name)
         elif wanted is Kind.REAL:

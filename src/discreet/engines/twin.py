@@ -182,7 +182,8 @@ def _kept(column: Column, card: Card, source: _Source) -> exp.Expr:
 
 
 def _possible(column: Column, source: _Source, *, within: bool) -> exp.Expr:
-    """Whether a row has a value, and one that can be. A unit is never clamped: that would make two of them one."""
+    """Whether a row has a value, and one that can be. A unit (``within`` its bounds) is never clamped, cut off or
+    rounded: that would make two of them one."""
     value = source.value(column)
     said: list[exp.Expr] = [value.is_(exp.null()).not_()]
     if nowhere := _nowhere(column, source):
@@ -192,6 +193,9 @@ def _possible(column: Column, source: _Source, *, within: bool) -> exp.Expr:
     if column.bounds is not None and within:
         low, high = map(sql.literal, column.bounds)
         said.append(exp.Between(this=value.copy(), low=low, high=high))
+    if column.kind is Kind.DECIMAL and source.dialect == "postgres" and within:  # more digits would be rounded off
+        digits = sql.literal(source.schema.field(column.name).type.scale)
+        said.append(exp.EQ(this=value.copy(), expression=exp.Round(this=value.copy(), decimals=digits)))
     if column.categories is not None:
         said.append(_among(column))
     if within and column.kind is Kind.DECIMAL:  # one with more digits than are kept would become another

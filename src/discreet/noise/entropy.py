@@ -133,6 +133,20 @@ class Entropy:
         return k % 2 == 1
 
 
+class Watched(Entropy):
+    """The same bits; it tells whether any were drawn."""
+
+    __slots__ = ("drawn",)
+
+    def __init__(self) -> None:
+        self.drawn = False
+
+    def bytes(self, count: int) -> bytes:
+        """``count`` random bytes."""
+        self.drawn = True
+        return super().bytes(count)
+
+
 SYSTEM = Entropy()
 """What every draw uses unless it is told otherwise."""
 
