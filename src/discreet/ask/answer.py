@@ -62,7 +62,7 @@ def answer(plan: Plan, price: Price, entropy: Entropy = SYSTEM) -> pa.Table:
     is an answer hangs on how many are shown, and not on how many there are, which one row may change.
     """
     least = price.threshold
-    found = measured(plan, None if least is None else _passing(plan, price, least, entropy))
+    found = measured(plan, None if least is None else _passing(plan, price, least, entropy), entropy)
     noisy = dict(found.figures)
     if least is None:
         noisy = {name: price.noise[name].add_all(one, entropy) for name, one in noisy.items()}
@@ -128,11 +128,11 @@ def _without(made: pa.Table, name: str, empty: _Numbers) -> pa.Table:
     return made
 
 
-def measured(plan: Plan, each: Part | None = None) -> Measured:
+def measured(plan: Plan, each: Part | None = None, entropy: Entropy = SYSTEM) -> Measured:
     """What noise is added to; or what ``each`` makes of some groups with all that is measured of them."""
     there, figures = pa.table({}), {}
     if plan.measures:
-        fetched = _measured(plan, each)
+        fetched = _measured(plan, each, entropy)
         there = _one_zero(fetched.select(list(plan.keys)))
         figures = {name: _integers(fetched, name) for name in plan.measures}
     if not plan.declared:
@@ -143,9 +143,13 @@ def measured(plan: Plan, each: Part | None = None) -> Measured:
     return Measured(wanted, filled, _sliced(plan, wanted))
 
 
-def _measured(plan: Plan, each: Part | None) -> pa.Table:
-    """The measures of all groups. Which of the two ways is gone may take longer, and makes no other difference."""
-    found = fetch(plan.rows.engine, plan.query, each=each)
+def _measured(plan: Plan, each: Part | None, entropy: Entropy) -> pa.Table:
+    """The measures of all groups. Which of the two ways is gone makes no difference but in time; from how many rows on,
+    a million and more, is drawn, so that hardly ever a single person decides it."""
+    query = plan.query
+    if any(one.large is not None for one in plan.measures.values()):
+        query = plan.query_of_small(lambda rows: rows // 2 + entropy.below(rows // 2 + 1))
+    found = fetch(plan.rows.engine, query, each=each)
     if any(found.column(name).null_count for name in plan.measures):
         return fetch(plan.rows.engine, plan.query_of_large, each=each)
     return found

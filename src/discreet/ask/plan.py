@@ -6,7 +6,7 @@ LIMIT, arithmetic) works on figures that are private already.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import prod
@@ -27,7 +27,7 @@ from discreet.ask.value import Value
 from discreet.core import sql
 from discreet.core.kind import Kind
 from discreet.core.table import Table
-from discreet.engines.contribution.measure import Measure, measured_query, units_counted
+from discreet.engines.contribution.measure import Measure, measured_query, quick, units_counted
 from discreet.errors import BadQuery
 
 UNITS = "units"
@@ -80,6 +80,10 @@ class Plan:
     def query(self) -> exp.Select:
         """What the engine is asked."""
         return self._query({name: measure.sql for name, measure in self.measures.items()})
+
+    def query_of_small(self, drawn: Callable[[int], int]) -> exp.Select:
+        """The same, for groups of at most as many rows as are ``drawn`` for each measure up to its limit."""
+        return self._query({name: quick(one, drawn(one.quick_rows)) for name, one in self.measures.items()})
 
     @property
     def query_of_large(self) -> exp.Select:

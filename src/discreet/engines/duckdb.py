@@ -132,6 +132,11 @@ class DuckDB:
         self.run(f"CREATE TABLE {table(name).sql(self.dialect)} AS {text}")
         self._stored[name] = text
 
+    def drop(self, name: str) -> None:
+        """Forget a table that was stored here."""
+        self._stored.pop(name, None)
+        self.run(f"DROP TABLE {table(name).sql(self.dialect)}")
+
     def load(self, name: str, data: pa.Table) -> None:
         """Make a table of ``data``: a copy, DuckDB's own."""
         cursor = self._cursor()

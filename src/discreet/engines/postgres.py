@@ -8,6 +8,7 @@ without precision comes out with 18 digits after the point; a value that would l
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -91,6 +92,7 @@ class Postgres:
 
     def fetch(self, query: exp.Query, *, seconds: float | None = None, each: Part | None = None) -> pa.Table:
         """The rows of ``query``, or what ``each`` keeps of them; the server stops one that takes more ``seconds``."""
+        began = time.monotonic()
         try:
             with self._transaction(writes=False) as connection:
                 _limit(connection, seconds)
@@ -99,7 +101,7 @@ class Postgres:
             if not sql.attempts(query):
                 raise
         with self._transaction(writes=True) as connection:
-            _limit(connection, seconds)
+            _limit(connection, None if seconds is None else max(seconds - time.monotonic() + began, 0.001))
             found = _fetched(connection, _sql(with_functions(connection, query)), each)
             connection.rollback()
             return found
