@@ -20,9 +20,9 @@ from tests.ask.hostile import Neighbours
 from tests.ask.test_sabotage import planned, require_bounded
 from tests.ask.visits import Silent
 
-from discreet.ask.answer import answer
+from discreet.ask.answer import answer, measured
 from discreet.ask.distribution import Distribution
-from discreet.ask.plan import plan
+from discreet.ask.plan import Plan, plan
 from discreet.ask.price import price
 from discreet.core import sql
 from discreet.core.arrow import arrow_type
@@ -259,28 +259,30 @@ SHAPES = [
 ]
 
 
+COLUMNS = (
+    Column("s", Kind.TEXT),
+    Column("w", Kind.REAL),
+    Column("x", Kind.REAL, bounds=(-1.0, 3.0)),
+    Column("at", Kind.TIMESTAMP),
+)
+TEXTS = ("Oslo", "oslo", "it's \\'", "'; --", "", None)
+REALS = (0.0, -0.0, float("nan"), float("inf"), -float("inf"), 0.5, None)
+MOMENTS = (dt.datetime(1, 1, 1), dt.datetime(9999, 12, 31, 23, 59, 59, 999999), None)
+VALUES = [(TEXTS[i % 6], REALS[i % 7], REALS[-i % 7], MOMENTS[i % 3]) for i in range(42)]
+
+
 @pytest.fixture(scope="module")
 def hostile(duckdb: DuckDB) -> dict[Kind | None, Neighbours]:
     """By the kind of the unit, a table of hostile values with and without somebody; by ``None``, without a unit."""
-    columns = (
-        Column("s", Kind.TEXT),
-        Column("w", Kind.REAL),
-        Column("x", Kind.REAL, bounds=(-1.0, 3.0)),
-        Column("at", Kind.TIMESTAMP),
-    )
-    texts = ("Oslo", "oslo", "it's \\'", "'; --", "", None)
-    reals = (0.0, -0.0, float("nan"), float("inf"), -float("inf"), 0.5, None)
-    moments = (dt.datetime(1, 1, 1), dt.datetime(9999, 12, 31, 23, 59, 59, 999999), None)
-    values = [(texts[i % 6], reals[i % 7], reals[-i % 7], moments[i % 3]) for i in range(42)]
     public = loaded_public(duckdb, [("Oslo", 1), ("Oslo", 2), ("oslo", 3), ("", 4), (None, 5)])
     found: dict[Kind | None, Neighbours] = {}
     for kind, (own, others) in OWN.items():
-        card = Card("t", (Column("u", kind), *columns), unit="u", rows_per_unit=3, groups_per_unit=2)
-        rows = [(own, *some) for some in values] + [(other, *some) for other in others for some in values[::5]]
+        card = Card("t", (Column("u", kind), *COLUMNS), unit="u", rows_per_unit=3, groups_per_unit=2)
+        rows = [(own, *some) for some in VALUES] + [(other, *some) for other in others for some in VALUES[::5]]
         sides = ([row for row in rows if there or row[0] != own] for there in (True, False))
         found[kind] = Neighbours(*({"t": loaded(duckdb, card, some), "p": public} for some in sides))
-    alone = Card("t", columns)
-    found[None] = Neighbours(*({"t": loaded(duckdb, alone, some), "p": public} for some in (values, values[1:])))
+    alone = Card("t", COLUMNS)
+    found[None] = Neighbours(*({"t": loaded(duckdb, alone, some), "p": public} for some in (VALUES, VALUES[1:])))
     return found
 
 
@@ -296,3 +298,30 @@ def test_no_kind_of_unit_moves_a_measure_further(hostile: dict[Kind | None, Neig
         if plans := planned(f"SELECT {shape}", both):
             accepted += require_bounded(shape, plans) is not None
     assert accepted, "no kind of unit can be asked this"
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_what_is_measured_of_all_is_the_sum_of_what_is_measured_of_each_half(duckdb: DuckDB, shape: str) -> None:
+    """So nobody's row changes what another's is counted as, whatever is asked."""
+    columns = (Column("u", Kind.INTEGER), *COLUMNS)
+    card = Card("t", columns, unit="u", rows_per_unit=3, groups_per_unit=2)
+    rows = [(i % 9, *VALUES[i % 42]) for i in range(200)]
+    public = loaded_public(duckdb, [("Oslo", 1), ("Oslo", 2), ("oslo", 3)])
+    whole, *halves = (
+        sums(plan(f"SELECT {shape}", {"t": loaded(duckdb, card, [row for row in rows if row[0] in some]), "p": public}))
+        for some in (range(9), range(4), range(4, 9))
+    )
+    both = {key: halves[0].get(key, 0) + halves[1].get(key, 0) for key in halves[0].keys() | halves[1].keys()}
+    assert whole == {key: figure for key, figure in both.items() if figure}
+
+
+def sums(made: Plan) -> dict[Any, int]:
+    """What was measured, by measure and group, where it is not 0."""
+    found = measured(made)
+    counted: dict[Any, int] = {}
+    for name, figures in found.figures.items():
+        counted |= {(name, repr(group)): n for group, n in zip(found.groups, figures.tolist(), strict=True)}
+    for name, groups in found.sliced.items():
+        for group, slices in groups.items():
+            counted |= {(name, repr(group), at): n for at, n in enumerate(slices.tolist())}
+    return {key: n for key, n in counted.items() if n}
