@@ -298,3 +298,13 @@ def test_a_damaged_file_is_bad_data(spark: Spark, tmp_path: Path) -> None:
 def test_a_table_elsewhere_is_not_found(spark: Spark) -> None:
     with pytest.raises(NotFound):
         spark.schema(exp.select("*").from_(exp.table_("t", db="no_such_schema", quoted=True)))
+
+
+@pytest.mark.parametrize("collation", ["UTF8_LCASE", "UNICODE_CI", "UTF8_BINARY_RTRIM"])
+def test_texts_are_equal_only_if_they_are_the_same_whatever_their_collation(
+    spark_session: SparkSession, collation: str
+) -> None:
+    """Otherwise a group of equal texts would be called as some row has it."""
+    rows = spark_session.sql(f"SELECT v COLLATE {collation} AS v FROM VALUES ('flu'), ('FLU'), ('flu ') AS t(v)")
+    table = read(rows, Card("t", (Column("v", Kind.TEXT),)))
+    assert sorted(table.histogram("v").column("v").to_pylist()) == ["FLU", "flu", "flu "]
