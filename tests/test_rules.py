@@ -67,6 +67,21 @@ def test_only_contribution_bounding_makes_what_privacy_rests_on(path):
         assert not changed
 
 
+def test_what_privacy_rests_on_is_small():
+    """As docs/decisions/0008 says: below 300 lines of code, without their arguments."""
+    total = 0
+    for path in (SOURCE / "engines" / "contribution").glob("*.py"):
+        text = path.read_text()
+        strings = [
+            one
+            for one in ast.walk(ast.parse(text))
+            if isinstance(one, ast.Expr) and isinstance(one.value, ast.Constant) and isinstance(one.value.value, str)
+        ]
+        docs = {line for one in strings for line in range(one.lineno, one.end_lineno + 1)}
+        total += sum(1 for number, line in enumerate(text.splitlines(), 1) if line.strip() and number not in docs)
+    assert total < 300
+
+
 def test_the_rules_would_notice():
     bad = ast.parse("import numpy as np\nfrom secrets import token_hex\nx = np.random.default_rng()\nimport discreet")
     assert {"secrets", "numpy.random", "discreet"} <= set(imported(bad))

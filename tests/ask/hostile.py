@@ -88,6 +88,8 @@ def neighbours(random: Random, engine: Engine, name: str) -> Neighbours:
     for card in cards:
         for which, tables in enumerate(found):
             kept = [row for row in rows[card.name] if which == 0 or card.public or row[0] != 0]
+            if which == 1 and card.unit is None and not card.public:
+                kept = rows[card.name][1:] if card.name == "t" else rows[card.name]
             tables[card.name] = _loaded(engine, card, kept, f"{name}_{card.name}_{which}")
     return Neighbours(*found)
 
@@ -109,9 +111,14 @@ def _cards(random: Random) -> list[Card]:
         Column("day", Kind.DATE, bounds=(dt.date(1900, 1, 1), dt.date(2030, 1, 1))),
         Column("at", Kind.TIMESTAMP),
     )
-    return [
+    people = [
         Card("t", columns, unit="u", rows_per_unit=rows, groups_per_unit=groups),
         Card("q", columns, unit="u", rows_per_unit=random.choice((1, 2))),
+    ]
+    if random.random() < 0.2:  # every row is a person's own
+        people = [replace(one, unit=None, rows_per_unit=None, groups_per_unit=None) for one in people]
+    return [
+        *people,
         Card(
             "p",
             (

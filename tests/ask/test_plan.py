@@ -522,9 +522,9 @@ def test_bounds_at_the_end_of_what_doubles_can_be_are_refused(bounds: tuple[floa
 
 
 def test_noise_too_large_for_an_array_is_refused_before_the_data_is_seen() -> None:
-    made = planned("SELECT city, SUM(income) FROM visits GROUP BY city")
+    made = planned("SELECT note, SUM(income) FROM visits GROUP BY note")
     with pytest.raises(BadInput, match="does not fit"):
-        price(made, "1e-12")
+        price(made, "1e-12", "1e-6")
 
 
 def test_undeclared_groups_need_a_delta() -> None:

@@ -11,12 +11,10 @@ from tests.ask.visits import CARD
 
 from discreet.ask.plan import UNITS, Plan, plan
 from discreet.ask.price import Price, price
-from discreet.core.exact import exp_upper
 from discreet.core.loss import Approximate, Concentrated, Pure
 from discreet.core.table import Table
 from discreet.engines.duckdb import DuckDB
 from discreet.errors import BadInput
-from discreet.noise.entropy import SYSTEM
 from discreet.noise.gaussian import DiscreteGaussian
 from discreet.noise.laplace import DiscreteLaplace
 
@@ -30,12 +28,7 @@ def planned(text: str, card: object = CARD) -> Plan:
 
 
 def shares(made: Plan, paid: Price) -> dict[str, Fraction]:
-    """What each measure loses, of what is left when the limit on groups is paid for."""
-    limits = sum((one.noise.loss(made.limits[name][1]).epsilon for name, one in paid.limits.items()), Fraction(0))
-    return {name: one / (1 - limits) for name, one in _lost(made, paid).items()}
-
-
-def _lost(made: Plan, paid: Price) -> dict[str, Fraction]:
+    """What each measure loses."""
     found = {}
     for name, measure in made.measures.items():
         noise = paid.noise[name]
@@ -98,35 +91,6 @@ def test_the_number_of_units_that_shows_a_group_is_the_one_that_was_asked_for() 
     paid = price(made, 1, "1e-6")
     assert shares(made, paid)[UNITS] == Fraction(2, 3) and len(made.measures) == 2
     assert paid.loss == Approximate(1, "1e-6")
-
-
-@pytest.mark.parametrize("figures", ["COUNT(*)", "SUM(age), MEDIAN(age), MEDIAN(income)"])
-@pytest.mark.parametrize(("epsilon", "delta"), [(1, "1e-6"), ("0.1", "1e-12"), (20, "0.5")])
-def test_a_limit_on_groups_is_paid_for_like_everything_else(figures: str, epsilon: object, delta: str) -> None:
-    """What all draws lose adds up to epsilon; what the threshold and the cuts of limits let through, to delta."""
-    made = planned(f"SELECT note, {figures} FROM visits GROUP BY note")
-    paid = price(made, epsilon, delta)  # type: ignore[arg-type]
-    assert paid.loss == Approximate(epsilon, delta)  # type: ignore[arg-type]
-    limits = {name: one.noise.loss(made.limits[name][1]).epsilon for name, one in paid.limits.items()}
-    assert limits.keys() == made.limits.keys() == {UNITS, *made.quantiles}
-    assert sum(_lost(made, paid).values()) + sum(limits.values()) == Fraction(str(epsilon))
-    cuts = {name: one.noise.tail(one.room // 2) for name, one in paid.limits.items()}
-    hidden = sum(((1 + exp_upper(lost)) * cuts[name] for name, lost in limits.items()), Fraction(0))
-    assert paid.threshold is not None
-    shown = paid.noise[UNITS].tail(paid.threshold - made.measures[UNITS].each) / 2 * made.rows.owned.groups
-    assert 0 < hidden <= Fraction(delta) / 10
-    assert hidden + shown <= Fraction(delta)
-    for limit in paid.limits.values():
-        drawn = [limit.draw(SYSTEM) for _ in range(100)]
-        assert limit.room <= min(drawn) < max(drawn) <= 2 * limit.room
-
-
-def test_a_question_that_cannot_pay_for_its_limit_on_groups_is_refused() -> None:
-    """A thousand of those, for next to nothing, would have told whether somebody is in the data."""
-    made = planned("SELECT note, COUNT(*) FROM visits GROUP BY note")
-    with pytest.raises(BadInput, match="room for all groups could tell of one unit"):
-        price(made, "1e-6", "1e-6")
-    assert price(planned("SELECT city, COUNT(*) FROM visits GROUP BY city"), "1e-6").limits == {}
 
 
 def test_a_rho_buys_gaussian_noise() -> None:

@@ -42,7 +42,7 @@ def test_check_lists_what_is_well_and_what_to_do(command, tmp_path):
     command("serve", "clinic", "--check", "--port", "0", code=1)
     command("people", "add", "clinic", "ann", "--role", "steward")
     said = command("serve", "clinic", "--check", "--port", "0")
-    assert said.count("ok ") == 5
+    assert said.count("ok ") == 6
     assert "not ok" not in said
     assert "looked after by ann" in said
     (tmp_path / "clinic/tables/visits/twin.parquet").unlink()

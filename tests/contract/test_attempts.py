@@ -22,8 +22,7 @@ from sqlglot import exp, parse_one
 from tests.curator.clinics import clinic
 
 from discreet.ask.answer import measured
-from discreet.ask.plan import UNITS, Plan, plan
-from discreet.ask.price import Limit
+from discreet.ask.plan import plan
 from discreet.core import sql
 from discreet.core.card import Card, Column
 from discreet.core.engine import Engine
@@ -245,24 +244,6 @@ def test_a_question_that_fails_on_its_noise_is_not_drawn_again(
         assert str(again.value) == str(first.value)
     assert not drawn
     assert curator.verify().sound
-
-
-def test_a_limit_on_groups_is_drawn_once(curator: Curator, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whether there are more groups than a limit that is drawn anew would tell, after many retries, of one more."""
-    monkeypatch.setattr(Plan, "limits", property(lambda _: {UNITS: (3, 1)}))
-    drawn: list[int] = []
-    original = Limit.draw
-
-    def counted(limit: Limit, entropy: Entropy) -> int:
-        drawn.append(limit.room)
-        return original(limit, entropy)
-
-    monkeypatch.setattr(Limit, "draw", counted)
-    many = "SELECT street, COUNT(*) AS n FROM visits GROUP BY street"  # seven, and room for five at most
-    for _ in range(4):
-        with pytest.raises(Refused, match="it was charged"):
-            curator.ask(many, epsilon=2, delta="1e-7")
-    assert drawn == [3]
 
 
 def test_a_question_that_took_too_long_is_not_tried_again(curator: Curator, monkeypatch: pytest.MonkeyPatch) -> None:

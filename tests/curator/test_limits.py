@@ -8,7 +8,6 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from discreet.ask.plan import UNITS, Plan
 from discreet.budget.lines import Charged
 from discreet.core.card import Card, Column
 from discreet.core.kind import Kind
@@ -23,14 +22,14 @@ CARD = Card(
     unit="who",
     rows_per_unit=60,
 )
-JOINED = "SELECT COUNT(*) AS n FROM visits AS a JOIN visits AS b USING (who) JOIN visits AS c USING (who)"
+JOINED = "SELECT COUNT(*) AS n FROM visits AS a JOIN visits AS b USING (who)"
 COUNT = "SELECT COUNT(*) AS n FROM visits"
 SAID = "The question could not be answered; it was charged. Ask the data's holder to look into it."
 
 
-def _made(folder: Path, people: int = 400) -> None:
+def _made(folder: Path, people: int = 400, note: int = 800) -> None:
     who = np.repeat(np.arange(people), 60)
-    notes = [f"{'x' * 800}{one}" for one in range(len(who))]
+    notes = [f"{'x' * note}{one}" for one in range(len(who))]
     rows = pa.table({"who": who, "age": np.arange(len(who)) % 10, "note": notes})
     Curator.create(folder, {"visits": (rows, CARD)}, Approximate(100, "1e-3")).close()
 
@@ -46,9 +45,9 @@ def _charged(curator: Curator) -> list[object]:
 
 
 def test_a_question_that_takes_too_long_is_charged_and_says_nothing_of_it(tmp_path: Path) -> None:
-    _made(tmp_path / "w")
-    _limit(tmp_path / "w", "seconds = 0.3")
-    long = f"{JOINED} WHERE " + " AND ".join(f"a.age * {i} + b.age * c.age <> {i}" for i in range(1, 30))
+    _made(tmp_path / "w", people=8_000, note=1)
+    _limit(tmp_path / "w", "seconds = 0.4")
+    long = f"{JOINED} WHERE " + " OR ".join(f"a.age * {2 * i} + b.age * {2 * i + 2} = 7" for i in range(1, 30))
     with Curator(tmp_path / "w") as curator:
         curator.price(COUNT, epsilon=1)  # what is read for the first time takes a while
         curator.price(long, epsilon=1)
@@ -62,28 +61,23 @@ def test_a_question_that_takes_too_long_is_charged_and_says_nothing_of_it(tmp_pa
 def test_a_question_that_needs_too_much_memory_says_the_same(tmp_path: Path) -> None:
     _made(tmp_path / "w")
     _limit(tmp_path / "w", "memory = 64")
-    groups = (
-        "SELECT k, COUNT(*) AS n FROM "
-        "(SELECT a.note || LEFT(b.note, 10) || CAST(b.age AS TEXT) || LEFT(c.note, 9) AS k FROM visits AS a "
-        "JOIN visits AS b USING (who) JOIN visits AS c USING (who)) GROUP BY k"
+    texts = (
+        "SELECT COUNT(*) AS n FROM (SELECT DISTINCT who, a.note || b.note AS k "
+        "FROM visits AS a JOIN visits AS b USING (who))"
     )
     with Curator(tmp_path / "w") as curator:
         with pytest.raises(Refused) as large:
-            curator.ask(groups, epsilon=1, delta="1e-6")
+            curator.ask(texts, epsilon=1)
         assert str(large.value) == SAID
-        assert _charged(curator) == [Approximate(1, "1e-6")]
+        assert _charged(curator) == [Pure(1)]
         assert curator.ask(COUNT, epsilon=1).table.num_rows == 1
 
 
-def test_groups_without_end_are_no_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_however_many_groups_there_are_only_those_that_are_shown_are_held(tmp_path: Path) -> None:
     _made(tmp_path / "w", people=20)
     with Curator(tmp_path / "w") as curator:
         question = "SELECT note, COUNT(*) AS n FROM visits GROUP BY note"
         assert curator.ask(question, epsilon=1, delta="1e-6").table.num_rows == 0, "nobody's note is anybody else's"
-        monkeypatch.setattr(Plan, "limits", property(lambda _: {UNITS: (300, 1)}))
-        with pytest.raises(Refused) as many:
-            curator.ask(question, epsilon=2, delta="1e-6")
-        assert str(many.value) == SAID
 
 
 def test_quantiles_of_many_groups_end_with_the_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

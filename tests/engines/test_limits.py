@@ -70,13 +70,19 @@ def test_a_question_has_one_end_for_all_its_queries(duckdb: DuckDB, fresh: Calla
     assert seconds_left() is None and memory_allowed() is None
 
 
-def test_so_many_rows_and_no_more(duckdb: DuckDB, fresh: Callable[[], str]) -> None:
-    name = fresh()
+def test_of_many_rows_some_are_kept_as_they_come_in(duckdb: DuckDB, fresh: Callable[[], str]) -> None:
+    name, seen = fresh(), []
+
+    def each(some: pa.Table) -> pa.Table:
+        seen.append(some.num_rows)
+        return some.slice(0, 1)
+
     duckdb.load(name, MANY)
     rows = exp.select("x").from_(sql.table(name))
-    assert fetch(duckdb, rows, most=300_000).num_rows == 300_000
-    with pytest.raises(Refused, match="could not be answered"):
-        fetch(duckdb, rows, most=299_999)
+    found = fetch(duckdb, rows, each=each)
+    assert sum(seen) == 300_000 and max(seen) < 30_000
+    assert found.num_rows == len(seen) and found.schema == fetch(duckdb, rows).schema
+    assert fetch(duckdb, rows.where("FALSE"), each=each).num_rows == 0
 
 
 def _grouped(rows: exp.Expr) -> exp.Query:

@@ -138,9 +138,10 @@ def test_a_question_that_cannot_be_asked_says_why(ann):
 
 
 def test_a_key_stands_for_one_request(ann):
-    asked = {"questions": ["SELECT count(*) AS k FROM patients"], "epsilon": "0.01", "key": "first"}
+    question = "SELECT count(*) AS k FROM patients WHERE birth_date < DATE '1951-02-03'"
+    asked = {"questions": [question], "epsilon": "0.01", "key": "first"}
     assert ok(ann.post("/v1/ask", json=asked))["answers"][0]["free"] is False
-    other = asked | {"questions": ["SELECT count(*) AS l FROM patients"]}
+    other = asked | {"questions": [question.replace("1951", "1952")]}
     refused = ann.post("/v1/ask", json=other)
     assert (refused.status_code, refused.json()["error"]) == (409, "Taken")
 

@@ -218,3 +218,13 @@ def test_tokens_are_ones_own(clinic: Clinic) -> None:
             clinic.desk.revoke(other, token.id)
     clinic.desk.revoke(clinic.steward, token.id)
     assert clinic.desk.people.by_token(token.text) is None
+
+
+def test_an_answer_shows_to_nobody_before_it_is_given(clinic: Clinic) -> None:
+    """Whoever waits for it could otherwise tell when it was ready, and so how long it took."""
+    [answer] = clinic.desk.ask(clinic.ann, [QUESTION], Spend("0.0191"), hand_over=False)
+    with pytest.raises(NotFound):
+        clinic.desk.shelved(clinic.ann, answer.identity)
+    assert answer.identity not in {one.id for one in clinic.desk.releases(clinic.ann)}
+    clinic.desk.gave(clinic.ann, answer)
+    assert clinic.desk.shelved(clinic.ann, answer.identity).id == answer.identity

@@ -9,12 +9,12 @@ could not hold.
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property
 from itertools import product
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -22,17 +22,21 @@ import pyarrow.compute as pc
 
 from discreet.ask.after import ERROR, work_out
 from discreet.ask.figure import Association, Chosen, Mean, Spread
-from discreet.ask.plan import UNITS, Plan
+from discreet.ask.plan import MOST_QUANTILES, UNITS, Plan
 from discreet.ask.price import Price
-from discreet.ask.quantile import Quantile, counts_by_group, slice_query
+from discreet.ask.quantile import counts_by_group, slice_query
 from discreet.ask.value import Value
 from discreet.core.arrow import arrow_type
 from discreet.core.sql import scale_of
 from discreet.engines.fetch import fetch
 from discreet.engines.limits import seconds_left
+from discreet.errors import Refused
 from discreet.noise.entropy import SYSTEM, Entropy
 
-_FEW_ROWS = 10_000
+if TYPE_CHECKING:
+    from discreet.core.engine import Part
+
+_AT_ONCE = 10_000
 _Group = tuple[Any, ...]
 _Numbers = np.ndarray[Any, Any]
 
@@ -52,9 +56,16 @@ class Measured:
 
 
 def answer(plan: Plan, price: Price, entropy: Entropy = SYSTEM) -> pa.Table:
-    """Measure where the rows are, add noise, and work out the answer."""
-    found = measured(plan, {name: limit.draw(entropy) for name, limit in price.limits.items()})
-    noisy = {name: price.noise[name].add_all(found.figures[name], entropy) for name in plan.measures}
+    """Measure where the rows are, add noise, and work out the answer.
+
+    Groups that are not declared get their noise as they come in, and only those that are shown are kept: whether there
+    is an answer hangs on how many are shown, and not on how many there are, which one row may change.
+    """
+    least = price.threshold
+    found = measured(plan, None if least is None else _passing(plan, price, least, entropy), entropy)
+    noisy = dict(found.figures)
+    if least is None:
+        noisy = {name: price.noise[name].add_all(one, entropy) for name, one in noisy.items()}
     for name, one in plan.quantiles.items():
         nobody = np.zeros(one.slices, dtype=np.int64)
         chosen = []
@@ -63,10 +74,24 @@ def answer(plan: Plan, price: Price, entropy: Entropy = SYSTEM) -> pa.Table:
             chosen.append(one.choose(found.sliced[name].get(group, nobody), price.choices[name], entropy))
         noisy[name] = np.array(chosen, dtype=np.float64)
     made = _table(plan, found, noisy, dict.fromkeys(plan.figures, price.errors()))
-    if price.threshold is not None:
-        shown = made.filter(pa.array(noisy[UNITS] > price.threshold))
-        made = shown.sort_by([(name, "ascending") for name in plan.keys])  # the engine's order could tell something
+    if least is not None:
+        made = made.sort_by([(name, "ascending") for name in plan.keys])  # the engine's order could tell something
     return work_out(plan.after, made)
+
+
+def _passing(plan: Plan, price: Price, least: int, entropy: Entropy) -> Part:
+    """Of some groups those with a noisy number of units above ``least``, with noise on all that was measured."""
+
+    def passing(some: pa.Table) -> pa.Table:
+        if missing := [name for name in plan.measures if some.column(name).null_count]:  # too large for the quick way
+            return some.filter(pc.is_null(some.column(missing[0]))).slice(0, 1)
+        noisy = {name: price.noise[name].add_all(_integers(some, name), entropy) for name in plan.measures}
+        columns: dict[str, Any] = {name: some.column(name) for name in plan.keys}
+        return pa.table(columns | {name: pa.array(one) for name, one in noisy.items()}).filter(
+            pa.array(noisy[UNITS] > least)
+        )
+
+    return passing
 
 
 def exact_answer(plan: Plan, errors: Mapping[str, Mapping[str, int]]) -> pa.Table:
@@ -103,31 +128,55 @@ def _without(made: pa.Table, name: str, empty: _Numbers) -> pa.Table:
     return made
 
 
-def measured(plan: Plan, most: Mapping[str, int] | None = None) -> Measured:
-    """What noise is added to. More groups, or slices of them, than ``most`` are no answer: ``price.py`` draws it."""
-    keys, limits = list(plan.keys), most or {}
-    fetched = _measured(plan, limits.get(UNITS)) if plan.measures else None
-    sliced = {
-        name: counts_by_group(one, _sliced(plan, one, limits.get(name)), keys) for name, one in plan.quantiles.items()
-    }
-    figures: dict[str, _Numbers] = {}
-    there = pa.table({})
-    if fetched is not None:
-        there = _one_zero(fetched.select(keys))
-        figures = {name: np.asarray(fetched.column(name).to_numpy(), dtype=np.int64) for name in plan.measures}
+def measured(plan: Plan, each: Part | None = None, entropy: Entropy = SYSTEM) -> Measured:
+    """What noise is added to; or what ``each`` makes of some groups with all that is measured of them."""
+    there, figures = pa.table({}), {}
+    if plan.measures:
+        fetched = _measured(plan, each, entropy)
+        there = _one_zero(fetched.select(list(plan.keys)))
+        figures = {name: _integers(fetched, name) for name in plan.measures}
     if not plan.declared:
-        return Measured(there, figures, sliced)
+        return Measured(there, figures, _sliced(plan, there))
     wanted = _declared(plan.keys)
     known, groups = _groups(there), _groups(wanted)
-    return Measured(wanted, {name: _filled(one, known, groups) for name, one in figures.items()}, sliced)
+    filled = {name: _filled(one, known, groups) for name, one in figures.items()}
+    return Measured(wanted, filled, _sliced(plan, wanted))
 
 
-def _measured(plan: Plan, most: int | None) -> pa.Table:
-    """The measures of all groups. Which of the two ways is gone may take longer, and makes no other difference."""
-    found = fetch(plan.rows.engine, plan.query, most=most)
+def _measured(plan: Plan, each: Part | None, entropy: Entropy) -> pa.Table:
+    """The measures of all groups. Which of the two ways is gone makes no difference but in time; from how many rows on,
+    a million and more, is drawn, so that hardly ever a single person decides it."""
+    query = plan.query
+    if any(one.large is not None for one in plan.measures.values()):
+        query = plan.query_of_small(lambda rows: rows // 2 + entropy.below(rows // 2 + 1))
+    found = fetch(plan.rows.engine, query, each=each)
     if any(found.column(name).null_count for name in plan.measures):
-        return fetch(plan.rows.engine, plan.query_of_large, most=most)
+        return fetch(plan.rows.engine, plan.query_of_large, each=each)
     return found
+
+
+def _sliced(plan: Plan, wanted: pa.Table) -> dict[str, dict[_Group, _Numbers]]:
+    """By quantile: the counts of all slices of the groups that are wanted, of which there may not be many."""
+    if not plan.quantiles:
+        return {}
+    keys, groups = list(plan.keys), set(_groups(wanted))
+    if len(groups) * len(plan.quantiles) > MOST_QUANTILES:
+        raise Refused("There are too many groups for quantiles of each.")
+
+    def among(some: pa.Table) -> pa.Table:
+        return some.filter(pa.array([one in groups for one in _groups(some.select(keys))], pa.bool_()))
+
+    made = {}
+    for name, one in plan.quantiles.items():
+        query = slice_query(one, plan.keys, plan.rows.owned)
+        found = fetch(plan.rows.engine, query, each=among if keys else None)
+        parts = (pa.Table.from_batches([batch]) for batch in found.to_batches(max_chunksize=_AT_ONCE))
+        made[name] = counts_by_group(one, (row for part in parts for row in _plain(part)), keys)
+    return made
+
+
+def _integers(found: pa.Table, name: str) -> _Numbers:
+    return np.asarray(found.column(name).to_numpy(), dtype=np.int64)
 
 
 def _table(
@@ -178,12 +227,8 @@ def _groups(keys: pa.Table) -> list[_Group]:
     return list(zip(*plain, strict=True)) if plain else [()]
 
 
-def _sliced(plan: Plan, quantile: Quantile, most: int | None) -> Iterator[dict[str, Any]]:
-    """The slices of all groups that have rows, a few at a time: all of them would be large as Python has them."""
-    found = fetch(plan.rows.engine, slice_query(quantile, plan.keys, plan.rows.owned), most=most)
-    whole = pa.table([_whole(column) for column in found.columns], names=found.column_names)
-    for batch in whole.to_batches(max_chunksize=_FEW_ROWS):
-        yield from batch.to_pylist()
+def _plain(found: pa.Table) -> list[dict[str, Any]]:
+    return pa.table([_whole(column) for column in found.columns], names=found.column_names).to_pylist()
 
 
 def _whole(column: Any) -> Any:

@@ -19,7 +19,7 @@ from discreet.ask.keys import keys_of
 from discreet.ask.measure import steps_of
 from discreet.ask.rows import Rows, at, is_unit, whole_domain
 from discreet.ask.scalar import scalar
-from discreet.ask.value import CHARACTERS, Interval, Value, clamped, largest
+from discreet.ask.value import CHARACTERS, Interval, Value, cut_to, largest
 from discreet.core import sql
 from discreet.core.kind import Kind
 from discreet.engines.contribution.measure import unit_count, unit_extreme, unit_sum
@@ -145,7 +145,7 @@ class _PerUnit:
         whole = min(within[0], many * within[0]), max(within[1], many * within[1])
         if value.kind is not Kind.INTEGER:
             count, total = self._in_steps(value, within)
-            return Value(exp.case().when(count > 0, clamped(exp.paren(total), *whole)), Kind.REAL, whole)
+            return Value(exp.case().when(count > 0, cut_to(exp.paren(total), *whole)), Kind.REAL, whole)
         if largest(whole) > _SAFE:
             raise BadQuery(f"{node.sql()} of a unit could be too large to compute with.")
         made = self._column(unit_sum(self.rows.owned, value.sql, max(1, int(largest(within)))))
@@ -156,7 +156,7 @@ class _PerUnit:
         count, total = self._in_steps(value, within)
         some = exp.Nullif(this=exp.cast(count, exp.DType.DOUBLE), expression=sql.literal(0.0))
         mean = exp.paren(exp.Div(this=exp.paren(total), expression=some))
-        return Value(clamped(mean, *within), Kind.REAL, within)
+        return Value(cut_to(mean, *within), Kind.REAL, within)
 
     def _in_steps(self, value: Value, within: Interval) -> tuple[exp.Expr, exp.Expr]:
         """How many values there are, and their sum as a double, of the finest steps."""

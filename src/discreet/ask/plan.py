@@ -6,7 +6,7 @@ LIMIT, arithmetic) works on figures that are private already.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import prod
@@ -27,7 +27,7 @@ from discreet.ask.value import Value
 from discreet.core import sql
 from discreet.core.kind import Kind
 from discreet.core.table import Table
-from discreet.engines.contribution.measure import Measure, measured_query, units_counted
+from discreet.engines.contribution.measure import Measure, measured_query, quick, units_counted
 from discreet.errors import BadQuery
 
 UNITS = "units"
@@ -42,11 +42,7 @@ _MOST_KEYS = 100_000
 _MOST_WORK = 3_000_000
 """Rows of one unit in a join, times the work on each."""
 _MOST_FIGURES = 1_000_000
-_MOST_GROUPS, _MOST_SLICES = 1_000_000, 200_000
-_MOST_BYTES = 2**28
-"""What the groups of a question may take, with texts as long as they can be."""
-_GROUP_BYTES = 64
-_MOST_QUANTILES = 5_000
+MOST_QUANTILES = 5_000
 _CLAUSES = {"expressions", "from_", "joins", "where", "group", "having", "order", "limit", "with_", "kind", "hint"}
 _CASTS = ("tinyint", "smallint", "int", "bigint", "float", "double", "decimal", "text", "varchar", "boolean")
 _AFTER = (
@@ -80,23 +76,14 @@ class Plan:
         """How many groups are declared; ``None``: which there are is not known beforehand."""
         return prod(len(value.domain or ()) for value in self.keys.values()) if self.declared else None
 
-    @property
-    def limits(self) -> dict[str, tuple[int, int]]:
-        """What depends on rows in size: by `UNITS` the groups, by a quantile's name the slices of all groups.
-
-        For each the room there is, with texts as long as they can be, and how much of it one unit can take. Declared
-        groups are few enough.
-        """
-        if self.declared:
-            return {}
-        width = _GROUP_BYTES + 8 * len(self.measures) + sum(value.characters for value in self.keys.values())
-        groups = min(_MOST_GROUPS, _MOST_BYTES // width), self.rows.owned.groups
-        return {UNITS: groups} | dict.fromkeys(self.quantiles, (_MOST_SLICES, self.rows.most))
-
     @cached_property
     def query(self) -> exp.Select:
         """What the engine is asked."""
         return self._query({name: measure.sql for name, measure in self.measures.items()})
+
+    def query_of_small(self, drawn: Callable[[int], int]) -> exp.Select:
+        """The same, for groups of at most as many rows as are ``drawn`` for each measure up to its limit."""
+        return self._query({name: quick(one, drawn(one.quick_rows)) for name, one in self.measures.items()})
 
     @property
     def query_of_large(self) -> exp.Select:
@@ -235,7 +222,7 @@ class _Planner:
             raise BadQuery(f"GROUP BY makes {groups:,} groups; at most {_MOST_KEYS:,} can be asked at once.")
         for each, most, what in (
             (len(made.measures), _MOST_FIGURES, "figures"),
-            (len(made.quantiles), _MOST_QUANTILES, "quantiles"),
+            (len(made.quantiles), MOST_QUANTILES, "quantiles"),
         ):
             if groups * each > most:
                 raise BadQuery(f"This asks for {groups * each:,} {what}; at most {most:,} can be asked at once.")

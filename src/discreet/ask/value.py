@@ -109,7 +109,7 @@ def exponent(far: Fraction) -> int:
     return far.numerator.bit_length() - far.denominator.bit_length() + 1
 
 
-def clamped(double: exp.Expr, low: Fraction, high: Fraction) -> exp.Expr:
+def cut_to(double: exp.Expr, low: Fraction, high: Fraction) -> exp.Expr:
     """A double between two numbers: NULL stays NULL, and NaN becomes the higher one, which every engine says it is."""
     ends = sql.literal(float(low)), sql.literal(float(high))
     below, above = double < ends[0], double > ends[1]

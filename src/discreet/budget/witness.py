@@ -7,8 +7,8 @@ promised to keep. Whoever opens the database reads this file first, so that line
 alarm.
 
 A second file, ``…-sums``, says what the lines of a ledger added up to some time ago, so that whoever opens it adds up
-only what came since. It saves time and is trusted for nothing else: if it leads to a wrong sum, everything is
-added up again.
+only what came since. It saves time: if it leads to a wrong sum, everything is added up again. Whoever forges it
+together with the accounts is found by ``budget verify``, which adds up everything.
 
 Whoever may write to the folder can change these files too, or put the whole folder back as it was; against that, only
 receipts kept elsewhere help.

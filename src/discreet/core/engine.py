@@ -5,8 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import TypeAlias
+
     import pyarrow as pa
     from sqlglot import exp
+
+    Part: TypeAlias = Callable[[pa.Table], pa.Table]
+    """What is made of some of a query's rows."""
 
 
 class Engine(Protocol):
@@ -28,8 +34,11 @@ class Engine(Protocol):
     def schema(self, query: exp.Query) -> pa.Schema:
         """The columns ``query`` would give, without running it."""
 
-    def fetch(self, query: exp.Query, *, seconds: float | None = None) -> pa.Table:
-        """The rows of ``query``; one that takes more ``seconds`` is stopped, and is an error."""
+    def fetch(self, query: exp.Query, *, seconds: float | None = None, each: Part | None = None) -> pa.Table:
+        """The rows of ``query``; one that takes more ``seconds`` is stopped, and is an error.
+
+        ``each`` says what to keep of a part of the rows as it comes in, so that all of them are never held.
+        """
 
     def stream(self, query: exp.Query) -> pa.RecordBatchReader:
         """The rows of ``query``, a batch at a time, never all in memory."""

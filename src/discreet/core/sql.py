@@ -107,6 +107,8 @@ def is_attempt(node: exp.Expr) -> bool:
 
 def without_attempts(tree: exp.Expr) -> exp.Expr:
     """The same tree, failing where an attempt would have failed."""
+    if not attempts(tree):
+        return tree
     plain = tree.copy()
     for node in attempts(plain):
         node.replace(exp.paren(node.expressions[0]))

@@ -118,11 +118,14 @@ class Shelf:
         self._require_right(one)
         self._state.change(lambda session: _put(session, [one]))
 
-    def find(self, id: str) -> Shelved:
-        """A release by its id; one that was made by another way in is listed now."""
+    def find(self, id: str, *, adopt: bool = True) -> Shelved:
+        """A release by its id; one that was made by another way in is listed now.
+
+        Without ``adopt`` it is not: an answer that is kept and not yet given must show to nobody who waits for it.
+        """
         if _ID.fullmatch(id):
             rows = self._state.rows(f"{_ALL} WHERE id = ?", (id,))
-            if not rows and _ANSWER_ID.fullmatch(id) and self._list([id]):
+            if not rows and adopt and _ANSWER_ID.fullmatch(id) and self._list([id]):
                 rows = self._state.rows(f"{_ALL} WHERE id = ?", (id,))
             if rows:
                 return _shelved(rows[0])

@@ -9,7 +9,7 @@ import threading
 import time
 import weakref
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import duckdb
 import pyarrow as pa
@@ -20,6 +20,9 @@ from discreet.core.sql import attempts, table
 from discreet.engines.held import Held
 from discreet.engines.limits import stopping
 from discreet.errors import EngineError, NotFound
+
+if TYPE_CHECKING:
+    from discreet.core.engine import Part
 
 _SETTINGS = {
     "autoinstall_known_extensions": "false",
@@ -35,6 +38,8 @@ rows together make needless: whether ``x + 1 > 0`` is NULL or true for one perso
 _FAILED_ON_A_VALUE = (duckdb.OutOfRangeException, duckdb.ConversionException, duckdb.InvalidInputException)
 
 
+_AT_ONCE = 16_384
+"""Rows that are fetched at a time where only some are kept."""
 _ALONE = threading.BoundedSemaphore(2)
 """Queries that have an engine of their own."""
 
@@ -74,9 +79,14 @@ class DuckDB:
         return self.fetch(empty).schema
 
     def fetch(
-        self, query: exp.Query, given: Mapping[str, pa.Table] | None = None, *, seconds: float | None = None
+        self,
+        query: exp.Query,
+        given: Mapping[str, pa.Table] | None = None,
+        *,
+        seconds: float | None = None,
+        each: Part | None = None,
     ) -> pa.Table:
-        """The rows of ``query``, which sees the tables ``given`` for it alone too.
+        """The rows of ``query``, which sees the tables ``given`` for it alone too, or what ``each`` keeps of them.
 
         One that takes more ``seconds`` is stopped. One that finds no memory because others hold it is asked again
         where it has all of it, so that nobody's question fails for somebody else's. DuckDB's optimiser may take a part
@@ -86,7 +96,7 @@ class DuckDB:
         began = time.monotonic()
         text, tolerant = query.sql(self.dialect), bool(attempts(query))
         try:
-            return self._fetch(text, given or {}, seconds, tolerant=tolerant)
+            return self._fetch(text, given or {}, seconds, each, tolerant=tolerant)
         except _NoMemory:
             if seconds is None or not _ALONE.acquire(timeout=seconds):
                 raise
@@ -97,24 +107,27 @@ class DuckDB:
                     alone.run(f"CREATE VIEW {table(name).sql(self.dialect)} AS {stored}")
                 alone._held.tables.update(self._held.tables)
                 left = began + seconds - time.monotonic()
-                return alone._fetch(text, given or {}, max(left, 0), tolerant=tolerant)
+                return alone._fetch(text, given or {}, max(left, 0), each, tolerant=tolerant)
             finally:
                 alone.close()
         finally:
             _ALONE.release()
 
-    def _fetch(self, text: str, given: Mapping[str, pa.Table], seconds: float | None, *, tolerant: bool) -> pa.Table:
-        cursor = self._cursor()
+    def _fetch(
+        self, text: str, given: Mapping[str, pa.Table], seconds: float | None, each: Part | None, *, tolerant: bool
+    ) -> pa.Table:
+        with _Translated():
+            cursor = self._cursor()
         with _Translated(), stopping(cursor.interrupt, seconds):
             for name, data in given.items():
                 cursor.register(name, data)
             try:
-                return recast_table(cursor.sql(text).to_arrow_table())
+                return _fetched(cursor.sql(text), each)
             except _FAILED_ON_A_VALUE:
                 if not tolerant:
                     raise
             cursor.execute("PRAGMA disable_optimizer")
-            return recast_table(cursor.sql(text).to_arrow_table())
+            return _fetched(cursor.sql(text), each)
 
     def stream(self, query: exp.Query) -> pa.RecordBatchReader:
         """The rows of ``query``, a batch at a time."""
@@ -126,6 +139,11 @@ class DuckDB:
         text = query.sql(self.dialect)
         self.run(f"CREATE TABLE {table(name).sql(self.dialect)} AS {text}")
         self._stored[name] = text
+
+    def drop(self, name: str) -> None:
+        """Forget a table that was stored here."""
+        self._stored.pop(name, None)
+        self.run(f"DROP TABLE {table(name).sql(self.dialect)}")
 
     def load(self, name: str, data: pa.Table) -> None:
         """Make a table of ``data``: a copy, DuckDB's own."""
@@ -181,6 +199,14 @@ class _Translated:
             raise _NoMemory(f"DuckDB could not do this: {_first_line(error)}") from error
         if isinstance(error, duckdb.Error):
             raise EngineError(f"DuckDB could not do this: {_first_line(error)}") from error
+
+
+def _fetched(found: duckdb.DuckDBPyRelation, each: Part | None) -> pa.Table:
+    if each is None:
+        return recast_table(found.to_arrow_table())
+    reader = found.to_arrow_reader(_AT_ONCE)
+    parts = [each(recast_table(pa.Table.from_batches([batch]))) for batch in reader]
+    return pa.concat_tables(parts or [each(recast_table(reader.schema.empty_table()))])
 
 
 def _first_line(error: Exception) -> str:

@@ -37,7 +37,17 @@ class Cut:
     most: int
 
     def first_rows(self, engine: Engine) -> exp.Query:
-        """The rows that are kept, as a query for the named columns."""
+        """The rows that are kept, as a query for the named columns.
+
+        Inside they are numbered: a table may have a column that is called like one of those that are worked out here.
+        """
+        inside = {name: f"c{place}" for place, name in enumerate(self.names)}
+        rows = exp.select(*(sql.named(sql.column(name), called) for name, called in inside.items()))
+        numbered = Cut(rows.from_(self.rows.subquery("n")), list(inside.values()), inside[self.unit], self.most)
+        kept = exp.select(*(sql.named(sql.column(called), name) for name, called in inside.items()))
+        return kept.from_(numbered._first_rows(engine).subquery("k"))
+
+    def _first_rows(self, engine: Engine) -> exp.Query:
         hashed = sql.scrambled(self._columns, engine.dialect)
         if isinstance(engine, DuckDB):
             half = exp.BitwiseRightShift(this=hashed, expression=sql.literal(1))  # 63 bits are compared faster

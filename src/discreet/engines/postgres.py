@@ -8,6 +8,7 @@ without precision comes out with 18 digits after the point; a value that would l
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -37,6 +38,8 @@ from discreet.errors import (
 if TYPE_CHECKING:
     import psycopg
 
+    from discreet.core.engine import Part
+
 _SETTINGS = """
     SET TimeZone = 'UTC'; SET DateStyle = 'ISO, YMD'; SET IntervalStyle = 'postgres';
     SET extra_float_digits = 1; SET standard_conforming_strings = on
@@ -57,6 +60,9 @@ _DIGITS = 38
 _FREE_SCALE = 18
 _LONGEST_NAME = 63
 _CHUNK = 4 << 20
+_MARK = "\ufeff".encode()
+"""That a file is in UTF-8, which Arrow skips where one begins."""
+_ON_A_VALUE = ("22", "54", "XX")  # a value that cannot be, one beyond a limit, and what the server did not foresee
 _STEPS = 8
 _GRANTS = 150_000  # from this version on, who may set what can be asked
 _MISSING = ("3D000", "3F000", "42P01", "42703")  # no such database, schema, table, column
@@ -84,18 +90,19 @@ class Postgres:
         with self._transaction(writes=False) as connection:
             return _schema(_described(connection, _sql(query)))
 
-    def fetch(self, query: exp.Query, *, seconds: float | None = None) -> pa.Table:
-        """The rows of ``query``; the server stops one that takes more ``seconds``."""
+    def fetch(self, query: exp.Query, *, seconds: float | None = None, each: Part | None = None) -> pa.Table:
+        """The rows of ``query``, or what ``each`` keeps of them; the server stops one that takes more ``seconds``."""
+        began = time.monotonic()
         try:
             with self._transaction(writes=False) as connection:
                 _limit(connection, seconds)
-                return _fetched(connection, _sql(sql.without_attempts(query)))
+                return _fetched(connection, _sql(sql.without_attempts(query)), each)
         except _ValueFailed:
             if not sql.attempts(query):
                 raise
         with self._transaction(writes=True) as connection:
-            _limit(connection, seconds)
-            found = _fetched(connection, _sql(with_functions(connection, query)))
+            _limit(connection, None if seconds is None else max(seconds - time.monotonic() + began, 0.001))
+            found = _fetched(connection, _sql(with_functions(connection, query)), each)
             connection.rollback()
             return found
 
@@ -183,7 +190,7 @@ class Postgres:
             return NotFound(f"PostgreSQL at {self._place()}: {reason}.")
         if (error.sqlstate or "57P").startswith("57P"):  # the connection broke, or the server is going down
             return Unreachable(f"The connection to {self._place()} was lost: {reason}.")
-        failure = _ValueFailed if (error.sqlstate or "").startswith("22") else EngineError
+        failure = _ValueFailed if (error.sqlstate or "").startswith(_ON_A_VALUE) else EngineError
         return failure(f"PostgreSQL could not do this: {reason}.")
 
     def _place(self) -> str:
@@ -268,9 +275,13 @@ def _schema(columns: Sequence[_Column]) -> pa.Schema:
     return pa.schema([(column.name, column.type) for column in columns])
 
 
-def _fetched(connection: psycopg.Connection[Any], text: str) -> pa.Table:
+def _fetched(connection: psycopg.Connection[Any], text: str, each: Part | None) -> pa.Table:
     columns = _described(connection, text)
-    return pa.Table.from_batches(list(_copied(connection, text, columns)), _schema(columns))
+    schema, batches = _schema(columns), _copied(connection, text, columns)
+    if each is None:
+        return pa.Table.from_batches(list(batches), schema)
+    parts = [each(pa.Table.from_batches([batch], schema)) for batch in batches]
+    return pa.concat_tables(parts or [each(schema.empty_table())])
 
 
 def _copied(connection: psycopg.Connection[Any], text: str, columns: Sequence[_Column]) -> Iterator[pa.RecordBatch]:
@@ -296,8 +307,8 @@ def _read(data: bytes, columns: Sequence[_Column]) -> Iterator[pa.RecordBatch]:
     names = [str(place) for place in range(len(columns))]
     try:
         parsed = csv.read_csv(
-            pa.BufferReader(data),  # type: ignore[arg-type]
-            csv.ReadOptions(column_names=names, block_size=len(data) + 1),
+            pa.BufferReader(_MARK + data),  # type: ignore[arg-type]  # else it would take the mark off a first text
+            csv.ReadOptions(column_names=names, block_size=len(_MARK + data) + 1),
             csv.ParseOptions(newlines_in_values=True, ignore_empty_lines=False),
             csv.ConvertOptions(
                 column_types={name: column.type for name, column in zip(names, columns, strict=True)},

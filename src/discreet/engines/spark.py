@@ -48,6 +48,8 @@ if TYPE_CHECKING:
     from pyspark.errors import PySparkException
     from pyspark.sql import DataFrame, SparkSession
 
+    from discreet.core.engine import Part
+
 _SETTINGS = {
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.variable.substitute": "false",  # a text may hold ${…}
@@ -100,15 +102,16 @@ class Spark:
         with _translated():
             return canonical(self._frame(query).limit(0).toArrow().schema)
 
-    def fetch(self, query: exp.Query, *, seconds: float | None = None) -> pa.Table:
-        """The rows of ``query``; its jobs are cancelled if it takes more ``seconds``.
+    def fetch(self, query: exp.Query, *, seconds: float | None = None, each: Part | None = None) -> pa.Table:
+        """The rows of ``query``, or what ``each`` keeps; its jobs are cancelled if it takes more ``seconds``.
 
         Without ANSI an expression is NULL, or some number, where it would fail.
         """
         with _translated():
             session = self._session(ansi=not sql.attempts(query))
             with _cancelled(session, seconds):
-                return recast_table(session.sql(sql.without_attempts(query).sql(self.dialect)).toArrow())
+                found = recast_table(session.sql(sql.without_attempts(query).sql(self.dialect)).toArrow())
+            return found if each is None else each(found)
 
     def stream(self, query: exp.Query) -> pa.RecordBatchReader:
         """The rows of ``query``; a partition at a time is in memory here.

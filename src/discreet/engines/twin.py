@@ -65,6 +65,7 @@ def bounded_card(card: Card) -> Card:
 
 def bounded(table: Table) -> Table:
     """The rows of the twin, as a query on the table's own engine."""
+    table = _in_plain_text(table)
     card, source = bounded_card(table.card), _Source(table.schema, table.engine.dialect)
     names = [column.name for column in card.columns]
     whole = table.query(*map(sql.column, names))
@@ -78,6 +79,26 @@ def bounded(table: Table) -> Table:
         rows = Cut(whole, names, card.unit, card.rows_per_unit).first_rows(table.engine)
     kept = [sql.named(source.wide(column, _kept(column, card, source)), column.name) for column in card.columns]
     return Table(card, table.engine, exp.select(*kept).from_(rows.subquery("w")))
+
+
+def _in_plain_text(table: Table) -> Table:
+    """The rows with every text as it is printed, so that texts are equal only if they are the same.
+
+    A database may hold different texts for equal (a collation that knows no capitals, an interval, JSON). Which of them
+    stands for all in a group, and whose rows are cut together, would follow from somebody else's row. Nothing of that
+    kind comes out of a file.
+    """
+    if isinstance(table.engine, DuckDB):
+        return table
+    shown: list[exp.Expr] = []
+    for column in table.card.columns:
+        value: exp.Expr = sql.column(column.name)
+        if column.kind is Kind.TEXT:
+            value = exp.cast(value, exp.DType.TEXT)
+            if table.engine.dialect == "postgres":  # a cast keeps the collation; that of a database tells all apart
+                value = exp.Collate(this=value, expression=exp.to_identifier("default", quoted=True))
+        shown.append(sql.named(value, column.name))
+    return replace(table, relation=table.query(*shown))
 
 
 def write_parquet(table: Table, path: Path) -> None:
@@ -177,6 +198,8 @@ def _possible(column: Column, source: _Source, *, within: bool) -> exp.Expr:
         said.append(exp.EQ(this=value.copy(), expression=exp.Round(this=value.copy(), decimals=digits)))
     if column.categories is not None:
         said.append(_among(column))
+    if within and column.kind is Kind.DECIMAL:  # one with more digits than are kept would become another
+        said.append(exp.EQ(this=value.copy(), expression=source.wide(column, value.copy())))
     return exp.and_(*said)
 
 

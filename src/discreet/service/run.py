@@ -71,6 +71,7 @@ def serve(desk: Desk, settings: Settings, *, ready: Callable[[str], None]) -> No
     except KeyboardInterrupt:
         pass  # the way to stop it
     finally:
+        gc.unfreeze()  # what is here for good goes too, or extensions would complain of what was left
         desk.close(settings.grace)
         if why:
             _LOG.info("stopped: %s", why)

@@ -13,7 +13,7 @@ from fractions import Fraction
 from sqlglot import exp
 
 from discreet.ask.scalar.reader import SAFE, Reader, Rule, computed, said, within
-from discreet.ask.value import Interval, Value, clamped
+from discreet.ask.value import Interval, Value, cut_to
 from discreet.budget.bounds import ln_lower, ln_upper, sqrt_lower
 from discreet.core.exact import exp_upper
 from discreet.core.kind import Kind
@@ -47,7 +47,7 @@ def _curve(reader: Reader, node: exp.Expr, curve: Callable[[Fraction], Interval]
             f"{said(node)}: the number in it is not always between {float(defined[0]):g} and {float(defined[1]):g}.",
             hint="Bound it first, for example LN(GREATEST(x, 1)) or EXP(LEAST(x, 10)).",
         )
-    cut = value.as_double if value.is_double_column else clamped(value.as_double, low, high)
+    cut = value.as_double if value.is_double_column else cut_to(value.as_double, low, high)
     return computed(node, type(node)(this=cut), (_outwards(curve(low)[0], -1), _outwards(curve(high)[1], 1)), Kind.REAL)
 
 

@@ -21,7 +21,7 @@ from discreet.ask.scalar.reader import (
     said,
     within,
 )
-from discreet.ask.value import Interval, Value, add, clamped, largest, multiply
+from discreet.ask.value import Interval, Value, add, cut_to, largest, multiply
 from discreet.core import sql
 from discreet.core.kind import Kind
 from discreet.errors import BadQuery
@@ -194,7 +194,7 @@ def _whole(node: exp.Expr, value: Value, made: exp.Expr) -> Value:
     low, high = within(value)
     edges = (Fraction(low // 1), Fraction(-(-high // 1)))
     exact = value.is_double_column and isinstance(node, exp.Floor | exp.Ceil)  # adding a half may round up
-    inside = made if exact else clamped(made, *edges)
+    inside = made if exact else cut_to(made, *edges)
     return computed(node, exp.cast(inside, exp.DType.BIGINT), edges, Kind.INTEGER)
 
 

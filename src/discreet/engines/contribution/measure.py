@@ -45,6 +45,8 @@ class Measure:
     """What one unit can change it by in a single group."""
     large: exp.Expr | None = None
     """The same for groups of any size, if ``sql`` is NULL in large ones."""
+    quick_rows: int = 0
+    """The most rows of a group in which ``sql`` is exact, if ``large`` is there for others."""
     step: Fraction = Fraction(1)
     """What one is worth: for whoever reads the figure, as are ``rounded`` and ``signed``."""
     rounded: bool = False
@@ -89,19 +91,38 @@ def summed_on_grid(rows: OwnedRows, double: exp.Expr, centre: Fraction, step: Fr
     grid = exp.paren(exp.paren(inside + sql.literal(shift)) - sql.literal(back))
     scale = sql.literal(float(1 / step))
     some = exp.Coalesce(this=exp.Sum(this=grid), expressions=[sql.literal(0.0)])
-    quick = exp.case().when(sql.count_rows() <= _EXACT // bound, exp.cast(some * scale, exp.DType.BIGINT))
+    quick_ = exp.case().when(sql.count_rows() <= _EXACT // bound, exp.cast(some * scale, exp.DType.BIGINT))
     large = _whole_sum(exp.cast(exp.paren(grid.copy()) * scale.copy(), exp.DType.BIGINT))
-    return Measure(quick, most, most, large)
+    return Measure(quick_, most, most, large, _EXACT // bound)
+
+
+def quick(measure: Measure, rows: int) -> exp.Expr:
+    """The aggregate, NULL in groups of more rows than that, if there is another way to measure those."""
+    limited = measure.sql.copy()
+    if measure.large is not None:
+        limited.args["ifs"][0].this.set("expression", sql.literal(rows))
+    return limited
 
 
 def measured_query(rows: OwnedRows, keys: Mapping[str, exp.Expr], measures: Mapping[str, exp.Expr]) -> exp.Select:
     """The measures of every group that has rows: each row is in one. What is computed of a row is computed once."""
+    if rows.cut is not None and tuple(keys.values()) != rows.cut_by:
+        raise BadQuery("Rows that were cut to few groups are grouped by other keys.")
+    return _grouped_query(rows, keys, measures)
+
+
+def _grouped_query(rows: OwnedRows, keys: Mapping[str, exp.Expr], measures: Mapping[str, exp.Expr]) -> exp.Select:
+    if keys.keys() & measures.keys():  # a count would be taken for the key it is of, and move with one row
+        raise BadQuery(f"A column cannot be called {min(keys.keys() & measures.keys())!r} here.")
+    value = _VALUE
+    while any(name.casefold().startswith(value) for name in rows.names):  # a column must not be taken for another
+        value += "_"
     computed: dict[str, exp.Expr] = {}
-    grouped = {name: _column(rows.of(key), computed) for name, key in keys.items()}
-    shown = grouped | {name: _column(one.copy(), computed) for name, one in measures.items()}
+    grouped = {name: _column(rows.of(key), computed, value) for name, key in keys.items()}
+    shown = grouped | {name: _column(one.copy(), computed, value) for name, one in measures.items()}
     source = rows.query
     if computed:
-        each = [sql.named(attempt, f"{_VALUE}{place}") for place, attempt in enumerate(computed.values())]
+        each = [sql.named(attempt, f"{value}{place}") for place, attempt in enumerate(computed.values())]
         source = exp.select(exp.Star(), *each, copy=False).from_(source.subquery("r"), copy=False)
     query = exp.select(*(sql.named(one, name) for name, one in shown.items()), copy=False)
     query = query.from_(source.subquery("m"), copy=False)
@@ -109,12 +130,12 @@ def measured_query(rows: OwnedRows, keys: Mapping[str, exp.Expr], measures: Mapp
     return query.group_by(*apart, copy=False)
 
 
-def _column(tree: exp.Expr, computed: dict[str, exp.Expr]) -> exp.Expr:
+def _column(tree: exp.Expr, computed: dict[str, exp.Expr], value: str) -> exp.Expr:
     """The tree with every attempt as a column, of what is to be computed before."""
     for node in sql.attempts(tree):
         text = node.sql()
         computed.setdefault(text, node.copy())
-        column = sql.column(f"{_VALUE}{list(computed).index(text)}")
+        column = sql.column(f"{value}{list(computed).index(text)}")
         if node is tree:
             return column
         node.replace(column)
@@ -123,7 +144,7 @@ def _column(tree: exp.Expr, computed: dict[str, exp.Expr]) -> exp.Expr:
 
 def cell_counts(rows: OwnedRows, keys: Mapping[str, exp.Expr]) -> exp.Select:
     """How many rows are in every cell that has any: each row is in one."""
-    return measured_query(rows, keys, {COUNT: sql.count_rows()})
+    return _grouped_query(rows, keys, {COUNT: sql.count_rows()})
 
 
 # -- aggregates of one unit's rows: they need no bound, since whatever is measured of them gets one

@@ -52,7 +52,8 @@ class OwnedRows:
     sources: frozenset[str]
     """The private tables the rows come from; none: they are public."""
     cut: int | None = None
-    """The most groups of a question that rows of a unit are in, if they were cut to so many."""
+    """The most groups by ``cut_by`` that rows of a unit are in, if they were cut to so many."""
+    cut_by: tuple[exp.Expr, ...] = ()
 
     @property
     def groups(self) -> int:
@@ -70,7 +71,7 @@ class OwnedRows:
     def select(self, shown: Mapping[str, exp.Expr]) -> OwnedRows:
         """The rows with these columns instead."""
         named = [sql.named(self.of(one), name) for name, one in shown.items()]
-        return replace(self, query=self._from([*named, *self._own]), names=_names(shown))
+        return replace(self, query=self._from([*named, *self._own]), names=_names(shown), cut=None, cut_by=())
 
     def distinct(self) -> OwnedRows:
         """The rows, equal ones of a unit once."""
@@ -84,7 +85,8 @@ class OwnedRows:
         shown = grouped | {name: one.sql.copy() for name, one in aggregates.items()}
         query = self._from([*(sql.named(one, name) for name, one in shown.items()), *self._own])
         query = query.group_by(*self._own, *(key.copy() for key in grouped.values()), copy=False)
-        return replace(self, query=query, names=_names(shown), most=self.most if keys else 1)
+        most = self.most if keys else 1
+        return replace(self, query=query, names=_names(shown), most=most, cut=None, cut_by=())
 
     def few_groups(self, keys: Sequence[exp.Expr], few: int, dialect: str) -> OwnedRows:
         """The rows of at most ``few`` groups of each unit: which ones depends on the unit's own rows."""
@@ -94,7 +96,7 @@ class OwnedRows:
         place = _ranked(exp.DenseRank(), self._own, [scrambled, *parts])
         placed = self._from([exp.Star(), place]).subquery("p", copy=False)
         kept = exp.select(exp.Star(), copy=False).from_(placed, copy=False)
-        return replace(self, query=kept.where(sql.column(_PLACE) <= few, copy=False), cut=few)
+        return replace(self, query=kept.where(sql.column(_PLACE) <= few, copy=False), cut=few, cut_by=tuple(keys))
 
     def join(
         self, other: OwnedRows, on: Sequence[tuple[exp.Expr, exp.Expr]], *, outer: bool, matches: int
@@ -191,6 +193,8 @@ def owned_rows(table: Table, *, rename: bool = True) -> OwnedRows:
         UNIT if one.name == card.unit else numbered(place) if rename else one.name: one.name
         for place, one in enumerate(card.columns)
     }
+    if len(named) < len(card.columns):
+        raise BadQuery("Two columns have one name.")  # one is called like the unit here
     query = table.query(*(sql.named(sql.column(name), called) for called, name in named.items()))
     unit = None if card.unit is None else Unit(card.unit.casefold(), card[card.unit].kind)
     sources = frozenset() if card.public else frozenset({card.name})

@@ -78,7 +78,7 @@ def counting(table: Table, domain: Domain) -> Iterator[Counts]:
     try:
         yield Counts(table, domain, stored)
     finally:
-        table.engine.run(f"DROP TABLE {sql.table(name).sql('duckdb')}")
+        table.engine.drop(name)
 
 
 def _coded(table: Table, domain: Domain, *, small: bool = False) -> OwnedRows:
