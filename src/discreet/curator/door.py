@@ -35,7 +35,7 @@ from discreet.core.table import Table
 from discreet.curator.modes import require_noise
 from discreet.curator.store import ALSO_CHARGED, Store, failure
 from discreet.engines.limits import Limits, limited
-from discreet.errors import BadInput, BudgetExceeded, NoPromise, Refused, Taken
+from discreet.errors import BadInput, BudgetExceeded, LoginFailed, NoPromise, Refused, Taken, Unreachable
 from discreet.noise.entropy import Watched
 
 M = TypeVar("M", bound=Method[Any])
@@ -260,6 +260,8 @@ def _made(asked: Request[Any], receipts: Sequence[Receipt], entropy: Watched) ->
             raise Refused(f"Not so: {broken[0]}.")  # said to nobody: it is caught below
         _require_finite(payload)
         return _release(asked, payload, receipts)
+    except (Unreachable, LoginFailed):  # neither rows nor noise are why
+        pass
     except Exception as error:  # noqa: BLE001  # whatever went wrong may depend on somebody's row
         if entropy.drawn or isinstance(error, Refused):
             return None
