@@ -67,14 +67,15 @@ def test_a_copy_made_while_people_ask_has_every_answer_with_its_charge(tmp_path)
         threads = [threading.Thread(target=ask, args=(who,)) for who in range(3)]
         for thread in threads:
             thread.start()
-        copies = [back_up(tmp_path / "clinic", tmp_path / f"{n}.tar") for n in range(4)]
+        copies = [back_up(tmp_path / "clinic", tmp_path / "0.tar")]
+        while len(copies) < 4 or copies[-1].releases == copies[0].releases:
+            copies.append(back_up(tmp_path / "clinic", tmp_path / f"{len(copies)}.tar"))
         stop.set()
         for thread in threads:
             thread.join()
-    assert copies[0].releases < copies[-1].releases
-    for n, copy in enumerate(copies):
+    for n, copy in enumerate(copies[:2] + copies[-2:]):
         place = tmp_path / f"again{n}"
-        restore(tmp_path / f"{n}.tar", place, forget=True)
+        restore(tmp_path / f"{copies.index(copy)}.tar", place, forget=True)
         with Curator(place) as curator:
             assert curator.verify().sound
             charged = [line.entry for line in curator.ledger.lines() if isinstance(line.entry, Charged)]
