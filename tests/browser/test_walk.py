@@ -96,6 +96,7 @@ def raise_budget(page):
     """With a reason, which is in the ledger from then on."""
     page.get_by_test_id("nav-budget").click()
     choose(page, "limit-account", "ann on visits")
+    expect(page.get_by_test_id("limit-epsilon")).to_have_value("1")  # what the account has, before it is changed
     page.get_by_test_id("limit-epsilon").fill("2")
     page.get_by_test_id("limit-why").fill("the yearly report")
     page.get_by_test_id("limit-set").click()
