@@ -9,10 +9,12 @@ declared groups are in it, depends on nobody.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from fractions import Fraction
 from random import Random
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import pytest
@@ -31,6 +33,7 @@ from discreet.engines.duckdb import ROW_BY_ROW, DuckDB
 from discreet.errors import BadInput
 
 _number = itertools.count()
+Planner: TypeAlias = Callable[[str, Neighbours], tuple[Plan, Plan] | None]
 _EACH = 25
 """Questions that are accepted, of every pair of neighbours."""
 
@@ -49,6 +52,18 @@ def planned(text: str, both: Neighbours) -> tuple[Plan, Plan] | None:
         return one, other
     assert one == other
     return None
+
+
+def planned_once(text: str, both: Neighbours) -> tuple[Plan, Plan] | None:
+    """As ``planned``, by planning for one of the two: the plan of the other differs in where its rows are."""
+    try:
+        made = plan(text, both.present)
+    except Exception:  # noqa: BLE001  # a lie may make the analysis itself fail, before any row is read
+        return None
+    query = made.rows.query.copy()
+    for table in query.find_all(exp.Table):
+        table.this.set("this", re.sub(r"_0(_kept)?$", r"_1\1", table.name))
+    return made, replace(made, rows=replace(made.rows, owned=replace(made.rows.owned, query=query)))
 
 
 def require_bounded(text: str, plans: tuple[Plan, Plan]) -> Fraction | None:
@@ -96,7 +111,9 @@ def _lost_by_choices(made: Plan, paid: Price, one: Measured, other: Measured) ->
     return lost
 
 
-def replay(seed: int, engine: Engine, count: int, *, lies: bool = True) -> Iterator[tuple[str, Fraction]]:
+def replay(
+    seed: int, engine: Engine, count: int, *, lies: bool = True, planned: Planner = planned
+) -> Iterator[tuple[str, Fraction]]:
     """Questions about one pair of neighbours, and what share of the charge each of them really loses."""
     random = Random(seed)  # noqa: S311
     both, asked = neighbours(random, engine, f"sabotage_{seed}_{next(_number)}"), Questions(random)
@@ -138,7 +155,7 @@ def test_nor_on_spark(spark: Engine) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(100, 500))
 def test_no_lie_does_in_ten_thousand_questions(duckdb: DuckDB, seed: int) -> None:
-    assert len(list(replay(seed, duckdb, _EACH))) == _EACH
+    assert len(list(replay(seed, duckdb, _EACH, planned=planned_once))) == _EACH
 
 
 @pytest.mark.parametrize("seed", range(20, 22))
