@@ -59,7 +59,7 @@ def answer(plan: Plan, price: Price, entropy: Entropy = SYSTEM) -> pa.Table:
     """Measure where the rows are, add noise, and work out the answer.
 
     Groups that are not declared get their noise as they come in, and only those that are shown are kept: whether there
-    is an answer hangs on how many are shown, and not on how many there are, which one row may change.
+    is an answer depends on how many are shown, and not on how many there are, which one row may change.
     """
     least = price.threshold
     found = measured(plan, None if least is None else _passing(plan, price, least, entropy))

@@ -51,7 +51,7 @@ def total(rows: OwnedRows, value: Value, within: Interval, centre: Fraction = Fr
 
 
 def steps_of(value: Value, within: Interval, rows_per_unit: int, centre: Fraction = Fraction(0)) -> Steps:
-    """What a row adds, in steps that are fine enough for a unit with so many rows."""
+    """What a row adds, in steps that are fine enough for a unit with that many rows."""
     far = largest((within[0] - centre, within[1] - centre))
     if far and not 1 / _EXTREME <= far <= _EXTREME:
         raise BadQuery("Numbers that may be so large, or are so small, cannot be added.", hint="Declare other bounds.")

@@ -29,14 +29,14 @@ _FEWEST = 20
 _MOST_ROWS = 50
 """Identifiers have no more rows each than this, on average."""
 _EVEN = 5
-"""No identifier has more rows than so many times the average, and a few."""
+"""Most rows of one identifier, as a multiple of the average."""
 _SHORTEST = 4
 _YEARS = (1800, 2100)
 _DENSE = 0.98
 _FEWER = 0.65
 _NEARLY_ALL = 0.95
 _COUNTED_FROM_ONE = 400
-"""So many numbers without a gap, from 0 or 1 on, are a count of something: of people, or of rows."""
+"""Fewest numbers without a gap, from 0 or 1 on, that count as a numbering of people or rows."""
 
 
 def repeating_identifiers(table: Table) -> tuple[str, ...]:
