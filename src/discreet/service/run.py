@@ -35,8 +35,10 @@ from discreet.service.settings import Settings
 
 _LOG = logging.getLogger("discreet.service")
 _STOPS = tuple(number for name in ("SIGTERM", "SIGINT", "SIGHUP") if (number := getattr(signal, name, None)))
-_GARBAGE = (20_000, 5, 200)
+_GARBAGE = (20_000, 5, 10)
 """How many objects are made before those, and how often those before older ones are looked through."""
+_SWITCH_SECONDS = 0.0005
+"""How long a thread that plans a large question keeps others waiting each time they need the interpreter."""
 _STEWARD = "steward"
 """What the first steward is called."""
 
@@ -80,13 +82,14 @@ def serve(desk: Desk, settings: Settings, *, ready: Callable[[str], None]) -> No
 
 
 def _tidy_seldom() -> None:
-    """Have Python look for garbage seldom, and not among what is here for good.
+    """Have Python look for garbage seldom, not among what is here for good, and switch threads often.
 
     Nobody is served meanwhile, and the trees of large questions would have it look through everything, again and again.
     """
     gc.collect()
     gc.freeze()
     gc.set_threshold(*_GARBAGE)
+    sys.setswitchinterval(_SWITCH_SECONDS)
 
 
 def first_steward(desk: Desk) -> dict[str, str]:
