@@ -194,7 +194,7 @@ class SqlLedger:
         return answers
 
     def _keep_sums(self, lines: int) -> None:
-        """Keep for the next opening what the lines add up to, if it would have so many to add up."""
+        """Keep for the next opening what the lines add up to, if that saves adding up many lines."""
         if self._store.witness and self._known.number - self._kept >= lines:
             self._store.witness.write_sums(sums_of(self._known))
             self._kept = self._known.number

@@ -57,7 +57,7 @@ class Witness:
         return None
 
     def write(self, number: int, digest: str, *, pause: float = 0.0) -> None:
-        """Note a line that is durable. Within so many seconds after another, it waits for the next, or for the end."""
+        """Note a line that is durable. Within ``pause`` seconds of another, it waits for the next, or for the end."""
         with self._turn:
             self._waiting = (number, digest)
             if time.monotonic() >= self._written + pause:

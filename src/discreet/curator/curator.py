@@ -198,7 +198,7 @@ class Curator(Custody):
         rows: int | None = None,
         has: Callable[[str], bool] | None = None,
     ) -> list[Quote]:
-        """What each question of ``ask_all`` would cost, as ``price`` says it; and whether a twin would answer.
+        """What each question of ``ask_all`` would cost, as ``price`` says it; and whether synthetic data would answer.
 
         What others asked is not told: a question counts as answered if the analyst ``has`` the answer that is kept
         under an identity. By default that is so if it was charged to them.
