@@ -33,19 +33,23 @@ class JobBox:
         self._then = then
         self._place = ui.element("div").classes("dc-stack")
         self._place.set_visibility(False)
+        self._submitting = False
         self.made = ui.element("div").classes("dc-stack")
         """The room for what came of it, below; empty while there is a new one."""
 
     async def start(self, chosen: Callable[[], Spec]) -> None:
-        """Submit what was chosen, and follow it; what cannot be is told."""
+        """Submit what was chosen, and follow it; what cannot be is told. The second click of a double click is ignored."""
+        if self._submitting:
+            return
+        self._submitting = True
         try:
-            spec = chosen()
+            job = await self._seat.run(self._seat.desk.submit, chosen())
+            if job is not None:
+                await self.follow(job)
         except DiscreetError as error:
             self._seat.tell(error)
-            return
-        job = await self._seat.run(self._seat.desk.submit, spec)
-        if job is not None:
-            await self.follow(job)
+        finally:
+            self._submitting = False
 
     async def follow(self, job: Job) -> None:
         """Show a job, until it is over."""
