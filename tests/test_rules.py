@@ -43,8 +43,8 @@ def test_a_module_keeps_the_rules(path):
         assert "numba" not in names, "core/compiled.py finds a place for what is compiled"
     calls = {n.func.id for n in ast.walk(tree) if isinstance(n, ast.Call) and isinstance(n.func, ast.Name)}
     assert not calls & {"eval", "exec", "__import__"}, "data never names code"
-    if path.name != "__init__.py":  # the lazy public names
-        assert "discreet" not in names, "nothing inside imports the package root"
+    assert "discreet" not in names, "nothing inside imports the package root"
+    if path.name != "lazy.py":  # it reads stubs of the package itself
         assert "import_module" not in calls, "data never names code"
     assert len(text.splitlines()) <= 600, "is this one subject?"
 

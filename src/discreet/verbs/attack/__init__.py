@@ -1,0 +1,1 @@
+"""What an intruder would learn from a release: disclosure risk."""

@@ -1,0 +1,15 @@
+from discreet.verbs.prove import finite as finite
+from discreet.verbs.prove.certificate import Certificate as Certificate
+from discreet.verbs.prove.checking import check as check
+from discreet.verbs.prove.checking import infer as infer
+from discreet.verbs.prove.checking import recheck as recheck
+from discreet.verbs.prove.picture import drawn as drawn
+from discreet.verbs.prove.python import Private as Private
+from discreet.verbs.prove.python import private as private
+from discreet.verbs.prove.refuter.counterexample import Counterexample as Counterexample
+from discreet.verbs.prove.saving import read_certificate as read_certificate
+from discreet.verbs.prove.saving import write_certificate as write_certificate
+from discreet.verbs.prove.verdicts import Proved as Proved
+from discreet.verbs.prove.verdicts import Refuted as Refuted
+from discreet.verbs.prove.verdicts import Unknown as Unknown
+from discreet.verbs.prove.verdicts import Verdict as Verdict

@@ -1,0 +1,1 @@
+"""Giving a file away: recoding until privacy models hold, and masking."""

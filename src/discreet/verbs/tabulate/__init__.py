@@ -1,0 +1,1 @@
+"""Tables of counts and sums with sensitive cells protected."""
