@@ -74,7 +74,7 @@ class Together:
     name: ClassVar[str] = "together"
 
     def mask(self, table: Any, seed: int | None = None) -> Any:
-        from discreet.publish.masking import Masked
+        from discreet.verbs.publish.masking import Masked
 
         rows = table.payload()
         for place, masker in enumerate(self.maskers):
@@ -86,7 +86,7 @@ class Together:
 
 def ipso(version: Literal["A", "B", "C"], names: Sequence[str], g: int) -> Together:
     """``g`` columns at a time, each part drawn by itself, given the sex."""
-    from discreet.publish.mask.ipso import Ipso
+    from discreet.verbs.publish.mask.ipso import Ipso
 
     return Together(tuple(Ipso(version, names[at : at + g], ("sex",)) for at in range(0, len(names), g)))
 
@@ -96,10 +96,10 @@ def methods(table: Any) -> dict[str, Any]:
     import numpy as np
 
     from discreet.models.diversity import EntropyLDiversity, PSensitivity, RecursiveLDiversity
-    from discreet.publish.mask.microaggregate import Microaggregate
-    from discreet.publish.mask.multiply import Multiply
-    from discreet.publish.mask.noise import Noise
-    from discreet.publish.mask.swap import RankSwap
+    from discreet.verbs.publish.mask.microaggregate import Microaggregate
+    from discreet.verbs.publish.mask.multiply import Multiply
+    from discreet.verbs.publish.mask.noise import Noise
+    from discreet.verbs.publish.mask.swap import RankSwap
 
     names, rows = table.quasi(), table.payload()
 
@@ -130,9 +130,9 @@ def methods(table: Any) -> dict[str, Any]:
 
 def others(table: Any) -> dict[str, dict[str, Any]]:
     """Other readings of some rows, by what is read otherwise."""
-    from discreet.publish.mask.multiply import Multiply
-    from discreet.publish.mask.noise import Noise
-    from discreet.publish.mask.swap import RankSwap
+    from discreet.verbs.publish.mask.multiply import Multiply
+    from discreet.verbs.publish.mask.noise import Noise
+    from discreet.verbs.publish.mask.swap import RankSwap
 
     return {
         "values moved into the card's bounds": {f"noise {a}": Noise(a / 100) for a in (3, 10, 100)},
@@ -146,9 +146,9 @@ def others(table: Any) -> dict[str, dict[str, Any]]:
 def read_otherwise(found: Mapping[str, tuple[float, ...]]) -> None:
     """PIL of the other readings, and what they make of the rank correlation."""
     from discreet import samples
-    from discreet.publish.publish import publish
     from discreet.utility.pair import pair
     from discreet.utility.probabilistic import pil
+    from discreet.verbs.publish.publish import publish
 
     bounded, cells = samples.abalone(), []
     for what, maskers in others(bounded).items():
@@ -180,11 +180,11 @@ def unbounded(table: Any, step: int = 1) -> Any:
 
 def measured(table: Any, masker: Any, sets: Sequence[tuple[str, ...]], folds: int) -> tuple[Any, dict[str, float]]:
     """PIL, DR, four accuracies and four AUCs, in per cent; and the parts of the risk."""
-    from discreet.attack.risk import DisclosureRisk
-    from discreet.publish.publish import publish
     from discreet.utility.learning import scores
     from discreet.utility.pair import pair
     from discreet.utility.probabilistic import pil
+    from discreet.verbs.attack.risk import DisclosureRisk
+    from discreet.verbs.publish.publish import publish
 
     release: Any = publish(table, masker, seed=1)
     two = pair(table, release, target="sex")
@@ -201,10 +201,10 @@ def parts(table: Any, release: Any, sets: Sequence[tuple[str, ...]]) -> dict[str
     often the sex of a nearest row is right (correct attribution probability: Elliot 2014)."""
     import numpy as np
 
-    from discreet.attack.distance import DistanceLinkage
-    from discreet.attack.interval import Width, ends
-    from discreet.attack.probabilistic import ProbabilisticLinkage
-    from discreet.attack.sight import see
+    from discreet.verbs.attack.distance import DistanceLinkage
+    from discreet.verbs.attack.interval import Width, ends
+    from discreet.verbs.attack.linkage_matrix import see
+    from discreet.verbs.attack.probabilistic import ProbabilisticLinkage
 
     sight = see(release, table, release.links, table.quasi())
     own, ordered = sight.shown[sight.truth], np.sort(sight.shown, axis=0)

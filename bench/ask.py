@@ -185,12 +185,12 @@ def _card() -> Any:
 def _ours(path: str, _: int | None = None) -> Callable[[], Answer]:
     from sqlglot import exp
 
-    from discreet.ask.answer import answer
-    from discreet.ask.plan import plan
-    from discreet.ask.price import price
     from discreet.core import sql
     from discreet.core.table import Table
     from discreet.engines.duckdb import DuckDB
+    from discreet.verbs.ask.answer import answer
+    from discreet.verbs.ask.plan import plan
+    from discreet.verbs.ask.price import price
 
     card = _card()
     file = exp.Table(this=exp.Anonymous(this="read_parquet", expressions=[sql.literal(path)]))
@@ -307,8 +307,8 @@ def _make(rows: int, path: str) -> None:
 
 
 def _cut(path: str, out: Path) -> object:
+    from discreet.engines.bounded_table import bounded, write_parquet
     from discreet.engines.read import read
-    from discreet.engines.twin import bounded, write_parquet
 
     out.unlink(missing_ok=True)
     write_parquet(bounded(read(path, _card())), out)

@@ -33,8 +33,8 @@ def nearest(*, close: bool) -> Callable[..., Work]:
     def start(people: int, **_: object) -> Work:
         import numpy as np
 
-        from discreet.attack.nearest import Points
-        from discreet.attack.nearest import nearest as search
+        from discreet.verbs.attack.nearest import Points
+        from discreet.verbs.attack.nearest import nearest as search
 
         rng = np.random.default_rng(1)
         known = rng.normal(size=(people, 10))
@@ -53,10 +53,10 @@ def nearest(*, close: bool) -> Callable[..., Work]:
 
 def swapped(**_: object) -> Work:
     from discreet import samples
-    from discreet.attack.distance import DistanceLinkage
-    from discreet.attack.transparency import RankSwapIntersection
-    from discreet.publish.mask.swap import RankSwap
-    from discreet.publish.publish import publish
+    from discreet.verbs.attack.distance import DistanceLinkage
+    from discreet.verbs.attack.transparency import RankSwapIntersection
+    from discreet.verbs.publish.mask.swap import RankSwap
+    from discreet.verbs.publish.publish import publish
 
     table = samples.abalone()
     release: Any = publish(table, RankSwap(2), seed=1)
@@ -68,7 +68,7 @@ def fellegi_sunter(files: list[str], **_: object) -> Work:
     import duckdb
     import numpy as np
 
-    from discreet.attack.probabilistic import estimate
+    from discreet.verbs.attack.probabilistic import estimate
 
     def level(name: str, limits: tuple[float, ...]) -> str:
         near = "".join(

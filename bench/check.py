@@ -66,8 +66,8 @@ def ours(*what: str) -> Callable[..., Work]:
         from discreet.engines.read import read
         from discreet.models.check import check
         from discreet.models.closeness import TCloseness
-        from discreet.models.crowd import KAnonymity
         from discreet.models.diversity import LDiversity
+        from discreet.models.k_anonymity import KAnonymity
         from discreet.models.model import Model
 
         rows, card = _rows(data), _card()

@@ -76,7 +76,7 @@ def contestant(name: str) -> Callable[..., Callable[[], object]]:
 
 
 def ours(protocol: str, d: int) -> Collect:
-    from discreet.collect.protocols import named
+    from discreet.verbs.collect.protocols import named
 
     client: Any = named(protocol)(d, 1)
     return lambda answers: client.estimate(client.randomize(answers)).counts
@@ -188,7 +188,7 @@ def _taken(protocol: str, d: int, people: Mapping[str, int], python: str, *, tur
 
 def _variance(protocol: str, d: int) -> float:
     """What theory says of a squared error, a person, where all values are as frequent."""
-    from discreet.collect.protocols import named
+    from discreet.verbs.collect.protocols import named
 
     client: Any = named(protocol)(d, 1)
     return float(client.variance(1, 1 / d))
@@ -217,8 +217,8 @@ def _on_spark(folder: Path, reports: int) -> float:
     import pyarrow.parquet as pq
     from pyspark.sql import SparkSession
 
-    from discreet.collect.frequency.hadamard import Hadamard
-    from discreet.collect.spark import tally
+    from discreet.verbs.collect.frequency.hadamard import Hadamard
+    from discreet.verbs.collect.spark import tally
 
     client, parts = Hadamard(SIZES[-1], 1), 20
     mine, values = client.tally(), np.arange(reports // parts) % SIZES[-1]

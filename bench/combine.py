@@ -80,12 +80,12 @@ def ready() -> None:
 
 
 def discreet_party(place: int, parties: int, folder: str, length: int, most: int) -> Callable[[], object]:
-    from discreet.combine.group import Group
-    from discreet.combine.net.driver import Progress, run
-    from discreet.combine.net.manifest import load
-    from discreet.combine.protocols.parse import protocol
-    from discreet.combine.seat import Seat
-    from discreet.combine.tools import Numeric
+    from discreet.verbs.combine.group import Group
+    from discreet.verbs.combine.net.driver import Progress, run
+    from discreet.verbs.combine.net.manifest import load
+    from discreet.verbs.combine.party import Seat
+    from discreet.verbs.combine.protocols.parse import protocol
+    from discreet.verbs.combine.tools import Numeric
 
     session, name = load(Path(folder) / "sum.toml"), f"party{place}"
     terms, group = session.terms, Group.holding(parties * (most - 1))
@@ -160,7 +160,7 @@ _BYTES_SENT = 200
 
 def _identity(name: str) -> Any:
     """A key that everybody in this benchmark knows."""
-    from discreet.combine.net.keys import Identity
+    from discreet.verbs.combine.net.keys import Identity
 
     return Identity(name, name.encode().ljust(32, b"."))
 
@@ -187,8 +187,8 @@ def _answer(vector: Any) -> list[int]:
 
 
 def discreet(parties: int, length: int, most: int, adder: bool, python: str) -> Callable[[], object]:
-    from discreet.combine.net.manifest import Manifest, Party, dump
-    from discreet.combine.terms import Terms
+    from discreet.verbs.combine.net.manifest import Manifest, Party, dump
+    from discreet.verbs.combine.terms import Terms
 
     names = tuple(f"party{place}" for place in range(parties))
 

@@ -39,7 +39,6 @@ from sqlglot import exp
 
 from bench.harness import options, report, result
 from bench.serve import BUDGETS, made, serving
-from discreet.ask.plan import plan
 from discreet.core import sql
 from discreet.core.card import Card, Column
 from discreet.core.kind import Kind
@@ -48,6 +47,7 @@ from discreet.core.table import Table
 from discreet.engines.duckdb import DuckDB
 from discreet.errors import BadQuery
 from discreet.service.turns import RATIO, released_after
+from discreet.verbs.ask.plan import plan
 
 PATIENTS = 20_000
 CONNECTIONS = 24

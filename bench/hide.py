@@ -67,13 +67,13 @@ def contestant(name: str) -> Callable[..., Callable[[], object]]:
 
 
 def bits(rows: Any) -> Any:
-    from discreet.hide.transactions import Transactions
+    from discreet.verbs.hide.transactions import Transactions
 
     return Transactions.of(rows)
 
 
 def ours(held: Any, share: float) -> list[int]:
-    from discreet.hide.mining.frequent import frequent, least_of
+    from discreet.verbs.hide.mining.frequent import frequent, least_of
 
     supports = frequent(held, least_of(share, held.rows)).supports
     return _told(supports[supports < held.rows])
@@ -112,9 +112,9 @@ def long(name: str) -> Callable[..., Callable[[], object]]:
     """Mines a Parquet file of baskets, in one piece or in blocks."""
 
     def start(path: str, share: float) -> Callable[[], object]:
-        from discreet.hide.mining.frequent import frequent, least_of
-        from discreet.hide.mining.partition import frequent_in_blocks
-        from discreet.hide.reading import blocks_of, read_transactions
+        from discreet.verbs.hide.mining.frequent import frequent, least_of
+        from discreet.verbs.hide.mining.partition import frequent_in_blocks
+        from discreet.verbs.hide.reading import blocks_of, read_transactions
 
         ours(bits(SMALL), 0.5)
 
@@ -160,7 +160,7 @@ def make(folder: str, baskets: int, times: int) -> Callable[[], object]:
 
 def compare(path: str, share: float, python: str) -> Callable[[], object]:
     """In how many itemsets or supports ours and pyfim's ``sam`` differ."""
-    from discreet.hide.mining.frequent import frequent, least_of
+    from discreet.verbs.hide.mining.frequent import frequent, least_of
 
     held = bits(json.loads(Path(path).read_text(encoding="utf-8")))
     least = least_of(share, held.rows)

@@ -29,7 +29,7 @@ def requests(sets: list[tuple[int, frozenset[str]]]) -> dict[str, tuple[list[fro
 
 def tried(problem: Any, way: Any) -> dict[str, Any]:
     """What one way does to one request."""
-    from discreet.hide.opening import found_in
+    from discreet.verbs.hide.io import found_in
 
     begun, clock = time.process_time(), time.perf_counter()
     outcome = way.apply(problem)
@@ -49,12 +49,12 @@ def tried(problem: Any, way: Any) -> dict[str, Any]:
 def main() -> None:
     """Print a table for each request, and the figures."""
     chosen = options(__doc__ or "").parse_args()
-    from discreet.hide.methods.exact import HEURISTICS, Exact
-    from discreet.hide.mining.frequent import frequent, least_of
-    from discreet.hide.problem import Problem
-    from discreet.hide.secrets import Thresholds, parse_secrets
-    from discreet.hide.transactions import Transactions
     from discreet.samples.baskets import baskets
+    from discreet.verbs.hide.methods.exact import HEURISTICS, Exact
+    from discreet.verbs.hide.mining.frequent import frequent, least_of
+    from discreet.verbs.hide.problem import Problem
+    from discreet.verbs.hide.secrets import Thresholds, parse_secrets
+    from discreet.verbs.hide.transactions import Transactions
 
     rows = 10_000 if chosen.quick else 100_000
     held = Transactions.of(baskets(rows))

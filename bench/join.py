@@ -37,14 +37,14 @@ def columns(rows: int) -> tuple[Any, Any]:
 
 
 def tools(name: str) -> Any:
-    from discreet.combine.tools import Numeric
+    from discreet.verbs.combine.tools import Numeric
 
     return Numeric(name.encode().ljust(32), b"bench")
 
 
 def our_people(count: int) -> Callable[[], object]:
-    from discreet.combine import bus
-    from discreet.combine.vertical import keys, psi
+    from discreet.verbs.combine import bus
+    from discreet.verbs.combine.vertical import keys, psi
 
     held = dict(zip(PARTIES, people(count), strict=False))
 
@@ -72,8 +72,8 @@ def openmined(count: int) -> Callable[[], object]:
 
 
 def our_products(count: int) -> Callable[[], object]:
-    from discreet.combine import bus
-    from discreet.combine.vertical.products import Bench, holding, products
+    from discreet.verbs.combine import bus
+    from discreet.verbs.combine.vertical.products import Bench, holding, products
 
     held = dict(zip(PARTIES, columns(count), strict=False))
 

@@ -83,7 +83,7 @@ def main() -> None:
     from discreet.core.loss import Pure
     from discreet.noise.deviation import Weighted
     from discreet.noise.laplace import DiscreteLaplace
-    from discreet.tabulate.private.macro_table import MacroTable
+    from discreet.verbs.tabulate.private.macro_table import MacroTable
 
     with tempfile.TemporaryDirectory() as folder:
         if not chosen.data:

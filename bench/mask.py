@@ -41,7 +41,7 @@ def floor(rows: int, **_: object) -> Work:
 
 def ours(text: str) -> Callable[..., Work]:
     def start(rows: int, **_: object) -> Work:
-        from discreet.publish.mask.parse import parse
+        from discreet.verbs.publish.mask.parse import parse
 
         table = _table(rows)
         masker = parse(text, table.card)

@@ -82,7 +82,7 @@ def plain(rows: int, k: int, **_: object) -> Work:
 
 def ours(rows: int, k: int, at_once: int = 250_000, **_: object) -> Work:
     """A table in, a table out."""
-    from discreet.publish.mask.microaggregate import Microaggregate
+    from discreet.verbs.publish.mask.microaggregate import Microaggregate
 
     masker = Microaggregate(k, at_once=at_once)
     masker.mask(_table(_normal(1000)))
@@ -92,7 +92,7 @@ def ours(rows: int, k: int, at_once: int = 250_000, **_: object) -> Work:
 
 
 def best(rows: int, k: int, **_: object) -> Work:
-    from discreet.publish.mask.micro.univariate import optimal
+    from discreet.verbs.publish.mask.micro.univariate import optimal
 
     values = _normal(rows)[:, 0].copy()
     optimal(values[:1000], min(k, 100))
@@ -113,7 +113,7 @@ def reference(file: str, k: int, improve: int, **_: object) -> Work:
     """The sum of squares within groups of a reference set."""
     import numpy as np
 
-    from discreet.publish.mask.microaggregate import Microaggregate
+    from discreet.verbs.publish.mask.microaggregate import Microaggregate
 
     values = np.loadtxt(file, delimiter=",", skiprows=1)
     table = _table(values)

@@ -78,11 +78,11 @@ TASKS = [
 
 def ours(task: Task) -> Callable[..., Work]:
     def start(data: str, **_: object) -> Work:
-        from discreet.models.crowd import KAnonymity
         from discreet.models.diversity import LDiversity
+        from discreet.models.k_anonymity import KAnonymity
         from discreet.models.model import Model
-        from discreet.publish.generalize import Generalize
-        from discreet.publish.tuples import tuples_of
+        from discreet.verbs.publish.generalize import Generalize
+        from discreet.verbs.publish.tuples import tuples_of
 
         models: list[Model] = [KAnonymity(K)]
         models += [LDiversity(3, task.sensitive)] if task.sensitive else []
@@ -131,9 +131,9 @@ def repeated(times: int) -> Callable[..., Work]:
         from discreet.core.hierarchy.intervals import Intervals
         from discreet.core.kind import Kind
         from discreet.engines.read import read
-        from discreet.models.crowd import KAnonymity
-        from discreet.publish.generalize import Generalize
-        from discreet.publish.tuples import tuples_of
+        from discreet.models.k_anonymity import KAnonymity
+        from discreet.verbs.publish.generalize import Generalize
+        from discreet.verbs.publish.tuples import tuples_of
 
         columns = [Column(name, Kind.INTEGER, Role.QUASI, hierarchy=Intervals([5, 10, 50])) for name in "abc"]
         table = read(Path(folder) / f"{times}.parquet", Card("ten", tuple(columns)))
@@ -170,9 +170,9 @@ def wide(suppress: str) -> Callable[..., Work]:
         from discreet.core.hierarchy.intervals import Intervals
         from discreet.core.kind import Kind
         from discreet.engines.read import read
-        from discreet.models.crowd import KAnonymity
-        from discreet.publish.generalize import Generalize
-        from discreet.publish.tuples import tuples_of
+        from discreet.models.k_anonymity import KAnonymity
+        from discreet.verbs.publish.generalize import Generalize
+        from discreet.verbs.publish.tuples import tuples_of
 
         draw = Random(1)  # noqa: S311
         names = [f"c{number}" for number in range(15)]

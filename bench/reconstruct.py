@@ -28,7 +28,7 @@ BROKEN, KEPT, APART = 0.99, 0.58, 0.05
 def counts(noise: float, runs: int, **_: object) -> Work:
     import numpy as np
 
-    from discreet.attack.reconstruct import Decoding, reconstruct
+    from discreet.verbs.attack.reconstruct import Decoding, reconstruct
 
     def work() -> object:
         shares = dict.fromkeys(Decoding, 0.0)
@@ -45,8 +45,8 @@ def counts(noise: float, runs: int, **_: object) -> Work:
 
 
 def tables(ages: int, **_: object) -> Work:
-    from discreet.attack.tables import Published, rebuild
     from discreet.samples.cases import block7_lines
+    from discreet.verbs.attack.tables import Published, rebuild
 
     columns = {"age": range(ages), "sex": "FM", "race": "BW", "married": "SM"}
     lines = [Published(**line) for line in block7_lines(range(ages))]
@@ -57,7 +57,7 @@ CONTESTANTS: dict[str, Callable[..., Work]] = {"counts": counts, "tables": table
 
 
 def main() -> None:
-    from discreet.attack.reconstruct import expected_share
+    from discreet.verbs.attack.reconstruct import expected_share
 
     chosen = options(__doc__ or "").parse_args()
     if chosen.contestant:

@@ -31,8 +31,8 @@ import httpx
 
 from bench.harness import options, report, result
 from bench.load import EPSILON, PLENTY, SCARCE, Seen, Task, finish, start
+from discreet.budget.entries import Charged
 from discreet.budget.ledger import SqlLedger
-from discreet.budget.lines import Charged
 from discreet.budget.postgres import create_postgres
 from discreet.budget.sqlite import create_sqlite
 from discreet.core.loss import Loss, Pure

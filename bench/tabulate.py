@@ -47,10 +47,10 @@ def made(name: str) -> tuple[Any, Any]:
 
     import numpy as np
 
-    from discreet.tabulate.rules import parse_rules, protect
-    from discreet.tabulate.tables.cells import Cells
-    from discreet.tabulate.tables.crosstable import Contributions, CrossTable, summed
-    from discreet.tabulate.tables.respondents import merged
+    from discreet.verbs.tabulate.rules import parse_rules, protect
+    from discreet.verbs.tabulate.tables.cells import Cells
+    from discreet.verbs.tabulate.tables.crosstable import Contributions, CrossTable, summed
+    from discreet.verbs.tabulate.tables.respondents import merged
 
     shape, seed, people = TABLES[name]
     sides = tuple(_side(f"side {place}", parts) for place, parts in enumerate(shape))
@@ -75,9 +75,9 @@ def made(name: str) -> tuple[Any, Any]:
 def ours(table: str, how: str, seconds: float, **_: object) -> Work:
     import numpy as np
 
-    from discreet.tabulate.intruder.audit import short
-    from discreet.tabulate.methods.suppress import Suppress
-    from discreet.tabulate.way import Job
+    from discreet.verbs.tabulate.intruder.audit import short
+    from discreet.verbs.tabulate.method import Job
+    from discreet.verbs.tabulate.methods.suppress import Suppress
 
     _warm()
     cells, protection = made(table)
@@ -140,7 +140,7 @@ def whole(table: str, **_: object) -> Work:
 
 
 def audited(table: str, **_: object) -> Work:
-    from discreet.tabulate.intruder.audit import intervals
+    from discreet.verbs.tabulate.intruder.audit import intervals
 
     _warm()
     cells, hidden = _protected(table)
@@ -158,7 +158,7 @@ def audited_by_scipy(table: str, few: int, **_: object) -> Work:
     import numpy as np
     from scipy.optimize import linprog
 
-    from discreet.tabulate.intruder.audit import intervals
+    from discreet.verbs.tabulate.intruder.audit import intervals
 
     cells, hidden = _protected(table)
     which = np.flatnonzero(hidden)
@@ -238,7 +238,7 @@ def main() -> None:
 def _side(name: str, parts: list[int]) -> Any:
     from itertools import product
 
-    from discreet.tabulate.tables.dimension import Dimension
+    from discreet.verbs.tabulate.tables.dimension import Dimension
 
     def path(places: tuple[int, ...]) -> tuple[str, ...]:
         return tuple(".".join(map(str, places[: depth + 1])) for depth in reversed(range(len(places))))
@@ -248,8 +248,8 @@ def _side(name: str, parts: list[int]) -> Any:
 
 def _protected(table: str) -> tuple[Any, Any]:
     """A table and what is hidden of it."""
-    from discreet.tabulate.methods.suppress import Suppress
-    from discreet.tabulate.way import Job
+    from discreet.verbs.tabulate.method import Job
+    from discreet.verbs.tabulate.methods.suppress import Suppress
 
     cells, protection = made(table)
     return cells, Suppress("fast", seconds=300.0).apply(Job(cells, protection)).hidden
@@ -257,8 +257,8 @@ def _protected(table: str) -> tuple[Any, Any]:
 
 def _warm() -> None:
     """Compile off the clock."""
-    from discreet.tabulate.methods.suppress import Suppress
-    from discreet.tabulate.way import Job
+    from discreet.verbs.tabulate.method import Job
+    from discreet.verbs.tabulate.methods.suppress import Suppress
 
     for name in ("9 × 17", "nested 13 × 9"):
         cells, protection = made(name)

@@ -21,7 +21,7 @@ def histogram(table: Any, epsilon: str) -> Any:
 
     from discreet.core.recipe import Recipe
     from discreet.core.release import Release
-    from discreet.tabulate.private.macro_table import MacroTable
+    from discreet.verbs.tabulate.private.macro_table import MacroTable
 
     names = [column.name for column in table.card.columns]
     counts = MacroTable([names], epsilon=epsilon, levels=False, whole=False)
@@ -43,8 +43,8 @@ def main() -> None:
     from dataclasses import replace
 
     from discreet import samples
-    from discreet.attack.alone import MatchedUniques
     from discreet.engines.read import read
+    from discreet.verbs.attack.sample_uniques import MatchedUniques
 
     whole = samples.adult()
     card = replace(whole.card, columns=tuple(whole.card[name] for name in COLUMNS[: 5 if chosen.quick else None]))

@@ -11,16 +11,16 @@ import discreet
 VERB_FIRST = """
 import discreet as dc
 assert callable(dc.publish) and callable(dc.attack)
-import discreet.publish.local, discreet.attack.finding
-assert discreet.publish.local.LocalRecode and discreet.attack.finding.Finding
+import discreet.verbs.publish.local, discreet.verbs.attack.finding
+assert discreet.verbs.publish.local.LocalRecode and discreet.verbs.attack.finding.Finding
 assert callable(dc.publish) and callable(dc.attack) and dc.utility.loss
 """
 ROOM_FIRST = """
-from discreet.publish.local import LocalRecode
-import discreet.attack.finding, discreet.utility.metric
+from discreet.verbs.publish.local import LocalRecode
+import discreet.verbs.attack.finding, discreet.utility.metric
 import discreet as dc
 assert callable(dc.publish) and callable(dc.attack) and dc.utility.loss
-assert discreet.publish.local.LocalRecode is LocalRecode is dc.LocalRecode
+assert discreet.verbs.publish.local.LocalRecode is LocalRecode is dc.LocalRecode
 """
 
 

@@ -87,10 +87,10 @@ def filled(made: Clinic) -> Made:
 
 def together(workspace: Path, take_part: Callable[[], object]) -> None:
     """Let the clinic, which is north, and two other holders compute how long people stay."""
-    from discreet.combine.asked import new_manifest, new_terms
-    from discreet.combine.net.keys import Identity
-    from discreet.combine.net.manifest import dump
-    from discreet.combine.running import run
+    from discreet.verbs.combine.net.keys import Identity
+    from discreet.verbs.combine.net.manifest import dump
+    from discreet.verbs.combine.new_manifest import new_manifest, new_terms
+    from discreet.verbs.combine.running import run
 
     others = {"south": [2, 9, 4, 3], "east": [1, 6]}
     for folder, names in ((workspace / "combine", ["north"]), (workspace.parent / "others", [*others])):

@@ -10,6 +10,7 @@ from discreet.core.loss import Concentrated, Pure
 from discreet.core.picture import Axis, bars, curves
 from discreet.curator.advice import drawn_beliefs, lee_clifton
 from discreet.noise.laplace import DiscreteLaplace
+from discreet.verbs import combine
 
 HERE = Path(__file__).parent
 
@@ -154,13 +155,13 @@ PAY = {"north": 31_000, "east": 42_000, "south": 27_500, "west": 55_000}
 
 def combined(protocol: str, party: str = "", **more: int) -> str:
     """How four people learn the sum of their salaries, or what one of them sees of it."""
-    return dc.combine.simulate(protocol, PAY, bounds=(0, 100_000), seed=1, **more).show(party).svg
+    return combine.simulate(protocol, PAY, bounds=(0, 100_000), seed=1, **more).show(party).svg
 
 
 def dining() -> str:
     """How three people learn that one of them paid, and not who."""
     paid = {"north": 0, "east": 1, "south": 0}
-    return dc.combine.simulate("dining", paid, function="parity", seed=1).show().svg
+    return combine.simulate("dining", paid, function="parity", seed=1).show().svg
 
 
 PICTURES = {

@@ -15,11 +15,7 @@ from typing import TYPE_CHECKING, Any
 from discreet._version import __version__
 
 if TYPE_CHECKING:
-    from discreet import collect, combine, errors, prove, samples, utility
-    from discreet.ask.bounds import Bounds
-    from discreet.ask.continual import SquareRootCounter, TreeCounter
-    from discreet.ask.distribution import Distribution
-    from discreet.attack.attack import attack
+    from discreet import errors, samples, utility
     from discreet.core import hierarchy
     from discreet.core.card import Card, Column, Role
     from discreet.core.cardfile import dump_cards, load_card, load_cards
@@ -39,58 +35,63 @@ if TYPE_CHECKING:
     from discreet.engines.postgres import Postgres
     from discreet.engines.read import draft, read
     from discreet.engines.spark import Spark
-    from discreet.hide.hiding import hide
+    from discreet.models.beta_likeness import BetaLikeness, DeltaDisclosure
     from discreet.models.check import Verdicts, check
     from discreet.models.closeness import TCloseness
-    from discreet.models.crowd import KAnonymity, KMap
     from discreet.models.diversity import AlphaK, EntropyLDiversity, LDiversity, PSensitivity, RecursiveLDiversity
-    from discreet.models.likeness import BetaLikeness, DeltaDisclosure
+    from discreet.models.k_anonymity import KAnonymity, KMap
     from discreet.models.model import Model, Verdict
     from discreet.models.presence import DeltaPresence
     from discreet.models.risk import AverageRisk, JournalistRisk, MarketerRisk, ProsecutorRisk
     from discreet.models.uniqueness import PopulationUniqueness
-    from discreet.publish.advice import Advice, advise
-    from discreet.publish.cells import SuppressCells
-    from discreet.publish.compare import compare
-    from discreet.publish.dummies import AddDummies
-    from discreet.publish.generalize import Generalize
-    from discreet.publish.integral.clusters import Clusters
-    from discreet.publish.integral.evidence import Generators, verify_integral
-    from discreet.publish.integral.growing import DecisionTree
-    from discreet.publish.integral.learn import Learn
-    from discreet.publish.integral.linear import LinearModel
-    from discreet.publish.integral.models import read_model
-    from discreet.publish.integral.statistics import Statistics
-    from discreet.publish.local import LocalRecode
-    from discreet.publish.mask.coding import Code
-    from discreet.publish.mask.ipso import Ipso
-    from discreet.publish.mask.microaggregate import Microaggregate
-    from discreet.publish.mask.multiply import Multiply
-    from discreet.publish.mask.noise import Noise
-    from discreet.publish.mask.pram import Pram
-    from discreet.publish.mask.resample import Resample
-    from discreet.publish.mask.rounding import Round
-    from discreet.publish.mask.shuffle import Shuffle
-    from discreet.publish.mask.swap import DataSwap, RankSwap
-    from discreet.publish.mask.uniques import SuppressUniques
-    from discreet.publish.mondrian import Mondrian
-    from discreet.publish.publish import publish
-    from discreet.publish.riskmap import RiskMap
-    from discreet.publish.safepub import SafePub
-    from discreet.publish.synthetic.plain.cart import Cart
-    from discreet.publish.synthetic.plain.copies import Combined, Copies, combine_copies
-    from discreet.publish.synthetic.plain.copula import Copula
-    from discreet.publish.synthetic.plain.redrawn import Redrawn
-    from discreet.publish.synthetic.synthesize import Synthesize
     from discreet.service.client import connect
-    from discreet.tabulate.intruder.seen import audit
-    from discreet.tabulate.printing.tabulated import Tabulated
-    from discreet.tabulate.private.macro_table import MacroTable
-    from discreet.tabulate.tables.crosstable import CrossTable
-    from discreet.tabulate.tables.dimension import Dimension
-    from discreet.tabulate.tables.given import read_table
-    from discreet.tabulate.tabulate import tabulate
     from discreet.utility import quality
+    from discreet.verbs import collect, combine, prove
+    from discreet.verbs.ask.bounds import Bounds
+    from discreet.verbs.ask.continual import SquareRootCounter, TreeCounter
+    from discreet.verbs.ask.distribution import Distribution
+    from discreet.verbs.attack.attack import attack
+    from discreet.verbs.hide.hiding import hide
+    from discreet.verbs.learn.clusters import Clusters
+    from discreet.verbs.learn.evidence import Generators, verify_integral
+    from discreet.verbs.learn.learn import Learn
+    from discreet.verbs.learn.linear import LinearModel
+    from discreet.verbs.learn.models import read_model
+    from discreet.verbs.learn.statistics import Statistics
+    from discreet.verbs.learn.tree_training import DecisionTree
+    from discreet.verbs.publish.advice import Advice, advise
+    from discreet.verbs.publish.cells import SuppressCells
+    from discreet.verbs.publish.compare import compare
+    from discreet.verbs.publish.dummies import AddDummies
+    from discreet.verbs.publish.generalize import Generalize
+    from discreet.verbs.publish.local import LocalRecode
+    from discreet.verbs.publish.mask.coding import Code
+    from discreet.verbs.publish.mask.ipso import Ipso
+    from discreet.verbs.publish.mask.microaggregate import Microaggregate
+    from discreet.verbs.publish.mask.multiply import Multiply
+    from discreet.verbs.publish.mask.noise import Noise
+    from discreet.verbs.publish.mask.pram import Pram
+    from discreet.verbs.publish.mask.resample import Resample
+    from discreet.verbs.publish.mask.rounding import Round
+    from discreet.verbs.publish.mask.shuffle import Shuffle
+    from discreet.verbs.publish.mask.swap import DataSwap, RankSwap
+    from discreet.verbs.publish.mask.uniques import SuppressUniques
+    from discreet.verbs.publish.mondrian import Mondrian
+    from discreet.verbs.publish.publish import publish
+    from discreet.verbs.publish.riskmap import RiskMap
+    from discreet.verbs.publish.safepub import SafePub
+    from discreet.verbs.synthesize.non_private.cart import Cart
+    from discreet.verbs.synthesize.non_private.copies import Combined, Copies, combine_copies
+    from discreet.verbs.synthesize.non_private.copula import Copula
+    from discreet.verbs.synthesize.non_private.redrawn import Redrawn
+    from discreet.verbs.synthesize.synthesize import Synthesize
+    from discreet.verbs.tabulate.intruder.seen import audit
+    from discreet.verbs.tabulate.printing.tabulated import Tabulated
+    from discreet.verbs.tabulate.private.macro_table import MacroTable
+    from discreet.verbs.tabulate.tables.crosstable import CrossTable
+    from discreet.verbs.tabulate.tables.dimension import Dimension
+    from discreet.verbs.tabulate.tables.read_table import read_table
+    from discreet.verbs.tabulate.tabulate import tabulate
 
 _HOMES = {
     "ask.bounds": ("Bounds",),

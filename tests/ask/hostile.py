@@ -16,15 +16,15 @@ import pyarrow as pa
 import pytest
 from sqlglot import exp
 
-from discreet.ask import join
-from discreet.ask.scalar.reader import Reader
-from discreet.ask.value import Value
 from discreet.core import sql
 from discreet.core.card import Card, Column
 from discreet.core.engine import Engine
 from discreet.core.kind import Kind
 from discreet.core.table import Table
-from discreet.engines.twin import bounded
+from discreet.engines.bounded_table import bounded
+from discreet.verbs.ask import join
+from discreet.verbs.ask.scalar.reader import Reader
+from discreet.verbs.ask.value import Value
 
 CITIES = ("Oslo", "Rome", "it's")
 WHOLES = (0, 1, -1, 7, 50, 2**31, -(2**31), 2**53 + 1, 2**62, 2**63 - 1, -(2**63), None)

@@ -14,14 +14,14 @@ from hypothesis import strategies as st
 from sqlglot import exp
 from tests.ask.visits import CARD, ROWS, Silent, loaded
 
-from discreet.ask.answer import answer
-from discreet.ask.plan import plan
-from discreet.ask.price import price
 from discreet.core.card import Card, Column
 from discreet.core.engine import Engine
 from discreet.core.kind import Kind
 from discreet.core.table import Table
 from discreet.engines.duckdb import DuckDB
+from discreet.verbs.ask.answer import answer
+from discreet.verbs.ask.plan import plan
+from discreet.verbs.ask.price import price
 
 
 def of(engine: Engine, query: str, *columns: Column) -> dict[str, Table]:

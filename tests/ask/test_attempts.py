@@ -20,23 +20,23 @@ from tests.ask.hostile import Neighbours
 from tests.ask.test_sabotage import planned, require_bounded
 from tests.ask.visits import Silent
 
-from discreet.ask.answer import answer, measured
-from discreet.ask.distribution import Distribution
-from discreet.ask.plan import Plan, plan
-from discreet.ask.price import price
 from discreet.core import sql
 from discreet.core.arrow import arrow_type
 from discreet.core.card import Card, Column
 from discreet.core.engine import Engine
 from discreet.core.kind import Kind
 from discreet.core.table import Table
+from discreet.engines.bounded_table import bounded
 from discreet.engines.contribution import measure as contribution
 from discreet.engines.contribution.measure import cell_counts
 from discreet.engines.contribution.rows import owned_rows
 from discreet.engines.duckdb import DuckDB
 from discreet.engines.postgres import Postgres
-from discreet.engines.twin import bounded
 from discreet.errors import BadQuery
+from discreet.verbs.ask.answer import answer, measured
+from discreet.verbs.ask.distribution import Distribution
+from discreet.verbs.ask.plan import Plan, plan
+from discreet.verbs.ask.price import price
 
 _number = itertools.count()
 PERSON = Column("person", Kind.INTEGER)

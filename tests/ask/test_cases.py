@@ -5,12 +5,12 @@ from fractions import Fraction
 import pytest
 
 from discreet import samples
-from discreet.ask.answer import answer
-from discreet.ask.plan import plan
-from discreet.ask.price import price
 from discreet.core.loss import Pure, sequential
 from discreet.noise.grid import GridLaplace
 from discreet.noise.laplace import DiscreteLaplace
+from discreet.verbs.ask.answer import answer
+from discreet.verbs.ask.plan import plan
+from discreet.verbs.ask.price import price
 
 
 def measured(text, table):

@@ -10,12 +10,12 @@ import pytest
 from tests.ask.recording import RecordingGaussian, RecordingLaplace, apart, apart_squared
 from tests.noise.bits import Repeatable
 
-from discreet.ask import continual as module
-from discreet.ask.continual import SquareRootCounter, TreeCounter
 from discreet.core.loss import Concentrated, Pure
 from discreet.errors import BadInput, NoPromise
 from discreet.noise.gaussian import DiscreteGaussian
 from discreet.noise.laplace import DiscreteLaplace
+from discreet.verbs.ask import continual as module
+from discreet.verbs.ask.continual import SquareRootCounter, TreeCounter
 
 EVENTS = [1, 0, 0, 3, 1, 1, 0, 2, 5, 0, 0, 1, 1, 0, 7, 2, 1]
 STEPS = [1, 2, 3, 7, 8, 17]

@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 from tests.ask.visits import CARD, PEOPLE, ROWS, TABLES, Silent, columns, loaded
 
-from discreet.ask.answer import answer
-from discreet.ask.plan import plan
-from discreet.ask.price import price
 from discreet.core.engine import Engine
 from discreet.core.table import Table
 from discreet.engines.duckdb import DuckDB
+from discreet.verbs.ask.answer import answer
+from discreet.verbs.ask.plan import plan
+from discreet.verbs.ask.price import price
 
 FIGURES = [
     "SELECT COUNT(*) AS n FROM visits",

@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 from sqlglot import exp
 from tests.ask.visits import CARD, MORE, PEOPLE_CARD, ROWS, loaded
 
-from discreet.ask.answer import exact_answer
-from discreet.ask.identity import fingerprint, relabel
-from discreet.ask.plan import plan
 from discreet.core.table import Table
 from discreet.engines.duckdb import DuckDB
 from discreet.errors import DiscreetError
+from discreet.verbs.ask.answer import exact_answer
+from discreet.verbs.ask.identity import fingerprint, relabel
+from discreet.verbs.ask.plan import plan
 
 SAME = [
     ("SELECT COUNT(*) AS n FROM visits", "select  count ( * ) as N from VISITS -- again"),

@@ -16,9 +16,6 @@ from hypothesis import strategies as st
 from tests.ask.visits import CARD, ROWS, loaded
 from tests.noise.bits import Repeatable
 
-from discreet.ask.bins import MOST_BINS, Bins
-from discreet.ask.bounds import Bounds
-from discreet.ask.distribution import Distribution
 from discreet.core.card import Card, Column
 from discreet.core.document import dumps, loads
 from discreet.core.engine import Engine
@@ -27,15 +24,18 @@ from discreet.core.loss import Concentrated, Loss, Pure
 from discreet.core.method import Method
 from discreet.core.statement import Evidence
 from discreet.core.table import Table
+from discreet.engines.bounded_table import bounded
 from discreet.engines.duckdb import DuckDB
 from discreet.engines.read import read
-from discreet.engines.twin import bounded
 from discreet.errors import BadInput, NotDeclared, NotFound
 from discreet.noise.additive import Additive
 from discreet.noise.entropy import Entropy, Integers
 from discreet.noise.gaussian import DiscreteGaussian
 from discreet.noise.laplace import DiscreteLaplace
-from discreet.tabulate.private.macro_table import MacroTable
+from discreet.verbs.ask.bins import MOST_BINS, Bins
+from discreet.verbs.ask.bounds import Bounds
+from discreet.verbs.ask.distribution import Distribution
+from discreet.verbs.tabulate.private.macro_table import MacroTable
 
 SILENT = 10**6
 """An epsilon at which noise is hardly ever drawn: once in e**10000 draws."""

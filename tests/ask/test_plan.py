@@ -13,15 +13,15 @@ from sqlglot import exp
 from tests.ask.neighbours import questions
 from tests.ask.visits import CARD, ROWS, Silent, loaded
 
-from discreet.ask.answer import answer
-from discreet.ask.plan import Plan, plan
-from discreet.ask.price import price
-from discreet.ask.source import rows_of
 from discreet.core.card import Card, Column
 from discreet.core.kind import Kind
 from discreet.core.table import Table
 from discreet.engines.duckdb import DuckDB
 from discreet.errors import BadInput, BadQuery, DiscreetError, NotDeclared
+from discreet.verbs.ask.answer import answer
+from discreet.verbs.ask.plan import Plan, plan
+from discreet.verbs.ask.price import price
+from discreet.verbs.ask.source import rows_of
 
 
 class Untouched:

@@ -9,14 +9,14 @@ import pytest
 from sqlglot import exp
 from tests.ask.visits import CARD
 
-from discreet.ask.plan import UNITS, Plan, plan
-from discreet.ask.price import Price, price
 from discreet.core.loss import Approximate, Concentrated, Pure
 from discreet.core.table import Table
 from discreet.engines.duckdb import DuckDB
 from discreet.errors import BadInput
 from discreet.noise.gaussian import DiscreteGaussian
 from discreet.noise.laplace import DiscreteLaplace
+from discreet.verbs.ask.plan import UNITS, Plan, plan
+from discreet.verbs.ask.price import Price, price
 
 REQUIRED = replace(
     CARD, columns=tuple(replace(column, required=column.name in ("age", "income")) for column in CARD.columns)

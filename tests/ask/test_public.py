@@ -8,15 +8,15 @@ from decimal import Decimal
 import pytest
 from tests.ask.visits import Silent, loaded
 
-from discreet.ask.answer import answer
-from discreet.ask.plan import plan
-from discreet.ask.price import price
-from discreet.ask.public import described
 from discreet.core.card import Card, Column, Role
 from discreet.core.engine import Engine
 from discreet.core.kind import Kind
 from discreet.core.table import Table
 from discreet.engines.duckdb import DuckDB
+from discreet.verbs.ask.answer import answer
+from discreet.verbs.ask.plan import plan
+from discreet.verbs.ask.price import price
+from discreet.verbs.ask.public import described
 
 PLACES = Card(
     "places",

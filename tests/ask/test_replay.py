@@ -20,16 +20,16 @@ from hypothesis import HealthCheck, Phase, find, given, settings
 from tests.ask.neighbours import CITIES, SOURCES, Pair, pairs, several, world
 from tests.ask.visits import Silent, loaded
 
-from discreet.ask.answer import answer
-from discreet.ask.plan import UNITS, Plan, plan
-from discreet.ask.price import price
-from discreet.ask.quantile import Quantile, counts_by_group, slice_query
 from discreet.core.card import Card, Column
 from discreet.core.engine import Engine
 from discreet.core.kind import Kind
 from discreet.core.table import Table
 from discreet.engines.duckdb import DuckDB
 from discreet.errors import BadInput, DiscreetError
+from discreet.verbs.ask.answer import answer
+from discreet.verbs.ask.plan import UNITS, Plan, plan
+from discreet.verbs.ask.price import price
+from discreet.verbs.ask.quantile import Quantile, counts_by_group, slice_query
 
 _numbers = itertools.count()
 _MANY = 6

@@ -22,15 +22,15 @@ import sqlglot
 from sqlglot import exp
 from tests.ask.hostile import Neighbours, Questions, lying, neighbours
 
-from discreet.ask.answer import Measured, measured
-from discreet.ask.plan import UNITS, Plan, plan
-from discreet.ask.price import Price, price
-from discreet.ask.scalar import _RULES
 from discreet.core.engine import Engine
 from discreet.core.loss import Pure
 from discreet.engines.contribution import measure as contribution
 from discreet.engines.duckdb import ROW_BY_ROW, DuckDB
 from discreet.errors import BadInput
+from discreet.verbs.ask.answer import Measured, measured
+from discreet.verbs.ask.plan import UNITS, Plan, plan
+from discreet.verbs.ask.price import Price, price
+from discreet.verbs.ask.scalar import _RULES
 
 _number = itertools.count()
 Planner: TypeAlias = Callable[[str, Neighbours], tuple[Plan, Plan] | None]

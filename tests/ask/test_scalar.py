@@ -18,15 +18,15 @@ from hypothesis import strategies as st
 from sqlglot import exp
 from tests.ask.visits import columns
 
-from discreet.ask.columns import Columns, Known
-from discreet.ask.scalar import scalar
-from discreet.ask.value import Value
 from discreet.core import sql
 from discreet.core.card import Card, Column
 from discreet.core.engine import Engine
 from discreet.core.kind import Kind
 from discreet.engines.duckdb import DuckDB
 from discreet.errors import BadQuery, DiscreetError, NotDeclared
+from discreet.verbs.ask.columns import Columns, Known
+from discreet.verbs.ask.scalar import scalar
+from discreet.verbs.ask.value import Value
 
 BOUNDS = {"d": (dt.date(1999, 1, 31), dt.date(2004, 3, 1))}
 CARD = Card(

@@ -6,11 +6,11 @@ import pytest
 from sqlglot import exp
 from tests.ask.test_plan import planned, table
 
-from discreet.ask.plan import Plan
-from discreet.ask.value import CHARACTERS
 from discreet.core.card import Card, Column
 from discreet.core.kind import Kind
 from discreet.errors import BadQuery
+from discreet.verbs.ask.plan import Plan
+from discreet.verbs.ask.value import CHARACTERS
 
 AGE = Column("age", Kind.INTEGER, bounds=(0, 120))
 NOTE = Column("note", Kind.TEXT)
@@ -149,7 +149,7 @@ def test_many_figures_are_asked_in_several_questions(why: str) -> None:
 
 
 def test_a_value_whose_length_nobody_wrote_down_is_as_long_as_any() -> None:
-    from discreet.ask.value import LONGEST_TEXT, Value
+    from discreet.verbs.ask.value import LONGEST_TEXT, Value
 
     assert Value(exp.column("x"), Kind.TEXT).characters == LONGEST_TEXT
     assert Value(exp.column("x"), Kind.TEXT, domain=("a", "abc")).characters == 3

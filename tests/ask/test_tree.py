@@ -14,16 +14,16 @@ from tests.ask.recording import RecordingLaplace, apart
 from tests.noise.bits import Repeatable
 from tests.noise.laws import distribution
 
-from discreet.ask import tree as module
-from discreet.ask.quantile import counts_by_group, quantile, slice_query
-from discreet.ask.scalar import scalar
-from discreet.ask.source import rows_of
-from discreet.ask.tree import Ranges, Tree
 from discreet.core.loss import Concentrated, Pure, sequential
 from discreet.errors import BadInput
 from discreet.noise.gaussian import DiscreteGaussian
 from discreet.noise.laplace import DiscreteLaplace
 from discreet.samples import cases
+from discreet.verbs.ask import tree as module
+from discreet.verbs.ask.quantile import counts_by_group, quantile, slice_query
+from discreet.verbs.ask.scalar import scalar
+from discreet.verbs.ask.source import rows_of
+from discreet.verbs.ask.tree import Ranges, Tree
 
 SHAPES = [(1, 2), (2, 2), (5, 2), (8, 2), (8, 3), (9, 3), (11, 4), (16, 16), (17, 4), (30, 6)]
 SILENT = DiscreteLaplace("1/1000")

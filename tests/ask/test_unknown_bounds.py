@@ -13,8 +13,6 @@ import sqlglot
 from tests.ask.recording import RecordingLaplace, apart
 from tests.noise.bits import Repeatable
 
-from discreet.ask.unknown_bounds import BoundsSearch
-from discreet.ask.value import Value
 from discreet.core import sql
 from discreet.core.card import Card, Column
 from discreet.core.engine import Engine
@@ -25,6 +23,8 @@ from discreet.engines.contribution.rows import OwnedRows, owned_rows
 from discreet.engines.duckdb import DuckDB
 from discreet.errors import BadInput
 from discreet.noise.laplace import DiscreteLaplace
+from discreet.verbs.ask.unknown_bounds import BoundsSearch
+from discreet.verbs.ask.value import Value
 
 SILENT = DiscreteLaplace("1/1000")
 NAN = float("nan")

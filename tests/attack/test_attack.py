@@ -7,11 +7,11 @@ from tests.attack.cases import bare, by_hand
 from tests.publish.test_publish_every import CARD, METHODS, people
 
 import discreet as dc
-from discreet.attack.attack import CATALOGUE, attack
-from discreet.attack.finding import Outcome
-from discreet.attack.linkability import Linkability
-from discreet.attack.uniqueness import Uniqueness
 from discreet.errors import BadInput, MissingPart, NotFound
+from discreet.verbs.attack.attack import CATALOGUE, attack
+from discreet.verbs.attack.finding import Outcome
+from discreet.verbs.attack.linkability import Linkability
+from discreet.verbs.attack.uniqueness import Uniqueness
 
 
 def test_attacks_can_be_chosen_by_name_or_made():

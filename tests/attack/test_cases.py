@@ -7,11 +7,11 @@ import pytest
 from tests.attack.cases import bare, by_hand
 
 import discreet as dc
-from discreet.attack.composition import Composition
-from discreet.attack.finding import Outcome
-from discreet.attack.homogeneity import BackgroundKnowledge, Homogeneity
-from discreet.attack.mean import LastFromMean
-from discreet.attack.uniqueness import QuasiMatching, Uniqueness
+from discreet.verbs.attack.composition import Composition
+from discreet.verbs.attack.finding import Outcome
+from discreet.verbs.attack.homogeneity import BackgroundKnowledge, Homogeneity
+from discreet.verbs.attack.mean import LastFromMean
+from discreet.verbs.attack.uniqueness import QuasiMatching, Uniqueness
 
 HYU, DON = 4, 3
 

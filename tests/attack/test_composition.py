@@ -5,9 +5,9 @@ from tests.attack import released
 from tests.attack.cases import by_hand
 
 import discreet as dc
-from discreet.attack.composition import Composition
-from discreet.attack.finding import Outcome
-from discreet.attack.uniqueness import QuasiMatching
+from discreet.verbs.attack.composition import Composition
+from discreet.verbs.attack.finding import Outcome
+from discreet.verbs.attack.uniqueness import QuasiMatching
 
 
 def crossed(rng, n=60):

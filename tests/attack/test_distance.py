@@ -3,8 +3,8 @@ import pyarrow as pa
 import pytest
 from tests.attack import released
 
-from discreet.attack.distance import DistanceLinkage, Metric
-from discreet.attack.nearest import Points, nearest
+from discreet.verbs.attack.distance import DistanceLinkage, Metric
+from discreet.verbs.attack.nearest import Points, nearest
 
 
 def by_hand(people, rows, truth):

@@ -5,9 +5,9 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from discreet.attack.finding import Finding, Outcome, clopper_pearson, failed, outcome, share, worst
-from discreet.attack.guesses import Guesses, judged
 from discreet.errors import BadInput
+from discreet.verbs.attack.finding import Finding, Outcome, clopper_pearson, failed, outcome, share, worst
+from discreet.verbs.attack.guesses import Guesses, judged
 
 
 @pytest.mark.parametrize(("right", "people"), [(0, 5), (1, 20), (7, 50), (50, 50)])

@@ -5,8 +5,8 @@ from itertools import combinations, product
 
 import numpy as np
 
-from discreet.attack.finding import Outcome
-from discreet.attack.hidden_itemsets import guess_hidden, suspects
+from discreet.verbs.attack.finding import Outcome
+from discreet.verbs.attack.hidden_itemsets import guess_hidden, suspects
 
 ITEMS = [f"i{number}" for number in range(14)]
 

@@ -7,9 +7,9 @@ from tests.attack import released
 from tests.attack.cases import by_hand
 
 import discreet as dc
-from discreet.attack.finding import Finding, Outcome, worst
-from discreet.attack.homogeneity import BackgroundKnowledge, Homogeneity, Similarity, Skewness
 from discreet.core.hierarchy.taxonomy import Taxonomy
+from discreet.verbs.attack.finding import Finding, Outcome, worst
+from discreet.verbs.attack.homogeneity import BackgroundKnowledge, Homogeneity, Similarity, Skewness
 
 ILLS = Taxonomy.from_tree({"stomach": ["ulcer", "gastritis"], "lungs": ["flu", "asthma"]})
 

@@ -6,9 +6,9 @@ import pytest
 from tests.attack import released
 
 import discreet as dc
-from discreet.attack.finding import Outcome
-from discreet.attack.interface import averaging, differencing
 from discreet.errors import Refused
+from discreet.verbs.attack.finding import Outcome
+from discreet.verbs.attack.interface import averaging, differencing
 
 SECRET = ("ill", "yes")
 PEOPLE = 24

@@ -3,7 +3,7 @@ import pyarrow as pa
 import pytest
 from tests.attack import released
 
-from discreet.attack.interval import IntervalDisclosure, Width
+from discreet.verbs.attack.interval import IntervalDisclosure, Width
 
 
 def run(attack, true, shown):

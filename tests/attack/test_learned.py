@@ -3,8 +3,8 @@ import pyarrow as pa
 import pytest
 from tests.attack import released
 
-from discreet.attack.distance import DistanceLinkage
-from discreet.attack.learned import LearnedLinkage, Shape, optimal_weights
+from discreet.verbs.attack.distance import DistanceLinkage
+from discreet.verbs.attack.learned import LearnedLinkage, Shape, optimal_weights
 
 
 def linked(gaps, weights):

@@ -6,13 +6,13 @@ import pytest
 from tests.attack import released
 
 import discreet as dc
-from discreet.attack import learned, probabilistic, transparency
-from discreet.attack.distance import DistanceLinkage, Metric
-from discreet.attack.finding import Outcome
-from discreet.attack.interval import IntervalDisclosure, Width
-from discreet.attack.learned import LearnedLinkage, Shape
-from discreet.attack.probabilistic import ProbabilisticLinkage
-from discreet.attack.transparency import MicroaggregationIntersection, NoiseLinkage, RankSwapIntersection
+from discreet.verbs.attack import learned, probabilistic, transparency
+from discreet.verbs.attack.distance import DistanceLinkage, Metric
+from discreet.verbs.attack.finding import Outcome
+from discreet.verbs.attack.interval import IntervalDisclosure, Width
+from discreet.verbs.attack.learned import LearnedLinkage, Shape
+from discreet.verbs.attack.probabilistic import ProbabilisticLinkage
+from discreet.verbs.attack.transparency import MicroaggregationIntersection, NoiseLinkage, RankSwapIntersection
 
 N = 160
 NUMBERS = ["age", "income", "height"]

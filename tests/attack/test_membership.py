@@ -7,13 +7,13 @@ import pyarrow as pa
 import pytest
 from tests.attack import released
 
-from discreet.attack.attack import CATALOGUE
-from discreet.attack.closest import ClosestRecord, auc, best_threshold
-from discreet.attack.effective import EffectiveEpsilon, effective_epsilon
-from discreet.attack.finding import Outcome
-from discreet.attack.membership import Test as By
-from discreet.attack.membership import membership
 from discreet.errors import BadInput
+from discreet.verbs.attack.attack import CATALOGUE
+from discreet.verbs.attack.distance_to_closest_record import ClosestRecord, auc, best_threshold
+from discreet.verbs.attack.empirical_epsilon import EffectiveEpsilon, effective_epsilon
+from discreet.verbs.attack.finding import Outcome
+from discreet.verbs.attack.membership import Test as By
+from discreet.verbs.attack.membership import membership
 
 EPSILON = math.log(3)
 TRUE = math.exp(EPSILON) / (1 + math.exp(EPSILON))
@@ -181,5 +181,5 @@ def test_too_few_coins_of_a_kind_are_told(table):
 
 def test_the_bound_is_rounded_down(table, monkeypatch):
     bound = EffectiveEpsilon(1.23459, 0.95, 0.0, 1.0, 0.0)
-    monkeypatch.setattr("discreet.attack.membership.effective_epsilon", lambda *scores, confidence: bound)
+    monkeypatch.setattr("discreet.verbs.attack.membership.effective_epsilon", lambda *scores, confidence: bound)
     assert membership(responding(), table, [3], runs=32).details["epsilon at least"] == 1.2345

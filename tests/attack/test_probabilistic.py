@@ -3,8 +3,8 @@ import pyarrow as pa
 import pytest
 from tests.attack import released
 
-from discreet.attack.probabilistic import FellegiSunter, ProbabilisticLinkage, estimate
 from discreet.errors import BadInput
+from discreet.verbs.attack.probabilistic import FellegiSunter, ProbabilisticLinkage, estimate
 
 
 def drawn(model, pairs, seed=1):

@@ -5,9 +5,9 @@ import math
 import numpy as np
 import pytest
 
-from discreet.attack.finding import Outcome
-from discreet.attack.reconstruct import Decoding, expected_share, reconstruct
 from discreet.errors import DataError
+from discreet.verbs.attack.finding import Outcome
+from discreet.verbs.attack.reconstruct import Decoding, expected_share, reconstruct
 
 PEOPLE, ANSWERS = 60, 240
 

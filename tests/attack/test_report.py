@@ -4,10 +4,10 @@ import re
 from tests.attack.cases import bare
 
 import discreet as dc
-from discreet.attack.attack import attack
-from discreet.attack.details import in_words
-from discreet.attack.finding import Finding, Outcome, failed
-from discreet.attack.report import Report
+from discreet.verbs.attack.attack import attack
+from discreet.verbs.attack.finding import Finding, Outcome, failed
+from discreet.verbs.attack.report import Report
+from discreet.verbs.attack.wording import in_words
 
 
 def finding(name, figure, baseline, outcome=Outcome.BROKE):

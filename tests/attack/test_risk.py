@@ -1,11 +1,11 @@
 import pytest
 from tests.attack import released
 
-from discreet.attack.distance import DistanceLinkage
-from discreet.attack.interval import IntervalDisclosure, Width
-from discreet.attack.probabilistic import ProbabilisticLinkage
-from discreet.attack.risk import DisclosureRisk, disclosure_risk
 from discreet.errors import DataError
+from discreet.verbs.attack.distance import DistanceLinkage
+from discreet.verbs.attack.interval import IntervalDisclosure, Width
+from discreet.verbs.attack.probabilistic import ProbabilisticLinkage
+from discreet.verbs.attack.risk import DisclosureRisk, disclosure_risk
 
 
 def test_half_is_intervals_and_a_quarter_each_linkage():

@@ -6,8 +6,8 @@ import pytest
 from tests.attack.cases import by_hand
 
 import discreet as dc
-from discreet.attack.finding import Outcome
-from discreet.attack.sparse import Scoreboard
+from discreet.verbs.attack.finding import Outcome
+from discreet.verbs.attack.sparse import Scoreboard
 
 PEOPLE, FILMS, EACH = 400, 1500, 25
 BOARD = Scoreboard("user", "film", {"stars": 1.5, "day": 30.0})

@@ -5,10 +5,10 @@ from statistics import mean, median
 
 import pytest
 
-from discreet.attack.finding import Outcome
-from discreet.attack.tables import Published, rebuild
 from discreet.errors import BadInput, DataError
 from discreet.samples.cases import block7, block7_lines
+from discreet.verbs.attack.finding import Outcome
+from discreet.verbs.attack.tables import Published, rebuild
 
 EVEN = range(0, 90, 2)
 

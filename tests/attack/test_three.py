@@ -10,13 +10,13 @@ import pytest
 from tests.attack import released
 
 import discreet as dc
-from discreet.attack.attack import CATALOGUE
-from discreet.attack.finding import Outcome, clopper_pearson
-from discreet.attack.gower import distances
-from discreet.attack.guesses import Guesses, judged, risk
-from discreet.attack.inference import Inference, _commonest, _same
-from discreet.attack.linkability import Linkability, telling_halves
-from discreet.attack.singling_out import By, SinglingOut, _one_of
+from discreet.verbs.attack.attack import CATALOGUE
+from discreet.verbs.attack.finding import Outcome, clopper_pearson
+from discreet.verbs.attack.gower import distances
+from discreet.verbs.attack.guesses import Guesses, judged, risk
+from discreet.verbs.attack.inference import Inference, _commonest, _same
+from discreet.verbs.attack.linkability import Linkability, telling_halves
+from discreet.verbs.attack.singling_out import By, SinglingOut, _one_of
 
 ATTACKS = [SinglingOut(By.ONE), SinglingOut(By.SEVERAL), Linkability(), Inference(), Inference("income")]
 CONTROLS = {"no control": None, "as many": released.N, "more": 2 * released.N, "fewer": released.N // 2}

@@ -6,16 +6,16 @@ from scipy.stats import multivariate_normal
 from tests.attack import released
 
 from discreet import samples
-from discreet.attack.distance import DistanceLinkage, Metric
-from discreet.attack.finding import Outcome
-from discreet.attack.transparency import (
+from discreet.verbs.attack.distance import DistanceLinkage, Metric
+from discreet.verbs.attack.finding import Outcome
+from discreet.verbs.attack.transparency import (
     MicroaggregationIntersection,
     NoiseLinkage,
     RankSwapIntersection,
     beside,
     reach,
 )
-from discreet.attack.within import within
+from discreet.verbs.attack.window_kernels import within
 
 NUMBERS = ["age", "income", "height"]
 

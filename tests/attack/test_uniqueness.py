@@ -4,11 +4,11 @@ import pytest
 from tests.attack import released
 from tests.attack.cases import by_hand
 
-from discreet.attack.finding import Outcome
-from discreet.attack.report import Report
-from discreet.attack.suda import SpecialUniques, minimal_uniques, scores
-from discreet.attack.uniqueness import PopulationUniques, QuasiMatching, Uniqueness
 from discreet.models.estimators import estimates
+from discreet.verbs.attack.finding import Outcome
+from discreet.verbs.attack.report import Report
+from discreet.verbs.attack.suda import SpecialUniques, minimal_uniques, scores
+from discreet.verbs.attack.uniqueness import PopulationUniques, QuasiMatching, Uniqueness
 
 
 def test_crowds_are_counted():

@@ -20,15 +20,15 @@ from scipy.stats import chi2
 from tests.called import called
 from tools.browser import DESKTOP, PHONE
 
-from discreet.collect import law
-from discreet.collect.frequency.coins import Coins
-from discreet.collect.frequency.direct import GRR
-from discreet.collect.frequency.unary import OUE, SUE
-from discreet.collect.numbers.duchi import Duchi
-from discreet.collect.numbers.grid import Grid
-from discreet.collect.numbers.window import Piecewise
-from discreet.collect.survey.page import FILES, source
-from discreet.collect.survey.ways import how
+from discreet.verbs.collect import report_distribution
+from discreet.verbs.collect.frequency.coins import Coins
+from discreet.verbs.collect.frequency.direct import GRR
+from discreet.verbs.collect.frequency.unary import OUE, SUE
+from discreet.verbs.collect.numbers.duchi import Duchi
+from discreet.verbs.collect.numbers.grid import Grid
+from discreet.verbs.collect.numbers.window import Piecewise
+from discreet.verbs.collect.survey.browser_protocols import how
+from discreet.verbs.collect.survey.page import FILES, source
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, ConsoleMessage, Page
@@ -124,8 +124,8 @@ def drawn(page: Page, how_: dict[str, Any], answer: int) -> dict[str, int]:
 
 def chances(mechanism: Any, answer: int) -> dict[str, float]:
     """How likely every report is, as the page writes it."""
-    whole = mechanism.law.whole if isinstance(mechanism.law, law.Alike) else mechanism.law
-    if isinstance(whole, law.Matrix):
+    whole = mechanism.law.whole if isinstance(mechanism.law, report_distribution.Alike) else mechanism.law
+    if isinstance(whole, report_distribution.Matrix):
         return {str(place): float(chance) for place, chance in enumerate(whole.rows[answer])}
     heads = whole.heads[answer]
     found = {}

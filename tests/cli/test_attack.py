@@ -9,8 +9,8 @@ import pytest
 from tests.publish.mask.people import CARD, rows
 
 import discreet as dc
-from discreet.publish.mask.noise import Noise
-from discreet.publish.mask.swap import RankSwap
+from discreet.verbs.publish.mask.noise import Noise
+from discreet.verbs.publish.mask.swap import RankSwap
 
 
 @pytest.fixture(scope="module")

@@ -17,7 +17,7 @@ import pytest
 from tests.collect.survey.surveys import answers, survey
 from tests.service.certificates import certificate
 
-from discreet.collect.survey.file import EXAMPLE, dumps
+from discreet.verbs.collect.survey.file import EXAMPLE, dumps
 
 
 @pytest.fixture

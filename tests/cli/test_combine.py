@@ -10,7 +10,7 @@ from tests.called import called
 from tests.combine.net.sessions import ports
 from tests.combine.parties import PAY, prepared, together
 
-from discreet.combine.running import run
+from discreet.verbs.combine.running import run
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@ import json
 
 import pyarrow.parquet as pq
 import pytest
-from tests.publish.integral.planted import CARD, PLANTED, credit, rows
+from tests.learn.planted import CARD, PLANTED, credit, rows
 
 import discreet as dc
 

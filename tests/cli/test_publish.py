@@ -176,7 +176,7 @@ def test_stopped_means_nothing_was_written(command, inpatient, tmp_path, monkeyp
     def stop(*args, **options):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("discreet.publish.generalize.Generalize.recode", stop)
+    monkeypatch.setattr("discreet.verbs.publish.generalize.Generalize.recode", stop)
     said = command("publish", *inpatient, "--model", "k=4", "-o", "release", code=130)
     assert said.strip() == "Stopped. Nothing was written."
     assert not (tmp_path / "release").exists()

@@ -15,7 +15,7 @@ from tests.called import called
 import discreet as dc
 from discreet.cli.main import run
 from discreet.curator.curator import Curator
-from discreet.publish.synthetic.nearness import distances
+from discreet.verbs.synthesize.distances import distances
 
 CARD = """
 [tables.people]
@@ -104,7 +104,7 @@ def test_what_is_wrong_is_said(folder, words, said):
 
 
 def test_a_method_is_read_as_it_is_written(folder):
-    from discreet.publish.synthetic.parse import parse
+    from discreet.verbs.synthesize.parse import parse
 
     card = dc.load_card(folder / "people.toml")
     text = "synthesize epsilon=1 delta=1e-9 by=mst bins=age:10 quantiles=age rows=50 on age, sex"

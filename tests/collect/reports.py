@@ -13,20 +13,20 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from discreet.collect import law as laws
-from discreet.collect.client import Client
-from discreet.collect.frequency.bits import rows_of
-from discreet.collect.frequency.coins import Coins
-from discreet.collect.frequency.direct import GRR
-from discreet.collect.frequency.hadamard import Hadamard
-from discreet.collect.frequency.hashing import BLH, OLH, Hashing
-from discreet.collect.frequency.projective import PGR
-from discreet.collect.frequency.sketch import CMS, HCMS, Sketch
-from discreet.collect.frequency.subset import SubsetSelection
-from discreet.collect.frequency.unary import OUE, SUE, Unary
-from discreet.collect.time.direct import LGRR
-from discreet.collect.time.hashing import LOLOHA
-from discreet.collect.time.unary import LOSUE, RAPPOR
+from discreet.verbs.collect import report_distribution as laws
+from discreet.verbs.collect.client import Client
+from discreet.verbs.collect.frequency.bits import rows_of
+from discreet.verbs.collect.frequency.coins import Coins
+from discreet.verbs.collect.frequency.direct import GRR
+from discreet.verbs.collect.frequency.hadamard import Hadamard
+from discreet.verbs.collect.frequency.hashing import BLH, OLH, Hashing
+from discreet.verbs.collect.frequency.projective import PGR
+from discreet.verbs.collect.frequency.sketch import CMS, HCMS, Sketch
+from discreet.verbs.collect.frequency.subset import SubsetSelection
+from discreet.verbs.collect.frequency.unary import OUE, SUE, Unary
+from discreet.verbs.collect.time.direct import LGRR
+from discreet.verbs.collect.time.hashing import LOLOHA
+from discreet.verbs.collect.time.unary import LOSUE, RAPPOR
 
 
 class SmallOLH(OLH):

@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 from tests.collect.bad.sure import Sure
 from tests.collect.bad.unsplit import Unsplit
 
-from discreet.collect.auditing import Audited, audit
-from discreet.collect.chance import claim, power
-from discreet.collect.frequency.direct import GRR
-from discreet.collect.frequency.unary import SUE
-from discreet.collect.law import Coins, Law, Matrix
 from discreet.core.exact import exp_upper
+from discreet.verbs.collect.auditing import Audited, audit
+from discreet.verbs.collect.chance import claim, power
+from discreet.verbs.collect.frequency.direct import GRR
+from discreet.verbs.collect.frequency.unary import SUE
+from discreet.verbs.collect.report_distribution import Coins, Law, Matrix
 
 
 @dataclass(frozen=True)

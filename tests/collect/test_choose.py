@@ -6,10 +6,10 @@ import math
 
 import pytest
 
-from discreet.collect.choice import PRIVATE, Choice, choose
-from discreet.collect.frequency import projective
-from discreet.collect.protocols import PROTOCOLS
 from discreet.errors import BadInput, NotFound
+from discreet.verbs.collect.choice import PRIVATE, Choice, choose
+from discreet.verbs.collect.frequency import projective
+from discreet.verbs.collect.protocols import PROTOCOLS
 
 
 @pytest.mark.parametrize(

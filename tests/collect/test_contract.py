@@ -16,16 +16,16 @@ from scipy import stats
 from tests.collect.reports import SMALL, Every, every, whole
 from tests.noise.bits import Repeatable
 
-from discreet.collect.auditing import audit
-from discreet.collect.client import Client
-from discreet.collect.estimate import Estimate
-from discreet.collect.frequency.sketch import Sketch
-from discreet.collect.law import Alike, worst
-from discreet.collect.protocols import PROTOCOLS, from_dict, to_dict
-from discreet.collect.tally import Tally
 from discreet.core.document import dumps, loads
 from discreet.core.loss import Pure
 from discreet.errors import BadInput, DataError, NotFound
+from discreet.verbs.collect.auditing import audit
+from discreet.verbs.collect.client import Client
+from discreet.verbs.collect.estimate import Estimate
+from discreet.verbs.collect.frequency.sketch import Sketch
+from discreet.verbs.collect.protocols import PROTOCOLS, from_dict, to_dict
+from discreet.verbs.collect.report_distribution import Alike, worst
+from discreet.verbs.collect.tally import Tally
 
 FALSE_POSITIVE = 1e-6
 BAD = {

@@ -9,8 +9,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from discreet.collect.domain import Domain
 from discreet.errors import BadInput, DataError
+from discreet.verbs.collect.domain import Domain
 
 
 @pytest.mark.parametrize(

@@ -7,11 +7,11 @@ import pyarrow as pa
 import pytest
 from scipy import stats
 
-from discreet.collect.estimate import Estimate
-from discreet.collect.frequency.direct import GRR
-from discreet.collect.frequency.unary import OUE
-from discreet.collect.tally import Tally
 from discreet.errors import BadInput
+from discreet.verbs.collect.estimate import Estimate
+from discreet.verbs.collect.frequency.direct import GRR
+from discreet.verbs.collect.frequency.unary import OUE
+from discreet.verbs.collect.tally import Tally
 
 
 def estimated(supports: list[int], n: int, confidence: float = 0.95) -> Estimate:

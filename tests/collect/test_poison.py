@@ -10,19 +10,19 @@ import pytest
 from scipy.stats import binom
 from tests.noise.bits import Repeatable
 
-from discreet.collect.client import Client
-from discreet.collect.frequency.direct import GRR
-from discreet.collect.frequency.hadamard import Hadamard
-from discreet.collect.frequency.hashing import OLH
-from discreet.collect.frequency.projective import PGR
-from discreet.collect.frequency.sketch import CMS
-from discreet.collect.frequency.subset import SubsetSelection
-from discreet.collect.frequency.unary import OUE, SUE
-from discreet.collect.poison import alarms, bearable, marginal
-from discreet.collect.time.buckets import DBitFlip
-from discreet.collect.time.hashing import LOLOHA
-from discreet.collect.time.unary import LOSUE
 from discreet.errors import BadInput
+from discreet.verbs.collect.client import Client
+from discreet.verbs.collect.frequency.direct import GRR
+from discreet.verbs.collect.frequency.hadamard import Hadamard
+from discreet.verbs.collect.frequency.hashing import OLH
+from discreet.verbs.collect.frequency.projective import PGR
+from discreet.verbs.collect.frequency.sketch import CMS
+from discreet.verbs.collect.frequency.subset import SubsetSelection
+from discreet.verbs.collect.frequency.unary import OUE, SUE
+from discreet.verbs.collect.poison import alarms, bearable, marginal
+from discreet.verbs.collect.time.buckets import DBitFlip
+from discreet.verbs.collect.time.hashing import LOLOHA
+from discreet.verbs.collect.time.unary import LOSUE
 
 CLIENTS: list[Client] = [
     GRR(6, 1), SUE(6, 1), OUE(6, 1), OLH(6, 1), SubsetSelection(6, 1), Hadamard(6, 1), PGR(6, 1), LOSUE(6, 1),

@@ -6,8 +6,8 @@ from fractions import Fraction
 
 import numpy as np
 
-from discreet.collect.respond import respond
 from discreet.noise.entropy import Entropy
+from discreet.verbs.collect.respond import respond
 
 TRUE, LIE = 0, 2**64 - 1
 

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from discreet.collect.shuffle import clones, delta_at, shuffled
 from discreet.errors import BadInput
+from discreet.verbs.collect.shuffle import clones, delta_at, shuffled
 
 
 def brute(local: float, people: int, epsilon: float) -> float:

@@ -10,14 +10,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from discreet.collect.client import Client
-from discreet.collect.frequency.direct import GRR
-from discreet.collect.frequency.hadamard import Hadamard
-from discreet.collect.frequency.hashing import OLH
-from discreet.collect.frequency.unary import OUE
-from discreet.collect.spark import tally
-from discreet.collect.time.buckets import DBitFlip
 from discreet.errors import DataError, NotFound
+from discreet.verbs.collect.client import Client
+from discreet.verbs.collect.frequency.direct import GRR
+from discreet.verbs.collect.frequency.hadamard import Hadamard
+from discreet.verbs.collect.frequency.hashing import OLH
+from discreet.verbs.collect.frequency.unary import OUE
+from discreet.verbs.collect.spark import tally
+from discreet.verbs.collect.time.buckets import DBitFlip
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

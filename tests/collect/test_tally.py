@@ -8,10 +8,10 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from discreet.collect.frequency.direct import GRR
-from discreet.collect.frequency.hadamard import Hadamard
-from discreet.collect.tally import Tally
 from discreet.errors import BadInput, DataError
+from discreet.verbs.collect.frequency.direct import GRR
+from discreet.verbs.collect.frequency.hadamard import Hadamard
+from discreet.verbs.collect.tally import Tally
 
 
 def test_it_adds_as_reports_come() -> None:

@@ -9,10 +9,10 @@ from typing import Any
 
 from tests.combine.net.sessions import ports
 
-from discreet.combine.asked import new_manifest, new_terms
-from discreet.combine.net.keys import Identity
-from discreet.combine.net.manifest import dump
-from discreet.combine.running import run
+from discreet.verbs.combine.net.keys import Identity
+from discreet.verbs.combine.net.manifest import dump
+from discreet.verbs.combine.new_manifest import new_manifest, new_terms
+from discreet.verbs.combine.running import run
 
 PAY = {"north": 31_000, "east": 42_000, "south": 27_500}
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from discreet.combine import bus, session
-from discreet.combine.data import Data
-from discreet.combine.effects import Effect
-from discreet.combine.session import Result
-from discreet.combine.terms import Terms
-from discreet.combine.tools import Numeric
+from discreet.verbs.combine import bus, session
+from discreet.verbs.combine.data import Data
+from discreet.verbs.combine.effects import Effect
+from discreet.verbs.combine.session import Result
+from discreet.verbs.combine.terms import Terms
+from discreet.verbs.combine.tools import Numeric
 
 SESSION = bytes(32)
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from discreet.combine.bus import play
-from discreet.combine.effects import Effect, Gather, Play, Receive, Send, Tell
+from discreet.verbs.combine.bus import play
+from discreet.verbs.combine.effects import Effect, Gather, Play, Receive, Send, Tell
 
 
 def script(*steps: Effect) -> Play[list[Any]]:

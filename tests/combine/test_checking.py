@@ -6,13 +6,13 @@ import shutil
 import pytest
 from tests.combine.parties import prepared, together
 
-from discreet.combine.checking import verify
-from discreet.combine.net.evidence import Evidence
-from discreet.combine.net.frames import Header, sign
-from discreet.combine.net.keys import Identity
-from discreet.combine.net.manifest import load
-from discreet.combine.net.transcript_log import TRANSCRIPT, Log, read
 from discreet.errors import BadInput, NotFound
+from discreet.verbs.combine.checking import verify
+from discreet.verbs.combine.net.evidence import Evidence
+from discreet.verbs.combine.net.frames import Header, sign
+from discreet.verbs.combine.net.keys import Identity
+from discreet.verbs.combine.net.manifest import load
+from discreet.verbs.combine.net.transcript_log import TRANSCRIPT, Log, read
 
 PARTIES = ("north", "east", "south")
 

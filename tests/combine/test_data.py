@@ -8,11 +8,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from discreet.combine.data import Data, as_text, load
-from discreet.combine.numbers import Grid
 from discreet.core.card import Card, Column
 from discreet.engines.read import read
 from discreet.errors import BadInput, DataError, NotFound, Refused
+from discreet.verbs.combine.data import Data, as_text, load
+from discreet.verbs.combine.numbers import Grid
 
 ROWS = {"age": [3, 40, 40, 7], "sex": ["f", "m", "m", "f"]}
 

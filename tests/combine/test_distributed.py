@@ -10,7 +10,10 @@ from scipy import special, stats
 from tests.combine.playing import played
 
 from discreet.budget.convert import to_approximate
-from discreet.combine.distributed import (
+from discreet.core.loss import Approximate, Pure
+from discreet.errors import BadInput
+from discreet.noise.stream import Stream
+from discreet.verbs.combine.distributed import (
     Figures,
     LaplacePart,
     SkellamPart,
@@ -20,11 +23,8 @@ from discreet.combine.distributed import (
     require_drawable,
     skellam_loss,
 )
-from discreet.combine.effects import Send, Tell
-from discreet.combine.terms import Terms
-from discreet.core.loss import Approximate, Pure
-from discreet.errors import BadInput
-from discreet.noise.stream import Stream
+from discreet.verbs.combine.effects import Send, Tell
+from discreet.verbs.combine.terms import Terms
 
 PARTIES = ("north", "south", "east", "west")
 FALSE_ALARM = 1e-6

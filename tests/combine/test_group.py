@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from discreet.combine.group import Group
 from discreet.errors import BadInput
+from discreet.verbs.combine.group import Group
 
 BITS = (1, 8, 16, 24, 40, 56, 64, 72, 128, 256)
 

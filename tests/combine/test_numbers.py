@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discreet.combine.numbers import Grid, product, summed
-from discreet.combine.terms import Terms
 from discreet.errors import BadInput, DataError, NotDeclared
+from discreet.verbs.combine.numbers import Grid, product, summed
+from discreet.verbs.combine.terms import Terms
 
 CENTS = Grid.between("-1000000", "1000000", 2)
 

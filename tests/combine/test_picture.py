@@ -4,9 +4,9 @@ from xml.etree import ElementTree
 
 import pytest
 
-from discreet.combine.picture import drawn
-from discreet.combine.transcript import Said
 from discreet.errors import BadInput
+from discreet.verbs.combine.picture import drawn
+from discreet.verbs.combine.transcript import Said
 
 NORTH = ("north", "east", "south", "west")
 SVG = "{http://www.w3.org/2000/svg}"

@@ -8,15 +8,15 @@ from tests.combine.parties import PAY, prepared, together
 from tests.loops import run as in_loop
 
 from discreet.budget.opening import create_ledger
-from discreet.combine import either, saying
-from discreet.combine.asked import new_terms
-from discreet.combine.checking import Problem
-from discreet.combine.net.keys import Identity
-from discreet.combine.running import OnLedger, run, seated, slide
-from discreet.combine.transcript import Said
 from discreet.core.loss import Pure
 from discreet.core.release import Release
 from discreet.errors import Aborted, BadInput, BudgetExceeded, Damaged, DataError, NotDeclared, NotFound, Refused
+from discreet.verbs.combine import horizontal_or_vertical, summary
+from discreet.verbs.combine.checking import Problem
+from discreet.verbs.combine.net.keys import Identity
+from discreet.verbs.combine.new_manifest import new_terms
+from discreet.verbs.combine.running import OnLedger, run, seated, slide
+from discreet.verbs.combine.transcript import Said
 
 
 @pytest.fixture(scope="module")
@@ -191,24 +191,24 @@ def test_a_loop_that_runs_already_does_no_harm(tmp_path):
 
 def test_of_those_who_left_the_promise_says_what_follows():
     terms = new_terms("north,east,south,west", "masks", "sum", bounds="0:10", threshold=3)
-    assert "any 2 of the 3 in the result" in saying.brief(terms, ("north", "east", "south"))[0]
-    assert "left" not in saying.brief(terms, terms.parties)[0]
+    assert "any 2 of the 3 in the result" in summary.brief(terms, ("north", "east", "south"))[0]
+    assert "left" not in summary.brief(terms, terms.parties)[0]
 
 
 def test_a_dealer_who_brings_nothing_did_not_leave():
     wanted = "covariance key=id of=north/age:0:120,south/visits:0:50"
     terms = new_terms("north,south,west", "join", wanted)
-    assert either.brings_nothing(terms, "west")
-    assert "left" not in saying.brief(terms, ("north", "south"))[0]
-    assert "left" not in saying.brief(terms, ())[0]
+    assert horizontal_or_vertical.brings_nothing(terms, "west")
+    assert "left" not in summary.brief(terms, ("north", "south"))[0]
+    assert "left" not in summary.brief(terms, ())[0]
     noisy = new_terms("north,east,south", "masks", "count", epsilon="1", honest=3)
-    assert saying.error(noisy) == "The result is off by up to about 3 in 95 of 100 sessions."
+    assert summary.error(noisy) == "The result is off by up to about 3 in 95 of 100 sessions."
 
 
 def test_who_deals_brings_nothing_and_all_others_something(tmp_path):
     parties = dict.fromkeys(("north", "south", "west"), 1)
     file = prepared(tmp_path, parties, protocol="join", function="covariance key=id of=north/a:0:9,south/b:0:9")
-    assert either.brings_nothing(seated(file, "west").manifest.terms, "west")
+    assert horizontal_or_vertical.brings_nothing(seated(file, "west").manifest.terms, "west")
     with pytest.raises(BadInput, match="north brings data"):
         run(file, name="north")
 

@@ -7,15 +7,15 @@ import pyarrow as pa
 import pytest
 from tests.combine.playing import played, result, tools
 
-from discreet.combine import session
-from discreet.combine.data import Data
-from discreet.combine.session import Result
-from discreet.combine.terms import Terms
 from discreet.core.card import Card, Column
 from discreet.core.loss import Approximate, Pure
 from discreet.core.release import Receipt
 from discreet.engines.read import read
 from discreet.errors import BadInput, BudgetExceeded, DataError, NoPromise, NotDeclared, Refused
+from discreet.verbs.combine import session
+from discreet.verbs.combine.data import Data
+from discreet.verbs.combine.session import Result
+from discreet.verbs.combine.terms import Terms
 
 SALARIES = {"north": 1200, "south": 2350, "east": 900, "west": 41_000}
 BOUNDS = {"low": Fraction(0), "high": Fraction(100_000)}

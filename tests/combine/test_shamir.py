@@ -7,9 +7,9 @@ from itertools import combinations
 
 import pytest
 
-from discreet.combine import shamir
 from discreet.errors import BadInput
 from discreet.noise.stream import Stream
+from discreet.verbs.combine import shamir
 
 SECRET = bytes(range(32))
 HOLDERS = ("north", "south", "east", "west", "mid")

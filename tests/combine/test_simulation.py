@@ -5,17 +5,18 @@ from pathlib import Path
 import pytest
 
 import discreet as dc
-from discreet.combine.functions.parse import FUNCTIONS
-from discreet.combine.group import Group
-from discreet.combine.protocols.parse import PROTOCOLS
 from discreet.errors import Aborted, BadInput, DataError
+from discreet.verbs import combine
+from discreet.verbs.combine.functions.parse import FUNCTIONS
+from discreet.verbs.combine.group import Group
+from discreet.verbs.combine.protocols.parse import PROTOCOLS
 
 PAY = {"north": 31_000, "east": 42_000, "south": 27_500, "west": 55_000}
 
 
 @pytest.mark.parametrize("protocol", ["ring", "paths count=2", "shares", "masks", "trusted"])
 def test_everybody_learns_the_sum_of_four_salaries(protocol):
-    told = dc.combine.simulate(protocol, PAY, bounds=(0, 100_000))
+    told = combine.simulate(protocol, PAY, bounds=(0, 100_000))
     assert told.result.value == 155_500
     assert told.result.parties == tuple(PAY)
     assert told.statement.secrecy.parties == tuple(PAY)
@@ -23,7 +24,7 @@ def test_everybody_learns_the_sum_of_four_salaries(protocol):
 
 
 def test_a_party_sees_its_own_messages_and_no_others():
-    told = dc.combine.simulate("ring", PAY)
+    told = combine.simulate("ring", PAY)
     mine = told.seen("south")
     assert [(one.of, one.to) for one in mine] == [
         ("east", ("south",)),
@@ -40,45 +41,45 @@ def test_a_party_sees_its_own_messages_and_no_others():
 
 
 def test_neighbours_in_a_ring_expose_who_is_between_them_and_masks_withstand_it():
-    ring, masks = (dc.combine.simulate(name, PAY) for name in ("ring", "masks"))
+    ring, masks = (combine.simulate(name, PAY) for name in ("ring", "masks"))
     assert ring.coalition("east", "west").values == ("north", "south")
     assert masks.coalition("east", "west").nothing
     assert masks.coalition("north", "east", "west").values == ("south",)
 
 
 def test_a_party_may_leave_where_the_threshold_lets_it():
-    told = dc.combine.simulate("masks", PAY, threshold=3, drops={"east": "masked"})
+    told = combine.simulate("masks", PAY, threshold=3, drops={"east": "masked"})
     assert told.left == ("east",)
     assert told.result.value == 113_500
     assert "east left on the way" in told.show().caption
     assert told.coalition("south").nothing
     with pytest.raises(Aborted, match="east") as ended:
-        dc.combine.simulate("ring", PAY, drops={"east": "so far 1"})
+        combine.simulate("ring", PAY, drops={"east": "so far 1"})
     assert ended.value.culprits == ("east",)
 
 
 def test_a_seed_repeats_everything_and_nothing_repeats_by_itself():
-    once, again, other = (dc.combine.simulate("shares", PAY, seed=seed).messages for seed in (1, 1, 2))
+    once, again, other = (combine.simulate("shares", PAY, seed=seed).messages for seed in (1, 1, 2))
     assert once == again != other
-    assert dc.combine.simulate("shares", PAY).messages != dc.combine.simulate("shares", PAY).messages
+    assert combine.simulate("shares", PAY).messages != combine.simulate("shares", PAY).messages
 
 
 def test_numbers_have_bounds_and_decimals():
-    told = dc.combine.simulate("masks", {"north": "-1.25", "south": 2.5}, bounds=("-10", 10), decimals=2)
+    told = combine.simulate("masks", {"north": "-1.25", "south": 2.5}, bounds=("-10", 10), decimals=2)
     assert str(told.result) == "1.25"
     with pytest.raises(DataError, match="outside the declared bounds"):
-        dc.combine.simulate("masks", {"north": 11, "south": 1}, bounds=(0, 10))
+        combine.simulate("masks", {"north": 11, "south": 1}, bounds=(0, 10))
 
 
 def test_columns_and_lists_and_noise():
     rows = {"north": {"age": [30, 40]}, "south": {"age": [50]}}
-    told = dc.combine.simulate("masks", rows, function="mean of=age:0:120")
+    told = combine.simulate("masks", rows, function="mean of=age:0:120")
     assert told.values == {"north": "rows", "south": "rows"}
     assert "40" in str(told.result)
-    several = dc.combine.simulate("masks", {"north": [1, 2], "south": [3, 4]}, function="sum length=2")
+    several = combine.simulate("masks", {"north": [1, 2], "south": [3, 4]}, function="sum length=2")
     assert several.result.value == [4, 6]
     assert several.values["north"] == "2 values"
-    noisy = dc.combine.simulate("masks", PAY, epsilon=1, honest=3, seed=1)
+    noisy = combine.simulate("masks", PAY, epsilon=1, honest=3, seed=1)
     assert noisy.statement.loss == dc.Pure(1)
 
 
@@ -98,24 +99,24 @@ def test_columns_and_lists_and_noise():
 def test_what_cannot_be_is_said_clearly(wrong, said):
     asked = {"protocol": "masks", "values": PAY} | wrong
     with pytest.raises(BadInput, match=said):
-        dc.combine.simulate(asked.pop("protocol"), asked.pop("values"), **asked)
+        combine.simulate(asked.pop("protocol"), asked.pop("values"), **asked)
 
 
 def test_fractions_are_never_rounded_silently():
     with pytest.raises(DataError, match="--decimals 2"):
-        dc.combine.simulate("masks", {"north": 1.25, "south": 1})
+        combine.simulate("masks", {"north": 1.25, "south": 1})
 
 
 def test_bounds_that_were_made_up_and_the_size_of_the_noise_are_told():
-    assert "were made up" in dc.combine.simulate("masks", PAY).show().caption
-    told = dc.combine.simulate("masks", PAY, bounds=(0, 100_000), epsilon=1, honest=4)
+    assert "were made up" in combine.simulate("masks", PAY).show().caption
+    told = combine.simulate("masks", PAY, bounds=(0, 100_000), epsilon=1, honest=4)
     assert "off by up to about 300,000 in 95 of 100" in str(told)
     assert "made up" not in str(told)
     assert repr(told) == "<Simulation: sum by masks among 4 parties, 8 messages>"
 
 
 def test_only_parties_are_asked_for():
-    told = dc.combine.simulate("masks", PAY)
+    told = combine.simulate("masks", PAY)
     for wrong in (told.seen, told.show, told.coalition):
         with pytest.raises(BadInput, match="nobody is not one of"):
             wrong("nobody")
@@ -127,7 +128,7 @@ PAGE = (Path(__file__).parents[2] / "docs" / "combine.md").read_text()
 @pytest.mark.parametrize("protocol", ["masks", "shares", "paths count=2", "ring", "dining", "trusted"])
 def test_the_page_says_what_the_smallest_coalitions_learn(protocol):
     group = Group(1 if protocol == "dining" else 64)
-    leaks = {who: told for who, told in dc.combine.every(protocol, tuple(PAY), group=group).items() if not told.nothing}
+    leaks = {who: told for who, told in combine.every(protocol, tuple(PAY), group=group).items() if not told.nothing}
     least = [told for who, told in leaks.items() if not any(set(other) < set(who) for other in leaks)]
     drops = "yes, with `--threshold`" if PROTOCOLS[protocol.split()[0]].drops else "no"
     assert f"| `{protocol}` | {' '.join(map(str, least)) or 'nobody'} | {drops} |" in PAGE

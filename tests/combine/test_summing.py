@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 from tests.combine.playing import tools
 
-from discreet.combine import bus
-from discreet.combine.distributed import Figures, parts
-from discreet.combine.effects import Send, Tell
-from discreet.combine.group import Group
-from discreet.combine.summing import Summer
-from discreet.combine.terms import Terms
 from discreet.errors import BadInput
+from discreet.verbs.combine import bus
+from discreet.verbs.combine.distributed import Figures, parts
+from discreet.verbs.combine.effects import Send, Tell
+from discreet.verbs.combine.group import Group
+from discreet.verbs.combine.summing import Summer
+from discreet.verbs.combine.terms import Terms
 
 PARTIES = ("north", "south", "east", "west")
 

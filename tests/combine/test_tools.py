@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 
-from discreet.combine.group import Group
-from discreet.combine.tools import Numeric
 from discreet.errors import BadInput
 from discreet.noise.stream import Stream
+from discreet.verbs.combine.group import Group
+from discreet.verbs.combine.tools import Numeric
 
 SECRET = bytes(range(32))
 ONE, OTHER = Numeric(SECRET, b"session"), Numeric(bytes(range(1, 33)), b"session")

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from discreet.combine.bus import Message
-from discreet.combine.transcript import held, listed, said, single
+from discreet.verbs.combine.bus import Message
+from discreet.verbs.combine.transcript import held, listed, said, single
 
 
 @pytest.mark.parametrize(

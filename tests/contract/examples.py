@@ -19,9 +19,6 @@ import pyarrow as pa
 from sqlglot import exp
 from tests.contract.replay import Outcome, leaves
 
-from discreet.ask.bounds import Bounds
-from discreet.ask.continual import SquareRootCounter, TreeCounter
-from discreet.ask.distribution import Distribution
 from discreet.core import sql
 from discreet.core.card import Card, Column
 from discreet.core.kind import Kind
@@ -30,13 +27,16 @@ from discreet.core.method import Method
 from discreet.core.release import Receipt
 from discreet.core.table import Table
 from discreet.curator.door import _release, request
+from discreet.engines.bounded_table import bounded
 from discreet.engines.duckdb import DuckDB
-from discreet.engines.twin import bounded
 from discreet.errors import DiscreetError
 from discreet.noise.entropy import SYSTEM
-from discreet.publish.safepub import SafePub
-from discreet.publish.synthetic.synthesize import Synthesize
-from discreet.tabulate.private.macro_table import MacroTable
+from discreet.verbs.ask.bounds import Bounds
+from discreet.verbs.ask.continual import SquareRootCounter, TreeCounter
+from discreet.verbs.ask.distribution import Distribution
+from discreet.verbs.publish.safepub import SafePub
+from discreet.verbs.synthesize.synthesize import Synthesize
+from discreet.verbs.tabulate.private.macro_table import MacroTable
 
 Row = tuple[Any, ...]
 Person = tuple[Row, ...]

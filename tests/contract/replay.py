@@ -38,8 +38,8 @@ from discreet.noise.noisy_max import NoisyMax
 from discreet.noise.permute_and_flip import PermuteAndFlip
 from discreet.noise.powers import exp_minus_between
 from discreet.noise.selection import Selection
-from discreet.publish import safepub
-from discreet.publish.safepub import SafePub
+from discreet.verbs.publish import safepub
+from discreet.verbs.publish.safepub import SafePub
 
 MECHANISMS = (
     (Additive, "add"),

@@ -11,10 +11,10 @@ from tests.publish.mask.people import people as masked_people
 from tests.publish.test_publish_every import CARD, METHODS, people
 
 import discreet as dc
-from discreet.attack.attack import CATALOGUE, attack
-from discreet.attack.cover import cover
-from discreet.attack.finding import Outcome
 from discreet.noise.entropy import SYSTEM
+from discreet.verbs.attack.attack import CATALOGUE, attack
+from discreet.verbs.attack.candidates import cover
+from discreet.verbs.attack.finding import Outcome
 
 NUMBERS = ["age", "income", "height"]
 RECIPES = {

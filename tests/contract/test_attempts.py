@@ -21,8 +21,6 @@ import pytest
 from sqlglot import exp, parse_one
 from tests.curator.clinics import clinic
 
-from discreet.ask.answer import measured
-from discreet.ask.plan import plan
 from discreet.core import sql
 from discreet.core.card import Card, Column
 from discreet.core.engine import Engine
@@ -31,17 +29,19 @@ from discreet.core.loss import Pure
 from discreet.core.table import Table
 from discreet.curator.backup import back_up
 from discreet.curator.curator import Curator
+from discreet.engines.bounded_table import bounded
 from discreet.engines.contribution.measure import counted, measured_query
 from discreet.engines.contribution.rows import owned_rows
 from discreet.engines.duckdb import DuckDB
 from discreet.engines.fetch import fetch
-from discreet.engines.fewest import Cut
 from discreet.engines.postgres import Postgres
 from discreet.engines.read import read
-from discreet.engines.twin import bounded
+from discreet.engines.row_sampling import Cut
 from discreet.errors import EngineError, Refused, Unreachable
 from discreet.noise.entropy import Entropy
 from discreet.noise.laplace import DiscreteLaplace
+from discreet.verbs.ask.answer import measured
+from discreet.verbs.ask.plan import plan
 
 FAILS_ABOVE = "SELECT CASE WHEN COUNT(*) > {} THEN -9223372036854775807 - 1 ELSE 0 END AS n FROM visits"
 """Fails, after noise was drawn, if the noisy count is above a number."""

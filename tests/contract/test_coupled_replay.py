@@ -21,22 +21,22 @@ from tests.contract.examples import EXAMPLES, PEOPLE, Example, People, neighbour
 from tests.contract.replay import Finding, recorded, replayed
 
 import discreet
-from discreet.ask.bounds import Bounds
-from discreet.ask.continual import SquareRootCounter, TreeCounter
-from discreet.ask.distribution import Distribution
 from discreet.core.card import Card
 from discreet.core.loss import Pure
 from discreet.core.picture import Picture
 from discreet.core.statement import Statement
 from discreet.core.table import Table
+from discreet.engines.bounded_table import bounded_card
 from discreet.engines.duckdb import DuckDB
-from discreet.engines.twin import bounded_card
 from discreet.errors import BadInput
 from discreet.noise.entropy import SYSTEM, Entropy
 from discreet.noise.laplace import DiscreteLaplace
-from discreet.publish.safepub import SafePub
-from discreet.publish.synthetic import synthesize
-from discreet.publish.synthetic.synthesize import Synthesize
+from discreet.verbs.ask.bounds import Bounds
+from discreet.verbs.ask.continual import SquareRootCounter, TreeCounter
+from discreet.verbs.ask.distribution import Distribution
+from discreet.verbs.publish.safepub import SafePub
+from discreet.verbs.synthesize import synthesize
+from discreet.verbs.synthesize.synthesize import Synthesize
 
 ELSEWHERE = {"Asked"}
 """SQL questions: ``tests/ask`` replays those."""
@@ -194,14 +194,14 @@ def test_rows_that_were_not_cut_are_caught(engine: DuckDB, monkeypatch: pytest.M
 
 
 def test_a_sample_with_too_small_a_threshold_is_caught(engine: DuckDB, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("discreet.publish.safepub.smallest_k", lambda *_: 2)
+    monkeypatch.setattr("discreet.verbs.publish.safepub.smallest_k", lambda *_: 2)
     with pytest.raises(Finding, match=r"was charged; lost was|payload differs"):
         _until_found(EXAMPLES["safepub"], engine)
 
 
 @pytest.mark.parametrize("name", ["tree", "tree by rho", "square root"])
 def test_a_stream_that_is_not_cut_is_caught(name: str, engine: DuckDB, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("discreet.ask.continual.Stream._cut", lambda stream, events: sum(events.values()))
+    monkeypatch.setattr("discreet.verbs.ask.continual.Stream._cut", lambda stream, events: sum(events.values()))
     with pytest.raises(Finding, match="was charged; lost was"):
         _until_found(EXAMPLES[name], engine)
 

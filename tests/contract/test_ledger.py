@@ -20,9 +20,9 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
 from tests.budget.homes import Home, nursery
 
+from discreet.budget.entries import Began, Charged, Limited, Opened, write
 from discreet.budget.filter import Budget
 from discreet.budget.ledger import SqlLedger
-from discreet.budget.lines import Began, Charged, Limited, Opened, write
 from discreet.core.loss import Approximate, Concentrated, Loss, Pure, Renyi
 from discreet.core.release import Receipt
 from discreet.errors import BadInput, BudgetExceeded, LedgerError, NoPromise, NotFound, Unsound

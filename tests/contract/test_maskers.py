@@ -12,20 +12,20 @@ from tests.publish.mask.people import CARD, people, rows
 
 from discreet.core.document import dumps
 from discreet.engines.read import read
-from discreet.publish.mask.coding import Code
-from discreet.publish.mask.ipso import Ipso
-from discreet.publish.mask.microaggregate import Microaggregate
-from discreet.publish.mask.multiply import Multiply
-from discreet.publish.mask.noise import Noise
-from discreet.publish.mask.parse import FORMS
-from discreet.publish.mask.pram import Pram
-from discreet.publish.mask.resample import Resample
-from discreet.publish.mask.rounding import Round
-from discreet.publish.mask.shuffle import Shuffle
-from discreet.publish.mask.swap import DataSwap, RankSwap
-from discreet.publish.mask.uniques import SuppressUniques
-from discreet.publish.masking import Masked, Masker, RecordMasker
-from discreet.publish.publish import publish
+from discreet.verbs.publish.mask.coding import Code
+from discreet.verbs.publish.mask.ipso import Ipso
+from discreet.verbs.publish.mask.microaggregate import Microaggregate
+from discreet.verbs.publish.mask.multiply import Multiply
+from discreet.verbs.publish.mask.noise import Noise
+from discreet.verbs.publish.mask.parse import FORMS
+from discreet.verbs.publish.mask.pram import Pram
+from discreet.verbs.publish.mask.resample import Resample
+from discreet.verbs.publish.mask.rounding import Round
+from discreet.verbs.publish.mask.shuffle import Shuffle
+from discreet.verbs.publish.mask.swap import DataSwap, RankSwap
+from discreet.verbs.publish.mask.uniques import SuppressUniques
+from discreet.verbs.publish.masking import Masked, Masker, RecordMasker
+from discreet.verbs.publish.publish import publish
 
 NUMBERS = ("age", "weight", "income", "same")
 MASKERS = {
@@ -187,7 +187,7 @@ def test_record_by_record_a_stream_gives_what_memory_gives(name, tmp_path, monke
     masker, table = MASKERS[name], people()
     if not isinstance(masker, RecordMasker):
         return
-    monkeypatch.setattr("discreet.publish.mask.records.BLOCK", 150)
+    monkeypatch.setattr("discreet.verbs.publish.mask.records.BLOCK", 150)
     written = publish(table, masker, seed=7, to=tmp_path / "r", keep=tmp_path / "links.parquet")
     held = masker.mask(table, seed=7).rows
     shown = pa.parquet.read_table(tmp_path / "r" / "payload.parquet")

@@ -6,9 +6,9 @@ import pytest
 
 from discreet.core.spelled import require_options, spelled
 from discreet.errors import BadInput
-from discreet.publish.mask.parse import FORMS as MASKS
-from discreet.tabulate.methods.parse import FORMS as TABLES
-from discreet.tabulate.methods.parse import parse_method
+from discreet.verbs.publish.mask.parse import FORMS as MASKS
+from discreet.verbs.tabulate.methods.parse import FORMS as TABLES
+from discreet.verbs.tabulate.methods.parse import parse_method
 
 
 @pytest.mark.parametrize(

@@ -17,22 +17,22 @@ import pyarrow.parquet as parquet
 import pytest
 from tests.curator.offices import BY, CARD, office, staff
 
-from discreet.ask.audited import audit
-from discreet.ask.audited.policy import Policy
-from discreet.ask.continual import TreeCounter
+from discreet.budget.entries import Charged
 from discreet.budget.filter import Budget
 from discreet.budget.ledger import SqlLedger
-from discreet.budget.lines import Charged
-from discreet.combine.running import OnLedger
 from discreet.core.card import Card, Column, Role
 from discreet.core.kind import Kind
 from discreet.core.loss import Approximate, Concentrated, Pure
 from discreet.core.release import Release
 from discreet.curator import door
 from discreet.curator.curator import Curator
-from discreet.curator.modes import find_audited, require_twin, write_policy
+from discreet.curator.noise_or_audit import find_audited, require_twin, write_policy
 from discreet.engines.read import read
 from discreet.errors import BadInput, BadQuery, BudgetExceeded, Damaged, NotDeclared, NotFound, Refused
+from discreet.verbs.ask.continual import TreeCounter
+from discreet.verbs.ask.query_auditing import audit
+from discreet.verbs.ask.query_auditing.policy import Policy
+from discreet.verbs.combine.running import OnLedger
 
 ROOT = Path(__file__).parents[2]
 ALL = "SELECT SUM(salary) AS total, COUNT(*) AS n FROM staff"

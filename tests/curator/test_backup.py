@@ -7,7 +7,7 @@ import psycopg
 import pytest
 from tests.curator.clinics import COUNT, clinic
 
-from discreet.budget.lines import Charged
+from discreet.budget.entries import Charged
 from discreet.core.loss import Pure
 from discreet.core.release import Release
 from discreet.curator.backup import back_up, receipts_in, restore

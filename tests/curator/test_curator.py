@@ -12,8 +12,7 @@ from pathlib import Path
 import pytest
 from tests.curator.clinics import BUDGET, CARD, CITIES, COUNT, clinic, visits
 
-from discreet.ask.price import Price
-from discreet.budget.lines import Charged
+from discreet.budget.entries import Charged
 from discreet.core.card import Card, Column
 from discreet.core.kind import Kind
 from discreet.core.loss import Approximate, Concentrated, Pure
@@ -34,6 +33,7 @@ from discreet.errors import (
     Unreachable,
 )
 from discreet.noise.entropy import Watched
+from discreet.verbs.ask.price import Price
 
 ROOT = Path(__file__).parents[2]
 

@@ -13,13 +13,13 @@ import pytest
 from tests.curator.clinics import BUDGET, CARD, clinic, visits
 from tests.curator.methods import Telling
 
-from discreet.ask.continual import TreeCounter
-from discreet.ask.distribution import Distribution
-from discreet.budget.lines import Charged
+from discreet.budget.entries import Charged
 from discreet.core.loss import Approximate, Concentrated, Pure
 from discreet.core.statement import Claim
 from discreet.curator.curator import Curator
 from discreet.errors import BadInput, BudgetExceeded, LedgerError, NoPromise, NotFound, Refused
+from discreet.verbs.ask.continual import TreeCounter
+from discreet.verbs.ask.distribution import Distribution
 
 ROOT = Path(__file__).parents[2]
 COUNTS = ["SELECT COUNT(*) AS n FROM visits", "SELECT COUNT(*) AS n FROM staff"]

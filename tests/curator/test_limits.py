@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from discreet.budget.lines import Charged
+from discreet.budget.entries import Charged
 from discreet.core.card import Card, Column
 from discreet.core.kind import Kind
 from discreet.core.loss import Approximate, Pure
@@ -82,8 +82,8 @@ def test_however_many_groups_there_are_only_those_that_are_shown_are_held(tmp_pa
 
 def test_quantiles_of_many_groups_end_with_the_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What is drawn in Python has no engine that stops it."""
-    from discreet.ask import answer
     from discreet.engines.limits import too_long
+    from discreet.verbs.ask import answer
 
     _made(tmp_path / "w", people=20)
 

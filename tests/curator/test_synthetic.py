@@ -14,7 +14,7 @@ import pytest
 from tests.curator.clinics import BUDGET, CARD, CITIES, COUNT, clinic, visits
 from tests.curator.methods import HALF, MadeUp, Telling
 
-from discreet.budget.lines import Charged
+from discreet.budget.entries import Charged
 from discreet.core.loss import Approximate, Pure
 from discreet.core.release import Release
 from discreet.curator.backup import back_up, restore

@@ -6,7 +6,6 @@ import pyarrow as pa
 import pytest
 from tests.curator.clinics import BUDGET, CARD, visits
 
-from discreet.ask.distribution import Distribution
 from discreet.core.card import Card, Column
 from discreet.core.cardfile import dump_cards
 from discreet.core.kind import Kind
@@ -14,6 +13,7 @@ from discreet.core.loss import Approximate
 from discreet.curator.curator import Curator
 from discreet.curator.question import planned, pose
 from discreet.errors import BadInput, BadQuery, Damaged, NotFound
+from discreet.verbs.ask.distribution import Distribution
 
 CITIES = "city,land,size\nRome,south,9\nMilan,north,5\nTurin,north,4\nTurin,north,1\n"
 PEOPLE = Card(

@@ -26,9 +26,9 @@ from discreet.core.arrow import recast_table
 from discreet.core.card import Card, Column
 from discreet.core.kind import Kind
 from discreet.core.table import Table
+from discreet.engines.bounded_table import bounded
 from discreet.engines.read import read
 from discreet.engines.spark import Spark
-from discreet.engines.twin import bounded
 from discreet.errors import BadInput, DataError, EngineError, LoginFailed, MissingPart, NotFound, Unreachable
 
 if TYPE_CHECKING:

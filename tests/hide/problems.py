@@ -6,9 +6,9 @@ import random
 from fractions import Fraction
 from itertools import chain, combinations
 
-from discreet.hide.problem import Problem
-from discreet.hide.secrets import Secret
-from discreet.hide.transactions import Transactions
+from discreet.verbs.hide.problem import Problem
+from discreet.verbs.hide.secrets import Secret
+from discreet.verbs.hide.transactions import Transactions
 
 
 def drawn_problem(seed: int, *, items: str = "abcdef", rows: int = 40, rules: bool = True, secrets: int = 3) -> Problem:

@@ -9,8 +9,8 @@ import pytest
 from tests.hide.decided import credits
 
 from discreet.errors import BadInput, NotFound
-from discreet.hide.discrimination import Disparity, contrasted, discriminating, disparity
-from discreet.hide.transactions import Transactions
+from discreet.verbs.hide.discrimination import Disparity, contrasted, discriminating, disparity
+from discreet.verbs.hide.transactions import Transactions
 
 F = "sex=f"
 BAD = "credit=bad"

@@ -9,9 +9,9 @@ import pytest
 
 import discreet as dc
 from discreet.errors import BadInput, DiscreetError, NoPromise
-from discreet.hide import Transactions, compare, read_transactions
-from discreet.hide.methods.parse import FORMS
-from discreet.hide.problem import Outcome
+from discreet.verbs.hide import Transactions, compare, read_transactions
+from discreet.verbs.hide.methods.parse import FORMS
+from discreet.verbs.hide.problem import Outcome
 
 ROWS = [
     "bread wine cheese",

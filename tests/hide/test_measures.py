@@ -5,8 +5,8 @@ from fractions import Fraction
 import pytest
 
 from discreet.errors import BadInput
-from discreet.hide.measures import Shift, side_effects
-from discreet.hide.transactions import Transactions
+from discreet.verbs.hide.measures import Shift, side_effects
+from discreet.verbs.hide.transactions import Transactions
 
 LECTURE = Transactions.of(["abcd", "abc", "acd"])
 ABC = frozenset("abc")

@@ -8,11 +8,11 @@ import pytest
 
 import discreet as dc
 from discreet.errors import BadInput, DataError, NotFound
-from discreet.hide.mining.frequent import frequent
-from discreet.hide.mining.partition import frequent_in_blocks
-from discreet.hide.reading import blocks_of, read_transactions, tabular, write_transactions
-from discreet.hide.transactions import Transactions
 from discreet.samples import cases
+from discreet.verbs.hide.mining.frequent import frequent
+from discreet.verbs.hide.mining.partition import frequent_in_blocks
+from discreet.verbs.hide.reading import blocks_of, read_transactions, tabular, write_transactions
+from discreet.verbs.hide.transactions import Transactions
 
 LECTURE = Transactions.of(["abcd", "abc", "acd"])
 

@@ -5,8 +5,8 @@ from fractions import Fraction
 import pytest
 
 from discreet.errors import BadInput, NoPromise, NotFound
-from discreet.hide.secrets import Secret, Thresholds, parse_kept, parse_secrets, support_of
-from discreet.hide.transactions import Transactions
+from discreet.verbs.hide.secrets import Secret, Thresholds, parse_kept, parse_secrets, support_of
+from discreet.verbs.hide.transactions import Transactions
 
 HELD = Transactions.of([["bread", "wine", "beer"], ["beer", "nappies"], ["wine, red", "sex=f"], ["bread"]] * 25)
 MINER = Thresholds.of(100, "2%", "60%")

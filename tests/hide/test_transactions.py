@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from discreet.errors import BadInput, NotFound
-from discreet.hide.transactions import Transactions, all_ones, places
+from discreet.verbs.hide.transactions import Transactions, all_ones, places
 
 LECTURE = [("a", "b", "c", "d"), ("a", "b", "c"), ("a", "c", "d")]
 

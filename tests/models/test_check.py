@@ -12,8 +12,8 @@ from discreet.core.card import Card, Column, Role
 from discreet.core.kind import Kind
 from discreet.engines.read import read
 from discreet.models.check import cells, check
-from discreet.models.crowd import KAnonymity
 from discreet.models.diversity import LDiversity
+from discreet.models.k_anonymity import KAnonymity
 from discreet.models.picture import by_size
 from discreet.samples import got, inpatient
 

@@ -21,8 +21,8 @@ from discreet.models import classes as module
 from discreet.models.check import check
 from discreet.models.classes import classes_of, domain_of
 from discreet.models.closeness import TCloseness
-from discreet.models.crowd import KAnonymity, KMap
 from discreet.models.diversity import LDiversity
+from discreet.models.k_anonymity import KAnonymity, KMap
 from discreet.models.model import check_all
 from discreet.models.presence import DeltaPresence
 

@@ -12,12 +12,12 @@ from discreet.core.card import Column
 from discreet.core.kind import Kind
 from discreet.core.statement import Claim
 from discreet.errors import BadInput
+from discreet.models.beta_likeness import BetaLikeness, DeltaDisclosure
 from discreet.models.catalogue import MODELS, from_claim
 from discreet.models.classes import Classes, Spread
 from discreet.models.closeness import TCloseness
-from discreet.models.crowd import KAnonymity, KMap
 from discreet.models.diversity import AlphaK, EntropyLDiversity, LDiversity, PSensitivity, RecursiveLDiversity
-from discreet.models.likeness import BetaLikeness, DeltaDisclosure
+from discreet.models.k_anonymity import KAnonymity, KMap
 from discreet.models.model import All, Model, settled
 from discreet.models.presence import DeltaPresence
 from discreet.models.risk import AverageRisk, JournalistRisk, MarketerRisk, ProsecutorRisk

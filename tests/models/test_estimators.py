@@ -18,7 +18,6 @@ from discreet.core.statement import Evidence
 from discreet.engines.read import read
 from discreet.errors import BadInput
 from discreet.models.check import check
-from discreet.models.crowd import KAnonymity
 from discreet.models.estimators import (
     _classes_of_population,
     _expected,
@@ -32,9 +31,10 @@ from discreet.models.estimators import (
     slide_negative_binomial,
     zayatz,
 )
+from discreet.models.k_anonymity import KAnonymity
 from discreet.models.uniqueness import PopulationUniqueness
-from discreet.publish.generalize import Generalize
-from discreet.publish.publish import publish
+from discreet.verbs.publish.generalize import Generalize
+from discreet.verbs.publish.publish import publish
 
 SAMPLES = [  # how many classes there are of each size, and people
     ({1: 30, 2: 12, 3: 7, 5: 4, 12: 2}, 1_000),

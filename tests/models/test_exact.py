@@ -9,12 +9,12 @@ from tests.models import plain
 
 from discreet.core.card import Column
 from discreet.core.kind import Kind
+from discreet.models.beta_likeness import BetaLikeness, DeltaDisclosure
 from discreet.models.classes import Classes, Spread
 from discreet.models.closeness import TCloseness
-from discreet.models.compare import at_most, below, dot, ln, sign
-from discreet.models.compare import plain as written
 from discreet.models.diversity import AlphaK, EntropyLDiversity, RecursiveLDiversity
-from discreet.models.likeness import BetaLikeness, DeltaDisclosure
+from discreet.models.exact_compare import at_most, below, dot, ln, sign
+from discreet.models.exact_compare import plain as written
 from discreet.models.risk import AverageRisk, MarketerRisk, ProsecutorRisk
 from discreet.samples import inpatient
 

@@ -5,10 +5,10 @@ import pytest
 from discreet.core.card import Card, Column, Role
 from discreet.core.kind import Kind
 from discreet.errors import BadInput, NotFound
+from discreet.models.beta_likeness import BetaLikeness, DeltaDisclosure
 from discreet.models.closeness import TCloseness
-from discreet.models.crowd import KAnonymity, KMap
 from discreet.models.diversity import AlphaK, EntropyLDiversity, LDiversity, PSensitivity, RecursiveLDiversity
-from discreet.models.likeness import BetaLikeness, DeltaDisclosure
+from discreet.models.k_anonymity import KAnonymity, KMap
 from discreet.models.model import population_of
 from discreet.models.parse import FORMS, parse, parse_all
 from discreet.models.presence import DeltaPresence

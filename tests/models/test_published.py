@@ -12,8 +12,8 @@ from discreet.core.kind import Kind
 from discreet.engines.read import read
 from discreet.models.check import check
 from discreet.models.closeness import Distance, TCloseness, usual_distance
-from discreet.models.crowd import KAnonymity
 from discreet.models.diversity import EntropyLDiversity, LDiversity
+from discreet.models.k_anonymity import KAnonymity
 from discreet.models.risk import ProsecutorRisk
 from discreet.samples import age6, inpatient, tarragona5
 

@@ -11,10 +11,10 @@ from tests.models import plain
 
 from discreet.core.card import Column
 from discreet.core.kind import Kind
+from discreet.models.beta_likeness import BetaLikeness, DeltaDisclosure
 from discreet.models.closeness import TCloseness
-from discreet.models.crowd import KAnonymity
 from discreet.models.diversity import AlphaK, EntropyLDiversity, LDiversity, PSensitivity, RecursiveLDiversity
-from discreet.models.likeness import BetaLikeness, DeltaDisclosure
+from discreet.models.k_anonymity import KAnonymity
 from discreet.models.risk import ProsecutorRisk
 
 KEYS = st.one_of(st.none(), st.integers(0, 3))

@@ -22,8 +22,6 @@ from sqlglot import exp
 from tests.noise.laws import distribution
 from tests.statistical.noise.fit import fits
 
-from discreet.ask.plan import UNITS, plan
-from discreet.ask.price import price
 from discreet.budget.convert import to_approximate
 from discreet.core.card import Card, Column
 from discreet.core.kind import Kind
@@ -33,6 +31,8 @@ from discreet.engines.duckdb import DuckDB
 from discreet.noise.additive import Additive
 from discreet.noise.gaussian import DiscreteGaussian
 from discreet.noise.laplace import DiscreteLaplace
+from discreet.verbs.ask.plan import UNITS, plan
+from discreet.verbs.ask.price import price
 
 pytestmark = pytest.mark.slow
 PYTHON = os.environ.get("DISCREET_PEERS", str(Path(sys.prefix) / "peers" / "bin" / "python"))

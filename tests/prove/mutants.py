@@ -11,9 +11,9 @@ from dataclasses import replace
 from fractions import Fraction
 
 from discreet.errors import BadProgram
-from discreet.prove.inside import expressions, names_in, statements
-from discreet.prove.kinds import types
-from discreet.prove.syntax import (
+from discreet.verbs.prove.inside import expressions, names_in, statements
+from discreet.verbs.prove.kinds import types
+from discreet.verbs.prove.syntax import (
     INT,
     Adjacent,
     Assign,
@@ -156,7 +156,7 @@ def read(loop, name):
 
 
 def inner(expression):
-    from discreet.prove.inside import parts
+    from discreet.verbs.prove.inside import parts
 
     return [one for one in parts(expression) if isinstance(one, Item)]
 

@@ -9,11 +9,11 @@ from tests.prove.corpus import text
 
 from discreet.core.document import dumps, loads
 from discreet.errors import BadInput, Damaged
-from discreet.prove.certificate import Alignment, Certificate, Coupling
-from discreet.prove.checker import check
-from discreet.prove.prover import Failure, prove
-from discreet.prove.reading import read_programs
-from discreet.prove.texts import digest
+from discreet.verbs.prove.certificate import Alignment, Certificate, Coupling
+from discreet.verbs.prove.checker import check
+from discreet.verbs.prove.prover import Failure, prove
+from discreet.verbs.prove.reading import read_programs
+from discreet.verbs.prove.texts import digest
 
 CORRUPTED = ["laplace", "svt", "noisy_max", "histogram_l1", "gaussian_count", "rappor_bit"]
 PROVED = [*CORRUPTED, "composed", pytest.param("svt_inc", marks=pytest.mark.slow)]

@@ -6,10 +6,10 @@ import pytest
 from tests.prove.corpus import text
 
 from discreet.errors import BadInput, Damaged
-from discreet.prove import prover, refuter
-from discreet.prove.checking import check, infer, recheck
-from discreet.prove.saving import read_certificate, write_certificate
-from discreet.prove.verdicts import Proved, Refuted, Unknown
+from discreet.verbs.prove import prover, refuter
+from discreet.verbs.prove.checking import check, infer, recheck
+from discreet.verbs.prove.saving import read_certificate, write_certificate
+from discreet.verbs.prove.verdicts import Proved, Refuted, Unknown
 
 
 @pytest.fixture(scope="module")

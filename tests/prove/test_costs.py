@@ -5,8 +5,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from discreet.prove.costs import cost_text, factor_text
-from discreet.prove.values import shown, written_value
+from discreet.verbs.prove.costs import cost_text, factor_text
+from discreet.verbs.prove.values import shown, written_value
 
 
 @pytest.mark.parametrize(

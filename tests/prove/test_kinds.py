@@ -3,10 +3,10 @@
 import pytest
 
 from discreet.errors import BadProgram
-from discreet.prove.kinds import types
-from discreet.prove.programs import load
-from discreet.prove.reading import read_programs
-from discreet.prove.syntax import BOOL, INT, REAL, ListOf, Range
+from discreet.verbs.prove.kinds import types
+from discreet.verbs.prove.programs import load
+from discreet.verbs.prove.reading import read_programs
+from discreet.verbs.prove.syntax import BOOL, INT, REAL, ListOf, Range
 
 HEAD = "adjacent all by 1\nclaim eps\n"
 

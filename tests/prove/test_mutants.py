@@ -4,9 +4,9 @@ import pytest
 from tests.prove.corpus import text
 from tests.prove.mutants import mutants
 
-from discreet.prove.checking import check
-from discreet.prove.programs import load
-from discreet.prove.writing import program_text
+from discreet.verbs.prove.checking import check
+from discreet.verbs.prove.programs import load
+from discreet.verbs.prove.writing import program_text
 
 BENCHMARKS = (
     *("laplace", "partial_sum", "prefix_sum", "dummy_sum1_n", "dummy_sum2", "smart_sum", "noisy_max", "noisy_max_exp"),

@@ -5,10 +5,10 @@ import re
 import pytest
 from tests.prove.corpus import text
 
-from discreet.prove.checking import check
-from discreet.prove.pairing import paired
-from discreet.prove.picture import drawn
-from discreet.prove.verdicts import Unknown
+from discreet.verbs.prove.checking import check
+from discreet.verbs.prove.pairing import paired
+from discreet.verbs.prove.picture import drawn
+from discreet.verbs.prove.verdicts import Unknown
 
 
 @pytest.fixture(

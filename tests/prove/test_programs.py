@@ -7,8 +7,8 @@ from tests.prove.corpus import FILES, expected
 
 import discreet
 from discreet.errors import NotFound
-from discreet.prove.checking import check
-from discreet.prove.programs import load
+from discreet.verbs.prove.checking import check
+from discreet.verbs.prove.programs import load
 
 TWINS = sorted((Path(__file__).parent / "twins").glob("*.dp"))
 QUICK = (

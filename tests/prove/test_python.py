@@ -7,11 +7,11 @@ import pytest
 from tests.prove.corpus import text
 
 from discreet.errors import BadInput, BadProgram
-from discreet.prove import Private, private
-from discreet.prove.checking import check
-from discreet.prove.programs import load
-from discreet.prove.python import read_module
-from discreet.prove.reading import read_programs
+from discreet.verbs.prove import Private, private
+from discreet.verbs.prove.checking import check
+from discreet.verbs.prove.programs import load
+from discreet.verbs.prove.python import read_module
+from discreet.verbs.prove.reading import read_programs
 
 # ruff: noqa: F821, N803, N806 - the names of distributions, and eps, are words of the language; T and N are usual
 
@@ -185,7 +185,7 @@ def test_a_file_is_parsed_and_never_run(tmp_path):
 
 def test_a_function_of_another_module_is_read_from_its_file(tmp_path):
     file = tmp_path / "elsewhere.py"
-    file.write_text(f"from discreet.prove import Private, private\n\n{module('yield x')}")
+    file.write_text(f"from discreet.verbs.prove import Private, private\n\n{module('yield x')}")
     spec = importlib.util.spec_from_file_location("elsewhere", file)
     found = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(found)
@@ -199,7 +199,7 @@ def test_a_function_that_calls_itself_is_refused():
 
 # -- names that are not what they look like ---------------------------------------------------------------------------
 
-HEAD = "import functools\nfrom discreet.prove import Private, private\n"
+HEAD = "import functools\nfrom discreet.verbs.prove import Private, private\n"
 MARK = '@private(adjacent="one by 1", claim="eps")\n'
 NOISY = MARK + "def noisy(x: Private[float]) -> float:\n    z = Laplace(1 / eps)\n    return x + z\n"
 CALLS = MARK + "def f(x: Private[float]) -> float:\n    y = noisy(x)\n    return y\n"
@@ -226,7 +226,7 @@ def imported(folder, name, source):
         (NOISY + CALLS + NOISY, "noisy is bound anew"),
         (PLAIN + NOISY + CALLS, "noisy is bound anew"),
         (NOISY + CALLS + "from elsewhere import leak as noisy\n", "noisy is bound anew"),
-        (NOISY + CALLS + "from discreet.prove import check as noisy\n", "noisy is bound anew"),
+        (NOISY + CALLS + "from discreet.verbs.prove import check as noisy\n", "noisy is bound anew"),
         (NOISY + CALLS + "if True:\n    noisy = abs\n", "noisy is bound anew"),
         (NOISY + CALLS + "def change():\n    global noisy\n    noisy = abs\n", "noisy is bound anew"),
         (NOISY + CALLS + "for noisy in []:\n    pass\n", "noisy is bound anew"),
@@ -247,7 +247,10 @@ def test_a_file_in_which_a_name_may_be_something_else_is_refused(source, what):
 
 
 def test_the_mark_may_be_imported_in_every_way():
-    for line, mark in (("import discreet as dc", "dc.prove.private"), ("from discreet import prove", "prove.private")):
+    for line, mark in (
+        ("import discreet as dc", "prove.private"),
+        ("from discreet.verbs import prove", "prove.private"),
+    ):
         assert read_module(f"{line}\n{NOISY.replace('private(', f'{mark}(', 1)}")
 
 

@@ -4,11 +4,11 @@ import pytest
 from tests.prove.corpus import FILES, expected
 
 from discreet.errors import BadProgram
-from discreet.prove.kinds import types
-from discreet.prove.reading import read_adjacent, read_expression, read_programs
-from discreet.prove.syntax import INT, REAL, Assign, Call, If, Joined, ListOf, Name, Range, Sample, While
-from discreet.prove.texts import digest, written
-from discreet.prove.writing import program_text
+from discreet.verbs.prove.kinds import types
+from discreet.verbs.prove.reading import read_adjacent, read_expression, read_programs
+from discreet.verbs.prove.syntax import INT, REAL, Assign, Call, If, Joined, ListOf, Name, Range, Sample, While
+from discreet.verbs.prove.texts import digest, written
+from discreet.verbs.prove.writing import program_text
 
 HEAD = "adjacent all by 1\nclaim eps\n"
 

@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 from tests.prove.corpus import text
 
 from discreet.errors import BadInput
-from discreet.prove.programs import load
-from discreet.prove.reading import read_expression
-from discreet.prove.running import Outputs, holds, run, sensible, value_of
+from discreet.verbs.prove.programs import load
+from discreet.verbs.prove.reading import read_expression
+from discreet.verbs.prove.running import Outputs, holds, run, sensible, value_of
 
 HEAD = "adjacent all by 1\nclaim eps\n"
 EPS = {"eps": Fraction(1, 2)}

@@ -3,9 +3,9 @@ from fractions import Fraction
 import pytest
 from tests.prove.corpus import FILES, text
 
-from discreet.prove.reading import read_expression, read_programs
-from discreet.prove.syntax import Number, Operation
-from discreet.prove.texts import digest, written
+from discreet.verbs.prove.reading import read_expression, read_programs
+from discreet.verbs.prove.syntax import Number, Operation
+from discreet.verbs.prove.texts import digest, written
 
 
 @pytest.mark.parametrize(

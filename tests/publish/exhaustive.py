@@ -18,8 +18,8 @@ from discreet.core.hierarchy.codes import LevelCodes
 from discreet.core.hierarchy.taxonomy import Taxonomy
 from discreet.core.kind import Kind
 from discreet.models.classes import Spread
-from discreet.publish.tuples import Tuples
 from discreet.utility.quality import Classification, ClassSize, Discernibility, Entropy, Granularity, Precision
+from discreet.verbs.publish.tuples import Tuples
 
 
 @dataclass(frozen=True)

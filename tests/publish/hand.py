@@ -15,7 +15,7 @@ from discreet.core.hierarchy.dates import Dates
 from discreet.core.hierarchy.intervals import Intervals
 from discreet.core.kind import Kind
 from discreet.core.table import Table
-from discreet.publish.recoding import Recoding
+from discreet.verbs.publish.recoding import Recoding
 
 CARD = Card(
     "people",

@@ -14,8 +14,8 @@ from discreet.core.hierarchy.intervals import Intervals
 from discreet.core.kind import Kind
 from discreet.engines.read import read
 from discreet.errors import BadInput
-from discreet.models.crowd import KAnonymity
-from discreet.publish.advice import Advice, Cost, advise
+from discreet.models.k_anonymity import KAnonymity
+from discreet.verbs.publish.advice import Advice, Cost, advise
 
 ROWS = [(n, 20 + n % 7, "fm"[n % 2], n % 5, "flu" if n % 3 else "cold") for n in range(60)]
 CARD = Card(

@@ -11,7 +11,7 @@ from discreet.core.kind import Kind
 from discreet.errors import DataError, NotFound
 from discreet.models.closeness import TCloseness
 from discreet.models.parse import parse
-from discreet.publish.arx import from_arx
+from discreet.verbs.publish.arx import from_arx
 
 DEFINITION = """<definition>
   <assigment><name>name</name><type>IDENTIFYING_ATTRIBUTE</type><datatype>String</datatype>

@@ -13,10 +13,10 @@ from discreet.core.hierarchy.taxonomy import Taxonomy
 from discreet.core.kind import Kind
 from discreet.engines.read import read
 from discreet.errors import BadInput, NoPromise, NotFound
-from discreet.models.crowd import KAnonymity
 from discreet.models.diversity import LDiversity
-from discreet.publish.cells import SuppressCells
-from discreet.publish.publish import publish
+from discreet.models.k_anonymity import KAnonymity
+from discreet.verbs.publish.cells import SuppressCells
+from discreet.verbs.publish.publish import publish
 
 
 @pytest.mark.parametrize("seed", range(25))

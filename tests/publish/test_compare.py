@@ -10,9 +10,9 @@ from tests.utility.sides import people as all_people
 
 import discreet as dc
 from discreet.errors import BadInput, DataError, NotFound
-from discreet.publish.mask.noise import Noise
-from discreet.publish.menu import EXAMPLE, menu, read_menu
-from discreet.publish.riskmap import ORIGINAL, Point, RiskMap
+from discreet.verbs.publish.compare_file import EXAMPLE, menu, read_menu
+from discreet.verbs.publish.mask.noise import Noise
+from discreet.verbs.publish.riskmap import ORIGINAL, Point, RiskMap
 
 METHODS = ("noise alpha=0.05", "noise alpha=1", "rank-swap p=5", "pram keep=0.5 on town")
 

@@ -14,11 +14,11 @@ from discreet.core.kind import Kind
 from discreet.engines.read import read
 from discreet.errors import BadInput, NoPromise, NotFound
 from discreet.models.closeness import TCloseness
-from discreet.models.crowd import KAnonymity, KMap
 from discreet.models.diversity import LDiversity
+from discreet.models.k_anonymity import KAnonymity, KMap
 from discreet.noise.entropy import Entropy
-from discreet.publish.dummies import AddDummies
-from discreet.publish.publish import publish
+from discreet.verbs.publish.dummies import AddDummies
+from discreet.verbs.publish.publish import publish
 
 CARD = Card(
     "people",

@@ -15,12 +15,12 @@ from discreet.core.statement import Claim
 from discreet.engines.read import read
 from discreet.errors import BadInput, NoPromise, NotFound
 from discreet.models.closeness import TCloseness
-from discreet.models.crowd import KAnonymity, KMap
 from discreet.models.diversity import AlphaK, EntropyLDiversity, LDiversity, PSensitivity, RecursiveLDiversity
+from discreet.models.k_anonymity import KAnonymity, KMap
 from discreet.models.model import Predicate
 from discreet.models.risk import ProsecutorRisk
-from discreet.publish.generalize import Generalize
 from discreet.utility.quality import Classification, Granularity
+from discreet.verbs.publish.generalize import Generalize
 
 SHARES = [0, "1/10", "1/3", "2/3", 1]
 

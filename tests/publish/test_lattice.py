@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 from tests.publish import exhaustive as slow
 
-from discreet.models.crowd import KAnonymity
 from discreet.models.diversity import EntropyLDiversity, LDiversity
-from discreet.publish import lattice
-from discreet.publish.generalize import Generalize
-from discreet.publish.space import Space
+from discreet.models.k_anonymity import KAnonymity
 from discreet.utility.quality import ClassSize, Discernibility, Entropy, Granularity
+from discreet.verbs.publish import lattice
+from discreet.verbs.publish.generalize import Generalize
+from discreet.verbs.publish.space import Space
 
 
 def wide_case(columns, rows, seed, values=10):

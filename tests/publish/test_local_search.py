@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from discreet.noise.entropy import SYSTEM
-from discreet.publish.clusters import Effort, Search, Terms
-from discreet.publish.near import nearest
-from discreet.publish.points import layout
+from discreet.verbs.publish.clustering_cost import layout
+from discreet.verbs.publish.clusters import Effort, Search, Terms
+from discreet.verbs.publish.nearest_neighbours import nearest
 
 POINTS, COLUMNS, HEIGHT, VALUES = 150, 4, 3, 12
 

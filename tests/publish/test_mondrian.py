@@ -20,11 +20,11 @@ from discreet.core.kind import Kind
 from discreet.engines.read import read
 from discreet.errors import BadInput, NoPromise
 from discreet.models.closeness import TCloseness
-from discreet.models.crowd import KAnonymity, KMap
 from discreet.models.diversity import EntropyLDiversity, LDiversity
+from discreet.models.k_anonymity import KAnonymity, KMap
 from discreet.models.risk import AverageRisk
-from discreet.publish.mondrian import Mondrian
-from discreet.publish.publish import publish
+from discreet.verbs.publish.mondrian import Mondrian
+from discreet.verbs.publish.publish import publish
 
 MODELS = [
     (LDiversity(2, "s"), slow.distinct(2)),

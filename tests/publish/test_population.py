@@ -12,14 +12,14 @@ from tests.publish import exhaustive as slow
 
 from discreet.engines.read import read
 from discreet.errors import NoPromise
-from discreet.models.crowd import KAnonymity, KMap
 from discreet.models.estimators import ESTIMATORS, estimates
+from discreet.models.k_anonymity import KAnonymity, KMap
 from discreet.models.presence import DeltaPresence
 from discreet.models.risk import AverageRisk, JournalistRisk, MarketerRisk
 from discreet.models.uniqueness import PopulationUniqueness
-from discreet.publish.generalize import Generalize
-from discreet.publish.publish import publish
 from discreet.utility.quality import ClassSize, Discernibility, Precision
+from discreet.verbs.publish.generalize import Generalize
+from discreet.verbs.publish.publish import publish
 
 MEASURES = [(Precision(), slow.precision), (Discernibility(), slow.discernibility), (ClassSize(), slow.class_size)]
 """Which of several classes alike in size is suppressed does not matter to these."""

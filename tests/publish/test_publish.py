@@ -6,6 +6,7 @@ from collections import Counter
 from dataclasses import replace
 from decimal import Decimal
 
+import discreet.publish as package
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -13,21 +14,20 @@ from tests.publish.hand import CARD, ROWS, at_levels, class_sizes, people, recod
 from tests.publish.hand import Fixed as Recoder
 
 import discreet as dc
-import discreet.publish as package
 from discreet.core import release_folder
 from discreet.core.release_folder import Rows
 from discreet.core.statement import Evidence
 from discreet.engines.read import read
 from discreet.errors import BadInput, NoPromise, NotFound
-from discreet.models.crowd import KAnonymity
 from discreet.models.diversity import LDiversity
-from discreet.publish.cells import SuppressCells
-from discreet.publish.dummies import AddDummies
-from discreet.publish.generalize import Generalize
-from discreet.publish.local import LocalRecode
-from discreet.publish.mondrian import Mondrian
-from discreet.publish.publish import publish
-from discreet.publish.report import Sizes, pictures
+from discreet.models.k_anonymity import KAnonymity
+from discreet.verbs.publish.cells import SuppressCells
+from discreet.verbs.publish.dummies import AddDummies
+from discreet.verbs.publish.generalize import Generalize
+from discreet.verbs.publish.local import LocalRecode
+from discreet.verbs.publish.mondrian import Mondrian
+from discreet.verbs.publish.publish import publish
+from discreet.verbs.publish.report import Sizes, pictures
 
 TOP = {"age": 3, "born": 3, "sex": 1}
 

@@ -15,15 +15,15 @@ from discreet.core.hierarchy.taxonomy import Taxonomy
 from discreet.core.kind import Kind
 from discreet.engines.read import read
 from discreet.errors import NoPromise
-from discreet.models.crowd import KAnonymity
 from discreet.models.diversity import LDiversity
-from discreet.publish.cells import SuppressCells
-from discreet.publish.dummies import AddDummies
-from discreet.publish.generalize import Generalize
-from discreet.publish.given import joint
-from discreet.publish.local import LocalRecode
-from discreet.publish.mondrian import Mondrian
-from discreet.publish.publish import publish
+from discreet.models.k_anonymity import KAnonymity
+from discreet.verbs.publish.cells import SuppressCells
+from discreet.verbs.publish.dummies import AddDummies
+from discreet.verbs.publish.earlier_releases import joint
+from discreet.verbs.publish.generalize import Generalize
+from discreet.verbs.publish.local import LocalRecode
+from discreet.verbs.publish.mondrian import Mondrian
+from discreet.verbs.publish.publish import publish
 
 QUASI = ["age", "city", "smokes"]
 CARD = Card(

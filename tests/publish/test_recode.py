@@ -14,7 +14,7 @@ from discreet.core.table import Table
 from discreet.engines.duckdb import DuckDB
 from discreet.engines.read import read
 from discreet.errors import BadInput
-from discreet.publish.recode import recoded, shown
+from discreet.verbs.publish.recode import recoded, shown
 
 NAMES = ["age", "born", "sex", "gone", "disease"]
 

@@ -22,8 +22,8 @@ from discreet.core.statement import Claim
 from discreet.engines.read import read
 from discreet.errors import BadInput, NoPromise, NotDeclared
 from discreet.noise.entropy import SYSTEM, Entropy
-from discreet.publish import safepub
-from discreet.publish.safepub import SafePub, covers, smallest_k
+from discreet.verbs.publish import safepub
+from discreet.verbs.publish.safepub import SafePub, covers, smallest_k
 
 
 def law(n, beta, k):

@@ -11,8 +11,8 @@ from discreet.core.hierarchy.taxonomy import Taxonomy
 from discreet.core.kind import Kind
 from discreet.engines.read import read
 from discreet.errors import BadInput, HierarchyError
-from discreet.publish.recoding import allowed
-from discreet.publish.tuples import tuples_of
+from discreet.verbs.publish.recoding import allowed
+from discreet.verbs.publish.tuples import tuples_of
 
 COLOURS = Taxonomy([("red", "warm"), ("orange", "warm"), ("blue", "cold"), ("green", "cold")])
 

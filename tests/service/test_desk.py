@@ -10,7 +10,6 @@ import pytest
 from tests.curator.methods import MadeUp
 from tests.service.conftest import Clinic, password_of
 
-from discreet.ask.distribution import Distribution
 from discreet.core.loss import Approximate, Pure
 from discreet.curator.curator import Curator
 from discreet.curator.people.person import SCOPES, Person, Role
@@ -18,7 +17,8 @@ from discreet.errors import BadInput, BudgetExceeded, NotAllowed, NotFound, Refu
 from discreet.service import treasury
 from discreet.service.desk import Desk
 from discreet.service.jobs.specs import Publish
-from discreet.service.shown import Spend
+from discreet.service.views import Spend
+from discreet.verbs.ask.distribution import Distribution
 
 QUESTION = "SELECT sex, COUNT(*) AS n FROM patients GROUP BY sex"
 LITERAL = "SELECT COUNT(*) AS n FROM patients WHERE zip = '73210'"

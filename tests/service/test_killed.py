@@ -13,7 +13,7 @@ import httpx
 import pytest
 from tests.service.conftest import ANNS
 
-from discreet.budget.lines import Charged
+from discreet.budget.entries import Charged
 from discreet.core.loss import Pure, sequential
 from discreet.core.release import Release
 from discreet.curator.curator import Curator

@@ -21,7 +21,7 @@ from discreet.service.api.logs import Log
 from discreet.service.check import checks
 from discreet.service.demo import demo_workspace, one_time_passwords
 from discreet.service.desk import Desk
-from discreet.service.lines import Lines
+from discreet.service.json_logs import Lines
 from discreet.service.listen import good_until, listening
 from discreet.service.reception import HOST
 from discreet.service.settings import Settings

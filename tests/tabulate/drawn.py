@@ -5,9 +5,9 @@ from functools import cache
 
 import numpy as np
 
-from discreet.tabulate.tables.cells import Cells
-from discreet.tabulate.tables.crosstable import CrossTable, summed
-from discreet.tabulate.tables.dimension import Dimension
+from discreet.verbs.tabulate.tables.cells import Cells
+from discreet.verbs.tabulate.tables.crosstable import CrossTable, summed
+from discreet.verbs.tabulate.tables.dimension import Dimension
 
 SHAPES = 60
 

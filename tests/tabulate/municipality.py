@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from discreet.tabulate.tables.crosstable import Contributions, CrossTable, summed
-from discreet.tabulate.tables.dimension import Dimension
-from discreet.tabulate.tables.respondents import alone
+from discreet.verbs.tabulate.tables.crosstable import Contributions, CrossTable, summed
+from discreet.verbs.tabulate.tables.dimension import Dimension
+from discreet.verbs.tabulate.tables.respondents import alone
 
 SIDES = (
     Dimension.flat("municipality", ["M1", "M2", "M3"]),

@@ -4,9 +4,9 @@ import numpy as np
 from scipy.optimize import linprog
 from tests.tabulate.drawn import drawn, side
 
-from discreet.tabulate.protection import Protection
-from discreet.tabulate.tables.cells import Cells
-from discreet.tabulate.tables.crosstable import CrossTable, summed
+from discreet.verbs.tabulate.protection import Protection
+from discreet.verbs.tabulate.tables.cells import Cells
+from discreet.verbs.tabulate.tables.crosstable import CrossTable, summed
 
 
 def furthest(cells, hidden, cell, sign, known=()):

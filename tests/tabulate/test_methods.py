@@ -11,14 +11,14 @@ from discreet.core.card import Card, Column
 from discreet.core.kind import Kind
 from discreet.engines.read import read
 from discreet.errors import BadInput, NotFound
-from discreet.tabulate.methods.parse import parse_method
-from discreet.tabulate.perturb.factors import Factors, multiplied
-from discreet.tabulate.rules import protect
-from discreet.tabulate.tables.build import build
-from discreet.tabulate.tables.cells import Cells
-from discreet.tabulate.tables.crosstable import CrossTable, summed
-from discreet.tabulate.tables.dimension import Dimension
-from discreet.tabulate.way import Job
+from discreet.verbs.tabulate.method import Job
+from discreet.verbs.tabulate.methods.parse import parse_method
+from discreet.verbs.tabulate.perturb.factors import Factors, multiplied
+from discreet.verbs.tabulate.rules import protect
+from discreet.verbs.tabulate.tables.build import build
+from discreet.verbs.tabulate.tables.cells import Cells
+from discreet.verbs.tabulate.tables.crosstable import CrossTable, summed
+from discreet.verbs.tabulate.tables.dimension import Dimension
 
 SECRET = bytes(range(32))
 CARD = Card(

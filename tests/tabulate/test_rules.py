@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from tests.tabulate.municipality import people, salaries
 
 from discreet.errors import BadInput
-from discreet.tabulate.rules import (
+from discreet.verbs.tabulate.rules import (
     Dominance,
     MinFrequency,
     PPercent,
@@ -19,10 +19,10 @@ from discreet.tabulate.rules import (
     parse_rules,
     protect,
 )
-from discreet.tabulate.tables.cells import Cells
-from discreet.tabulate.tables.crosstable import Contributions, CrossTable, summed
-from discreet.tabulate.tables.dimension import Dimension
-from discreet.tabulate.tables.respondents import alone
+from discreet.verbs.tabulate.tables.cells import Cells
+from discreet.verbs.tabulate.tables.crosstable import Contributions, CrossTable, summed
+from discreet.verbs.tabulate.tables.dimension import Dimension
+from discreet.verbs.tabulate.tables.respondents import alone
 
 
 def one_cell(*contributions, decimals=0):

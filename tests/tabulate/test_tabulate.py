@@ -7,10 +7,10 @@ import pytest
 
 import discreet as dc
 from discreet.errors import BadInput, DataError
-from discreet.tabulate.intruder.seen import audit
-from discreet.tabulate.printing.printed import Printed
-from discreet.tabulate.tables.crosstable import Contributions, CrossTable, summed
-from discreet.tabulate.tables.dimension import Dimension
+from discreet.verbs.tabulate.intruder.seen import audit
+from discreet.verbs.tabulate.printing.printed import Printed
+from discreet.verbs.tabulate.tables.crosstable import Contributions, CrossTable, summed
+from discreet.verbs.tabulate.tables.dimension import Dimension
 
 SIDES = (
     Dimension.flat("municipality", ["M1", "M2", "M3"]),

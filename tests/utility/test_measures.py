@@ -9,11 +9,11 @@ from tests.utility.sides import noisy, people, strangers
 
 import discreet as dc
 from discreet.errors import BadInput, Damaged, DataError, NotFound
-from discreet.publish.mask.noise import Noise
 from discreet.utility import learning, marginals, probabilistic, propensity, relations
 from discreet.utility.classical import il1, table
 from discreet.utility.measure import loss, target_of
 from discreet.utility.pair import pair
+from discreet.verbs.publish.mask.noise import Noise
 
 
 def numbers(**columns):

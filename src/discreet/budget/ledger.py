@@ -19,10 +19,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from types import TracebackType
 from typing import Protocol, Self
 
-from discreet.budget.book import Account, Book
+from discreet.budget.entries import FORMAT, Began, Charged, Entry, Limited, Line, Opened, path
 from discreet.budget.filter import Budget
 from discreet.budget.group import Group
-from discreet.budget.lines import FORMAT, Began, Charged, Entry, Limited, Line, Opened, path
+from discreet.budget.rules import Account, Book
 from discreet.budget.store import (
     SCHEMA,
     Contents,

@@ -14,8 +14,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from discreet.budget.entries import FORMAT
 from discreet.budget.ledger import LEDGER, SqlLedger
-from discreet.budget.lines import FORMAT
 from discreet.budget.readers import Readers
 from discreet.budget.store import Contents, Session
 from discreet.budget.witness import Witness

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Protocol
 
-from discreet.budget.book import Account, Book
+from discreet.budget.entries import Began, Charged, Entry, Line, path, read
 from discreet.budget.filter import Budget, Spent
-from discreet.budget.lines import Began, Charged, Entry, Line, path, read
+from discreet.budget.rules import Account, Book
 from discreet.budget.witness import Witness
 from discreet.core.document import fields
 from discreet.errors import BadInput, DiscreetError, Unsound

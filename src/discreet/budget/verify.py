@@ -12,8 +12,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TypeVar
 
-from discreet.budget.book import Book
-from discreet.budget.lines import Began, Charged, digest, is_filed_under, write
+from discreet.budget.entries import Began, Charged, digest, is_filed_under, write
+from discreet.budget.rules import Book
 from discreet.budget.store import (
     REMEDY,
     Session,

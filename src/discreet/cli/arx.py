@@ -30,7 +30,7 @@ def from_arx(
     project is not read.
     """
     from discreet.core.cardfile import card_fields, dump_cards
-    from discreet.publish.arx import from_arx as read
+    from discreet.verbs.publish.arx import from_arx as read
 
     if output is not None and output.exists():
         raise BadInput(f"There is a file {output} already.", hint="Name another, or move it away.")

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from discreet.cli.ask_methods import chosen, plain_quote, print_quote, show
 from discreet.cli.audited import answer_audited
-from discreet.cli.beyond import chosen, plain_quote, print_quote, show
 from discreet.cli.output import Json, console, figures, print_json, working
 from discreet.cli.workspace import Folder
 from discreet.errors import BadInput, NotFound

@@ -11,7 +11,7 @@ from discreet.cli.output import CardFile, CardTable, Json, bold, console, grid, 
 from discreet.errors import BadInput, NotFound
 
 if TYPE_CHECKING:
-    from discreet.attack.report import Report
+    from discreet.verbs.attack.report import Report
 
 
 def attack(
@@ -58,10 +58,10 @@ def attack(
     Attacks use all that the release's recipe tells. Each says what its attacker knows, what they get, and what guessing
     would give. Victims are named by their row in the original, for you alone.
     """
-    from discreet.attack.attack import attack as run
-    from discreet.attack.links import links_of
     from discreet.core.release import Release
     from discreet.engines.read import read
+    from discreet.verbs.attack.attack import attack as run
+    from discreet.verbs.attack.links import links_of
 
     if original is None or card is None:
         raise BadInput(
@@ -94,9 +94,9 @@ def attack(
 
 
 def _print(report: Report, html: Path | None) -> None:
-    from discreet.attack.details import share_text
-    from discreet.attack.finding import Outcome
-    from discreet.attack.report import UNSURE
+    from discreet.verbs.attack.finding import Outcome
+    from discreet.verbs.attack.report import UNSURE
+    from discreet.verbs.attack.wording import share_text
 
     out = console()
     out.print(bold(report.summary))

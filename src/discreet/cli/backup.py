@@ -9,7 +9,7 @@ import typer
 
 from discreet.cli.output import working
 from discreet.cli.workspace import Folder
-from discreet.core.words import number
+from discreet.core.text import number
 
 
 def backup(

@@ -46,7 +46,7 @@ def show(folder: Folder, as_json: Json = False) -> None:
       discreet budget show clinic
       discreet budget show north.ledger
     """
-    from discreet.budget.lines import Charged
+    from discreet.budget.entries import Charged
     from discreet.budget.opening import open_ledger
     from discreet.curator.curator import Curator
     from discreet.curator.store import SEAL
@@ -114,11 +114,11 @@ def limit(
     Example:
       discreet budget limit clinic visits/analyst --budget "epsilon=5, delta=1e-6" --why "agreed by the board"
     """
-    from discreet.budget.book import taken_away
     from discreet.budget.filter import Budget
+    from discreet.budget.rules import taken_away
     from discreet.cli.workspace import loss_of
     from discreet.curator.curator import Curator
-    from discreet.curator.modes import require_noise
+    from discreet.curator.noise_or_audit import require_noise
 
     limit = Budget(loss_of(budget))
     with Curator(folder) as curator:

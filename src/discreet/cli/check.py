@@ -53,7 +53,7 @@ def check(
     from discreet.engines.read import read
     from discreet.models.check import check as check_models
     from discreet.models.parse import parse_all
-    from discreet.publish.released import released
+    from discreet.verbs.publish.released import released
 
     with working(f"Checking {shown(source)}"):
         opened = (

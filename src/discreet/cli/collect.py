@@ -13,9 +13,9 @@ from discreet.cli.output import Json, bold, console, grid, print_json, stoppable
 from discreet.errors import BadInput
 
 if TYPE_CHECKING:
-    from discreet.collect.survey.question import Question
-    from discreet.collect.survey.results import Figure, Results
-    from discreet.collect.survey.survey import Share, Survey
+    from discreet.verbs.collect.survey.question import Question
+    from discreet.verbs.collect.survey.results import Figure, Results
+    from discreet.verbs.collect.survey.survey import Share, Survey
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -65,8 +65,8 @@ def new(
     """
     import sys
 
-    from discreet.collect.survey.file import EXAMPLE, dumps
-    from discreet.core.durable import write
+    from discreet.core.atomic_files import write
+    from discreet.verbs.collect.survey.file import EXAMPLE, dumps
 
     for path in (file, codes):
         if path is not None and path.exists():
@@ -113,10 +113,10 @@ def serve(
     It listens on this computer alone, unless it has a certificate. Ctrl-C stops it; reports are on the disk by then.
     """
     from discreet.cli.collect_serve import serve_survey
-    from discreet.collect.survey.codes import read_codes
-    from discreet.collect.survey.file import load
-    from discreet.collect.survey.inbox import Inbox, beside
     from discreet.service.settings import Settings
+    from discreet.verbs.collect.survey.codes import read_codes
+    from discreet.verbs.collect.survey.file import load
+    from discreet.verbs.collect.survey.inbox import Inbox, beside
 
     settings = Settings(host, port, cert, key, tuple(name or ()), insecure, most_body=100_000)
     require_parts("fastapi", "uvicorn")
@@ -167,8 +167,8 @@ def estimate(
       discreet collect estimate music.toml reports.parquet -o results
       discreet collect estimate music.toml --after norm-sub
     """
-    from discreet.collect.survey import inbox, results
-    from discreet.collect.survey.file import load
+    from discreet.verbs.collect.survey import inbox, results
+    from discreet.verbs.collect.survey.file import load
 
     survey = load(file)
     with working("Counting reports"):
@@ -206,8 +206,8 @@ def randomize(
       discreet collect randomize answers.parquet --survey music.toml -o reports.parquet
       discreet collect estimate music.toml reports.parquet
     """
-    from discreet.collect.survey.file import load
-    from discreet.collect.survey.scale import randomize_file
+    from discreet.verbs.collect.survey.file import load
+    from discreet.verbs.collect.survey.scale import randomize_file
 
     asked = load(survey)
     with working("Flipping coins"), stoppable(lambda: "Nothing was written."):
@@ -219,8 +219,8 @@ def randomize(
 def _survey(questions: Any, title: str, epsilon: str, people: int, share: str | None) -> Survey:
     from dataclasses import replace
 
-    from discreet.collect.survey.survey import Survey, better_share
     from discreet.core.exact import exact
+    from discreet.verbs.collect.survey.survey import Survey, better_share
 
     made = Survey(title, exact(epsilon, "epsilon"), "split", people, tuple(questions))
     return replace(made, share=cast("Share | None", share) or better_share(made)[0])
@@ -228,8 +228,8 @@ def _survey(questions: Any, title: str, epsilon: str, people: int, share: str | 
 
 def _asked() -> list[Question]:
     """Questions as somebody types them in."""
-    from discreet.collect.numbers.grid import Grid
-    from discreet.collect.survey.question import Question
+    from discreet.verbs.collect.numbers.grid import Grid
+    from discreet.verbs.collect.survey.question import Question
 
     found: list[Question] = []
     typer.echo("Questions, one after the other; an empty name ends them.")

@@ -12,17 +12,17 @@ from discreet.errors import TooMany
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Receive, Scope, Send
 
-    from discreet.collect.survey.inbox import Inbox
-    from discreet.collect.survey.survey import Survey
     from discreet.service.settings import Settings
+    from discreet.verbs.collect.survey.inbox import Inbox
+    from discreet.verbs.collect.survey.survey import Survey
 
 
 def serve_survey(survey: Survey, inbox: Inbox, settings: Settings, *, ready: Callable[[str], None]) -> None:
     """Serve until told to stop; ``ready`` is called with the address once requests are answered."""
-    from discreet.collect.survey.web import make_app
     from discreet.service.api.guard import Guard
     from discreet.service.listen import listening
     from discreet.service.server import Server
+    from discreet.verbs.collect.survey.web import make_app
 
     with listening(settings) as door, suppress(KeyboardInterrupt):  # the way to stop it
         app = Guard(Limited(make_app(survey, inbox), settings), settings)

@@ -13,10 +13,10 @@ from discreet.cli.output import Json, bold, console, grid, print_json, stoppable
 from discreet.errors import BadInput
 
 if TYPE_CHECKING:
-    from discreet.combine.checking import Checked
-    from discreet.combine.running import Seated
-    from discreet.combine.terms import Terms
     from discreet.core.release import Release
+    from discreet.verbs.combine.checking import Checked
+    from discreet.verbs.combine.running import Seated
+    from discreet.verbs.combine.terms import Terms
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -49,7 +49,7 @@ def keys(
 
     Compare the fingerprint by phone, so that nobody puts a key of their own in its place on the way.
     """
-    from discreet.combine.net.keys import Identity
+    from discreet.verbs.combine.net.keys import Identity
 
     made = Identity.new(name)
     made.save(folder)
@@ -104,10 +104,10 @@ def new(
       discreet combine new pay.toml --parties north,south,east --at north=10.0.0.1:8650 --at south=10.0.0.2:8650 \\
           --at east=10.0.0.3:8650 --function "mean" --bounds 0:100 --decimals 2 --epsilon 1
     """
-    from discreet.combine import saying
-    from discreet.combine.asked import new_manifest, new_terms
-    from discreet.combine.net.manifest import dump
-    from discreet.core.durable import write
+    from discreet.core.atomic_files import write
+    from discreet.verbs.combine import summary
+    from discreet.verbs.combine.net.manifest import dump
+    from discreet.verbs.combine.new_manifest import new_manifest, new_terms
 
     if file.exists():
         raise BadInput(f"{file} is there already.", hint="Give a new name, or move it away.")
@@ -134,7 +134,7 @@ def new(
         who = ", ".join(here) if placed else "All parties"
         typer.echo(f"{who} {'is' if len(here) == 1 else 'are'} on this computer; --at NAME=HOST:PORT says where else.")
     _promise(terms, whole=statement, where="--statement prints all of it")
-    if warning := saying.alone_with_another(terms):
+    if warning := summary.alone_with_another(terms):
         typer.echo(warning)
     typer.echo(f"Next, on every host: discreet combine run {file} --input FILE")
 
@@ -185,7 +185,7 @@ def run(
     What this party saw, and the result with its statement, are kept in a folder beside the manifest: pay.north/
     """
     from discreet.cli.combine_charge import charging, unit_of
-    from discreet.combine import running
+    from discreet.verbs.combine import running
 
     place = running.seated(file, name, keys)
     with (
@@ -220,8 +220,8 @@ def show(
     Example:
       discreet combine show pay --as south -o south.html
     """
-    from discreet.combine.running import slide
-    from discreet.core.durable import write
+    from discreet.core.atomic_files import write
+    from discreet.verbs.combine.running import slide
 
     found = slide(Path(session), name)
     if output is not None:
@@ -260,29 +260,29 @@ def coalition(
     Example:
       discreet combine coalition pay.toml --of south,west
     """
-    from discreet.combine import either, saying
-    from discreet.combine.net.manifest import load
-    from discreet.combine.running import included
-    from discreet.combine.symbolic.coalition import every, learns
+    from discreet.verbs.combine import horizontal_or_vertical, summary
+    from discreet.verbs.combine.net.manifest import load
+    from discreet.verbs.combine.running import included
+    from discreet.verbs.combine.symbolic.coalition import every, learns
 
-    terms = either.require_sums(load(file).terms)
+    terms = horizontal_or_vertical.require_sums(load(file).terms)
     then = ""
     if of is not None:
         some = tuple(one.strip() for one in of.split(",") if one.strip())
         found = {some: learns(terms, terms.parties, some)}
         stayed = included(file)
-        then = saying.afterwards(terms, some, [party for party in terms.parties if stayed and party not in stayed])
+        then = summary.afterwards(terms, some, [party for party in terms.parties if stayed and party not in stayed])
     else:
         found = every(terms, terms.parties)
         if 0 < terms.threshold < len(terms.parties):
             then = "This is when all stay. Of one coalition (--of) it is also said what it learns if others leave."
-    revealed = either.reveals(terms)
+    revealed = horizontal_or_vertical.reveals(terms)
     if as_json:
         print_json(
             [
                 {
                     "coalition": list(who),
-                    "learns": saying.learnt(terms, learnt),
+                    "learns": summary.learnt(terms, learnt),
                     "beyond": [str(form) for form in learnt.beyond],
                     "if others leave": then if of is not None else None,
                     "everybody sees": list(revealed),
@@ -292,7 +292,7 @@ def coalition(
         )
         return
     for learnt in found.values():
-        typer.echo(saying.learnt(terms, learnt))
+        typer.echo(summary.learnt(terms, learnt))
     for line in (*([then] if then else []), *revealed):
         typer.echo(line)
 
@@ -312,7 +312,7 @@ def verify(
     Example:
       discreet combine verify pay.*/
     """
-    from discreet.combine.checking import verify as checked
+    from discreet.verbs.combine.checking import verify as checked
 
     found: Checked = checked(folders)
     if as_json:
@@ -331,7 +331,7 @@ def protocols(*, as_json: Json = False) -> None:
     Example:
       discreet combine protocols
     """
-    from discreet.combine.asked import protocols as known
+    from discreet.verbs.combine.new_manifest import protocols as known
 
     if as_json:
         print_json([{"name": name, "title": title, "drops": drops} for name, title, drops in known()])
@@ -350,7 +350,7 @@ def functions(*, as_json: Json = False) -> None:
     Example:
       discreet combine functions
     """
-    from discreet.combine.asked import functions as known
+    from discreet.verbs.combine.new_manifest import functions as known
 
     if as_json:
         print_json([dict(zip(("name", "written", "title"), one, strict=True)) for one in known()])
@@ -362,7 +362,7 @@ def functions(*, as_json: Json = False) -> None:
 
 
 def _show(release: Release[Any], place: Seated, *, whole: bool) -> None:
-    from discreet.combine.session import Result
+    from discreet.verbs.combine.session import Result
 
     included = release.recipe.parameters["included"]
     console().print(bold(str(Result(release.payload, tuple(included)))))
@@ -375,10 +375,10 @@ def _show(release: Release[Any], place: Seated, *, whole: bool) -> None:
 
 def _promise(terms: Terms, *, whole: bool, where: str, included: Sequence[str] = ()) -> None:
     """What is promised: two lines and where the rest is, or the whole statement."""
-    from discreet.combine import either, saying
+    from discreet.verbs.combine import horizontal_or_vertical, summary
 
     if whole:
-        typer.echo(str(either.statement(terms)))
+        typer.echo(str(horizontal_or_vertical.statement(terms)))
         return
-    learns, noise = saying.brief(terms, included)
+    learns, noise = summary.brief(terms, included)
     typer.echo(f"{learns}\n{noise} ({where})")

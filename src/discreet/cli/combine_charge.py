@@ -13,8 +13,8 @@ from discreet.errors import BadInput
 
 if TYPE_CHECKING:
     from discreet.budget.ledger import SqlLedger
-    from discreet.combine.running import OnLedger, Seated
     from discreet.core.loss import Loss
+    from discreet.verbs.combine.running import OnLedger, Seated
 
 ACCOUNT = "combine"
 """The one account of a ledger beside a key."""
@@ -25,8 +25,8 @@ def charging(
     place: Seated, workspace: Path | None, account: str | None, budget: str | None, beside: Path
 ) -> Iterator[OnLedger | None]:
     """What charges a loss while the block runs; nothing if no ledger is named, or there is no noise to charge."""
-    from discreet.combine.either import statement
-    from discreet.combine.running import OnLedger
+    from discreet.verbs.combine.horizontal_or_vertical import statement
+    from discreet.verbs.combine.running import OnLedger
 
     if (workspace is None) != (account is None) or (workspace is not None and budget is not None):
         raise BadInput(
@@ -57,8 +57,8 @@ def charging(
 
 def unit_of(workspace: Path, account: str) -> str:
     """The column that says whose each row is, by the card of the account's table."""
-    from discreet.combine.running import EACH_ROW
     from discreet.curator.workspace import open_workspace
+    from discreet.verbs.combine.running import EACH_ROW
 
     return open_workspace(workspace).full_card(account.partition("/")[0]).unit or EACH_ROW
 

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from discreet.cli.output import CardFile, Json, bold, console, grid, print_json, stoppable, tracking
-from discreet.core.words import meant, number
+from discreet.core.text import meant, number
 from discreet.errors import BadInput
 
 if TYPE_CHECKING:
-    from discreet.hide.hidden import Hidden
-    from discreet.hide.hiding import Trial
+    from discreet.verbs.hide.hidden import Hidden
+    from discreet.verbs.hide.hiding import Trial
 
 _LOOKS = ("mine", "discrimination")
 _SHOWN = 10
@@ -146,7 +146,7 @@ def hide(
     _refuse("hiding", protected=protected, decision=decision, longest=longest)
     how |= {"support": support, "confidence": confidence, "margin": margin or "0"}
     how |= {"itemsets": itemset or (), "rules": rule or (), "keep": keep or ()}
-    from discreet.hide import hiding
+    from discreet.verbs.hide import hiding
 
     if compare:
         _refuse("comparing", method=method, output=output, baskets=baskets, tell=tell, dry_run=dry_run)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from discreet.cli.output import bold, console, grid, percent, print_json
-from discreet.core.words import number
+from discreet.core.text import number
 from discreet.errors import BadInput
 
 
@@ -20,10 +20,10 @@ def show_mined(
     **how: Any,
 ) -> None:
     """The frequent itemsets, and the rules if a confidence is given, the most frequent and strongest first."""
-    from discreet.hide.mining.frequent import frequent
-    from discreet.hide.mining.rules import rules, written
-    from discreet.hide.opening import opened
-    from discreet.hide.secrets import confidence_of, support_of
+    from discreet.verbs.hide.io import opened
+    from discreet.verbs.hide.mining.frequent import frequent
+    from discreet.verbs.hide.mining.rules import rules, written
+    from discreet.verbs.hide.secrets import confidence_of, support_of
 
     transactions = opened(source, **how).transactions
     found = frequent(transactions, support_of(support, transactions.rows), longest=longest)
@@ -80,9 +80,9 @@ def show_discrimination(
     **how: Any,
 ) -> None:
     """The rules that discriminate, the worst first, and those that do so in disguise."""
-    from discreet.hide.discrimination import LONGEST, discriminating
-    from discreet.hide.opening import opened
-    from discreet.hide.secrets import support_of
+    from discreet.verbs.hide.discrimination import LONGEST, discriminating
+    from discreet.verbs.hide.io import opened
+    from discreet.verbs.hide.secrets import support_of
 
     if not protected or decision is None:
         raise BadInput("Say who is protected and what is decided: --protected sex=female --decision credit=no.")

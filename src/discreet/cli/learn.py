@@ -12,17 +12,17 @@ from discreet.errors import BadInput, NoPromise
 
 if TYPE_CHECKING:
     from discreet.cli.synthesize import Wanted
-    from discreet.publish.integral.release import Learnt
+    from discreet.verbs.learn.release import Learnt
 
 
 def learn(wanted: Wanted, meaningless: Sequence[str]) -> None:
     """Publish a model of a file. A search that is stopped goes on when the same is said again."""
     from discreet.cli.publish import registers_of, warn_of_others, write_down
-    from discreet.core.keep import private
+    from discreet.core.holder_copy import private
     from discreet.curator.published import earlier, now
     from discreet.engines.read import read
-    from discreet.publish.integral.parse import parse
-    from discreet.publish.publish import publish, require_usable
+    from discreet.verbs.learn.parse import parse
+    from discreet.verbs.publish.publish import publish, require_usable
 
     if meaningless:
         raise BadInput(f"--{meaningless[0]} means nothing to --method {wanted.method}.", hint="Leave it out.")

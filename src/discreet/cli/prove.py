@@ -11,8 +11,8 @@ from discreet.cli.output import Json, bold, console, print_json, working
 from discreet.errors import BadInput
 
 if TYPE_CHECKING:
-    from discreet.prove.programs import Loaded
-    from discreet.prove.verdicts import Verdict
+    from discreet.verbs.prove.programs import Loaded
+    from discreet.verbs.prove.verdicts import Verdict
 
 _REFUTED, _UNKNOWN = 1, 4
 
@@ -47,7 +47,7 @@ def prove(
 
     The exit status is 0 if the claim is proved, 1 if it is refuted and 4 if neither was found out.
     """
-    from discreet.prove.programs import load
+    from discreet.verbs.prove.programs import load
 
     if check is not None and (infer or save):
         raise BadInput("A saved proof is checked as it is: leave out --infer and --save.")
@@ -57,7 +57,7 @@ def prove(
         return
     verdict = _checked(loaded, check, seconds)
     if html is not None:
-        from discreet.prove.picture import drawn
+        from discreet.verbs.prove.picture import drawn
 
         html.write_text(drawn(verdict).page, encoding="utf-8")
     if save:
@@ -71,19 +71,19 @@ def prove(
 
 
 def _checked(loaded: Loaded, proof: Path | None, seconds: float) -> Verdict:
-    from discreet.prove.checking import check_loaded, recheck_loaded
+    from discreet.verbs.prove.checking import check_loaded, recheck_loaded
 
     if proof is None:
         with working(f"Looking at {loaded.program.name}"):
             return check_loaded(loaded, seconds=seconds)
-    from discreet.prove.saving import read_certificate
+    from discreet.verbs.prove.saving import read_certificate
 
     with working(f"Checking {proof}"):
         return recheck_loaded(loaded, read_certificate(proof))
 
 
 def _infer(loaded: Loaded, seconds: float, *, as_json: bool) -> None:
-    from discreet.prove.checking import infer_loaded
+    from discreet.verbs.prove.checking import infer_loaded
 
     with working(f"Looking for the smallest epsilon of {loaded.program.name}"):
         found = infer_loaded(loaded, seconds=seconds)
@@ -100,10 +100,10 @@ def _infer(loaded: Loaded, seconds: float, *, as_json: bool) -> None:
 
 
 def _save(verdict: Verdict, file: Path) -> None:
-    from discreet.prove.verdicts import Proved
+    from discreet.verbs.prove.verdicts import Proved
 
     if isinstance(verdict, Proved):
-        from discreet.prove.saving import write_certificate
+        from discreet.verbs.prove.saving import write_certificate
 
         write_certificate(verdict.certificate, _proof(file))
 

@@ -27,17 +27,17 @@ from discreet.cli.output import (
 from discreet.core.exact import share_of
 from discreet.core.spelled import spelled
 from discreet.errors import BadInput
-from discreet.publish.methods import METHODS, QUALITIES, Wish, parse_method
+from discreet.verbs.publish.methods import METHODS, QUALITIES, Wish, parse_method
 
 if TYPE_CHECKING:
     from discreet.cli.synthesize import Wanted
     from discreet.core.release import Release
     from discreet.core.table import Table
     from discreet.curator.published import Published, Register
-    from discreet.publish.advice import Advice
-    from discreet.publish.given import Earlier
-    from discreet.publish.masking import Masker
-    from discreet.publish.recoding import Recoder
+    from discreet.verbs.publish.advice import Advice
+    from discreet.verbs.publish.earlier_releases import Earlier
+    from discreet.verbs.publish.masking import Masker
+    from discreet.verbs.publish.recoding import Recoder
 
 _HOW = (
     f"How to get there: {', '.join(METHODS)}; a masking method, such as 'noise alpha=0.1'; rows of nobody, "
@@ -116,15 +116,15 @@ def publish(
     are told.
     """
     from discreet.cli.synthesize import Wanted
-    from discreet.core.keep import private
+    from discreet.core.holder_copy import private
     from discreet.curator.published import earlier, now
     from discreet.engines.read import read
     from discreet.models.parse import parse_all
-    from discreet.publish.advice import advise as look
-    from discreet.publish.mask.parse import is_mask
-    from discreet.publish.mask.release import Linked
-    from discreet.publish.publish import publish as make
-    from discreet.publish.publish import require_usable
+    from discreet.verbs.publish.advice import advise as look
+    from discreet.verbs.publish.mask.parse import is_mask
+    from discreet.verbs.publish.mask.release import Linked
+    from discreet.verbs.publish.publish import publish as make
+    from discreet.verbs.publish.publish import require_usable
 
     beside = {"model": model, "suppress": suppress, "level": level, "weight": weight, "time-limit": time_limit}
     wanted = Wanted(source, card, table, method, output, keep, workspace, seed, csv, as_json)

@@ -14,7 +14,7 @@ from discreet.errors import BadInput
 
 if TYPE_CHECKING:
     from discreet.core.release import Release
-    from discreet.publish.synthetic.synthesize import Synthesize
+    from discreet.verbs.synthesize.synthesize import Synthesize
 
 _LISTED = 8
 _LESS = 0.8
@@ -53,11 +53,11 @@ def _from_workspace(wanted: Wanted, output: Path) -> None:
     """Through the one door, charged to the table."""
     from discreet.core.release_folder import Rows
     from discreet.curator.curator import Curator
-    from discreet.publish.publish import require_place
-    from discreet.publish.synthetic.nearness import distances
-    from discreet.publish.synthetic.parse import parse
-    from discreet.publish.synthetic.release import warning
-    from discreet.publish.synthetic.synthesize import Synthesize
+    from discreet.verbs.publish.publish import require_place
+    from discreet.verbs.synthesize.distances import distances
+    from discreet.verbs.synthesize.parse import parse
+    from discreet.verbs.synthesize.release import warning
+    from discreet.verbs.synthesize.synthesize import Synthesize
 
     with Curator(wanted.source) as curator:
         known = curator.workspace.private
@@ -94,10 +94,10 @@ def _from_file(wanted: Wanted, output: Path) -> None:
     from discreet.cli.synthesize_plain import print_attacked
     from discreet.curator.published import earlier, now
     from discreet.engines.read import read
-    from discreet.publish.publish import publish, require_place
-    from discreet.publish.synthetic.parse import parse
-    from discreet.publish.synthetic.release import NO_LEDGER
-    from discreet.publish.synthetic.synthesize import Synthesize
+    from discreet.verbs.publish.publish import publish, require_place
+    from discreet.verbs.synthesize.parse import parse
+    from discreet.verbs.synthesize.release import NO_LEDGER
+    from discreet.verbs.synthesize.synthesize import Synthesize
 
     if wanted.card is None:
         raise BadInput("A table is published by its card: add --card CARD.", hint="Draft one: discreet card draft …")
@@ -157,7 +157,7 @@ def _hint(method: Synthesize) -> None:
 
     from discreet.core.loss import Pure
     from discreet.core.statement import weakness
-    from discreet.publish.synthetic.spending import least_noise
+    from discreet.verbs.synthesize.spending import least_noise
 
     if told := weakness(method.loss):
         console(stderr=True).print(bold("Warning."), told)
@@ -174,7 +174,7 @@ def _hint(method: Synthesize) -> None:
 
 
 def _print(release: Release[Any], folder: Path, as_json: bool) -> None:
-    from discreet.publish.synthetic.nearness import WITHIN, distances
+    from discreet.verbs.synthesize.distances import WITHIN, distances
 
     near = distances(release)
     if as_json:

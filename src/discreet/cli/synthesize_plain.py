@@ -9,7 +9,7 @@ from discreet.cli.output import bold, console, print_json
 
 if TYPE_CHECKING:
     from discreet.core.release import Release
-    from discreet.publish.synthetic.plain.attacked import Attacked
+    from discreet.verbs.synthesize.non_private.attacked import Attacked
 
 
 def print_attacked(made: Release[Any], folder: Path, page: Path, as_json: bool) -> None:

@@ -9,12 +9,12 @@ import typer
 
 from discreet.cli.output import CardFile, Json, bold, console, grid, print_json, stoppable, tracking
 from discreet.core.exact import share_of
-from discreet.core.words import number
+from discreet.core.text import number
 from discreet.errors import BadInput
 
 if TYPE_CHECKING:
-    from discreet.tabulate.printing.tabulated import Tabulated
-    from discreet.tabulate.tables.crosstable import CrossTable
+    from discreet.verbs.tabulate.printing.tabulated import Tabulated
+    from discreet.verbs.tabulate.tables.crosstable import CrossTable
 
 _SHOWN_ROWS, _SHOWN_COLUMNS = 40, 12
 
@@ -121,12 +121,12 @@ def tabulate(
     page = output.with_name(f"{output.name}.holder.html")
     keep = keep or output.with_name(f"{output.name}.holder.parquet")
     _require_places(output, [page, keep, *([xlsx] if xlsx else [])], secret)
-    from discreet.core.keep import private
-    from discreet.tabulate.tabulate import tabulate as make
+    from discreet.core.holder_copy import private
+    from discreet.verbs.tabulate.tabulate import tabulate as make
 
     given: dict[str, Any] = {"rules": "; ".join(rule or ()), "method": method, "seed": seed}
     if secret is not None:
-        from discreet.tabulate.perturb.record_keys import secret_in
+        from discreet.verbs.tabulate.perturb.record_keys import secret_in
 
         given["secret"] = secret_in(secret)
     given |= {"share": share_of(share, "--share"), "negative": "absolute" if absolute else "refuse"}
@@ -188,8 +188,8 @@ def _figures(
     file: Path, card: str | None, by: list[str], *, value: str | None, totals: list[str], total: str
 ) -> CrossTable:
     from discreet.core.cardfile import load_card
-    from discreet.tabulate.tables.given import read_table
-    from discreet.tabulate.tabulate import sides_of
+    from discreet.verbs.tabulate.tables.read_table import read_table
+    from discreet.verbs.tabulate.tabulate import sides_of
 
     parents = {}
     for text in totals:
@@ -208,12 +208,12 @@ def _noisy(
     words: list[str], names: list[str], by: list[str], method: str, *, output: Path | None, dry_run: bool, as_json: bool
 ) -> None:
     """Counts with noise, through the one door of a workspace."""
-    from discreet.cli.beyond import show
+    from discreet.cli.ask_methods import show
     from discreet.core.spelled import spelled
     from discreet.curator.curator import Curator
     from discreet.curator.custody import ANALYST
-    from discreet.tabulate.private.macro_table import MacroTable
-    from discreet.tabulate.tabulate import sides_of
+    from discreet.verbs.tabulate.private.macro_table import MacroTable
+    from discreet.verbs.tabulate.tabulate import sides_of
 
     _, said = spelled(method)
     if not words or not Path(words[0]).is_dir() or len(names) != 1:
@@ -241,7 +241,7 @@ def _plain(release: Tabulated, folder: Path) -> dict[str, Any]:
 
 
 def _print(release: Tabulated, folder: Path, page: Path) -> None:
-    from discreet.tabulate.printing.laid_out import shown
+    from discreet.verbs.tabulate.printing.html import shown
 
     out = console()
     out.print(bold(release.title), f"in {folder}")

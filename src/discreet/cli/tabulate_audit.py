@@ -19,7 +19,7 @@ _SHOWN = 40
 def audit_release(words: list[str], keep: Path | None, as_json: bool) -> None:
     """Print what an intruder can compute of every hidden cell; a status of 1 if a cell is told too closely."""
     from discreet.core.release import Release
-    from discreet.tabulate.intruder.seen import audit
+    from discreet.verbs.tabulate.intruder.seen import audit
 
     if len(words) != 1:
         raise BadInput("Which release? Write: discreet tabulate audit FOLDER")
@@ -63,7 +63,7 @@ def _kept(place: Path, folder: Path) -> pa.Table:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    from discreet.core.keep import RELEASE, fingerprint
+    from discreet.core.holder_copy import RELEASE, fingerprint
 
     try:
         with pq.ParquetFile(place) as file:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from discreet.cli.output import Json, bold, console, grid, print_json, working
-from discreet.core.words import number
+from discreet.core.text import number
 from discreet.errors import BadInput
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from discreet.budget.filter import Budget
     from discreet.core.loss import Loss
     from discreet.curator.curator import Curator
-    from discreet.publish.synthetic.synthesize import Synthesize
+    from discreet.verbs.synthesize.synthesize import Synthesize
 
 Folder = Annotated[Path, typer.Argument(help="The workspace's folder.", metavar="WORKSPACE")]
 BudgetText = Annotated[
@@ -185,10 +185,10 @@ def twin(
     """
     from discreet.core.release_folder import Rows
     from discreet.curator.curator import Curator
-    from discreet.publish.synthetic.nearness import distances
-    from discreet.publish.synthetic.parse import bins_of
-    from discreet.publish.synthetic.release import warning
-    from discreet.publish.synthetic.synthesize import Synthesize
+    from discreet.verbs.synthesize.distances import distances
+    from discreet.verbs.synthesize.parse import bins_of
+    from discreet.verbs.synthesize.release import warning
+    from discreet.verbs.synthesize.synthesize import Synthesize
 
     if remove:
         if any((epsilon, delta, rho, on, rows, bins, quantiles, person)):
@@ -287,7 +287,7 @@ def loss_of(text: str) -> Loss:
 
 def tell_if_above(budgets: Mapping[str, Budget], name: str) -> None:
     """Say where somebody's budget is above that of the table, which counts too."""
-    from discreet.budget.book import is_above
+    from discreet.budget.rules import is_above
 
     for account, own in budgets.items():
         table, _, analyst = account.partition("/")

@@ -16,10 +16,10 @@ from enum import Enum
 from math import isfinite
 from typing import Any, TypeAlias
 
-from discreet.core import impossible as conditions
+from discreet.core import edit_rules as conditions
 from discreet.core.hierarchy.protocol import Hierarchy
 from discreet.core.kind import Kind
-from discreet.core.words import bound, meant
+from discreet.core.text import bound, meant
 from discreet.errors import BadInput, CardError, NotFound, Problem
 
 LONGEST = 1_000

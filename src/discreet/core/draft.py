@@ -23,8 +23,8 @@ from discreet.core.hierarchy.mask import Mask
 from discreet.core.hierarchy.protocol import Hierarchy
 from discreet.core.identifiers import looks_like_identifiers
 from discreet.core.kind import Kind
+from discreet.core.text import CODES, number, words
 from discreet.core.withheld import long_texts
-from discreet.core.words import CODES, number, words
 
 _MANY = 50  # more values than this are not categories a person would list
 _HINTS = {  # English, and what German, French and Spanish stewards call their columns

@@ -9,8 +9,8 @@ from typing import Any, Generic, TypeVar, cast
 
 import pyarrow as pa
 
-from discreet.core import beside, report
 from discreet.core import loss as losses
+from discreet.core import release_extras, report
 from discreet.core.document import fields
 from discreet.core.loss import Loss
 from discreet.core.picture import Picture
@@ -63,7 +63,7 @@ class Release(Generic[T]):
     """A payload with what it promises, how it was made and what was charged for it.
 
     A table in it is bare: dictionaries are decoded and metadata dropped, because both may still hold
-    values of rows that are not in the table; how near synthetic rows are stays (``core/beside.py``). A
+    values of rows that are not in the table; how near synthetic rows are stays (``core/release_extras.py``). A
     release made with a seed carries no loss and no secrecy, since these hang on randomness nobody can
     repeat; privacy models checked on the output may stay.
     """
@@ -174,7 +174,7 @@ def _bare(table: pa.Table) -> pa.Table:
                 hint=f"Cast it from {field.type} to plain values.",
             )
         plain.append(pa.field(field.name, kind, nullable=field.nullable))
-    return table.cast(pa.schema(plain)).replace_schema_metadata(beside.kept(table.schema.metadata, names))
+    return table.cast(pa.schema(plain)).replace_schema_metadata(release_extras.kept(table.schema.metadata, names))
 
 
 def _holds_dictionary(kind: pa.DataType) -> bool:

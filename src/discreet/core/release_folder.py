@@ -30,7 +30,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from discreet.core import document, report
-from discreet.core.durable import FOLDER, give_name, make_private, write
+from discreet.core.atomic_files import FOLDER, give_name, make_private, write
 from discreet.core.picture import Picture
 from discreet.core.recipe import Recipe
 from discreet.core.release import Receipt, Release

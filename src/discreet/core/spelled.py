@@ -10,7 +10,7 @@ from sys import float_info
 from types import NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
-from discreet.core.words import meant
+from discreet.core.text import meant
 from discreet.errors import BadInput
 
 

@@ -12,7 +12,7 @@ from discreet.core import sql
 from discreet.core.card import Column
 from discreet.core.hierarchy.expression import unknown
 from discreet.core.kind import Kind
-from discreet.core.words import number
+from discreet.core.text import number
 from discreet.errors import DataError, HierarchyError
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""A room that is also a verb: ``discreet.publish(…)`` is ``publish`` in ``publish/publish.py``.
+"""A room that is also a verb: ``discreet.publish(…)`` is ``publish`` in ``verbs/publish/publish.py``.
 
 Python gives a package's name to its room as soon as anything in it is loaded, so the room itself is made callable.
 """

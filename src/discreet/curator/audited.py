@@ -20,25 +20,25 @@ from typing import Any
 
 import pyarrow as pa
 
-from discreet.ask.audited.audit import Audit, Decision, Outcome
-from discreet.ask.audited.facts import written
-from discreet.ask.audited.policy import Policy
-from discreet.ask.audited.promise import promised
-from discreet.ask.audited.question import AuditedQuestion, table_of
+from discreet.budget.dp_statement import kept_rows
+from discreet.budget.entries import Charged, Line
 from discreet.budget.ledger import SqlLedger
-from discreet.budget.lines import Charged, Line
-from discreet.budget.promise import kept_rows
 from discreet.core.loss import Pure
 from discreet.core.recipe import Recipe, versions
 from discreet.core.release import Release
 from discreet.core.statement import Statement
 from discreet.core.table import Table
+from discreet.curator.bounded_tables import Twins
 from discreet.curator.door import account_of
-from discreet.curator.modes import find_audited, require_twin, write_policy
-from discreet.curator.opened import Twins
+from discreet.curator.noise_or_audit import find_audited, require_twin, write_policy
 from discreet.curator.store import Store
 from discreet.curator.workspace import Workspace
 from discreet.errors import BadInput, Damaged, NotFound, Refused, Taken
+from discreet.verbs.ask.query_auditing.audit import Audit, Decision, Outcome
+from discreet.verbs.ask.query_auditing.facts import written
+from discreet.verbs.ask.query_auditing.policy import Policy
+from discreet.verbs.ask.query_auditing.promise import promised
+from discreet.verbs.ask.query_auditing.question import AuditedQuestion, table_of
 
 METHOD = "ask-audited"
 """The method, in a recipe, of an audited answer."""

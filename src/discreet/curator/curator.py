@@ -15,21 +15,21 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, TypeVar
 
-from discreet.ask.continual import SquareRootCounter, Stream, TreeCounter
-from discreet.budget.promise import rows_per_unit
+from discreet.budget.dp_statement import rows_per_unit
 from discreet.core.exact import Number, exact
 from discreet.core.method import Method
 from discreet.core.release import Release
 from discreet.core.table import Table
 from discreet.curator.answer import Answer, is_synthetic
-from discreet.curator.asked import Asked
 from discreet.curator.audited import AuditedAnswer
 from discreet.curator.custody import ANALYST, Custody
 from discreet.curator.door import Given, Request, account_of, request
-from discreet.curator.modes import require_noise
+from discreet.curator.noise_or_audit import require_noise
 from discreet.curator.question import Planned, Quote, normal, planned, pose, smallest_epsilon
+from discreet.curator.sql_method import Asked
 from discreet.engines.limits import limited
 from discreet.errors import BadInput, BudgetExceeded, NoPromise
+from discreet.verbs.ask.continual import SquareRootCounter, Stream, TreeCounter
 
 _LATELY = 256
 """How many plans are kept: a question is priced before it is asked, and by some again and again."""
@@ -60,7 +60,7 @@ class Curator(Custody):
         """Answer a question, for ``epsilon`` (and, where groups are not declared on the card, ``delta``) or ``rho``.
 
         The same question again is free, and gets the same answer, however it is written and whatever it calls its
-        tables and columns (``ask/identity.py`` says what is the same). A retry after a crash is charged once; ``key``
+        tables and columns (``verbs/ask/identity.py`` says what is the same). A retry after a crash is charged once; ``key``
         makes that an error if the retry asks something else. A question about several private tables costs each of
         them as much: a person may be in all of them.
 

@@ -10,7 +10,6 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from discreet.ask.audited.policy import Policy
 from discreet.budget.filter import Budget
 from discreet.budget.ledger import SqlLedger
 from discreet.budget.opening import create_ledger
@@ -21,13 +20,14 @@ from discreet.core.table import Table
 from discreet.curator.answer import Left
 from discreet.curator.audited import Audits
 from discreet.curator.books import open_books
+from discreet.curator.bounded_tables import Twins
 from discreet.curator.door import Door, Given, account_of
-from discreet.curator.opened import Twins
 from discreet.curator.store import Store
 from discreet.curator.synthetic import Synthetic, Synthetics
 from discreet.curator.workspace import LEDGER, Public, Workspace, new_workspace, open_workspace
 from discreet.curator.workspace import Given as Source
 from discreet.errors import NotFound, Refused
+from discreet.verbs.ask.query_auditing.policy import Policy
 
 ANALYST = "analyst"
 """Who asks, unless somebody else is named."""

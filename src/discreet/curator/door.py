@@ -22,9 +22,9 @@ from typing import Any, Generic, TypeVar
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from discreet.budget.book import exceeded, tightest
+from discreet.budget.entries import Charged
 from discreet.budget.ledger import SqlLedger
-from discreet.budget.lines import Charged
+from discreet.budget.rules import exceeded, tightest
 from discreet.core.document import dumps
 from discreet.core.loss import Loss, sequential
 from discreet.core.method import Method
@@ -32,7 +32,7 @@ from discreet.core.recipe import Recipe, versions
 from discreet.core.release import Receipt, Release
 from discreet.core.statement import Statement
 from discreet.core.table import Table
-from discreet.curator.modes import require_noise
+from discreet.curator.noise_or_audit import require_noise
 from discreet.curator.store import ALSO_CHARGED, Store, failure
 from discreet.engines.limits import Limits, limited
 from discreet.errors import BadInput, BudgetExceeded, LoginFailed, NoPromise, Refused, Taken, Unreachable

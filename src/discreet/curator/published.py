@@ -20,8 +20,8 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from discreet.core.atomic_files import owned
 from discreet.core.document import fields, loads
-from discreet.core.durable import owned
 from discreet.core.recipe import Recipe
 from discreet.core.spelled import spelled
 from discreet.curator.workspace import open_workspace

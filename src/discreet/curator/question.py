@@ -13,16 +13,16 @@ from math import inf
 import numpy as np
 from sqlglot import exp
 
-from discreet.ask.after import ERROR
-from discreet.ask.figure import Mean
-from discreet.ask.identity import fingerprint
-from discreet.ask.parse import statements_of
-from discreet.ask.plan import Plan, plan
-from discreet.ask.price import Price, price
 from discreet.core.exact import Number, exact
 from discreet.core.loss import Loss
 from discreet.core.table import Table
 from discreet.errors import BadInput, BadQuery
+from discreet.verbs.ask.figure import Mean
+from discreet.verbs.ask.identity import fingerprint
+from discreet.verbs.ask.parse import statements_of
+from discreet.verbs.ask.plan import Plan, plan
+from discreet.verbs.ask.postprocess import ERROR
+from discreet.verbs.ask.price import Price, price
 
 _RELATIVE = re.compile(r"(?P<share>[0-9.]+) *%( +at +95 *%)?")
 _LONGEST = 20_000

@@ -25,9 +25,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from discreet.budget.entries import Charged, Line
 from discreet.budget.ledger import SqlLedger
-from discreet.budget.lines import Charged, Line
-from discreet.core.durable import flush_name
+from discreet.core.atomic_files import flush_name
 from discreet.core.loss import Pure
 from discreet.core.release import Receipt, Release
 from discreet.core.release_folder import Rows, load_papers, manifest_digest, save, verified

@@ -32,10 +32,9 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from discreet.ask.answer import exact_answer
+from discreet.core.atomic_files import FOLDER, flush_name, give_name, write
 from discreet.core.card import Card
 from discreet.core.document import dumps, fields
-from discreet.core.durable import FOLDER, flush_name, give_name, write
 from discreet.core.method import Method
 from discreet.core.recipe import Recipe
 from discreet.core.release import Release
@@ -43,13 +42,14 @@ from discreet.core.release_folder import load_papers, save, verified
 from discreet.core.statement import Statement
 from discreet.core.table import Table
 from discreet.curator.answer import KEPT, ON_SYNTHETIC, marked
+from discreet.curator.bounded_tables import Twins
 from discreet.curator.door import Door, Given, Request, request
-from discreet.curator.nearness import Nearness, measured_nearness
-from discreet.curator.opened import Twins
 from discreet.curator.question import planned
 from discreet.curator.store import Store
+from discreet.curator.synthetic_error import Nearness, measured_nearness
 from discreet.curator.workspace import Workspace
 from discreet.errors import BadInput, BadQuery, BudgetExceeded, Damaged, DiscreetError, NotFound, Refused
+from discreet.verbs.ask.answer import exact_answer
 
 _FILE = "synthetic.json"
 _PAYLOAD = "payload.parquet"

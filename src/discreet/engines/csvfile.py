@@ -21,7 +21,7 @@ from discreet.core import sql
 from discreet.core.kind import Kind
 from discreet.engines.duckdb import DuckDB
 from discreet.engines.headers import require_plain
-from discreet.engines.typed import ROW, guessed, typed
+from discreet.engines.text_casts import ROW, guessed, typed
 from discreet.errors import DataError, EngineError
 
 _DELIMITERS = ",;\t|"

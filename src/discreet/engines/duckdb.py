@@ -17,7 +17,7 @@ from sqlglot import exp
 
 from discreet.core.arrow import recast, recast_table
 from discreet.core.sql import attempts, table
-from discreet.engines.held import Held
+from discreet.engines.dictionary_cache import Held
 from discreet.engines.limits import stopping
 from discreet.errors import EngineError, NotFound
 

@@ -13,7 +13,7 @@ from discreet.core.kind import Kind
 from discreet.engines.csvfile import load_csv
 from discreet.engines.duckdb import DuckDB
 from discreet.engines.headers import require_plain
-from discreet.engines.typed import ROW, typed
+from discreet.engines.text_casts import ROW, typed
 from discreet.errors import BadInput, DataError, EngineError, NotFound
 
 _FORMATS = {

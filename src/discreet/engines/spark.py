@@ -33,7 +33,7 @@ from discreet.core.optional import extra
 from discreet.engines.csvfile import layout_of
 from discreet.engines.headers import require_plain
 from discreet.engines.limits import stopping
-from discreet.engines.typed import typed
+from discreet.engines.text_casts import typed
 from discreet.errors import (
     BadInput,
     DataError,

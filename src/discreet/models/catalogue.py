@@ -7,10 +7,10 @@ from typing import Any
 from discreet.core.statement import Claim
 from discreet.core.table import Table
 from discreet.errors import BadInput
+from discreet.models.beta_likeness import BetaLikeness, DeltaDisclosure
 from discreet.models.closeness import TCloseness
-from discreet.models.crowd import KAnonymity, KMap
 from discreet.models.diversity import AlphaK, EntropyLDiversity, LDiversity, PSensitivity, RecursiveLDiversity
-from discreet.models.likeness import BetaLikeness, DeltaDisclosure
+from discreet.models.k_anonymity import KAnonymity, KMap
 from discreet.models.model import All, Model
 from discreet.models.presence import DeltaPresence
 from discreet.models.risk import AverageRisk, JournalistRisk, MarketerRisk, ProsecutorRisk

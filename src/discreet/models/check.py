@@ -16,11 +16,11 @@ from discreet.core.card import Role
 from discreet.core.picture import Picture
 from discreet.core.report import listing, section, styled
 from discreet.core.table import Table
-from discreet.core.words import number
+from discreet.core.text import number
 from discreet.models.classes import Classes, classes_of
 from discreet.models.closeness import TCloseness
-from discreet.models.crowd import KAnonymity
 from discreet.models.diversity import EntropyLDiversity, LDiversity
+from discreet.models.k_anonymity import KAnonymity
 from discreet.models.model import Model, Verdict, population_of, shown
 from discreet.models.picture import by_size
 from discreet.models.risk import MarketerRisk, ProsecutorRisk

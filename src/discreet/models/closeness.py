@@ -19,7 +19,7 @@ from discreet.core.kind import Kind
 from discreet.core.statement import Claim
 from discreet.errors import BadInput
 from discreet.models.classes import Classes, Flags, Integers, Spread
-from discreet.models.compare import Floats, Whole, at_most, number, plain, quotient, wide
+from discreet.models.exact_compare import Floats, Whole, at_most, number, plain, quotient, wide
 from discreet.models.model import Predicate
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from discreet.core.exact import Number
 from discreet.core.statement import Claim
 from discreet.models.classes import Classes, Flags, Integers, Spread
-from discreet.models.compare import Floats, at_most, below, count, dot, ln, number, plain, quotient, sign, unsure
+from discreet.models.exact_compare import Floats, at_most, below, count, dot, ln, number, plain, quotient, sign, unsure
 from discreet.models.model import Predicate
 
 

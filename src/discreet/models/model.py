@@ -17,7 +17,7 @@ from discreet.core.statement import Claim, Evidence
 from discreet.core.table import Table
 from discreet.errors import BadInput
 from discreet.models.classes import Classes, Flags, classes_of, taken
-from discreet.models.compare import Floats
+from discreet.models.exact_compare import Floats
 
 
 @dataclass(frozen=True)

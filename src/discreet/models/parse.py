@@ -12,14 +12,14 @@ from typing import Any
 from discreet.core.card import Card, Role
 from discreet.core.exact import exact
 from discreet.core.table import Table
-from discreet.core.words import meant
+from discreet.core.text import meant
 from discreet.engines.address import parse_address
 from discreet.errors import BadInput
+from discreet.models.beta_likeness import BetaLikeness, DeltaDisclosure
 from discreet.models.closeness import TCloseness
-from discreet.models.crowd import KAnonymity, KMap
 from discreet.models.diversity import AlphaK, EntropyLDiversity, LDiversity, PSensitivity, RecursiveLDiversity
 from discreet.models.estimators import ESTIMATORS
-from discreet.models.likeness import BetaLikeness, DeltaDisclosure
+from discreet.models.k_anonymity import KAnonymity, KMap
 from discreet.models.model import Model
 from discreet.models.presence import DeltaPresence
 from discreet.models.risk import AverageRisk, JournalistRisk, MarketerRisk, ProsecutorRisk

@@ -12,7 +12,7 @@ from discreet.core.statement import Claim
 from discreet.core.table import Table
 from discreet.errors import BadInput
 from discreet.models.classes import Classes, Flags
-from discreet.models.compare import Floats, at_most, below, number, plain, quotient
+from discreet.models.exact_compare import Floats, at_most, below, number, plain, quotient
 from discreet.models.model import Predicate
 
 

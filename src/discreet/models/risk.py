@@ -16,7 +16,7 @@ from discreet.core.exact import Number
 from discreet.core.statement import Claim
 from discreet.core.table import Table
 from discreet.models.classes import Classes, Flags, Integers
-from discreet.models.compare import Floats, at_most, number, plain, quotient, unsure
+from discreet.models.exact_compare import Floats, at_most, number, plain, quotient, unsure
 from discreet.models.model import Predicate, Together
 
 

@@ -12,8 +12,8 @@ from discreet.core.exact import Number
 from discreet.core.statement import Claim, Evidence
 from discreet.errors import BadInput
 from discreet.models.classes import Classes, Flags
-from discreet.models.compare import Floats, count, number, plain
 from discreet.models.estimators import ESTIMATORS, Estimates, Histogram, estimates
+from discreet.models.exact_compare import Floats, count, number, plain
 from discreet.models.model import Together
 
 LARGEST = "largest"

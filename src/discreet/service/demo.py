@@ -13,7 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from discreet.core.durable import settle
+from discreet.core.atomic_files import settle
 from discreet.core.loss import Approximate
 from discreet.curator.curator import Curator
 from discreet.curator.custody import ANALYST

@@ -28,11 +28,11 @@ from discreet.core.release_folder import load_papers
 from discreet.curator.answer import Answer, Left
 from discreet.curator.audited import AuditedAnswer
 from discreet.curator.door import Given
-from discreet.curator.modes import find_audited
+from discreet.curator.noise_or_audit import find_audited
 from discreet.curator.people.person import Person, Role
 from discreet.curator.published import Published, Register
 from discreet.curator.question import Quote
-from discreet.curator.shelf import HOLDER, SYNTHETIC, Shelf, Shelved
+from discreet.curator.release_index import HOLDER, SYNTHETIC, Shelf, Shelved
 from discreet.curator.synthetic import Synthetic
 from discreet.engines.limits import limited
 from discreet.errors import BadInput, Damaged, NotFound
@@ -41,8 +41,8 @@ from discreet.service.jobs.specs import SPECS, Attack, Spec
 from discreet.service.reception import READERS, listed
 from discreet.service.redact import without_paths
 from discreet.service.sessions import SessionView, names_of, view_of
-from discreet.service.shown import Spend, TableView
 from discreet.service.treasury import Treasury
+from discreet.service.views import Spend, TableView
 
 ASKED_FOR = "ask for "
 """How the audit log begins when a job is submitted; a line of its own says how it ended."""

@@ -27,7 +27,7 @@ from discreet.errors import BadInput, Damaged
 from discreet.service.api.logs import Log
 from discreet.service.app import make_app
 from discreet.service.desk import Desk
-from discreet.service.lines import log_plainly
+from discreet.service.json_logs import log_plainly
 from discreet.service.listen import listening
 from discreet.service.reception import HOST
 from discreet.service.server import Server

@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from discreet.curator.books import open_books
-from discreet.curator.modes import require_noise
+from discreet.curator.noise_or_audit import require_noise
 from discreet.curator.workspace import Workspace
 from discreet.errors import BadInput, NotFound
 
 if TYPE_CHECKING:
-    from discreet.combine.running import Seated
+    from discreet.verbs.combine.running import Seated
 
 FOLDER = "combine"
 _INPUTS = (".txt", ".csv", ".parquet")
@@ -48,15 +48,15 @@ def names_of(workspace: Workspace) -> list[str]:
 
 def view_of(workspace: Workspace, name: str) -> SessionView:
     """One of them; an error if its manifest or the own key is not right."""
-    from discreet.combine import either, saying
-    from discreet.combine.symbolic.coalition import every
+    from discreet.verbs.combine import horizontal_or_vertical, summary
+    from discreet.verbs.combine.symbolic.coalition import every
 
     place = _seated(workspace, name)
     terms = place.manifest.terms
     learnt: tuple[tuple[str, str], ...] = ()
-    if len(terms.parties) <= _MOST_SHOWN and not either.joins(terms):
+    if len(terms.parties) <= _MOST_SHOWN and not horizontal_or_vertical.joins(terms):
         found = every(terms, terms.parties)
-        learnt = tuple((", ".join(who), saying.learnt(terms, one)) for who, one in found.items())
+        learnt = tuple((", ".join(who), summary.learnt(terms, one)) for who, one in found.items())
     files = sorted(path.name for path in (workspace.folder / FOLDER).iterdir() if path.suffix in _INPUTS)
     return SessionView(
         name,
@@ -64,8 +64,8 @@ def view_of(workspace: Workspace, name: str) -> SessionView:
         tuple((party.name, party.address, party.fingerprint) for party in place.manifest.parties),
         terms.function,
         terms.protocol,
-        str(either.statement(terms)),
-        saying.brief(terms),
+        str(horizontal_or_vertical.statement(terms)),
+        summary.brief(terms),
         learnt,
         (*workspace.private, *files),
     )
@@ -73,7 +73,7 @@ def view_of(workspace: Workspace, name: str) -> SessionView:
 
 def require_playable(workspace: Workspace, name: str, brings: str) -> None:
     """An error if this workspace cannot take part with this; no row is looked at."""
-    from discreet.combine import either
+    from discreet.verbs.combine import horizontal_or_vertical
 
     view = view_of(workspace, name)
     if brings not in view.inputs:
@@ -81,7 +81,7 @@ def require_playable(workspace: Workspace, name: str, brings: str) -> None:
     if brings in workspace.private:
         with open_books(workspace) as ledger:
             require_noise(ledger, [brings])
-    loss = either.statement(_seated(workspace, name).manifest.terms).loss
+    loss = horizontal_or_vertical.statement(_seated(workspace, name).manifest.terms).loss
     if loss is not None and brings not in workspace.private:
         raise BadInput(
             f"There is noise in the result ({loss}), which is charged to the budget of a table.",
@@ -91,8 +91,8 @@ def require_playable(workspace: Workspace, name: str, brings: str) -> None:
 
 def take_part(workspace: Workspace, name: str, brings: str, progress: Callable[[str], None]) -> dict[str, Any]:
     """Play this workspace's part to its end; the result and what was seen, as plain data."""
-    from discreet.combine import running, saying
-    from discreet.combine.session import Result
+    from discreet.verbs.combine import running, summary
+    from discreet.verbs.combine.session import Result
 
     place, private = _seated(workspace, name), brings in workspace.private
     with open_books(workspace) as ledger:
@@ -105,7 +105,7 @@ def take_part(workspace: Workspace, name: str, brings: str, progress: Callable[[
         "session": name,
         "result": str(Result(release.payload, ())),
         "included": list(release.recipe.parameters["included"]),
-        "off": saying.error(place.manifest.terms, len(release.recipe.parameters["included"])),
+        "off": summary.error(place.manifest.terms, len(release.recipe.parameters["included"])),
         "promise": release.promise,
         "picture": seen.figure,
         "lines": [[str(one.number), one.of, ", ".join(one.to), one.kind, one.what] for one in seen.lines[:500]],
@@ -113,7 +113,7 @@ def take_part(workspace: Workspace, name: str, brings: str, progress: Callable[[
 
 
 def _seated(workspace: Workspace, name: str) -> Seated:
-    from discreet.combine.running import seated
+    from discreet.verbs.combine.running import seated
 
     if name not in names_of(workspace):
         raise NotFound(f"There is no session called {name!r:.60} here.", hint=f"Put its manifest into {FOLDER}/.")

@@ -9,10 +9,10 @@ from itertools import islice
 
 from discreet.budget.filter import Budget
 from discreet.core.loss import Loss
-from discreet.curator.modes import require_noise
+from discreet.curator.noise_or_audit import require_noise
 from discreet.curator.people.person import Person
 from discreet.service.reception import READERS, Reception
-from discreet.service.shown import Books, BudgetView, LedgerLine, shown, told
+from discreet.service.views import Books, BudgetView, LedgerLine, shown, told
 
 SEARCHED = 20_000
 """How many lines of the ledger are searched for those of an analyst."""

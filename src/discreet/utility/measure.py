@@ -15,7 +15,7 @@ from discreet.core.kind import Kind
 from discreet.core.release import Release
 from discreet.core.report import listing, pairs, section, styled
 from discreet.core.table import Table
-from discreet.core.words import meant
+from discreet.core.text import meant
 from discreet.errors import BadInput, DataError, MissingPart
 from discreet.utility import classical, learning, marginals, probabilistic, propensity, relations
 from discreet.utility.cells import Array

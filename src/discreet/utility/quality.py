@@ -19,7 +19,7 @@ from discreet.errors import BadInput
 
 if TYPE_CHECKING:
     from discreet.models.classes import Classes
-    from discreet.publish.tuples import Tuples
+    from discreet.verbs.publish.tuples import Tuples
 
 Floats: TypeAlias = npt.NDArray[np.float64]
 Integers: TypeAlias = npt.NDArray[np.int64]

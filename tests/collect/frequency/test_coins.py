@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from tests.noise.bits import Repeatable
 
-from discreet.collect.auditing import audit
-from discreet.collect.frequency.coins import Coins
 from discreet.errors import BadInput
+from discreet.verbs.collect.auditing import audit
+from discreet.verbs.collect.frequency.coins import Coins
 
 
 def test_two_fair_coins_lose_ln_3() -> None:

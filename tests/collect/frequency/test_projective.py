@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from tests.noise.bits import Repeatable
 
-from discreet.collect.frequency.projective import PGR
-from discreet.collect.frequency.subset import SubsetSelection
-from discreet.collect.protocols import to_dict
+from discreet.verbs.collect.frequency.projective import PGR
+from discreet.verbs.collect.frequency.subset import SubsetSelection
+from discreet.verbs.collect.protocols import to_dict
 
 
 @pytest.mark.parametrize(("d", "epsilon"), [(13, 1), (40, 1), (57, 2), (100, 1), (250, "1/2")])

@@ -9,8 +9,8 @@ import pytest
 from scipy import stats
 from tests.noise.bits import Repeatable
 
-from discreet.collect.frequency.sketch import CMS, HCMS, Sketch
 from discreet.errors import BadInput
+from discreet.verbs.collect.frequency.sketch import CMS, HCMS, Sketch
 
 PEOPLE = np.array([0, 10, 2000, 300])
 

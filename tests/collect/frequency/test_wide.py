@@ -10,13 +10,13 @@ import pytest
 from scipy import stats
 from tests.noise.bits import Repeatable
 
-from discreet.collect.client import Client
-from discreet.collect.frequency.bits import rows_of
-from discreet.collect.frequency.hadamard import Hadamard
-from discreet.collect.frequency.hashing import BLH, OLH, Hashing, bucket_of, meeting, stretches
-from discreet.collect.frequency.subset import SubsetSelection
-from discreet.collect.frequency.unary import OUE, SUE
 from discreet.errors import BadInput, DataError
+from discreet.verbs.collect.client import Client
+from discreet.verbs.collect.frequency.bits import rows_of
+from discreet.verbs.collect.frequency.hadamard import Hadamard
+from discreet.verbs.collect.frequency.hashing import BLH, OLH, Hashing, bucket_of, meeting, stretches
+from discreet.verbs.collect.frequency.subset import SubsetSelection
+from discreet.verbs.collect.frequency.unary import OUE, SUE
 
 
 @pytest.mark.parametrize("d", [63, 64, 65, 1000])

@@ -8,11 +8,11 @@ import pytest
 from scipy.stats import binom
 from tests.noise.bits import Repeatable
 
-from discreet.collect.auditing import audit
-from discreet.collect.heavy.pem import PEM
-from discreet.collect.heavy.prefixes import Found, Prefixes
-from discreet.collect.heavy.tree import Tree
 from discreet.errors import BadInput, DataError
+from discreet.verbs.collect.auditing import audit
+from discreet.verbs.collect.heavy.pem import PEM
+from discreet.verbs.collect.heavy.prefixes import Found, Prefixes
+from discreet.verbs.collect.heavy.tree import Tree
 
 PEOPLE = {"anna": 9000, "anne": 6000, "bo": 5000, "bob": 4000, "çelik": 3000, "dominique-marie": 3000}
 VALUES = [name for name, count in PEOPLE.items() for _ in range(count)] + [f"rare{number}" for number in range(2000)]

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from tests.noise.bits import Repeatable
 
-from discreet.collect.auditing import audit
-from discreet.collect.heavy.parity import Parities, hashed
+from discreet.verbs.collect.auditing import audit
+from discreet.verbs.collect.heavy.parity import Parities, hashed
 
 
 @pytest.mark.parametrize(("epsilon", "buckets"), [(Fraction(1, 2), 2), (Fraction(1), 4), (Fraction(3), 16)])

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from tests.noise.bits import Repeatable
 
-from discreet.collect.numbers.distribution import distribution, distribution_of
-from discreet.collect.numbers.grid import Grid
-from discreet.collect.numbers.window import SquareWave
 from discreet.errors import BadInput
+from discreet.verbs.collect.numbers.distribution import distribution, distribution_of
+from discreet.verbs.collect.numbers.grid import Grid
+from discreet.verbs.collect.numbers.window import SquareWave
 
 GRID = Grid(0, 100, 100)
 

@@ -9,8 +9,8 @@ import pyarrow as pa
 import pytest
 from tests.noise.bits import FixedBits, Repeatable
 
-from discreet.collect.numbers.grid import Grid
 from discreet.errors import BadInput, DataError
+from discreet.verbs.collect.numbers.grid import Grid
 
 
 def test_a_number_goes_up_with_its_part_of_a_step_exactly() -> None:

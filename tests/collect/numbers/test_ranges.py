@@ -8,13 +8,13 @@ from scipy import stats
 from tests.collect.reports import every
 from tests.noise.bits import Repeatable
 
-from discreet.collect.auditing import audit
-from discreet.collect.numbers.grid import Grid
-from discreet.collect.numbers.ranges import RangeEstimate, Ranges
-from discreet.collect.several.one_of import OneOf, short, support_table
-from discreet.collect.tally import Tally
 from discreet.core.loss import Pure
 from discreet.errors import BadInput, DataError
+from discreet.verbs.collect.auditing import audit
+from discreet.verbs.collect.numbers.grid import Grid
+from discreet.verbs.collect.numbers.ranges import RangeEstimate, Ranges
+from discreet.verbs.collect.several.one_of import OneOf, short, support_table
+from discreet.verbs.collect.tally import Tally
 
 FALSE_POSITIVE = 1e-6
 

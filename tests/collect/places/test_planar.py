@@ -10,11 +10,11 @@ import pytest
 from scipy import stats
 from tests.noise.bits import Repeatable
 
-from discreet.collect.auditing import audit
-from discreet.collect.places.planar import UNIT, PlanarLaplace, lengths, offsets
-from discreet.collect.places.region import Region, ceiling_root, metres_from
 from discreet.core.loss import Pure
 from discreet.errors import BadInput, DataError
+from discreet.verbs.collect.auditing import audit
+from discreet.verbs.collect.places.planar import UNIT, PlanarLaplace, lengths, offsets
+from discreet.verbs.collect.places.region import Region, ceiling_root, metres_from
 
 FALSE_POSITIVE = 1e-6
 REGION = Region(500, 300, 100)

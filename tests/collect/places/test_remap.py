@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from tests.noise.bits import Repeatable
 
-from discreet.collect.places.planar import PlanarLaplace, lengths
-from discreet.collect.places.region import Region
-from discreet.collect.places.remap import Remap
 from discreet.errors import BadInput
+from discreet.verbs.collect.places.planar import PlanarLaplace, lengths
+from discreet.verbs.collect.places.region import Region
+from discreet.verbs.collect.places.remap import Remap
 
 REGION = Region(400, 300, 100)
 MECHANISM = PlanarLaplace(REGION, 1, 100)

@@ -9,11 +9,11 @@ import pytest
 from scipy import stats
 from tests.noise.bits import Repeatable
 
-from discreet.collect.places.planar import UNIT
-from discreet.collect.places.region import Region
-from discreet.collect.places.trajectory import Day, PredictiveDay
 from discreet.core.loss import Pure
 from discreet.errors import BadInput, DataError
+from discreet.verbs.collect.places.planar import UNIT
+from discreet.verbs.collect.places.region import Region
+from discreet.verbs.collect.places.trajectory import Day, PredictiveDay
 
 REGION = Region(2000, 2000, 50)
 INDEPENDENT = Day(REGION, "1.386", 200, 24)

@@ -12,14 +12,14 @@ import pytest
 from scipy import stats
 from tests.noise.bits import Repeatable
 
-from discreet.collect.auditing import audit
-from discreet.collect.chance import power
-from discreet.collect.several.keyvalue import KeyValue
-from discreet.collect.several.keyvalue_grr import KeyValueGRR
-from discreet.collect.several.keyvalue_ue import KeyValueUE
-from discreet.collect.tally import Tally
 from discreet.core.loss import Pure
 from discreet.errors import BadInput, DataError
+from discreet.verbs.collect.auditing import audit
+from discreet.verbs.collect.chance import power
+from discreet.verbs.collect.several.keyvalue import KeyValue
+from discreet.verbs.collect.several.keyvalue_grr import KeyValueGRR
+from discreet.verbs.collect.several.keyvalue_ue import KeyValueUE
+from discreet.verbs.collect.tally import Tally
 
 FALSE_POSITIVE = 1e-6
 both = pytest.mark.parametrize("kind", [KeyValueGRR, KeyValueUE])

@@ -8,11 +8,11 @@ from scipy import stats
 from tests.collect.reports import every
 from tests.noise.bits import Repeatable
 
-from discreet.collect.auditing import audit
-from discreet.collect.several.marginals import MarginalEstimate, Marginals
-from discreet.collect.tally import Tally
 from discreet.core.loss import Pure
 from discreet.errors import BadInput, NotFound
+from discreet.verbs.collect.auditing import audit
+from discreet.verbs.collect.several.marginals import MarginalEstimate, Marginals
+from discreet.verbs.collect.tally import Tally
 
 QUESTIONS = {"a": 3, "b": 2, "c": 4}
 

@@ -14,14 +14,14 @@ from scipy import stats
 from tests.collect.reports import every
 from tests.noise.bits import Repeatable
 
-from discreet.collect.auditing import audit
-from discreet.collect.chance import power
-from discreet.collect.several.fake import Fake
-from discreet.collect.several.questions import Questions
-from discreet.collect.several.split import Sampled, Several, Split
-from discreet.collect.tally import Tally
 from discreet.core.loss import Pure
 from discreet.errors import BadInput, DataError
+from discreet.verbs.collect.auditing import audit
+from discreet.verbs.collect.chance import power
+from discreet.verbs.collect.several.fake import Fake
+from discreet.verbs.collect.several.questions import Questions
+from discreet.verbs.collect.several.split import Sampled, Several, Split
+from discreet.verbs.collect.tally import Tally
 
 FALSE_POSITIVE = 1e-6
 SURVEY = {"like": ["no", "yes"], "albums": 4, "gender": "fmx"}

@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from discreet.collect.numbers.grid import Grid
-from discreet.collect.survey.file import EXAMPLE
-from discreet.collect.survey.question import Question
-from discreet.collect.survey.survey import Survey
 from discreet.core.exact import exact
+from discreet.verbs.collect.numbers.grid import Grid
+from discreet.verbs.collect.survey.file import EXAMPLE
+from discreet.verbs.collect.survey.question import Question
+from discreet.verbs.collect.survey.survey import Survey
 
 INCOME = Question("income", "What do you earn?", "number", grid=Grid(0, 5000, 20), wants="mean")
 

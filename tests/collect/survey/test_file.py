@@ -8,9 +8,9 @@ from fractions import Fraction
 import pytest
 from tests.collect.survey.surveys import INCOME, survey
 
-from discreet.collect.survey.file import EXAMPLE, dumps, load, loads
-from discreet.collect.survey.survey import Shuffler
 from discreet.errors import BadInput, NotFound
+from discreet.verbs.collect.survey.file import EXAMPLE, dumps, load, loads
+from discreet.verbs.collect.survey.survey import Shuffler
 
 PLAIN = """title = "Music"
 epsilon = 2

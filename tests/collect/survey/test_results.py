@@ -14,21 +14,21 @@ from tests.collect.reports import whole
 from tests.collect.survey.surveys import INCOME, answers, survey
 from tests.noise.bits import Repeatable
 
-from discreet.collect.frequency.coins import Coins
-from discreet.collect.frequency.direct import GRR
-from discreet.collect.frequency.unary import OUE, SUE
-from discreet.collect.law import Matrix
-from discreet.collect.numbers.grid import Grid
-from discreet.collect.numbers.window import Piecewise
-from discreet.collect.poison import alarms_of_numbers
-from discreet.collect.survey.counted import Counted
-from discreet.collect.survey.file import EXAMPLE
-from discreet.collect.survey.results import Results, _noise, estimate
-from discreet.collect.survey.scale import randomize_file, randomized
 from discreet.core.release import Release
 from discreet.core.statement import Evidence
 from discreet.errors import BadInput, NotFound
 from discreet.noise.expand import BULK
+from discreet.verbs.collect.frequency.coins import Coins
+from discreet.verbs.collect.frequency.direct import GRR
+from discreet.verbs.collect.frequency.unary import OUE, SUE
+from discreet.verbs.collect.numbers.grid import Grid
+from discreet.verbs.collect.numbers.window import Piecewise
+from discreet.verbs.collect.poison import alarms_of_numbers
+from discreet.verbs.collect.report_distribution import Matrix
+from discreet.verbs.collect.survey.counted import Counted
+from discreet.verbs.collect.survey.file import EXAMPLE
+from discreet.verbs.collect.survey.results import Results, _noise, estimate
+from discreet.verbs.collect.survey.scale import randomize_file, randomized
 
 
 def results(made, rows, confidence=0.95, entropy=BULK):

@@ -8,10 +8,10 @@ import pyarrow.parquet as pq
 import pytest
 from tests.collect.survey.surveys import answers, survey
 
-from discreet.collect.survey import scale
-from discreet.collect.survey.scale import randomize_file, randomized, read_reports
 from discreet.errors import BadInput, DataError, NotFound
 from discreet.noise.entropy import Entropy
+from discreet.verbs.collect.survey import scale
+from discreet.verbs.collect.survey.scale import randomize_file, randomized, read_reports
 
 
 class Heads(Entropy):

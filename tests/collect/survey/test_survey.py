@@ -8,13 +8,13 @@ from fractions import Fraction
 import pytest
 from tests.collect.survey.surveys import INCOME, survey
 
-from discreet.collect.survey import ways
-from discreet.collect.survey.file import EXAMPLE
-from discreet.collect.survey.question import Question
-from discreet.collect.survey.survey import Shuffler, better_share
 from discreet.core.loss import Approximate, Pure
 from discreet.core.statement import Evidence
 from discreet.errors import BadInput
+from discreet.verbs.collect.survey import browser_protocols
+from discreet.verbs.collect.survey.file import EXAMPLE
+from discreet.verbs.collect.survey.question import Question
+from discreet.verbs.collect.survey.survey import Shuffler, better_share
 
 
 def test_the_loss_is_split_or_one_question_has_all_of_it():
@@ -74,9 +74,14 @@ def test_names_are_unique():
 
 def test_the_page_is_told_what_its_randomiser_flips_by():
     asked = survey(*EXAMPLE, INCOME, epsilon=4).asked
-    told = [ways.how(one.mechanism) for one in asked]
+    told = [browser_protocols.how(one.mechanism) for one in asked]
     assert [one["way"] for one in told] == ["grr", "unary", "grr", "unary", "duchi"]
     assert Fraction(told[0]["own"]) == asked[0].mechanism.own
-    assert all("chance" in ways.says(one.mechanism) for one in asked)
+    assert all("chance" in browser_protocols.says(one.mechanism) for one in asked)
     wide = survey(INCOME, epsilon=5).asked[0].mechanism
-    assert ways.how(wide) == {"way": "window", "steps": 20, "width": wide.width, "inside": str(wide.inside)}
+    assert browser_protocols.how(wide) == {
+        "way": "window",
+        "steps": 20,
+        "width": wide.width,
+        "inside": str(wide.inside),
+    }

@@ -11,11 +11,11 @@ from tests.collect.survey.surveys import survey
 from tests.loops import run
 
 from discreet.cli.collect_serve import Limited
-from discreet.collect.survey.inbox import Inbox
-from discreet.collect.survey.page import page, source
-from discreet.collect.survey.web import make_app
 from discreet.service.api.guard import Guard
 from discreet.service.settings import Settings
+from discreet.verbs.collect.survey.inbox import Inbox
+from discreet.verbs.collect.survey.page import page, source
+from discreet.verbs.collect.survey.web import make_app
 
 SURVEY = survey()
 

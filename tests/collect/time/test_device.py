@@ -10,14 +10,14 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from discreet.collect.frequency.direct import GRR
-from discreet.collect.time.buckets import DBitFlip
-from discreet.collect.time.device import VERSION, Device
-from discreet.collect.time.direct import LGRR
-from discreet.collect.time.hashing import LOLOHA
-from discreet.collect.time.unary import LOSUE, RAPPOR
 from discreet.errors import BadInput, DataError
 from discreet.noise.keyed import Keyed
+from discreet.verbs.collect.frequency.direct import GRR
+from discreet.verbs.collect.time.buckets import DBitFlip
+from discreet.verbs.collect.time.device import VERSION, Device
+from discreet.verbs.collect.time.direct import LGRR
+from discreet.verbs.collect.time.hashing import LOLOHA
+from discreet.verbs.collect.time.unary import LOSUE, RAPPOR
 
 KNOWN = {  # version 1: never to be changed
     LGRR("abcd", 1, 2): "eb5b136fc7c0da13",

@@ -13,16 +13,16 @@ import pytest
 from tests.collect.reports import whole
 from tests.noise.bits import Repeatable
 
-from discreet.collect.auditing import Audited, audit
-from discreet.collect.chance import power
-from discreet.collect.frequency.unary import Unary
-from discreet.collect.law import Law, Matrix, Sent, Together, worst
-from discreet.collect.time.buckets import DBitFlip
-from discreet.collect.time.direct import LGRR
-from discreet.collect.time.hashing import LOLOHA
-from discreet.collect.time.memoised import Memoised, power_below
-from discreet.collect.time.unary import LOSUE, RAPPOR, KeptRow
 from discreet.errors import BadInput, DataError, NoPromise
+from discreet.verbs.collect.auditing import Audited, audit
+from discreet.verbs.collect.chance import power
+from discreet.verbs.collect.frequency.unary import Unary
+from discreet.verbs.collect.report_distribution import Law, Matrix, Sent, Together, worst
+from discreet.verbs.collect.time.buckets import DBitFlip
+from discreet.verbs.collect.time.direct import LGRR
+from discreet.verbs.collect.time.hashing import LOLOHA
+from discreet.verbs.collect.time.memoised import Memoised, power_below
+from discreet.verbs.collect.time.unary import LOSUE, RAPPOR, KeptRow
 
 SOME: list[Memoised] = [
     LGRR(4, 1, 2),

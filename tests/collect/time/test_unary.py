@@ -6,8 +6,8 @@ import numpy as np
 from scipy import stats
 from tests.noise.bits import Repeatable
 
-from discreet.collect.frequency.bits import rows_of
-from discreet.collect.time.unary import RAPPOR
+from discreet.verbs.collect.frequency.bits import rows_of
+from discreet.verbs.collect.time.unary import RAPPOR
 
 
 def test_reports_of_a_kept_row_turn_bits_over_by_the_second_coin_alone() -> None:

@@ -16,10 +16,10 @@ from dataclasses import dataclass, field, replace
 
 from tests.combine.net.sessions import identity, part
 
-from discreet.combine.net import wire
-from discreet.combine.net.driver import run
-from discreet.combine.net.frames import SIGNATURE, Header, sign
-from discreet.combine.net.link import Link
+from discreet.verbs.combine.net import wire
+from discreet.verbs.combine.net.driver import run
+from discreet.verbs.combine.net.frames import SIGNATURE, Header, sign
+from discreet.verbs.combine.net.link import Link
 
 LATENCY, INSTANT = 0.01, 1e-7
 _HEAD = struct.Struct(">BII")

@@ -8,13 +8,13 @@ import pytest
 from tests.combine.faults.network import LATENCY, Network, on_clock, read, twisted
 from tests.combine.net.sessions import NAMES, manifest, total
 
-from discreet.combine.checking import verify
-from discreet.combine.net.evidence import check_evidence, load_evidence
-from discreet.combine.net.manifest import dump
-from discreet.combine.net.mesh import EVIDENCE
-from discreet.combine.running import MANIFEST
-from discreet.combine.seat import Total
 from discreet.errors import Aborted
+from discreet.verbs.combine.checking import verify
+from discreet.verbs.combine.net.evidence import check_evidence, load_evidence
+from discreet.verbs.combine.net.manifest import dump
+from discreet.verbs.combine.net.mesh import EVIDENCE
+from discreet.verbs.combine.party import Total
+from discreet.verbs.combine.running import MANIFEST
 
 PLACES = [f"127.0.0.1:{port}" for port in range(4001, 4006)]
 FIVE = (*NAMES, "middle")

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from discreet.combine.functions.exact import inverse, times
-from discreet.combine.functions.logistic import _slopes
 from discreet.errors import Aborted
+from discreet.verbs.combine.functions.exact import inverse, times
+from discreet.verbs.combine.functions.logistic import _slopes
 
 SQUARE = st.integers(1, 5).flatmap(
     lambda size: st.lists(st.lists(st.integers(-50, 50), min_size=size, max_size=size), min_size=size, max_size=size)

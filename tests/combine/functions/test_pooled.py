@@ -11,11 +11,11 @@ from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.naive_bayes import GaussianNB
 from tests.combine.playing import played, result
 
-from discreet.combine.data import load
-from discreet.combine.functions.parse import FUNCTIONS, function
-from discreet.combine.terms import Terms
 from discreet.core.document import dumps, loads
 from discreet.errors import Aborted, BadInput, DataError
+from discreet.verbs.combine.data import load
+from discreet.verbs.combine.functions.parse import FUNCTIONS, function
+from discreet.verbs.combine.terms import Terms
 
 SIZES = {"north": 170, "south": 90, "east": 40}
 FIELDS = {

@@ -10,10 +10,10 @@ from itertools import product
 
 import pytest
 
-from discreet.combine.data import Data
-from discreet.combine.functions.parse import FUNCTIONS, function
-from discreet.combine.terms import Terms
 from discreet.errors import NoPromise
+from discreet.verbs.combine.data import Data
+from discreet.verbs.combine.functions.parse import FUNCTIONS, function
+from discreet.verbs.combine.terms import Terms
 
 BOUNDS = [(-7, 3), (-9, -4), (2, 9), (0, 5), (4, 4)]
 ROWS = {

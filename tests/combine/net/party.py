@@ -10,9 +10,9 @@ from pathlib import Path
 
 from tests.combine.net.sessions import identity, part, value
 
-from discreet.combine.net.driver import run
-from discreet.combine.net.manifest import load
 from discreet.errors import Aborted
+from discreet.verbs.combine.net.driver import run
+from discreet.verbs.combine.net.manifest import load
 
 
 async def main(path, name, folder, length):

@@ -6,12 +6,12 @@ import socket
 
 import numpy as np
 
-from discreet.combine.group import Group
-from discreet.combine.net.keys import Identity
-from discreet.combine.net.manifest import Manifest, Party
-from discreet.combine.protocols.parse import protocol
-from discreet.combine.seat import Seat
-from discreet.combine.terms import Terms
+from discreet.verbs.combine.group import Group
+from discreet.verbs.combine.net.keys import Identity
+from discreet.verbs.combine.net.manifest import Manifest, Party
+from discreet.verbs.combine.party import Seat
+from discreet.verbs.combine.protocols.parse import protocol
+from discreet.verbs.combine.terms import Terms
 
 NAMES = ("north", "south", "east", "west")
 GROUP = Group(64)

@@ -10,15 +10,15 @@ from tests.combine.faults.network import LATENCY, Network, Roads, on_clock, pack
 from tests.combine.net.sessions import NAMES, identity, manifest, part, total
 from tests.loops import run as run_loop
 
-from discreet.combine.effects import Receive, Send, Tell
-from discreet.combine.net import wire
-from discreet.combine.net.driver import run
-from discreet.combine.net.frames import sign
-from discreet.combine.net.journal import JOURNAL, SECRET, Journal
-from discreet.combine.net.transcript_log import SEEN, TRANSCRIPT
-from discreet.combine.net.transcript_log import read as lines
-from discreet.combine.seat import Total
 from discreet.errors import Aborted, BadInput, Damaged
+from discreet.verbs.combine.effects import Receive, Send, Tell
+from discreet.verbs.combine.net import wire
+from discreet.verbs.combine.net.driver import run
+from discreet.verbs.combine.net.frames import sign
+from discreet.verbs.combine.net.journal import JOURNAL, SECRET, Journal
+from discreet.verbs.combine.net.transcript_log import SEEN, TRANSCRIPT
+from discreet.verbs.combine.net.transcript_log import read as lines
+from discreet.verbs.combine.party import Total
 
 PLACES = [f"127.0.0.1:{port}" for port in range(4001, 4005)]
 SESSION = manifest(at=PLACES, deadline=4)

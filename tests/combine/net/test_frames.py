@@ -6,9 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.combine.net.sessions import identity, manifest
 
-from discreet.combine.net.evidence import Evidence, check_evidence, load_evidence
-from discreet.combine.net.frames import Frame, Header, Sealer, Signed, public_half, sign
 from discreet.errors import BadInput
+from discreet.verbs.combine.net.evidence import Evidence, check_evidence, load_evidence
+from discreet.verbs.combine.net.frames import Frame, Header, Sealer, Signed, public_half, sign
 
 SESSION = manifest(at=[f"host:{4000 + place}" for place in range(4)])
 HEADER = Header(SESSION.digest, 3, "north", (), sealed=False, kind="sum 1/key")

@@ -1,7 +1,7 @@
 import pytest
 
-from discreet.combine.net.keys import Identity, certificate, fingerprint, public_bytes, public_text, read_public
 from discreet.errors import BadInput, NotFound
+from discreet.verbs.combine.net.keys import Identity, certificate, fingerprint, public_bytes, public_text, read_public
 
 
 def test_a_key_is_saved_for_its_owner_alone_and_never_overwritten(tmp_path):

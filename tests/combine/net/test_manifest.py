@@ -4,9 +4,9 @@ from fractions import Fraction
 import pytest
 from tests.combine.net.sessions import manifest
 
-from discreet.combine.net.manifest import dump, load, parse
-from discreet.combine.terms import Terms
 from discreet.errors import BadInput, NotFound
+from discreet.verbs.combine.net.manifest import dump, load, parse
+from discreet.verbs.combine.terms import Terms
 
 PLACES = [f"host{place}:{4000 + place}" for place in range(4)]
 SESSION = manifest(at=PLACES)

@@ -11,9 +11,9 @@ from contextlib import ExitStack
 import pytest
 from tests.combine.net.sessions import NAMES, manifest, total
 
-from discreet.combine.net.journal import SECRET
-from discreet.combine.net.manifest import dump
-from discreet.combine.net.transcript_log import read, seen
+from discreet.verbs.combine.net.journal import SECRET
+from discreet.verbs.combine.net.manifest import dump
+from discreet.verbs.combine.net.transcript_log import read, seen
 
 LENGTH = 4
 

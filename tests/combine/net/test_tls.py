@@ -10,11 +10,11 @@ from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption,
 from tests.combine.net.sessions import identity, manifest, part, total
 from tests.loops import run as run_loop
 
-from discreet.combine.net import tls
-from discreet.combine.net.driver import run
-from discreet.combine.net.keys import Identity, certificate
-from discreet.combine.net.secure import Secure
 from discreet.errors import Aborted, BadInput, EngineError
+from discreet.verbs.combine.net import tls
+from discreet.verbs.combine.net.driver import run
+from discreet.verbs.combine.net.keys import Identity, certificate
+from discreet.verbs.combine.net.tls_socket import Secure
 
 PAIR = ("north", "south")
 
@@ -111,8 +111,8 @@ def test_who_has_a_known_key_speaks_for_itself_alone(tmp_path):
 def _hello(session, name):
     from tests.combine.faults.network import packed
 
-    from discreet.combine.net.frames import HELLO, Header, sign
-    from discreet.combine.net.link import GREETING
+    from discreet.verbs.combine.net.frames import HELLO, Header, sign
+    from discreet.verbs.combine.net.link import GREETING
 
     return packed(
         GREETING, sign(identity(name), Header(session.digest, 0, name, (), sealed=False, kind=HELLO), b"\x00")

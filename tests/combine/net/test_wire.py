@@ -3,9 +3,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from discreet.combine.group import Group
-from discreet.combine.net.wire import decode, encode
 from discreet.errors import BadInput
+from discreet.verbs.combine.group import Group
+from discreet.verbs.combine.net.wire import decode, encode
 
 MOST = 100_000
 PARTS = st.one_of(

@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from discreet.combine import bus
-from discreet.combine.bus import Played
-from discreet.combine.effects import Effect, Play
-from discreet.combine.group import Group
-from discreet.combine.protocols.parse import protocol
-from discreet.combine.seat import Seat, Total
-from discreet.combine.tools import Numeric
+from discreet.verbs.combine import bus
+from discreet.verbs.combine.bus import Played
+from discreet.verbs.combine.effects import Effect, Play
+from discreet.verbs.combine.group import Group
+from discreet.verbs.combine.party import Seat, Total
+from discreet.verbs.combine.protocols.parse import protocol
+from discreet.verbs.combine.tools import Numeric
 
 NAMES = ("north", "south", "east", "west", "mid", "far")
 Change = Callable[[Effect], Effect | Sequence[Effect]]

@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 from tests.combine.protocols.table import NAMES, Case, Change, effects, leaving, plain
 
-from discreet.combine.bus import Played
-from discreet.combine.effects import Effect, Gather, Send, Tell
-from discreet.combine.protocols.leaving import require_sound
-from discreet.combine.protocols.parse import protocol
-from discreet.combine.seat import Total
 from discreet.errors import Aborted, BadInput
+from discreet.verbs.combine.bus import Played
+from discreet.verbs.combine.effects import Effect, Gather, Send, Tell
+from discreet.verbs.combine.party import Total
+from discreet.verbs.combine.protocols.dropout import require_sound
+from discreet.verbs.combine.protocols.parse import protocol
 
 
 def given_away(played: Played[Total]) -> set[str]:

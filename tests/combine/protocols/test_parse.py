@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from discreet.combine.protocols.masks import Masks
-from discreet.combine.protocols.parse import PROTOCOLS, protocol
-from discreet.combine.protocols.paths import Paths
-from discreet.combine.protocols.trusted import Trusted
 from discreet.errors import BadInput
+from discreet.verbs.combine.protocols.masks import Masks
+from discreet.verbs.combine.protocols.parse import PROTOCOLS, protocol
+from discreet.verbs.combine.protocols.paths import Paths
+from discreet.verbs.combine.protocols.trusted import Trusted
 
 
 def test_texts() -> None:

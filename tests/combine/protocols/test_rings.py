@@ -7,8 +7,8 @@ from itertools import combinations
 import pytest
 from tests.combine.protocols.table import NAMES, Case
 
-from discreet.combine.protocols.parse import protocol
-from discreet.combine.protocols.paths import rings
+from discreet.verbs.combine.protocols.parse import protocol
+from discreet.verbs.combine.protocols.paths import rings
 
 
 def pairs(order: tuple[str, ...]) -> set[frozenset[str]]:

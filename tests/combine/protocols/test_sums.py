@@ -8,10 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.combine.protocols.table import NAMES, Case, plain
 
-from discreet.combine import bus
-from discreet.combine.effects import Effect, Send, Tell
-from discreet.combine.protocols.parse import PROTOCOLS, protocol
 from discreet.errors import BadInput
+from discreet.verbs.combine import bus
+from discreet.verbs.combine.effects import Effect, Send, Tell
+from discreet.verbs.combine.protocols.parse import PROTOCOLS, protocol
 
 TEXTS = ("masks", "shares", "paths", "paths count=3", "ring", "trusted", "trusted party=south")
 

@@ -16,13 +16,13 @@ from typing import Any
 
 import numpy as np
 
-from discreet.combine import bus
-from discreet.combine.effects import Effect, Send, Tell
-from discreet.combine.group import Group
-from discreet.combine.protocols.protocol import Protocol
-from discreet.combine.seat import Seat
-from discreet.combine.symbolic.forms import Form, Value
-from discreet.combine.symbolic.learnt import Learnt
+from discreet.verbs.combine import bus
+from discreet.verbs.combine.effects import Effect, Send, Tell
+from discreet.verbs.combine.group import Group
+from discreet.verbs.combine.party import Seat
+from discreet.verbs.combine.protocols.protocol import Protocol
+from discreet.verbs.combine.symbolic.forms import Form, Value
+from discreet.verbs.combine.symbolic.learnt import Learnt
 
 _CASES = 1 << 13
 """Where there are more, what the coalition knows itself is not tried but fixed."""

@@ -8,10 +8,10 @@ import pytest
 from tests.combine.symbolic.brute import Small, agrees
 from tests.combine.symbolic.toys import Escrow, Pairs, Pieces, Told, Unshielded
 
-from discreet.combine.protocols.parse import PROTOCOLS
-from discreet.combine.protocols.parse import protocol as parsed
-from discreet.combine.symbolic.coalition import every
-from discreet.combine.symbolic.forms import Form, Value
+from discreet.verbs.combine.protocols.parse import PROTOCOLS
+from discreet.verbs.combine.protocols.parse import protocol as parsed
+from discreet.verbs.combine.symbolic.coalition import every
+from discreet.verbs.combine.symbolic.forms import Form, Value
 
 PARTIES = ("north", "south", "east", "west")
 SMALL = [(2, 1), (2, 2), (3, 1), (3, 2), (4, 1)]

@@ -7,13 +7,13 @@ from itertools import pairwise
 import pytest
 from tests.combine.symbolic.toys import Escrow, Pairs, Pieces, Told, Unshielded
 
-from discreet.combine.protocols.masks import Masks
-from discreet.combine.protocols.parse import PROTOCOLS
-from discreet.combine.protocols.parse import protocol as parsed
-from discreet.combine.protocols.paths import rings
-from discreet.combine.symbolic.coalition import every, learns, withstands
-from discreet.combine.terms import Terms
 from discreet.errors import BadInput
+from discreet.verbs.combine.protocols.masks import Masks
+from discreet.verbs.combine.protocols.parse import PROTOCOLS
+from discreet.verbs.combine.protocols.parse import protocol as parsed
+from discreet.verbs.combine.protocols.paths import rings
+from discreet.verbs.combine.symbolic.coalition import every, learns, withstands
+from discreet.verbs.combine.terms import Terms
 
 PARTIES = ("north", "south", "east", "west", "up", "down")
 FOUR = PARTIES[:4]

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from discreet.combine.group import Group
-from discreet.combine.symbolic.forms import Draw, Form, Value
 from discreet.errors import BadInput
+from discreet.verbs.combine.group import Group
+from discreet.verbs.combine.symbolic.forms import Draw, Form, Value
 
 NORTH, EAST = Value("north"), Value("east")
 R = Draw("north", "r")

@@ -7,8 +7,8 @@ from itertools import product
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from discreet.combine.symbolic.forms import Draw, Value
-from discreet.combine.symbolic.module import Module
+from discreet.verbs.combine.symbolic.forms import Draw, Value
+from discreet.verbs.combine.symbolic.module import Module
 
 COLUMNS = tuple(map(Value, "ab"))
 ALL = (Draw("x", "r"), Draw("x", "s"), *COLUMNS)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from discreet.combine.group import Group
-from discreet.combine.symbolic.forms import Digest, Form, Mask, Secret, Seed, Value
-from discreet.combine.symbolic.knowledge import learnt
-from discreet.combine.symbolic.tools import Symbolic
-from discreet.combine.tools import Numeric
 from discreet.errors import BadInput
+from discreet.verbs.combine.group import Group
+from discreet.verbs.combine.symbolic.forms import Digest, Form, Mask, Secret, Seed, Value
+from discreet.verbs.combine.symbolic.knowledge import learnt
+from discreet.verbs.combine.symbolic.tools import Symbolic
+from discreet.verbs.combine.tools import Numeric
 
 GROUP = Group(8)
 PARTIES = ("north", "south", "east")

@@ -6,10 +6,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import ClassVar
 
-from discreet.combine.effects import Gather, Play, Send, Tell
-from discreet.combine.group import Vector
-from discreet.combine.protocols.protocol import Protocol
-from discreet.combine.seat import Seat, Total
+from discreet.verbs.combine.effects import Gather, Play, Send, Tell
+from discreet.verbs.combine.group import Vector
+from discreet.verbs.combine.party import Seat, Total
+from discreet.verbs.combine.protocols.protocol import Protocol
 
 
 class Toy(Protocol):

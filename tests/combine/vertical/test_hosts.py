@@ -6,11 +6,11 @@ from dataclasses import replace
 from tests.combine.net.sessions import identity, manifest
 from tests.loops import run
 
-from discreet.combine import bus
-from discreet.combine.data import Data
-from discreet.combine.net import driver
-from discreet.combine.tools import Numeric
-from discreet.combine.vertical import session
+from discreet.verbs.combine import bus
+from discreet.verbs.combine.data import Data
+from discreet.verbs.combine.net import driver
+from discreet.verbs.combine.tools import Numeric
+from discreet.verbs.combine.vertical import session
 
 NAMES = ("north", "south", "west")
 HELD = {

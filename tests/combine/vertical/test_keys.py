@@ -1,8 +1,8 @@
 import pytest
 from gmpy2 import jacobi
 
-from discreet.combine.vertical import keys
 from discreet.errors import BadInput
+from discreet.verbs.combine.vertical import keys
 
 PRIME = 2**255 - 19
 

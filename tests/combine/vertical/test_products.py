@@ -5,11 +5,11 @@ from itertools import combinations, product
 import numpy as np
 import pytest
 
-from discreet.combine import bus
-from discreet.combine.group import Group
-from discreet.combine.tools import Numeric
-from discreet.combine.vertical.products import Bench, dealer, holding, products, withstands
 from discreet.errors import Aborted, BadInput, NoPromise
+from discreet.verbs.combine import bus
+from discreet.verbs.combine.group import Group
+from discreet.verbs.combine.tools import Numeric
+from discreet.verbs.combine.vertical.products import Bench, dealer, holding, products, withstands
 
 LAYOUTS = [
     (("north", "south", "west"), {"north": 3, "south": 2}),

@@ -4,11 +4,11 @@ from itertools import permutations
 import numpy as np
 import pytest
 
-from discreet.combine import bus
-from discreet.combine.effects import Receive, Send
-from discreet.combine.tools import Numeric
-from discreet.combine.vertical import keys, psi
 from discreet.errors import Aborted, BadInput
+from discreet.verbs.combine import bus
+from discreet.verbs.combine.effects import Receive, Send
+from discreet.verbs.combine.tools import Numeric
+from discreet.verbs.combine.vertical import keys, psi
 
 PEOPLE = {
     "north": ["ann", "bob", "cleo", "dora", "emil"],

@@ -3,13 +3,13 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from discreet.combine import bus
-from discreet.combine.data import Data
-from discreet.combine.terms import Terms
-from discreet.combine.tools import Numeric
-from discreet.combine.vertical import session
 from discreet.core import document
 from discreet.errors import Aborted, BadInput, DataError, NoPromise, NotDeclared, NotFound
+from discreet.verbs.combine import bus
+from discreet.verbs.combine.data import Data
+from discreet.verbs.combine.terms import Terms
+from discreet.verbs.combine.tools import Numeric
+from discreet.verbs.combine.vertical import session
 
 PARTIES = ("north", "south", "west")
 COVARIANCE = "covariance key=id of=south/visits:0:50,north/age:0:120,north/pay:-1000:100000:2"

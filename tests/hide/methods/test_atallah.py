@@ -1,10 +1,10 @@
 from __future__ import annotations
 
 import discreet as dc
-from discreet.hide.methods.atallah import Atallah
-from discreet.hide.problem import Problem
-from discreet.hide.reading import read_transactions
-from discreet.hide.secrets import Secret
+from discreet.verbs.hide.methods.atallah import Atallah
+from discreet.verbs.hide.problem import Problem
+from discreet.verbs.hide.reading import read_transactions
+from discreet.verbs.hide.secrets import Secret
 
 
 def test_the_lecture_s_example_step_by_step():

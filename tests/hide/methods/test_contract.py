@@ -6,9 +6,9 @@ import pytest
 from tests.hide.problems import drawn_problem
 
 from discreet.errors import BadInput, NoPromise
-from discreet.hide.methods.parse import FORMS, parse_method
-from discreet.hide.mining.frequent import frequent
-from discreet.hide.opening import found_in
+from discreet.verbs.hide.io import found_in
+from discreet.verbs.hide.methods.parse import FORMS, parse_method
+from discreet.verbs.hide.mining.frequent import frequent
 
 FOR_RULES = {"lower-consequent", "raise-antecedent"}
 PUTS_IN = {"raise-antecedent"}

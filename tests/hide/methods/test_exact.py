@@ -9,12 +9,12 @@ import pytest
 from tests.hide.problems import best_by_trying, drawn_problem
 
 from discreet.errors import NoPromise
-from discreet.hide.methods.classes import classified, minimal_sets
-from discreet.hide.methods.exact import HEURISTICS, Exact, cost
-from discreet.hide.methods.program import reached, solve
-from discreet.hide.problem import Problem
-from discreet.hide.secrets import Secret
-from discreet.hide.transactions import Transactions
+from discreet.verbs.hide.methods.classes import classified, minimal_sets
+from discreet.verbs.hide.methods.exact import HEURISTICS, Exact, cost
+from discreet.verbs.hide.methods.program import reached, solve
+from discreet.verbs.hide.problem import Problem
+from discreet.verbs.hide.secrets import Secret
+from discreet.verbs.hide.transactions import Transactions
 
 
 def itemset(items, support=2):

@@ -7,14 +7,14 @@ from fractions import Fraction
 import pytest
 
 from discreet.errors import BadInput, NoPromise
-from discreet.hide.methods.blocking import Blocking
-from discreet.hide.methods.border import BBA, MaxMin
-from discreet.hide.methods.confidence import LowerConsequent, LowerRule, RaiseAntecedent
-from discreet.hide.methods.fia import IGA, MaxFIA, MinFIA
-from discreet.hide.methods.swa import SWA
-from discreet.hide.problem import Problem
-from discreet.hide.secrets import Secret
-from discreet.hide.transactions import Transactions
+from discreet.verbs.hide.methods.blocking import Blocking
+from discreet.verbs.hide.methods.border import BBA, MaxMin
+from discreet.verbs.hide.methods.confidence import LowerConsequent, LowerRule, RaiseAntecedent
+from discreet.verbs.hide.methods.fia import IGA, MaxFIA, MinFIA
+from discreet.verbs.hide.methods.swa import SWA
+from discreet.verbs.hide.problem import Problem
+from discreet.verbs.hide.secrets import Secret
+from discreet.verbs.hide.transactions import Transactions
 
 HALF = Fraction(1, 2)
 

@@ -7,10 +7,10 @@ import pytest
 from tests.hide.plain_miner import drawn, mined
 
 from discreet.errors import BadInput
-from discreet.hide.mining.borders import borders, maximal, minimal, revised
-from discreet.hide.mining.frequent import frequent
-from discreet.hide.mining.partition import frequent_in_blocks
-from discreet.hide.transactions import Transactions
+from discreet.verbs.hide.mining.borders import borders, maximal, minimal, revised
+from discreet.verbs.hide.mining.frequent import frequent
+from discreet.verbs.hide.mining.partition import frequent_in_blocks
+from discreet.verbs.hide.transactions import Transactions
 
 ITEMS = "abcdef"
 

@@ -6,10 +6,10 @@ import pytest
 from tests.hide.plain_miner import drawn, mined
 
 from discreet.errors import BadInput, NotFound
-from discreet.hide.mining import frequent as home
-from discreet.hide.mining.frequent import frequent, least_of
-from discreet.hide.transactions import Transactions
 from discreet.samples.baskets import baskets
+from discreet.verbs.hide.mining import frequent as home
+from discreet.verbs.hide.mining.frequent import frequent, least_of
+from discreet.verbs.hide.transactions import Transactions
 
 
 @pytest.mark.parametrize("seed", range(40))

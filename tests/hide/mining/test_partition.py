@@ -5,11 +5,11 @@ from collections.abc import Iterator
 import pytest
 
 from discreet.errors import DataError
-from discreet.hide.mining.frequent import frequent, least_of
-from discreet.hide.mining.partition import frequent_in_blocks
-from discreet.hide.mining.rules import rules
-from discreet.hide.transactions import Transactions
 from discreet.samples.baskets import baskets
+from discreet.verbs.hide.mining.frequent import frequent, least_of
+from discreet.verbs.hide.mining.partition import frequent_in_blocks
+from discreet.verbs.hide.mining.rules import rules
+from discreet.verbs.hide.transactions import Transactions
 
 ROWS = baskets(1_200, items=40, patterns=30, seed=2)
 

@@ -7,10 +7,10 @@ import pytest
 from tests.hide.plain_miner import drawn, implied, mined
 
 from discreet.errors import BadInput
-from discreet.hide.mining import rules as home
-from discreet.hide.mining.frequent import frequent
-from discreet.hide.mining.rules import rule_in, rules
-from discreet.hide.transactions import Transactions
+from discreet.verbs.hide.mining import rules as home
+from discreet.verbs.hide.mining.frequent import frequent
+from discreet.verbs.hide.mining.rules import rule_in, rules
+from discreet.verbs.hide.transactions import Transactions
 
 
 @pytest.mark.parametrize("seed", range(30))

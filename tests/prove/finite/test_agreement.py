@@ -5,16 +5,16 @@ from fractions import Fraction
 import pytest
 from tests.prove.finite.random_programs import random_program
 
-from discreet.prove import finite
-from discreet.prove.finite.domains import inputs
-from discreet.prove.kernel.enumeration import enumerated
-from discreet.prove.kernel.layout import Unsupported
-from discreet.prove.programs import load
-from discreet.prove.prover import Certificate, prove
-from discreet.prove.refuter import refute
-from discreet.prove.refuter.neighbours import Pair, adjacent, known
-from discreet.prove.running import run
-from discreet.prove.syntax import Number
+from discreet.verbs.prove import finite
+from discreet.verbs.prove.finite.domains import inputs
+from discreet.verbs.prove.kernel.enumeration import enumerated
+from discreet.verbs.prove.kernel.layout import Unsupported
+from discreet.verbs.prove.programs import load
+from discreet.verbs.prove.prover import Certificate, prove
+from discreet.verbs.prove.refuter import refute
+from discreet.verbs.prove.refuter.neighbours import Pair, adjacent, known
+from discreet.verbs.prove.running import run
+from discreet.verbs.prove.syntax import Number
 
 ONE = {"eps": Fraction(1)}
 

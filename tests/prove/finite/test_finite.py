@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from tests.prove.corpus import FILES
 
 from discreet.errors import BadInput
-from discreet.prove import finite
-from discreet.prove.reading import read_programs
-from discreet.prove.refuter.logarithms import Logarithm
-from discreet.prove.running import Outputs
+from discreet.verbs.prove import finite
+from discreet.verbs.prove.reading import read_programs
+from discreet.verbs.prove.refuter.logarithms import Logarithm
+from discreet.verbs.prove.running import Outputs
 
 PROGRAMS = {program.name: program for file in FILES for program in read_programs(file.read_text())}
 LN3 = Logarithm(Fraction(3))

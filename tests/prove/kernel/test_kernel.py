@@ -7,12 +7,12 @@ from fractions import Fraction
 import pytest
 from tests.prove.corpus import text
 
-from discreet.prove.kernel import curve
-from discreet.prove.kernel.enumeration import enumerated
-from discreet.prove.kernel.layout import Unsupported, lay_out
-from discreet.prove.kernel.powers import above_log, below_exp
-from discreet.prove.kernel.zcdp import delta_of
-from discreet.prove.reading import read_programs
+from discreet.verbs.prove.kernel import curve
+from discreet.verbs.prove.kernel.enumeration import enumerated
+from discreet.verbs.prove.kernel.layout import Unsupported, lay_out
+from discreet.verbs.prove.kernel.powers import above_log, below_exp
+from discreet.verbs.prove.kernel.zcdp import delta_of
+from discreet.verbs.prove.reading import read_programs
 
 
 @pytest.mark.parametrize(

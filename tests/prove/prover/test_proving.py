@@ -4,11 +4,11 @@ import pytest
 from tests.prove.corpus import FILES, expected, text
 
 from discreet.errors import BadInput
-from discreet.prove.certificate import Certificate
-from discreet.prove.checker import check
-from discreet.prove.prover import Failure, infer, prove
-from discreet.prove.reading import read_programs
-from discreet.prove.texts import written
+from discreet.verbs.prove.certificate import Certificate
+from discreet.verbs.prove.checker import check
+from discreet.verbs.prove.prover import Failure, infer, prove
+from discreet.verbs.prove.reading import read_programs
+from discreet.verbs.prove.texts import written
 
 QUICK = ["above_threshold", "clamped_sum", "range_query", "one_time_pad", "cdf", "leaks_rarely", "gaussian_steps"]
 QUICK += ["randomised_response", "exponential_mechanism", "dummy_sum1_n", "truncated_geometric", "survey"]

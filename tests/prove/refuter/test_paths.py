@@ -7,13 +7,13 @@ from itertools import islice
 import pytest
 from tests.prove.corpus import FILES
 
-from discreet.prove.programs import load
-from discreet.prove.refuter.forms import Form
-from discreet.prove.refuter.neighbours import pairs
-from discreet.prove.refuter.outside import Outside
-from discreet.prove.refuter.paths import Task, all_paths
-from discreet.prove.refuter.sampled import _flat
-from discreet.prove.running import run
+from discreet.verbs.prove.programs import load
+from discreet.verbs.prove.refuter.forms import Form
+from discreet.verbs.prove.refuter.neighbours import pairs
+from discreet.verbs.prove.refuter.outside import Outside
+from discreet.verbs.prove.refuter.paths import Task, all_paths
+from discreet.verbs.prove.refuter.sampled import _flat
+from discreet.verbs.prove.running import run
 
 COINS = ("Bernoulli", "Uniform", "ExpMech")
 UNCOMPARED = ("redraws", "sum_and_count")

@@ -5,11 +5,11 @@ from math import exp, isclose
 
 import pytest
 
-from discreet.prove.refuter.forms import Noise
-from discreet.prove.refuter.logarithms import Logarithm
-from discreet.prove.refuter.outside import Outside
-from discreet.prove.refuter.pieces import density
-from discreet.prove.refuter.worlds import PRECISION, Enclosed, Rational, ball, bounds, flint
+from discreet.verbs.prove.refuter.forms import Noise
+from discreet.verbs.prove.refuter.logarithms import Logarithm
+from discreet.verbs.prove.refuter.outside import Outside
+from discreet.verbs.prove.refuter.pieces import density
+from discreet.verbs.prove.refuter.worlds import PRECISION, Enclosed, Rational, ball, bounds, flint
 
 BALLS, HALVES = Enclosed(), Rational(Fraction(2))
 LN2 = Logarithm(Fraction(2))

@@ -4,7 +4,7 @@ from fractions import Fraction
 
 import pytest
 
-from discreet.prove.refuter.sampled import lower
+from discreet.verbs.prove.refuter.sampled import lower
 
 
 @pytest.mark.parametrize(("hits", "runs"), [(17, 5000), (400, 600), (600, 600), (599, 600), (0, 10)])

@@ -7,11 +7,11 @@ from types import SimpleNamespace
 import pytest
 from tests.prove.corpus import FILES, expected, text
 
-from discreet.prove.programs import load
-from discreet.prove.reading import read_programs
-from discreet.prove.refuter import refute, replay
-from discreet.prove.refuter.counterexample import Counterexample, measured
-from discreet.prove.refuter.paths import Task
+from discreet.verbs.prove.programs import load
+from discreet.verbs.prove.reading import read_programs
+from discreet.verbs.prove.refuter import refute, replay
+from discreet.verbs.prove.refuter.counterexample import Counterexample, measured
+from discreet.verbs.prove.refuter.paths import Task
 
 ONE = {"eps": Fraction(1)}
 

@@ -12,14 +12,14 @@ from tests.publish.mask.people import CARD, MONEY, rows
 
 import discreet as dc
 from discreet.errors import MissingPart
-from discreet.publish.mask.bounds import limits_of, said, within
-from discreet.publish.mask.multiply import Multiply
-from discreet.publish.mask.noise import Noise
-from discreet.publish.mask.pram import Pram
-from discreet.publish.mask.shuffle import Shuffle
-from discreet.publish.mask.swap import RankSwap
-from discreet.publish.mask.transition import least_moved
-from discreet.publish.publish import publish
+from discreet.verbs.publish.mask.bounds import limits_of, said, within
+from discreet.verbs.publish.mask.multiply import Multiply
+from discreet.verbs.publish.mask.noise import Noise
+from discreet.verbs.publish.mask.pram import Pram
+from discreet.verbs.publish.mask.shuffle import Shuffle
+from discreet.verbs.publish.mask.swap import RankSwap
+from discreet.verbs.publish.mask.transition import least_moved
+from discreet.verbs.publish.publish import publish
 
 BOUNDS = {"age": (18, 89), "height": (150.0, 190.0), "income": (0, Decimal("2000.005"))}
 BOUNDED = replace(CARD, columns=tuple(replace(c, bounds=BOUNDS.get(c.name)) for c in CARD.columns))

@@ -11,11 +11,11 @@ from discreet.core.kind import Kind
 from discreet.errors import BadInput, NoPromise
 from discreet.models.diversity import AlphaK, EntropyLDiversity, LDiversity, PSensitivity, RecursiveLDiversity
 from discreet.noise.masking import generator
-from discreet.publish.mask.micro.confidential import confidential
-from discreet.publish.mask.micro.diverse import helps, satisfied
-from discreet.publish.mask.micro.gaps import patterns
-from discreet.publish.mask.micro.gather import LEFT, mdav
-from discreet.publish.mask.micro.grouping import Way, grouped
+from discreet.verbs.publish.mask.micro.confidential import confidential
+from discreet.verbs.publish.mask.micro.diverse import helps, satisfied
+from discreet.verbs.publish.mask.micro.gaps import patterns
+from discreet.verbs.publish.mask.micro.gather import LEFT, mdav
+from discreet.verbs.publish.mask.micro.grouping import Way, grouped
 
 CARD = Card("patients", (Column("age", Kind.INTEGER, Role.QUASI), Column("ill", Kind.TEXT, Role.SENSITIVE)))
 MODELS = [

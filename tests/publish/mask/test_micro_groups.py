@@ -6,9 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.noise.masking import generator
-from discreet.publish.mask.micro.diverse import NO_RULE
-from discreet.publish.mask.micro.gather import LEFT, closest, mdav, v_mdav
-from discreet.publish.mask.micro.grouping import Way, divided, grouped, neighbours
+from discreet.verbs.publish.mask.micro.diverse import NO_RULE
+from discreet.verbs.publish.mask.micro.gather import LEFT, closest, mdav, v_mdav
+from discreet.verbs.publish.mask.micro.grouping import Way, divided, grouped, neighbours
 
 NONE = np.zeros(0, np.int64)
 

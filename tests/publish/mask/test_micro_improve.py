@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from discreet.noise.masking import generator
-from discreet.publish.mask.micro.diverse import DISTINCT, NO_RULE, Rule
-from discreet.publish.mask.micro.gather import LEFT, mdav
-from discreet.publish.mask.micro.grouping import Way, grouped, neighbours
-from discreet.publish.mask.micro.improve import linked, search
+from discreet.verbs.publish.mask.micro.diverse import DISTINCT, NO_RULE, Rule
+from discreet.verbs.publish.mask.micro.gather import LEFT, mdav
+from discreet.verbs.publish.mask.micro.grouping import Way, grouped, neighbours
+from discreet.verbs.publish.mask.micro.improve import linked, search
 
 NONE = np.zeros(0, np.int64)
 

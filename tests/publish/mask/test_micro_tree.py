@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from discreet.publish.mask.micro.tree import NUMBER, SUM, farthest, nearest, plant, remove, restore
+from discreet.verbs.publish.mask.micro.tree import NUMBER, SUM, farthest, nearest, plant, remove, restore
 
 NOBODY = np.zeros(0, np.int64)
 ANYBODY = np.zeros(0, np.bool_)

@@ -7,18 +7,18 @@ import pyarrow as pa
 import pytest
 from tests.publish.mask.people import CARD, people, rows
 
-from discreet.attack.finding import Outcome
-from discreet.attack.transparency import MicroaggregationIntersection
 from discreet.core.card import Card, Column, Role
 from discreet.core.document import dumps
 from discreet.core.hierarchy.ordered import Ordered
 from discreet.core.kind import Kind
 from discreet.engines.read import read
 from discreet.errors import BadInput, NoPromise, NotFound
-from discreet.models.crowd import KAnonymity
 from discreet.models.diversity import EntropyLDiversity, LDiversity, PSensitivity, RecursiveLDiversity
-from discreet.publish.mask.microaggregate import Microaggregate
-from discreet.publish.publish import publish
+from discreet.models.k_anonymity import KAnonymity
+from discreet.verbs.attack.finding import Outcome
+from discreet.verbs.attack.transparency import MicroaggregationIntersection
+from discreet.verbs.publish.mask.microaggregate import Microaggregate
+from discreet.verbs.publish.publish import publish
 
 NUMBERS = ("age", "weight", "height", "income")
 QUASI = (*NUMBERS, "born", "town")

@@ -2,14 +2,14 @@ import pytest
 from tests.publish.mask.people import CARD
 
 from discreet.errors import BadInput, NotFound
-from discreet.publish.mask.coding import Code
-from discreet.publish.mask.ipso import Ipso
-from discreet.publish.mask.noise import Noise
-from discreet.publish.mask.parse import is_mask, parse
-from discreet.publish.mask.pram import Pram
-from discreet.publish.mask.rounding import Round
-from discreet.publish.mask.shuffle import Shuffle
-from discreet.publish.mask.swap import DataSwap, RankSwap
+from discreet.verbs.publish.mask.coding import Code
+from discreet.verbs.publish.mask.ipso import Ipso
+from discreet.verbs.publish.mask.noise import Noise
+from discreet.verbs.publish.mask.parse import is_mask, parse
+from discreet.verbs.publish.mask.pram import Pram
+from discreet.verbs.publish.mask.rounding import Round
+from discreet.verbs.publish.mask.shuffle import Shuffle
+from discreet.verbs.publish.mask.swap import DataSwap, RankSwap
 
 
 @pytest.mark.parametrize(

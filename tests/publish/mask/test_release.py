@@ -11,11 +11,11 @@ import discreet as dc
 from discreet.core.card import Column, Role
 from discreet.core.kind import Kind
 from discreet.errors import BadInput, NoPromise, NotFound
-from discreet.publish.mask import records
-from discreet.publish.mask.noise import Noise
-from discreet.publish.mask.rounding import Round
-from discreet.publish.mask.swap import RankSwap
-from discreet.publish.publish import publish
+from discreet.verbs.publish.mask import records
+from discreet.verbs.publish.mask.noise import Noise
+from discreet.verbs.publish.mask.rounding import Round
+from discreet.verbs.publish.mask.swap import RankSwap
+from discreet.verbs.publish.publish import publish
 
 
 @pytest.mark.parametrize("masker", [Noise(0.2), RankSwap(5)], ids=lambda masker: masker.name)

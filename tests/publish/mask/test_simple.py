@@ -10,12 +10,12 @@ from tests.publish.mask.people import CARD, people, rows
 from discreet.engines.read import read
 from discreet.errors import BadInput, DataError
 from discreet.noise.masking import Draws, generator
-from discreet.publish.mask.coding import Code
-from discreet.publish.mask.multiply import Multiply
-from discreet.publish.mask.noise import Noise, rounded_variance
-from discreet.publish.mask.resample import Resample
-from discreet.publish.mask.rounding import Round
-from discreet.publish.mask.values import numbers, on_grid, written
+from discreet.verbs.publish.mask.coding import Code
+from discreet.verbs.publish.mask.multiply import Multiply
+from discreet.verbs.publish.mask.noise import Noise, rounded_variance
+from discreet.verbs.publish.mask.resample import Resample
+from discreet.verbs.publish.mask.rounding import Round
+from discreet.verbs.publish.mask.values import numbers, on_grid, written
 
 
 def test_seeds_are_whole_numbers_and_no_seed_is_nobodys():

@@ -10,9 +10,9 @@ from discreet.core.card import Card, Column, Role
 from discreet.core.kind import Kind
 from discreet.engines.read import read
 from discreet.errors import BadInput, DataError
-from discreet.publish.mask.given import matrix_of, regressors
-from discreet.publish.mask.ipso import Ipso
-from discreet.publish.mask.shuffle import Shuffle
+from discreet.verbs.publish.mask.ipso import Ipso
+from discreet.verbs.publish.mask.regressors import matrix_of, regressors
+from discreet.verbs.publish.mask.shuffle import Shuffle
 
 GIVEN = ("smokes", "born")
 

@@ -3,9 +3,9 @@ from itertools import combinations
 import pytest
 from tests.publish.mask.people import people
 
-from discreet.attack.suda import minimal_uniques
 from discreet.errors import BadInput
-from discreet.publish.mask.uniques import SuppressUniques
+from discreet.verbs.attack.suda import minimal_uniques
+from discreet.verbs.publish.mask.uniques import SuppressUniques
 
 NAMES = ["age", "town", "smokes"]
 

@@ -13,7 +13,7 @@ from discreet.core.loss import Approximate, Pure
 from discreet.service.console.answered import figures
 from discreet.service.console.priced import advice, usual_delta
 from discreet.service.console.suggest import columns, examples, mentioned, spelled, strangers, words
-from discreet.service.shown import BudgetView, Spend
+from discreet.service.views import BudgetView, Spend
 
 BY_SEX = "SELECT sex, COUNT(*) AS n FROM patients GROUP BY sex"
 

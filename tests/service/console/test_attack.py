@@ -4,14 +4,14 @@ import datetime as dt
 
 from tests.service.console.conftest import seen, text
 
-from discreet.attack.attack import attack
 from discreet.core.loss import Pure
-from discreet.curator.shelf import Shelved
-from discreet.models.crowd import KAnonymity
-from discreet.publish.generalize import Generalize
-from discreet.publish.publish import publish
+from discreet.curator.release_index import Shelved
+from discreet.models.k_anonymity import KAnonymity
 from discreet.samples import inpatient
 from discreet.service.console.attack import figure, report, why_not
+from discreet.verbs.attack.attack import attack
+from discreet.verbs.publish.generalize import Generalize
+from discreet.verbs.publish.publish import publish
 
 
 def shelved(kind, loss=None):

@@ -7,9 +7,9 @@ from tests.service.console.conftest import press, seen, text, until
 
 from discreet.budget.filter import Budget
 from discreet.core.loss import Approximate, Concentrated, Pure
-from discreet.service.console import explain, look
-from discreet.service.console.burned import history
-from discreet.service.shown import BudgetView, LedgerLine, Spend
+from discreet.service.console import explain, theme
+from discreet.service.console.budget_chart import history
+from discreet.service.views import BudgetView, LedgerLine, Spend
 
 AT = [dt.datetime(2026, 1, day, tzinfo=dt.UTC) for day in range(1, 9)]
 
@@ -103,7 +103,7 @@ def test_the_tables_account_spends_what_its_analysts_spend():
     ],
 )
 def test_a_loss_is_a_share_of_its_budget(loss, budget, share):
-    assert look.share(loss, budget) == share
+    assert theme.share(loss, budget) == share
 
 
 @pytest.mark.parametrize(
@@ -111,7 +111,7 @@ def test_a_loss_is_a_share_of_its_budget(loss, budget, share):
     [(None, "–"), (12345, "12,345"), (12345.6, "12,346"), (0.123456, "0.1235"), ("F", "F"), (True, "True")],
 )
 def test_figures_are_written_for_people(value, said):
-    assert look.number(value) == said
+    assert theme.number(value) == said
 
 
 def test_an_epsilon_is_explained_in_figures():

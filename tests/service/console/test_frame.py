@@ -13,7 +13,7 @@ from discreet.errors import BadQuery, BudgetExceeded, Damaged, DataError, Discre
 from discreet.service.api.caller import COOKIE
 from discreet.service.api.limits import Buckets
 from discreet.service.console.frame import Seat, pages
-from discreet.service.shown import Spend
+from discreet.service.views import Spend
 
 READING = {"/", "/releases", "/budget", "/tokens"}
 DRAWERS = {

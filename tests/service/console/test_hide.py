@@ -6,8 +6,8 @@ from tests.service.console.conftest import press, seen, text, until
 
 from discreet.core.card import Card, Column
 from discreet.core.kind import Kind
-from discreet.hide.methods.parse import FORMS
 from discreet.service.console.hide import METHODS, TEXT, items, usual
+from discreet.verbs.hide.methods.parse import FORMS
 
 
 def test_every_method_can_be_chosen():

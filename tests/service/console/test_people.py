@@ -7,8 +7,8 @@ from discreet.budget.filter import Budget
 from discreet.core.loss import Approximate, Pure
 from discreet.curator.people.person import Role, Scope
 from discreet.errors import NotSignedIn
-from discreet.service.console.giving import doubts
-from discreet.service.shown import BudgetView
+from discreet.service.console.budget_dialog import doubts
+from discreet.service.views import BudgetView
 
 
 def shown(user, testid):

@@ -6,14 +6,14 @@ from tests.service.console.conftest import press, seen, text, until
 from discreet.core.card import Card, Column
 from discreet.errors import BadInput
 from discreet.models.parse import parse
-from discreet.publish.mask.parse import FORMS
-from discreet.publish.riskmap import Point, RiskMap
-from discreet.publish.synthetic import synthesize
-from discreet.publish.synthetic.plain import parse as plain
 from discreet.service.console.models import CHOICES, written
 from discreet.service.console.publish import MADE_UP, MASK, MASKS, METHODS, WAYS
 from discreet.service.console.riskmap import advice, options, placed
 from discreet.service.jobs.specs import Publish
+from discreet.verbs.publish.mask.parse import FORMS
+from discreet.verbs.publish.riskmap import Point, RiskMap
+from discreet.verbs.synthesize import synthesize
+from discreet.verbs.synthesize.non_private import parse as plain
 
 CARD = Card("people", (Column("zip", "text", "quasi"), Column("illness", "text", "sensitive")))
 

@@ -9,10 +9,10 @@ from tests.service.console.conftest import seen, text
 from discreet.core.recipe import Recipe
 from discreet.core.release import Release
 from discreet.core.statement import Statement
-from discreet.curator.shelf import Shelved
-from discreet.service.console import look
+from discreet.curator.release_index import Shelved
+from discreet.service.console import theme
 from discreet.service.console.release import in_words
-from discreet.service.shown import Spend
+from discreet.service.views import Spend
 
 
 @pytest.fixture(scope="module")
@@ -109,7 +109,7 @@ def test_answers_are_listed_by_their_questions_but_to_auditors(console, answer, 
 
 
 def test_what_is_assumed_and_noted_has_lines_of_its_own():
-    said = look.statement("It is private. Assumed: A row is a person. Note: Noted. Note: Twice.")
+    said = theme.statement("It is private. Assumed: A row is a person. Note: Noted. Note: Twice.")
     assert said.split("\n") == ["It is private.", "Assumed: A row is a person.", "Note: Noted.", "Note: Twice."]
 
 

@@ -8,8 +8,8 @@ from tests.service.console.conftest import press, seen, text, until
 from discreet.service.console.crosstable import about, drawn
 from discreet.service.console.rules import RULES
 from discreet.service.console.tabulate import METHODS, TEXT, sides, summable
-from discreet.tabulate.methods.parse import parse_method
-from discreet.tabulate.rules import parse_rules
+from discreet.verbs.tabulate.methods.parse import parse_method
+from discreet.verbs.tabulate.rules import parse_rules
 
 
 @pytest.mark.parametrize("name", RULES)

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from discreet.curator.published import Register
-from discreet.curator.shelf import Shelf
+from discreet.curator.release_index import Shelf
 from discreet.curator.workspace import open_workspace
 from discreet.errors import BadInput, NotFound
 from discreet.service.jobs.specs import Attack, Compare, Hide, Publish, Tabulate

@@ -5,9 +5,9 @@ import pytest
 from discreet.core.card import Card, Column
 from discreet.core.kind import Kind
 from discreet.errors import BadInput
-from discreet.publish.synthetic.plain.cart import Cart
 from discreet.service.jobs.checks import method_of
 from discreet.service.jobs.specs import SPECS, Attack, Combine, Compare, Hide, Publish, Synthesize, Tabulate, read_spec
+from discreet.verbs.synthesize.non_private.cart import Cart
 
 WHOLE = (
     Publish("stays", ("k=5",), "mondrian", "5%", "precision", "For the city"),

@@ -4,14 +4,14 @@ import stat
 
 import pytest
 
-from discreet.ask.audited.policy import Policy, Watch
 from discreet.core.release import Release
 from discreet.curator.curator import Curator
-from discreet.curator.modes import write_policy
+from discreet.curator.noise_or_audit import write_policy
 from discreet.errors import NoPromise, NotFound
 from discreet.service.jobs.places import Places
 from discreet.service.jobs.specs import Attack, Compare, Hide, Publish, Tabulate
 from discreet.service.jobs.work import Task, work
+from discreet.verbs.ask.query_auditing.policy import Policy, Watch
 
 
 @pytest.fixture

@@ -16,13 +16,13 @@ from tests.ask.visits import CARD
 from tests.noise.bits import Repeatable
 from tests.statistical.ask.groups import FALSE_ALARM, WRONG, at_least, at_most, grouped
 
-from discreet.ask.answer import answer
-from discreet.ask.plan import plan
-from discreet.ask.price import Price, price
 from discreet.core.kind import Kind
 from discreet.core.table import Table
 from discreet.engines.duckdb import DuckDB
 from discreet.noise.laplace import DiscreteLaplace
+from discreet.verbs.ask.answer import answer
+from discreet.verbs.ask.plan import plan
+from discreet.verbs.ask.price import Price, price
 
 RUNS = 50_000
 Event = Callable[[pa.Table], np.ndarray]

@@ -18,15 +18,15 @@ import pytest
 from scipy.special import betaincinv
 from tests.noise.bits import Repeatable
 
-from discreet.ask.continual import TreeCounter
-from discreet.ask.tree import Tree
-from discreet.ask.unknown_bounds import BoundsSearch
-from discreet.ask.value import Interval, Value
 from discreet.core import sql
 from discreet.core.kind import Kind
 from discreet.core.loss import Pure
 from discreet.noise.entropy import SYSTEM, Entropy, Integers
 from discreet.noise.laplace import DiscreteLaplace
+from discreet.verbs.ask.continual import TreeCounter
+from discreet.verbs.ask.tree import Tree
+from discreet.verbs.ask.unknown_bounds import BoundsSearch
+from discreet.verbs.ask.value import Interval, Value
 
 FALSE_ALARM = 1e-9
 RUNS = 8_000

@@ -11,11 +11,11 @@ from tests.noise.bits import Repeatable
 from tests.statistical.ask_beyond.laws import sliced_normal, weighted_sum
 from tests.statistical.noise.fit import fits
 
-from discreet.ask.continual import SquareRootCounter, TreeCounter, _weights
-from discreet.ask.tree import Tree
 from discreet.core.loss import Concentrated
 from discreet.noise.gaussian import DiscreteGaussian
 from discreet.noise.laplace import DiscreteLaplace
+from discreet.verbs.ask.continual import SquareRootCounter, TreeCounter, _weights
+from discreet.verbs.ask.tree import Tree
 
 RUNS, FEWER = 14_000, 9_000
 """A Gaussian shows its scale in fewer draws: of 40 samples that were 10 % off, none passed at these sizes."""

@@ -21,8 +21,8 @@ from discreet.core.card import Card, Column, Role
 from discreet.core.kind import Kind
 from discreet.core.table import Table
 from discreet.engines.read import read
-from discreet.publish.synthetic.nearness import distances
-from discreet.publish.synthetic.synthesize import Synthesize
+from discreet.verbs.synthesize.distances import distances
+from discreet.verbs.synthesize.synthesize import Synthesize
 
 FALSE_ALARM = 1e-9
 MOST = 8

@@ -15,7 +15,7 @@ from tests.noise.bits import Repeatable
 
 from discreet.core.loss import Pure
 from discreet.noise.laplace import DiscreteLaplace
-from discreet.tabulate.private.counts import NoisyCounts
+from discreet.verbs.tabulate.private.counts import NoisyCounts
 
 FALSE_ALARM = 1e-9
 RUNS = 5_000

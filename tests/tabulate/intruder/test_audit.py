@@ -4,11 +4,11 @@ from tests.tabulate.municipality import salaries
 from tests.tabulate.plain_intruder import furthest, lacking, task
 
 from discreet.errors import NoPromise
-from discreet.tabulate.intruder.audit import certify, intervals, recoverable, short
-from discreet.tabulate.protection import Protection
-from discreet.tabulate.tables.cells import Cells
-from discreet.tabulate.tables.crosstable import CrossTable, summed
-from discreet.tabulate.tables.dimension import Dimension
+from discreet.verbs.tabulate.intruder.audit import certify, intervals, recoverable, short
+from discreet.verbs.tabulate.protection import Protection
+from discreet.verbs.tabulate.tables.cells import Cells
+from discreet.verbs.tabulate.tables.crosstable import CrossTable, summed
+from discreet.verbs.tabulate.tables.dimension import Dimension
 
 
 def hide(table, *codes):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from tests.tabulate.drawn import drawn
 
-from discreet.tabulate.intruder.boxes import Boxes
+from discreet.verbs.tabulate.intruder.boxes import Boxes
 
 
 @pytest.mark.parametrize("seed", range(20))

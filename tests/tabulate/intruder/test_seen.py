@@ -6,11 +6,11 @@ import pytest
 
 import discreet as dc
 from discreet.errors import BadInput, DataError
-from discreet.tabulate.intruder.seen import audit
-from discreet.tabulate.printing.printed import Printed
-from discreet.tabulate.tables.cells import Cells
-from discreet.tabulate.tables.crosstable import CrossTable, summed
-from discreet.tabulate.tables.dimension import Dimension
+from discreet.verbs.tabulate.intruder.seen import audit
+from discreet.verbs.tabulate.printing.printed import Printed
+from discreet.verbs.tabulate.tables.cells import Cells
+from discreet.verbs.tabulate.tables.crosstable import CrossTable, summed
+from discreet.verbs.tabulate.tables.dimension import Dimension
 
 SIDES = (Dimension.flat("area", ["a", "b"]), Dimension.flat("sort", ["x", "y"]))
 

@@ -6,13 +6,13 @@ from scipy.optimize import Bounds, LinearConstraint, milp
 from tests.tabulate.drawn import drawn, relations_hold
 
 from discreet.errors import BadInput, NoPromise
-from discreet.tabulate.perturb.adjust import adjust
-from discreet.tabulate.perturb.program import Program
-from discreet.tabulate.perturb.squares import least_squares
-from discreet.tabulate.protection import Protection
-from discreet.tabulate.tables.cells import Cells
-from discreet.tabulate.tables.crosstable import CrossTable, summed
-from discreet.tabulate.tables.dimension import Dimension
+from discreet.verbs.tabulate.perturb.adjust import adjust
+from discreet.verbs.tabulate.perturb.program import Program
+from discreet.verbs.tabulate.perturb.squares import least_squares
+from discreet.verbs.tabulate.protection import Protection
+from discreet.verbs.tabulate.tables.cells import Cells
+from discreet.verbs.tabulate.tables.crosstable import CrossTable, summed
+from discreet.verbs.tabulate.tables.dimension import Dimension
 
 
 def protected(cells, seed, share=0.2):

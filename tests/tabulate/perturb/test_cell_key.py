@@ -14,10 +14,10 @@ from discreet.core.table import Table
 from discreet.engines.read import read
 from discreet.errors import BadInput
 from discreet.noise.entropy import Entropy
-from discreet.tabulate.perturb.cell_key import CellKey, cell_keys
-from discreet.tabulate.perturb.record_keys import KeyedRows, draw_secret
-from discreet.tabulate.tables.build import build
-from discreet.tabulate.tables.crosstable import CrossTable
+from discreet.verbs.tabulate.perturb.cell_key import CellKey, cell_keys
+from discreet.verbs.tabulate.perturb.record_keys import KeyedRows, draw_secret
+from discreet.verbs.tabulate.tables.build import build
+from discreet.verbs.tabulate.tables.crosstable import CrossTable
 
 SECRET = bytes(range(32))
 PLACE = Taxonomy((("n1", "north"), ("n2", "north"), ("s1", "south"), ("s2", "south")))

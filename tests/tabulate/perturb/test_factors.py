@@ -9,9 +9,9 @@ from discreet.core.hierarchy import Taxonomy
 from discreet.core.kind import Kind
 from discreet.engines.read import read
 from discreet.errors import BadInput
-from discreet.tabulate.perturb.factors import Factors, multiplied
-from discreet.tabulate.tables.build import build
-from discreet.tabulate.tables.cells import Cells
+from discreet.verbs.tabulate.perturb.factors import Factors, multiplied
+from discreet.verbs.tabulate.tables.build import build
+from discreet.verbs.tabulate.tables.cells import Cells
 
 SECRET = bytes(range(32))
 CARD = Card(

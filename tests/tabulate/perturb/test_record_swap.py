@@ -10,7 +10,7 @@ from discreet.core.card import Card, Column, Role
 from discreet.core.kind import Kind
 from discreet.engines.read import read
 from discreet.errors import BadInput, DataError, NotFound
-from discreet.tabulate.perturb.record_swap import record_swap
+from discreet.verbs.tabulate.perturb.record_swap import record_swap
 
 CARD = Card(
     "census",

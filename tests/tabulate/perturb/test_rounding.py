@@ -5,10 +5,10 @@ import pytest
 from tests.tabulate.drawn import drawn, relations_hold
 
 from discreet.errors import BadInput, NoPromise
-from discreet.tabulate.perturb.rounding import controlled, conventional, possible, random
-from discreet.tabulate.tables.cells import Cells
-from discreet.tabulate.tables.crosstable import CrossTable, summed
-from discreet.tabulate.tables.dimension import Dimension
+from discreet.verbs.tabulate.perturb.rounding import controlled, conventional, possible, random
+from discreet.verbs.tabulate.tables.cells import Cells
+from discreet.verbs.tabulate.tables.crosstable import CrossTable, summed
+from discreet.verbs.tabulate.tables.dimension import Dimension
 
 
 def table(values):

@@ -8,11 +8,11 @@ from tests.tabulate.tables.test_cells import at_two_levels
 
 import discreet as dc
 from discreet.errors import BadInput, DataError
-from discreet.tabulate.printing.printed import Printed
-from discreet.tabulate.rules import parse_rules
-from discreet.tabulate.tables.cells import Cells
-from discreet.tabulate.tables.crosstable import CrossTable
-from discreet.tabulate.tables.dimension import Dimension
+from discreet.verbs.tabulate.printing.printed import Printed
+from discreet.verbs.tabulate.rules import parse_rules
+from discreet.verbs.tabulate.tables.cells import Cells
+from discreet.verbs.tabulate.tables.crosstable import CrossTable
+from discreet.verbs.tabulate.tables.dimension import Dimension
 
 
 def test_a_figure_that_two_levels_have_is_hidden_in_both_and_read_back_so():

@@ -7,10 +7,10 @@ import pytest
 from openpyxl import load_workbook
 
 from discreet.errors import DataError
-from discreet.tabulate.printing.printed import Printed
-from discreet.tabulate.printing.xlsx import save_xlsx
-from discreet.tabulate.tables.crosstable import CrossTable, summed
-from discreet.tabulate.tables.dimension import Dimension
+from discreet.verbs.tabulate.printing.printed import Printed
+from discreet.verbs.tabulate.printing.xlsx import save_xlsx
+from discreet.verbs.tabulate.tables.crosstable import CrossTable, summed
+from discreet.verbs.tabulate.tables.dimension import Dimension
 
 
 def printed(codes, values, decimals=0):

@@ -23,9 +23,9 @@ from discreet.noise.deviation import Noise
 from discreet.noise.gaussian import DiscreteGaussian
 from discreet.noise.laplace import DiscreteLaplace
 from discreet.samples import cases
-from discreet.tabulate.private.counts import NoisyCounts
-from discreet.tabulate.private.declared import DeclaredSide, declared_values
-from discreet.tabulate.private.strategy import Strategy
+from discreet.verbs.tabulate.private.counts import NoisyCounts
+from discreet.verbs.tabulate.private.declared import DeclaredSide, declared_values
+from discreet.verbs.tabulate.private.strategy import Strategy
 
 SILENT = DiscreteLaplace("1/1000")
 FULL = ("city", "ill", "visits")

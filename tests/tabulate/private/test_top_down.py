@@ -10,12 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.errors import BadInput, NoPromise
-from discreet.tabulate.private.top_down import in_whole_numbers, require_fits
-from discreet.tabulate.private.transport import split, transported
-from discreet.tabulate.private.workload import Columns
-from discreet.tabulate.tables.cells import Cells
-from discreet.tabulate.tables.crosstable import CrossTable, summed
-from discreet.tabulate.tables.dimension import Dimension
+from discreet.verbs.tabulate.private.top_down import in_whole_numbers, require_fits
+from discreet.verbs.tabulate.private.transport import split, transported
+from discreet.verbs.tabulate.private.workload import Columns
+from discreet.verbs.tabulate.tables.cells import Cells
+from discreet.verbs.tabulate.tables.crosstable import CrossTable, summed
+from discreet.verbs.tabulate.tables.dimension import Dimension
 
 figures = st.floats(-50, 50, allow_nan=False)
 

@@ -6,13 +6,13 @@ from tests.tabulate.municipality import salaries
 from tests.tabulate.plain_intruder import furthest, lacking, task
 
 from discreet.errors import NoPromise
-from discreet.tabulate.intruder.audit import certify
-from discreet.tabulate.protection import Protection
-from discreet.tabulate.suppress.fast import fast
-from discreet.tabulate.suppress.modular import modular
-from discreet.tabulate.tables.cells import Cells
-from discreet.tabulate.tables.crosstable import CrossTable, summed
-from discreet.tabulate.tables.dimension import Dimension
+from discreet.verbs.tabulate.intruder.audit import certify
+from discreet.verbs.tabulate.protection import Protection
+from discreet.verbs.tabulate.suppress.fast import fast
+from discreet.verbs.tabulate.suppress.modular import modular
+from discreet.verbs.tabulate.tables.cells import Cells
+from discreet.verbs.tabulate.tables.crosstable import CrossTable, summed
+from discreet.verbs.tabulate.tables.dimension import Dimension
 
 both = pytest.mark.parametrize("search", [modular, fast])
 

@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from discreet.tabulate.suppress.linear import Linear
-from discreet.tabulate.suppress.network import Network
-from discreet.tabulate.tables.cells import Cells
-from discreet.tabulate.tables.crosstable import CrossTable, summed
-from discreet.tabulate.tables.dimension import Dimension
+from discreet.verbs.tabulate.suppress.linear import Linear
+from discreet.verbs.tabulate.suppress.network import Network
+from discreet.verbs.tabulate.tables.cells import Cells
+from discreet.verbs.tabulate.tables.crosstable import CrossTable, summed
+from discreet.verbs.tabulate.tables.dimension import Dimension
 
 
 def nested(name, *branches):

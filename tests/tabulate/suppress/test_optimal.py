@@ -7,11 +7,11 @@ import pytest
 from scipy.optimize import linprog
 
 from discreet.errors import NoPromise
-from discreet.tabulate.protection import Protection
-from discreet.tabulate.suppress.optimal import optimal
-from discreet.tabulate.tables.cells import Cells
-from discreet.tabulate.tables.crosstable import CrossTable, summed
-from discreet.tabulate.tables.dimension import Dimension
+from discreet.verbs.tabulate.protection import Protection
+from discreet.verbs.tabulate.suppress.optimal import optimal
+from discreet.verbs.tabulate.tables.cells import Cells
+from discreet.verbs.tabulate.tables.crosstable import CrossTable, summed
+from discreet.verbs.tabulate.tables.dimension import Dimension
 
 
 def flat(name, parts):

@@ -21,9 +21,9 @@ from discreet.core.kind import Kind
 from discreet.core.table import Table
 from discreet.engines.read import read
 from discreet.errors import BadInput, DataError, HierarchyError, NotDeclared, NotFound
-from discreet.tabulate.rules import parse_rules, protect
-from discreet.tabulate.tables.build import build
-from discreet.tabulate.tables.cells import Cells
+from discreet.verbs.tabulate.rules import parse_rules, protect
+from discreet.verbs.tabulate.tables.build import build
+from discreet.verbs.tabulate.tables.cells import Cells
 
 PLACES = Taxonomy.from_tree({"North": ["n1", "n2"], "South": {"Coast": ["s1", "s2"], "Hills": ["s3"]}, "West": ["w"]})
 CARD = Card(

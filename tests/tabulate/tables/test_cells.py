@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from discreet.errors import BadInput
-from discreet.tabulate.tables.cells import Cells
-from discreet.tabulate.tables.crosstable import CrossTable, summed
-from discreet.tabulate.tables.dimension import Dimension
+from discreet.verbs.tabulate.tables.cells import Cells
+from discreet.verbs.tabulate.tables.crosstable import CrossTable, summed
+from discreet.verbs.tabulate.tables.dimension import Dimension
 
 REGION = Dimension.from_paths("region", [("n1", "N"), ("n2", "N"), ("s",)])
 ACTIVITY = Dimension.flat("activity", ["p", "q"])

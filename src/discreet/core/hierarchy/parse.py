@@ -15,7 +15,7 @@ from discreet.core.hierarchy.ordered import Ordered
 from discreet.core.hierarchy.protocol import Hierarchy
 from discreet.core.hierarchy.ranges import Ranges
 from discreet.core.hierarchy.taxonomy import Taxonomy
-from discreet.core.words import meant
+from discreet.core.text import meant
 from discreet.errors import HierarchyError, NotFound
 
 TYPES: dict[str, Any] = {

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 
-from discreet.budget.lines import START, digest
+from discreet.budget.entries import START, digest
 from discreet.budget.store import Session
 from discreet.budget.verify import Verdict
 from discreet.core.document import fields

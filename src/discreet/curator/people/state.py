@@ -21,8 +21,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 from weakref import WeakKeyDictionary
 
+from discreet.budget.entries import START, digest
 from discreet.budget.group import Group
-from discreet.budget.lines import START, digest
 from discreet.budget.store import Contents, Session, Store
 from discreet.budget.verify import require_head
 from discreet.curator.workspace import Workspace

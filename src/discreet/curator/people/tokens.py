@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from discreet.budget.lines import named
+from discreet.budget.entries import named
 from discreet.budget.store import Queried, Session
 from discreet.curator.people.person import SCOPES, Scope
 from discreet.errors import BadInput, NotFound

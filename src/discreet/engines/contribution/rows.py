@@ -7,7 +7,7 @@ ones that make any:
    condition and a projection work on a single row (``expression.py``). Rows about people are joined on their unit, so a
    joined row is made of rows of one unit; with a public table, of one private row and rows that are about nobody. GROUP
    BY, DISTINCT and the choice of few groups are each within one unit, which is always among what they group by.
-2. A unit has at most ``most`` rows. The bounded table has at most ``rows_per_unit`` of it (``engines/twin.py`` cuts
+2. A unit has at most ``most`` rows. The bounded table has at most ``rows_per_unit`` of it (``engines/bounded_table.py`` cuts
    them). A join on the unit multiplies two such bounds; UNION ALL adds them; a public table is cut, in the query, to
    as many rows with equal keys as the bound counts on, however many there are.
 

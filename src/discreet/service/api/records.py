@@ -14,11 +14,11 @@ from discreet.core.release import Release
 from discreet.curator.people.audit import AuditLine
 from discreet.curator.people.person import Person
 from discreet.curator.people.tokens import ApiToken
-from discreet.curator.shelf import Shelved
+from discreet.curator.release_index import Shelved
 from discreet.service.api.schemas import LossShape, ScopeName
 from discreet.service.api.views import RoleName, View, plain
 from discreet.service.jobs.job import Job
-from discreet.service.shown import Books, BudgetView, LedgerLine
+from discreet.service.views import Books, BudgetView, LedgerLine
 
 
 class BudgetOut(View):

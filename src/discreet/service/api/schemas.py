@@ -10,15 +10,15 @@ from typing import Annotated, Any, Literal, TypeAlias
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, field_validator
 from pydantic.config import JsonDict
 
-from discreet.ask.bounds import Bounds
-from discreet.ask.distribution import Distribution
 from discreet.budget.filter import Budget
 from discreet.core import loss as losses
 from discreet.core.loss import Loss
 from discreet.core.method import Method
 from discreet.curator.people.person import DAYS, SCOPES
-from discreet.service.shown import Spend
-from discreet.tabulate.private.macro_table import MacroTable
+from discreet.service.views import Spend
+from discreet.verbs.ask.bounds import Bounds
+from discreet.verbs.ask.distribution import Distribution
+from discreet.verbs.tabulate.private.macro_table import MacroTable
 
 
 def _plain(text: str) -> str:

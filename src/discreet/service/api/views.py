@@ -14,7 +14,6 @@ from typing import Any, Literal, Self
 import pyarrow as pa
 from pydantic import BaseModel, ConfigDict, Field
 
-from discreet.ask.after import ERROR
 from discreet.core.arrow import kind_of
 from discreet.core.card import Column
 from discreet.curator.answer import Answer as Answered
@@ -24,7 +23,8 @@ from discreet.curator.people.people import SignedIn
 from discreet.curator.people.person import Person
 from discreet.curator.question import Quote
 from discreet.service.api.schemas import LossShape
-from discreet.service.shown import TableView
+from discreet.service.views import TableView
+from discreet.verbs.ask.postprocess import ERROR
 
 RoleName = Literal["steward", "analyst", "auditor"]
 

@@ -18,7 +18,7 @@ from discreet.core.release import Release
 from discreet.core.spreadsheet import write_csv
 from discreet.curator.answer import banner, is_synthetic
 from discreet.curator.answer import figures as figures_of
-from discreet.service.console import explain, look
+from discreet.service.console import explain, theme
 
 ERROR = "_error"
 _SHOWN = 200
@@ -37,7 +37,7 @@ def show(release: Release[Any], identity: str, *, linked: bool = True) -> None:
         ui.label(banner(release)).classes("dc-refusal dc-hint").props("data-testid=answer-synthetic role=note")
     _grid(table, synthetic=synthetic)
     _chart(table, " (synthetic)" if synthetic else "")
-    with look.row():
+    with theme.row():
         ui.button("CSV", icon="download", on_click=lambda: _save(release.payload)).props(
             "outline data-testid=answer-csv"
         )
@@ -46,12 +46,12 @@ def show(release: Release[Any], identity: str, *, linked: bool = True) -> None:
             ui.label("Download with its papers")
         if linked:
             ui.link("Open its page", f"/release/{identity}")
-    said = look.promise(look.statement(release.promise))
+    said = theme.promise(theme.statement(release.promise))
     said.props("data-testid=answer-statement")
     if synthetic:
-        look.promise(explain.SYNTHETIC, "What does synthetic mean?")
+        theme.promise(explain.SYNTHETIC, "What does synthetic mean?")
     else:
-        look.promise(explain.ERROR, "What do the error bars say?")
+        theme.promise(explain.ERROR, "What do the error bars say?")
 
 
 def figures(table: pa.Table) -> dict[str, str]:
@@ -65,8 +65,8 @@ def preview(table: pa.Table, most: int) -> None:
     kinds = table.schema.types
     rows = table.slice(0, most).to_pylist()
     shown = [["–" if value is None else str(value) for value in row.values()] for row in rows]
-    look.grid(table.column_names, shown, numbers=[place for place, kind in enumerate(kinds) if _is_number(kind)])
-    look.prose(f"{min(most, table.num_rows):,} of {table.num_rows:,} rows are shown.", soft=True)
+    theme.grid(table.column_names, shown, numbers=[place for place, kind in enumerate(kinds) if _is_number(kind)])
+    theme.prose(f"{min(most, table.num_rows):,} of {table.num_rows:,} rows are shown.", soft=True)
 
 
 def _grid(table: pa.Table, *, synthetic: bool) -> None:
@@ -90,9 +90,9 @@ def _grid(table: pa.Table, *, synthetic: bool) -> None:
     )
     ui.html(made, sanitize=False).classes("dc-grid").props("data-testid=answer-grid")
     if table.num_rows > _SHOWN:
-        look.prose(f"The first {_SHOWN} of {table.num_rows:,} rows are shown; the download has all.", soft=True)
+        theme.prose(f"The first {_SHOWN} of {table.num_rows:,} rows are shown; the download has all.", soft=True)
     if not table.num_rows:
-        look.empty("No group is large enough to be shown.")
+        theme.empty("No group is large enough to be shown.")
 
 
 def _head(name: str, is_number: bool) -> str:
@@ -108,7 +108,7 @@ def _cell(
     row: dict[str, Any], name: str, bar: str | None, reach: float | None, *, is_number: bool, synthetic: bool
 ) -> str:
     value = row[name]
-    said = f"<b>{escape(look.number(value))}</b>" if bar else escape(look.number(value))
+    said = f"<b>{escape(theme.number(value))}</b>" if bar else escape(theme.number(value))
     kind = "dc-number" if is_number else ""
     badge = _BADGE if synthetic and (bar or is_number) else ""
     off = None if bar is None else row[bar]
@@ -122,7 +122,7 @@ def _cell(
             f'<span class="dc-whisker" aria-hidden="true"><i style="width:{at:.2%}"></i>'
             f'<u style="left:{low:.2%};width:{high - low:.2%}"></u></span>'
         )
-    return f'<td class="{kind}">{said} <span class="dc-soft">± {escape(look.number(off))}</span>{badge}{drawn}</td>'
+    return f'<td class="{kind}">{said} <span class="dc-soft">± {escape(theme.number(off))}</span>{badge}{drawn}</td>'
 
 
 def _chart(table: pa.Table, mark: str) -> None:
@@ -136,17 +136,17 @@ def _chart(table: pa.Table, mark: str) -> None:
     where = [str(row[labels[0]]) for row in rows]
     whiskers = [[row[name] - row[error], *[row[name]] * 3, row[name] + row[error]] for row in rows]
     thin = {"color": "none", "borderColor": "var(--dc-ink)", "borderWidth": 1.6}
-    look.chart(
+    theme.chart(
         {
-            "xAxis": look.axis(type="value", name=f"{name}{mark}", nameLocation="middle", nameGap=28),
-            "yAxis": look.axis(type="category", data=where, inverse=True),
+            "xAxis": theme.axis(type="value", name=f"{name}{mark}", nameLocation="middle", nameGap=28),
+            "yAxis": theme.axis(type="category", data=where, inverse=True),
             "series": [
                 {
                     "type": "bar",
                     "name": name,
                     "data": [row[name] for row in rows],
                     "barMaxWidth": 22,
-                    "itemStyle": {"color": look.COLOURS[0], "opacity": 0.55},
+                    "itemStyle": {"color": theme.COLOURS[0], "opacity": 0.55},
                 },
                 {"type": "boxplot", "data": whiskers, "boxWidth": [6, 12], "itemStyle": thin},
             ],

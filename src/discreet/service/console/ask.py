@@ -25,14 +25,14 @@ from discreet.core.release import Release
 from discreet.curator.answer import ON_SYNTHETIC, Answer, is_synthetic
 from discreet.curator.people.person import Person, Role
 from discreet.curator.question import Quote
-from discreet.curator.shelf import Shelved
+from discreet.curator.release_index import Shelved
 from discreet.errors import BadInput, BudgetExceeded, DiscreetError, NotSignedIn
-from discreet.service.console import answered, explain, look, priced, suggest
+from discreet.service.console import answered, explain, priced, suggest, theme
 from discreet.service.console.frame import Page, Seat
-from discreet.service.console.listed import latest, when
 from discreet.service.console.priced import Offer
+from discreet.service.console.release_list import latest, when
 from discreet.service.desk import Desk
-from discreet.service.shown import BudgetView, Spend, TableView
+from discreet.service.views import BudgetView, Spend, TableView
 
 _PAUSE = 0.3
 _HISTORY = 8
@@ -61,14 +61,14 @@ _CLICKED = "(event) => emit(Number(event.currentTarget.dataset.offer))"
 async def _build(seat: Seat) -> None:
     tables, budgets = await seat.call(_found, seat.desk)
     about = "Ask about groups of people, not about anybody. You see the price before you pay it."
-    with look.page("Ask", about):
+    with theme.page("Ask", about):
         if tables:
             _Asking(seat, tables, budgets).build()
         elif seat.who.role is Role.STEWARD:
-            look.empty("There is no table that you may ask. Stewards too need a budget: give yourself one.")
+            theme.empty("There is no table that you may ask. Stewards too need a budget: give yourself one.")
             ui.link("Give yourself a budget on the page of people", "/people").props("data-testid=ask-people")
         else:
-            look.empty("There is no table that you may ask. A steward can give you a budget for one.")
+            theme.empty("There is no table that you may ask. A steward can give you a budget for one.")
 
 
 PAGE = Page("/ask", "Ask", "forum", (Role.ANALYST, Role.STEWARD), 10, _build)
@@ -106,7 +106,7 @@ class _Asking:
         others = [view for view in self._tables if view is not first and view.left is not None]
         ideas = [idea for view in (first, *others) for idea in suggest.examples(view.name, view.card)][:_IDEAS]
         if audited := [view.name for view in self._tables if view.audited]:
-            look.prose(
+            theme.prose(
                 f"Audited: {', '.join(audited)}. It is answered exactly or not at all, never with noise: "
                 "not on this page, but by POST /v1/ask/audited, or ask_audited in a notebook."
             ).props("data-testid=ask-audited")
@@ -118,7 +118,7 @@ class _Asking:
                 )
             with ui.element("div").classes("dc-stack"):
                 self._cost()
-                with look.card("Asked before", note="free to open again") as card:
+                with theme.card("Asked before", note="free to open again") as card:
                     card.classes("dc-fourth").props("data-testid=ask-history")
                     self._past = ui.element("div").classes("dc-list")
         words = json.dumps(suggest.words(self._tables))
@@ -131,7 +131,7 @@ class _Asking:
         await self._remember()
 
     def _question(self, ideas: list[tuple[str, str]]) -> None:
-        with look.card("Your question") as card:
+        with theme.card("Your question") as card:
             card.classes("dc-first")
             self._sql = ui.codemirror(
                 ideas[0][1],
@@ -140,8 +140,8 @@ class _Asking:
                 on_change=self._changed,
             ).props("data-testid=ask-sql")
             self._problem = ui.element("div").props("data-testid=ask-problem aria-live=polite").classes("dc-stack")
-            look.prose("Ctrl+Enter asks. Tab leaves the editor.", soft=True).classes("dc-small")
-            with look.row().classes("dc-chips"):
+            theme.prose("Ctrl+Enter asks. Tab leaves the editor.", soft=True).classes("dc-small")
+            with theme.row().classes("dc-chips"):
                 for place, (title, sql) in enumerate(ideas):
                     chip = ui.element("button").classes("dc-chip").props(f"type=button data-testid=ask-example-{place}")
                     with chip.on("click", lambda _, sql=sql: self._sql.set_value(sql)):
@@ -149,10 +149,10 @@ class _Asking:
             with ui.expansion("Tables and columns").classes("dc-more").props("dense data-testid=ask-columns"):
                 for view in self._tables:
                     ui.label(view.name).classes("dc-strong")
-                    look.grid(["Column", "Kind", "What may be assumed"], suggest.columns(view.card))
+                    theme.grid(["Column", "Kind", "What may be assumed"], suggest.columns(view.card))
 
     def _cost(self) -> None:
-        with look.card("What it costs") as card:
+        with theme.card("What it costs") as card:
             card.classes("dc-second")
             modes = {"epsilon": "By price", "error": "By error"}
             self._mode = ui.toggle(modes, value="epsilon", on_change=self._changed)
@@ -208,10 +208,10 @@ class _Asking:
             self._seat.tell(problem)
         elif problem is not None:
             with self._problem:
-                look.refusal(_for_page(problem))
+                theme.refusal(_for_page(problem))
             with self._price_place:
-                look.badge("no price yet", "warn").classes("dc-own")
-                look.prose("There is something to mend: it is said below your question.", soft=True)
+                theme.badge("no price yet", "warn").classes("dc-own")
+                theme.prose("There is something to mend: it is said below your question.", soft=True)
         self._button.set_text("Ask" if offer is None else _says(offer.quote))
         self._button.set_enabled(offer is not None)
         if offer is not None:
@@ -226,7 +226,7 @@ class _Asking:
             self._delta.set_value(usual)
 
     def _show(self, offer: Offer) -> None:
-        self._delta.set_visibility(look.delta_of(offer.quote.loss) > 0)
+        self._delta.set_visibility(theme.delta_of(offer.quote.loss) > 0)
         self._rows.set_visibility(bool(offer.worst))
         who, strangers = self._seat.who, suggest.strangers(offer.sql, self._tables)
         with self._price_place:
@@ -234,9 +234,9 @@ class _Asking:
             priced.show(offer, self._mentioned(), name=who.name, steward=steward, strangers=strangers)
         self._meaning.clear()
         with self._meaning:
-            look.promise(explain.epsilon(str(offer.spend.epsilon)))
+            theme.promise(explain.epsilon(str(offer.spend.epsilon)))
             if self._delta.visible:
-                look.promise(explain.DELTA, "What does delta promise?")
+                theme.promise(explain.DELTA, "What does delta promise?")
 
     def _offered(self, who: Person, number: int) -> Offer:
         """The price of what is typed."""
@@ -288,7 +288,7 @@ class _Asking:
     def _shown(self, title: str, question: str) -> Iterator[ui.element]:
         """A card in the place of the answer, brought into sight. It names its question: another may be typed since."""
         self._result.clear()
-        with self._result, look.card(title) as card:
+        with self._result, theme.card(title) as card:
             ui.label(question).classes("dc-code dc-asked").props("data-testid=ask-asked")
             yield card
         ui.run_javascript(f"getHtmlElement({self._result.id}).scrollIntoView({{block: 'nearest'}})")
@@ -301,12 +301,12 @@ class _Asking:
             twins |= {table: found} if found else {}
         with self._shown("Not enough is left", question) as card:
             card.props("data-testid=ask-refused")
-            look.refusal(BadInput(error.message))
-            look.facts([("asked for", str(error.asked)), ("left", str(error.left)), ("charged", "nothing")])
+            theme.refusal(BadInput(error.message))
+            theme.facts([("asked for", str(error.asked)), ("left", str(error.left)), ("charged", "nothing")])
             asked, left = error.asked, error.left
             if isinstance(asked, Loss) and isinstance(left, Loss):
                 steward = self._seat.who.role is Role.STEWARD
-                look.prose(priced.advice(asked, left, look.delta_of(left), steward=steward))
+                theme.prose(priced.advice(asked, left, theme.delta_of(left), steward=steward))
             for table, release in twins.items():
                 link = ui.link(f"Use the synthetic twin of {table} instead: it costs nothing", f"/release/{release}")
                 link.props("data-testid=ask-instead")
@@ -323,12 +323,12 @@ class _Asking:
         self._past.clear()
         with self._past:
             if not found:
-                look.empty("Your answers will be listed here.")
+                theme.empty("Your answers will be listed here.")
             for place, (one, question) in enumerate(found or []):
                 entry = ui.element("button").classes("dc-link").props(f"type=button data-testid=ask-again-{place}")
                 with entry.on("click", lambda _, one=one, question=question: self._again(one, question)):
                     ui.label(question).classes("dc-link-title dc-code")
-                    price = "" if one.loss is None else f"{look.amount(one.loss)} · "
+                    price = "" if one.loss is None else f"{theme.amount(one.loss)} · "
                     price = "synthetic · " if one.method == ON_SYNTHETIC else price
                     ui.label(price + when(one.at) + " UTC").classes("dc-soft dc-small")
 
@@ -350,7 +350,7 @@ class _Asking:
 def _says(quote: Quote) -> str:
     if quote.synthetic:
         return "Ask the synthetic twin (free)"
-    return "Show it again (free)" if quote.answered else f"Ask (costs {look.amount(quote.loss)})"
+    return "Show it again (free)" if quote.answered else f"Ask (costs {theme.amount(quote.loss)})"
 
 
 def _for_page(error: DiscreetError) -> DiscreetError:

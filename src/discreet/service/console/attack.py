@@ -13,17 +13,17 @@ from typing import Any
 
 from nicegui import ui
 
-from discreet.attack.details import in_words, share_text
-from discreet.attack.finding import Outcome
-from discreet.attack.report import UNSURE
 from discreet.curator.people.person import Role
-from discreet.curator.shelf import Shelved
-from discreet.service.console import explain, look
+from discreet.curator.release_index import Shelved
+from discreet.service.console import explain, theme
 from discreet.service.console.frame import Page, Seat
 from discreet.service.console.jobs import JobBox, asked_for, listed, recent
-from discreet.service.console.listed import about
+from discreet.service.console.release_list import about
 from discreet.service.jobs.job import Job
 from discreet.service.jobs.specs import Attack
+from discreet.verbs.attack.finding import Outcome
+from discreet.verbs.attack.report import UNSURE
+from discreet.verbs.attack.wording import in_words, share_text
 
 _TONES = {Outcome.BROKE: "bad", Outcome.UNSURE: "warn", Outcome.NOTHING: "good", Outcome.FAILED: "plain"}
 _ABOUT = "Play the intruder, before one does: what can be learned from a release about the people in it?"
@@ -32,9 +32,9 @@ _ABOUT = "Play the intruder, before one does: what can be learned from a release
 async def _build(seat: Seat) -> None:
     releases = {one.id: one for one in await seat.call(seat.desk.releases, most=500)}
     before = await recent(seat, Attack.kind)
-    with look.page("Attack", _ABOUT):
+    with theme.page("Attack", _ABOUT):
         if not releases:
-            look.empty("Nothing was released yet. Publish a table first.")
+            theme.empty("Nothing was released yet. Publish a table first.")
             return
         attacking = _Attacking(seat, releases)
         attacking.draw(before)
@@ -56,14 +56,14 @@ class _Attacking:
         published = [one for one in self._releases.values() if one.kind == "published"]
         asked = self._seat.given.get("release", "")
         first = asked if asked in self._releases else next((one.id for one in published), next(iter(self._releases)))
-        with look.card("Which release?"):
-            look.promise(explain.ATTACK, "What does this tell?")
+        with theme.card("Which release?"):
+            theme.promise(explain.ATTACK, "What does this tell?")
             labels = {one.id: f"{one.title} ({about(one)})" for one in (*published, *self._releases.values())}
             self._release = ui.select(labels, value=first, label="Release", with_input=True, on_change=self._show)
             self._release.props("outlined dense options-dense data-testid=attack-release").classes("dc-full dc-wrapped")
             self._release.props(remove="hide-selected fill-input")  # these have one line, and names are long
             self._why_not = ui.element("div").props("data-testid=attack-why-not")
-            with ui.expansion("More choices").classes("dc-more") as self._more, look.row():
+            with ui.expansion("More choices").classes("dc-more") as self._more, theme.row():
                 self._only = ui.select([], value=[], label="These attacks alone", multiple=True, with_input=True)
                 self._only.props("outlined dense options-dense use-chips data-testid=attack-only").classes("dc-mid")
                 self._population = ui.number("People the rows were drawn from, if they were", min=0, step=1000)
@@ -73,7 +73,7 @@ class _Attacking:
             self._start.props("unelevated data-testid=attack-start").classes("dc-own")
         self._box: JobBox = JobBox(self._seat, "Attacking", self._report)
         if before:
-            with look.card("Earlier attacks"):
+            with theme.card("Earlier attacks"):
                 listed(before, self.follow, self._title)
         self._show()
 
@@ -90,7 +90,7 @@ class _Attacking:
         self._why_not.clear()
         with self._why_not:
             if why:
-                look.prose(why)
+                theme.prose(why)
         self._start.set_visibility(not why)
         self._more.set_visibility(not why)
 
@@ -120,7 +120,7 @@ def why_not(one: Shelved) -> str:
         )
     if one.loss is not None:
         return (
-            f"This was answered with noise, and paid for: {look.amount(one.loss)}. That promise holds whatever an "
+            f"This was answered with noise, and paid for: {theme.amount(one.loss)}. That promise holds whatever an "
             "intruder knows or does, so there is nothing to measure. What all answers together may tell is what the "
             "budget limits."
         )
@@ -132,46 +132,46 @@ def why_not(one: Shelved) -> str:
 
 def report(found: Mapping[str, Any], job: str) -> None:
     """What came of attacks, from plain data: in short, as bars, and one by one."""
-    with look.card("In short", note=found["release"]):
-        with look.row():
-            look.badge("for you alone", "bad")
+    with theme.card("In short", note=found["release"]):
+        with theme.row():
+            theme.badge("for you alone", "bad")
             ui.label("This names rows of the original. Pass on the report without victims.").classes("dc-soft dc-small")
-        look.prose(found["summary"]).props("data-testid=attack-summary")
+        theme.prose(found["summary"]).props("data-testid=attack-summary")
         bars([one for one in found["findings"] if one["figure"] is not None])
-        with look.row():
+        with theme.row():
             safe = ui.button("Report to pass on, without victims", icon="download")
             safe.props("outline data-testid=attack-pass-on")
             safe.on_click(lambda: ui.download.from_url(f"/v1/jobs/{job}/papers/to-pass-on.html", "attacks.html"))
             whole = ui.button("All of it, for you alone", icon="lock").props("flat data-testid=attack-whole")
             whole.on_click(lambda: ui.download.from_url(f"/v1/jobs/{job}/papers/report.html", "attacks-for-you.html"))
-    with look.card("One by one", note="the worst first"):
+    with theme.card("One by one", note="the worst first"):
         for number, one in enumerate(found["findings"]):
             _finding(number, one)
         if found["not_applicable"]:
             with ui.expansion("Attacks that are not for such a release").classes("dc-more"):
-                look.facts([(one["attack"], one["why"]) for one in found["not_applicable"]])
+                theme.facts([(one["attack"], one["why"]) for one in found["not_applicable"]])
 
 
 def _finding(number: int, one: Mapping[str, Any]) -> None:
     outcome = Outcome(one["outcome"])
     with ui.element("div").classes("dc-rule").props(f"data-testid=finding-{number}"):
-        with look.row():
+        with theme.row():
             ui.label(one["attack"]).classes("dc-strong")
-            look.badge(outcome.value, _TONES[outcome])
+            theme.badge(outcome.value, _TONES[outcome])
         if one["knows"]:
-            look.prose(one["knows"], soft=True)
+            theme.prose(one["knows"], soft=True)
         if outcome is Outcome.FAILED:
-            look.prose(f"Why it could not run: {one['meaning']}")
+            theme.prose(f"Why it could not run: {one['meaning']}")
             return
-        look.prose(f"{figure(one)} {one['meaning']}")
+        theme.prose(f"{figure(one)} {one['meaning']}")
         if outcome is Outcome.UNSURE:
-            look.prose(UNSURE)
+            theme.prose(UNSURE)
         facts = in_words(one["details"])
         if one.get("victims"):
             facts.append(("rows of victims", ", ".join(f"{row:,}" for row in one["victims"])))
         if facts:
             with ui.expansion("Details").classes("dc-more"):
-                look.facts(facts)
+                theme.facts(facts)
 
 
 def figure(one: Mapping[str, Any]) -> str:
@@ -204,6 +204,6 @@ def bars(findings: Sequence[Mapping[str, Any]]) -> None:
 
 
 def _names() -> list[str]:
-    from discreet.attack.attack import CATALOGUE
+    from discreet.verbs.attack.attack import CATALOGUE
 
     return [one.name for one in CATALOGUE]

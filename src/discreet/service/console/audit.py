@@ -11,9 +11,9 @@ from collections.abc import Sequence
 from nicegui import ui
 
 from discreet.curator.people.audit import AuditLine
-from discreet.service.console import look
+from discreet.service.console import theme
 from discreet.service.console.frame import Page, Seat
-from discreet.service.console.listed import when
+from discreet.service.console.release_list import when
 from discreet.service.desk import ASKED_FOR
 from discreet.service.jobs.queue import ENDED
 from discreet.service.reception import READERS
@@ -38,18 +38,18 @@ _ERRORS = {
 
 async def _build(seat: Seat) -> None:
     names = [person.name for person in await seat.call(seat.desk.persons)]
-    with look.page("Audit", _ABOUT):
-        with look.card("Are the books sound?"):
-            look.prose(
+    with theme.page("Audit", _ABOUT):
+        with theme.card("Are the books sound?"):
+            theme.prose(
                 "Goes through the ledger line by line, compares it with every answer given, and goes through this log. "
                 "Whoever changed a line afterwards is found out.",
                 soft=True,
             )
-            with look.row():
+            with theme.row():
                 verify = ui.button("Verify", icon="verified_user").props("unelevated data-testid=audit-verify")
                 verdict = ui.element("div").props("data-testid=audit-verdict aria-live=polite")
-        with look.card("The log"):
-            with look.row():
+        with theme.card("The log"):
+            with theme.row():
                 who = ui.select({_EVERYBODY: "everybody", **{name: name for name in names}}, value="", label="Who")
                 who.props("outlined dense options-dense data-testid=audit-who").classes("dc-short")
                 text = ui.input("Has in it").props("outlined dense clearable data-testid=audit-text")
@@ -79,8 +79,8 @@ async def _build(seat: Seat) -> None:
             verify.props(remove="loading")
             verdict.clear()
             if found is not None:
-                with verdict, look.row():
-                    look.badge("sound" if found.sound else "not sound", "good" if found.sound else "bad")
+                with verdict, theme.row():
+                    theme.badge("sound" if found.sound else "not sound", "good" if found.sound else "bad")
                     ui.label(str(found))
             await show()
 
@@ -123,7 +123,7 @@ def outcome(line: AuditLine) -> str:
 
 def _lines(lines: Sequence[AuditLine]) -> None:
     if not lines:
-        look.empty("There is no such line.")
+        theme.empty("There is no such line.")
         return
     rows = [(str(line.number), when(line.at), line.who, line.action, outcome(line), about(line)) for line in lines]
-    look.grid(["Line", "When", "Who", "What", "Outcome", "About"], rows, numbers=(0,)).classes("dc-log")
+    theme.grid(["Line", "When", "Who", "What", "Outcome", "About"], rows, numbers=(0,)).classes("dc-log")

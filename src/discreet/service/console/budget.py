@@ -13,15 +13,15 @@ from nicegui import ui
 from discreet.core.loss import Loss
 from discreet.curator.people.person import Person, Role
 from discreet.errors import BadInput, DiscreetError
-from discreet.service.console import explain, look
-from discreet.service.console.burned import burned
+from discreet.service.console import explain, theme
+from discreet.service.console.budget_chart import burned
+from discreet.service.console.budget_dialog import Amount, doubts
+from discreet.service.console.confirm import sure
 from discreet.service.console.frame import EVERYBODY, Page, Seat
-from discreet.service.console.giving import Amount, doubts
-from discreet.service.console.listed import when
-from discreet.service.console.sure import sure
+from discreet.service.console.release_list import when
 from discreet.service.desk import Desk
 from discreet.service.reception import READERS
-from discreet.service.shown import BudgetView, LedgerLine
+from discreet.service.views import BudgetView, LedgerLine
 
 _LINES = 1000
 _SHOWN = 100
@@ -32,7 +32,7 @@ _WORDS = {"opened": "opened", "limited": "new limit", "charged": "charged"}
 async def _build(seat: Seat) -> None:
     all_ = seat.who.role in READERS
     about = "Who may spend what, who spent what, and the ledger." if all_ else "What you may spend, and what you spent."
-    with look.page("Budget", about):
+    with theme.page("Budget", about):
         place = ui.element("div").classes("dc-stack")
 
         async def show(account: str = "") -> None:
@@ -58,23 +58,23 @@ def _found(who: Person, desk: Desk) -> tuple[list[BudgetView], list[LedgerLine]]
 
 def _accounts(who: Person, budgets: Sequence[BudgetView]) -> None:
     if not budgets:
-        look.empty("There is no budget yet. A steward can give you one.")
-    with look.columns():
+        theme.empty("There is no budget yet. A steward can give you one.")
+    with theme.columns():
         for table in dict.fromkeys(view.table for view in budgets):
-            with look.card(table):
+            with theme.card(table):
                 for view in budgets:
                     if view.table == table:
                         _account(who, view)
-    look.promise(explain.BUDGET, "What does a budget promise?")
+    theme.promise(explain.BUDGET, "What does a budget promise?")
 
 
 def _account(who: Person, view: BudgetView) -> None:
     name = view.analyst or "All together"
     with ui.element("div").classes("dc-labelled").props(f'data-testid="budget-{view.account}"'):
-        with look.row().classes("dc-between"):
+        with theme.row().classes("dc-between"):
             ui.label(f"{name} (you)" if view.analyst == who.name else name).classes("dc-strong")
-            ui.label(f"spent {look.amount(view.spent)}").classes("dc-small dc-soft")
-        look.budget_gauge(view.left, view.budget)
+            ui.label(f"spent {theme.amount(view.spent)}").classes("dc-small dc-soft")
+        theme.budget_gauge(view.left, view.budget)
 
 
 def _over_time(budgets: Sequence[BudgetView], lines: Sequence[LedgerLine]) -> None:
@@ -82,7 +82,7 @@ def _over_time(budgets: Sequence[BudgetView], lines: Sequence[LedgerLine]) -> No
     tables = list(dict.fromkeys(view.table for view in budgets))
     if not tables:
         return
-    with look.card("What was left, over time") as card:
+    with theme.card("What was left, over time") as card:
         card.props("data-testid=burn-down")
         chosen = ui.toggle(tables, value=tables[0]).props('unelevated no-caps aria-label="Table"')
         place = ui.element("div").classes("dc-stack")
@@ -105,19 +105,19 @@ def _limit(seat: Seat, budgets: Sequence[BudgetView], show: Callable[[str], Awai
         account: f"{view.analyst} on {view.table}" if view.analyst else f"{view.table}, all together"
         for account, view in known.items()
     }
-    with look.card("Change a limit", note="what was spent stays spent"):
+    with theme.card("Change a limit", note="what was spent stays spent"):
         account = ui.select(names, value=chosen if chosen in known else next(iter(known)), label="Whose")
         account.props("outlined dense data-testid=limit-account").classes("dc-mid")
-        present = look.prose("", soft=True).props("data-testid=limit-present")
+        present = theme.prose("", soft=True).props("data-testid=limit-present")
         amount = Amount("limit", lambda: _above(known, str(account.value)))
-        with look.row():
+        with theme.row():
             why = ui.input("Why").props("outlined dense maxlength=200 data-testid=limit-why").classes("dc-grow")
             button = ui.button("Set the limit").props("unelevated data-testid=limit-set")
 
     def fill() -> None:
         view = known[str(account.value)]
         amount.fill(view.budget)
-        present.set_text(f"Now {look.amount(view.budget.limit)}; {look.amount(view.spent)} of it is spent.")
+        present.set_text(f"Now {theme.amount(view.budget.limit)}; {theme.amount(view.spent)} of it is spent.")
 
     async def change() -> None:
         view = known[str(account.value)]
@@ -133,7 +133,7 @@ def _limit(seat: Seat, budgets: Sequence[BudgetView], show: Callable[[str], Awai
             return
         done = await seat.run(seat.desk.set_limit, view.account, wanted, why=why.value.strip())
         if done is not None:
-            said = f"The limit of {names[view.account]} is now {look.amount(done.budget.limit)}."
+            said = f"The limit of {names[view.account]} is now {theme.amount(done.budget.limit)}."
             ui.notify(said, type="positive", position="top")
             await show(view.account)
 
@@ -148,24 +148,26 @@ def _above(known: Mapping[str, BudgetView], account: str) -> list[BudgetView]:
 
 
 def _ledger(seat: Seat, lines: Sequence[LedgerLine]) -> None:
-    with look.card("Ledger", note=_LEDGER) as card:
+    with theme.card("Ledger", note=_LEDGER) as card:
         card.classes("dc-ledger").props("data-testid=ledger")
         if seat.who.role in READERS:
             _verify(seat)
         if not lines:
-            look.empty("Nothing was charged yet.")
+            theme.empty("Nothing was charged yet.")
             return
         rows = [
             [str(line.number), when(line.at), line.account, _WORDS[line.kind], _amount(line.loss), line.what]
             for line in lines[:_SHOWN]
         ]
-        look.grid(["Line", "When (UTC)", "Account", "What", "How much", "For"], rows, numbers=[0, 4])
+        theme.grid(["Line", "When (UTC)", "Account", "What", "How much", "For"], rows, numbers=[0, 4])
         if len(lines) > _SHOWN:
-            look.prose(f"The latest {_SHOWN} lines are shown. discreet budget and GET /v1/ledger give more.", soft=True)
+            theme.prose(
+                f"The latest {_SHOWN} lines are shown. discreet budget and GET /v1/ledger give more.", soft=True
+            )
 
 
 def _verify(seat: Seat) -> None:
-    with look.row():
+    with theme.row():
         button = ui.button("Verify", icon="verified").props("outline data-testid=verify")
         verdict = ui.element("div").props("data-testid=verdict aria-live=polite").classes("dc-row")
 
@@ -176,11 +178,11 @@ def _verify(seat: Seat) -> None:
             verdict.clear()
             if found is not None:
                 with verdict:
-                    look.badge("sound" if found.sound else "not sound", "good" if found.sound else "bad")
-                    look.prose(str(found), soft=True)
+                    theme.badge("sound" if found.sound else "not sound", "good" if found.sound else "bad")
+                    theme.prose(str(found), soft=True)
 
         button.on_click(verify)
 
 
 def _amount(loss: Loss | None) -> str:
-    return "–" if loss is None else look.amount(loss)
+    return "–" if loss is None else theme.amount(loss)

@@ -13,7 +13,7 @@ from nicegui import ui
 
 from discreet.curator.people.person import Role
 from discreet.errors import DiscreetError
-from discreet.service.console import look
+from discreet.service.console import theme
 from discreet.service.console.frame import Page, Seat
 from discreet.service.console.jobs import JobBox, asked_for, listed, recent
 from discreet.service.jobs.job import Job
@@ -29,9 +29,9 @@ _NONE = (
 
 async def _build(seat: Seat) -> None:
     names = await seat.call(seat.desk.sessions)
-    with look.page("Combine", _ABOUT):
+    with theme.page("Combine", _ABOUT):
         if not names:
-            look.empty(_NONE)
+            theme.empty(_NONE)
             return
         asked = seat.given.get("session", "")
         chosen = asked if asked in names else names[0]
@@ -47,7 +47,7 @@ async def _build(seat: Seat) -> None:
                     if wanted is not None:
                         await form.follow(wanted)
                 except DiscreetError as error:
-                    look.refusal(error)
+                    theme.refusal(error)
 
         select = ui.select(names, value=chosen, label="Session", on_change=lambda event: show(event.value))
         select.props("outlined dense options-dense data-testid=combine-session").classes("dc-mid")
@@ -63,29 +63,29 @@ class _Form:
 
     def __init__(self, seat: Seat, view: SessionView, before: list[Job]) -> None:
         self._seat, self._view = seat, view
-        with look.card("Who takes part", note=f"{view.function} by {view.protocol}") as box:
+        with theme.card("Who takes part", note=f"{view.function} by {view.protocol}") as box:
             box.props("data-testid=combine-parties")
             rows = [(f"{name} (you)" if name == view.me else name, at, key) for name, at, key in view.parties]
-            look.grid(["Party", "At", "Fingerprint of the key"], rows)
+            theme.grid(["Party", "At", "Fingerprint of the key"], rows)
             for line in view.brief:
-                look.prose(line)
-            look.promise(look.statement(view.statement))
+                theme.prose(line)
+            theme.promise(theme.statement(view.statement))
         if view.learnt:
-            with look.card("What would they learn together?", note="Beyond their own values and the result") as box:
+            with theme.card("What would they learn together?", note="Beyond their own values and the result") as box:
                 box.props("data-testid=combine-learnt")
-                look.grid(["Who puts together all they saw", "What they learn"], view.learnt)
-        with look.card("Take part"):
-            look.prose(
+                theme.grid(["Who puts together all they saw", "What they learn"], view.learnt)
+        with theme.card("Take part"):
+            theme.prose(
                 "All parties start theirs at about the same time. Nothing is sent before all are there.", soft=True
             )
-            with look.row():
+            with theme.row():
                 self._brings = ui.select(list(view.inputs), value=view.inputs[0], label="Bring")
                 self._brings.props("outlined dense options-dense data-testid=combine-brings").classes("dc-mid")
                 start = ui.button("Take part", icon="hub", on_click=self._start)
                 start.props("unelevated data-testid=combine-start")
         self._box = JobBox(seat, "Computing together", self._show)
         if before:
-            with look.card("Earlier"):
+            with theme.card("Earlier"):
                 listed(before, self.follow, lambda job: f"{job.table}, with {job.spec['brings']}")
 
     async def follow(self, job: Job) -> None:
@@ -104,14 +104,14 @@ class _Form:
 
 
 def _result(found: Mapping[str, Any]) -> None:
-    with look.card("The result", note=f"Of {', '.join(found['included'])} together") as box:
+    with theme.card("The result", note=f"Of {', '.join(found['included'])} together") as box:
         box.props("data-testid=combine-result")
         ui.label(found["result"]).classes("dc-code dc-strong").style("white-space: pre-wrap")
         if found.get("off"):
-            look.prose(found["off"], soft=True)
-        look.promise(look.statement(found["promise"]))
-    with look.card("What you saw", note="For you alone") as box:
+            theme.prose(found["off"], soft=True)
+        theme.promise(theme.statement(found["promise"]))
+    with theme.card("What you saw", note="For you alone") as box:
         box.props("data-testid=combine-seen")
         ui.html(found["picture"], sanitize=False)
         with ui.expansion("Every message").classes("dc-more"):
-            look.grid(["", "From", "To", "Kind", "What it holds"], found["lines"], numbers=(0,))
+            theme.grid(["", "From", "To", "Kind", "What it holds"], found["lines"], numbers=(0,))

@@ -18,7 +18,7 @@ LEGEND = (
 
 
 def drawn(table: Mapping[str, Any]) -> str:
-    """A table, from plain data as ``tabulate/printing/view.py`` gives it."""
+    """A table, from plain data as ``verbs/tabulate/printing/view.py`` gives it."""
     if table["too_large"]:
         return f"<p>The table has {table['size']:,} cells: too many to be drawn here. All are in its rows.</p>"
     down = table["sides"][:-1]

@@ -13,7 +13,7 @@ from discreet.curator.people.person import Person
 from discreet.errors import DiscreetError
 from discreet.service.api.failures import is_for
 from discreet.service.api.logs import Log
-from discreet.service.lines import Lines
+from discreet.service.json_logs import Lines
 from discreet.service.redact import redacted
 
 _OURS = logging.getLogger("discreet.console")

@@ -33,11 +33,11 @@ from discreet.service.api.caller import COOKIE
 from discreet.service.api.guard import CONSOLE_POLICY
 from discreet.service.api.limits import Buckets
 from discreet.service.api.metrics import Metrics
-from discreet.service.console import faults, look
+from discreet.service.console import faults, theme
 from discreet.service.desk import Desk
 from discreet.service.settings import Settings
-from discreet.service.shown import Spend
 from discreet.service.turns import Turns
+from discreet.service.views import Spend
 
 EVERYBODY = tuple(Role)
 _PATIENCE = 30.0
@@ -196,7 +196,7 @@ def mount(app: FastAPI, desk: Desk, settings: Settings) -> None:
 
     faults.write_to(app.state.log)
     signin.mount(app, desk, settings)
-    look.mount(app)
+    theme.mount(app)
     for page in pages():
         known = [Depends(_known(desk))]
         ui.page(page.path, title=f"{page.title} · discreet", dependencies=known, response_timeout=_PATIENCE)(
@@ -206,7 +206,7 @@ def mount(app: FastAPI, desk: Desk, settings: Settings) -> None:
     ui.run_with(
         app,
         title="discreet",
-        favicon=look.ICON,
+        favicon=theme.ICON,
         dark=None,
         language="en-US",
         tailwind=False,
@@ -245,7 +245,7 @@ class _Kept:
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
                 if kept and message["status"] == 200:
-                    headers["Cache-Control"] = look.KEPT
+                    headers["Cache-Control"] = theme.KEPT
                 if headers.get("Content-Type", "").startswith("text/html"):
                     headers["Content-Security-Policy"] = CONSOLE_POLICY
             await send(message)
@@ -284,7 +284,7 @@ def _visit(
             metrics=metrics,
             turns=turns,
         )
-        with _around(page, seat, request.cookies.get(look.COOKIE, "")):
+        with _around(page, seat, request.cookies.get(theme.COOKIE, "")):
             try:
                 if signed.person.role not in page.roles:
                     raise NotAllowed("This page is not for you.", hint="The pages in the menu are.")
@@ -294,7 +294,7 @@ def _visit(
             except NotSignedIn:
                 return RedirectResponse(f"/signin?next={quote(place)}", status_code=303)
             except Exception as error:  # noqa: BLE001  # whatever it is, its text is for those who may read it
-                look.refusal(faults.told(error, seat.who, desk.workspace.folder))
+                theme.refusal(faults.told(error, seat.who, desk.workspace.folder))
         return None
 
     return visit
@@ -307,19 +307,19 @@ def _place(request: Request) -> str:
 
 def _around(page: Page, seat: Seat, chosen: str) -> ui.element:
     """The bar, the drawer, and the room for the page itself."""
-    look.head(chosen)
+    theme.head(chosen)
     ui.add_body_html('<a class="dc-skip" href="#main">Skip to the page</a>')
     drawer = ui.left_drawer(value=None, elevated=False).classes("dc-drawer")
     drawer.props('width=224 breakpoint=900 show-if-above role=navigation aria-label="Pages"')
     with ui.header(elevated=False).classes("dc-bar"):
         menu = ui.button(icon="menu", on_click=drawer.toggle).props('flat round dense aria-label="Menu"')
         menu.props("data-testid=menu").classes("dc-menu")
-        ui.html(f'<a class="dc-brand" href="/">{look.MARK}<span>discreet</span></a>', sanitize=False)
+        ui.html(f'<a class="dc-brand" href="/">{theme.MARK}<span>discreet</span></a>', sanitize=False)
         ui.space()
         who = f"{escape(seat.who.name)}<small>{seat.who.role.value}</small>"
         own = 'class="dc-who" href="/password" title="Change your password"'
         ui.html(f'<a {own} data-testid="whoami">{who}</a>', sanitize=False)
-        look.switch()
+        theme.switch()
         ui.html(
             '<form method="post" action="/signout" class="dc-out">'
             f'<input type="hidden" name="csrf" value="{escape(seat.csrf)}">'

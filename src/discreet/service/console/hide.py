@@ -16,7 +16,7 @@ from discreet.core.card import Card
 from discreet.core.kind import Kind
 from discreet.curator.people.person import Role
 from discreet.errors import BadInput
-from discreet.service.console import explain, look
+from discreet.service.console import explain, theme
 from discreet.service.console.frame import Page, Seat
 from discreet.service.console.jobs import JobBox, by_table, listed
 from discreet.service.jobs.checks import item_columns
@@ -70,7 +70,7 @@ async def _build(seat: Seat) -> None:
     async def drawn(table: str, card: Card, jobs: list[Job]) -> JobBox:
         return _Form(seat, table, card, jobs).box
 
-    with look.page("Hide", _ABOUT):
+    with theme.page("Hide", _ABOUT):
         await by_table(seat, "Transactions of", Hide.kind, drawn)
 
 
@@ -105,17 +105,17 @@ class _Form:
         self._draw_transactions()
         self._draw_secrets()
         self._draw_method()
-        with look.row():
+        with theme.row():
             start = ui.button("Hide", icon="visibility_off", on_click=lambda: self.box.start(self._spec))
             start.props("unelevated data-testid=hide-start")
             ui.label("You see what came of it before anybody else does.").classes("dc-soft")
         self.box: JobBox = JobBox(seat, "Hiding", self._show)
         if before:
-            with look.card("Earlier jobs"):
+            with theme.card("Earlier jobs"):
                 listed(before, self.box.follow, _titled)
 
     def _draw_transactions(self) -> None:
-        with look.card("The transactions", note="Only these columns leave."):
+        with theme.card("The transactions", note="Only these columns leave."):
             self._columns = ui.select(
                 item_columns(self._card),
                 value=usual(self._card),
@@ -131,8 +131,8 @@ class _Form:
         self._items.set_text(items(self._card, self._columns.value))
 
     def _draw_secrets(self) -> None:
-        with look.card("What a miner must not find", note="Secrets stay with you: the release does not tell them."):
-            with look.row():
+        with theme.card("What a miner must not find", note="Secrets stay with you: the release does not tell them."):
+            with theme.row():
                 self._support = ui.input("The miner's support: 2%, or a number", value="2%").classes("dc-mid")
                 self._support.props("outlined dense data-testid=hide-support")
                 self._confidence = ui.input("The miner's confidence, for rules", value="60%").classes("dc-mid")
@@ -143,14 +143,14 @@ class _Form:
                 self._keep = _lines("Itemsets that must stay frequent, one in each line", "hide-keep")
                 self._margin = ui.input("Margin: so much below the thresholds", value="0%").classes("dc-mid")
                 self._margin.props("outlined dense data-testid=hide-margin")
-                look.prose(
+                theme.prose(
                     "A secret may have thresholds of its own, behind a semicolon: sex=F, ward=north; support=1%.",
                     soft=True,
                 ).classes("dc-small")
 
     def _draw_method(self) -> None:
-        with look.card("How to hide them"):
-            with look.row():
+        with theme.card("How to hide them"):
+            with theme.row():
                 labels = {name: label for name, (label, _) in METHODS.items()}
                 self._method = ui.select(labels, value="exact", label="Method", on_change=self._show_method)
                 self._method.props("outlined dense options-dense data-testid=hide-method").classes("dc-mid")
@@ -159,7 +159,7 @@ class _Form:
                 self._title = ui.input("Title, if you like").classes("dc-mid")
                 self._title.props("outlined dense maxlength=120 data-testid=hide-title")
             self._about = ui.label().classes("dc-prose dc-soft")
-            look.promise(explain.HIDE)
+            theme.promise(explain.HIDE)
             self._show_method()
 
     def _show_method(self) -> None:
@@ -193,23 +193,23 @@ class _Form:
 
 def _result(found: Mapping[str, Any], job: str, release: str) -> None:
     """The secrets before and after, and what else was lost."""
-    with look.card(found["title"]) as box:
+    with theme.card(found["title"]) as box:
         box.props("data-testid=hide-result")
-        with look.row():
-            look.badge("for you alone", "bad")
+        with theme.row():
+            theme.badge("for you alone", "bad")
             ui.label("Neither the secrets nor what was lost is told by the release.").classes("dc-soft dc-small")
         heads = ["secret", "before", "after", "hidden below"]
         rows = [[one["secret"], one["before"], one["after"], one["hidden_below"]] for one in found["secrets"]]
-        look.grid(heads, rows, numbers=(1, 2, 3))
-        look.facts([(one["name"], one["told"]) for one in found["facts"]])
+        theme.grid(heads, rows, numbers=(1, 2, 3))
+        theme.facts([(one["name"], one["told"]) for one in found["facts"]])
         for name, title in (("lost", "that are lost"), ("appeared", "that were not there before")):
             for what, some in found[name].items():
                 if some:
                     with ui.expansion(f"Other {what} {title}").classes("dc-more"):
                         for one in some:
-                            look.prose(one)
-        look.prose(look.statement(found["promise"]))
-        with look.row():
+                            theme.prose(one)
+        theme.prose(theme.statement(found["promise"]))
+        with theme.row():
             opened = ui.button("Open the release", icon="description").props("unelevated data-testid=hide-open")
             opened.on_click(lambda: ui.navigate.to(f"/release/{release}"))
             csv = ui.button("CSV", icon="download").props("outline data-testid=hide-csv")

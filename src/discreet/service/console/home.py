@@ -8,18 +8,18 @@ from __future__ import annotations
 from nicegui import ui
 
 from discreet.core.card import Card
-from discreet.core.words import number
+from discreet.core.text import number
 from discreet.curator.people.person import Person, Role
-from discreet.curator.shelf import Shelved
-from discreet.service.console import look
+from discreet.curator.release_index import Shelved
+from discreet.service.console import theme
 from discreet.service.console.frame import EVERYBODY, Page, Seat
 from discreet.service.console.jobs import line
-from discreet.service.console.listed import latest, released
+from discreet.service.console.release_list import latest, released
 from discreet.service.console.suggest import columns
 from discreet.service.desk import Desk
 from discreet.service.jobs.job import Job
 from discreet.service.reception import READERS
-from discreet.service.shown import BudgetView, TableView
+from discreet.service.views import BudgetView, TableView
 
 _RECENT = 6
 _COLUMNS = 10
@@ -27,18 +27,18 @@ _COLUMNS = 10
 
 async def _build(seat: Seat) -> None:
     tables, budgets, recent, jobs = await seat.call(_found, seat.desk)
-    with look.page(f"Hello, {seat.who.name}", _about(seat.who)):
+    with theme.page(f"Hello, {seat.who.name}", _about(seat.who)):
         if not tables:
-            look.empty("There is no table that you may use yet. A steward can give you a budget for one.")
-        with look.columns():
+            theme.empty("There is no table that you may use yet. A steward can give you a budget for one.")
+        with theme.columns():
             for view in tables:
                 _table(seat.who, view, budgets)
-        with look.columns():
-            with look.card("Recent releases") as card:
+        with theme.columns():
+            with theme.card("Recent releases") as card:
                 card.props("data-testid=recent")
                 released(recent, none="Nothing was released yet.")
             if seat.who.role in READERS:
-                with look.card("Jobs") as card:
+                with theme.card("Jobs") as card:
                     card.props("data-testid=running")
                     _jobs(seat.who, jobs)
 
@@ -60,18 +60,18 @@ def _about(who: Person) -> str:
 
 
 def _table(who: Person, view: TableView, budgets: list[BudgetView]) -> None:
-    with look.card(view.name, note=_person(view)) as card:
+    with theme.card(view.name, note=_person(view)) as card:
         card.props(f"data-testid=table-{view.name}")
         if view.card.note:
-            look.prose(view.card.note, soft=True)
+            theme.prose(view.card.note, soft=True)
         for budget in sorted(budgets, key=lambda one: one.analyst is None):  # one's own first
             if budget.table == view.name and budget.analyst in (None, who.name):
                 with ui.element("div").classes("dc-labelled"):
                     ui.label("You may spend" if budget.analyst else "All together may spend").classes("dc-small")
-                    look.budget_gauge(budget.left, budget.budget)
+                    theme.budget_gauge(budget.left, budget.budget)
         _columns(view.card)
         if view.left is not None:
-            with look.row():
+            with theme.row():
                 button = ui.button(f"Ask about {view.name}", on_click=lambda: ui.navigate.to(f"/ask?table={view.name}"))
                 button.props(f"outline data-testid=ask-{view.name}")
 
@@ -87,14 +87,14 @@ def _person(view: TableView) -> str:
 
 def _columns(card: Card) -> None:
     heads, shown = ["Column", "Kind", "What may be assumed"], columns(card)
-    look.grid(heads, shown[:_COLUMNS])
+    theme.grid(heads, shown[:_COLUMNS])
     if len(shown) > _COLUMNS:
         with ui.expansion(f"{len(shown) - _COLUMNS} more").classes("dc-more"):
-            look.grid(heads, shown[_COLUMNS:])
+            theme.grid(heads, shown[_COLUMNS:])
 
 
 def _jobs(who: Person, jobs: list[Job]) -> None:
     if not jobs:
-        look.empty("Nothing is being made. Publish, tabulate, hide and attack make jobs.")
+        theme.empty("Nothing is being made. Publish, tabulate, hide and attack make jobs.")
     for job in jobs:
         line(job, who)

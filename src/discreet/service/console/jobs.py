@@ -12,9 +12,9 @@ from nicegui import ui
 from discreet.core.card import Card
 from discreet.curator.people.person import Person, Role
 from discreet.errors import DiscreetError
-from discreet.service.console import look
+from discreet.service.console import theme
 from discreet.service.console.frame import Seat
-from discreet.service.console.listed import when
+from discreet.service.console.release_list import when
 from discreet.service.jobs.job import CANCELLED, DONE, FAILED, LOST, RUNNING, WAITING, Job
 from discreet.service.jobs.specs import Attack, Combine, Hide, Spec, Tabulate
 
@@ -56,7 +56,7 @@ class JobBox:
         self.made.clear()
         self._place.clear()
         self._place.set_visibility(True)
-        with self._place, look.card(self._title) as box:
+        with self._place, theme.card(self._title) as box:
             box.props(f"data-testid=job-{job.kind} aria-live=polite")
             _Following(self._seat, job, box, self._then)
 
@@ -66,7 +66,7 @@ class _Following:
 
     def __init__(self, seat: Seat, job: Job, box: ui.element, then: Then) -> None:
         self._seat, self._job, self._box, self._then = seat, job, box, then
-        with look.row():
+        with theme.row():
             self._badge = ui.label()
             self._said = ui.label().classes("dc-prose").props("data-testid=job-said")
             ui.space()
@@ -103,7 +103,7 @@ class _Following:
         if job.error != self._told:
             self._told = job.error
             with self._error:
-                look.refusal(DiscreetError(job.error)).props("data-testid=job-error")
+                theme.refusal(DiscreetError(job.error)).props("data-testid=job-error")
         self._job = job
 
     async def _stop(self) -> None:
@@ -121,7 +121,7 @@ async def by_table(
     tables = [view.name for view in await seat.call(seat.desk.tables) if not view.public]
     chosen = seat.given.get("table") if seat.given.get("table") in tables else next(iter(tables), None)
     if chosen is None:
-        look.empty("There is no table about people here.")
+        theme.empty("There is no table about people here.")
         return
 
     async def show(table: str) -> None:
@@ -135,7 +135,7 @@ async def by_table(
                 if wanted is not None:
                     await box.follow(wanted)
             except DiscreetError as error:
-                look.refusal(error)
+                theme.refusal(error)
 
     select = ui.select(tables, value=chosen, label=label, on_change=lambda e: show(e.value))
     select.props(f"outlined dense options-dense data-testid={kind}-table").classes("dc-mid")
@@ -154,8 +154,8 @@ def place(job: Job) -> str:
 
 def line(job: Job, who: Person) -> None:
     """A job in a line: how it went and, if it did not go well, why; for stewards a link to it."""
-    with look.row():
-        look.badge(job.state, _TONES[job.state])
+    with theme.row():
+        theme.badge(job.state, _TONES[job.state])
         title = f"{job.kind} {job.table}"
         if who.role is Role.STEWARD:
             ui.link(title, place(job)).classes("dc-strong").props(f"data-testid=job-link-{job.id}")
@@ -177,8 +177,8 @@ async def recent(seat: Seat, *kinds: str) -> list[Job]:
 def listed(jobs: Sequence[Job], opened: Then, about: Callable[[Job], str]) -> None:
     """Earlier jobs, each with a button that opens what came of it."""
     for job in jobs:
-        with look.row().classes("dc-line"):
-            look.badge(job.state, _TONES[job.state])
+        with theme.row().classes("dc-line"):
+            theme.badge(job.state, _TONES[job.state])
             with ui.element("div").classes("dc-grow"):
                 ui.label(about(job))
                 if job.error:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from nicegui import ui
 
 from discreet.errors import BadInput
-from discreet.service.console import explain, look
+from discreet.service.console import explain, theme
 
 
 @dataclass(frozen=True)
@@ -178,7 +178,7 @@ class ModelRows:
         self._place.clear()
         with self._place:
             if not self._rows:
-                look.empty("Nothing must hold. Only a masking method can be published so: it promises nothing.")
+                theme.empty("Nothing must hold. Only a masking method can be published so: it promises nothing.")
             for place, (row, values, on) in enumerate(zip(self._rows, kept, columns, strict=True)):
                 with ui.element("div").classes("dc-rule"):
                     self._draw_row(place, row, values, on)
@@ -186,7 +186,7 @@ class ModelRows:
     def _draw_row(self, place: int, row: _Row, values: dict[str, float | None], on: str | None) -> None:
         choice = CHOICES[row.kind]
         labels = {kind: one.label for kind, one in CHOICES.items() if not one.on or self._sensitive}
-        with look.row():
+        with theme.row():
             kind = ui.select(labels, value=row.kind, label="Rule", on_change=lambda e: self._choose(row, e.value))
             kind.props(f"outlined dense options-dense data-testid=model-kind-{place}").classes("dc-mid")
             for figure in choice.figures:
@@ -200,4 +200,4 @@ class ModelRows:
                 row.on.props(f"outlined dense options-dense data-testid=model-on-{place}").classes("dc-short")
             away = ui.button(icon="delete_outline", on_click=lambda: self._remove(row))
             away.props(f'flat round dense aria-label="Remove this rule" data-testid=model-remove-{place}')
-        look.promise(choice.promise)
+        theme.promise(choice.promise)

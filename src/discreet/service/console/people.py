@@ -12,18 +12,18 @@ from dataclasses import dataclass
 
 from nicegui import ui
 
-from discreet.core.words import number
+from discreet.core.text import number
 from discreet.curator.people.person import Person, Role
 from discreet.errors import DiscreetError
-from discreet.service.console import explain, look
+from discreet.service.console import explain, theme
+from discreet.service.console.budget_dialog import Amount, ask_budget
+from discreet.service.console.confirm import sure
 from discreet.service.console.frame import Page, Seat
-from discreet.service.console.giving import Amount, ask_budget
-from discreet.service.console.listed import when
-from discreet.service.console.once import told_once
-from discreet.service.console.sure import sure
+from discreet.service.console.release_list import when
+from discreet.service.console.secret_dialog import told_once
 from discreet.service.desk import Desk
 from discreet.service.reception import READERS
-from discreet.service.shown import BudgetView
+from discreet.service.views import BudgetView
 
 ROLES = {
     Role.ANALYST: ("Analyst", "Asks questions, within a budget. Sees their own answers and what you share."),
@@ -55,7 +55,7 @@ class _Found:
 
 async def _build(seat: Seat) -> None:
     about = "Who may sign in, and what each of them may ask."
-    with look.page("People", about):
+    with theme.page("People", about):
 
         async def show() -> None:
             found = await seat.run(_Found.at, seat.desk)
@@ -77,10 +77,10 @@ PAGE = Page("/people", "People", "group", READERS, 70, _build)
 class _Adding:
     """The form to let somebody in."""
 
-    def __init__(self, seat: Seat, tables: Mapping[str, BudgetView], after: look.Show) -> None:
+    def __init__(self, seat: Seat, tables: Mapping[str, BudgetView], after: theme.Show) -> None:
         self._seat, self._after = seat, after
-        with look.card("Add somebody"):
-            with look.row():
+        with theme.card("Add somebody"):
+            with theme.row():
                 self._name = ui.input("Name, as in ann.lee").classes("dc-short")
                 self._name.props("outlined dense autocomplete=off maxlength=40 data-testid=add-name")
                 labels = {role: label for role, (label, _) in ROLES.items()}
@@ -94,7 +94,7 @@ class _Adding:
             self._amount = Amount("add", lambda: [tables[name] for name in self._tables.value])
             go = ui.button("Add", icon="person_add", on_click=self._add)
             go.props("unelevated data-testid=add-go").classes("dc-own")
-            self._promise = look.promise(f"{explain.BUDGET}\n\n{explain.EPSILON}\n\n{explain.DELTA}")
+            self._promise = theme.promise(f"{explain.BUDGET}\n\n{explain.EPSILON}\n\n{explain.DELTA}")
             self._show()
 
     def _show(self) -> None:
@@ -129,40 +129,40 @@ _HANDED = (
 )
 
 
-def _everybody(seat: Seat, found: _Found, again: look.Show) -> None:
-    with look.card("Everybody", note=number(len(found.persons), "person", "people")):
+def _everybody(seat: Seat, found: _Found, again: theme.Show) -> None:
+    with theme.card("Everybody", note=number(len(found.persons), "person", "people")):
         for person in found.persons:
             own = [budget for budget in found.budgets if budget.analyst == person.name]
             with ui.element("div").classes("dc-rule").props(f"data-testid=person-{person.name}"):
-                with look.row():
+                with theme.row():
                     ui.label(person.name).classes("dc-strong")
-                    look.badge(person.role.value, _TONES[person.role])
+                    theme.badge(person.role.value, _TONES[person.role])
                     if person.disabled:
-                        look.badge("kept out", "bad")
+                        theme.badge("kept out", "bad")
                     elif person.must_change:
-                        look.badge("has not signed in yet", "warn")
+                        theme.badge("has not signed in yet", "warn")
                     if person.name in found.locked:
                         until = f"locked out until {when(found.locked[person.name])} UTC"
-                        look.badge(until, "warn").props(f"data-testid=locked-{person.name}")
+                        theme.badge(until, "warn").props(f"data-testid=locked-{person.name}")
                     ui.label(f"since {when(person.since)[:10]}").classes("dc-soft dc-small")
                     ui.space()
                     if seat.who.role is Role.STEWARD:
                         _buttons(seat, person, own, found.tables, again)
                 if person.name in found.locked:
-                    look.prose(_LOCKED, soft=True).classes("dc-small")
+                    theme.prose(_LOCKED, soft=True).classes("dc-small")
                 if own:
                     with ui.element("div").classes("dc-parts"):
                         for budget in own:
                             with ui.element("div"):
                                 ui.label(budget.table).classes("dc-small dc-strong")
-                                look.budget_gauge(budget.left, budget.budget)
+                                theme.budget_gauge(budget.left, budget.budget)
 
 
 _LOCKED = "There were too many wrong passwords under this name. A new one-time password lets them try at once."
 
 
 def _buttons(
-    seat: Seat, person: Person, own: Sequence[BudgetView], tables: Mapping[str, BudgetView], again: look.Show
+    seat: Seat, person: Person, own: Sequence[BudgetView], tables: Mapping[str, BudgetView], again: theme.Show
 ) -> None:
     """What a steward can do about somebody."""
     name = person.name

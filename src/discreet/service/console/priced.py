@@ -14,13 +14,13 @@ from nicegui import ui
 
 from discreet.core.exact import rounded
 from discreet.core.loss import Approximate, Concentrated, Loss, Pure
-from discreet.core.words import number
+from discreet.core.text import number
 from discreet.curator.people.person import Person
 from discreet.curator.question import Quote
 from discreet.errors import BadInput
-from discreet.service.console import look
+from discreet.service.console import theme
 from discreet.service.desk import Desk
-from discreet.service.shown import BudgetView, Spend
+from discreet.service.views import BudgetView, Spend
 
 GUESS = "1000"
 """Rows behind an average, until somebody says how many they expect."""
@@ -64,7 +64,7 @@ def rows_in(text: str) -> int | None:
 
 def usual_delta(views: Sequence[BudgetView]) -> str:
     """A delta to begin with: a millionth, but no more than a tenth of each budget's, nor than is left of it."""
-    parts = [min(look.delta_left(view.left, view.budget), view.budget.ceiling.delta / 10) for view in views]
+    parts = [min(theme.delta_left(view.left, view.budget), view.budget.ceiling.delta / 10) for view in views]
     least = min([_USUAL, *parts]) or _USUAL  # where none is left, the price says so
     down = Context(prec=2, rounding=ROUND_FLOOR).divide(Decimal(least.numerator), Decimal(least.denominator))
     return f"{down.normalize():e}"
@@ -73,13 +73,13 @@ def usual_delta(views: Sequence[BudgetView]) -> str:
 def show(offer: Offer, views: Sequence[BudgetView], *, name: str, steward: bool, strangers: Sequence[str]) -> None:
     """All of it. ``views`` are the budgets that it takes from: those of ``name``, and those of all together."""
     quote = offer.quote
-    ui.label("Free" if quote.answered else look.amount(quote.loss)).classes("dc-big")
+    ui.label("Free" if quote.answered else theme.amount(quote.loss)).classes("dc-big")
     if quote.answered:
-        look.prose("This was answered before: it costs nothing, and gets the same answer.", soft=True)
+        theme.prose("This was answered before: it costs nothing, and gets the same answer.", soft=True)
     if quote.synthetic:
         with ui.element("div").classes("dc-stack dc-tight").props("data-testid=price-synthetic"):
-            look.badge("synthetic", "warn").classes("dc-own")
-            look.prose(
+            theme.badge("synthetic", "warn").classes("dc-own")
+            theme.prose(
                 f"More than is left. The synthetic twin of {', '.join(quote.synthetic)} would answer instead, for "
                 "nothing: its figures are about people who never existed, and are marked. What is said below is of an "
                 "answer that is paid for.",
@@ -89,14 +89,14 @@ def show(offer: Offer, views: Sequence[BudgetView], *, name: str, steward: bool,
         ui.label(said).classes("dc-refusal dc-hint").props("data-testid=price-stranger")
     _errors(offer)
     for view in views:
-        over = not quote.answered and look.beyond(quote.loss, view.left, view.budget)
+        over = not quote.answered and theme.beyond(quote.loss, view.left, view.budget)
         if view.analyst == name or over:
             _budget(quote, view, own=view.analyst == name)
         if over:
             with ui.element("div").classes("dc-stack dc-tight").props("data-testid=price-beyond"):
-                look.badge("more than is left", "bad").classes("dc-own")
-                there = look.delta_left(view.left, view.budget)
-                look.prose(advice(quote.loss, view.left, there, steward=steward), soft=True).classes("dc-small")
+                theme.badge("more than is left", "bad").classes("dc-own")
+                there = theme.delta_left(view.left, view.budget)
+                theme.prose(advice(quote.loss, view.left, there, steward=steward), soft=True).classes("dc-small")
 
 
 def advice(asked: Loss, left: Loss, delta_left: Fraction, *, steward: bool) -> str:
@@ -104,10 +104,10 @@ def advice(asked: Loss, left: Loss, delta_left: Fraction, *, steward: bool) -> s
     raised = "raise the limit on the Budget page" if steward else "ask a steward to raise your budget, and say why"
     if _none(left):
         return f"Nothing is left to spend, however little. You can open earlier answers for free, or {raised}."
-    if look.delta_of(asked) > delta_left:
+    if theme.delta_of(asked) > delta_left:
         some = f"δ {rounded(delta_left, 2)} is left: choose less" if delta_left else "there is no δ to spend"
         return (
-            f"It takes δ {rounded(look.delta_of(asked), 2)}, and {some}. You can also group by columns whose values "
+            f"It takes δ {rounded(theme.delta_of(asked), 2)}, and {some}. You can also group by columns whose values "
             f"are on the table's card, which takes no δ, or {raised}."
         )
     return f"You can spend less on this question (its error grows), open earlier answers for free, or {raised}."
@@ -117,13 +117,13 @@ def _errors(offer: Offer) -> None:
     if not offer.quote.errors:
         return
     ui.label("Expected error, 95 times in 100").classes("dc-small dc-soft")
-    look.facts([(name, _error(offer, name, off)) for name, off in offer.quote.errors.items()])
+    theme.facts([(name, _error(offer, name, off)) for name, off in offer.quote.errors.items()])
     if not offer.worst:
         return
     if any(offer.quote.errors[name] == worst for name, worst in offer.worst.items()):
-        look.badge("at this price it would say nothing", "bad").classes("dc-own")
-    far = ", ".join(f"{name} by {look.number(off)}" for name, off in offer.worst.items())
-    look.prose(
+        theme.badge("at this price it would say nothing", "bad").classes("dc-own")
+    far = ", ".join(f"{name} by {theme.number(off)}" for name, off in offer.worst.items())
+    theme.prose(
         f"The fewer rows, the further off is an average. Of few it may be off by the whole range ({far}), and it is "
         "charged all the same. Say below how many you expect.",
         soft=True,
@@ -132,17 +132,17 @@ def _errors(offer: Offer) -> None:
 
 def _error(offer: Offer, name: str, off: float | None) -> str:
     if off is None:
-        return f"up to ± {look.number(offer.worst[name])}" if name in offer.worst else "the answer will say"
+        return f"up to ± {theme.number(offer.worst[name])}" if name in offer.worst else "the answer will say"
     behind = f", if {number(offer.rows, 'row')} are behind it" if name in offer.worst and offer.rows else ""
-    return f"± {look.number(off)}{behind}"
+    return f"± {theme.number(off)}{behind}"
 
 
 def _budget(quote: Quote, view: BudgetView, *, own: bool) -> None:
-    takes = 0.0 if quote.answered else look.share(quote.loss, view.budget)
+    takes = 0.0 if quote.answered else theme.share(quote.loss, view.budget)
     striped = "; striped is what this takes" if takes else ""
     whose = "Your budget" if own else "What all together may spend"
     ui.label(f"{whose} on {view.table}{striped}").classes("dc-small dc-soft")
-    look.budget_gauge(view.left, view.budget, asked=quote.loss if takes else None)
+    theme.budget_gauge(view.left, view.budget, asked=quote.loss if takes else None)
 
 
 def _none(left: Loss) -> bool:

@@ -17,11 +17,11 @@ from discreet.core.card import Role as Part
 from discreet.core.kind import Kind
 from discreet.curator.people.person import Person, Role
 from discreet.curator.published import Published
-from discreet.service.console import explain, look
+from discreet.service.console import explain, theme
 from discreet.service.console.frame import Page, Seat
 from discreet.service.console.jobs import JobBox, by_table, listed
-from discreet.service.console.listed import when
 from discreet.service.console.models import ModelRows
+from discreet.service.console.release_list import when
 from discreet.service.console.riskmap import Comparison
 from discreet.service.desk import Desk
 from discreet.service.jobs.job import Job
@@ -117,7 +117,7 @@ async def _build(seat: Seat) -> None:
         await Comparison(seat, table, form.choose).begin()
         return form.box
 
-    with look.page("Publish", "Give a table away, so that nobody in it can be singled out."):
+    with theme.page("Publish", "Give a table away, so that nobody in it can be singled out."):
         await by_table(seat, "Table", Publish.kind, drawn, Synthesize.kind)
 
 
@@ -130,22 +130,22 @@ class _Form:
     def __init__(self, seat: Seat, table: str, card: Card, out: list[_Out], jobs: list[Job]) -> None:
         self._seat, self._table = seat, table
         _roles(card)
-        with look.card("What must hold", note="Every rule is checked again on what leaves.") as self._rules:
+        with theme.card("What must hold", note="Every rule is checked again on what leaves.") as self._rules:
             self._models = ModelRows([column.name for column in card.having(Part.SENSITIVE)])
-        with look.card("How to get there"):
+        with theme.card("How to get there"):
             self._draw_method(card)
-        with look.card("Out already", note="earlier releases of the same people") as box:
+        with theme.card("Out already", note="earlier releases of the same people") as box:
             box.props("data-testid=publish-earlier")
             self._out = ui.element("div").classes("dc-stack")
             self._draw_out(out)
-        with look.row():
+        with theme.row():
             start = ui.button("Publish", icon="ios_share", on_click=lambda: self.box.start(self._spec))
             start.props("unelevated data-testid=publish-start")
             first = ui.label("You see what came of it before anybody else does.").classes("dc-soft")
             first.bind_visibility_from(self._method, "value", lambda method: method != SYNTHESIZE)  # asked at once
         self.box: JobBox = JobBox(seat, "Publishing", self._published)
         if jobs:
-            with look.card("Earlier jobs"):
+            with theme.card("Earlier jobs"):
                 listed(jobs, self.box.follow, _about)
 
     def choose(self, method: str) -> None:
@@ -155,7 +155,7 @@ class _Form:
 
     def _draw_method(self, card: Card) -> None:
         labels = {name: label for name, (label, _) in METHODS.items()}
-        with look.row():
+        with theme.row():
             self._method = ui.select(labels, value="generalize", label="Method", on_change=self._show_method)
             self._method.props("outlined dense options-dense data-testid=publish-method").classes("dc-mid")
             self._suppress = ui.number("Rows that may be left out, %", value=5, min=0, max=100, step=1)
@@ -163,7 +163,7 @@ class _Form:
             self._quality = ui.select(QUALITIES, value="granularity", label="What is to suffer least")
             self._quality.props("outlined dense options-dense data-testid=publish-quality").classes("dc-short")
         self._about = ui.label().classes("dc-prose dc-soft")
-        self._left_out = look.promise(explain.SUPPRESS, "What if rows are left out?")
+        self._left_out = theme.promise(explain.SUPPRESS, "What if rows are left out?")
         with ui.element("div").classes("dc-stack") as self._masking:
             self._mask = ui.input("Masking, such as: noise alpha=0.1 on age", value="rank-swap p=5")
             self._mask.props("outlined dense data-testid=publish-mask").classes("dc-code")
@@ -174,12 +174,12 @@ class _Form:
                     with chip:
                         ui.label(example)
                     ui.label(does)
-            look.prose(
+            theme.prose(
                 "“on age, income” behind it says which columns are changed; without it, all that outsiders may "
                 "know and that the method can change.",
                 soft=True,
             ).classes("dc-small")
-        self._synthesis = look.row()
+        self._synthesis = theme.row()
         with self._synthesis:
             self._epsilon = ui.input("Epsilon (ε) to spend", value="1").props("outlined dense")
             self._epsilon.props("data-testid=publish-epsilon").classes("dc-short")
@@ -189,7 +189,7 @@ class _Form:
             self._by.props("outlined dense options-dense data-testid=publish-by").classes("dc-mid")
             self._columns = ui.input("Columns it is to have; all, if empty", value=", ".join(_declared(card)))
             self._columns.props("outlined dense data-testid=publish-columns").classes("dc-full dc-code")
-            with ui.expansion("More choices").classes("dc-more dc-full"), look.row():
+            with ui.expansion("More choices").classes("dc-more dc-full"), theme.row():
                 self._rows = ui.number("Rows; about as many as there are, if empty", min=1, step=1, precision=0)
                 self._rows.props("outlined dense data-testid=publish-rows").classes("dc-mid")
                 self._bins = _written("Bins, such as: 32, or age:10,income:32", "publish-bins")
@@ -242,9 +242,9 @@ class _Form:
     async def _published(self, job: Job) -> None:
         self._draw_out(await self._seat.run(_out, self._seat.desk, self._table) or [])
         self.box.made.clear()
-        with self.box.made, look.card("It is made"):
-            look.prose("Read what it promises, attack it, and share it with analysts or hand it over yourself.")
-            with look.row():
+        with self.box.made, theme.card("It is made"):
+            theme.prose("Read what it promises, attack it, and share it with analysts or hand it over yourself.")
+            with theme.row():
                 opened = ui.button("Open the release", icon="description")
                 opened.on_click(lambda: ui.navigate.to(f"/release/{job.result}")).props("unelevated")
                 opened.props("data-testid=publish-open")
@@ -281,16 +281,16 @@ def _about(job: Job) -> str:
 
 def _roles(card: Card) -> None:
     """The columns at a glance."""
-    with look.card("The columns", note="As the card declares them."), ui.element("div").classes("dc-parts"):
+    with theme.card("The columns", note="As the card declares them."), ui.element("div").classes("dc-parts"):
         for part, (name, becomes, tone) in PARTS.items():
             columns = card.having(part)
             if columns:
                 with ui.element("div"):
                     ui.label(name).classes("dc-strong")
                     ui.label(becomes).classes("dc-soft dc-small")
-                    with look.row().classes("dc-tight"):
+                    with theme.row().classes("dc-tight"):
                         for column in columns:
-                            look.badge(column.name, tone).props["title"] = column.declared or column.kind.value
+                            theme.badge(column.name, tone).props["title"] = column.declared or column.kind.value
 
 
 _Out: TypeAlias = tuple[str, str, str, str]
@@ -308,13 +308,13 @@ def _out(who: Person, desk: Desk, table: str) -> list[_Out]:
 def _listing(out: list[_Out]) -> None:
     """What of the same people is out already."""
     if not out:
-        look.empty("Nothing of this table was published from here yet.")
+        theme.empty("Nothing of this table was published from here yet.")
         return
-    look.prose(
+    theme.prose(
         "Two releases that are each safe may not be safe together: whoever has both learns more than each alone tells. "
         "Attack the new one with these in mind, or publish less."
     )
-    look.grid(["When", "How", "Made of rows", "Release"], out, numbers=(2,))
+    theme.grid(["When", "How", "Made of rows", "Release"], out, numbers=(2,))
 
 
 def _name(one: Published) -> str:

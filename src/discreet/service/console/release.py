@@ -15,10 +15,10 @@ from nicegui import ui
 from discreet.core.release import Release
 from discreet.core.report import badge, plain, shortened
 from discreet.curator.people.person import Person, Role
-from discreet.curator.shelf import Shelved
-from discreet.service.console import answered, look
+from discreet.curator.release_index import Shelved
+from discreet.service.console import answered, theme
 from discreet.service.console.frame import EVERYBODY, Page, Seat
-from discreet.service.console.listed import about
+from discreet.service.console.release_list import about
 from discreet.service.desk import Desk
 
 _PREVIEW = 20
@@ -27,20 +27,20 @@ _NAMES = {"suppress": "may be left out", "optimal": "the best possible", "locall
 
 async def _build(seat: Seat) -> None:
     one, release = await seat.call(_found, seat.desk, seat.given["id"])
-    with look.page(one.title, about(one)):
+    with theme.page(one.title, about(one)):
         if seat.who.role is not Role.AUDITOR:
             _take(seat, one, rows=one.kind != "answer" and isinstance(release.payload, pa.Table))
-        with look.card("What is promised") as card:
+        with theme.card("What is promised") as card:
             card.props("data-testid=release-statement")
-            with look.row():
+            with theme.row():
                 word, tone = badge(release)
-                look.badge(word, "warn" if tone == "none" else tone)
-            look.prose(look.statement(release.promise))
+                theme.badge(word, "warn" if tone == "none" else tone)
+            theme.prose(theme.statement(release.promise))
         if one.kind == "answer" and isinstance(release.payload, pa.Table):
-            with look.card("The answer"):
+            with theme.card("The answer"):
                 answered.show(release, one.id, linked=False)
         elif isinstance(release.payload, pa.Table):
-            with look.card("The first rows") as card:
+            with theme.card("The first rows") as card:
                 card.props("data-testid=release-rows")
                 answered.preview(release.payload, _PREVIEW)
         _made(release)
@@ -62,7 +62,7 @@ def _take(seat: Seat, one: Shelved, *, rows: bool) -> None:
 
     A differentially private answer promises that no attack does.
     """
-    with look.row():
+    with theme.row():
         link = ui.element("a").classes("dc-button").props(f'href="/v1/releases/{one.id}/download" download')
         with link.props("data-testid=release-download"):
             ui.icon("download").props("aria-hidden=true")
@@ -90,7 +90,7 @@ def _button(said: str, where: str, testid: str) -> ui.element:
 
 def _made(release: Release[Any]) -> None:
     recipe = release.recipe
-    with look.card("How it was made") as card:
+    with theme.card("How it was made") as card:
         card.props("data-testid=release-recipe")
         said = [("method", recipe.method)]
         said += [
@@ -101,20 +101,20 @@ def _made(release: Release[Any]) -> None:
         if release.receipt is not None:
             said.append(("charged", str(release.receipt)))
         said.append(("made with", ", ".join(f"{name} {version}" for name, version in recipe.versions.items())))
-        look.facts(said)
+        theme.facts(said)
         for step in recipe.steps:
-            look.prose(f"• {step}", soft=True)
+            theme.prose(f"• {step}", soft=True)
 
 
 def in_words(name: str, value: object) -> str:
     """A parameter in words."""
     if name == "suppress":
         return f"at most {float(100 * Fraction(str(value))):.3g}%"
-    return "yes" if value is True else look.number(value) if isinstance(value, int) else plain(value)
+    return "yes" if value is True else theme.number(value) if isinstance(value, int) else plain(value)
 
 
 def _report(one: Shelved) -> None:
-    with look.card("Report") as card:
+    with theme.card("Report") as card:
         card.props("data-testid=release-report")
         frame = (
             ui.element("iframe").classes("dc-frame").props('sandbox="" loading=lazy title="The report of this release"')

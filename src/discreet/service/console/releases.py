@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from nicegui import ui
 
-from discreet.service.console import look
+from discreet.service.console import theme
 from discreet.service.console.frame import EVERYBODY, Page, Seat
-from discreet.service.console.listed import latest, released
+from discreet.service.console.release_list import latest, released
 
 _KINDS = {"": "All", "answer": "Answers", "published": "Published", "tabulated": "Printed tables"}
 _MOST = 50
@@ -17,7 +17,7 @@ _MOST = 50
 
 async def _build(seat: Seat) -> None:
     about = "Everything that left, newest first. Opening it again costs nothing."
-    with look.page("Releases", about), look.card():
+    with theme.page("Releases", about), theme.card():
         chosen = ui.toggle(_KINDS, value="").props('unelevated no-caps data-testid=kind aria-label="Kind"')
         place = ui.element("div").props("data-testid=list").classes("dc-stack")
 
@@ -28,7 +28,7 @@ async def _build(seat: Seat) -> None:
             with place:
                 released(found or [], none="There is nothing of this kind yet.")
                 if found and len(found) == _MOST:
-                    look.prose(f"The latest {_MOST} are shown.", soft=True)
+                    theme.prose(f"The latest {_MOST} are shown.", soft=True)
 
         chosen.on_value_change(show)
         await show()

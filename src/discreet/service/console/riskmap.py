@@ -12,8 +12,8 @@ from typing import Any
 from nicegui import ui
 from nicegui.events import EChartPointClickEventArguments
 
-from discreet.core.words import number
-from discreet.service.console import explain, look
+from discreet.core.text import number
+from discreet.service.console import explain, theme
 from discreet.service.console.frame import Seat
 from discreet.service.console.jobs import JobBox, listed, recent
 from discreet.service.jobs.job import DONE, Job
@@ -40,9 +40,9 @@ class Comparison:
         """Draw the choices, and the map that was made last."""
         found = await recent(self._seat, Compare.kind)
         before = [job for job in found if job.table == self._table and job.state == DONE]
-        with look.card("Which masking?", note="See what each gives away and what it loses, before you choose."):
-            look.promise(explain.RISK_MAP, "What does the map show?")
-            with look.row():
+        with theme.card("Which masking?", note="See what each gives away and what it loses, before you choose."):
+            theme.promise(explain.RISK_MAP, "What does the map show?")
+            with theme.row():
                 self._loss = ui.select(_LOSSES, value="il1", label="What is to be kept")
                 self._loss.props("outlined dense options-dense data-testid=map-loss").classes("dc-mid")
                 start = ui.button("Draw the map", icon="scatter_plot", on_click=lambda: self._box.start(self._spec))
@@ -67,10 +67,10 @@ class Comparison:
         if found is None:
             return
         with self._box.made:
-            with look.row():
-                look.badge("for you alone", "warn")
+            with theme.row():
+                theme.badge("for you alone", "warn")
                 ui.label("This tells about the original rows, and is no release.").classes("dc-soft dc-small")
-            chart = look.chart(options(found), height=380, label=f"Risk and loss of {len(placed(found))} ways")
+            chart = theme.chart(options(found), height=380, label=f"Risk and loss of {len(placed(found))} ways")
             chart.props("data-testid=map-chart").on_point_click(self._clicked)
             with ui.element("ul").classes("dc-prose").props("data-testid=map-recommend"):
                 for told in advice(found):
@@ -111,7 +111,7 @@ class Comparison:
         failed = [(point["method"], point["why"]) for point in found["points"] if point["why"]]
         if failed:
             with ui.expansion(f"{number(len(failed), 'method')} could not be measured").classes("dc-more"):
-                look.facts(failed)
+                theme.facts(failed)
 
 
 def placed(found: Mapping[str, Any]) -> list[Mapping[str, Any]]:
@@ -137,8 +137,8 @@ def options(found: Mapping[str, Any]) -> dict[str, Any]:
         "tooltip": {"trigger": "item", "formatter": "{b}"},
         "legend": {"bottom": 0, "textStyle": {"color": "var(--dc-soft)"}, "data": named},
         "grid": {"containLabel": True, "left": 12, "right": 24, "top": 36, "bottom": 64},
-        "xAxis": look.axis(type="value", name="risk", nameLocation="middle", nameGap=28, min=0),
-        "yAxis": look.axis(type="value", name="loss", min=0),
+        "xAxis": theme.axis(type="value", name="risk", nameLocation="middle", nameGap=28, min=0),
+        "yAxis": theme.axis(type="value", name="loss", min=0),
         "series": [
             {
                 "type": "line",
@@ -146,11 +146,11 @@ def options(found: Mapping[str, Any]) -> dict[str, Any]:
                 "data": [list(point) for point in line],
                 "symbol": "none",
                 "silent": True,
-                "lineStyle": {"color": look.COLOURS[0], "width": 2},
+                "lineStyle": {"color": theme.COLOURS[0], "width": 2},
             },
-            _dots("best", best, look.COLOURS[0], 13),
+            _dots("best", best, theme.COLOURS[0], 13),
             _dots("others", others, "var(--dc-soft)", 10),
-            _dots("original", original, look.COLOURS[1], 13, symbol="diamond"),
+            _dots("original", original, theme.COLOURS[1], 13, symbol="diamond"),
         ],
     }
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from nicegui import ui
 
 from discreet.errors import BadInput
-from discreet.service.console import explain, look
+from discreet.service.console import explain, theme
 
 
 @dataclass(frozen=True)
@@ -22,7 +22,7 @@ class Rule:
     figures: tuple[tuple[str, str, float], ...]
     """A letter, what it stands for, and what is usual."""
     written: str
-    """As ``discreet.tabulate.rules`` reads it."""
+    """As ``discreet.verbs.tabulate.rules`` reads it."""
 
 
 RULES: dict[str, Rule] = {
@@ -60,14 +60,14 @@ class RuleBoxes:
                 self._draw(name, rule)
 
     def _draw(self, name: str, rule: Rule) -> None:
-        with look.row():
+        with theme.row():
             tick = ui.checkbox(rule.label, value=name == "min").props(f"data-testid=rule-{name}").classes("dc-grow")
             self._ticks[name], self._figures[name] = tick, {}
             for letter, label, usual in rule.figures:
                 box = ui.number(label, value=usual, min=0, step=1).classes("dc-short")
                 box.props(f"outlined dense data-testid=rule-{name}-{letter}").bind_enabled_from(tick, "value")
                 self._figures[name][letter] = box
-        look.prose(rule.about, soft=True).classes("dc-small dc-below")
+        theme.prose(rule.about, soft=True).classes("dc-small dc-below")
 
     def written(self) -> tuple[str, ...]:
         """The rules that are ticked, as text; an error if a number is missing."""

@@ -22,7 +22,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from discreet.curator.people.people import SignedIn
 from discreet.errors import AccessError, BadInput, DiscreetError, NotAllowed, NotSignedIn, TooMany
 from discreet.service.api.caller import COOKIE, drop_session, keep_session, stranger
-from discreet.service.console import faults, look
+from discreet.service.console import faults, theme
 from discreet.service.desk import Desk
 from discreet.service.settings import Settings
 
@@ -184,7 +184,7 @@ def _field(name: str, label: str, testid: str, *, kind: str = "password", value:
 def _told(error: DiscreetError | None) -> str:
     if error is None:
         return ""
-    return f'<div class="dc-refusal" role="alert" data-testid="told">{look.said(error)}</div>'
+    return f'<div class="dc-refusal" role="alert" data-testid="told">{theme.said(error)}</div>'
 
 
 def _status(error: DiscreetError | None) -> int:
@@ -199,11 +199,11 @@ def _later(error: DiscreetError | None) -> dict[str, str]:
 
 
 def _page(request: Request, title: str, body: str) -> str:
-    chosen = request.cookies.get(look.COOKIE, "")
+    chosen = request.cookies.get(theme.COOKIE, "")
     scheme = f' style="color-scheme:{chosen}"' if chosen in ("light", "dark") else ""
     return (
         f'<!doctype html>\n<html lang="en"{scheme}>\n<head><meta charset="utf-8">'
         f'<title>{escape(title)} · discreet</title><meta name="viewport" content="width=device-width, initial-scale=1">'
-        f'{look.link()}</head>\n<body class="dc-door"><main><span class="dc-brand">{look.MARK}discreet</span>'
+        f'{theme.link()}</head>\n<body class="dc-door"><main><span class="dc-brand">{theme.MARK}discreet</span>'
         f"\n{body}\n</main></body>\n</html>\n"
     )

@@ -10,8 +10,8 @@ from sqlglot import exp
 
 from discreet.core.card import Card, Column
 from discreet.core.kind import Kind
-from discreet.service.console.look import Folded
-from discreet.service.shown import TableView
+from discreet.service.console.theme import Folded
+from discreet.service.views import TableView
 
 FUNCTIONS = (
     "COUNT", "COUNT_IF", "SUM", "AVG", "MIN", "MAX", "MEDIAN", "QUANTILE_CONT", "VARIANCE", "STDDEV", "COVAR_POP",

@@ -21,7 +21,7 @@ from discreet.core.hierarchy.intervals import Intervals
 from discreet.core.kind import Kind
 from discreet.curator.people.person import Person, Role
 from discreet.errors import BadInput
-from discreet.service.console import explain, look
+from discreet.service.console import explain, theme
 from discreet.service.console.crosstable import LEGEND, drawn
 from discreet.service.console.frame import Page, Seat
 from discreet.service.console.jobs import JobBox, by_table, listed
@@ -61,7 +61,7 @@ async def _build(seat: Seat) -> None:
     async def drawn(table: str, card: Card, jobs: list[Job]) -> JobBox:
         return _Form(seat, table, card, jobs).box
 
-    with look.page("Tabulate", _ABOUT):
+    with theme.page("Tabulate", _ABOUT):
         await by_table(seat, "Rows of", Tabulate.kind, drawn)
 
 
@@ -103,21 +103,21 @@ class _Form:
     def __init__(self, seat: Seat, table: str, card: Card, before: Sequence[Job]) -> None:
         self._seat, self._table = seat, table
         self._draw_shape(card)
-        with look.card("Which cells give somebody away?", note="Rules stay with you: the release does not tell them."):
+        with theme.card("Which cells give somebody away?", note="Rules stay with you: the release does not tell them."):
             self._rules = RuleBoxes()
         self._draw_method()
-        with look.row():
+        with theme.row():
             start = ui.button("Tabulate", icon="table_chart", on_click=lambda: self.box.start(self._spec))
             start.props("unelevated data-testid=tabulate-start")
         self.box: JobBox = JobBox(seat, "Tabulating", self._show)
         if before:
-            with look.card("Earlier tables"):
+            with theme.card("Earlier tables"):
                 listed(before, self.box.follow, lambda job: _titled(job.spec))
 
     def _draw_shape(self, card: Card) -> None:
         options = sides(card)
         values = {COUNT: "nothing: rows are counted"} | {one.name: f"the sum of {one.name}" for one in summable(card)}
-        with look.card("The table"), look.row():
+        with theme.card("The table"), theme.row():
             self._down = ui.select(options, value=[], label="Down", multiple=True)
             self._down.props("outlined dense options-dense use-chips data-testid=tabulate-down").classes("dc-mid")
             self._across = ui.select(options, label="Across", clearable=True)
@@ -128,8 +128,8 @@ class _Form:
             self._title.props("outlined dense maxlength=120 data-testid=tabulate-title")
 
     def _draw_method(self) -> None:
-        with look.card("What is done about them"):
-            with look.row():
+        with theme.card("What is done about them"):
+            with theme.row():
                 labels = {name: label for name, (label, _) in METHODS.items()}
                 self._method = ui.select(labels, value="suppress", label="Method", on_change=self._show_method)
                 self._method.props("outlined dense options-dense data-testid=tabulate-method").classes("dc-mid")
@@ -169,20 +169,20 @@ class _Form:
                 self._result(found, job.id, job.result)
 
     def _result(self, found: Mapping[str, Any], job: str, release: str) -> None:
-        with look.card(found["title"]) as box:
+        with theme.card(found["title"]) as box:
             box.props("data-testid=crosstable")
-            with look.row():
-                look.badge("for you alone", "bad")
+            with theme.row():
+                theme.badge("for you alone", "bad")
                 ui.label("Colours and intervals are not in the release.").classes("dc-soft dc-small")
             ui.html(LEGEND, sanitize=False)
             for table in found["tables"]:
                 ui.html(drawn(table), sanitize=False).classes("dc-grid")
-            look.promise(explain.INTERVAL, "What is the interval?")
-            look.facts([(one["name"], one["told"]) for one in found["facts"]])
+            theme.promise(explain.INTERVAL, "What is the interval?")
+            theme.facts([(one["name"], one["told"]) for one in found["facts"]])
             if found["exposures"]:
                 with ui.expansion("What would have been learned from it as it was").classes("dc-more"):
                     for told in found["exposures"]:
-                        look.prose(told)
+                        theme.prose(told)
             self._downloads(job, release)
 
     def _downloads(self, job: str, release: str) -> None:
@@ -196,7 +196,7 @@ class _Form:
             if made is not None:
                 ui.download.content(made, "table.xlsx")
 
-        with look.row():
+        with theme.row():
             opened = ui.button("Open the release", icon="description").props("unelevated data-testid=tabulate-open")
             opened.on_click(lambda: ui.navigate.to(f"/release/{release}"))
             ui.button("CSV", icon="download", on_click=csv).props("outline data-testid=tabulate-csv")
@@ -223,8 +223,8 @@ def _csv(who: Person, desk: Desk, release: str) -> bytes:
 
 def _xlsx(who: Person, desk: Desk, release: str) -> bytes:
     """A released table as a workbook."""
-    from discreet.tabulate.printing.printed import Printed
-    from discreet.tabulate.printing.xlsx import save_xlsx
+    from discreet.verbs.tabulate.printing.printed import Printed
+    from discreet.verbs.tabulate.printing.xlsx import save_xlsx
 
     with TemporaryDirectory(prefix="discreet-") as folder:
         place = save_xlsx(Printed.read(desk.release(who, release)), Path(folder) / "table.xlsx")

@@ -12,10 +12,10 @@ from nicegui import ui
 
 from discreet.curator.people.person import DAYS, SCOPES, Role, Scope
 from discreet.curator.people.tokens import ApiToken
-from discreet.service.console import look
+from discreet.service.console import theme
 from discreet.service.console.frame import EVERYBODY, Page, Seat
-from discreet.service.console.listed import when
-from discreet.service.console.once import told_once
+from discreet.service.console.release_list import when
+from discreet.service.console.secret_dialog import told_once
 
 _ABOUT = (
     "With a token a program can ask, read or manage as you may, such as from a notebook: dc.connect(address, token). "
@@ -26,8 +26,8 @@ _KEEP = "Keep it as you would a password: put it where your program reads it, an
 
 
 async def _build(seat: Seat) -> None:
-    with look.page("Tokens", _ABOUT):
-        with look.card("Make a token"), look.row():
+    with theme.page("Tokens", _ABOUT):
+        with theme.card("Make a token"), theme.row():
             label = ui.input("What it is for").classes("dc-mid")
             label.props("outlined dense maxlength=60 data-testid=token-label")
             days = ui.number("Days it lives", value=DAYS, min=1, max=366, step=1, format="%d").classes("dc-short")
@@ -61,11 +61,11 @@ PAGE = Page("/tokens", "Tokens", "key", EVERYBODY, 80, _build)
 
 
 def _tokens(seat: Seat, tokens: Sequence[ApiToken], again: Callable[[], Awaitable[None]]) -> None:
-    with look.card("Tokens that work"):
+    with theme.card("Tokens that work"):
         if not tokens:
-            look.empty("There are none.")
+            theme.empty("There are none.")
         for token in tokens:
-            with look.row().classes("dc-line").props(f"data-testid=token-{token.id}"):
+            with theme.row().classes("dc-line").props(f"data-testid=token-{token.id}"):
                 ui.label(token.label).classes("dc-strong")
                 may = ", ".join(one.value for one in token.scopes)
                 ui.label(f"{token.person}: {may}; until {when(token.until)[:10]}").classes("dc-soft dc-small")

@@ -10,7 +10,7 @@ from discreet.core.card import Card, Role
 from discreet.core.exact import share_of
 from discreet.core.kind import Kind
 from discreet.core.spelled import spelled
-from discreet.curator.shelf import SYNTHETIC, Shelf
+from discreet.curator.release_index import SYNTHETIC, Shelf
 from discreet.curator.workspace import Workspace
 from discreet.errors import BadInput, NotFound
 from discreet.service.jobs.specs import Attack, Combine, Compare, Hide, Publish, Spec, Synthesize, Tabulate
@@ -18,9 +18,9 @@ from discreet.service.jobs.specs import Attack, Combine, Compare, Hide, Publish,
 if TYPE_CHECKING:
     from discreet.core.method import Method
     from discreet.models.model import Model
-    from discreet.publish.masking import Masker
-    from discreet.publish.recoding import Recoder
-    from discreet.publish.synthetic.plain.synthesizer import Synthesizer
+    from discreet.verbs.publish.masking import Masker
+    from discreet.verbs.publish.recoding import Recoder
+    from discreet.verbs.synthesize.non_private.synthesizer import Synthesizer
 
 PUBLISHED, TABULATED, HIDDEN = "published", "tabulated", "hidden"
 _MANY = 10**15
@@ -64,7 +64,7 @@ def item_columns(card: Card) -> list[str]:
 def models_of(spec: Publish, card: Card) -> list[Model]:
     """The models that must hold. None may name a file: that would be one of this machine's."""
     from discreet.models.parse import parse_all
-    from discreet.publish.mask.parse import is_mask
+    from discreet.verbs.publish.mask.parse import is_mask
 
     if not spec.models and not is_mask(spec.method) and not _made_up(spec):
         raise BadInput("Say what must hold: give models.", hint='Such as "k=5" or "l=3 on disease".')
@@ -79,7 +79,7 @@ def models_of(spec: Publish, card: Card) -> list[Model]:
 
 def method_of(spec: Publish, card: Card) -> Recoder | Masker | Synthesizer:
     """How to get there."""
-    from discreet.publish.methods import Wish, parse_method
+    from discreet.verbs.publish.methods import Wish, parse_method
 
     if _made_up(spec):
         return _made_up_by(spec, card)
@@ -92,8 +92,8 @@ def _made_up(spec: Publish) -> bool:
 
 
 def _made_up_by(spec: Publish, card: Card) -> Synthesizer:
-    from discreet.publish.synthetic.plain.parse import FORMS, is_plain, plain
-    from discreet.publish.synthetic.plain.synthesizer import refuse_models
+    from discreet.verbs.synthesize.non_private.parse import FORMS, is_plain, plain
+    from discreet.verbs.synthesize.non_private.synthesizer import refuse_models
 
     if not is_plain(spec.method):
         raise BadInput(
@@ -106,8 +106,8 @@ def _made_up_by(spec: Publish, card: Card) -> Synthesizer:
 
 def synthesizer(spec: Synthesize, card: Card) -> Method[Any]:
     """How a synthetic twin is made."""
-    from discreet.publish.synthetic.parse import bins_of
-    from discreet.publish.synthetic.synthesize import Synthesize as Synthesizer
+    from discreet.verbs.synthesize.parse import bins_of
+    from discreet.verbs.synthesize.synthesize import Synthesize as Synthesizer
 
     return Synthesizer(
         epsilon=spec.epsilon,
@@ -123,9 +123,9 @@ def synthesizer(spec: Synthesize, card: Card) -> Method[Any]:
 
 
 def _require_tables(spec: Tabulate, card: Card) -> None:
-    from discreet.tabulate.methods.parse import parse_method
-    from discreet.tabulate.rules import parse_rules
-    from discreet.tabulate.tabulate import sides_of
+    from discreet.verbs.tabulate.methods.parse import parse_method
+    from discreet.verbs.tabulate.rules import parse_rules
+    from discreet.verbs.tabulate.tabulate import sides_of
 
     for column in {name for sides in sides_of(spec.by) for name in sides} | ({spec.value} if spec.value else set()):
         card[column.partition("@")[0]]
@@ -135,8 +135,8 @@ def _require_tables(spec: Tabulate, card: Card) -> None:
 
 
 def _require_secrets(spec: Hide, card: Card) -> None:
-    from discreet.hide.methods.parse import parse_method
-    from discreet.hide.secrets import Thresholds, parse_secrets, require_items
+    from discreet.verbs.hide.methods.parse import parse_method
+    from discreet.verbs.hide.secrets import Thresholds, parse_secrets, require_items
 
     for name in spec.columns:
         if card[name].role is Role.IDENTIFIER or name == card.unit:
@@ -176,7 +176,7 @@ class _Items:
 
 
 def _require_maskings(spec: Compare, card: Card) -> None:
-    from discreet.publish.mask.parse import parse
+    from discreet.verbs.publish.mask.parse import parse
 
     for text in spec.methods:
         parse(text, card)

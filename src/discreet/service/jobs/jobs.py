@@ -17,7 +17,7 @@ from typing import Any
 from discreet.core.release_folder import load_papers
 from discreet.curator.people.state import State
 from discreet.curator.published import Register, now
-from discreet.curator.shelf import Shelf, Shelved
+from discreet.curator.release_index import Shelf, Shelved
 from discreet.curator.workspace import open_workspace
 from discreet.errors import BadInput, DiscreetError
 from discreet.noise.entropy import SYSTEM

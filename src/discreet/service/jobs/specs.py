@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import MISSING, asdict, dataclass, fields
 from typing import Any, ClassVar, Self, TypeAlias
 
-from discreet.core.words import meant
+from discreet.core.text import meant
 from discreet.errors import BadInput
 
 _LONGEST = 1000

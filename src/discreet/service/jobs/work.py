@@ -9,10 +9,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from discreet.core.keep import private
-from discreet.core.words import number
+from discreet.core.holder_copy import private
+from discreet.core.text import number
 from discreet.curator.books import open_books
-from discreet.curator.modes import find_audited
+from discreet.curator.noise_or_audit import find_audited
 from discreet.curator.workspace import Workspace, open_workspace
 from discreet.service.jobs.checks import method_of, models_of, synthesizer
 from discreet.service.jobs.places import Made, Places, Run
@@ -86,11 +86,11 @@ def _done(spec: Spec, bench: _Bench) -> tuple[Made, object]:
 
 
 def _publish(spec: Publish, bench: _Bench) -> tuple[Made, object]:
-    from discreet.publish.mask.release import Linked
-    from discreet.publish.masking import Masker
-    from discreet.publish.publish import publish
-    from discreet.publish.synthetic.plain.attacked import Attacked
-    from discreet.publish.synthetic.plain.synthesizer import Synthesizer
+    from discreet.verbs.publish.mask.release import Linked
+    from discreet.verbs.publish.masking import Masker
+    from discreet.verbs.publish.publish import publish
+    from discreet.verbs.synthesize.non_private.attacked import Attacked
+    from discreet.verbs.synthesize.non_private.synthesizer import Synthesizer
 
     table = bench.workspace.original(spec.table)
     method, models = method_of(spec, table.card), models_of(spec, table.card)
@@ -133,11 +133,11 @@ def _synthesize(spec: Synthesize, bench: _Bench) -> tuple[Made, object]:
 
 
 def _tabulate(spec: Tabulate, bench: _Bench) -> tuple[Made, object]:
-    from discreet.tabulate.methods.parse import parse_method
-    from discreet.tabulate.methods.rows import CellKeys, Multiply
-    from discreet.tabulate.perturb.record_keys import secret_in
-    from discreet.tabulate.printing.view import view
-    from discreet.tabulate.tabulate import tabulate
+    from discreet.verbs.tabulate.methods.parse import parse_method
+    from discreet.verbs.tabulate.methods.rows import CellKeys, Multiply
+    from discreet.verbs.tabulate.perturb.record_keys import secret_in
+    from discreet.verbs.tabulate.printing.view import view
+    from discreet.verbs.tabulate.tabulate import tabulate
 
     table, way = bench.workspace.original(spec.table), parse_method(spec.method)
     recognised = isinstance(way, CellKeys | Multiply) and table.card.unit is not None
@@ -162,7 +162,7 @@ def _tabulate(spec: Tabulate, bench: _Bench) -> tuple[Made, object]:
 
 
 def _hide(spec: Hide, bench: _Bench) -> tuple[Made, object]:
-    from discreet.hide.hiding import hide
+    from discreet.verbs.hide.hiding import hide
 
     release = hide(
         bench.workspace.original(spec.table),
@@ -199,9 +199,9 @@ def _hide(spec: Hide, bench: _Bench) -> tuple[Made, object]:
 
 
 def _attack(spec: Attack, bench: _Bench) -> tuple[Made, object]:
-    from discreet.attack.attack import attack
-    from discreet.attack.links import links_of
     from discreet.core.release import Release
+    from discreet.verbs.attack.attack import attack
+    from discreet.verbs.attack.links import links_of
 
     folder, known = Path(bench.task.release), bench.workspace.original(bench.task.table)
     report = attack(
@@ -219,8 +219,8 @@ def _attack(spec: Attack, bench: _Bench) -> tuple[Made, object]:
 
 
 def _compare(spec: Compare, bench: _Bench) -> tuple[Made, object]:
-    from discreet.publish.compare import compare
-    from discreet.publish.riskmap import ORIGINAL
+    from discreet.verbs.publish.compare import compare
+    from discreet.verbs.publish.riskmap import ORIGINAL
 
     found = compare(
         bench.workspace.original(spec.table),

@@ -22,7 +22,7 @@ from discreet.core.card import Column
 from discreet.core.kind import Kind
 from discreet.core.report import shortened
 from discreet.core.table import Table
-from discreet.core.words import bound
+from discreet.core.text import bound
 
 Array: TypeAlias = npt.NDArray[Any]
 Columns: TypeAlias = tuple[int, ...]

@@ -14,10 +14,10 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from discreet.core.durable import owned
+from discreet.core.atomic_files import owned
 from discreet.core.picture import Picture
 from discreet.core.report import listing, page, pairs, section, styled
-from discreet.core.words import number
+from discreet.core.text import number
 from discreet.errors import BadInput
 from discreet.utility.faithful import drawings
 

@@ -1,0 +1,246 @@
+"""The shelf: a list of every release of a workspace, answers and published ones, and of who may have them.
+
+The releases themselves are folders; the list is in the service's database, so that it can be searched. Nothing on it
+is about rows: what was released, of which tables, by whom, for which loss, and where it is.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+import re
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Any, Self
+
+from discreet.budget.entries import named
+from discreet.budget.store import Session
+from discreet.core import loss as losses
+from discreet.core.loss import Loss, Pure
+from discreet.core.release import Receipt, Release
+from discreet.core.release_folder import load_papers
+from discreet.curator.answer import KEPT, is_synthetic
+from discreet.curator.people.state import State
+from discreet.curator.store import ALSO_CHARGED
+from discreet.curator.workspace import Workspace
+from discreet.errors import BadInput, DiscreetError, NotFound
+
+ANSWER = "answer"
+SYNTHETIC = "synthetic"
+"""What the shelf calls a table's synthetic twin."""
+HOLDER = "the holder"
+"""Who made what was charged to a table itself; no person can be called this."""
+_ID = re.compile(r"[0-9a-f]{64}|[0-9a-z-]{8,40}")
+_ANSWER_ID = re.compile(r"[0-9a-f]{64}")
+_PAGE = 500
+_TABLES = (
+    "CREATE TABLE IF NOT EXISTS shelf (id text PRIMARY KEY, kind text NOT NULL, title text NOT NULL, "
+    "tables text NOT NULL, author text NOT NULL, at text NOT NULL, method text NOT NULL, loss text, "
+    "private integer NOT NULL, shared integer NOT NULL, place text NOT NULL)",
+    "CREATE INDEX IF NOT EXISTS shelf_at ON shelf (at)",
+    "CREATE TABLE IF NOT EXISTS shelf_tables (name text, release text, PRIMARY KEY (name, release))",
+    "CREATE TABLE IF NOT EXISTS shelf_holders (name text, release text, PRIMARY KEY (name, release))",
+)
+_ALL = "SELECT id, kind, title, tables, author, at, method, loss, private, shared, place FROM shelf"
+_ADD = (
+    "INSERT INTO shelf (id, kind, title, tables, author, at, method, loss, private, shared, place) "
+    "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING"
+)
+_ADD_TABLE = "INSERT INTO shelf_tables (name, release) VALUES (?, ?) ON CONFLICT DO NOTHING"
+_ADD_HOLDER = "INSERT INTO shelf_holders (name, release) VALUES (?, ?) ON CONFLICT DO NOTHING"
+_OF_TABLES = "id IN (SELECT release FROM shelf_tables WHERE name IN"
+
+
+@dataclass(frozen=True)
+class Shelved:
+    """A release as the shelf lists it."""
+
+    id: str
+    """The identity of the question, or a name of its own."""
+    kind: str
+    """``answer``, ``published``, ``tabulated``, …: which verb made it."""
+    title: str
+    tables: tuple[str, ...]
+    """The tables about people that it was made of."""
+    by: str
+    at: dt.datetime
+    method: str
+    loss: Loss | None
+    private: bool
+    """Whether it may be called private."""
+    shared: bool
+    """Whether the analysts of its tables may have it."""
+    place: str
+    """Its folder, relative to the workspace."""
+
+    @classmethod
+    def answer(cls, id: str, release: Release[Any], tables: tuple[str, ...], *, by: str) -> Self:
+        """An answer that was given to somebody; it was charged, so it has a receipt.
+
+        That of an answer which is synthetic is its twin's, and older: it was made now, and for nothing.
+        """
+        if release.receipt is None:
+            raise BadInput("An answer has a receipt.")
+        made_now = is_synthetic(release)
+        return cls(
+            id=id,
+            kind=ANSWER,
+            title=release.title,
+            tables=tables,
+            by=by,
+            at=dt.datetime.now(dt.UTC) if made_now else release.receipt.at,
+            method=release.recipe.method,
+            loss=Pure(0) if made_now else release.statement.loss,
+            private=release.private,
+            shared=False,
+            place=f"{KEPT if made_now else 'releases'}/{id}",
+        )
+
+    @classmethod
+    def synthetic(cls, id: str, release: Release[Any], table: str, *, by: str) -> Self:
+        """A table's synthetic twin, which the analysts of the table may have: it is asked for them."""
+        return replace(cls.answer(id, release, (table,), by=by), kind=SYNTHETIC, shared=True)
+
+
+class Shelf:
+    """The list of a workspace's releases."""
+
+    def __init__(self, state: State, workspace: Workspace) -> None:
+        self._state = state
+        self._workspace = workspace
+        state.ensure(*_TABLES)
+
+    def put(self, one: Shelved) -> None:
+        """List a release. One that is listed stays as it is; whoever it was given to now has it too."""
+        self._require_right(one)
+        self._state.change(lambda session: _put(session, [one]))
+
+    def find(self, id: str, *, adopt: bool = True) -> Shelved:
+        """A release by its id; one that was made by another way in is listed now.
+
+        Without ``adopt`` it is not: an answer that is kept and not yet given must show to nobody who waits for it.
+        """
+        if _ID.fullmatch(id):
+            rows = self._state.rows(f"{_ALL} WHERE id = ?", (id,))
+            if not rows and adopt and _ANSWER_ID.fullmatch(id) and self._list([id]):
+                rows = self._state.rows(f"{_ALL} WHERE id = ?", (id,))
+            if rows:
+                return _shelved(rows[0])
+        raise NotFound("There is no such release.")
+
+    def all(
+        self,
+        *,
+        tables: Collection[str] | None = None,
+        kind: str | None = None,
+        most: int = 100,
+        before: dt.datetime | None = None,
+        seen_by: str | None = None,
+    ) -> list[Shelved]:
+        """Releases, newest first: those of one of these ``tables`` (or several), made ``before``.
+
+        ``seen_by`` leaves those that were given to this person or shared with everybody.
+        """
+        wanted: list[tuple[str, tuple[object, ...]]] = []
+        if tables is not None:
+            marks = ", ".join("?" * len(tables)) or "NULL"
+            wanted.append((f"{_OF_TABLES} ({marks}))", tuple(tables)))
+        if kind is not None:
+            wanted.append(("kind = ?", (kind,)))
+        if before is not None:
+            wanted.append(("at < ?", (_stamp(before),)))
+        if seen_by is not None:
+            wanted.append(("(shared = 1 OR id IN (SELECT release FROM shelf_holders WHERE name = ?))", (seen_by,)))
+        where = f"WHERE {' AND '.join(condition for condition, _ in wanted)}" if wanted else ""
+        values = [value for _, some in wanted for value in some]
+        rows = self._state.rows(f"{_ALL} {where} ORDER BY at DESC, id LIMIT ?", [*values, most])
+        return [_shelved(row) for row in rows]
+
+    def has(self, id: str, name: str) -> bool:
+        """Whether a release was given to somebody: whoever asks what was answered before gets the same answer."""
+        return bool(self._state.rows("SELECT 1 FROM shelf_holders WHERE name = ? AND release = ?", (name, id)))
+
+    def share(self, id: str, shared: bool) -> None:
+        """Let the analysts of a release's tables have it, or no longer."""
+        self.find(id)
+        self._state.change(lambda session: session.run("UPDATE shelf SET shared = ? WHERE id = ?", [(int(shared), id)]))
+
+    def folder(self, id: str) -> Path:
+        """Where a release is: always inside the workspace."""
+        one = self.find(id)
+        place = self._inside(one.place)
+        if not place.is_dir():
+            if one.place.startswith(KEPT):
+                raise NotFound(
+                    "A synthetic twin gave this answer, and it is no longer kept.", hint="Ask again: it is free."
+                )
+            raise NotFound(
+                "This release is listed, and its folder is not in the workspace.", hint="Restore it from a copy."
+            )
+        return place
+
+    def adopt(self) -> int:
+        """List the answers that were given by other ways in, such as the command line; how many there were."""
+        listed = {id for (id,) in self._state.rows("SELECT id FROM shelf")}
+        names = [place.name for place in self._workspace.releases.iterdir() if _ANSWER_ID.fullmatch(place.name)]
+        return self._list(sorted(set(names) - listed))
+
+    def _list(self, names: Sequence[str]) -> int:
+        """List the answers in some folders; how many could be read."""
+        found = [one for name in names for one in self._answers(name)]
+        for start in range(0, len(found), _PAGE):
+            self._state.change(partial(_put, some=found[start : start + _PAGE]))
+        return len(found)
+
+    def _answers(self, name: str) -> Iterator[Shelved]:
+        """The answer in a folder, as its papers say; nothing if they cannot be read, which ``verify`` tells."""
+        with suppress(DiscreetError, OSError, UnicodeDecodeError):
+            release = load_papers(self._workspace.releases / name)
+            also = [Receipt.from_dict(one) for one in release.recipe.parameters.get(ALSO_CHARGED, ())]
+            receipts = [one for one in (release.receipt, *also) if one is not None]
+            tables = tuple(one.account.partition("/")[0] for one in receipts)
+            by = receipts[0].account.partition("/")[2]
+            if by:
+                yield Shelved.answer(name, release, tables, by=by)
+            else:
+                yield Shelved.synthetic(name, release, tables[0], by=HOLDER)
+
+    def _require_right(self, one: Shelved) -> None:
+        named(one.title, "A release")
+        if not _ID.fullmatch(one.id):
+            raise BadInput("The id of a release is 64 hexadecimal digits, or 8 to 40 letters, digits and dashes.")
+        self._inside(one.place)
+
+    def _inside(self, place: str) -> Path:
+        workspace = self._workspace.folder.resolve()
+        found = (workspace / place).resolve()
+        if workspace not in found.parents:
+            raise BadInput("The place of a release lies inside the workspace.")
+        return found
+
+
+def _put(session: Session, some: Sequence[Shelved]) -> None:
+    session.run(_ADD, map(_row, some))
+    session.run(_ADD_TABLE, [(name, one.id) for one in some for name in one.tables])
+    session.run(_ADD_HOLDER, [(one.by, one.id) for one in some])
+
+
+def _row(one: Shelved) -> tuple[object, ...]:
+    loss = None if one.loss is None else json.dumps(one.loss.to_dict())
+    tables, flags = json.dumps(one.tables), (int(one.private), int(one.shared))
+    return (one.id, one.kind, one.title, tables, one.by, _stamp(one.at), one.method, loss, *flags, one.place)
+
+
+def _shelved(row: tuple[Any, ...]) -> Shelved:
+    id_, kind, title, tables, by, at, method, loss, private, shared, place = row
+    when, cost = dt.datetime.fromisoformat(at), None if loss is None else losses.from_dict(json.loads(loss))
+    named_ = tuple(json.loads(tables))
+    return Shelved(id_, kind, title, named_, by, when, method, cost, bool(private), bool(shared), place)
+
+
+def _stamp(at: dt.datetime) -> str:
+    """A time as a text that sorts as times do."""
+    return at.astimezone(dt.UTC).isoformat(timespec="microseconds")

@@ -1,0 +1,79 @@
+"""Models that count: nobody is alone in a class."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from discreet.core.statement import Claim
+from discreet.core.table import Table
+from discreet.models.classes import Classes, Flags
+from discreet.models.exact_compare import Floats, count
+from discreet.models.model import Predicate
+
+
+@dataclass(frozen=True)
+class KAnonymity(Predicate):
+    """Every class has at least k rows (Samarati and Sweeney 1998; Samarati 2001).
+
+    Why this is private: who knows no more of a person than the quasi-identifiers cannot tell which of at least k rows
+    is hers. It says nothing of what those rows have in common.
+
+    Monotone: merged classes are at least as large as each of their parts.
+    """
+
+    k: int
+
+    name = "k-anonymity"
+    meaning = "smallest class"
+    lowest = True
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "k", count(self.k, "k"))
+
+    @property
+    def claim(self) -> Claim:
+        return Claim(self.name, f"{self.k}-anonymous", {"k": self.k})
+
+    def figures(self, classes: Classes) -> Floats:
+        return classes.sizes.astype(np.float64)
+
+    def breaking(self, classes: Classes) -> Flags:
+        return np.asarray(classes.sizes < self.k, dtype=np.bool_)
+
+
+@dataclass(frozen=True)
+class KMap(Predicate):
+    """Every class of the table has at least k people in the population that the table was drawn from (Sweeney 2002).
+
+    Why this is private: who does not know that a person is in the table finds at least k people who could be behind a
+    row. Weaker than k-anonymity against those who know.
+
+    Monotone: merged classes have the people of both.
+    """
+
+    k: int
+    population: Table
+
+    name = "k-map"
+    meaning = "fewest people in a class"
+    lowest = True
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "k", count(self.k, "k"))
+
+    @property
+    def claim(self) -> Claim:
+        text = f"{self.k}-mapped to {self.population.card.name}"
+        return Claim(self.name, text, {"k": self.k, "population": self.population.card.name})
+
+    @property
+    def reference(self) -> Table:
+        return self.population
+
+    def figures(self, classes: Classes) -> Floats:
+        return classes.people().astype(np.float64)
+
+    def breaking(self, classes: Classes) -> Flags:
+        return np.asarray(classes.people() < self.k, dtype=np.bool_)

@@ -1,9 +1,0 @@
-"""Looks for two neighbouring inputs and an event that break a program's claim; what it finds is certain."""
-
-from __future__ import annotations
-
-from discreet.prove.refuter.counterexample import Counterexample, Enclosure
-from discreet.prove.refuter.replaying import replay
-from discreet.prove.refuter.searching import refute
-
-__all__ = ["Counterexample", "Enclosure", "refute", "replay"]

@@ -1,0 +1,187 @@
+"""What somebody may spend on a table: the boxes for it, and the dialog that gives or changes it.
+
+data-testid: <prefix>-epsilon, <prefix>-delta, <prefix>-note; budget-table, budget-spent, budget-why, budget-go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from fractions import Fraction
+
+from nicegui import ui
+
+from discreet.budget.filter import Budget
+from discreet.core.exact import rounded
+from discreet.core.loss import Approximate, Concentrated, Loss, Pure, Renyi
+from discreet.errors import BadInput, DiscreetError, NoPromise
+from discreet.service.console import theme
+from discreet.service.console.confirm import sure
+from discreet.service.console.frame import Seat
+from discreet.service.views import BudgetView
+
+_FIRST = Budget(Pure(1))
+"""What is proposed where nothing was given yet."""
+
+
+class Amount:
+    """What somebody may spend, as two boxes; below them a note if the tables' own budgets are smaller."""
+
+    def __init__(self, prefix: str, above: Callable[[], Sequence[BudgetView]]) -> None:
+        """``above`` gives the budgets of the tables that are chosen just now."""
+        self._above = above
+        self._kind = _FIRST
+        with theme.row():
+            self._epsilon = ui.input("Epsilon", on_change=self.note)
+            self._epsilon.props(f"outlined dense inputmode=decimal data-testid={prefix}-epsilon").classes("dc-short")
+            self._delta = ui.input("Delta, 0 for none", on_change=self.note)
+            self._delta.props(f"outlined dense inputmode=decimal data-testid={prefix}-delta").classes("dc-short")
+        self._note = theme.prose("").classes("dc-small").props(f"data-testid={prefix}-note aria-live=polite")
+        self.fill(_FIRST)
+
+    def fill(self, budget: Budget) -> None:
+        """Put a budget in the boxes. What they say from then on is of the same kind."""
+        self._kind = budget
+        limit, delta = budget.limit, "0"
+        match limit:
+            case Concentrated(rho=rho):
+                figure = plainly(rho)
+            case Renyi():
+                figure = ""
+            case _:
+                figure = plainly(limit.epsilon)
+                delta = plainly(limit.delta) if isinstance(limit, Approximate) else delta
+        self._epsilon.props(f'label="{"Rho" if isinstance(limit, Concentrated) else "Epsilon"}"')
+        self._epsilon.set_value(figure)
+        self._delta.set_value(delta)
+        self._delta.set_visibility(isinstance(limit, Pure | Approximate))
+        self.note()
+
+    def budget(self) -> Budget:
+        """What the boxes say; an error if it is no amount."""
+        figure, delta = ((box.value or "").strip() for box in (self._epsilon, self._delta))
+        if isinstance(self._kind.limit, Renyi):
+            raise BadInput("This limit is a curve, which is changed by the command line.", hint="discreet budget")
+        if not figure:
+            raise BadInput("How much may be spent?", hint="Give an epsilon, such as 1.")
+        limit: Loss
+        if isinstance(self._kind.limit, Concentrated):
+            limit = Concentrated(figure)
+        else:
+            limit = Approximate(figure, delta) if delta.strip("0.") else Pure(figure)
+        return Budget(limit, concentrated=self._kind.concentrated, reserve=self._kind.reserve)
+
+    def note(self) -> None:
+        """Say whose budget is smaller than what the boxes say."""
+        try:
+            given = self.budget()
+        except DiscreetError:  # it is told when it is to be given
+            self._note.set_text("")
+            return
+        self._note.set_text(" ".join(_smaller(view) for view in self._above() if not within(given, view.budget)))
+
+    def show(self, shown: bool) -> None:
+        """Show the boxes, or hide them."""
+        for one in (self._epsilon, self._delta, self._note):
+            one.set_visibility(shown)
+
+
+def plainly(value: Fraction) -> str:
+    """A number as it can be typed: in digits, or as a fraction where these would never end."""
+    digits = rounded(value, 12)
+    return digits if Fraction(digits) == value else str(value)
+
+
+def within(given: Budget, table: Budget) -> bool:
+    """Whether a table's budget covers all that somebody may spend; true if the two cannot be compared."""
+    try:
+        return table.covers(table.join(table.nothing, given.ceiling))
+    except NoPromise:
+        return True
+
+
+def doubts(before: BudgetView, after: Budget) -> list[str]:
+    """What whoever changes a limit should know before: that it is lowered, below what is spent, or loses its delta."""
+    said = []
+    old, new, spent = (_parts(loss) for loss in (before.budget.limit, after.limit, before.spent))
+    if new[0] < spent[0] or new[1] < spent[1]:
+        said.append(f"{theme.amount(before.spent)} is spent already: nothing more could be asked.")
+    if new[0] < old[0] or 0 < new[1] < old[1]:
+        said.append(f"The limit is lowered from {theme.amount(before.budget.limit)} to {theme.amount(after.limit)}.")
+    if old[1] and not new[1]:
+        said.append("The delta is taken away: questions by groups that the card does not declare need one.")
+    return said
+
+
+def ask_budget(
+    seat: Seat, name: str, own: Sequence[BudgetView], tables: Mapping[str, BudgetView], again: theme.Show
+) -> None:
+    """Ask what somebody may spend on a table: a new account, or another limit of the one there is."""
+    opened = {budget.table: budget for budget in own}
+
+    def show() -> None:
+        there = opened.get(table_box.value)
+        amount.fill(_FIRST if there is None else there.budget)
+        given = "Nothing is given yet." if there is None else f"Now {theme.amount(there.budget.limit)}"
+        spent.set_text(given if there is None else f"{given}; {theme.amount(there.spent)} of it is spent.")
+        why.set_visibility(there is not None)
+
+    async def give() -> None:
+        table = str(table_box.value)
+        there = opened.get(table)
+        try:
+            budget = amount.budget()
+        except DiscreetError as error:
+            seat.tell(error)
+            return
+        if there is None:
+            went = await seat.did(seat.desk.give_budget, name, budget, [table])
+        else:
+            doubtful = doubts(there, budget)
+            if doubtful and not await sure(f"Change what {name} may spend on {table}?", "\n".join(doubtful)):
+                return
+            went = await seat.did(seat.desk.set_limit, there.account, budget, why=why.value or "")
+        if went:
+            said = f"{name} may now spend {theme.amount(budget.limit)} on {table}, all together."
+            ui.notify(said, type="positive", position="top", attrs={"data-testid": "told", "role": "status"})
+            dialog.close()
+            await again()
+
+    with ui.dialog() as dialog, ui.card():
+        ui.label(f"What may {name} spend?").classes("dc-strong")
+        theme.prose(
+            "All together, not on top of what was spent. What was spent stays spent, and the table's own budget must "
+            "have enough left too.",
+            soft=True,
+        )
+        first = next(iter(opened), next(iter(tables)))
+        table_box = ui.select(list(tables), value=first, label="On the table", on_change=show)
+        table_box.props("outlined dense options-dense data-testid=budget-table").classes("dc-full")
+        spent = theme.prose("").props("data-testid=budget-spent")
+        amount = Amount("budget", lambda: [tables[str(table_box.value)]])
+        why = ui.input("Why, for the ledger").props("outlined dense maxlength=200 data-testid=budget-why")
+        why.classes("dc-full")
+        with theme.row():
+            ui.button("Give", on_click=give).props("unelevated data-testid=budget-go")
+            ui.button("Cancel", on_click=dialog.close).props("flat")
+        show()
+    dialog.open()
+
+
+def _smaller(view: BudgetView) -> str:
+    return (
+        f"The budget of {view.table} itself is {theme.amount(view.budget.limit)}, which is smaller, and counts too: "
+        "nobody can spend more than that."
+    )
+
+
+def _parts(loss: Loss) -> tuple[Fraction, Fraction]:
+    """A loss as two numbers that can be compared with those of its kind."""
+    match loss:
+        case Approximate(epsilon=epsilon, delta=delta):
+            return epsilon, delta
+        case Pure(epsilon=epsilon):
+            return epsilon, Fraction(0)
+        case Concentrated(rho=rho):
+            return rho, Fraction(0)
+        case Renyi(curve=curve):
+            return max(epsilon for _, epsilon in curve), Fraction(0)

@@ -1,0 +1,197 @@
+"""SELECTs inside others that work unit by unit: GROUP BY the unit, and DISTINCT.
+
+Why this is private is argued, and enforced, in ``engines/contribution/rows.py``: every row that comes out is made of
+rows of one unit. A sum is made of whole steps, and so is the same in whatever order an engine adds: a last digit that
+depended on who else is in the table would tell of them. So would the sign of a zero, so there is one zero only.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from typing import TypeVar
+
+from sqlglot import exp
+
+from discreet.core import sql
+from discreet.core.kind import Kind
+from discreet.engines.contribution.measure import unit_count, unit_extreme, unit_sum
+from discreet.engines.contribution.rows import UnitAggregate
+from discreet.errors import BadQuery, NotDeclared
+from discreet.verbs.ask.aggregate import is_aggregate
+from discreet.verbs.ask.columns import Columns, Known, name_of
+from discreet.verbs.ask.keys import keys_of
+from discreet.verbs.ask.measure import steps_of
+from discreet.verbs.ask.rows import Rows, at, is_unit, whole_domain
+from discreet.verbs.ask.scalar import scalar
+from discreet.verbs.ask.value import CHARACTERS, Interval, Value, cut_to, largest
+
+_T = TypeVar("_T")
+_SAFE = 2**53
+_KEPT = 10
+"""How much more a text counts that is held for every unit, and not for a few thousand rows."""
+
+
+def per_unit(select: exp.Select, rows: Rows) -> Rows:
+    """The rows of ``SELECT unit, keys, aggregates FROM rows GROUP BY unit, keys HAVING condition``."""
+    return _PerUnit(select, rows).rows_out()
+
+
+def distinct(rows: Rows, node: exp.Distinct) -> Rows:
+    """The rows, equal ones once: which must have their unit among their columns, or two people's rows were one."""
+    if any(node.args.values()):
+        raise BadQuery("DISTINCT ON cannot be asked.", hint="DISTINCT can, or GROUP BY.")
+    if rows.unit is None or not any(is_unit(one.value) for one in rows.columns.known):
+        raise BadQuery("DISTINCT inside FROM works unit by unit.", hint=_hint(rows, "SELECT DISTINCT {unit}, …"))
+    shown = rows.showing((one.name, _one_zero(one.value)) for one in rows.columns.known)
+    return replace(shown, owned=shown.owned.distinct())
+
+
+@dataclass
+class _PerUnit:
+    select: exp.Select
+    rows: Rows
+    keys: dict[str, exp.Expr] = field(default_factory=dict)
+    aggregates: dict[str, UnitAggregate] = field(default_factory=dict)
+    """What is computed of each group, by the name of its column."""
+    known: dict[str, Known] = field(default_factory=dict)
+    """What the SELECT may use, by its text: keys and aggregates, each under a name that can be read."""
+
+    def rows_out(self) -> Rows:
+        keys = keys_of(self.select, self.rows.columns)
+        if self.rows.unit is None or not any(is_unit(value) for _, value in keys):
+            raise BadQuery(
+                "A SELECT inside another works row by row, or unit by unit: it groups by the unit.",
+                hint=_hint(self.rows, "… GROUP BY {unit}"),
+            )
+        for node, value in keys:
+            kept = value if is_unit(value) else at(value, _column(self.keys, _one_zero(value).sql, "k"))
+            self._known(self.rows.columns.text(node), node.sql(), kept)
+        shown = [(name_of(one), self._replaced(one.unalias())) for one in self.select.expressions]
+        having = self.select.args.get("having")
+        condition = None if having is None else self._replaced(having.this)
+        owned = self.rows.owned.group_by_unit(self.keys, self.aggregates)
+        groups = replace(self.rows, owned=owned, columns=Columns(self.known.values()))
+        if condition is not None:
+            groups = groups.filtered(condition, "HAVING")
+        return groups.showing([(name, scalar(one, groups.columns)) for name, one in shown])
+
+    def _replaced(self, node: exp.Expr) -> exp.Expr:
+        """The expression, with keys and aggregates as the columns they are here."""
+        text = self.rows.columns.text(node)
+        if text in self.known:
+            return exp.column(self.known[text].name, quoted=True)
+        if is_aggregate(node):
+            return exp.column(self._known(text, node.sql(), self._aggregate(node)).name, quoted=True)
+        if isinstance(node, exp.Column):
+            raise BadQuery(f"{node.sql()} must be in GROUP BY, or inside COUNT, SUM, AVG, MIN or MAX.")
+        copy = node.copy()
+        for child in list(copy.iter_expressions()):
+            if not isinstance(child, exp.DataType | exp.Identifier):
+                child.replace(self._replaced(child))
+        return copy
+
+    def _known(self, text: str, said: str, value: Value) -> Known:
+        taken = {one.name.casefold() for one in self.known.values()}
+        name = said if said.casefold() not in taken else f"{said} ({len(taken)})"
+        return self.known.setdefault(text, Known(name, value))
+
+    # -- aggregates of one unit's rows
+
+    def _aggregate(self, node: exp.Expr) -> Value:
+        only = scalar(node.expression.this, self.rows.columns) if isinstance(node, exp.Filter) else None
+        if only is not None and only.kind is not Kind.BOOLEAN:
+            raise BadQuery(f"FILTER takes a condition; {node.expression.this.sql()} is {only.kind.value}.")
+        inner = node.this if isinstance(node, exp.Filter) else node
+        if inner.args.get("order") or inner.args.get("expressions") or inner.this is None:
+            raise BadQuery(f"{node.sql()} cannot be asked.")
+        if isinstance(inner, exp.Count):
+            return self._count(inner, only)
+        if not isinstance(inner, exp.Sum | exp.Avg | exp.Min | exp.Max) or isinstance(inner.this, exp.Distinct):
+            raise BadQuery(f"{inner.sql()} cannot be asked unit by unit.", hint="COUNT, SUM, AVG, MIN and MAX can.")
+        value = _chosen(scalar(inner.this, self.rows.columns), only)
+        if isinstance(inner, exp.Min | exp.Max):
+            if value.kind is Kind.BOOLEAN:
+                raise BadQuery(f"{inner.sql()}: truths have no order.", hint="MAX(CASE WHEN … THEN 1 ELSE 0 END) can.")
+            extreme = unit_extreme(self.rows.owned, type(inner), _one_zero(value).sql)
+            if value.kind is Kind.TEXT:
+                extreme.sql.meta[CHARACTERS] = _KEPT * value.characters
+            return at(value, self._column(extreme))
+        if not value.number:
+            raise BadQuery(f"{inner.sql()}: {value.kind.value} cannot be added.")
+        if value.within is None:
+            raise NotDeclared(
+                f"{inner.sql()} needs the bounds of {value.name or inner.this.sql()}, and the card declares none.",
+                hint="Declare bounds on the card; discreet does not read them off the data.",
+            )
+        return self._mean(value, value.within) if isinstance(inner, exp.Avg) else self._sum(inner, value, value.within)
+
+    def _count(self, node: exp.Count, only: Value | None) -> Value:
+        distinct = isinstance(node.this, exp.Distinct)
+        if isinstance(node.this, exp.Star):
+            present = None if only is None else sql.one_if(only.sql.copy())
+        else:
+            several = node.this.expressions if distinct else [node.this]
+            if len(several) != 1:
+                raise BadQuery(f"{node.sql()} cannot be asked.", hint="COUNT(DISTINCT x) can, of one thing.")
+            present = _chosen(scalar(several[0], self.rows.columns), only).sql
+        within = Fraction(1 if present is None else 0), Fraction(self.rows.most)
+        made = self._column(unit_count(self.rows.owned, present, distinct=distinct))
+        return Value(sql.column(made), Kind.INTEGER, within, whole_domain(within), required=True)
+
+    def _sum(self, node: exp.Expr, value: Value, within: Interval) -> Value:
+        """Of one to ``most`` rows; NULL if there is no value."""
+        many = self.rows.most
+        whole = min(within[0], many * within[0]), max(within[1], many * within[1])
+        if value.kind is not Kind.INTEGER:
+            count, total = self._in_steps(value, within)
+            return Value(exp.case().when(count > 0, cut_to(exp.paren(total), *whole)), Kind.REAL, whole)
+        if largest(whole) > _SAFE:
+            raise BadQuery(f"{node.sql()} of a unit could be too large to compute with.")
+        made = self._column(unit_sum(self.rows.owned, value.sql, max(1, int(largest(within)))))
+        some = exp.case().when(self._values(value) > 0, sql.column(made))
+        return Value(some, Kind.INTEGER, whole, whole_domain(whole))
+
+    def _mean(self, value: Value, within: Interval) -> Value:
+        count, total = self._in_steps(value, within)
+        some = exp.Nullif(this=exp.cast(count, exp.DType.DOUBLE), expression=sql.literal(0.0))
+        mean = exp.paren(exp.Div(this=exp.paren(total), expression=some))
+        return Value(cut_to(mean, *within), Kind.REAL, within)
+
+    def _in_steps(self, value: Value, within: Interval) -> tuple[exp.Expr, exp.Expr]:
+        """How many values there are, and their sum as a double, of the finest steps."""
+        steps = steps_of(replace(value, name=""), within, 1)
+        made = self._column(unit_sum(self.rows.owned, steps.sql, steps.bound))
+        total = exp.cast(sql.column(made), exp.DType.DOUBLE) * sql.literal(float(steps.step))
+        return self._values(value), total
+
+    def _values(self, value: Value) -> exp.Expr:
+        return sql.column(self._column(unit_count(self.rows.owned, value.sql)))
+
+    def _column(self, aggregate: UnitAggregate) -> str:
+        return _column(self.aggregates, aggregate, "g")
+
+
+def _column(columns: dict[str, _T], wanted: _T, letter: str) -> str:
+    """The column in which something is computed, the same once."""
+    found = next((name for name, one in columns.items() if one == wanted), f"{letter}{len(columns)}")
+    columns.setdefault(found, wanted)
+    return found
+
+
+def _one_zero(value: Value) -> Value:
+    """The value with 0 for -0: both are equal, and which of them an engine keeps depends on the order of rows."""
+    return replace(value, sql=exp.paren(value.sql.copy() + sql.literal(0.0))) if value.kind is Kind.REAL else value
+
+
+def _chosen(value: Value, only: Value | None) -> Value:
+    if only is None:
+        return value
+    chosen = exp.case().when(only.sql.copy(), value.sql.copy())
+    return replace(value, sql=chosen, required=False)
+
+
+def _hint(rows: Rows, text: str) -> str:
+    if rows.unit is None:
+        return "These rows have no unit: each is a person's own, and there is nothing to put together."
+    return text.format(unit=rows.unit.name)

@@ -1,0 +1,106 @@
+"""Quantiles: one of many equal slices of the declared bounds, chosen by the exponential mechanism.
+
+Why this is private: a slice scores -|below (d - a) - above a| for the quantile a/d, where ``below`` and ``above``
+count the rows in lower and higher slices. A row changes one of the two by one, so a score changes by at most
+max(a, d - a) a row; added up over all groups a unit is in, by rows_per_unit times that. The mechanism is run in
+every group, and loses in each in proportion to the unit's rows there, so its rows in all groups together count
+(McSherry and Talwar 2007; Smith 2011 for quantiles).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from sqlglot import exp
+
+from discreet.core import sql
+from discreet.core.kind import Kind
+from discreet.engines.contribution.measure import COUNT, cell_counts
+from discreet.engines.contribution.rows import OwnedRows
+from discreet.errors import BadQuery
+from discreet.noise.entropy import Entropy
+from discreet.noise.exponential import Exponential
+from discreet.verbs.ask.value import Interval, Value, largest
+
+SLICES = 1024
+SLICE = "slice"
+_EXTREME = Fraction(2) ** 900
+
+
+@dataclass(frozen=True)
+class Quantile:
+    """The quantile ``share`` of a value; which slice a row is in is computed on the engine."""
+
+    slice: exp.Expr
+    slices: int
+    share: Fraction
+    within: Interval
+    whole: bool
+    """Whether the slices are whole numbers, one each."""
+    rows_per_unit: int
+
+    @property
+    def sensitivity(self) -> int:
+        """What one unit changes the scores by, added up over all groups."""
+        a, d = self.share.numerator, self.share.denominator
+        return max(a, d - a) * self.rows_per_unit
+
+    def value(self, chosen: int) -> float:
+        """The middle of a slice, or its number."""
+        low, high = self.within
+        if self.whole:
+            return float(low + chosen)
+        return float(low + (high - low) * Fraction(2 * chosen + 1, 2 * self.slices))
+
+    def choose(self, counts: np.ndarray[Any, Any], mechanism: Exponential, entropy: Entropy) -> float:
+        """One of the slices, given how many rows are in each."""
+        return self.value(mechanism.choose(self._scores(counts).tolist(), entropy))
+
+    def best(self, counts: np.ndarray[Any, Any]) -> float:
+        """The slice that scores best: for rows that are private already."""
+        return self.value(int(self._scores(counts).argmax()))
+
+    def _scores(self, counts: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+        a, d = self.share.numerator, self.share.denominator
+        below = np.concatenate(([0], np.cumsum(counts)[:-1]))
+        above = counts.sum() - below - counts
+        scores: np.ndarray[Any, Any] = -np.abs(below * (d - a) - above * a)
+        return scores
+
+
+def quantile(value: Value, within: Interval, share: Fraction, rows: OwnedRows) -> Quantile:
+    """The plan for a quantile of ``value``, which lies within these bounds."""
+    low, high = within
+    width = high - low
+    if width and not (width >= 1 / _EXTREME and largest(within) <= _EXTREME):
+        raise BadQuery("Numbers that may be so large, or are so small, have no quantiles that can be asked.")
+    if value.kind is Kind.INTEGER and width < 4 * SLICES:
+        shifted = exp.paren(value.sql.copy() - int(low)) if low else value.sql.copy()
+        return Quantile(shifted, int(width) + 1, share, within, True, rows.most)
+    scale = sql.literal(float(SLICES / width)) if width else sql.literal(0.0)
+    place = exp.Floor(this=exp.paren(value.snapped - sql.literal(float(low))) * scale)
+    cut = exp.case().when(place < 0, sql.literal(0.0)).when(place.copy() >= SLICES, sql.literal(float(SLICES - 1)))
+    return Quantile(cut.else_(place.copy()), SLICES, share, within, False, rows.most)
+
+
+def slice_query(quantile: Quantile, keys: Mapping[str, Value], rows: OwnedRows) -> exp.Select:
+    """How many rows are in each slice of each group."""
+    whole = exp.cast(quantile.slice.copy(), exp.DType.BIGINT)
+    return cell_counts(rows, {name: value.sql for name, value in keys.items()} | {SLICE: whole})
+
+
+def counts_by_group(
+    quantile: Quantile, found: Iterable[Mapping[str, Any]], keys: Sequence[str]
+) -> dict[tuple[Any, ...], np.ndarray[Any, Any]]:
+    """The counts of all slices, for each group that has rows; NULL is in no slice."""
+    counts: dict[tuple[Any, ...], np.ndarray[Any, Any]] = {}
+    for row in found:
+        if row[SLICE] is not None:
+            group = tuple(row[key] for key in keys)
+            slices = counts.setdefault(group, np.zeros(quantile.slices, dtype=np.int64))
+            slices[min(max(row[SLICE], 0), quantile.slices - 1)] += row[COUNT]
+    return counts

@@ -1,0 +1,85 @@
+"""What is written in the question itself, and casts that cannot fail."""
+
+from __future__ import annotations
+
+from decimal import Decimal, InvalidOperation
+from fractions import Fraction
+
+from sqlglot import exp
+
+from discreet.core import sql
+from discreet.core.kind import Kind
+from discreet.errors import BadQuery
+from discreet.verbs.ask.scalar import moments, numbers, texts
+from discreet.verbs.ask.scalar.reader import SAFE, Reader, Rule, said
+from discreet.verbs.ask.value import Value
+
+_WHOLE = ("tinyint", "smallint", "int", "bigint")
+_LONGEST_NUMBER = 20  # of 64 bits with its sign; a date is shorter
+_TEXTS = (Kind.TEXT, Kind.INTEGER, Kind.DATE)
+
+
+def literal(_: Reader, node: exp.Literal) -> Value:
+    """A text or a number. A number that is not whole is the nearest double."""
+    if node.is_string:
+        return Value(sql.literal(node.name), Kind.TEXT, domain=(node.name,))
+    try:
+        decimal = Decimal(node.name)
+    except InvalidOperation:
+        raise BadQuery(f"{said(node)} is no number.") from None
+    if decimal and abs(decimal.adjusted()) > 50:  # before it is written out
+        raise BadQuery(f"{said(node)} is too {'large' if decimal.adjusted() > 0 else 'small'} to compute with.")
+    exact = Fraction(decimal)
+    if abs(exact) > SAFE:
+        raise BadQuery(f"{said(node)} is too large to compute with.")
+    if exact.denominator == 1:
+        return Value(sql.literal(int(exact)), Kind.INTEGER, (exact, exact), (int(exact),))
+    double = Fraction(float(exact))
+    return Value(sql.literal(float(exact)), Kind.REAL, (double, double))
+
+
+def boolean(_: Reader, node: exp.Boolean) -> Value:
+    """TRUE or FALSE."""
+    return Value(exp.Boolean(this=bool(node.this)), Kind.BOOLEAN, domain=(bool(node.this),))
+
+
+def null(_: Reader, __: exp.Null) -> Value:
+    """NULL has no kind, so it stands only where another value gives it one."""
+    raise BadQuery("NULL can only stand behind IS, in IN, CASE, COALESCE and NULLIF, beside other values.")
+
+
+def cast(reader: Reader, node: exp.Cast) -> Value:
+    """Numbers to DOUBLE; numbers to the nearest INTEGER; TRUE to 1; integers and dates to TEXT; days and moments."""
+    value, to = reader.of(node.this), node.to
+    moment = Kind.DATE if to.is_type("date") else Kind.TIMESTAMP if to.is_type("timestamp", "timestampntz") else None
+    if moment is not None and (moments.quoted(value) or value.kind in moments.MOMENTS):
+        return moments.as_moment(value, moment)
+    if to.is_type("double", "float") and value.number:
+        return Value(value.as_double, Kind.REAL, value.within)
+    if to.is_type(*_WHOLE) and value.number:
+        return numbers.nearest(node, value)
+    if to.is_type(*_WHOLE) and value.kind is Kind.BOOLEAN:
+        holds = exp.paren(value.sql.copy())
+        made = exp.case().when(holds, sql.literal(1)).when(exp.not_(holds.copy()), sql.literal(0))
+        return Value(made, Kind.INTEGER, (Fraction(0), Fraction(1)), (0, 1))
+    if to.is_type("text", "varchar") and value.kind in _TEXTS:
+        longest = value.characters if value.kind is Kind.TEXT else _LONGEST_NUMBER
+        return texts.made_text(node, exp.cast(value.sql.copy(), exp.DType.TEXT), longest)
+    raise BadQuery(
+        f"CAST from {value.kind.value} to {to.sql(dialect='duckdb')} could fail on some row.",
+        hint="Casts of numbers to DOUBLE and INTEGER, of conditions to INTEGER, of integers and dates to TEXT cannot.",
+    )
+
+
+def date(reader: Reader, node: exp.Date) -> Value:
+    """``DATE(x)``."""
+    return cast(reader, exp.cast(node.this.copy(), exp.DType.DATE, copy=False))
+
+
+RULES: dict[type[exp.Expr], Rule] = {
+    exp.Literal: literal,
+    exp.Boolean: boolean,
+    exp.Null: null,
+    exp.Cast: cast,
+    exp.Date: date,
+}

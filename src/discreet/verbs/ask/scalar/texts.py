@@ -1,0 +1,120 @@
+"""Texts: joined, cut, measured, searched. Characters are Unicode's code points, on every engine.
+
+Why no question makes texts without end: a text of a column has at most as many characters as its card says, since the
+bounded table was cut so; what is made of texts is at most as long as they are together, and longer ones than
+``LONGEST_TEXT`` are refused. Whatever makes a text says in the tree how long it can be (``CHARACTERS``), and
+``size.py`` adds that up over the whole query, in which every WITH stands as often as it is named. This bounds what a
+question costs, and privacy does not depend on it. (Some engines' UPPER makes up to three characters of a few letters.)
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from sqlglot import exp
+
+from discreet.core import sql
+from discreet.core.kind import Kind
+from discreet.errors import BadQuery
+from discreet.verbs.ask.scalar.reader import MANY, Reader, Rule, given, half_bounded, said
+from discreet.verbs.ask.value import CHARACTERS, LONGEST_TEXT, Value
+
+
+def changed(reader: Reader, node: exp.Lower | exp.Upper | exp.Trim) -> Value:
+    """In other letters, or without spaces at both ends."""
+    if node.args.get("expression"):
+        raise BadQuery(f"{said(node)} cannot be used on rows.", hint="TRIM takes spaces off, and nothing else.")
+    value = reader.text(node.this)
+    return made_text(node, type(node)(this=value.sql.copy()), value.characters)
+
+
+def joined(reader: Reader, node: exp.DPipe) -> Value:
+    """Two texts; NULL if one is."""
+    sides = [reader.text(side) for side in (node.this, node.expression)]
+    both = exp.DPipe(this=sides[0].sql.copy(), expression=sides[1].sql.copy(), safe=False)
+    return made_text(node, both, sides[0].characters + sides[1].characters)
+
+
+def concatenated(reader: Reader, node: exp.Concat) -> Value:
+    """Several texts; those that are NULL are left out, on every engine."""
+    first, *others = [reader.text(one) for one in node.expressions]
+    made, long = _or_empty(first), first.characters
+    for other in others:
+        long += other.characters
+        made = made_text(node, exp.DPipe(this=made, expression=_or_empty(other), safe=False), long).sql
+    return Value(made, Kind.TEXT, longest=long)
+
+
+def _or_empty(value: Value) -> exp.Expr:
+    return exp.Coalesce(this=exp.paren(value.sql.copy()), expressions=[sql.literal("")])
+
+
+def length(reader: Reader, node: exp.Length) -> Value:
+    """How many characters a text has."""
+    value = reader.text(node.this)
+    made = exp.cast(exp.Length(this=value.sql.copy()), exp.DType.BIGINT)
+    if value.domain is None:
+        return half_bounded(made, Kind.INTEGER, Fraction(0), None)
+    lengths = sorted({len(str(one)) for one in value.domain})
+    return Value(made, Kind.INTEGER, (Fraction(lengths[0]), Fraction(lengths[-1])), tuple(lengths))
+
+
+def part(reader: Reader, node: exp.Substring) -> Value:
+    """Characters of a text from a given place on, all of them or so many."""
+    places = [given(reader.of(node.args[key])) for key in ("start", "length") if node.args.get(key) is not None]
+    if not places or any(place is None or not 1 <= place <= MANY for place in places):
+        raise BadQuery(f"SUBSTRING takes a start and a length, as whole numbers from 1 to {MANY:,}.")
+    start, *several = (sql.literal(int(place)) for place in places if place is not None)
+    value = reader.text(node.this)
+    made = exp.Substring(this=value.sql.copy(), start=start, length=several[0] if several else None)
+    return made_text(node, made, min(value.characters, int(places[1] or 0)) if len(places) > 1 else value.characters)
+
+
+def left(reader: Reader, node: exp.Left) -> Value:
+    """The first characters of a text."""
+    return part(reader, exp.Substring(this=node.this.copy(), start=sql.literal(1), length=node.expression.copy()))
+
+
+def position(reader: Reader, node: exp.StrPosition) -> Value:
+    """Where a given text begins in another, from 1; 0: it is not in it."""
+    wanted = _given(node.args.get("substr"), node)
+    made = exp.StrPosition(this=reader.text(node.this).sql.copy(), substr=wanted)
+    return half_bounded(exp.cast(made, exp.DType.BIGINT), Kind.INTEGER, Fraction(0), None)
+
+
+def starts(reader: Reader, node: exp.StartsWith) -> Value:
+    """Whether a text begins with a given one."""
+    wanted = _given(node.expression, node)
+    made = exp.StartsWith(this=reader.text(node.this).sql.copy(), expression=wanted)
+    return Value(made, Kind.BOOLEAN, domain=(False, True))
+
+
+def made_text(node: exp.Expr, made: exp.Expr, longest: int) -> Value:
+    """A text that ``node`` makes, with its longest length in characters."""
+    if longest > LONGEST_TEXT:
+        raise BadQuery(
+            f"{said(node)} could have {longest:,} characters; a text may have {LONGEST_TEXT:,}.",
+            hint="Cut the texts before: LEFT(x, 20). The card can say how long the texts of a column are.",
+        )
+    made.meta[CHARACTERS] = longest
+    return Value(made, Kind.TEXT, longest=longest)
+
+
+def _given(node: exp.Expr | None, whole: exp.Expr) -> exp.Expr:
+    if not (isinstance(node, exp.Literal) and node.is_string and node.name):
+        raise BadQuery(f"{said(whole)}: what is looked for is a text in quotes, and not empty.")
+    return sql.literal(node.name)
+
+
+RULES: dict[type[exp.Expr], Rule] = {
+    exp.Lower: changed,
+    exp.Upper: changed,
+    exp.Trim: changed,
+    exp.DPipe: joined,
+    exp.Concat: concatenated,
+    exp.Length: length,
+    exp.Substring: part,
+    exp.Left: left,
+    exp.StrPosition: position,
+    exp.StartsWith: starts,
+}

@@ -1,0 +1,122 @@
+"""Inference: a person's secret is read off the released rows that are most like them.
+
+Giomi, Boenisch, Wehmeyer and Tasnádi (2023), "A unified framework for quantifying privacy risk in synthetic data".
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from discreet.core.card import Role
+from discreet.core.release import Release
+from discreet.core.table import Table
+from discreet.errors import BadInput, DataError
+from discreet.verbs.attack.finding import Finding, Outcome, failed, worst
+from discreet.verbs.attack.gower import distances
+from discreet.verbs.attack.guesses import GUESSES, Guesses, attacked, judged, sides
+from discreet.verbs.attack.scope import not_values
+
+Array = npt.NDArray[Any]
+
+
+@dataclass(frozen=True)
+class Inference:
+    """The attacker takes the secret of the nearest released row for the person's; of equally near rows the commonest,
+    and of equally common ones any by lot.
+
+    Numbers are guessed rightly within ``tolerance`` of the true value, and the commonest is the one that is right for
+    most. Mere guessing is to name, for everybody, the value that fits most released rows.
+    """
+
+    secret: str = ""
+    """What the attacker wants to know (default: each sensitive column, of which the worst counts, or the last of
+    all)."""
+    columns: tuple[str, ...] = ()
+    """What the attacker knows (default: the quasi-identifiers, or all other columns)."""
+    tolerance: float = 0.05
+    control: Table | None = None
+    guesses: int = GUESSES
+
+    name: ClassVar[str] = "inference"
+
+    def applies(self, release: Release[Any]) -> str | None:
+        return not_values(release)
+
+    def run(self, release: Release[Any], known: Table, links: Array | None = None) -> Finding:
+        """The share of people whose secret is guessed; ``links`` are not needed."""
+        each = [self._read_off(release, known, *roles) for roles in self._roles(known)]
+        ran = [one for one in each if one.outcome is not Outcome.FAILED]
+        return worst(ran) if ran else each[0]
+
+    def _read_off(self, release: Release[Any], known: Table, secret: str, columns: tuple[str, ...]) -> Finding:
+        knows = f"The attacker knows {', '.join(columns) or 'nothing'} of everybody, and wants to know {secret}."
+        try:
+            both = sides(release, known, self.control, (*columns, secret))
+            names = both.sight.columns
+            if secret not in names:
+                raise DataError(f"The release does not show values of {secret}.")
+            used = np.array([name != secret for name in names])
+            if not used.any():
+                raise DataError("The release shows no values of what the attacker knows.")
+            shown, numeric, at = both.sight.shown, both.sight.numeric, names.index(secret)
+            tolerance = self.tolerance if numeric[at] else 0.0
+            answers: dict[bytes, Array] = {}  # by which rows are nearest: many people share them
+
+            def guessed(people: Array) -> tuple[Array, Array]:
+                who = attacked(people, shown, self.guesses)
+                truth = people[who, at]
+                credit: list[float] = []
+                for far in distances(people[who][:, used], shown[:, used], numeric[used]):
+                    for nearest in far <= far.min(axis=1, keepdims=True) + 1e-12:
+                        key = np.packbits(nearest).tobytes()
+                        if key not in answers:
+                            answers[key] = _commonest(shown[nearest, at], tolerance)
+                        credit.append(float(_same(answers[key], truth[len(credit)], tolerance).mean()))
+                return np.array(credit), who
+
+            right, who = guessed(both.people)
+            control = guessed(both.control)[0] if both.control is not None else None
+        except BadInput as problem:
+            return failed(self.name, knows, str(problem))
+        chance = float(_same(_commonest(shown[:, at], tolerance)[:1], both.people[:, at], tolerance).mean())
+        details = {"secret": secret, "columns": [name for name in names if name != secret], "tolerance": tolerance}
+        meaning = (
+            f"The share of people whose {secret} the attacker reads off the release; what most people have is guessed "
+            "anyway, 1 means that everybody's is told."
+        )
+        return judged(self.name, knows, Guesses(right, who, control, chance), meaning, details)
+
+    def _roles(self, known: Table) -> list[tuple[str, tuple[str, ...]]]:
+        """Each secret, and what the attacker knows who is after it."""
+        card = known.card
+        names = [c.name for c in card.columns if c.role is not Role.IDENTIFIER and c.name != card.unit]
+        sensitive = [column.name for column in card.having(Role.SENSITIVE) if column.name in names]
+        quasi = [column.name for column in card.having(Role.QUASI)]
+        return [
+            (secret, self.columns or tuple(name for name in quasi or names if name != secret))
+            for secret in ([self.secret] if self.secret else sensitive or names[-1:])
+        ]
+
+
+def _same(guess: Array, truth: Array, tolerance: float) -> Array:
+    """Whether guesses are right: equal or, for numbers, within a share of the truth; NULL is guessed by NULL."""
+    with np.errstate(invalid="ignore"):
+        near = np.abs(guess - truth) <= tolerance * np.abs(truth)
+    return np.asarray(near | (np.isnan(guess) & np.isnan(truth)))
+
+
+def _commonest(values: Array, tolerance: float) -> Array:
+    """Which of the values are a right guess for most of them, NaN (for NULL) last."""
+    there = values[~np.isnan(values)]
+    tried = np.unique(there)
+    with np.errstate(invalid="ignore"):
+        slack = tolerance * np.abs(there)
+        low, high = np.sort(there - slack), np.sort(there + slack)
+    fits = np.searchsorted(low, tried, "right") - np.searchsorted(high, tried, "left")
+    gaps = len(values) - len(there)
+    most = max(int(fits.max(initial=0)), gaps)
+    return np.concatenate([tried[fits == most], [np.nan] if gaps == most else []])

@@ -1,0 +1,217 @@
+"""Learned linkage: the worst case, an intruder who has seen true links of others and learnt which columns tell.
+
+The distance is linear in what is learnt, as in the programs of Abril, Navarro-Arribas and Torra (2012), "Improving
+record linkage with supervised learning for disclosure risk assessment". Few people: the weights that link most of them,
+by a mixed-integer program. Many: a conditional logit of the true row among the nearest impostors, which is convex.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from discreet.core.optional import extra
+from discreet.core.recipe import Recipe
+from discreet.errors import DataError
+from discreet.verbs.attack.distance import standardised, unlike
+from discreet.verbs.attack.linkage import PAIRS, Linkage, Linked, by_lot, every
+from discreet.verbs.attack.linkage_matrix import Sight
+
+Array = npt.NDArray[Any]
+
+FEW = 24
+"""Up to so many taught people the weights are optimal."""
+TAUGHT = 500
+"""So many people at most the attacker learns from."""
+_NEAREST, _STRANGERS, _ROUNDS, _RIDGE = 20, 60, 3, 1e-9
+
+
+class Shape(Enum):
+    """What is learnt."""
+
+    WEIGHTS = "weights"
+    """A weight for each column."""
+    METRIC = "metric"
+    """A positive semidefinite matrix, so that columns may correct each other (a Mahalanobis distance)."""
+    CHOQUET = "Choquet integral"
+    """Of squared differences, with a fuzzy measure in which pairs of columns count more or less than their sum."""
+
+
+@dataclass(frozen=True)
+class LearnedLinkage(Linkage):
+    """Learn from every other person's true link, then link the rest. The figure is of the rest; the details also give
+    that of the people learnt from, which is the bound the literature reports."""
+
+    shape: Shape = Shape.WEIGHTS
+
+    name: ClassVar[str] = "learned linkage"
+
+    @property
+    def skill(self) -> str:
+        return f"and the true rows of every other person, from which a distance was learnt ({self.shape.value})"
+
+    def link(self, sight: Sight, recipe: Recipe) -> Linked:
+        from discreet.verbs.attack.pairwise import first
+
+        if not np.any(sight.truth[::2] >= 0) or len(sight.truth) < 2:
+            raise DataError("There are too few true links to learn from.")
+        chosen = every(len(sight.known), max(PAIRS // 10 // len(sight.shown), 2))
+        sample = sight.people(chosen)
+        people, rows = _comparable(sight, sample.known), _comparable(sight, sight.shown)
+        scales = _scales(sight)
+        taught = np.arange(0, len(people), 2)
+        taught = taught[sample.truth[taught] >= 0]
+        taught = taught[every(len(taught), TAUGHT)]
+        rule = learn(people[taught], rows, sample.truth[taught], sight.numeric, scales, shape=self.shape)
+        asked = np.arange(1, len(people), 2)
+        links = [
+            by_lot(*first(people[who], rows, sample.truth[who], sight.numeric, scales, *rule))
+            for who in (asked, taught)
+        ]
+        names = {name: round(float(weight), 6) for name, weight in zip(sight.columns, rule[0], strict=True)}
+        details = {"shape": self.shape.value, "people learnt from": float(links[1].mean()), "weights": names}
+        return Linked(links[0], details, sample.people(asked).guessing, chosen[asked])
+
+
+def learn(
+    people: Array, rows: Array, truth: Array, numeric: Array, scales: Array, *, shape: Shape
+) -> tuple[Array, Array]:
+    """What makes people's true rows nearest: weights of the columns, and of pairs of them (products, minima, maxima).
+
+    Every measure in which columns interact by pairs only is a mixture of single columns, minima and maxima of two
+    (Miranda, Combarro and Gil 2006), so that nonnegative weights are all a Choquet integral of that kind needs.
+    """
+    from discreet.verbs.attack.pairwise import differences, first, impostors
+
+    columns = people.shape[1]
+    rule = np.full(columns, 1.0 / columns), np.zeros((3, columns, columns))
+    if len(people) <= FEW and shape is Shape.WEIGHTS:
+        everyone = np.array([[own, *(row for row in range(len(rows)) if row != own)] for own in truth])
+        squares = differences(people, rows, everyone, numeric, scales) ** 2
+        return optimal_weights(squares[:, 1:] - squares[:, :1]), rule[1]
+    near = np.arange(min(_NEAREST, len(rows) - 1))
+    far = len(near) + every(len(rows) - 1 - len(near), _STRANGERS)
+    stands_for = np.log((len(rows) - 1 - len(near)) / max(len(far), 1)) if len(far) else 0.0
+    offsets = np.concatenate([np.zeros(1 + len(near)), np.full(len(far), stands_for)])
+    tried = []
+    for _ in range(_ROUNDS):
+        tried.append((float(by_lot(*first(people, rows, truth, numeric, scales, *rule)).sum()), rule))
+        others = impostors(people, rows, truth, numeric, scales, *rule, np.concatenate([near, far]))
+        signed = differences(people, rows, np.column_stack([truth, others]), numeric, scales)
+        rule = _fitted(signed, offsets, shape)
+    tried.append((float(by_lot(*first(people, rows, truth, numeric, scales, *rule)).sum()), rule))
+    return max(tried, key=lambda one: one[0])[1]
+
+
+def optimal_weights(gaps: Array, margin: float = 1e-6) -> Array:
+    """The weights (summing to 1) for which most people's true rows are nearest: ``gaps`` holds, for each person and
+    impostor, by how much the impostor's squared difference exceeds the true row's, column by column."""
+    with extra("attack"):
+        from scipy.optimize import Bounds, LinearConstraint, milp
+        from scipy.sparse import csr_array, hstack, kron
+
+    people, others, columns = gaps.shape
+    large = float(np.abs(gaps).max(initial=0.0)) + 2 * margin
+    missed = kron(csr_array(np.eye(people)), np.ones((others, 1))) * large
+    rows = hstack([csr_array(gaps.reshape(-1, columns)), missed])
+    total = np.concatenate([np.ones(columns), np.zeros(people)])
+    solved = milp(
+        np.concatenate([np.zeros(columns), np.ones(people)]),
+        constraints=[LinearConstraint(rows, margin, np.inf), LinearConstraint(total[None, :], 1, 1)],
+        integrality=np.concatenate([np.zeros(columns), np.ones(people)]),
+        bounds=Bounds(0, 1),
+    )
+    if solved.x is None:
+        raise DataError(f"No weights were found: {solved.message}")
+    return np.asarray(solved.x[:columns])
+
+
+def _fitted(signed: Array, offsets: Array, shape: Shape) -> tuple[Array, Array]:
+    """The rule that fits the alternatives of everybody (differences; the first is true) best."""
+    columns = signed.shape[2]
+    features, kinds = _features(signed, shape)
+    found = _logit(features, offsets, np.array([kind == 0 for kind, _, _ in kinds]))
+    weights, pairs = np.zeros(columns), np.zeros((3, columns, columns))
+    for value, (kind, one, two) in zip(found, kinds, strict=True):
+        if kind < 0:
+            weights[one] = value
+        else:
+            pairs[kind, one, two] = value
+    if shape is Shape.METRIC:
+        weights, pairs[0] = _semidefinite(weights, pairs[0])
+    return weights, pairs
+
+
+def _logit(features: Array, offsets: Array, free: Array) -> Array:
+    """Weights that make the first of each person's alternatives likeliest; not negative, unless ``free``. Convex.
+
+    Far alternatives stand for many (``offsets``, in logarithms): were only the nearest looked at, a true row
+    that is not among them would teach that nearness is bad.
+    """
+    with extra("attack"):
+        from scipy.optimize import minimize
+        from threadpoolctl import threadpool_limits
+
+    def loss(weights: Array) -> tuple[float, Array]:
+        score = offsets - features @ weights
+        top = score.max(axis=1, keepdims=True)
+        odds = np.exp(score - top)
+        chance = odds / odds.sum(axis=1, keepdims=True)
+        likelihood = np.log(odds.sum(axis=1)) + top[:, 0] - score[:, 0]
+        slope = features[:, 0] - (chance[:, None, :] @ features)[:, 0]
+        return (
+            float(likelihood.mean()) + _RIDGE * float(weights @ weights),
+            slope.mean(axis=0) + 2 * _RIDGE * weights,
+        )
+
+    bounds = [(None, None) if sign else (0, None) for sign in free]
+    start = np.where(free, 0.0, 1.0 / features.shape[2])
+    with threadpool_limits(1, "blas"):  # the matrices are tiny: threads would only wait for each other
+        found = minimize(loss, start, jac=True, bounds=bounds, method="L-BFGS-B", options={"maxiter": 200})
+    return np.asarray(found.x)
+
+
+def _features(signed: Array, shape: Shape) -> tuple[Array, list[tuple[int, int, int]]]:
+    """What the distance is a weighted sum of, and what each is: -1 a square, 0 a product, 1 a minimum, 2 a maximum."""
+    squares = signed**2
+    columns = signed.shape[2]
+    made, kinds = [squares[..., one] for one in range(columns)], [(-1, one, one) for one in range(columns)]
+    for one in range(columns if shape is not Shape.WEIGHTS else 0):
+        for two in range(one + 1, columns):
+            if shape is Shape.METRIC:
+                made.append(signed[..., one] * signed[..., two])
+                kinds.append((0, one, two))
+            else:
+                made += [
+                    np.minimum(squares[..., one], squares[..., two]),
+                    np.maximum(squares[..., one], squares[..., two]),
+                ]
+                kinds += [(1, one, two), (2, one, two)]
+    return np.stack(made, axis=-1), kinds
+
+
+def _semidefinite(weights: Array, products: Array) -> tuple[Array, Array]:
+    """The nearest matrix under which no distance is negative."""
+    values, axes = np.linalg.eigh(np.diag(weights) + (products + products.T) / 2)
+    matrix = (axes * np.maximum(values, 0.0)) @ axes.T
+    return np.diag(matrix).copy(), 2 * np.triu(matrix, 1)
+
+
+def _comparable(sight: Sight, values: Array) -> Array:
+    """Numbers in standard deviations, codes as they are; NaN stays."""
+    made = values.copy()
+    made[:, sight.numeric] = standardised(sight.known[:, sight.numeric], values[:, sight.numeric])[1]
+    return made
+
+
+def _scales(sight: Sight) -> Array:
+    """What it counts that codes differ, or that one value is NULL: as much as two strangers' numbers do."""
+    scales = np.full(len(sight.columns), np.sqrt(2.0))
+    for column in np.flatnonzero(~sight.numeric):
+        both = np.nan_to_num(np.concatenate([sight.known[:, column], sight.shown[:, column]]), nan=-1.0)
+        scales[column] = np.sqrt(2.0 / max(unlike(both), 1e-9))
+    return scales

@@ -1,0 +1,185 @@
+"""Singling out: a description, made from the release alone, that fits exactly one person in the original.
+
+Cohen and Nissim (2020), "Towards formalizing the GDPR's notion of singling out"; the descriptions are those of Giomi,
+Boenisch, Wehmeyer and Tasnádi (2023), "A unified framework for quantifying privacy risk in synthetic data".
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from discreet.core.release import Release
+from discreet.core.table import Table
+from discreet.errors import BadInput, DataError
+from discreet.noise.masking import Generator, generator
+from discreet.verbs.attack.finding import Finding, failed
+from discreet.verbs.attack.guesses import GUESSES, Guesses, Sides, judged, sides
+from discreet.verbs.attack.scope import not_values
+
+Array = npt.NDArray[Any]
+Term = tuple[int, int, float | None]
+"""A column, how it compares (-1 at most, 0 equal, 1 at least), and with what; None is NULL."""
+Description = tuple[Term, ...]
+
+_MEANING = (
+    "The share of descriptions, made from the release, that fit exactly one person of the original; guessing is best, "
+    "1 means that whoever is alone in the release is alone in the original."
+)
+_TRIES = 10
+
+
+class By(Enum):
+    """What people are described by."""
+
+    ONE = "one column"
+    """An extreme or unique value of a single column."""
+    SEVERAL = "several columns"
+    """Values of several columns of a released row."""
+
+
+@dataclass(frozen=True)
+class SinglingOut:
+    """Descriptions that fit one released row, tried on the original.
+
+    Guessing is to put descriptions together of values from different rows, by the same columns. Who knows how values
+    are spread, but nobody, may do better: whatever has probability 1/n fits exactly one of n people in 37 % of all
+    files, and nothing does more often (Cohen and Nissim). So without a control only more than that is learned, as it
+    cannot be general. A control of more people counts as one of n drawn from it (exactly, not by drawing); of fewer,
+    its share is raised to the most that n could give.
+    """
+
+    by: By = By.SEVERAL
+    control: Table | None = None
+    """People of the same kind who were not used for the release."""
+    columns: int = 3
+    """So many columns a description has, if several."""
+    guesses: int = GUESSES
+    seed: int = 1
+
+    @property
+    def name(self) -> str:
+        return f"singling out by {self.by.value}"
+
+    def applies(self, release: Release[Any]) -> str | None:
+        return not_values(release)
+
+    def run(self, release: Release[Any], known: Table, links: Array | None = None) -> Finding:
+        """The share of descriptions that single out; ``links`` are not needed."""
+        knows = "The attacker knows the release and nothing else."
+        try:
+            both = sides(release, known, self.control)
+            return self._found(both, knows)
+        except BadInput as problem:
+            return failed(self.name, knows, str(problem))
+
+    def _found(self, both: Sides, knows: str) -> Finding:
+        rng, shown, numeric = generator(self.seed), both.sight.shown, both.sight.numeric
+        if self.by is By.ONE:
+            made = _alone(shown, numeric, rng, self.guesses)
+        else:
+            made = _several(shown, numeric, rng, self.guesses, min(self.columns, shown.shape[1]))
+        if not made:
+            raise DataError("No released row can be told from the others: there is no description to try.")
+        people = len(both.people)
+        fits = [np.flatnonzero(_fits(both.people, one)) for one in made]
+        right = np.array([len(who) == 1 for who in fits], dtype=float)
+        victims = np.array([who[0] if len(who) == 1 else -1 for who in fits])
+        chance = float(np.mean([_fits(both.people, one).sum() == 1 for one in _naive(shown, numeric, rng, made)]))
+        blind = (1 - 1 / people) ** (people - 1)
+        details: dict[str, Any] = {"columns": list(both.sight.columns), "described by": self.by.value}
+        meaning, control, scale = _MEANING, None, 1.0
+        if both.control is not None:
+            others = both.control
+            control = np.array([_one_of(int(_fits(others, one).sum()), len(others), people) for one in made])
+            scale = max(people / len(others), 1.0)
+        else:
+            meaning += f" Up to {blind:.0%} may do so although nothing is known of anybody: only more is learned."
+            details["without knowing anybody, at most"] = blind
+        return judged(self.name, knows, Guesses(right, victims, control, chance, blind, scale), meaning, details)
+
+
+def _alone(shown: Array, numeric: Array, rng: Generator, most: int) -> list[Description]:
+    """All values that a single released row has; and the least and the greatest, as limits."""
+    made: list[Description] = []
+    for column, number in enumerate(numeric):
+        values = shown[:, column]
+        there, count = np.unique(values[~np.isnan(values)], return_counts=True)
+        made += [((column, 0, float(value)),) for value in there[count == 1]]
+        if np.isnan(values).sum() == 1:
+            made.append(((column, 0, None),))
+        if number and len(there) and count[0] == 1:
+            made.append(((column, -1, float(there[0])),))
+        if number and len(there) and count[-1] == 1:
+            made.append(((column, 1, float(there[-1])),))
+    return [made[place] for place in rng.permutation(len(made))[:most]]
+
+
+def _several(shown: Array, numeric: Array, rng: Generator, most: int, width: int) -> list[Description]:
+    """Descriptions of random released rows by random columns, if they fit no other row."""
+    middle = _medians(shown)
+    made: dict[Description, None] = {}
+    tries = most * _TRIES
+    rows = rng.integers(len(shown), size=tries).tolist()
+    columns = np.sort(rng.permuted(np.tile(np.arange(shown.shape[1]), (tries, 1)), axis=1)[:, :width], axis=1)
+    for row, some in dict.fromkeys(zip(rows, map(tuple, columns.tolist()), strict=True)):
+        one = _described(shown[row], np.array(some), numeric, middle)
+        if one not in made and _fits(shown, one).sum() == 1:
+            made[one] = None
+        if len(made) == most:
+            break
+    return list(made)
+
+
+def _naive(shown: Array, numeric: Array, rng: Generator, like: list[Description]) -> list[Description]:
+    """Descriptions by the same columns, each value from another row, whether or not they fit anybody."""
+    middle = _medians(shown)
+    made = []
+    for one in like:
+        columns = np.array([term[0] for term in one])
+        row = shown[rng.integers(len(shown), size=shown.shape[1]), np.arange(shown.shape[1])]
+        made.append(_described(row, columns, numeric, middle))
+    return made
+
+
+def _described(row: Array, columns: Array, numeric: Array, middle: Array) -> Description:
+    """A row by its values: numbers from there outwards, all else as it is."""
+
+    def term(at: int) -> Term:
+        if np.isnan(row[at]):
+            return at, 0, None
+        return at, (1 if row[at] >= middle[at] else -1) if numeric[at] else 0, float(row[at])
+
+    return tuple(term(int(at)) for at in columns)
+
+
+def _fits(rows: Array, description: Description) -> Array:
+    """Which rows a description fits."""
+    fits = np.ones(len(rows), dtype=bool)
+    for column, way, value in description:
+        cells = rows[:, column]
+        if value is None:
+            fits &= np.isnan(cells)
+        else:
+            fits &= cells == value if way == 0 else cells >= value if way > 0 else cells <= value
+    return fits
+
+
+def _one_of(fitting: int, people: int, drawn: int) -> float:
+    """The probability that exactly one of ``fitting`` is among ``drawn`` of ``people``, drawn without replacement."""
+    if drawn >= people:
+        return float(fitting == 1)
+    if not fitting or people - fitting < drawn - 1:
+        return 0.0
+    chance = fitting * drawn / people
+    for step in range(fitting - 1):
+        chance *= (people - drawn - step) / (people - 1 - step)
+    return min(chance, 1.0)
+
+
+def _medians(shown: Array) -> Array:
+    return np.array([np.median(one[~np.isnan(one)]) if (~np.isnan(one)).any() else 0.0 for one in shown.T])

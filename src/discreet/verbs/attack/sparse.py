@@ -1,0 +1,167 @@
+"""People by what few others did: de-anonymising sparse tables, such as who rated which film.
+
+Narayanan and Shmatikov (2008), "Robust de-anonymization of large sparse datasets": a handful of roughly known entries
+finds a record among hundreds of thousands, since hardly two records are alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from discreet.core.release import Release
+from discreet.core.table import Table
+from discreet.errors import BadInput, DataError
+from discreet.verbs.attack.finding import Finding, failed, share
+
+Array = npt.NDArray[Any]
+
+
+@dataclass(frozen=True)
+class Scoreboard:
+    """Scoreboard-RH: every known entry of a person gives points to the records that have it, more for rare items and
+    for nearer values. The best record is named only if it stands out: its lead over the second is at least
+    ``eccentricity`` standard deviations of all scores. (1.5 serves among hundreds of thousands; among hundreds a lead
+    comes about by chance more often, and 5 is better.)
+
+    Both tables have a row an entry: the ``person`` (in the release a pseudonym; equal in both tables where the steward
+    knows it to be the same, which the attacker does not use), the ``item``, and ``values`` with the distance at which
+    a value is worth e times less, such as ``{"stars": 1.5, "day": 30}``.
+    """
+
+    person: str
+    item: str
+    values: Mapping[str, float] = field(default_factory=dict)
+    eccentricity: float = 1.5
+
+    name: ClassVar[str] = "scoreboard"
+
+    def applies(self, release: Release[Any]) -> str | None:
+        """For tables of entries."""
+        if not isinstance(release.payload, pa.Table):
+            return "The release is not a table of rows."
+        wanted = (self.person, self.item, *self.values)
+        missing = [name for name in wanted if name not in release.payload.column_names]
+        return f"The release has no column {missing[0]!r}." if missing else None
+
+    def run(self, release: Release[Any], known: Table, links: Array | None = None) -> Finding:
+        """The share of people whose record is named, and rightly."""
+        knows = (
+            f"The attacker knows a few entries of each person, roughly ({', '.join((self.item, *self.values))}), and "
+            "names a record only if it stands out."
+        )
+        try:
+            if why := self.applies(release):
+                raise DataError(why)
+            board = _Board.of(release.payload, known.fetch(), self)
+        except BadInput as problem:
+            return failed(self.name, knows, str(problem))
+        named = np.array([board.named(target, self.eccentricity) for target in range(len(board.targets))])
+        right = (named >= 0) & (named == board.targets)
+        baseline = float(np.mean(board.targets >= 0)) / board.records
+        meaning = (
+            "The share of people whose whole record the attacker finds from the few entries they know; 0 is best, "
+            "1 means that everybody is re-identified."
+        )
+        details = {
+            "people": len(right),
+            "records": board.records,
+            "named": int(np.sum(named >= 0)),
+            "named wrongly": int(np.sum((named >= 0) & ~right)),
+            "entries known of each, on average": float(len(board.asked) / len(right)),
+        }
+        return share(self.name, knows, right.astype(float), baseline, meaning, details=details, people=board.first)
+
+
+@dataclass(frozen=True)
+class _Board:
+    """Released entries by item, and known entries by person."""
+
+    records: int
+    record: Array
+    """Of each released entry, sorted by item, whose it is,"""
+    start: Array
+    """and where the entries of each item begin."""
+    numbers: Array
+    """A row an entry: its values."""
+    targets: Array
+    """Of each known person the record that is theirs, or -1: for measuring success only."""
+    first: Array
+    """The first row of each person in the known table."""
+    bounds: Array
+    """Where the known entries of each person begin."""
+    asked: Array
+    """Of each known entry, sorted by person, the item, or -1 if nobody has it."""
+    given: Array
+    """A row a known entry: its values."""
+    scale: Array
+
+    @classmethod
+    def of(cls, shown: pa.Table, known: pa.Table, said: Scoreboard) -> _Board:
+        for name in (said.person, said.item, *said.values):
+            if name not in known.column_names:
+                raise DataError(f"The attacker's table has no column {name!r}.")
+        if not shown.num_rows or not known.num_rows:
+            raise DataError("There are no entries.")
+        people, who = _shared(shown[said.person], known[said.person])
+        items, what = _shared(shown[said.item], known[said.item])
+        order = np.argsort(items, kind="stable")
+        kinds = int(max(items.max(), what.max())) + 1
+        mine = np.argsort(who, kind="stable")
+        targets, begin = np.unique(who[mine], return_index=True)
+        there = np.isin(targets, people)
+        records, record = np.unique(people, return_inverse=True)
+        place = np.searchsorted(records, targets).clip(0, len(records) - 1)
+        scale = np.array([float(one) for one in said.values.values()])
+        return cls(
+            len(records),
+            record[order],
+            np.searchsorted(items[order], np.arange(kinds + 1)),
+            _numbers(shown, said)[order],
+            np.where(there, place, -1),
+            mine[begin],
+            np.append(begin, len(mine)),
+            what[mine],
+            _numbers(known, said)[mine],
+            scale,
+        )
+
+    def named(self, target: int, eccentricity: float) -> int:
+        """The record that stands out for a person's known entries; -1 if none does."""
+        score = np.zeros(self.records)
+        for entry in range(self.bounds[target], self.bounds[target + 1]):
+            low, high = self.start[self.asked[entry]], self.start[self.asked[entry] + 1]
+            if high > low:
+                apart = np.abs(self.numbers[low:high] - self.given[entry]) / self.scale
+                near = np.exp(-np.nan_to_num(apart, nan=np.inf)).sum(axis=1) if self.scale.size else 1.0
+                np.add.at(score, self.record[low:high], near / np.log(max(high - low, 2)))
+        if self.records == 1:
+            return 0
+        second, best = np.partition(score, self.records - 2)[-2:]
+        spread = float(score.std())
+        return int(np.argmax(score)) if spread > 0 and (best - second) / spread >= eccentricity else -1
+
+
+def _shared(a: Any, b: Any) -> tuple[Array, Array]:
+    if a.type != b.type:
+        raise DataError("Release and attacker's table show people or items as different kinds of values.")
+    both: Any = pa.chunked_array([*a.chunks, *b.chunks]).combine_chunks().dictionary_encode(null_encoding="encode")
+    codes = np.asarray(both.indices.to_numpy(zero_copy_only=False), dtype=np.int64)
+    return codes[: len(a)], codes[len(a) :]
+
+
+def _numbers(rows: pa.Table, said: Scoreboard) -> Array:
+    """The values as numbers, a row an entry; dates in days."""
+    columns = []
+    for name in said.values:
+        cells = rows[name].cast(pa.int32()) if pa.types.is_date32(rows[name].type) else rows[name]
+        try:
+            columns.append(np.asarray(cells.cast(pa.float64()).to_numpy(), dtype=float))
+        except pa.ArrowException:
+            raise DataError(f"{name!r} holds no numbers.") from None
+    return np.column_stack(columns) if columns else np.zeros((rows.num_rows, 0))

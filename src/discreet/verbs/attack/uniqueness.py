@@ -1,0 +1,130 @@
+"""Who is alone: how many released rows may be a person's, and who is the only one of their kind."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from discreet.core.release import Release
+from discreet.core.table import Table
+from discreet.errors import DataError
+from discreet.models.estimators import estimates
+from discreet.verbs.attack.candidates import Cover
+from discreet.verbs.attack.finding import Finding, Outcome
+from discreet.verbs.attack.matching import Matching, certain, likely
+
+Array = npt.NDArray[Any]
+
+_BORDERS = (0, 1, 2, 5, 10, 100)
+
+
+@dataclass(frozen=True)
+class QuasiMatching(Matching):
+    """Take one of the rows whose labels a person's values do not contradict: the prosecutor's attack.
+
+    Where values were changed at random by a published law (PRAM), the likeliest row is taken.
+    """
+
+    name: ClassVar[str] = "matching by quasi-identifiers"
+
+    @property
+    def skill(self) -> str:
+        return " and takes one of the rows that may be a person's"
+
+    def judge(self, found: Cover, rows: pa.Table, known: Table, release: Release[Any]) -> Finding:
+        many = found.candidates
+        details = {
+            "crowds": _crowds(many),
+            "smallest crowd": int(many[many > 0].min()) if (many > 0).any() else 0,
+            "measured": "by links" if found.truth is not None else "from the sizes of crowds",
+        }
+        meaning = (
+            "The share of people whose own row the attacker takes, by lot among those that may be theirs; 0 is best, "
+            "1 means that everybody is re-identified. With k rows for each it is one in k."
+        )
+        return likely(self.name, found.credits, found.guessing, meaning=meaning, found=found, details=details)
+
+
+@dataclass(frozen=True)
+class Uniqueness(Matching):
+    """Who is unique: only one row may be theirs, and it may be nobody else's."""
+
+    name: ClassVar[str] = "uniqueness"
+
+    @property
+    def skill(self) -> str:
+        return " and looks for people of whom there is only one"
+
+    def judge(self, found: Cover, rows: pa.Table, known: Table, release: Release[Any]) -> Finding:
+        meaning = (
+            "The share of people of whom exactly one row can be theirs, so that whatever else is in it is theirs too; "
+            "0 is best, and one person is too many."
+        )
+        return certain(self.name, found.alone, found.right, found.guessing, meaning=meaning, found=found, details={})
+
+
+@dataclass(frozen=True)
+class PopulationUniques(Matching):
+    """Who is unique not only among the rows but among all ``people`` they were drawn from, estimated.
+
+    The rows are taken for a random sample. The figure is the largest of several estimates (``models/estimators.py``);
+    where the rows do not fit them, it is the share of rows that are alone. The interval reaches from the lowest to the
+    highest estimate: it shows how far methods disagree, and is no confidence interval, for all of them may be wrong
+    together.
+    """
+
+    people: int = 0
+
+    name: ClassVar[str] = "population uniqueness"
+
+    @property
+    def skill(self) -> str:
+        return f", in a population of {self.people:,} of which the rows are a sample"
+
+    def applies(self, release: Release[Any]) -> str | None:
+        """For tables of rows that are a sample of a population of known size."""
+        return super().applies(release) or (None if self.people else "The size of the population was not given.")
+
+    def judge(self, found: Cover, rows: pa.Table, known: Table, release: Release[Any]) -> Finding:
+        if self.people < rows.num_rows:
+            raise DataError(f"A population of {self.people:,} people has no sample of {rows.num_rows:,} rows.")
+        size, many = np.unique(found.sizes, return_counts=True)
+        sizes = dict(zip(size.tolist(), many.tolist(), strict=True))
+        said = estimates(sizes, self.people)
+        low, high = said.range
+        meaning = (
+            f"The share of the {self.people:,} people who are the only one with their values, as estimated from the "
+            "rows; a row that is alone here and in the population is that person's without doubt. 0 is best."
+        )
+        return Finding(
+            self.name,
+            "",
+            Outcome.BROKE if said.largest * rows.num_rows >= 1 else Outcome.NOTHING,
+            said.largest,
+            (low, max(high, said.largest)),
+            0.0,
+            meaning,
+            (),
+            {
+                "estimates": dict(said.shares),
+                "alone among the rows": sizes.get(1, 0),
+                **({"warnings": list(said.warnings)} if said.warnings else {}),
+            },
+            interval_is="by all estimators, not 95 %",
+        )
+
+
+def _crowds(many: Array) -> dict[str, int]:
+    """How many people have how many rows that may be theirs."""
+    found = {}
+    for low, high in (*pairwise(_BORDERS), (_BORDERS[-1], None)):
+        inside = (many >= low) & (many < (math.inf if high is None else high))
+        label = f"{low} or more" if high is None else str(low) if high == low + 1 else f"{low} to {high - 1}"
+        found[label] = int(inside.sum())
+    return found

@@ -1,0 +1,118 @@
+"""One bit of a transform: the quickest protocol, for any number of values.
+
+Write every value as a row of signs, such that two rows agree in exactly half of the places (those of the Hadamard
+matrix of the next power of two). A device draws a place evenly, looks up its own value's sign there, and reports the
+place and that sign, or the opposite by a coin. Why this is private: the place hangs on nobody's answer, and the sign is
+told truly with a chance of e**ε / (e**ε + 1), rounded down, so that a report is at most e**ε times as likely for one
+answer as for another (Nguyên and others 2016; Cormode, Kulkarni, Srivastava 2018).
+
+A report supports the values whose sign at its place is the one it tells: the own one with p, any other with exactly one
+half. What supports each value comes out of all reports by one fast transform, so the collector's work hardly grows with
+the number of values.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from discreet.core.compiled import njit
+from discreet.noise.entropy import Entropy
+from discreet.verbs.collect.chance import down, power
+from discreet.verbs.collect.client import Client
+from discreet.verbs.collect.domain import Codes, Counts
+from discreet.verbs.collect.numbers.alphabet import often
+from discreet.verbs.collect.report_distribution import Alike, Matrix, Public
+
+
+@dataclass(frozen=True, init=False)
+class Hadamard(Client):
+    """Hadamard response: a place and a sign."""
+
+    name = "hadamard"
+    other = Fraction(1, 2)
+
+    @cached_property
+    def own(self) -> Fraction:
+        """The chance that the sign is told truly, rounded down."""
+        odds = power(self.epsilon)
+        return down(odds / (odds + 1))
+
+    @cached_property
+    def law(self) -> Alike:
+        """The place is drawn evenly whatever the answer is; at it the answer has one sign or the other.
+
+        Any two answers have the same sign at half of the places, where they cannot be told apart, and other signs at
+        the other half.
+        """
+        true, false = (self.own, 1 - self.own), (1 - self.own, self.own)
+
+        def whole() -> Public:
+            return Public(
+                tuple(
+                    Matrix(tuple(true if sign(place, value) else false for value in range(len(self.domain))))
+                    for place in range(self.places)
+                )
+            )
+
+        return Alike(Public((Matrix((true, true)), Matrix((true, false)))), len(self.domain), whole)
+
+    @cached_property
+    def places(self) -> int:
+        """How many places there are: the next power of two."""
+        return 1 << (len(self.domain) - 1).bit_length()
+
+    @cached_property
+    def report_type(self) -> pa.DataType:
+        """Twice the place, and one more if the sign is plus."""
+        return pa.uint16() if self.places <= 1 << 15 else pa.uint32()
+
+    @property
+    def operations(self) -> int:
+        """A place, a sign, a coin and a count."""
+        return 4
+
+    def draw(self, codes: Codes, entropy: Entropy) -> pa.Array[Any]:
+        """A place, and the sign there or the opposite."""
+        place = entropy.many_below(self.places, codes.size)
+        plus = np.bitwise_count(place & codes) & 1 == 0
+        told: Codes = 2 * place + (plus == entropy.flips(self.own, codes.size))
+        return pa.array(told.astype(self.report_type.to_pandas_dtype()))
+
+    @property
+    def kept(self) -> int:
+        """Minuses and pluses of every place."""
+        return 2 * self.places
+
+    def count(self, reports: pa.Array[Any]) -> Counts:
+        """How often each place and sign was told."""
+        return often(reports.to_numpy(), self.kept, "A report names a place that there is not.")
+
+    def supported(self, counts: Counts) -> Counts:
+        """The transform of how many more pluses than minuses each place has."""
+        more = counts[1::2] - counts[::2]
+        _transform(more)
+        supported: Counts = (counts.sum() + more[: len(self.domain)]) // 2
+        return supported
+
+
+def sign(place: int, value: int) -> bool:
+    """Whether a value's sign at a place is plus: whether they share an even number of bits."""
+    return (place & value).bit_count() % 2 == 0
+
+
+@njit(cache=True)
+def _transform(row: Any) -> None:
+    """The Walsh–Hadamard transform of a row of a power of two, in place."""
+    half = 1
+    while half < row.size:
+        for start in range(0, row.size, 2 * half):
+            for at in range(start, start + half):
+                one, other = row[at], row[at + half]
+                row[at], row[at + half] = one + other, one - other
+        half *= 2

@@ -1,0 +1,99 @@
+"""A law as a table: for every answer, how likely every report is, in whole 2**-64ths; drawn by one look-up.
+
+A uniform word of 64 bits is compared with the running sums of the answer's row, so that each report has exactly its
+chance. Theory's chances are irrational: they are cut to whole parts, and what that leaves over goes to the likeliest
+report. Whether the promise still holds is not argued but checked, on every column of the table that is drawn from;
+where it does not, the table is made again for a slightly smaller loss, until it does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from discreet.core.compiled import njit
+from discreet.errors import BadInput
+from discreet.noise.entropy import Entropy, Words
+from discreet.verbs.collect.chance import GRID, power
+from discreet.verbs.collect.domain import Codes
+from discreet.verbs.collect.report_distribution import Matrix
+
+Weights = Sequence[Sequence[int]]
+
+
+@dataclass(frozen=True)
+class Channel:
+    """A row for each answer, in it the chance of each report in whole 2**-64ths."""
+
+    parts: tuple[tuple[int, ...], ...]
+
+    @cached_property
+    def law(self) -> Matrix:
+        """How likely each report is for each answer."""
+        return Matrix(tuple(tuple(Fraction(part, GRID) for part in row) for row in self.parts))
+
+    @property
+    def reports(self) -> int:
+        """How many reports there are."""
+        return len(self.parts[0])
+
+    def keeps_to(self, epsilon: Fraction) -> bool:
+        """Whether no report is more than e**epsilon times as likely for one answer as for another, exactly."""
+        odds = power(epsilon)
+        columns = [(max(column), min(column)) for column in zip(*self.parts, strict=True)]
+        return all(most * odds.denominator <= least * odds.numerator for most, least in columns)
+
+    @cached_property
+    def _sums(self) -> Words:
+        """The running sums of each row without the last, which is everything: a report has a chance above 0."""
+        edges = np.zeros((len(self.parts), self.reports - 1), dtype=np.uint64)
+        for row, parts in enumerate(self.parts):
+            total = 0
+            for place, part in enumerate(parts[:-1]):
+                total += part
+                edges[row, place] = total
+        return edges
+
+    def draw(self, codes: Codes, entropy: Entropy) -> Codes:
+        """A report for each answer."""
+        drawn = np.empty(codes.size, dtype=np.int64)
+        _look_up(self._sums, codes, entropy.words(codes.size), drawn)
+        return drawn
+
+
+def parts_of(weights: Sequence[int]) -> tuple[int, ...]:
+    """Chances in proportion to whole weights, cut to whole 2**-64ths; the rest goes to the likeliest."""
+    total = sum(weights)
+    parts = [weight * GRID // total for weight in weights]
+    parts[max(range(len(parts)), key=parts.__getitem__)] += GRID - sum(parts)
+    return tuple(parts)
+
+
+def kept(weights: Callable[[Fraction], Weights], epsilon: Fraction) -> tuple[Channel, Fraction]:
+    """A table that keeps to ``epsilon``, and the loss, next to it and smaller, that its weights were made for."""
+    for digits in (60, 50, 40, 30, 20):
+        less = epsilon * (1 - Fraction(1, 1 << digits))
+        channel = Channel(tuple(map(parts_of, weights(less))))
+        if channel.keeps_to(epsilon):
+            return channel, less
+    raise BadInput("These chances are too small to be flipped by.", hint="Use fewer steps or a smaller epsilon.")
+
+
+@njit(cache=True)
+def _look_up(sums: Any, codes: Any, words: Any, drawn: Any) -> None:
+    """The number of running sums of its row that a word is not below."""
+    for at in range(codes.size):
+        row, word = sums[codes[at]], words[at]
+        low, high = 0, row.size
+        while low < high:
+            middle = (low + high) // 2
+            if row[middle] <= word:
+                low = middle + 1
+            else:
+                high = middle
+        drawn[at] = low

@@ -1,0 +1,97 @@
+"""How a number is distributed, by the likeliest distribution behind square-wave reports.
+
+The likeliest shares are found by expectation and maximisation: reports are shared out among the points that they may
+come of, in proportion to the shares so far, and what each point got is its next share (*em*). The likeliest shares are
+rugged; taking each with its neighbours after every round keeps them smooth (*ems*; Li and others 2020). Both look at
+reports alone, so neither costs privacy, and both are biased: they have no error bars. Bars for shares of a range come
+of ``ranges``, and the mean of these same reports has its own.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
+
+import numpy as np
+import pyarrow as pa
+
+from discreet.errors import BadInput
+from discreet.verbs.collect.domain import Counts
+from discreet.verbs.collect.numbers.alphabet import Reports, require
+from discreet.verbs.collect.numbers.grid import Floats, Grid
+from discreet.verbs.collect.numbers.window import Window
+
+Way = Literal["ems", "em"]
+_ROUNDS = 10_000
+_SETTLED = 1e-3
+
+
+@dataclass(frozen=True, eq=False)
+class Distribution:
+    """The share of people at each point of a grid."""
+
+    grid: Grid
+    n: int
+    shares: Floats
+    way: Way
+    """What the shares were found by; they may be biased."""
+
+    @property
+    def points(self) -> Floats:
+        """The numbers that shares are of."""
+        points: Floats = self.grid.value(np.arange(self.grid.steps + 1.0))
+        return points
+
+    @property
+    def cdf(self) -> Floats:
+        """The share of people at each point or below."""
+        return np.cumsum(self.shares)
+
+    @property
+    def mean(self) -> float:
+        """The mean of the distribution."""
+        return float(self.shares @ self.points)
+
+    def table(self) -> pa.Table:
+        """Numbers, and the share of people at each."""
+        figures: dict[str, Any] = {"value": self.points, "share": self.shares, "cdf": self.cdf}
+        return pa.table(figures)
+
+    def quantile(self, share: float) -> float:
+        """The first point at or below which that share of people is."""
+        if not 0 <= share <= 1:
+            raise BadInput(f"A quantile is of a share from 0 to 1, got {share}.")
+        place = np.searchsorted(self.cdf, min(share, self.cdf[-1]))
+        return float(self.points[place])
+
+
+def distribution(protocol: Window, reports: Reports, *, way: Way = "ems") -> Distribution:
+    """The likeliest distribution behind reports."""
+    return distribution_of(protocol, protocol.count(reports), way=way)
+
+
+def distribution_of(protocol: Window, counts: Counts, *, way: Way = "ems") -> Distribution:
+    """The same of what is kept of them."""
+    if way not in get_args(Way):
+        raise BadInput(f"A distribution is found by {' or '.join(get_args(Way))}, not {way!r}.")
+    n = int(counts.sum())
+    require(n, 0.95)
+    law, told = protocol.chances, counts / n
+    shares = np.full(protocol.grid.steps + 1, 1 / (protocol.grid.steps + 1))
+    before = -np.inf
+    for _ in range(_ROUNDS):
+        expected = shares @ law
+        likelihood = float(counts @ np.log(expected))
+        if likelihood - before < _SETTLED:
+            break
+        before = likelihood
+        shares = shares * (law @ (told / expected))
+        if way == "ems":
+            shares = _smooth(shares)
+    return Distribution(protocol.grid, n, shares / shares.sum(), way)
+
+
+def _smooth(shares: Floats) -> Floats:
+    """Half of each share, and a quarter of each neighbour's; an end is its own neighbour, so that nothing is lost."""
+    wide: Floats = np.concatenate([shares[:1], shares, shares[-1:]])
+    return (wide[:-2] + 2 * wide[1:-1] + wide[2:]) / 4

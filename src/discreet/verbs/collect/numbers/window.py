@@ -1,0 +1,110 @@
+"""A window around the own number, and everything else: piecewise and square wave, of which only the width differs.
+
+There are m points and m - 1 + w outcomes; the window of a point is the w outcomes from its own place on. A device
+reports an outcome of its window, all alike, with a chance p, and otherwise one of the m - 1 others, all alike.
+
+Why this is private. An outcome has a chance of p / w in the window and of (1 - p) / (m - 1) outside; these differ by at
+most e**ε when p <= w e**ε / (w e**ε + m - 1), and p is that, rounded down. Every window is as wide, so this holds for
+all pairs, at every width. The mean outcome goes up evenly with the point, so that a straight line through it makes the
+mean unbiased.
+
+The *piecewise* mechanism (Wang, Xiao, Yang, Zhao, Hui, Shin, Shin, Yu 2019) takes w = s e**-(ε/2), which is best for
+means. The *square wave* (Li, Wang, Lopuhaä-Zwakenberg, Škorić, Li 2020) takes the width at which an outcome says most
+about the number, which is best for its distribution.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+
+import numpy as np
+
+from discreet.noise.entropy import Entropy
+from discreet.verbs.collect.chance import down, power
+from discreet.verbs.collect.domain import Codes
+from discreet.verbs.collect.numbers.grid import Floats
+from discreet.verbs.collect.numbers.mean import MeanProtocol
+from discreet.verbs.collect.report_distribution import Matrix
+
+
+@dataclass(frozen=True, init=False)
+class Window(MeanProtocol):
+    """What both share."""
+
+    @property
+    @abstractmethod
+    def width(self) -> int:
+        """w: how many outcomes a window has."""
+
+    @property
+    def outcomes(self) -> int:
+        """How many reports there are."""
+        return self.grid.steps + self.width
+
+    @cached_property
+    def inside(self) -> Fraction:
+        """p, rounded down."""
+        most = self.width * power(self.epsilon)
+        return down(most / (most + self.grid.steps))
+
+    @cached_property
+    def law(self) -> Matrix:
+        """A row for each point: its window, and the rest."""
+        s, w = self.grid.steps, self.width
+        near, far = self.inside / w, (1 - self.inside) / s
+        return Matrix(tuple((far,) * i + (near,) * w + (far,) * (s - i) for i in range(s + 1)))
+
+    @cached_property
+    def chances(self) -> Floats:
+        """A row for each point: how likely each report is, as figures."""
+        s, w = self.grid.steps, self.width
+        own = np.arange(s + w) - np.arange(s + 1)[:, None]
+        return np.where((own >= 0) & (own < w), float(self.inside / w), float((1 - self.inside) / s))
+
+    @cached_property
+    def said(self) -> tuple[Fraction, ...]:
+        """By the straight line: outcome j is told of a point of (j - level) / rise steps, on average."""
+        s, w, n = self.grid.steps, self.width, self.outcomes
+        far = (1 - self.inside) / s
+        rise = self.inside - far * w
+        level = self.inside * Fraction(w - 1, 2) + far * Fraction(n * (n - 1) - w * (w - 1), 2)
+        return tuple((j - level) / rise for j in range(n))
+
+    def draw(self, codes: Codes, entropy: Entropy) -> Codes:
+        """An outcome of the window, or one of the others."""
+        told = codes + entropy.many_below(self.width, codes.size)
+        out = np.flatnonzero(~entropy.flips(self.inside, codes.size))
+        other = entropy.many_below(self.grid.steps, out.size)
+        told[out] = other + self.width * (other >= codes[out])
+        return told
+
+
+@dataclass(frozen=True, init=False)
+class Piecewise(Window):
+    """For means at a larger loss: the error grows smaller the nearer the number is to the middle."""
+
+    name = "piecewise"
+
+    @cached_property
+    def width(self) -> int:
+        """s e**-(ε/2), to the nearest."""
+        return max(1, round(self.grid.steps * math.exp(-float(self.epsilon) / 2)))
+
+
+@dataclass(frozen=True, init=False)
+class SquareWave(Window):
+    """For distributions."""
+
+    name = "square-wave"
+
+    @cached_property
+    def width(self) -> int:
+        """(ε e**ε - e**ε + 1) / (e**ε (e**ε - 1 - ε)) of the steps, to the nearest."""
+        epsilon = max(float(self.epsilon), 1e-3)  # below, the two differences cancel, and the limit 1 is near
+        rest = math.expm1(epsilon)
+        share = (epsilon * (rest + 1) - rest) / ((rest + 1) * (rest - epsilon))
+        return max(1, round(self.grid.steps * share))

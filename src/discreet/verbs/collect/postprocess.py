@@ -1,0 +1,120 @@
+"""What makes estimates look better: named steps, after which they may be biased.
+
+An unbiased figure may be below 0, and all of them need not add up to the number of people. Each step here repairs that
+in its own way (Wang, Lopuhaä-Zwakenberg, Li, Skoric, Li 2020); none looks at a report, so none costs privacy. A step is
+written down in the estimate, whose error bars stay those of the unbiased figures.
+
+* *norm-sub*: the same amount is taken from every figure, so that those above 0 add up to n; the others become 0.
+* *norm-cut*: figures below 0 become 0, and then the smallest, as long as those left still add up to n.
+* *base-cut*: whatever its own error bar cannot tell from 0 becomes 0, by the bars that hold together.
+* *cls*: constrained least squares: the figures that are not below 0, add up to n and are nearest, each distance being
+  measured in its own standard deviations. With equal deviations it is norm-sub.
+* *power*: figures are taken to follow a power law, whose exponent is the one that makes them likeliest, and each
+  becomes what is expected of it under that law (Jia and Gong 2019). A guess about the world, good for words and bad for
+  shares.
+* *ibu*: the limit of the iterative Bayesian update (Agrawal and Aggarwal 2001), that is, the likeliest figures given
+  how often each value was supported. A report that supports several values counts as one for each; where every report
+  supports one value, as in GRR, this is the exact likelihood. The limit is found at once: it is the supports times a
+  factor, less what others' reports give, and 0 where that is below.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.verbs.collect.estimate import Estimate
+
+Figures: TypeAlias = NDArray[np.float64]
+
+_EXPONENTS = np.linspace(1.05, 4, 60)
+_POINTS = 400
+_AT_ONCE = 1 << 12
+
+
+def norm_sub(estimate: Estimate) -> Figures:
+    """The same amount less for all, 0 at least, n together."""
+    return _filled(estimate.counts, np.ones_like(estimate.counts), estimate.n)
+
+
+def norm_cut(estimate: Estimate) -> Figures:
+    """The largest that add up to n, and 0 for the others."""
+    order = np.argsort(-estimate.counts, kind="stable")
+    largest = np.maximum(estimate.counts[order], 0)
+    kept = np.cumsum(largest) - largest < estimate.n
+    counts = np.zeros_like(estimate.counts)
+    counts[order[kept]] = largest[kept]
+    return counts
+
+
+def base_cut(estimate: Estimate) -> Figures:
+    """0 for what may well be 0."""
+    return np.where(estimate.counts > estimate.together, estimate.counts, 0.0)
+
+
+def cls(estimate: Estimate) -> Figures:
+    """The nearest that are possible, by their own deviations: each moves in proportion to its variance."""
+    return _filled(estimate.counts, estimate.deviations**2, estimate.n)
+
+
+def ibu(estimate: Estimate) -> Figures:
+    """The likeliest, by supports."""
+    p, q = estimate.client.chances
+    supports = np.maximum(estimate.n * q + estimate.counts * (p - q), 0)
+    return _filled(-estimate.n * q / (p - q), np.where(supports > 0, supports / (p - q), 1e-300), estimate.n)
+
+
+def power(estimate: Estimate) -> Figures:
+    """What a power law, fitted to the figures, expects behind each of them."""
+    edges = np.geomspace(0.5, estimate.n + 0.5, _POINTS + 1)
+    points, widths = np.sqrt(edges[:-1] * edges[1:]), np.diff(edges)
+    weights = widths * points ** -_EXPONENTS[:, None]
+    weights /= weights.sum(axis=1, keepdims=True)
+    likelihoods = np.zeros(len(_EXPONENTS))
+    for part in _parts(estimate):
+        likelihoods += np.log(np.maximum(_kernel(estimate, part, points) @ weights.T, 1e-300)).sum(axis=0)
+    prior, counts = weights[likelihoods.argmax()], np.empty_like(estimate.counts)
+    for part in _parts(estimate):
+        near = _kernel(estimate, part, points) * prior
+        counts[part] = near @ points / near.sum(axis=1)
+    return counts
+
+
+STEPS: Mapping[str, Callable[[Estimate], Figures]] = {
+    "norm-sub": norm_sub,
+    "norm-cut": norm_cut,
+    "base-cut": base_cut,
+    "cls": cls,
+    "power": power,
+    "ibu": ibu,
+}
+
+
+def _filled(levels: Figures, slopes: Figures, total: float) -> Figures:
+    """max(level + slope t, 0) for the t at which they add up to the total; slopes are above 0.
+
+    Each counts from t = -level / slope on, so their sum grows with t by straight pieces: the right one is looked up.
+    """
+    starts = -levels / slopes
+    order = np.argsort(starts, kind="stable")
+    level, slope = np.cumsum(levels[order]), np.cumsum(slopes[order])
+    at = (total - level) / slope
+    last = np.flatnonzero(at >= starts[order])[-1]
+    filled: Figures = np.maximum(levels + slopes * at[last], 0)
+    return filled
+
+
+def _parts(estimate: Estimate) -> list[slice]:
+    """Figures a few thousand at a time."""
+    return [slice(start, start + _AT_ONCE) for start in range(0, len(estimate.counts), _AT_ONCE)]
+
+
+def _kernel(estimate: Estimate, part: slice, points: Figures) -> Figures:
+    """How likely each figure is at each point, but for a factor that is the figure's own; the largest is 1."""
+    away = (estimate.counts[part, None] - points) / estimate.deviations[part, None]
+    logs = -(away**2) / 2
+    near: Figures = np.exp(logs - logs.max(axis=1, keepdims=True))
+    return near

@@ -1,0 +1,46 @@
+"""Randomised response: keep a code, or move on to one of the others, all alike.
+
+Which of the others it is, is an even number below d - 1, found exactly: 32 random bits times d - 1, of which the upper
+half counts, and which is drawn again where the lower half would favour somebody (Lemire 2019).
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from discreet.core.compiled import njit
+from discreet.noise.entropy import Entropy, Flags
+from discreet.verbs.collect.domain import Codes
+
+
+def respond(codes: Codes, chance: Fraction, d: int, entropy: Entropy) -> Codes:
+    """Each code with the chance, else a step of 1 to d - 1 further round all ``d`` of them."""
+    told, heads = codes.copy(), entropy.flips(chance, codes.size)
+    done = 0
+    while done < codes.size:
+        lies = codes.size - done - int(np.count_nonzero(heads[done:]))
+        done = _move(told, done, heads, d, entropy.words((lies + 1) // 2 + 1).view(np.uint32))
+    return told
+
+
+@njit(cache=True)
+def _move(told: Codes, done: int, heads: Flags, d: int, random: Any) -> int:
+    """Move those who do not keep their code, from the ``done``-th on; how far the random numbers lasted."""
+    others, at = np.uint64(d - 1), 0
+    uneven = np.uint64(0x100000000) % others
+    for row in range(done, told.size):
+        if heads[row]:
+            continue
+        while True:
+            if at == random.size:
+                return row
+            product = np.uint64(random[at]) * others
+            at += 1
+            if product & np.uint64(0xFFFFFFFF) >= uneven:
+                break
+        moved = told[row] + np.int64(1) + np.int64(product >> np.uint64(32))
+        told[row] = moved - d if moved >= d else moved
+    return told.size

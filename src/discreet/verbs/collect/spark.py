@@ -1,0 +1,92 @@
+"""Reports by the billion: counted on Spark's workers, of which only counts come back.
+
+Every task counts its own reports as a collector does and hands on what it keeps of them, a number for each place; Spark
+adds those up. So the answer is that of one process, to the last report, whatever the partitions are, and what comes
+back is as long as what is kept. Workers need discreet, as they need the modules of any function in Python.
+
+Spark has neither numbers without a sign nor bytes of a fixed width: it reads reports of such types as the next wider
+ones. They are narrowed again where they are counted, and one that does not fit is no report.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+from sqlglot import exp
+
+from discreet.core import sql
+from discreet.engines.spark import Spark
+from discreet.errors import DataError, NotFound
+from discreet.verbs.collect.client import Client
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+    from discreet.verbs.collect.tally import Tally
+
+_REPORTS = -1
+"""The place at which a task says how many reports it counted."""
+_FIELDS: list[pa.Field[Any]] = [
+    pa.field("place", pa.int64()),
+    pa.field("number", pa.int64()),
+    pa.field("problem", pa.string()),
+]
+_KEPT = pa.schema(_FIELDS)
+
+
+def tally(client: Client, reports: DataFrame, column: str) -> Tally:
+    """The count of a column of reports: of all of them or, if one cannot be counted, of none."""
+    if column not in reports.columns:
+        raise NotFound(f"There is no column {column!r}.", hint=f"There are {', '.join(reports.columns)}.")
+    engine = Spark(reports.sparkSession)
+    try:
+        chosen = reports.selectExpr(sql.column(column).as_("report").sql(engine.dialect))
+        shown = engine.view_of(chosen.mapInArrow(_counter(client), "place bigint, number bigint, problem string"))
+        place, number, problem = (sql.column(name) for name in _KEPT.names)
+        found = engine.fetch(
+            exp.select(place, exp.Sum(this=number).as_("number"), exp.Max(this=problem).as_("problem"))
+            .from_(shown.subquery("counted"))
+            .group_by(place)
+        )
+    finally:
+        engine.close()
+    problems = found.column("problem").drop_null()
+    if len(problems):
+        raise DataError(problems[0].as_py(), hint="Read them with the survey that they were made by.")
+    kept = np.zeros(client.kept + 1, dtype=np.int64)
+    kept[found.column("place").to_numpy()] = found.column("number").to_numpy()  # -1 is the last place
+    counted = client.tally()
+    counted.reports, counted.counts = int(kept[_REPORTS]), kept[:_REPORTS]
+    return counted
+
+
+def _counter(client: Client) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+    """What a task does: count, and hand on what is kept, or what is wrong."""
+
+    def count(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        counted, problem = client.tally(), None
+        for batch in batches:
+            if problem is None:
+                try:
+                    counted.add(_narrowed(batch.column(0), client))
+                except DataError as error:
+                    problem = error.message
+        places = np.flatnonzero(counted.counts)
+        told: list[Any] = [
+            np.append(places, _REPORTS),
+            np.append(counted.counts[places], counted.reports),
+            pa.array([None] * places.size + [problem], pa.string()),
+        ]
+        yield pa.RecordBatch.from_arrays([pa.array(part) for part in told], schema=_KEPT)
+
+    return count
+
+
+def _narrowed(reports: pa.Array[Any], client: Client) -> pa.Array[Any]:
+    try:
+        return reports.cast(client.report_type)
+    except pa.ArrowException as error:
+        raise DataError(f"A report of {client.name} is {client.report_type}, and one is not: {error}.") from None

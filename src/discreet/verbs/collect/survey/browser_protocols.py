@@ -1,0 +1,148 @@
+"""Protocols that a browser can do: how each is made, what the page is told of it, and what it says to the respondent.
+
+The page does the same as ``draw`` of the protocol, by the same exact chances; a test in a real browser compares it with
+the protocol's law. What is not in this list cannot be asked by a survey.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from fractions import Fraction
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from discreet.core.exact import equation
+from discreet.errors import BadInput
+from discreet.verbs.collect.choice import choose
+from discreet.verbs.collect.client import Client
+from discreet.verbs.collect.frequency.coins import Coins
+from discreet.verbs.collect.frequency.direct import GRR
+from discreet.verbs.collect.frequency.unary import OUE, SUE, Unary
+from discreet.verbs.collect.numbers.duchi import Duchi
+from discreet.verbs.collect.numbers.mean import MeanProtocol
+from discreet.verbs.collect.numbers.window import Piecewise, Window
+from discreet.verbs.collect.survey.question import Question
+
+Mechanism: TypeAlias = Client | MeanProtocol
+
+_FREQUENCY: Mapping[str, type[Client]] = {"grr": GRR, "sue": SUE, "oue": OUE}
+_MEAN: Mapping[str, type[MeanProtocol]] = {"duchi": Duchi, "piecewise": Piecewise}
+
+
+def chosen(question: Question, epsilon: Fraction, people: int) -> tuple[Mechanism, str]:
+    """The protocol for a question of which everybody may lose ``epsilon``, and why it is that one."""
+    if question.protocol is not None:
+        made = _named(question, question.protocol, epsilon)
+        return made, f"{made.name}: chosen in the survey's file."
+    if question.wants == "mean":
+        return _best_for_mean(question, epsilon, people)
+    choice = choose(question.domain, epsilon, people, among=_FREQUENCY)
+    return choice.client, choice.why
+
+
+def deviation(question: Question, mechanism: Mechanism, people: int) -> float:
+    """About how far off the mean, as a share of the range, or the share of people with a value will be."""
+    if isinstance(mechanism, Client):
+        return math.sqrt(mechanism.variance(people, 1 / len(mechanism.domain))) / people
+    grid = mechanism.grid
+    return math.sqrt(float(mechanism.variances.mean()) / people) / float(grid.high - grid.low)
+
+
+def spread(question: Question) -> float:
+    """How much evenly spread people differ in what ``deviation`` is of: the error of asking one of them."""
+    share = 1 / len(question.domain)
+    return math.sqrt(share * (1 - share)) if question.wants == "distribution" else math.sqrt(1 / 12)
+
+
+def how(mechanism: Mechanism) -> dict[str, Any]:
+    """What the page needs to know of a protocol: the way, and its exact chances."""
+    match mechanism:
+        case Coins():
+            return {"way": "coins", "truth": str(mechanism.truth), "second": str(mechanism.heads)}
+        case GRR():
+            return {"way": "grr", "values": len(mechanism.domain), "own": str(mechanism.own)}
+        case Unary():
+            chances = {"own": str(mechanism.own), "other": str(mechanism.other)}
+            return {"way": "unary", "values": len(mechanism.domain), **chances}
+        case Duchi():
+            return {"way": "duchi", "steps": mechanism.grid.steps, "slope": str(mechanism.slope)}
+        case Window():
+            shape = {"steps": mechanism.grid.steps, "width": mechanism.width}
+            return {"way": "window", **shape, "inside": str(mechanism.inside)}
+    raise BadInput(f"A page cannot do {mechanism.name}.")
+
+
+def says(mechanism: Mechanism) -> str:
+    """What happens to an answer, in plain words."""
+    match mechanism:
+        case Coins():
+            return (
+                f"A first coin ({_percent(mechanism.truth)} heads) says whether your true answer is sent; if not, "
+                f"a second coin ({_percent(mechanism.heads)} heads) answers for you."
+            )
+        case GRR():
+            return (
+                f"With a chance of {_percent(mechanism.own)} your true answer is sent, otherwise one of the others, "
+                "drawn at random."
+            )
+        case Unary():
+            return (
+                f"For every possible answer a coin is flipped: yours is named with a chance of "
+                f"{_percent(mechanism.own)}, each of the others with {_percent(mechanism.other)}."
+            )
+        case Duchi():
+            return (
+                "One of two signs is sent, “high” or “low”: “high” with a chance between "
+                f"{_percent(mechanism.upper(0))} and {_percent(mechanism.upper(mechanism.grid.steps))}, by your number."
+            )
+        case Window():
+            return (
+                f"With a chance of {_percent(mechanism.inside)} a number near yours is sent, otherwise any other at "
+                "random."
+            )
+    raise BadInput(f"A page cannot do {mechanism.name}.")
+
+
+def _named(question: Question, name: str, epsilon: Fraction) -> Mechanism:
+    """The protocol of that name, if it is one for this question and within the loss."""
+    if question.grid is not None and question.wants == "mean":
+        if name not in _MEAN:
+            raise _unknown(question, name, _MEAN)
+        return _MEAN[name](question.grid, epsilon)
+    if name == "coins" and len(question.domain) == 2:
+        client: Client = Coins(question.domain)
+    elif name in _FREQUENCY:
+        client = _FREQUENCY[name](question.domain, epsilon)
+    else:
+        raise _unknown(question, name, [*_FREQUENCY, *(["coins"] if len(question.domain) == 2 else [])])
+    if client.epsilon > epsilon:
+        raise BadInput(
+            f"Two fair coins lose {equation('ε', client.epsilon)}, and {question.name} may lose "
+            f"{equation('ε', epsilon)}.",
+            hint="Raise epsilon of the survey, ask fewer questions, or leave the protocol out.",
+        )
+    return client
+
+
+def _best_for_mean(question: Question, epsilon: Fraction, people: int) -> tuple[Mechanism, str]:
+    assert question.grid is not None  # noqa: S101
+    all_of_them = [kind(question.grid, epsilon) for kind in _MEAN.values()]
+    best, other = sorted(all_of_them, key=lambda one: float(np.mean(one.variances)))
+    off, beside = (math.sqrt(float(one.variances.mean()) / people) for one in (best, other))
+    return best, (
+        f"{best.name}: with {equation('ε', epsilon)} and {people:,} people the mean is off by about {off:,.3g} if "
+        f"numbers are evenly spread; {other.name} would be off by {beside:,.3g}."
+    )
+
+
+def _unknown(question: Question, name: str, known: Iterable[str]) -> BadInput:
+    return BadInput(
+        f"{question.name} cannot be asked by the protocol {name!r}.",
+        hint=f"The page can do {', '.join(known)} here. Leave it out, and the most accurate is taken.",
+    )
+
+
+def _percent(chance: Fraction) -> str:
+    return f"{float(chance):.3g}" if chance < Fraction(1, 1000) else f"{100 * float(chance):.3g} %"

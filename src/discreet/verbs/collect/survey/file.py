@@ -1,0 +1,177 @@
+"""A survey as a TOML file that people write and read, with the reason for every choice that discreet made in it."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+from discreet.core.exact import exact
+from discreet.core.text import meant
+from discreet.core.toml import dump, lines_of
+from discreet.errors import BadInput, NotFound
+from discreet.verbs.collect.numbers.grid import Grid
+from discreet.verbs.collect.survey.question import Question
+from discreet.verbs.collect.survey.survey import Shuffler, Survey, better_share
+
+_SURVEY = ("title", "about", "epsilon", "share", "people", "shuffler", "questions")
+_QUESTION = ("text", "kind", "values", "bounds", "steps", "wants", "protocol")
+_HEAD = (
+    "A survey for discreet: answers are randomised on the respondents' devices, and never leave them as they are.",
+    "Change what you like before the first person answers; not afterwards.",
+)
+_EPSILON = ("What each person loses at most, by all questions together: every answer is at most e**epsilon times",)
+_EPSILON_MORE = ("as likely to lead to a report as any other answer. 1 is usual; above 5 little is hidden.",)
+
+EXAMPLE = (
+    Question("like", "Do you like the band?", "yes/no"),
+    Question("albums", "How many of its albums do you own?", "number", grid=Grid(0, 10, 10)),
+    Question("gender", "What is your gender?", "choice", ("female", "male", "other")),
+    Question("age", "How old are you?", "number", grid=Grid(10, 90, 16)),
+)
+"""A survey that everybody has answered: music, and three questions about oneself."""
+
+
+def load(path: Path) -> Survey:
+    """The survey in a file. What is wrong with it is said with its line."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise NotFound(f"There is no survey at {path}.", hint=f"Make one with: discreet collect new {path}") from None
+    except UnicodeDecodeError:
+        raise BadInput(f"{path} is not text.", hint="A survey is a TOML file.") from None
+    return loads(text, str(path))
+
+
+def loads(text: str, name: str = "the survey") -> Survey:
+    """The survey in a text."""
+    try:
+        data = tomllib.loads(text, parse_float=Decimal)
+    except tomllib.TOMLDecodeError as error:
+        raise BadInput(f"{name} is not valid TOML: {error}.") from None
+    keys: tuple[str, ...] = ()
+    try:
+        _require(data, "A survey", _SURVEY, "title", "epsilon", "people", "questions")
+        questions = []
+        for keys, said in _questions(data):
+            questions.append(_question(keys[-1], said))
+        keys = ()
+        survey = _survey(data, tuple(questions))
+        survey.asked  # noqa: B018  what cannot be asked is said here
+    except BadInput as error:
+        line = lines_of(text).get(keys)
+        where = f"{name}, line {line} ({'.'.join(keys)})" if line else name
+        raise BadInput(f"{where}: {error.message}", hint=error.hint) from None
+    return survey
+
+
+def dumps(survey: Survey) -> str:
+    """A survey as a file: the protocols are written down, each with its reason."""
+    _, why = better_share(survey)
+    comments: dict[tuple[str, ...], tuple[str, ...]] = {
+        ("title",): _HEAD,
+        ("epsilon",): _EPSILON + _EPSILON_MORE,
+        ("share",): _wrapped(why),
+        ("people",): ("How many are expected to answer: protocols are chosen for them.",),
+    }
+    data: dict[str, Any] = {"title": survey.title, "about": survey.about or None, "epsilon": _number(survey.epsilon)}
+    data |= {"share": survey.share, "people": survey.people}
+    if survey.shuffler is not None:
+        data["shuffler"] = {"who": survey.shuffler.who, "delta": _number(survey.shuffler.delta)}
+    questions: dict[str, Any] = {}
+    for asked in survey.asked:
+        question = asked.question
+        said: dict[str, Any] = {"text": question.text, "kind": question.kind}
+        if question.values:
+            said["values"] = list(question.values)
+        if question.grid is not None:
+            said["bounds"] = [_number(question.grid.low), _number(question.grid.high)]
+            said |= {"steps": question.grid.steps, "wants": question.wants}
+        questions[question.name] = said | {"protocol": asked.mechanism.name}
+        comments[("questions", question.name, "protocol")] = _wrapped(asked.why)
+    return dump(data | {"questions": questions}, comments)
+
+
+def _survey(data: Mapping[str, Any], questions: tuple[Question, ...]) -> Survey:
+    if not isinstance(data["title"], str) or not isinstance(data.get("about", ""), str):
+        raise BadInput("title and about are texts.")
+    if type(data["people"]) is not int:
+        raise BadInput("people is how many are expected to answer, a whole number.")
+    if len(questions) > 1 and "share" not in data:
+        raise BadInput(
+            "The survey does not say how epsilon is shared among its questions.",
+            hint='Write share = "split" (a part for each) or share = "sampled" (one question each, drawn at random).',
+        )
+    epsilon = exact(data["epsilon"], "epsilon")
+    return Survey(
+        data["title"], epsilon, data.get("share", "split"), data["people"], questions,
+        data.get("about", ""), _shuffler(data.get("shuffler")),
+    )  # fmt: skip
+
+
+def _questions(data: Mapping[str, Any]) -> list[tuple[tuple[str, ...], Any]]:
+    if not isinstance(data["questions"], Mapping) or not data["questions"]:
+        raise BadInput("A survey has questions.", hint='Write each as [questions.age], text = "…", kind = "number".')
+    return [(("questions", name), said) for name, said in data["questions"].items()]
+
+
+def _question(name: str, said: Any) -> Question:
+    if not isinstance(said, Mapping):
+        raise BadInput("A question has a text and a kind.")
+    _require(said, "A question", _QUESTION, "text", "kind")
+    for key in ("text", "kind", "wants", "protocol"):
+        if not isinstance(said.get(key, ""), str):
+            raise BadInput(f"{key} is a text.")
+    values = said.get("values", [])
+    if not isinstance(values, list) or not all(isinstance(value, str) for value in values):
+        raise BadInput('values is a list of texts, such as ["female", "male", "other"].')
+    return Question(
+        name,
+        said["text"],
+        said["kind"],
+        tuple(values),
+        _grid(said),
+        said.get("wants", "distribution"),
+        said.get("protocol"),
+    )
+
+
+def _grid(said: Mapping[str, Any]) -> Grid | None:
+    if "bounds" not in said and "steps" not in said:
+        return None
+    bounds = said.get("bounds")
+    if not isinstance(bounds, list) or len(bounds) != 2 or not all(type(end) in (int, Decimal) for end in bounds):
+        raise BadInput("bounds are the smallest and the largest number, such as [0, 10].")
+    if type(said.get("steps")) is not int:
+        raise BadInput("steps is into how many steps a number is put, a whole number.", hint="One a unit is usual.")
+    return Grid(bounds[0], bounds[1], said["steps"])
+
+
+def _shuffler(said: Any) -> Shuffler | None:
+    if said is None:
+        return None
+    if not isinstance(said, Mapping) or set(said) != {"who", "delta"} or not isinstance(said["who"], str):
+        raise BadInput('A shuffler is written as shuffler = { who = "The post office", delta = 1e-6 }.')
+    return Shuffler(said["who"], exact(said["delta"], "delta"))
+
+
+def _require(said: Mapping[str, Any], what: str, known: tuple[str, ...], *needed: str) -> None:
+    for key in said:
+        if key not in known:
+            raise BadInput(f"{what} has no {key!r}{meant(key, known)}.", hint=f"Known are {', '.join(known)}.")
+    for key in needed:
+        if key not in said:
+            raise BadInput(f"{what} needs {key}.")
+
+
+def _number(value: Any) -> int | Decimal:
+    whole = int(value)
+    return whole if whole == value else Decimal(value.numerator) / Decimal(value.denominator)
+
+
+def _wrapped(text: str) -> tuple[str, ...]:
+    from textwrap import wrap
+
+    return tuple(wrap(text, 110))

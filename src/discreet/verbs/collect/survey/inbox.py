@@ -1,0 +1,215 @@
+"""Where reports are kept: a file of JSON lines beside the survey, each on the disk before anybody is thanked for it.
+
+A report that no device can have made, or that was made for another survey, is refused before it is written. A report
+that comes twice, since its receipt was lost, counts once by its random id. If there is a list of one-time codes, a code
+is marked as used, in a file of its own, before its report is written: a crash in between loses the report, and never
+lets one person count twice. Codes do not stand beside reports, nor in their order (``codes``).
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import re
+import threading
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import ExitStack, closing
+from io import BufferedRandom
+from pathlib import Path
+from typing import Any, Self
+
+import pyarrow as pa
+
+from discreet.core.atomic_files import flush_name
+from discreet.core.document import fields
+from discreet.errors import BadInput, DataError
+from discreet.verbs.collect.survey.codes import Codes
+from discreet.verbs.collect.survey.counted import Counted
+from discreet.verbs.collect.survey.survey import Asked, Survey
+
+_ID = re.compile(r"[0-9a-f]{32}")
+_AT_ONCE = 10_000
+_BROKEN = "A report that cannot be read"
+
+
+def beside(survey: Path) -> Path:
+    """The file of a survey's reports: its own name, without .toml."""
+    return survey.with_name(f"{survey.name.removesuffix('.toml')}.reports.jsonl")
+
+
+class Inbox:
+    """Takes reports in, one process at a time."""
+
+    def __init__(self, survey: Survey, path: Path, codes: Iterable[str] | None = None) -> None:
+        self._survey = survey
+        self.needs_code = codes is not None
+        """Whether everybody has a one-time code."""
+        self._lock = threading.Lock()
+        with ExitStack() as files:  # let go of, if anything is wrong with them
+            self._reports = files.enter_context(closing(_Lines(path)))
+            if self._reports.new:
+                self._reports.append(json.dumps({"survey": survey.fingerprint, "codes": self.needs_code}))
+            if has_codes(path, survey) != self.needs_code:
+                raise BadInput(
+                    "People had no codes so far." if self.needs_code else "People had one-time codes so far.",
+                    hint="Go on as before (with or without --codes), or keep reports elsewhere: --reports FILE",
+                )
+            self._ids = {bytes.fromhex(line["id"]) for line in _read(path, survey)}
+            used = path.with_name(f"{path.name}.used")
+            self._codes = None if codes is None else files.enter_context(closing(Codes(used, codes)))
+            self._files = files.pop_all()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._files.close()
+
+    def __len__(self) -> int:
+        return len(self._ids)
+
+    def receive(self, data: object) -> None:
+        """Write a report down, or say why it is not taken."""
+        said = fields(data, "a report", survey=str, id=str, code=str | None, reports=dict)
+        if said["survey"] != self._survey.fingerprint:
+            raise BadInput("The survey has changed.", hint="Load the page again.")
+        if not _ID.fullmatch(said["id"]):
+            raise BadInput("The id of a report is 32 hexadecimal digits.")
+        require(self._survey, said["reports"])
+        line = json.dumps({"id": said["id"], "reports": said["reports"]})
+        with self._lock:
+            if bytes.fromhex(said["id"]) in self._ids:
+                return
+            self._use(said["code"], said["id"])
+            self._reports.append(line)
+            self._ids.add(bytes.fromhex(said["id"]))
+            if self._codes is not None:
+                self._codes.kept(said["id"])
+
+    def _use(self, code: str | None, report: str) -> None:
+        if self._codes is not None:
+            self._codes.use(code or "", report)
+        elif code is not None:
+            raise BadInput("This survey has no codes.")
+
+
+def require(survey: Survey, reports: Mapping[str, Any]) -> None:
+    """Refuse reports that no device can have made of this survey."""
+    wanted = {asked.name: asked for asked in survey.asked}
+    complete = (
+        set(reports) == set(wanted) if survey.share == "split" else len(reports) == 1 and set(reports) <= set(wanted)
+    )
+    if not complete:
+        raise DataError("The report does not answer what this survey asks.", hint="Load the page again.")
+    for name, report in reports.items():
+        Counted(wanted[name]).add(as_array(wanted[name], [report]))
+
+
+def as_array(asked: Asked, reports: list[Any]) -> pa.Array[Any]:
+    """Reports as they stand in JSON, as the protocol's own type."""
+    kind = asked.mechanism.report_type
+    if pa.types.is_fixed_size_binary(kind):
+        shape = re.compile(rf"[0-9a-f]{{{2 * kind.byte_width}}}")
+        if not all(isinstance(report, str) and shape.fullmatch(report) for report in reports):
+            raise DataError(f"{asked.name}: a report is {2 * kind.byte_width} hexadecimal digits.")
+        return pa.array([bytes.fromhex(report) for report in reports], kind)
+    if not all(type(report) is int and 0 <= report < 2**kind.bit_width for report in reports):
+        raise DataError(f"{asked.name}: a report is a whole number.")
+    return pa.array(reports, kind)
+
+
+def batches(survey: Survey, path: Path) -> Iterator[tuple[int, dict[str, pa.Array[Any]]]]:
+    """The reports in a file, some thousand at a time: how many people, and each question's."""
+    held: list[dict[str, Any]] = []
+    for line in _read(path, survey):
+        held.append(line["reports"])
+        if len(held) == _AT_ONCE:
+            yield len(held), _columns(survey, held)
+            held = []
+    if held:
+        yield len(held), _columns(survey, held)
+
+
+def _columns(survey: Survey, held: list[dict[str, Any]]) -> dict[str, pa.Array[Any]]:
+    return {
+        asked.name: as_array(asked, [one[asked.name] for one in held if asked.name in one]) for asked in survey.asked
+    }
+
+
+def has_codes(path: Path, survey: Survey) -> bool:
+    """Whether everybody whose report is in a file had a one-time code."""
+    with path.open("rb") as file:
+        head = _line(file.readline(), path)
+    if head is None or head.get("survey") != survey.fingerprint:
+        raise DataError(
+            f"The reports in {path.name} are not of this survey as it is now.",
+            hint="Was the survey changed? Put it back as it was, or move the reports away.",
+        )
+    return bool(fields(head, f"The first line of {path.name}", survey=str, codes=bool)["codes"])
+
+
+def _read(path: Path, survey: Survey) -> Iterator[dict[str, Any]]:
+    """Every report; a last line that was never finished is none."""
+    has_codes(path, survey)
+    with path.open("rb") as file:
+        next(file)
+        for line in file:
+            said = _line(line, path)
+            if said is not None:
+                yield fields(said, _BROKEN, id=str, reports=dict)
+
+
+def _line(line: bytes, path: Path) -> dict[str, Any] | None:
+    if not line.endswith(b"\n"):
+        return None
+    try:
+        said = json.loads(line)
+    except ValueError:
+        said = None
+    if not isinstance(said, dict):
+        raise DataError(f"{_BROKEN} is in {path.name}.", hint="Restore the file from a backup.")
+    return said
+
+
+class _Lines:
+    """A file that lines are added to, each wholly and durably, by one process at a time."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.new = not path.exists() or path.stat().st_size == 0
+        self._file: BufferedRandom = path.open("a+b")
+        try:
+            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            self._file.close()
+            raise BadInput(f"Another process collects into {path}.", hint="Stop it first.") from None
+        flush_name(path.absolute())
+        self._mend()
+
+    def append(self, line: str) -> None:
+        """Put a line on the disk, or nothing of it."""
+        size = os.fstat(self._file.fileno()).st_size
+        try:
+            left = memoryview(f"{line}\n".encode())
+            while left:
+                left = left[os.write(self._file.fileno(), left) :]
+            os.fsync(self._file.fileno())
+        except OSError:
+            os.ftruncate(self._file.fileno(), size)
+            raise
+
+    def close(self) -> None:
+        """Let others collect."""
+        self._file.close()
+
+    def _mend(self) -> None:
+        """Cut off a last line that a crash left unfinished."""
+        self._file.seek(0)
+        whole = 0
+        for line in self._file:
+            if line.endswith(b"\n"):
+                whole += len(line)
+        if whole < self._file.tell():
+            os.ftruncate(self._file.fileno(), whole)
+        self.new = whole == 0

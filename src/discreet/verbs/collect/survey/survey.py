@@ -1,0 +1,168 @@
+"""A survey: questions, how much each person may lose by answering them, and how that is shared among them.
+
+Why this is private. *split*: every question has a protocol with an equal part of ε; coins are independent, so chances
+of all reports together differ by the product of factors, and ε adds up. *sampled*: a device draws one question, which
+hangs on no answer, and answers it alone with all of ε; the draw is public and cancels in every quotient.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cached_property
+from typing import Literal, TypeAlias, get_args
+
+from discreet.core.exact import equation
+from discreet.core.loss import Loss, Pure
+from discreet.core.statement import Evidence, Statement
+from discreet.errors import BadInput, NoPromise
+from discreet.verbs.collect.auditing import Audited, audit
+from discreet.verbs.collect.chance import epsilon_of
+from discreet.verbs.collect.shuffle import shuffled
+from discreet.verbs.collect.survey.browser_protocols import Mechanism, chosen, deviation, spread
+from discreet.verbs.collect.survey.question import Question
+
+Share: TypeAlias = Literal["split", "sampled"]
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A question with its protocol, and why it is that one."""
+
+    question: Question
+    mechanism: Mechanism
+    why: str
+
+    @property
+    def name(self) -> str:
+        """What its reports are called by."""
+        return self.question.name
+
+    @cached_property
+    def audited(self) -> Audited:
+        """The loss that its reports really have."""
+        return audit(self.mechanism)
+
+
+@dataclass(frozen=True)
+class Shuffler:
+    """Somebody who mixes all reports before the collector sees them, and is not the collector."""
+
+    who: str
+    delta: Fraction
+
+
+@dataclass(frozen=True)
+class Survey:
+    """What is asked, of how many people, at what loss for each."""
+
+    title: str
+    epsilon: Fraction
+    """What one person loses at most, by all questions together."""
+    share: Share
+    people: int
+    """How many are expected: the protocols are chosen for them."""
+    questions: tuple[Question, ...]
+    about: str = ""
+    shuffler: Shuffler | None = None
+
+    def __post_init__(self) -> None:
+        epsilon_of(self.epsilon)
+        if self.share not in get_args(Share):
+            raise BadInput(f"Epsilon is shared among questions by {' or '.join(get_args(Share))}, not {self.share!r}.")
+        if self.people < 1:
+            raise BadInput(f"A survey is for one person or more, got {self.people}.")
+        if not self.questions or len({question.name for question in self.questions}) < len(self.questions):
+            raise BadInput("A survey has one question or more, each with a name of its own.")
+
+    @property
+    def epsilon_each(self) -> Fraction:
+        """What one question may lose."""
+        return self.epsilon / len(self.questions) if self.share == "split" else self.epsilon
+
+    @property
+    def people_each(self) -> int:
+        """How many are expected to answer one question."""
+        return self.people if self.share == "split" else max(1, self.people // len(self.questions))
+
+    @cached_property
+    def asked(self) -> tuple[Asked, ...]:
+        """Every question with its protocol; none of them loses more than it claims, which is checked here."""
+        found = tuple(Asked(one, *chosen(one, self.epsilon_each, self.people_each)) for one in self.questions)
+        for one in found:
+            if not one.audited.holds:
+                raise NoPromise(f"{one.name} cannot be asked by {one.mechanism.name}: {one.audited}")
+        return found
+
+    @property
+    def loss(self) -> Pure:
+        """What one person loses at most to whoever sees their reports."""
+        all_of_them = [one.mechanism.epsilon for one in self.asked]
+        return Pure(sum(all_of_them, Fraction(0)) if self.share == "split" else max(all_of_them))
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """What reports carry, so that they are never read by another survey: all that gives them a meaning."""
+        about = {
+            "share": self.share,
+            "questions": [
+                one.question.to_dict() | {"protocol": one.mechanism.name, "epsilon": str(one.mechanism.epsilon)}
+                for one in self.asked
+            ],
+        }
+        return hashlib.sha256(json.dumps(about, sort_keys=True).encode()).hexdigest()
+
+    def statement(self, reports: int, *, codes: bool = False) -> Statement:
+        """What is promised to each respondent, given how many there were."""
+        assumes = [
+            "Each device runs the randomiser of this survey, on random bits that nobody else knows.",
+            "Each person has one code." if codes else "Each person answers once: twice loses twice as much.",
+        ]
+        caveats = ["That somebody took part is not hidden."]
+        if self.shuffler:
+            caveats.append(f"One report by itself, with a name on it, loses {self.loss}.")
+            assumes.append(
+                f"{self.shuffler.who} mixes all reports, {reports:,} at least, before anybody sees them, does not work "
+                "with the collector, and all of them are of people who keep to the protocol."
+            )
+        return Statement(
+            "respondent",
+            self._loss_seen(reports),
+            evidence=Evidence.PROVED if self.shuffler is None else Evidence.CALCULATED,
+            assumes=tuple(assumes),
+            caveats=tuple(caveats),
+            replaces=True,
+        )
+
+    def _loss_seen(self, reports: int) -> Loss:
+        if self.shuffler is None:
+            return self.loss
+        return shuffled(self.loss.epsilon, max(reports, 1), self.shuffler.delta)
+
+    def error(self) -> float:
+        """The largest of the errors that the questions' figures are expected to have, as a share."""
+        few = self.people_each
+        sampling = 0.0 if self.share == "split" else (1 - few / self.people) / few
+        return max(
+            math.hypot(deviation(one.question, one.mechanism, few), spread(one.question) * math.sqrt(sampling))
+            for one in self.asked
+        )
+
+
+def better_share(survey: Survey) -> tuple[Share, str]:
+    """The rule by which the figures of a survey are off by less, and why."""
+    if len(survey.questions) == 1:
+        return "split", "There is one question, which has all of epsilon."
+    shares: tuple[Share, ...] = get_args(Share)
+    plain = replace(survey, questions=tuple(replace(one, protocol=None) for one in survey.questions))
+    off = {share: replace(plain, share=share).error() for share in shares}
+    best: Share = min(shares, key=lambda share: off[share])
+    each = equation("ε", survey.epsilon / len(survey.questions))
+    return best, (
+        f"split: everybody answers every question with {each}. sampled: a device draws one question, and answers it "
+        f"with all of {equation('ε', survey.epsilon)}. With {survey.people:,} people, shares are off by about "
+        f"{off['split']:.1%} if split and {off['sampled']:.1%} if sampled, in the worst question."
+    )

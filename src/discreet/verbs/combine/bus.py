@@ -1,0 +1,148 @@
+"""All parties of a session in one process, for teaching, tests and symbols: messages wait in memory.
+
+Nothing happens at once and nothing depends on chance: the parties move in the order of the manifest, each as far as
+it can. Who is waited for and can never come is late; so what a deadline does between hosts happens here when nobody
+can move.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Generic, TypeVar
+
+from discreet.errors import Aborted
+from discreet.verbs.combine.effects import Body, Effect, Gather, Play, Receive, Send, Tell
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Message:
+    """What was said: number ``number`` of all, from one party to some."""
+
+    number: int
+    of: str
+    to: tuple[str, ...]
+    kind: str
+    body: Body
+    sealed: bool = False
+    """Whether nobody but the one it is for can read it."""
+
+
+@dataclass(frozen=True)
+class Played(Generic[T]):
+    """What happened: who ended with what, and all messages in their order."""
+
+    results: dict[str, T]
+    aborted: dict[str, Aborted]
+    messages: tuple[Message, ...]
+
+    def seen(self, party: str) -> tuple[Message, ...]:
+        """What this party sent or got."""
+        return tuple(message for message in self.messages if party == message.of or party in message.to)
+
+
+def play(plays: Mapping[str, Play[T]], *, leaves: Callable[[str, Effect], bool] | None = None) -> Played[T]:
+    """Let all parties play to their end. ``leaves`` says whether a party dies just before one of its effects."""
+    table = _Table(dict(plays), leaves or (lambda party, effect: False))
+    while table.move():
+        pass
+    return Played(table.results, table.aborted, tuple(table.messages))
+
+
+@dataclass
+class _Table(Generic[T]):
+    """Who plays still, what each waits for, and what lies there."""
+
+    playing: dict[str, Play[T]]
+    leaves: Callable[[str, Effect], bool]
+    waits: dict[str, Receive | Gather] = field(default_factory=dict)
+    box: dict[tuple[str, str, str], Message] = field(default_factory=dict)
+    messages: list[Message] = field(default_factory=list)
+    results: dict[str, Any] = field(default_factory=dict)
+    aborted: dict[str, Aborted] = field(default_factory=dict)
+
+    def move(self) -> bool:
+        """Let everybody go on as far as possible; if nobody could, one who waits is told who is late.
+
+        That is the first who waits only for parties that are gone: whoever waits for one that still plays is patient.
+        """
+        moved = False
+        for party in list(self.playing):
+            while party in self.playing and self._ready(party):
+                self._go_on(party)
+                moved = True
+        if self.playing and not moved:
+            hopeless = (party for party in self.playing if not set(self._late(party)) & set(self.playing))
+            self._give_up(next(hopeless, next(iter(self.playing))))
+        return bool(self.playing)
+
+    def _ready(self, party: str) -> bool:
+        match self.waits.get(party):
+            case None:
+                return True
+            case Receive(of=of, kind=kind):
+                return (party, of, kind) in self.box
+            case Gather(of=of, kind=kind):
+                return all((party, other, kind) in self.box for other in of)
+
+    def _go_on(self, party: str) -> None:
+        """Give a party what it waits for, as far as it is there; its session ends if what had to be told was sent."""
+        waited = self.waits.pop(party, None)
+        if waited is None:
+            self._step(party, None)
+            return
+        of = waited.of if isinstance(waited, Gather) else (waited.of,)
+        places = ((party, other, waited.kind) for other in of)
+        found = {place[1]: self.box.pop(place) for place in places if place in self.box}
+        if waited.told and (alone := [other for other, message in found.items() if message.sealed]):
+            said = f"{', '.join(alone)} sent {waited.kind!r} to {party} alone, which must be told to all."
+            self._end(party, Aborted(said, culprits=alone))
+            return
+        bodies = {other: message.body for other, message in found.items()}
+        self._step(party, bodies if isinstance(waited, Gather) else bodies[waited.of])
+
+    def _give_up(self, party: str) -> None:
+        waited, late = self.waits[party], self._late(party)
+        if isinstance(waited, Gather) and len(waited.of) - len(late) >= waited.least:
+            self._go_on(party)
+        else:
+            self._end(party, Aborted.missing(late, waited.kind))
+
+    def _late(self, party: str) -> tuple[str, ...]:
+        """Who has not yet sent what this party waits for."""
+        waited = self.waits[party]
+        of = waited.of if isinstance(waited, Gather) else (waited.of,)
+        return tuple(other for other in of if (party, other, waited.kind) not in self.box)
+
+    def _step(self, party: str, given: Any) -> None:
+        try:
+            effect = self.playing[party].send(given)
+        except StopIteration as ended:
+            self.results[party] = ended.value
+            del self.playing[party]
+            return
+        except Aborted as error:
+            self._end(party, error)
+            return
+        if self.leaves(party, effect):
+            self.playing.pop(party).close()
+            return
+        match effect:
+            case Receive() | Gather():
+                self.waits[party] = effect
+            case Send(to=to, kind=kind, body=body):
+                self._post(Message(len(self.messages) + 1, party, (to,), kind, body, sealed=True))
+            case Tell(to=many, kind=kind, body=body):
+                self._post(Message(len(self.messages) + 1, party, many, kind, body))
+
+    def _post(self, message: Message) -> None:
+        self.messages.append(message)
+        for other in message.to:
+            self.box[other, message.of, message.kind] = message
+
+    def _end(self, party: str, error: Aborted) -> None:
+        self.aborted[party] = error
+        self.playing.pop(party).close()
+        self.waits.pop(party, None)

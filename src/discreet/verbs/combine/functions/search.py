@@ -1,0 +1,126 @@
+"""Smallest, largest, median and quantiles by a secure binary search over the declared numbers.
+
+Of each probe everybody learns how many rows lie at or below it, and nothing else; the probes follow from these
+counts. The result is an order statistic, one of the values there are, and exact.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import ClassVar
+
+from discreet.core.exact import share_of
+from discreet.errors import BadInput
+from discreet.verbs.combine.data import VALUE, Data
+from discreet.verbs.combine.effects import Play
+from discreet.verbs.combine.functions.function import Answer
+from discreet.verbs.combine.functions.sums import OfColumn
+from discreet.verbs.combine.numbers import MOST_ROWS
+from discreet.verbs.combine.summing import Summer
+from discreet.verbs.combine.terms import Terms
+
+
+class _Ranked(OfColumn):
+    """The value at some rank."""
+
+    def play(self, summer: Summer, data: Data) -> Play[Answer]:
+        """Count the rows, then halve what is left of the bounds until one number is left."""
+        measure = self.measure(summer.terms)
+        units, times = data.numbers(measure.name, measure.grid)
+        counted = yield from summer.total([data.rows], 0, MOST_ROWS)
+        [n] = counted.values
+        if not n:
+            return Answer({self.name: None, "rows": 0}, ("Everybody learnt that there are no rows.",))
+        rank, low, high = self.rank(n), measure.grid.low, measure.grid.high
+        seen = []
+        while low < high:
+            middle = (low + high) // 2
+            below = yield from summer.total([int(times[units <= middle].sum())], 0, MOST_ROWS)
+            [count] = below.values
+            seen.append(f"{count:,} at or below {measure.grid.plain(middle)}")
+            low, high = (low, middle) if count >= rank else (middle + 1, high)
+        probes = (f"Everybody saw these counts of rows: {'; '.join(seen)}.",) if seen else ()
+        return Answer(
+            {self.name: measure.grid.plain(low), "rows": n}, (f"Everybody learnt that there are {n:,} rows.", *probes)
+        )
+
+    def rank(self, n: int) -> int:
+        """Which of n rows in their order, from 1 on."""
+        raise NotImplementedError
+
+    def sums(self, terms: Terms) -> int:
+        """A count, and a probe for each bit of the bounds' distance."""
+        return 1 + self.measure(terms).grid.wide.bit_length()
+
+    def reveals(self, terms: Terms) -> tuple[str, ...]:
+        """The probes."""
+        return (
+            "Everybody learns how many rows there are in all, and how many of them lie at or below "
+            f"each of up to {self.sums(terms) - 1} numbers on the way to the result.",
+        )
+
+
+@dataclass(frozen=True)
+class Min(_Ranked):
+    """The smallest value."""
+
+    of: str = VALUE
+    name: ClassVar[str] = "min"
+    title: ClassVar[str] = "the smallest value, by a search"
+    example: ClassVar[str] = "min; min of=age:0:110"
+
+    def rank(self, n: int) -> int:
+        """The first."""
+        return 1
+
+
+@dataclass(frozen=True)
+class Max(_Ranked):
+    """The largest value."""
+
+    of: str = VALUE
+    name: ClassVar[str] = "max"
+    title: ClassVar[str] = "the largest value, by a search"
+    example: ClassVar[str] = "max; max of=age:0:110"
+
+    def rank(self, n: int) -> int:
+        """The last."""
+        return n
+
+
+@dataclass(frozen=True)
+class Median(_Ranked):
+    """The lower median."""
+
+    of: str = VALUE
+    name: ClassVar[str] = "median"
+    title: ClassVar[str] = "the (lower) median, by a search"
+    example: ClassVar[str] = "median; median of=age:0:110"
+
+    def rank(self, n: int) -> int:
+        """The middle one, or the lower of the two in the middle."""
+        return (n + 1) // 2
+
+
+@dataclass(frozen=True)
+class Quantile(_Ranked):
+    """The smallest value that a share of the rows does not exceed."""
+
+    at: str
+    of: str = VALUE
+    name: ClassVar[str] = "quantile"
+    title: ClassVar[str] = "the value that a share of the rows does not exceed, by a search"
+    example: ClassVar[str] = "quantile at=0.9; quantile at=1/4 of=age:0:110"
+
+    def __post_init__(self) -> None:
+        if not self._share:
+            raise BadInput("A quantile is at a share above 0 and up to 1.", hint=f"Write: {self.example}")
+
+    def rank(self, n: int) -> int:
+        """The share of n, rounded up."""
+        return -(-n * self._share.numerator // self._share.denominator)
+
+    @property
+    def _share(self) -> Fraction:
+        return share_of(self.at, "a quantile")

@@ -1,0 +1,235 @@
+"""What a party must not forget: its secret, what it was given to add, every message it got, and who was late.
+
+With these, playing again from the beginning does exactly what was done before, so a party resumes after a crash by
+playing again. Everything that decides what a party says next is on the disk before it says it. A record that a crash
+left unfinished is cut off; then the message in it counts as not received and is sent again by its sender.
+
+All draws of the party come from its secret and the digest of its input together, so that two inputs never share a mask,
+whatever becomes of the journal. As long as no other party was met, nothing was said that depends on the input, and the
+session may be begun again with another.
+
+Which sessions a party began is noted outside of their folders too, beside its key: one whose folder is gone is not
+begun again, since nobody knows what the party said in it.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import struct
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from discreet._version import __version__
+from discreet.core import document
+from discreet.core.atomic_files import flush_name
+from discreet.errors import Aborted, BadInput, Damaged
+from discreet.noise.entropy import SYSTEM
+from discreet.noise.stream import Stream
+from discreet.verbs.combine.net.frames import SIGNATURE, Frame, Signed
+from discreet.verbs.combine.net.keys import owner_only
+from discreet.verbs.combine.net.manifest import Manifest
+
+SECRET, JOURNAL = "secret", "journal"
+_BEGUN, _GOT, _LATE, _ENDED, _OVER, _SETTLED = range(1, 7)
+_NEW, _DIGEST = "secret.new", 32
+_RECORD = struct.Struct(">IIB")
+_FRAME = struct.Struct(">H")
+
+
+class Journal:
+    """The journal of one party in one session; in ``folder``, which one process at a time may use."""
+
+    def __init__(self, folder: Path, manifest: Manifest, name: str, brought: str, begun: Path | None = None) -> None:
+        """``begun`` is the file that notes which sessions this party began, if there is one."""
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self._handle = os.open(folder / JOURNAL, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600)
+        self._pending: list[bytes | bytearray] = []
+        self.frames: list[Frame] = []
+        """What was received before, in its order."""
+        self.late: dict[int, tuple[str, ...]] = {}
+        """Who was late, by the how-maniest wait it was."""
+        self.ended: Aborted | None = None
+        """How the session ended, if it ended without a result."""
+        self.over = False
+        """Whether everybody has everything."""
+        self.settled: tuple[bytes, bytes] | None = None
+        """What was heard of everybody and the transcript's chain, as they were signed at the end, if they were."""
+        try:
+            self._lock(folder)
+            self._begin(folder, manifest, name, brought, begun)
+        except BaseException:
+            os.close(self._handle)
+            raise
+        self.key = (folder / SECRET).read_bytes()
+        """32 secret bytes of this party in this session."""
+        self.secret = Stream(self.key, (manifest.digest, b"draws", brought.encode())).bytes(32)
+        """What all its draws come from: another for another input."""
+
+    def got(self, frame: Frame) -> None:
+        """A message was received."""
+        signed = frame.signed
+        self._add(_GOT, _FRAME.pack(len(signed.raw)), signed.raw, signed.signature, frame.body)
+
+    def waited(self, place: int, late: tuple[str, ...]) -> None:
+        """A wait ended without these parties."""
+        self._add(_LATE, document.dumps({"place": place, "late": list(late)}).encode())
+
+    def end(self, error: Aborted) -> None:
+        """The session ended without a result."""
+        told = {"message": error.message, "culprits": list(error.culprits), "hint": error.hint}
+        self._add(_ENDED, document.dumps(told).encode())
+        self.flush()
+
+    def settle(self, heard: bytes, head: bytes) -> None:
+        """What will be signed at the end, however much is heard before it is sent again after a crash."""
+        self.settled = heard, head
+        self._add(_SETTLED, head, heard)
+        self.flush()
+
+    def close_up(self) -> None:
+        """Everybody has everything: nobody will ask this party again. If this is forgotten, nothing is lost."""
+        self._add(_OVER)
+        self._hand_over()
+
+    def flush(self) -> None:
+        """See to it that all of it is on the disk."""
+        if self._pending:
+            self._hand_over()
+            os.fdatasync(self._handle)
+
+    def close(self) -> None:
+        """Let go of the file."""
+        os.close(self._handle)
+
+    def _hand_over(self) -> None:
+        _write(self._handle, self._pending)
+        self._pending = []
+
+    def _lock(self, folder: Path) -> None:
+        try:
+            fcntl.flock(self._handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            raise BadInput(f"Another process is running this session in {folder}.") from None
+
+    def _begin(self, folder: Path, manifest: Manifest, name: str, brought: str, noted: Path | None) -> None:
+        version = __version__
+        begun = {"session": manifest.digest.hex(), "name": name, "brought": brought, "version": version}
+        records = list(self._records())
+        if not records:
+            if noted and _is_noted(noted, manifest):
+                raise Damaged(
+                    f"{name} began this session before, and what it kept of it is no longer in {folder}: it cannot go "
+                    "on, since nobody knows what it said.",
+                    hint="Put the folder back, or agree on a new session (discreet combine new).",
+                )
+            self._new(folder, begun)
+        if noted and not _is_noted(noted, manifest):
+            _note(noted, manifest)
+        if not records:
+            return
+        if not (folder / SECRET).exists() and (folder / _NEW).exists():  # a crash came between the two
+            (folder / _NEW).rename(folder / SECRET)
+        if not (folder / SECRET).is_file():
+            raise Damaged(f"{folder} has lost its secret: this party cannot go on.", hint="Agree on a new session.")
+        held = document.loads(records[0][1].decode())
+        if len(records) == 1 and held != begun and {**held, "brought": brought} == begun:  # nobody was met yet
+            os.ftruncate(self._handle, 0)
+            self._add(_BEGUN, document.dumps(begun).encode())
+            self.flush()
+            return
+        for part, what in (
+            ("session", "manifest"),
+            ("name", "party"),
+            ("brought", "input"),
+            ("version", "version of discreet"),
+        ):
+            if held.get(part) != begun[part]:
+                raise BadInput(
+                    f"{folder} was begun with another {what}, and a session goes on only with the same.",
+                    hint="Take that again, or agree on a new session (discreet combine new).",
+                )
+        for kind, data in records[1:]:
+            self._again(kind, data)
+
+    def _new(self, folder: Path, begun: dict[str, str]) -> None:
+        """Begin: the secret gets its name after the journal has begun, so that a secret alone means a lost journal."""
+        if (folder / SECRET).exists():
+            raise Damaged(
+                f"{folder} has lost its journal: this party cannot go on, since nobody knows what it said.",
+                hint="Agree on a new session.",
+            )
+        (folder / _NEW).unlink(missing_ok=True)
+        owner_only(folder / _NEW, SYSTEM.bytes(32))
+        self._add(_BEGUN, document.dumps(begun).encode())
+        self.flush()
+        flush_name(folder / JOURNAL)
+        (folder / _NEW).rename(folder / SECRET)
+
+    def _again(self, kind: int, data: bytes) -> None:
+        match kind:
+            case 2:
+                [size] = _FRAME.unpack_from(data)
+                at = _FRAME.size + size
+                signed = Signed(data[_FRAME.size : at], data[at : at + SIGNATURE])
+                self.frames.append(Frame(signed, data[at + SIGNATURE :]))
+            case 3:
+                found = document.loads(data.decode())
+                self.late[found["place"]] = tuple(found["late"])
+            case 4:
+                told = document.loads(data.decode())
+                self.ended = Aborted(told["message"], culprits=told["culprits"], hint=told["hint"])
+            case 5:
+                self.over = True
+            case 6:
+                self.settled = data[_DIGEST:], data[:_DIGEST]
+
+    def _records(self) -> Iterator[tuple[int, bytes]]:
+        size, at = os.fstat(self._handle).st_size, 0
+        while at + _RECORD.size <= size:
+            length, check, kind = _RECORD.unpack(os.pread(self._handle, _RECORD.size, at))
+            if at + _RECORD.size + length > size:
+                break
+            data = os.pread(self._handle, length, at + _RECORD.size)
+            if zlib.crc32(data) != check or not kind:
+                break
+            at += _RECORD.size + length
+            yield kind, data
+        os.ftruncate(self._handle, at)
+
+    def _add(self, kind: int, *parts: bytes | bytearray) -> None:
+        check = length = 0
+        for part in parts:
+            check, length = zlib.crc32(part, check), length + len(part)
+        self._pending += [_RECORD.pack(length, check, kind), *parts]
+
+
+def _is_noted(file: Path, manifest: Manifest) -> bool:
+    return file.is_file() and manifest.digest.hex() in file.read_text().split()
+
+
+def _note(file: Path, manifest: Manifest) -> None:
+    """Note that a session was begun, before anything is said in it."""
+    handle = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    try:
+        os.write(handle, f"{manifest.digest.hex()}\n".encode())
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+    flush_name(file)
+
+
+def _write(handle: int, parts: list[Any]) -> None:
+    for start in range(0, len(parts), _MOST_PARTS):
+        some = [memoryview(part) for part in parts[start : start + _MOST_PARTS] if len(part)]
+        while some:
+            done = os.writev(handle, some)
+            while some and done >= len(some[0]):
+                done -= len(some.pop(0))
+            if some:
+                some[0] = some[0][done:]
+
+
+_MOST_PARTS = 512

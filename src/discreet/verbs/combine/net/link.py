@@ -1,0 +1,192 @@
+"""One connection to another party: bytes in, messages out, and the other way.
+
+After the handshake of TLS each side says hello (a signed frame), and answers the other's by saying how many of its
+messages it has already; what is missing follows in order. Frames are numbered by their place among all for this
+receiver, so that a gap cannot pass unnoticed. Sizes are checked before memory is taken, and a body is read straight
+into its place.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import struct
+from typing import Protocol, cast
+
+from discreet.errors import BadInput
+from discreet.verbs.combine.net.frames import MOST_HEADER, SIGNATURE, Frame, Signed
+
+HAVE, DONE, ASK, BUSY = range(1, 5)
+"""What a side says besides frames: how much it has; that it is at its end; is anybody there; yes."""
+GREETING = 0xFFFFFFFF
+"""The place of a hello."""
+_FRAME = 0
+_HEAD = struct.Struct(">BII")
+_BUFFER, _FULL_BUFFER = 1 << 12, 1 << 16
+_SMALL = 1 << 14
+"""Bodies up to this are joined with their header into one write."""
+
+
+class Owner(Protocol):
+    """Who has connections and is told what comes over them; BadInput raised there comes back by ``failed``."""
+
+    def opened(self, link: Link) -> None:
+        """The connection is there."""
+
+    def largest(self, link: Link) -> int:
+        """How many bytes the next body may have."""
+
+    def arrived(self, link: Link, place: int, frame: Frame) -> None:
+        """A message came."""
+
+    def told(self, link: Link, word: int, count: int) -> None:
+        """The other side said one of HAVE, DONE, ASK, BUSY."""
+
+    def writable(self, link: Link) -> None:
+        """There is room again for more."""
+
+    def failed(self, link: Link, error: BadInput) -> None:
+        """The other side sent what cannot be read."""
+
+    def closed(self, link: Link) -> None:
+        """The connection is gone."""
+
+
+class Link(asyncio.BufferedProtocol):
+    """A connection, seen from one side."""
+
+    def __init__(self, owner: Owner, peer: str = "") -> None:
+        self.peer, self.full, self.next = peer, False, 0
+        """Whose it is; whether writing must wait; the place of the next frame to be sent."""
+        self.greeted = self.has = False
+        """Whether the other side said hello, and how much it has."""
+        self.finished = False
+        """Whether the other side was told that this one is at its end."""
+        self.sent = 0
+        """How many bytes were given to the transport."""
+        self.gone: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._owner = owner
+        self._transport: asyncio.Transport | None = None
+        self._buffer, self._start, self._end = bytearray(_BUFFER), 0, 0
+        self._head: tuple[int, Signed] | None = None
+        self._body, self._filled = bytearray(), 0
+
+    # -- called by the transport
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """The connection is there, and TLS has checked the other side."""
+        self._transport = cast(asyncio.Transport, transport)
+        self._owner.opened(self)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """The connection is gone."""
+        self._transport = None
+        if not self.gone.done():
+            self.gone.set_result(None)
+        self._owner.closed(self)
+
+    def pause_writing(self) -> None:
+        """The other side is slow."""
+        self.full = True
+
+    def resume_writing(self) -> None:
+        """The other side has caught up."""
+        self.full = False
+        self._owner.writable(self)
+
+    def get_buffer(self, sizehint: int) -> memoryview:
+        """Where the next bytes go: the body that is being read, or the buffer."""
+        if self._head:
+            return memoryview(self._body)[self._filled :]
+        if self._start == self._end:
+            self._start = self._end = 0
+        elif self._start:
+            rest = self._buffer[self._start : self._end]
+            self._buffer[: len(rest)] = rest
+            self._start, self._end = 0, len(rest)
+        if self._end == len(self._buffer):
+            self._buffer = self._buffer.ljust(_FULL_BUFFER)
+        return memoryview(self._buffer)[self._end :]
+
+    def buffer_updated(self, nbytes: int) -> None:
+        """So many bytes came."""
+        try:
+            if self._head:
+                self._filled += nbytes
+                if self._filled == len(self._body):
+                    self._deliver(*self._head)
+            else:
+                self._end += nbytes
+                while self._transport and self._parse():
+                    pass
+        except BadInput as error:
+            self._owner.failed(self, error)
+
+    # -- called by the owner
+
+    @property
+    def open(self) -> bool:
+        """Whether something can be sent."""
+        return self._transport is not None and not self._transport.is_closing()
+
+    def frame(self, place: int, frame: Frame) -> None:
+        """Send a message."""
+        signed, body = frame.signed, frame.body
+        head = _HEAD.pack(_FRAME, place, len(signed.raw)) + signed.raw + signed.signature
+        self._write(head + body if len(body) <= _SMALL else head)
+        if len(body) > _SMALL:
+            self._write(body)
+
+    def say(self, word: int, count: int = 0) -> None:
+        """Send one of HAVE, DONE, ASK, BUSY."""
+        self._write(_HEAD.pack(word, count, 0))
+
+    def leave(self) -> None:
+        """End the connection after what was sent; without the courtesies of TLS, where all of it is on its way."""
+        if self._transport and self._transport.get_write_buffer_size():
+            self._transport.close()
+        else:
+            self.drop()
+
+    def drop(self) -> None:
+        """End the connection at once."""
+        if self._transport:
+            self._transport.abort()
+
+    def _write(self, data: bytes | bytearray) -> None:
+        if self._transport is not None and not self._transport.is_closing():
+            self.sent += len(data)
+            self._transport.write(data)
+
+    def _parse(self) -> bool:
+        """Read one thing from the buffer; whether there was a whole one."""
+        have = self._end - self._start
+        if self._head or have < _HEAD.size:
+            return False
+        word, count, size = _HEAD.unpack_from(self._buffer, self._start)
+        if word in (HAVE, DONE, ASK, BUSY):
+            self._start += _HEAD.size
+            self._owner.told(self, word, count)
+            return True
+        if word != _FRAME or size > MOST_HEADER:
+            raise BadInput("What came is no message.")
+        if have < _HEAD.size + size + SIGNATURE:
+            return False
+        at = self._start + _HEAD.size
+        raw = bytes(self._buffer[at : at + size])
+        signed = Signed(raw, bytes(self._buffer[at + size : at + size + SIGNATURE]))
+        self._start = at + size + SIGNATURE
+        if signed.header.size > self._owner.largest(self):
+            raise BadInput(f"A message of {signed.header.size:,} bytes is larger than the session allows.")
+        self._head, self._body = (count, signed), bytearray(signed.header.size)
+        self._filled = min(len(self._body), self._end - self._start)
+        self._body[: self._filled] = self._buffer[self._start : self._start + self._filled]
+        self._start += self._filled
+        if self._filled < len(self._body):
+            return False
+        self._deliver(count, signed)
+        return True
+
+    def _deliver(self, place: int, signed: Signed) -> None:
+        self._head, body = None, self._body
+        self._body = bytearray()
+        self._owner.arrived(self, place, Frame(signed, body))

@@ -1,0 +1,245 @@
+"""What all parties of a session agree on, in one file: the terms, who takes part, where they are and which keys they
+have.
+
+Its digest is the session: it is in every signature and every key derivation, so that nothing said in one session means
+anything in another, and two parties with different files find out before anything else is said.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import tomllib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields
+from fractions import Fraction
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from discreet.errors import BadInput, DiscreetError, NotFound
+from discreet.noise.entropy import token
+from discreet.verbs.combine.net.keys import NAME, NAMES, fingerprint, public_bytes
+from discreet.verbs.combine.terms import Terms
+
+DEADLINE, START_WITHIN, LARGEST = 60, 600, 64
+_NONCE = 24
+_LONGEST = 1_000_000
+"""So many bytes a manifest may have."""
+_HINT = "Whoever made the file should make it anew with: discreet combine new"
+
+
+@dataclass(frozen=True)
+class Party:
+    """One party: its name, where it listens, and its public key."""
+
+    name: str
+    address: str
+    """host:port."""
+    key: str
+    """``ed25519:`` and the key in base64."""
+
+    @property
+    def place(self) -> tuple[str, int]:
+        """The host and the port."""
+        host, _, port = self.address.rpartition(":")
+        return host.removeprefix("[").removesuffix("]"), int(port)
+
+    @property
+    def fingerprint(self) -> str:
+        """What people compare by phone."""
+        return fingerprint(self.key)
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """A session. Later parties call earlier ones, so one that cannot be reached from outside should come last."""
+
+    terms: Terms
+    parties: tuple[Party, ...]
+    """In the order of the terms."""
+    name: str = "session"
+    nonce: str = field(default_factory=lambda: token(_NONCE))
+    """Makes this session different from all others with the same terms."""
+    deadline: int = DEADLINE
+    """How many seconds a party has for each step."""
+    start_within: int = START_WITHIN
+    """How many seconds parties wait for each other at the beginning."""
+    largest: int = LARGEST
+    """How many million bytes the largest message may have."""
+
+    def __post_init__(self) -> None:
+        if problems := [*self._problems()]:
+            raise BadInput("\n  ".join(["The manifest has problems:", *problems]), hint=_HINT)
+
+    def _problems(self) -> Any:
+        if tuple(party.name for party in self.parties) != self.terms.parties:
+            yield "The parties are not those of the terms, in their order."
+        for what in ("key", "address"):
+            held: dict[str, str] = {}
+            for party in self.parties:
+                value = getattr(party, what)
+                if value in held:
+                    yield f"{held[value]} and {party.name} have the same {what}."
+                held[value] = party.name
+        for party in self.parties:
+            if not NAME.fullmatch(party.name):
+                yield f"{party.name!r} is not a party's name: {NAMES}"
+            host, _, port = party.address.rpartition(":")
+            if not host or not port.isdecimal() or not 0 < int(port) < 1 << 16:
+                yield f"{party.name}: {party.address!r} is not an address: host:port, with a port up to 65535."
+            try:
+                public_bytes(party.key)
+            except BadInput as error:
+                yield f"{party.name}: {error.message} It is in {party.name}.pub."
+        if not NAME.fullmatch(self.name):
+            yield f"{self.name!r} is not a session's name: {NAMES}"
+        if not 16 <= len(self.nonce) <= 100:
+            yield "The nonce must have 16 to 100 letters, different for each session."
+        for what, most in (("deadline", 86_400), ("start_within", 604_800), ("largest", 4_000)):
+            if not 1 <= getattr(self, what) <= most:
+                yield f"{what} must be between 1 and {most:,}."
+
+    @cached_property
+    def digest(self) -> bytes:
+        """32 bytes that stand for all of it."""
+        text = json.dumps(_plain(self), sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+        return hashlib.sha256(b"discreet combine manifest 1\n" + text.encode()).digest()
+
+    @property
+    def most_bytes(self) -> int:
+        """How many bytes the largest message may have."""
+        return self.largest * 1_000_000
+
+    def party(self, name: str) -> Party:
+        """The party of this name."""
+        for party in self.parties:
+            if party.name == name:
+                return party
+        raise BadInput(f"{name} takes no part in {self.name}.", hint=f"Parties: {', '.join(self.terms.parties)}.")
+
+    def others(self, name: str) -> tuple[Party, ...]:
+        """Everybody but this party."""
+        return tuple(party for party in self.parties if party.name != name)
+
+
+def dump(manifest: Manifest) -> str:
+    """The manifest as TOML, from which ``parse`` makes an equal one."""
+    plain = _plain(manifest)
+    parties, terms = plain.pop("parties"), plain.pop("terms")
+    blocks = [
+        "# Parties that compute together: the same file, byte by byte in meaning, for all of them.",
+        *_lines(plain),
+    ]
+    blocks += ["", "[terms]", *_lines(terms)]
+    for party in parties:
+        blocks += ["", "[[parties]]", *_lines(party)]
+    return "\n".join(blocks) + "\n"
+
+
+def load(path: Path | str) -> Manifest:
+    """The manifest in a file."""
+    path = Path(path)
+    if not path.is_file():
+        raise NotFound(f"There is no manifest {path}.", hint="Ask whoever began the session for the file.")
+    if path.stat().st_size > _LONGEST:
+        raise BadInput(f"{path} is too long to be a manifest.")
+    try:
+        return parse(path.read_text(encoding="utf-8"))
+    except UnicodeDecodeError:
+        raise BadInput(f"{path} is not text.", hint=_HINT) from None
+    except BadInput as error:
+        raise BadInput(f"{path}: {error.message}", hint=error.hint) from None
+
+
+def parse(text: str) -> Manifest:
+    """The manifest that a text in TOML says."""
+    try:
+        data = tomllib.loads(text, parse_float=Fraction)
+    except (tomllib.TOMLDecodeError, ValueError, RecursionError) as error:
+        raise BadInput(f"The manifest is not TOML: {error}.", hint=_HINT) from None
+    problems: list[str] = []
+    own = {spec.name: spec.type for spec in fields(Manifest) if spec.name not in ("terms", "parties")}
+    listed = data.pop("parties", None)
+    said = data.pop("terms", {})
+    if not isinstance(listed, list) or not all(isinstance(item, dict) for item in listed):
+        problems.append("There must be a [[parties]] block for each party.")
+        listed = []
+    if not isinstance(said, dict):
+        problems.append("There must be a block [terms].")
+        said = {}
+    made = _read(data, own, {"name", "nonce"}, "The manifest", problems)
+    plan = {spec.name: spec.type for spec in fields(Party)}
+    parties = [_read(item, plan, set(plan), f"Party {index}", problems) for index, item in enumerate(listed, 1)]
+    wanted = {spec.name: spec.type for spec in fields(Terms) if spec.name != "parties"}
+    terms = _read(said, wanted, {"protocol", "function"}, "The block [terms]", problems)
+    if not problems:
+        try:
+            agreed = Terms(parties=tuple(party["name"] for party in parties), **terms)
+        except DiscreetError as error:
+            problems.append(error.message)
+        else:
+            return Manifest(terms=agreed, parties=tuple(Party(**party) for party in parties), **made)
+    raise BadInput("\n  ".join(["The manifest has problems:", *problems]), hint=_HINT)
+
+
+def _read(
+    data: Mapping[str, Any], kinds: Mapping[str, Any], needed: set[str], what: str, problems: list[str]
+) -> dict[str, Any]:
+    made: dict[str, Any] = {}
+    problems += [f"{what} has no {name}." for name in sorted(needed - set(data))]
+    for name, value in data.items():
+        if name not in kinds:
+            problems.append(f"{what} has {name}, which means nothing.")
+            continue
+        convert, wanted = _KINDS[str(kinds[name])]
+        try:
+            made[name] = convert(value)
+        except (TypeError, ValueError, ZeroDivisionError):
+            problems.append(f"{what}: {name} must be {wanted}.")
+    return made
+
+
+def _integer(value: Any) -> int:
+    if type(value) is not int:
+        raise TypeError
+    return value
+
+
+def _text(value: Any) -> str:
+    if type(value) is not str:
+        raise TypeError
+    return value
+
+
+def _number(value: Any) -> Fraction:
+    if isinstance(value, bool) or (isinstance(value, str) and len(value) > 1000):
+        raise TypeError
+    return Fraction(value)
+
+
+_KINDS: dict[str, tuple[Callable[[Any], Any], str]] = {
+    "int": (_integer, "a whole number"),
+    "str": (_text, "a text"),
+    "Fraction": (_number, 'a number, such as 0.5 or "1/3"'),
+    "Fraction | None": (_number, 'a number, such as 0.5 or "1/3"'),
+}
+
+
+def _plain(manifest: Manifest) -> dict[str, Any]:
+    """All of it as texts, integers, lists and objects; what is not said is left out."""
+    own = {
+        spec.name: getattr(manifest, spec.name) for spec in fields(Manifest) if spec.name not in ("terms", "parties")
+    }
+    terms = {
+        name: str(value) if isinstance(value, Fraction) else value
+        for name, value in manifest.terms.to_dict().items()
+        if value is not None and name != "parties"
+    }
+    people = [{spec.name: getattr(party, spec.name) for spec in fields(Party)} for party in manifest.parties]
+    return {**own, "terms": terms, "parties": people}
+
+
+def _lines(plain: Mapping[str, Any]) -> list[str]:
+    """TOML's basic texts are JSON's."""
+    return [f"{name} = {json.dumps(value, ensure_ascii=False)}" for name, value in plain.items()]

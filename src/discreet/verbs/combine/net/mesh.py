@@ -1,0 +1,474 @@
+"""Everybody's connections and messages, as one party has them: what it sends to each, and what it got of each.
+
+A party is known by its key alone; ``roads`` (TLS between hosts) open connections and say whose they are. Here
+messages are numbered, signed, sealed, kept until the end and sent again after a connection broke; what comes is
+checked, its signature included, and the same message twice is ignored. Whoever sends a different message in the place
+of another, or of a kind it sent before, is convicted by its own signatures.
+
+A message is sealed for one party or told to all others, also to those who left: one rule for all, so that at the end
+everybody can compare all that was told. What is told has a random part of its own, the salt: its digest, which stands
+in transcripts that others may see, says nothing about it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hmac
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from discreet._version import __version__
+from discreet.errors import Aborted, BadInput
+from discreet.noise.stream import Stream
+from discreet.verbs.combine.effects import Body
+from discreet.verbs.combine.net import wire
+from discreet.verbs.combine.net.ending import Ended, printable, read_shown, shown
+from discreet.verbs.combine.net.evidence import Evidence, contradict
+from discreet.verbs.combine.net.frames import (
+    ABORT,
+    HELLO,
+    SETTLED,
+    Frame,
+    Header,
+    Sealer,
+    Signed,
+    public_half,
+    sign,
+)
+from discreet.verbs.combine.net.journal import Journal
+from discreet.verbs.combine.net.keys import Identity
+from discreet.verbs.combine.net.link import ASK, BUSY, DONE, GREETING, HAVE, Link
+from discreet.verbs.combine.net.manifest import Manifest
+from discreet.verbs.combine.net.peer import Peer, Unsealed, compare, heard_of
+from discreet.verbs.combine.net.transcript_log import HEAD, Log
+
+EVIDENCE = "evidence.json"
+_MOST_HELLO = 1000
+_LAST = 0xFFFFFFFF
+_SALT, _SALT_SIZE = "salt", 16
+_UNREAD = 4
+"""So many times the largest message may lie here unread, of one party."""
+
+
+class Mesh:
+    """One party's side of all connections."""
+
+    def __init__(self, manifest: Manifest, identity: Identity, journal: Journal, folder: Path) -> None:
+        self.manifest, self.name = manifest, identity.name
+        self.peers = {party.name: Peer(party.name) for party in manifest.others(identity.name)}
+        self.inbox: dict[tuple[str, str], Body] = {}
+        """What came and was not taken yet, by sender and kind."""
+        self.aborted: Aborted | None = None
+        """Why the session cannot go on, if it cannot."""
+        self.departed: list[Aborted] = []
+        """Why others ended the session, in the order they did."""
+        self.convicted: Aborted | None = None
+        """Whom its own signatures name: it contradicted itself, or began twice."""
+        self.widths: dict[int, int] = {}
+        """How many bits an element has in vectors of a length."""
+        self.own = Peer(identity.name)
+        """What this party told all others."""
+        self._identity, self._journal, self._folder = identity, journal, folder
+        self._session = manifest.digest
+        self._log = Log(folder, self._session)
+        self._seal = Stream(journal.key, (self._session, b"sealing")).bytes(32)
+        self._salt = Stream(journal.key, (self._session, b"salts")).bytes(32)
+        self._number = 0
+        self._ended = False
+        self._wakes: asyncio.Future[None] | None = None
+        hello = {"seal": public_half(self._seal), "version": __version__}
+        self._hello = self._framed(0, HELLO, hello)
+        self.own.heard(self._hello.signed)
+        for known in journal.frames:
+            self._take(self.peers[known.header.of], known)
+
+    # -- what the driver does
+
+    def send(self, to: str, kind: str, body: Body) -> None:
+        """A sealed message for one party."""
+        self._number += 1
+        peer = self._known(to)
+        peer.outbox.append(Unsealed(self._number, kind, body))
+        if peer.hello:
+            try:
+                self._seal_all(peer)
+            except _NoKey as error:
+                raise Aborted(f"What {to} gave to seal with is no key.", culprits=(to,)) from error
+        self.writable(peer.link)
+
+    def tell(self, kind: str, body: Body) -> None:
+        """One message for all other parties."""
+        self._number += 1
+        made = self._framed(self._number, kind, body)
+        self.own.heard(made.signed)
+        self._to_all(made)
+
+    def settle(self) -> None:
+        """Sign, and tell all, what this party heard everybody tell, and its transcript up to here."""
+        if not self._journal.settled:
+            self._log.flush(to_disk=True)
+            self._journal.settle(heard_of(self._everybody), self._log.head)
+        heard, head = self._journal.settled or (b"", b"")
+        self.tell(SETTLED, {"heard": heard, HEAD: head})
+
+    def compare(self, name: str, heard: object) -> None:
+        """End the session unless another party heard the same as this one, as far as both did."""
+        compare(self._everybody, self.own, name, heard)
+
+    def abort(self, error: Aborted, about: Iterable[str]) -> None:
+        """Tell everybody that this party ends the session, and why: its last word, whatever its number would be.
+
+        It shows what it was told by those whom it is ``about``: others may have been told something else.
+        """
+        proof = shown(signed for name in about if name in self.peers for signed in self.peers[name].told)
+        said = {"culprits": error.culprits, "why": printable(error.message), "proof": proof}
+        self._to_all(self._framed(_LAST, ABORT, said))
+
+    def take(self, of: str, kind: str, *, told: bool) -> Body:
+        """A message that came; the session ends if it was sent to this party alone and had to be ``told`` to all."""
+        if told and self.peers[of].known[kind].header.sealed:
+            raise Aborted(f"{of} sent {kind!r} to {self.name} alone, which must be told to all.", culprits=(of,))
+        body = self.inbox.pop((of, kind))
+        self.peers[of].unread -= _weight(body)
+        return body
+
+    def flush(self) -> None:
+        """See to it that what came is on the disk."""
+        self._journal.flush()
+        self._log.flush()
+
+    async def changed(self, until: float) -> bool:
+        """Wait until something happened; whether it did before this time."""
+        loop = asyncio.get_running_loop()
+        self._wakes = loop.create_future()
+        timer = loop.call_at(until, self._wake)
+        await self._wakes
+        timer.cancel()
+        return loop.time() < until
+
+    def ask(self, names: Iterable[str]) -> None:
+        """Ask parties whether they are there."""
+        for name in names:
+            peer = self.peers[name]
+            peer.busy = False
+            if peer.link and peer.there:
+                peer.link.say(ASK)
+
+    def finish(self) -> None:
+        """Tell everybody that this party is at its end, after everything else that is for them."""
+        self._ended = True
+        for peer in self.peers.values():
+            self.writable(peer.link)
+
+    def convict(self, first: Signed, second: Signed) -> Aborted:
+        """Keep two headers that contradict each other as evidence; what to end the session with."""
+        for signed in (first, second):
+            signed.check(self.manifest)
+        path = self._folder / EVIDENCE
+        if not path.exists():
+            path.write_text(Evidence(first, second).dump())
+        who = first.header.of
+        self.convicted = self.convicted or Aborted(
+            f"{who} signed two messages that contradict each other ({first.header.kind}, {second.header.kind}).",
+            culprits=(who,),
+            hint=f"Both are kept in {path}.",
+        )
+        return self.convicted
+
+    @property
+    def sent(self) -> int:
+        """How many bytes were sent, before TLS."""
+        return sum(peer.link.sent for peer in self.peers.values() if peer.link)
+
+    def close(self) -> None:
+        """Let go of files and connections."""
+        for peer in self.peers.values():
+            if peer.link:
+                peer.link.leave()
+        self._log.flush()
+        self._log.close()
+
+    # -- what connections tell
+
+    def opened(self, link: Link) -> None:
+        """A connection to ``link.peer`` is there: greet."""
+        peer = self.peers[link.peer]
+        if peer.link:
+            peer.link.drop()
+        peer.link, peer.problem = link, ""
+        link.frame(GREETING, self._hello)
+
+    def largest(self, link: Link) -> int:
+        """How many bytes the next body may have."""
+        return self.manifest.most_bytes if link.greeted else _MOST_HELLO
+
+    def arrived(self, link: Link, place: int, came: Frame) -> None:
+        """A message came."""
+        peer = self.peers[link.peer]
+        if peer.link is not link:
+            return
+        self._check(peer, came)
+        if place == GREETING:
+            self._greeted(peer, link, came)
+        elif not link.greeted:
+            raise BadInput("A message came before the hello.")
+        elif place < len(peer.got):
+            if peer.got[place].raw != came.signed.raw:
+                self._differs(peer, peer.got[place], came.signed)
+        elif place > len(peer.got):
+            link.drop()  # something is missing: when the connection is there again, it will be sent
+        else:
+            self._take(peer, came, new=True)
+        self._wake()
+
+    def told(self, link: Link, word: int, count: int) -> None:
+        """The other side said how much it has, that it is at its end, or asks, or answers."""
+        peer = self.peers[link.peer]
+        if peer.link is not link:
+            return
+        match word:
+            case 1:
+                if not link.greeted:
+                    return
+                link.next, link.has, peer.met = count, True, True
+                self.writable(link)
+            case 2:
+                peer.done = True
+            case 3:
+                link.say(BUSY)
+            case 4:
+                peer.busy = True
+        self._wake()
+
+    def writable(self, link: Link | None) -> None:
+        """Send what is still to be sent, as far as there is room."""
+        if not link or not link.has or not link.open:
+            return
+        outbox = self.peers[link.peer].outbox
+        while not link.full and link.next < len(outbox):
+            waiting = outbox[link.next]
+            if isinstance(waiting, Unsealed):
+                return
+            link.frame(link.next, waiting)
+            link.next += 1
+        if self._ended and link.next == len(outbox) and not link.finished:
+            link.finished = True
+            link.say(DONE)
+
+    def failed(self, link: Link, error: BadInput) -> None:
+        """The other side broke the rules of the wire."""
+        link.drop()
+        if self.peers[link.peer].link is link:
+            said = (
+                error.message if isinstance(error, _OtherManifest) else f"{link.peer} broke the rules: {error.message}"
+            )
+            self._stop(Aborted(said, culprits=(link.peer,)))
+
+    def closed(self, link: Link) -> None:
+        """A connection is gone."""
+        peer = self.peers.get(link.peer)
+        if peer and peer.link is link:
+            peer.link = None
+            self._wake()
+
+    # -- how it is done
+
+    @property
+    def _everybody(self) -> list[Peer]:
+        return sorted((self.own, *self.peers.values()), key=lambda peer: peer.name)
+
+    def _known(self, name: str) -> Peer:
+        if name not in self.peers:
+            raise BadInput(f"{name!r} is no other party of this session.")
+        return self.peers[name]
+
+    def _to_all(self, made: Frame) -> None:
+        for peer in self.peers.values():
+            peer.outbox.append(made)
+            self.writable(peer.link)
+
+    def _framed(self, number: int, kind: str, body: Body, to: Peer | None = None) -> Frame:
+        """A message for one party, sealed, or for all, with its salt and its place."""
+        most, place = self.manifest.most_bytes, 0
+        if to:
+            data = wire.encode(body, most, self.widths)
+            data = self._sealer(to).seal(self.name, number, kind, data)
+        else:
+            place = _LAST if kind == ABORT else len(self.own.told)
+            salt = hmac.digest(self._salt, number.to_bytes(4, "big"), "sha256")[:_SALT_SIZE]
+            data = wire.encode({**body, _SALT: salt}, most, self.widths)
+        if len(data) > most:
+            raise BadInput(
+                f"A message of {len(data):,} bytes is larger than the session allows.",
+                hint="Agree on a larger `largest` in the manifest.",
+            )
+        receivers = (to.name,) if to else ()
+        header = Header(self._session, number, self.name, receivers, to is not None, kind, place=place)
+        made = sign(self._identity, header, data)
+        if self._log.sent.get(number, made.signed.raw) != made.signed.raw:
+            raise BadInput(
+                f"Message {number} ({kind}) would now say something else than before the interruption.",
+                hint="This party cannot go on with this session: agree on a new one.",
+            )
+        self._log.add(made.signed, body, sent=True, shown=data if kind == SETTLED else b"")
+        return made
+
+    def _seal_all(self, peer: Peer) -> None:
+        self._sealer(peer)
+        for place, waiting in enumerate(peer.outbox):
+            if isinstance(waiting, Unsealed):
+                peer.outbox[place] = self._framed(waiting.number, waiting.kind, waiting.body, peer)
+
+    def _sealer(self, peer: Peer) -> Sealer:
+        if not peer.sealer:
+            try:
+                peer.sealer = Sealer(self._seal, peer.seal_key, self._session, (self.name, peer.name))
+            except BadInput as error:
+                raise _NoKey(error.message) from None
+        return peer.sealer
+
+    def _check(self, peer: Peer, came: Frame) -> None:
+        header = came.header
+        if header.of != peer.name:
+            raise BadInput(f"It sent a message in the name of {header.of}.")
+        if header.session != self._session:
+            digests = f"its digest is {header.session.hex()[:16]}…, here it is {self._session.hex()[:16]}…"
+            raise _OtherManifest(f"{peer.name} has another manifest: {digests}. Compare the files.")
+        if header.to and self.name not in header.to:
+            raise BadInput("It sent a message that is for others.")
+        if header.to != ((self.name,) if header.sealed else ()):
+            raise BadInput("It told some parties what it must seal for one, or tell all.")
+        came.check_body()
+        came.signed.check(self.manifest)
+
+    def _greeted(self, peer: Peer, link: Link, came: Frame) -> None:
+        if came.header.kind != HELLO or came.header.number:
+            raise BadInput("It did not say hello.")
+        if peer.hello and peer.hello.raw != came.signed.raw:
+            self._began_twice(peer.name)
+            return
+        if not peer.hello:
+            self._journal.got(came)
+            self._meet(peer, came)
+        link.greeted = True
+        link.say(HAVE, len(peer.got))
+
+    def _meet(self, peer: Peer, came: Frame) -> None:
+        body = _unsalted(wire.decode(came.body, _MOST_HELLO))
+        key, version = body.get("seal"), body.get("version")
+        if set(body) != {"seal", "version"} or not isinstance(key, bytes) or len(key) != 32:
+            raise BadInput("Its hello cannot be read.")
+        if version != __version__:
+            raise BadInput(f"It runs version {version} of discreet, here is {__version__}.")
+        peer.hello, peer.seal_key = came.signed, key
+        peer.known[HELLO] = peer.known[0] = came.signed
+        peer.heard(came.signed)
+        self._log.add(came.signed, body, sent=False)
+        if any(isinstance(waiting, Unsealed) for waiting in peer.outbox):
+            self._seal_all(peer)
+
+    def _take(self, peer: Peer, came: Frame, *, new: bool = False) -> None:
+        """Read a message that was not here before."""
+        header = came.header
+        if header.kind == HELLO:
+            if not new:
+                self._meet(peer, came)
+                return
+            raise BadInput("It said hello twice.")
+        if before := peer.known.get(header.kind) or peer.known.get(header.number):
+            self._differs(peer, before, came.signed)
+            return
+        body = self._opened(peer, came)
+        peer.heard(came.signed)
+        if new:
+            self._journal.got(came)
+        peer.got.append(came.signed)
+        peer.known[header.kind] = peer.known[header.number] = came.signed
+        self._log.add(came.signed, body, sent=False)
+        if header.kind == ABORT:
+            self._leaves(peer, body)
+            return
+        peer.unread += _weight(body)
+        if peer.unread > _UNREAD * self.manifest.most_bytes:
+            raise BadInput("It sent more than anybody asked for.")
+        self.inbox[peer.name, header.kind] = body
+
+    def _opened(self, peer: Peer, came: Frame) -> dict[str, Any]:
+        header, data, most = came.header, came.body, self.manifest.most_bytes
+        if header.sealed:
+            return wire.decode(self._sealer(peer).open(header.of, header.number, header.kind, data), most)
+        return _unsalted(wire.decode(data, most))
+
+    def _differs(self, peer: Peer, first: Signed, second: Signed) -> None:
+        if contradict(self.manifest, first.header, second.header):
+            self._stop(self.convict(first, second))
+        else:
+            self._stop(Aborted(f"{peer.name} sent another message in the place of one.", culprits=(peer.name,)))
+
+    def _began_twice(self, name: str) -> None:
+        """End a session in which a party said two hellos: nobody knows which of them it stands by."""
+        self.convicted = self.convicted or Aborted(
+            f"{name} began this session twice, with other keys: it lost the folder it kept, or ran it in two places.",
+            culprits=(name,),
+            hint="Nobody can go on with it: agree on a new session (discreet combine new).",
+        )
+        self._stop(self.convicted)
+
+    def _leaves(self, peer: Peer, body: Body) -> None:
+        match body:
+            case {"culprits": tuple(culprits), "why": str(why), "proof": bytes(proof)} if len(body) == 3:
+                suspects = tuple(name for name in self.manifest.terms.parties if name in culprits)
+                self._examine(proof)
+                peer.left = Ended(peer.name, suspects, why)
+                self.departed.append(peer.left)
+            case _:
+                raise BadInput("Its last word cannot be read.")
+
+    def _examine(self, proof: bytes) -> None:
+        """Compare what somebody shows with what came here; convict whoever signed both and should not have.
+
+        Of a party that said two hellos nothing else is compared: both times it began with other keys.
+        """
+        twice: set[str] = set()
+        for one in read_shown(proof):
+            header, peer = one.header, self.peers.get(one.header.of)
+            if peer is None or header.sealed or peer.name in twice:
+                continue
+            if header.kind == HELLO and peer.hello and peer.hello.header != header:
+                one.check(self.manifest)
+                twice.add(peer.name)
+                self._began_twice(peer.name)
+                continue
+            here = [peer.known.get(header.kind), peer.known.get(header.number), *peer.told[header.place :][:1]]
+            for held in here:
+                if held and contradict(self.manifest, held.header, header):
+                    self._stop(self.convict(held, one))
+
+    def _stop(self, error: Aborted) -> None:
+        self.aborted = self.aborted or error
+        self._wake()
+
+    def _wake(self) -> None:
+        if self._wakes and not self._wakes.done():
+            self._wakes.set_result(None)
+
+
+class _OtherManifest(BadInput):
+    """Another party has another file: a mistake, most likely, of whoever sent it round."""
+
+
+class _NoKey(BadInput):
+    """What another party gave to seal with is no key."""
+
+
+def _unsalted(body: dict[str, Any]) -> dict[str, Any]:
+    """What was told, without its salt; BadInput if it has none."""
+    salt = body.pop(_SALT, None)
+    if not isinstance(salt, bytes) or len(salt) != _SALT_SIZE:
+        raise BadInput("What it told has no salt.")
+    return body
+
+
+def _weight(body: Body) -> int:
+    return sum(getattr(part, "nbytes", None) or len(part) for part in body.values()) + 100

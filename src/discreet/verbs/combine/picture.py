@@ -1,0 +1,307 @@
+"""A session as a lecture slide would draw it: the parties on a circle, an arrow for each message, its number beside it.
+
+Each kind of message is a drawing of its own, in the order in which the first of each was sent, so that a step can be
+read by itself. A line that is drawn through is a sealed message for one party; dashes are told to all. Among many
+parties what is told to all is one mark at whoever tells it, instead of an arrow to everybody. Whoever points at an
+arrow or a mark sees what it holds.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from html import escape
+from itertools import accumulate
+from typing import TypeAlias
+
+from discreet.core.picture import Picture
+from discreet.core.text import number
+from discreet.errors import BadInput
+from discreet.verbs.combine.transcript import Said, listed
+
+_WIDTH = 640
+_FEW, _CROWD, _MANY = 6, 12, 24
+"""Up to so many parties two drawings stand side by side; beyond the second, what is told to all is one mark; beyond the
+third, parties are dots."""
+_STEPS = 24
+_FIRST = "sum 1/"
+"""What kinds begin with where there is one sum; that goes without saying."""
+_ARROWS = 600
+"""So many arrows of a step are drawn."""
+_PILL = 26
+_MIDDLE = 20
+_BEND = 14
+_CUT = 12
+_ROOM_FOR_WORDS = 8
+"""With more arrows in a drawing than this, what they hold is not written beside them."""
+_PLAIN = {
+    "so far": "what came so far, handed on",
+    "total": "the total, told to all",
+    "piece": "a random piece for each",
+    "part": "what the pieces add up to",
+    "key": "public keys",
+    "keys": "public keys",
+    "shares": "shares of the secrets, for each",
+    "masked": "masked values",
+    "arrived": "whose masked values arrived",
+    "survivors": "who is still there",
+    "unmask": "what takes the masks off",
+    "heard": "what was heard, compared",
+    "value": "the value itself",
+}
+"""What kinds of messages are, in plain words."""
+_TABLE = (
+    "<style>.dcl{border-collapse:collapse;font:14px/1.5 system-ui,sans-serif}"
+    ".dcl td,.dcl th{padding:.2rem .6rem;text-align:left;vertical-align:top;border-bottom:1px solid #8a97a655}"
+    ".dcl td:first-child{text-align:right}</style>"
+)
+_STYLE = (
+    ".dcc text{font:12px system-ui,sans-serif;fill:#243040;text-anchor:middle}"
+    ".dcc .h{font-weight:600;text-anchor:start}.dcc .p{fill:#e8f0f4;stroke:#2f6f8f}.dcc .me{stroke-width:3}"
+    ".dcc .w{fill:none;stroke:#2f6f8f;stroke-width:1.6}.dcc .t{stroke-dasharray:5 4;stroke:#a8501c}"
+    ".dcc .a{fill:#2f6f8f}.dcc .b{fill:#a8501c}.dcc .n{fill:#fff;stroke:#8a97a6}"
+    ".dcc .v{font-size:11px;fill:#5b6878}.dcc .s{paint-order:stroke;stroke:#fff;stroke-width:3px}"
+    "@media(prefers-color-scheme:dark){.dcc text{fill:#dde4ec}.dcc .p{fill:#1d3340;stroke:#6fb3d2}"
+    ".dcc .w{stroke:#6fb3d2}.dcc .t{stroke:#e9a06f}.dcc .a{fill:#6fb3d2}.dcc .b{fill:#e9a06f}"
+    ".dcc .n{fill:#12202a}.dcc .v{fill:#a9b6c4}.dcc .s{stroke:#12202a}}"
+)
+_Point: TypeAlias = tuple[float, float]
+
+
+@dataclass(frozen=True)
+class Slide(Picture):
+    """A picture of messages, and the list of them."""
+
+    lines: tuple[Said, ...] = ()
+
+    @property
+    def page(self) -> str:
+        """The picture and the list as a page that opens offline."""
+        return (
+            '<!doctype html><html lang="en"><head><meta charset="utf-8">'
+            '<meta name="viewport" content="width=device-width"><meta name="color-scheme" content="light dark">'
+            f"<title>{escape(self.title)}</title><style>body{{font:15px/1.5 system-ui,sans-serif;max-width:46rem;"
+            "margin:2rem auto;padding:0 1rem}svg{max-width:100%;height:auto}"
+            f"</style></head><body>{self._repr_html_()}</body></html>\n"
+        )
+
+    def _repr_html_(self) -> str:
+        """Inside the page and not as an image, so that what an arrow holds is shown to whoever points at it."""
+        told = escape(self.caption)
+        told = f"<pre>{told}</pre>" if "\n" in told else f"<p>{told}</p>"
+        return f"<h4>{escape(self.title)}</h4>{self.svg}{told}{_TABLE}{listed(self.lines)}"
+
+    def __repr__(self) -> str:
+        return f"<Slide: {self.title}, {number(len(self.lines), 'message')}>"
+
+    def __str__(self) -> str:
+        return "\n".join([self.title, *map(str, self.lines), *([self.caption] if self.caption else [])])
+
+
+def drawn(
+    title: str,
+    parties: Sequence[str],
+    lines: Iterable[Said],
+    *,
+    values: Mapping[str, str] | None = None,
+    me: str = "",
+    caption: str = "",
+) -> Slide:
+    """All ``lines``, a drawing for each kind; ``values`` stand below the names, and ``me`` is who looks."""
+    every = tuple(lines)
+    if me and me not in parties:
+        raise BadInput(f"{me} is not one of {', '.join(parties)}.")
+    steps: dict[str, list[Said]] = {}
+    for one in every:
+        steps.setdefault(one.kind, []).append(one)
+    across = 2 if len(parties) <= _FEW else 1
+    size = _WIDTH / across
+    alone = all(kind.startswith(_FIRST) for kind in steps)
+    around = _Circle(tuple(parties), size, values or {}, me)
+    inside, shown = [], list(steps.items())[:_STEPS]
+    for place, (kind, some) in enumerate(shown or [("no messages", [])]):
+        left, top = (place % across) * size, place // across * size
+        head = _in_words(kind, alone=alone)
+        inside.append(f'<g transform="translate({left:.0f} {top:.0f})">{around.step(place + 1, head, some)}</g>')
+    height = math.ceil(max(len(shown), 1) / across) * size
+    if any(sum(around.arrows(one) for one in some) > _ARROWS for some in steps.values()):
+        caption = f"{caption} Of each step the first {_ARROWS} arrows are drawn.".strip()
+    if len(steps) > _STEPS:
+        caption = f"{caption} {number(len(steps) - _STEPS, 'further step')} not drawn.".strip()
+    aloud = "; ".join(f"{one.number}: {one.of} to {', '.join(one.to)}, {one.kind}" for one in every[:200])
+    svg = (
+        f'<svg xmlns="http://www.w3.org/2000/svg" class="dcc" viewBox="0 0 {_WIDTH} {height:.0f}" width="{_WIDTH}" '
+        f'height="{height:.0f}" role="img"><title>{escape(title)}</title><desc>{escape(aloud)}</desc>'
+        f"<style>{_STYLE}</style>{_HEADS}{''.join(inside)}</svg>"
+    )
+    return Slide(title, caption, svg, every)
+
+
+_HEADS = (
+    "<defs>"
+    + "".join(
+        f'<marker id="dcc-{name}" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" orient="auto">'
+        f'<path class="{name}" d="M0 0L8 4L0 8z"/></marker>'
+        for name in ("a", "b")
+    )
+    + "</defs>"
+)
+
+
+@dataclass(frozen=True)
+class _Circle:
+    """The parties in their places."""
+
+    parties: tuple[str, ...]
+    size: float
+    values: Mapping[str, str]
+    me: str
+
+    def step(self, place: int, kind: str, some: Sequence[Said]) -> str:
+        """One drawing: the arrows of a step, and the parties above them."""
+        wordy = len(some) <= _ROOM_FOR_WORDS
+        sizes = accumulate(self.arrows(one) for one in some)
+        few = [one for one, arrows in zip(some, sizes, strict=True) if arrows <= _ARROWS]
+        arrows = "".join(self._message(one, wordy=wordy) for one in few)
+        if few and not any(map(self.arrows, few)):
+            kind = f"{kind} (a dashed ring: told to everybody)"
+        head = f'<text class="h" x="10" y="18">{place}. {escape(kind)}</text>'
+        return head + arrows + "".join(self._party(party) for party in self.parties)
+
+    def arrows(self, one: Said) -> int:
+        """How many arrows a message is drawn as: what is told to all of a crowd is none, but a mark."""
+        crowd = len(self.parties) > _CROWD and not one.sealed and len(one.to) == len(self.parties) - 1
+        return 0 if crowd else len(one.to)
+
+    def at(self, party: str) -> _Point:
+        """Where a party stands: the first on top, then clockwise."""
+        radius = self.size / 2 - 66
+        angle = 2 * math.pi * self.parties.index(party) / len(self.parties) - math.pi / 2
+        return self.size / 2 + radius * math.cos(angle), self.size / 2 + 14 + radius * math.sin(angle)
+
+    def _party(self, party: str) -> str:
+        x, y = self.at(party)
+        if len(self.parties) > _MANY:
+            return f'<g><title>{escape(party)}</title><circle class="p" cx="{x:.1f}" cy="{y:.1f}" r="5"/></g>'
+        wide = self._wide(party)
+        mine = " me" if party == self.me else ""
+        value, up = self._value(party), 7 if self.values else 0
+        below = f'<text class="v" x="{x:.1f}" y="{y + 12:.1f}">{escape(_cut(value))}</text>' if value else ""
+        return (
+            f"<g><title>{escape(f'{party}: {value}' if value else party)}</title>"
+            f'<rect class="p{mine}" x="{x - wide / 2:.1f}" y="{y - self._tall / 2:.1f}" '
+            f'width="{wide:.1f}" height="{self._tall}" rx="{_PILL / 2:.0f}"/>'
+            f'<text x="{x:.1f}" y="{y + 4 - up:.1f}">{escape(_cut(party))}</text>{below}</g>'
+        )
+
+    def _value(self, party: str) -> str:
+        return self.values.get(party, "?") if self.values else ""
+
+    @property
+    def _tall(self) -> int:
+        return _PILL + (10 if self.values else 0)
+
+    def _wide(self, party: str) -> float:
+        longest = max(len(_cut(party)), len(_cut(self._value(party))))
+        return 10 if len(self.parties) > _MANY else 22 + 7.0 * longest
+
+    def _message(self, one: Said, *, wordy: bool) -> str:
+        told = not one.sealed
+        ways = [self._way(one.of, other) for other in one.to] if self.arrows(one) else []
+        look, head = ("w t", "b") if told else ("w", "a")
+        lines = "".join(f'<path class="{look}" d="{way.path}" marker-end="url(#dcc-{head})"/>' for way in ways)
+        hover = f"{one.number}. {one.of} to {', '.join(one.to)} ({one.kind}): {one.what}"
+        word = one.short if wordy else ""
+        if not ways:
+            mark = self._beside(one.number, one.of)
+        elif len(ways) == 1:
+            at = ways[0].along(0.42)
+            if not wordy or abs(at[0] - self.size / 2) <= _MIDDLE:  # where lines cross
+                at = ways[0].along(0.3)
+            mark = _mark(one.number, word, at, outward=at[0] - self.size / 2)
+        else:
+            x, y = self.at(one.of)
+            above, aside = y <= self.size / 2 + _PILL, abs(x - self.size / 2) > _MIDDLE
+            off = self._tall / 2 + (27 if word and above and not aside else 12)
+            mark = _mark(one.number, word, (x, y - off if above else y + off), over=above and aside)
+        return f"<g><title>{escape(hover)}</title>{lines}{mark}</g>"
+
+    def _beside(self, count: int, party: str) -> str:
+        """A dashed mark between a party and the middle: it tells everybody."""
+        (x, y), middle = self.at(party), (self.size / 2, self.size / 2 + 14)
+        dx, dy = middle[0] - x, middle[1] - y
+        long = math.hypot(dx, dy) or 1.0
+        start = self._off(party, middle)
+        at = start[0] + dx / long * 16, start[1] + dy / long * 16
+        ring = f'<circle class="w t" cx="{at[0]:.1f}" cy="{at[1]:.1f}" r="11"/>'
+        return ring + _mark(count, "", at)
+
+    def _way(self, of: str, to: str) -> _Way:
+        start, end = self.at(of), self.at(to)
+        dx, dy = end[0] - start[0], end[1] - start[1]
+        long = math.hypot(dx, dy) or 1.0
+        middle = (start[0] + end[0]) / 2 - dy / long * _BEND, (start[1] + end[1]) / 2 + dx / long * _BEND
+        return _Way(self._off(of, middle), middle, self._off(to, middle))
+
+    def _off(self, party: str, toward: _Point) -> _Point:
+        """Where a line toward a point leaves a party's place."""
+        at, wide = self.at(party), self._wide(party)
+        dx, dy = toward[0] - at[0], toward[1] - at[1]
+        long = math.hypot(dx, dy) or 1.0
+        tall = min(self._tall, wide)
+        reach = min(wide / 2 / (abs(dx) / long or 1e-9), tall / 2 / (abs(dy) / long or 1e-9)) + 3
+        return at[0] + dx / long * reach, at[1] + dy / long * reach
+
+
+@dataclass(frozen=True)
+class _Way:
+    """A bent line, so that there and back are two lines."""
+
+    start: _Point
+    middle: _Point
+    end: _Point
+
+    @property
+    def path(self) -> str:
+        """As SVG draws it."""
+        (ax, ay), (bx, by), (cx, cy) = self.start, self.middle, self.end
+        return f"M{ax:.1f} {ay:.1f}Q{bx:.1f} {by:.1f} {cx:.1f} {cy:.1f}"
+
+    def along(self, share: float) -> _Point:
+        """The point so far along it."""
+        weights = (1 - share) ** 2, 2 * share * (1 - share), share**2
+        points = (self.start, self.middle, self.end)
+        return (
+            sum(weight * point[0] for weight, point in zip(weights, points, strict=True)),
+            sum(weight * point[1] for weight, point in zip(weights, points, strict=True)),
+        )
+
+
+def _mark(count: int, word: str, at: _Point, *, outward: float = 0.0, over: bool = False) -> str:
+    """The number of a message in a small ring, and what the message holds: on the outer side, or below, or above."""
+    x, y = at
+    place = f'x="{x:.1f}" y="{y - 13 if over else y + 20:.1f}"'
+    if abs(outward) > _MIDDLE:
+        side, end = (12, "start") if outward > 0 else (-12, "end")
+        place = f'x="{x + side:.1f}" y="{y + 4:.1f}" style="text-anchor:{end}"'
+    said = f'<text class="v s" {place}>{escape(word)}</text>' if word else ""
+    return (
+        f'<circle class="n" cx="{x:.1f}" cy="{y:.1f}" r="8.5"/>'
+        f'<text class="v" x="{x:.1f}" y="{y + 4:.1f}">{count}</text>{said}'
+    )
+
+
+def _in_words(kind: str, *, alone: bool) -> str:
+    """A kind of messages for people: ``sum 1/so far 2`` is what came so far, on the second ring."""
+    head, slash, word = kind.rpartition("/")
+    base, _, ring = word.rpartition(" ")
+    if ring.isdecimal() and base in _PLAIN:
+        said = f"{_PLAIN[base]}{f' (ring {ring})' if ring != '1' else ''}"
+    else:
+        said = _PLAIN.get(word, word)
+    return said if alone or not slash else f"{head}: {said}"
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _CUT else text[: _CUT - 1] + "…"

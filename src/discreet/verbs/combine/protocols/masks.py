@@ -1,0 +1,104 @@
+"""*masks*: every two parties agree on a mask, which one adds and the other subtracts; in the sum all masks are gone.
+
+**When all must stay** (the default), two rounds are enough: each party tells a public key, makes a mask of the seed
+that it agrees on with each other party, and tells its vector under all its masks. Why nothing but the total is
+learnt: a mask of two honest parties looks uniform to all others, and every two honest parties have one. Given what
+their vectors add up to, the masked vectors of the honest parties are therefore uniform, whatever the vectors. A
+coalition learns this sum, which it can compute from the total and its own vectors, and nothing else. All but one
+together learn the last one's value from the total itself, whatever the protocol. This needs nobody's good will:
+whatever keys or vectors the coalition tells, to whomever, the masks of the honest are not touched.
+
+**When some may leave**, masks with those who are gone have to be taken out (Bonawitz and others 2017, in the version
+against active adversaries, here without a server). Each party draws two secrets, a key for masks with others and the
+seed of a mask of its own, tells the public keys of both, and gives every other party a share of each; ``threshold``
+shares give a secret. Then all tell their masked vectors, agree on who stays, and for each party who stays give away
+the share of its seed, for each who is gone the share of its key. Why nothing but the total of those who stay is
+learnt:
+
+- *Never both.* With a party's key and seed together its masked vector is bare; with either alone it is uniform. A
+  party gives away one of the two for each, once, and only after ``threshold`` parties, itself included, signed the
+  same list of who stays. To get both of somebody, a coalition of c that also rules the network and tells two groups
+  two lists needs ``threshold`` - c honest parties in each; with n parties there are n - c honest ones, so this takes
+  2·threshold <= n + c. Hence the threshold must be more than half of the parties, or the network alone could do it,
+  and coalitions of fewer than 2·threshold - n are withstood even if they lie.
+- *Masks between all who stay.* A party gives nothing away unless it has masked its vector with everybody on the list.
+  So every two honest parties who stay have their mask on, and the argument above holds among them.
+- *Fewer than the threshold* have too few shares of anything, if they follow the protocol. That many or more have all
+  secrets.
+
+What a leaving party reveals: nothing of its value. Its key becomes known, but not the seed of its own mask, so that
+even a vector that arrives too late stays hidden. But the total is then of fewer parties: if so many leave that all
+who stay but one are in league, the total itself gives that one away. Below the threshold the session ends, and at
+most one of the two secrets of anybody is known.
+
+**With an adder** vectors go to one party, which adds up and tells the total: that costs n vectors each way instead of
+n·n. It learns nothing more, since everybody may see masked vectors. Everybody compares a digest of the total with all
+others before accepting it, so an adder cannot tell different totals; the same wrong one it can.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from itertools import combinations
+from typing import ClassVar
+
+from discreet.errors import BadInput
+from discreet.verbs.combine.effects import Gather, Play, Send, Tell
+from discreet.verbs.combine.group import Vector
+from discreet.verbs.combine.party import Seat, Total
+from discreet.verbs.combine.protocols.dropout import play_with_leaving
+from discreet.verbs.combine.protocols.pairs import masked, settled
+from discreet.verbs.combine.protocols.protocol import Protocol
+
+
+@dataclass(frozen=True)
+class Masks(Protocol):
+    """Pairwise masks; parties may leave if the threshold lets them."""
+
+    name: ClassVar[str] = "masks"
+    title: ClassVar[str] = "every two parties share a mask that cancels out; parties may leave"
+    drops: ClassVar[bool] = True
+
+    def play(self, seat: Seat, value: Vector) -> Play[Total]:
+        """Keys, then masked vectors; if parties may leave, shares before and unmasking after."""
+        _require_majority(seat.parties, seat.least)
+        if seat.least < len(seat.parties):
+            return (yield from play_with_leaving(seat, value))
+        key = seat.tools.secret(seat.kind("mask key"))
+        yield Tell(seat.others, seat.kind("key"), {"key": seat.tools.public(key)})
+        told = yield Gather(seat.others, seat.kind("key"), len(seat.others), told=True)
+        mine = masked(seat, value, key, {other: body.get("key") for other, body in told.items()})
+        total = None
+        if not seat.adder:
+            yield Tell(seat.others, seat.kind("masked"), {"vector": mine})
+        elif seat.name != seat.adder:
+            yield Send(seat.adder, seat.kind("masked"), {"vector": mine})
+        if seat.adder in ("", seat.name):
+            vectors = yield Gather(seat.others, seat.kind("masked"), len(seat.others), told=not seat.adder)
+            total = seat.sum(mine, (seat.got(other, body) for other, body in vectors.items()))
+        return Total((yield from settled(seat, total, seat.parties)), seat.parties)
+
+    def withstands(self, parties: tuple[str, ...], threshold: int) -> Iterable[tuple[str, ...]]:
+        """Fewer than the threshold, and all but two: with all but one the total itself gives the last value away."""
+        least = threshold or len(parties)
+        _require_majority(parties, least)
+        return combinations(parties, max(min(least - 1, len(parties) - 2), 1))
+
+    def adversary(self) -> str:
+        """Liars learn nothing while they are few; what they can do to the total."""
+        return (
+            "Values stay secret from parties that follow the protocol and put together all they saw (semi-honest), "
+            "and also from those that do not follow it (malicious), as long as these are fewer than twice the "
+            "threshold less the number of parties, which is any number when all must stay; but such a party can "
+            "falsify the total, choose its value after it has seen what the others told, or end the session, and "
+            "an adder can tell everybody the same wrong total."
+        )
+
+
+def _require_majority(parties: tuple[str, ...], least: int) -> None:
+    if 2 * least <= len(parties):
+        raise BadInput(
+            f"With masks more than half of the {len(parties)} parties must stay, got a threshold of {least}.",
+            hint="Otherwise each half could be told that the other is gone, and together they would give all away.",
+        )

@@ -1,0 +1,198 @@
+"""Linear models by least squares with rounded coefficients.
+
+Numbers go from 0 to 1 between their declared bounds; a column with values is one number for each value but the first.
+Coefficients are in these units, so that one step means the same for all of them. Rows with a missing value are left
+out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+import pyarrow as pa
+
+from discreet.core.document import fields
+from discreet.core.kind import Kind
+from discreet.core.picture import Picture, bars
+from discreet.core.table import Table
+from discreet.errors import BadInput
+from discreet.verbs.learn.frame import (
+    Feature,
+    Figures,
+    Frame,
+    Graded,
+    Listed,
+    Rows,
+    cells_of,
+    features_of,
+    target_of,
+)
+from discreet.verbs.learn.learner import Tell, on_steps, require_step
+from discreet.verbs.learn.serialize import feature_read, feature_written
+
+_RIDGE = 1e-6
+"""Of the rows, what is added to the diagonal: columns that say the same share their weight."""
+
+
+@dataclass(frozen=True)
+class Linear:
+    """A linear model, as plain data."""
+
+    kind: ClassVar[str] = "linear"
+    target: Graded
+    features: tuple[Feature, ...]
+    intercept: float
+    coefficients: tuple[float, ...]
+    """In the order of ``terms``."""
+
+    def predict(self, rows: pa.Table) -> pa.Array[Any]:
+        """The target for each row, within its bounds; NULL where a value is missing."""
+        figures = np.stack([one.figures(cells_of(rows, one.name)) for one in self.features], axis=1)
+        return pa.array(self.figures(figures), from_pandas=True)
+
+    def figures(self, figures: Figures) -> Figures:
+        """The same of rows of figures."""
+        told = self.intercept + designed(self.features, figures) @ np.array(self.coefficients)
+        low, high = self.target.low, self.target.high
+        return np.asarray(low + np.clip(told, 0.0, 1.0) * (high - low), np.float64)
+
+    def to_dict(self) -> dict[str, Any]:
+        """This as plain data."""
+        return {
+            "kind": self.kind,
+            "target": feature_written(self.target),
+            "features": [feature_written(one) for one in self.features],
+            "intercept": self.intercept,
+            "coefficients": list(self.coefficients),
+        }
+
+    @classmethod
+    def from_dict(cls, data: object) -> Linear:
+        """What ``to_dict`` gave, read back strictly."""
+        read = fields(data, "a linear model", kind=str, target=dict, features=list, intercept=float, coefficients=list)
+        target = feature_read(read["target"])
+        made = tuple(feature_read(one) for one in read["features"])
+        told = tuple(float(one) for one in read["coefficients"])
+        if not isinstance(target, Graded) or len(told) != len(terms(made)):
+            raise BadInput("This is no linear model: its target has bounds, and there is a coefficient for each term.")
+        return cls(target, made, read["intercept"], told)
+
+    def picture(self) -> Picture:
+        """A bar for each coefficient."""
+        caption = f"What is added to {self.target.name}, as a share of its bounds, from the lower bound to the upper."
+        return bars(f"A linear model for {self.target.name}", *self._shown(), caption=caption)
+
+    def __str__(self) -> str:
+        said = "\n".join(f"  {value:+g} × {name}" for name, value in zip(*self._shown(), strict=True))
+        return f"{self.target.name}, from 0 to 1 between its bounds =\n{said}"
+
+    def _shown(self) -> tuple[list[str], list[float]]:
+        return ["1", *terms(self.features)], [self.intercept, *self.coefficients]
+
+
+@dataclass(frozen=True)
+class LinearModel:
+    """Learn a linear model of ``target``, a number, from the other columns; coefficients are rounded to ``step``."""
+
+    name: ClassVar[str] = "linear"
+    measure: ClassVar[str] = "R²"
+    target: str
+    columns: tuple[str, ...] = ()
+    step: float = 0.1
+
+    def __post_init__(self) -> None:
+        require_step(self.step)
+
+    @property
+    def queries(self) -> int:
+        """The products of all columns, once."""
+        return 1
+
+    def frame(self, table: Table) -> Frame:
+        """The target is the last column; rows with a missing value are left out."""
+        target = target_of(table, self.target)
+        if not isinstance(target, Graded) or target.kind is Kind.DATE:
+            raise BadInput(f"A linear model tells numbers, and {self.target!r} has values.", hint="Use tree.")
+        features = (*features_of(table, self.columns, but=self.target), target)
+        return Frame.of(table, features, [one.name for one in features])
+
+    def trainer(self, frame: Frame) -> Fitter:
+        """The frame as numbers from 0 to 1."""
+        return Fitter(self, frame)
+
+    def parameters(self) -> Mapping[str, Any]:
+        """All but the rows."""
+        return {"target": self.target, "step": self.step} | ({"columns": list(self.columns)} if self.columns else {})
+
+    def steps(self) -> tuple[str, ...]:
+        """How it is fitted."""
+        return (
+            "Numbers are put from 0 to 1 between the declared bounds; least squares on these.",
+            f"Coefficients are rounded to {self.step:g}.",
+        )
+
+
+@dataclass(frozen=True)
+class Fitter:
+    """A frame as a matrix."""
+
+    learner: LinearModel
+    frame: Frame
+
+    @cached_property
+    def _matrix(self) -> Figures:
+        """One, the terms, and the target."""
+        features, target = self.frame.features[:-1], self._target
+        inside = designed(features, self.frame.figures[:, :-1])
+        ones = np.ones((len(inside), 1))
+        return np.concatenate([ones, inside, target.scaled(self.frame.figures[:, -1:])], axis=1)
+
+    @property
+    def _target(self) -> Graded:
+        target = self.frame.features[-1]
+        assert isinstance(target, Graded)  # noqa: S101  # LinearModel.frame has looked
+        return target
+
+    def train(self, rows: Rows, tell: Tell) -> Linear:
+        """The normal equations, solved."""
+        matrix = self._matrix[rows]
+        size = matrix.shape[1]
+        upper = np.triu_indices(size)
+        products = np.zeros((size, size))
+        products[upper] = tell((matrix.T @ matrix)[upper], float(len(upper[0])))
+        products = np.triu(products) + np.triu(products, 1).T
+        inner = products[:-1, :-1] + _RIDGE * max(products[0, 0], 1.0) * np.eye(size - 1)
+        found = np.linalg.lstsq(inner, products[:-1, -1], rcond=None)[0]
+        first, *others = (on_steps(float(one), self.learner.step) for one in found)
+        return Linear(self._target, self.frame.features[:-1], first, tuple(others))
+
+    def score(self, model: Linear, rows: Rows) -> float:
+        """The share of the target's variance that is told."""
+        figures = self.frame.figures[rows]
+        truth = figures[:, -1]
+        spread = float(((truth - truth.mean()) ** 2).sum()) if len(rows) else 0.0
+        return 1 - float(((truth - model.figures(figures[:, :-1])) ** 2).sum()) / spread if spread else 0.0
+
+
+def terms(features: tuple[Feature, ...]) -> list[str]:
+    """What the coefficients belong to."""
+    found = []
+    for one in features:
+        found += [f"{one.name} = {value}" for value in one.values[1:]] if isinstance(one, Listed) else [one.name]
+    return found
+
+
+def designed(features: tuple[Feature, ...], figures: Figures) -> Figures:
+    """Rows × terms, from 0 to 1; NaN where a value is missing."""
+    columns = []
+    for place, one in enumerate(features):
+        held = figures[:, place]
+        if isinstance(one, Graded):
+            columns.append(one.scaled(held))
+        else:
+            columns += [np.where(np.isnan(held), np.nan, held == code) for code in range(1, len(one.values))]
+    return np.stack(columns, axis=1) if columns else np.empty((len(figures), 0))

@@ -1,0 +1,231 @@
+"""Look for models that recur: draw samples of the people, learn from each, and put equal models together.
+
+Why it proves what it says. All that is claimed is that some sets exist: k different ones that give the same model, with
+nobody in all of them. A search that finds such sets has shown it. Sets that were not drawn can only add to the number,
+and only take away from what all have in common; so what was found is a lower bound, and *nobody is in all* stays true.
+
+Sets are different only if what is learnt from them is: sets of other people with the very same rows count once. Where
+each column is learnt from for itself, every one of them must have been different often enough.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from hashlib import sha256
+from multiprocessing import get_context
+from multiprocessing.queues import Queue
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet._version import __version__
+from discreet.core.document import dumps
+from discreet.errors import BadInput, NoPromise
+from discreet.noise.masking import Draws
+from discreet.verbs.learn.frame import Frame, Rows
+from discreet.verbs.learn.journal import Journal
+from discreet.verbs.learn.learn import Learn
+from discreet.verbs.learn.learner import Learner, Model, Trainer, digest_of, exactly
+from discreet.verbs.publish.recoding import Progress
+
+_BATCH = 20
+"""So many samples are learnt from at a time."""
+_TEST = 1
+_SAMPLE = 0
+
+
+@dataclass(frozen=True)
+class Pool:
+    """The people that samples are drawn from, and those who are set aside."""
+
+    root: int
+    people: int
+    inside: Rows
+    sizes: tuple[int, ...]
+
+    @classmethod
+    def of(cls, learn: Learn, people: int, root: int) -> Pool:
+        """By lot: a share of the people is set aside."""
+        order = Draws(root).at(_TEST).permutation(people)
+        inside = np.sort(order[_aside(learn, people) :])
+        return cls(root, people, inside, learn.sizes(len(inside)))
+
+    def sample(self, draw: int) -> NDArray[np.bool_]:
+        """Who is in the sample of that number."""
+        order = Draws(self.root).at(_SAMPLE, draw).permutation(len(self.inside))
+        return self._chosen(self.inside[order[: self.sizes[draw % len(self.sizes)]]])
+
+    @property
+    def everybody(self) -> NDArray[np.bool_]:
+        """All who are not set aside."""
+        return self._chosen(self.inside)
+
+    def _chosen(self, who: Rows) -> NDArray[np.bool_]:
+        made = np.zeros(self.people, np.bool_)
+        made[who] = True
+        return made
+
+
+@dataclass
+class Group:
+    """Samples that gave the same model."""
+
+    draws: list[int] = field(default_factory=list)
+    in_all: NDArray[np.uint8] | None = None
+    """Who is in every one of them, a bit a person."""
+    contents: tuple[set[bytes], ...] = ()
+    """What is different in them: see ``Frame.contents``."""
+
+    @property
+    def many(self) -> int:
+        """How many of them are different, in the column that differs least."""
+        return min(map(len, self.contents), default=0)
+
+    def add(self, draw: int, packed: NDArray[np.uint8], contents: tuple[bytes, ...]) -> None:
+        """One more sample."""
+        self.draws.append(draw)
+        self.contents = self.contents or tuple(set() for _ in contents)
+        for held, one in zip(self.contents, contents, strict=True):
+            held.add(one)
+        self.in_all = packed.copy() if self.in_all is None else self.in_all & packed
+
+    def is_private(self, least: int) -> bool:
+        """Whether there are enough of them, and nobody is in all."""
+        return self.many >= least and self.in_all is not None and not self.in_all.any()
+
+
+@dataclass(frozen=True)
+class Found:
+    """The model that was chosen, and the samples that give it."""
+
+    model: Model
+    draws: tuple[int, ...]
+    pool: Pool
+    journal: Journal
+
+
+def search(learn: Learn, frame: Frame, seed: int | None, progress: Progress) -> Found:
+    """The model to release; an error if none recurs."""
+    learn.sizes(max(0, frame.people - _aside(learn, frame.people)))
+    journal = Journal.open(learn.journal, _about(learn, frame), seed)
+    pool = Pool.of(learn, frame.people, journal.root)
+    groups: dict[str, Group] = {}
+    seen: set[tuple[bytes, ...]] = set()
+    tried = 0
+    most = 0
+    with _learnt(learn, frame, pool, journal) as digests:
+        for draw, digest in digests:
+            tried += 1
+            who = pool.sample(draw)
+            if (one := frame.contents(frame.rows_of(who))) not in seen:  # the same rows twice count once
+                seen.add(one)
+                group = groups.setdefault(digest, Group())
+                group.add(draw, np.packbits(who), one)
+                most = max(most, group.many)
+                if learn.choose == "first" and group.is_private(learn.integral):
+                    break
+            if tried % _BATCH == 0:
+                progress(tried / learn.tries, f"{tried:,} samples; a model came {most:,} times")
+    trainer = learn.learner.trainer(frame)
+    chosen = _chosen(learn, [one for one in groups.values() if one.is_private(learn.integral)], trainer, pool)
+    if chosen is None:
+        raise NoPromise(
+            f"No model came of {learn.integral} different samples or more with nobody in all of them, in {tried:,} "
+            "tries. Nothing was released.",
+            hint="Learn something coarser (for a tree a smaller grid or depth, or a larger gain; else a larger step), "
+            "from fewer columns or larger samples; or try more often (tries), or ask for fewer (integral).",
+        )
+    model, draws = chosen
+    return Found(model, draws, pool, journal)
+
+
+def _aside(learn: Learn, people: int) -> int:
+    """How many are set aside."""
+    return max(1, round(learn.test * people))
+
+
+def model_of(trainer: Trainer, who: NDArray[np.bool_]) -> Model:
+    """What is learnt from these people."""
+    return trainer.train(trainer.frame.rows_of(who), exactly)
+
+
+def _chosen(
+    learn: Learn, groups: Sequence[Group], trainer: Trainer, pool: Pool
+) -> tuple[Model, tuple[int, ...]] | None:
+    """The best of the models that recur; of equally good ones that which recurs more often, or came first."""
+    rows = trainer.frame.rows_of(pool.everybody)
+    best: tuple[tuple[float, int, int], Model, tuple[int, ...]] | None = None
+    for group in groups:
+        model = model_of(trainer, pool.sample(group.draws[0]))
+        worth = trainer.score(model, rows) if learn.choose == "accurate" else 0.0
+        rank = (worth, len(group.draws), -group.draws[0])
+        if best is None or rank > best[0]:
+            best = rank, model, tuple(group.draws)
+    return None if best is None else best[1:]
+
+
+@contextmanager
+def _learnt(learn: Learn, frame: Frame, pool: Pool, journal: Journal) -> Iterator[Iterator[tuple[int, str]]]:
+    """The digest of each sample's model, in the order of the samples: those that are known, and then others."""
+    left = [draw for draw in range(learn.tries) if draw not in journal.known]
+    batches = [left[at : at + _BATCH] for at in range(0, len(left), _BATCH)]
+    known = ((draw, journal.known[draw]) for draw in range(learn.tries) if draw in journal.known)
+
+    def written(made: Iterator[list[str]]) -> Iterator[tuple[int, str]]:
+        yield from known
+        for batch, digests in zip(batches, made, strict=False):
+            journal.add(batch, digests)
+            yield from zip(batch, digests, strict=True)
+
+    if min(learn.processes, len(batches)) <= 1:
+        trainer = learn.learner.trainer(frame)
+        yield written(_digests(trainer, pool, batch) for batch in batches)
+        return
+    many, spawn = min(learn.processes, len(batches)), get_context("spawn")
+    given: Queue[tuple[Learner, Frame, Pool]] = spawn.Queue()  # a process that ends early leaves its share there
+    given.cancel_join_thread()
+    for _ in range(many):
+        given.put((learn.learner, frame, pool))
+    try:
+        with ProcessPoolExecutor(many, spawn, _Elsewhere.begin, (given,)) as workers:
+            try:
+                started = [workers.submit(_Elsewhere.digests, batch) for batch in batches]
+                yield written(one.result() for one in started)
+            finally:
+                workers.shutdown(cancel_futures=True)
+    except BrokenProcessPool:
+        raise BadInput(
+            f"A search with {many} processes lost one of them.",
+            hint='A script that asks for several must do so below if __name__ == "__main__": since each of them reads '
+            "it. If yours does, memory may have run out: try processes=1.",
+        ) from None
+
+
+class _Elsewhere:
+    """A process of its own: it is given the rows once."""
+
+    held: ClassVar[tuple[Trainer, Pool]]
+
+    @classmethod
+    def begin(cls, given: Queue[tuple[Learner, Frame, Pool]]) -> None:
+        learner, frame, pool = given.get()
+        cls.held = learner.trainer(frame), pool
+
+    @classmethod
+    def digests(cls, draws: Sequence[int]) -> list[str]:
+        return _digests(*cls.held, draws)
+
+
+def _digests(trainer: Trainer, pool: Pool, draws: Sequence[int]) -> list[str]:
+    return [digest_of(model_of(trainer, pool.sample(draw))) for draw in draws]
+
+
+def _about(learn: Learn, frame: Frame) -> str:
+    """What tells this search from any other: the rows, and all that a sample's model hangs on."""
+    said = [__version__, np.__version__, frame.digest, learn.learner.name, dict(learn.learner.parameters())]
+    return sha256(dumps([*said, list(learn.shares), learn.test]).encode()).hexdigest()

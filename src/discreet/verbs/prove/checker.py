@@ -1,0 +1,263 @@
+"""Is this really a proof? Every condition is made again from the program and decided by fresh solvers.
+
+The prover may be as wrong as it likes. A certificate is data; its texts are read by the language's own reader and may
+read only what the rules allow at that place. What makes a PROVED true, and has to be trusted, is
+
+- this module, and ``kernel``: the rules, and the conditions they make of a program and a proof;
+- ``tokens``, ``reader``, ``reading`` and ``syntax``: that the tree is what the text says, of the program and of the
+  proof (and ``python``, ``functions``, ``shadows`` and ``programs``, where it is a function); ``inside``, which walks
+  trees;
+- ``kinds``: what is refused before, on which the rules rely;
+- ``texts``: the digest, by which a proof is one of this program, and the writing of claims and scales;
+- ``running``, for proofs by enumeration: they are what its runs show;
+- the solver z3 where it says that something cannot be, and Python's exact fractions.
+
+Loops that are not shown to end: ``kernel/walk.py`` says why what they cost must be within the claim at every round.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from discreet.errors import BadProgram, Damaged
+from discreet.verbs.prove.certificate import Alignment, Certificate
+from discreet.verbs.prove.kernel.enumeration import enumerated
+from discreet.verbs.prove.kernel.layout import Layout, Unsupported, lay_out
+from discreet.verbs.prove.kernel.loops import Proof, Round
+from discreet.verbs.prove.kernel.solver import load_z3
+from discreet.verbs.prove.kernel.walk import Walk
+from discreet.verbs.prove.kernel.world import World
+from discreet.verbs.prove.kernel.zcdp import delta_within
+from discreet.verbs.prove.kinds import types
+from discreet.verbs.prove.reading import read_expression
+from discreet.verbs.prove.syntax import Call, Expression, Number, Operation, Program, Sample
+from discreet.verbs.prove.texts import digest, written
+
+_SECONDS_EACH = 20.0
+
+
+@dataclass(frozen=True)
+class Checked:
+    """A certificate that was found to be a proof, with the conditions that were decided, in words.
+
+    ``ends``: every run was shown to end. If not, the claim was shown to hold for what is seen up to any round.
+    """
+
+    certificate: Certificate
+    conditions: tuple[str, ...]
+    ends: bool
+
+
+def check(
+    program: Program,
+    certificate: Certificate,
+    others: Mapping[str, Program] | None = None,
+    *,
+    until: float | None = None,
+) -> Checked:
+    """Check a certificate against a program. ``Damaged`` says what does not hold.
+
+    ``until`` (of this thread's processor time): outcomes that take longer to enumerate are not a proof.
+    """
+    others = others or {}
+    certificate.require_sealed()
+    if (certificate.program, certificate.digest) != (program.name, digest(program)):
+        raise Damaged(f"This is a proof of another program than {program.name}.", hint="Prove the program again.")
+    if (certificate.epsilon, certificate.delta) != (written(program.epsilon), written(program.delta)):
+        raise Damaged(f"This is a proof of another claim than that of {program.name}.", hint="Prove the program again.")
+    types(program, others)
+    try:
+        layout = lay_out(program, others)
+        found = _callees(layout, certificate, others, until)
+        if certificate.method == "enumeration":
+            if certificate.alignments:
+                raise _wrong(program, "it has more than an enumeration needs")
+            found.conditions.append(f"{enumerated(program, others, until)} pairs of neighbours compared")
+        else:
+            for alignment in _directions(program, certificate):
+                _alignment(layout, certificate, alignment, others, found)
+    except (Unsupported, BadProgram, load_z3().Z3Exception) as reason:
+        raise Damaged(f"The proof of {program.name} is none: {reason}.", hint="Prove the program again.") from None
+    return Checked(certificate, tuple(found.conditions), found.ends)
+
+
+@dataclass
+class _Found:
+    """What was decided so far."""
+
+    conditions: list[str]
+    ends: bool = True
+
+
+def _wrong(program: Program, what: str) -> Damaged:
+    return Damaged(f"The proof of {program.name} is none: {what}.", hint="Prove the program again.")
+
+
+def _callees(layout: Layout, certificate: Certificate, others: Mapping[str, Program], until: float | None) -> _Found:
+    """Every called program has a proof of its own, that of exactly the program that is called."""
+    called = {site.statement.program for site, _ in layout.sites if isinstance(site.statement, Call)}
+    proofs = {callee.program: callee for callee in certificate.callees}
+    if set(proofs) != called or len(proofs) != len(certificate.callees):
+        raise _wrong(layout.program, "it does not have one proof for each program that is called")
+    earlier = {name: other for name, other in others.items() if name != layout.program.name}
+    checked = [check(others[name], proofs[name], earlier, until=until) for name in sorted(called)]
+    if endless := [one.certificate.program for one in checked if not one.ends]:
+        raise _wrong(layout.program, f"it calls {endless[0]}, which may not end")
+    return _Found([text for one in checked for text in one.conditions])
+
+
+def _directions(program: Program, certificate: Certificate) -> tuple[Alignment, ...]:
+    """One direction is enough where neighbours are neighbours both ways."""
+    both = program.adjacent.kind in ("inc", "dec")
+    if certificate.method not in ("alignment", "lockstep"):
+        raise _wrong(program, f"there is no method {certificate.method!r}")
+    if [alignment.backwards for alignment in certificate.alignments] != ([False, True] if both else [False]):
+        raise _wrong(program, "it does not go through both directions" if both else "it needs one direction")
+    return certificate.alignments
+
+
+def _alignment(
+    layout: Layout, certificate: Certificate, alignment: Alignment, others: Mapping[str, Program], found: _Found
+) -> None:
+    program, lockstep = layout.program, certificate.method == "lockstep"
+    _require_sites(layout, alignment)
+    if len(alignment.invariants) != len(layout.loops):
+        raise _wrong(program, "it does not have invariants for each loop")
+    proof = Proof(
+        [read_expression(coupling.shift) for coupling in alignment.couplings],
+        [read_expression(coupling.charge) for coupling in alignment.couplings],
+        [[read_expression(text) for text in texts] for texts in alignment.invariants],
+        misses=[[read_expression(text) for text in coupling.misses] for coupling in alignment.couplings],
+        lockstep=lockstep,
+    )
+    world = World(layout, backwards=alignment.backwards)
+    walk = Walk(world, proof, others)
+    if lockstep:
+        walk.run(world.number(_rho(layout, certificate)))
+    else:
+        walk.run()  # what holds with no delta holds with any
+        walk.must(world.truth(True), world.real(world.public(program.delta)) >= 0, "the delta is not below 0")
+    endless = _Deciding(program, world).events(walk, proof, found)
+    if endless:
+        found.ends = False
+        costs = {one.place: (one, walk.afforded(one.state)) for one in endless}
+        _Deciding(program, world).costs(walk, costs, found)
+
+
+def _require_sites(layout: Layout, alignment: Alignment) -> None:
+    """The couplings name the draws as the program has them, in their order."""
+    if len(alignment.couplings) != len(layout.sites):
+        raise _wrong(layout.program, "it does not have a coupling for each draw")
+    for coupling, (site, _) in zip(alignment.couplings, layout.sites, strict=True):
+        draw = site.statement
+        assert isinstance(draw, Sample | Call)  # noqa: S101
+        drawn = (draw.distribution, written(draw.arguments[0])) if isinstance(draw, Sample) else (draw.program, "")
+        if (coupling.number, coupling.name, coupling.distribution, coupling.scale) != (site.number, draw.name, *drawn):
+            raise _wrong(layout.program, f"coupling {coupling.number} is not that of the draw at line {draw.at.line}")
+        if coupling.misses and coupling.distribution not in ("Laplace", "Exp", "Gaussian"):
+            raise _wrong(layout.program, f"the draw at line {draw.at.line} is not continuous and may hit any value")
+
+
+def _rho(layout: Layout, certificate: Certificate) -> Fraction:
+    """The bound on what the draws cost, if it gives the claim."""
+    program = layout.program
+    epsilon, delta, rho = (
+        _constant(expression) for expression in (program.epsilon, program.delta, read_expression(certificate.rho))
+    )
+    if epsilon is None or delta is None or rho is None:
+        raise _wrong(program, "a claim with a delta must be of numbers")
+    if delta_within(layout, rho, epsilon) > delta:
+        raise _wrong(program, f"a cost of {rho} does not give the claim")
+    return rho
+
+
+def _constant(expression: Expression) -> Fraction | None:
+    match expression:
+        case Number(value):
+            return value
+        case Operation("/", (Number(over), Number(under))) if under:
+            return over / under
+    return None
+
+
+class _Deciding:
+    """Two solvers: one with the plain facts, one that knows products as well."""
+
+    def __init__(self, program: Program, world: World) -> None:
+        self._program, self._z3 = program, world.z3
+        self._solvers = []
+        for facts in (world.axioms, [*world.axioms, *world.hard]):
+            solver = world.z3.Solver(ctx=world.ctx)
+            solver.set("timeout", int(_SECONDS_EACH * 1000))
+            solver.add(*facts)
+            self._solvers.append(solver)
+
+    def events(self, walk: Walk, proof: Proof, found: _Found) -> list[Round]:
+        """Go through the events in order: what is assumed is added, what must hold is decided from what came before.
+
+        Gives the loops that were not shown to end.
+        """
+        rounds = {one.place: one for one in proof.rounds}
+        endless: list[Round] = []
+        self._require_possible(None, "its assumptions contradict each other")
+        for place, event in enumerate(walk.events):
+            if place in rounds:
+                begun = rounds[place]
+                self._require_possible(begun.inside, f"no round of the loop at line {begun.line} is possible")
+            endless += self._endless(proof, place)
+            if event.claim:
+                answer = self._implied(event.guard, event.term)
+                if answer != self._z3.unsat:
+                    told = "is not true" if answer == self._z3.sat else "could not be decided"
+                    raise _wrong(self._program, f'"{event.what}" {told}')
+                found.conditions.append(event.what)
+            for solver in self._solvers:
+                solver.add(self._z3.Implies(event.guard, event.term))
+        self._require_possible(None, "no run gets to the end")
+        return endless
+
+    def costs(self, walk: Walk, endless: Mapping[int, tuple[Round, Any]], found: _Found) -> None:
+        """What was paid is within the claim at every round of the loops that may not end, by what came before it."""
+        for place, event in enumerate(walk.events):
+            if place in endless:
+                begun, afforded = endless[place]
+                if self._implied(begun.inside, afforded) != self._z3.unsat:
+                    what = f"the loop at line {begun.line} may not end, and its rounds may cost more than is claimed"
+                    raise _wrong(self._program, what)
+                found.conditions.append(f"the cost is within the claim at every round of the loop at line {begun.line}")
+            for solver in self._solvers:
+                solver.add(self._z3.Implies(event.guard, event.term))
+
+    def _endless(self, proof: Proof, place: int) -> Iterator[Round]:
+        """The loops whose round ends here and was not shown to come nearer to the loop's end."""
+        for end, begun, pairs in proof.measures:
+            if end == place and not any(
+                self._implied(begun.inside, after <= before - 1, quick=True) == self._z3.unsat
+                for before, after in pairs
+            ):
+                yield begun
+
+    def _implied(self, guard: Any, term: Any, *, quick: bool = False) -> Any:
+        answer = None
+        for solver in self._solvers[:1] if quick else self._solvers:
+            solver.push()
+            solver.add(guard, self._z3.Not(term))
+            answer = solver.check()
+            solver.pop()
+            if answer == self._z3.unsat:
+                break
+        return answer
+
+    def _require_possible(self, guard: Any, what: str) -> None:
+        """Not vacuous: from contradictions everything follows."""
+        solver = self._solvers[0]
+        solver.push()
+        if guard is not None:
+            solver.add(guard)
+        answer = solver.check()
+        solver.pop()
+        if answer != self._z3.sat:
+            raise _wrong(self._program, what)

@@ -1,0 +1,248 @@
+"""Two neighbouring inputs and an event that is too much likelier given the first."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Literal
+
+from discreet.verbs.prove.refuter.chances import Between, Shape, Wanted, at_most, chance, shape
+from discreet.verbs.prove.refuter.forms import Form
+from discreet.verbs.prove.refuter.logarithms import Exact, Logarithm
+from discreet.verbs.prove.refuter.neighbours import Inputs, known
+from discreet.verbs.prove.refuter.outside import Outside
+from discreet.verbs.prove.refuter.paths import Path, Shown, Task, all_paths
+from discreet.verbs.prove.refuter.worlds import PRECISION, Chance, Enclosed, Rational, World, ball, bounds, flint, log
+from discreet.verbs.prove.values import rounded
+
+MOST_PATHS = 300
+_DEEPEST = 12
+"""Where programs that may go on for ever are cut."""
+
+How = Literal["exact", "enclosed", "sampled"]
+
+
+@dataclass(frozen=True)
+class Enclosure:
+    """A number between two rational bounds; exact if they are equal."""
+
+    low: Fraction
+    high: Fraction
+
+    def __str__(self) -> str:
+        if self.low == self.high:
+            short = max(abs(self.low.numerator), self.low.denominator) < 10**24 and len(str(self.low)) < 24
+            return str(self.low) if short else rounded(self.low)
+        low, high = rounded(self.low), rounded(self.high)
+        return low if low == high else f"{low}…{high}"
+
+
+@dataclass(frozen=True)
+class Counterexample:
+    """Given ``inputs`` the event has a chance above ``allowed`` times its chance given ``neighbours``, plus ``delta``.
+
+    ``events`` is what is shown: any of these lists. ``density``: some of the numbers shown are continuous, and
+    ``first`` and ``second`` are densities at the event's values, so the chances of a small neighbourhood have (nearly)
+    this ratio. ``how``: by exact fractions, by rigorous bounds, or by samples (then both are bounds that are right but
+    for a chance of 1e-9).
+    """
+
+    parameters: Mapping[str, Exact]
+    inputs: Inputs
+    neighbours: Inputs
+    events: tuple[tuple[Wanted, ...], ...]
+    density: bool
+    first: Enclosure
+    second: Enclosure
+    allowed: Enclosure
+    delta: Fraction
+    how: How
+
+    @property
+    def hopeless(self) -> bool:
+        """Whether the event is impossible given the second input: then the program is private for no eps at all."""
+        return self.second.high == 0 and self.how != "sampled"
+
+    @property
+    def ratio(self) -> Fraction | None:
+        """How many times likelier the event is, at least; none if it is impossible given the second input."""
+        return self.first.low / self.second.high if self.second.high else None
+
+    @property
+    def event(self) -> str:
+        """The event in words."""
+        return " or ".join(_event_text(one) for one in self.events[:6]) + (" or …" if len(self.events) > 6 else "")
+
+
+def measured(
+    task: Task, other: Task, events: Sequence[tuple[Wanted, ...]], most: int = MOST_PATHS
+) -> Counterexample | None:
+    """What the chances of an event (any of ``events``, which exclude each other) say: none if it breaks no claim.
+
+    ``Outside`` if that cannot be reckoned, or takes more than ``most`` paths.
+    """
+    library = flint()
+    with library.ctx.workprec(PRECISION):
+        return _measured(task, other, events, most)
+
+
+def _measured(task: Task, other: Task, events: Sequence[tuple[Wanted, ...]], most: int) -> Counterexample | None:
+    program = task.program
+    names = {**task.parameters, **task.inputs}
+    claim, delta = known(program.epsilon, names), known(program.delta, names)
+    if not isinstance(claim, int | Fraction | Logarithm) or not isinstance(delta, int | Fraction):
+        raise Outside("The claim is no number here.")
+    eps = task.parameters["eps"]
+    world: World = Rational(eps.base) if isinstance(eps, Logarithm) else Enclosed()
+    allowed = limit(world, claim)
+    chosen, total, versus, density = [], None, None, False
+    for wanted in events:
+        paths, like = _shaped(task, wanted, most)
+        if like is None or (delta and like[0]):
+            continue
+        first = _first(world, paths, wanted, like)
+        if not _above(first, world.of(0)):
+            continue
+        second = world.of(0)
+        for path in _matching(other, wanted, most, like[0], complete=True):
+            if path.cut and like[0]:
+                raise Outside("A density of what was cut.")
+            second = second + (at_most(world, path) if path.cut else chance(world, path, wanted, like))
+        if not _above(first, _product(allowed, second)):
+            continue
+        density = density or bool(like[0])
+        chosen.append(wanted)
+        total = first if total is None else total + first
+        versus = second if versus is None else versus + second
+        if not delta:
+            break
+    if total is None or not _above(total, _sum(_product(allowed, versus), delta)):
+        return None
+    here, there, factor = (Enclosure(*bounds(one)) for one in (total, versus, allowed))
+    if here.low <= factor.high * there.high + Fraction(delta):
+        raise Outside("Chances too small to be told apart when they are written down.")
+    exact = all(isinstance(one, Fraction | int) for one in (total, versus))
+    return Counterexample(
+        task.parameters,
+        task.inputs,
+        other.inputs,
+        tuple(chosen),
+        density,
+        first=here,
+        second=there,
+        allowed=factor,
+        delta=Fraction(delta),
+        how="exact" if exact else "enclosed",
+    )
+
+
+def limit(world: World, claim: Exact) -> Chance:
+    """e to the power of the claim."""
+    try:
+        return world.exp(world.units(claim))
+    except Outside:
+        pass
+    if isinstance(claim, Logarithm):
+        return (log(claim.base) ** claim.degree * ball(claim.factor)).exp()
+    return ball(Fraction(claim)).exp()
+
+
+# -- the chances of an event ------------------------------------------------------------------------------------------
+
+
+def _shaped(task: Task, wanted: Sequence[Wanted], most: int) -> tuple[list[Path], tuple[int, Shape] | None]:
+    """The paths that show what is wanted with the fewest free numbers, since single values outweigh densities, and
+    their shape; none if there are no such paths."""
+    for free in range(1 + sum(isinstance(one, Fraction) for one in wanted)):
+        paths = _matching(task, wanted, most, free, complete=False)
+        like = _like(paths, wanted)
+        if like is not None and like[0] <= free:
+            return paths, like
+    return [], None
+
+
+def _matching(task: Task, wanted: Sequence[Wanted], most: int, free: int, *, complete: bool) -> list[Path]:
+    """The paths that may show what is wanted; ``complete``: those that were cut as well, which may show anything.
+
+    Paths with more than ``free`` continuous numbers are left out: the event has chance 0 on them (see chances.py). All
+    to their ends if that is possible, otherwise cut after some choices.
+    """
+    shown: tuple[Shown, ...] = tuple(Form(()) if isinstance(one, Between) else one for one in wanted)
+    try:
+        found = list(all_paths(task, shown, most=most, free=free))
+    except Outside:
+        found = list(all_paths(task, shown, most=most, deepest=_DEEPEST, free=free))
+    return [path for path in found if (complete if path.cut else len(path.shown) == len(wanted))]
+
+
+def _like(paths: Sequence[Path], wanted: Sequence[Wanted]) -> tuple[int, Shape] | None:
+    """The shape of the path with the fewest free numbers."""
+    found = []
+    for path in paths:
+        try:
+            one = shape(path, wanted)
+        except Outside:
+            continue
+        if one is not None:
+            found.append(one)
+    return min(found, key=lambda one: one[0], default=None)
+
+
+def _first(world: World, paths: Sequence[Path], wanted: Sequence[Wanted], like: tuple[int, Shape]) -> Chance:
+    """The chance given the first input, or less: a path that cannot be reckoned is left out."""
+    total = world.of(0)
+    for path in paths:
+        try:
+            total = total + chance(world, path, wanted, like)
+        except Outside:
+            continue
+    return total
+
+
+def _above(first: Chance, second: Chance) -> bool:
+    """Whether the first is certainly above the second."""
+    if isinstance(first, Fraction | int) and isinstance(second, Fraction | int):
+        return first > second
+    return bool(_balled(first) > _balled(second))
+
+
+def _sum(first: Chance, delta: int | Fraction) -> Chance:
+    return first + Fraction(delta) if isinstance(first, Fraction) else first + ball(Fraction(delta))
+
+
+def _product(first: Chance, second: Chance) -> Chance:
+    if isinstance(first, Fraction) and isinstance(second, Fraction):
+        return first * second
+    return _balled(first) * _balled(second)
+
+
+def _balled(chance_: Chance) -> Chance:
+    return ball(Fraction(chance_)) if isinstance(chance_, Fraction | int) else chance_
+
+
+# -- words ------------------------------------------------------------------------------------------------------------
+
+
+def _event_text(wanted: Sequence[Wanted]) -> str:
+    """What is shown, as a person would write it."""
+    parts = [one for one in (_one_text(one) for one in wanted) if one]
+    return "[" + ", ".join(parts).replace("returned, ", "returned ") + "]"
+
+
+def _one_text(one: Wanted) -> str:
+    if isinstance(one, Between):
+        low, high = ("" if end is None else number_text(end) for end in (one.low, one.high))
+        if not low and not high:
+            return "any number"
+        return f"at least {low}" if not high else f"at most {high}" if not low else f"{low} to {high}"
+    if isinstance(one, bool):
+        return str(one).lower()
+    if isinstance(one, str):
+        return "" if one == "end" else one
+    return number_text(one)
+
+
+def number_text(number: Exact) -> str:
+    """A number, short."""
+    return str(number)

@@ -1,0 +1,339 @@
+"""The ways a program can go on given inputs: what is drawn stays unknown, and every comparison goes both ways.
+
+A path is what was drawn, the linear conditions on it that lead along this way, and what is shown. Continuous and
+discrete Laplace, exponential and Gaussian draws stay symbols; coins, uniform integers and the exponential mechanism are
+gone through value by value. Together the paths are the whole distribution of what a program shows. Whatever is not
+linear in the draws is ``Outside``; the semantics are those of running.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import TypeAlias
+
+from discreet.verbs.prove.refuter.evaluating import Evaluator, Fault, Symbolic
+from discreet.verbs.prove.refuter.forms import Condition, Form, Noise
+from discreet.verbs.prove.refuter.logarithms import Exact, Logarithm
+from discreet.verbs.prove.refuter.outside import Outside
+from discreet.verbs.prove.syntax import Assign, Call, Emit, If, Program, Return, Sample, Statement, While
+
+Shown: TypeAlias = "bool | Fraction | Logarithm | Form | str"
+"""One thing that is seen: a truth, a number, a number that depends on draws, or a mark such as ``list of 2``."""
+
+Choose: TypeAlias = Callable[[int, "Form | None"], int]
+"""Which of so many ways to take; for a comparison, the form that is compared with 0 (way 0: it holds)."""
+
+STEPS = 3_000
+_CHOICES = 64
+"""After so many statements, or choices, a run is taken not to end."""
+_ALL_STEPS = 60_000
+_MOST_VALUES = 1 << 12
+
+
+@dataclass(frozen=True)
+class Path:
+    """One way through a program."""
+
+    noises: tuple[Noise, ...]
+    conditions: tuple[Condition, ...]
+    weight: Fraction
+    picks: tuple[tuple[tuple[Exact, ...], int], ...]
+    shown: tuple[Shown, ...]
+    ways: tuple[int, ...]
+    cut: bool = False
+    """``weight`` is the chance of the coins; each pick is a choice by e to the power of the scores; ``ways`` is which
+    way was taken at each choice; ``cut``: it was not followed to its end, and may show anything after ``shown``."""
+
+
+class Elsewhere(Exception):
+    """This way shows something else than what is looked for."""
+
+
+@dataclass
+class _Drawn:
+    noises: list[Noise] = field(default_factory=list)
+    conditions: list[Condition] = field(default_factory=list)
+    weight: Fraction = Fraction(1)
+    picks: list[tuple[tuple[Exact, ...], int]] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Task:
+    """A program with all it is given."""
+
+    program: Program
+    inputs: Mapping[str, Symbolic]
+    parameters: Mapping[str, Exact]
+    others: Mapping[str, Program] = field(default_factory=dict)
+
+    def with_inputs(self, inputs: Mapping[str, Symbolic]) -> Task:
+        """The same, given something else."""
+        return Task(self.program, inputs, self.parameters, self.others)
+
+
+class _Cut(Exception):
+    """No choice is made here."""
+
+
+def follow(task: Task, choose: Choose) -> Path:
+    """The one path on which every choice is as ``choose`` says."""
+    return _Follower(task, choose, None).path()
+
+
+def all_paths(
+    task: Task,
+    wanted: tuple[Shown, ...] | None = None,
+    *,
+    most: int = 2048,
+    deepest: int | None = None,
+    free: int | None = None,
+) -> Iterator[Path]:
+    """Every path (that shows ``wanted``, up to what depends on draws), each cut after ``deepest`` choices.
+
+    ``free``: without those that show more than so many independent continuous numbers where a value is wanted. Each
+    number that has a draw in it which none before it has is independent of these, so that only such paths are left out.
+    ``Outside`` if there are more than ``most``, or if following them takes too long.
+    """
+    taken: list[list[int]] = []  # way taken, number of ways
+    steps = 0
+    for _ in range(most):
+        depth = 0
+
+        def choose(ways: int, _form: Form | None) -> int:
+            nonlocal depth
+            if depth == deepest:
+                raise _Cut
+            if depth == len(taken):
+                taken.append([0, ways])
+            depth += 1
+            return taken[depth - 1][0]
+
+        follower = _Follower(task, choose, wanted, free)
+        try:
+            path: Path | None = follower.path()
+        except Elsewhere:
+            path = None
+        steps += follower.steps
+        if steps > _ALL_STEPS:
+            raise Outside("Following every way through this program takes too long.")
+        if path is not None and path.weight:
+            yield path
+        del taken[depth:]
+        while taken and taken[-1][0] == taken[-1][1] - 1:
+            taken.pop()
+        if not taken:
+            return
+        taken[-1][0] += 1
+    raise Outside("There are too many ways through this program.")
+
+
+class _Follower:
+    def __init__(self, task: Task, choose: Choose, wanted: tuple[Shown, ...] | None, free: int | None = None) -> None:
+        self._task, self._chooser, self._wanted, self._free = task, choose, wanted, free
+        self._independent, self._revealed = 0, set[int]()
+        self._drawn, self._shown, self._left = _Drawn(), list[Shown](), STEPS
+        self._ways: list[int] = []
+        self._values = Evaluator(self._compare)
+
+    @property
+    def steps(self) -> int:
+        """How many statements were run."""
+        return STEPS - self._left
+
+    def path(self) -> Path:
+        cut = False
+        try:
+            returned = self._program(self._task.program, self._task.inputs, self._show)
+            if returned is not None:
+                self._show_mark("returned")
+                self._show(returned)
+            self._show_mark("end")
+        except Fault:
+            self._show_mark("fault")
+        except _Cut:
+            cut = True
+        found = self._drawn
+        picks, shown, ways = tuple(found.picks), tuple(self._shown), tuple(self._ways)
+        return Path(tuple(found.noises), tuple(found.conditions), found.weight, picks, shown, ways, cut)
+
+    def _program(
+        self, program: Program, inputs: Mapping[str, Symbolic], show: Callable[[Symbolic], None]
+    ) -> Symbolic | None:
+        return self._block(program.body, {**self._task.parameters, **inputs}, show)
+
+    def _block(
+        self, body: tuple[Statement, ...], names: dict[str, Symbolic], show: Callable[[Symbolic], None]
+    ) -> Symbolic | None:
+        value_of = self._values.value
+        for statement in body:
+            self._step()
+            match statement:
+                case Assign(name, value):
+                    names[name] = value_of(value, names)
+                case Sample(name, distribution, arguments):
+                    names[name] = self._draw(distribution, tuple(value_of(one, names) for one in arguments))
+                case Call(name, called, arguments):
+                    names[name] = self._call(called, tuple(value_of(one, names) for one in arguments))
+                case If(condition, then, other):
+                    returned = self._block(then if value_of(condition, names) else other, names, show)
+                    if returned is not None:
+                        return returned
+                case While(condition, inner):
+                    while value_of(condition, names):
+                        self._step()
+                        self._block(inner, names, show)
+                case Emit(value):
+                    show(value_of(value, names))
+                case Return(value):
+                    return value_of(value, names)
+        return None
+
+    def _call(self, called: str, arguments: tuple[Symbolic, ...]) -> Symbolic:
+        program = self._task.others.get(called)
+        if program is None:
+            raise Outside(f"{called} is not here.")
+        given = {one.name: value for one, value in zip(program.inputs, arguments, strict=True)}
+        names = {**self._task.parameters, **given}
+        if not all(self._values.value(assumed, names) is True for assumed in program.assumes):
+            raise Fault
+        emitted: list[Symbolic] = []
+        returned = self._program(program, given, emitted.append)
+        return tuple(emitted) if returned is None else returned
+
+    def _step(self) -> None:
+        self._left -= 1
+        if self._left < 0:
+            raise Outside("A run does not end.")
+
+    def _choose(self, count: int, form: Form | None) -> int:
+        if len(self._ways) == _CHOICES:
+            raise Outside("A run does not end.")
+        self._ways.append(self._chooser(count, form))
+        return self._ways[-1]
+
+    # -- what is seen -------------------------------------------------------------------------------------------------
+
+    def _show(self, value: Symbolic) -> None:
+        if isinstance(value, tuple):
+            self._show_mark(f"list of {len(value)}")
+            for item in value:
+                self._show(item)
+        elif isinstance(value, bool | Form | Logarithm):
+            self._show_one(value)
+        else:
+            self._show_one(Fraction(value))
+
+    def _show_mark(self, mark: str) -> None:
+        self._show_one(mark)
+
+    def _show_one(self, shown: Shown) -> None:
+        if self._wanted is not None:
+            place = len(self._shown)
+            if place >= len(self._wanted) or not may_agree(shown, self._wanted[place]):
+                raise Elsewhere
+            if isinstance(shown, Form) and not isinstance(self._wanted[place], Form):
+                self._count(shown)
+        self._shown.append(shown)
+
+    def _count(self, shown: Form) -> None:
+        new = {draw for draw in shown.draws if not self._drawn.noises[draw].whole} - self._revealed
+        self._revealed |= new
+        self._independent += bool(new)
+        if self._free is not None and self._independent > self._free:
+            raise Elsewhere
+
+    # -- what is drawn and compared -----------------------------------------------------------------------------------
+
+    def _compare(self, operator: str, difference: Form) -> bool:
+        """Whether ``difference`` is in this relation to 0; both ways are taken, one after the other."""
+        conditions = self._drawn.conditions
+        if operator in ("==", "!="):
+            if not all(self._drawn.noises[draw].whole for draw in difference.draws):
+                return operator == "!="  # continuous noise hits no single value: the chance is 0
+            way = self._choose(3, difference)
+            if way == 0:
+                conditions += [Condition(difference), Condition(difference.times(-1))]
+            else:
+                conditions.append(Condition(difference.times(1 if way == 1 else -1), strict=True))
+            return (way == 0) == (operator == "==")
+        above = difference if operator in (">", ">=") else difference.times(-1)
+        strict = operator in (">", "<")
+        true = self._choose(2, above) == 0
+        conditions.append(Condition(above, strict) if true else Condition(above.times(-1), not strict))
+        return true
+
+    def _draw(self, distribution: str, arguments: tuple[Symbolic, ...]) -> Symbolic:
+        if distribution == "ExpMech":
+            return self._pick(*arguments)
+        numbers = tuple(_known(one) for one in arguments[:1])
+        if distribution == "Bernoulli":
+            return self._flip(numbers[0])
+        if distribution == "Uniform":
+            return self._uniform(numbers[0], _known(arguments[1]))
+        if not numbers[0] > 0:
+            raise Fault
+        drawn = Form(((len(self._drawn.noises), Fraction(1)),))
+        noise = Noise(distribution, numbers[0])
+        self._drawn.noises.append(noise)
+        if len(arguments) == 1:
+            return drawn
+        centre = arguments[1]
+        if noise.whole and not self._integer(centre):
+            raise Outside("Integer noise around what is not an integer.")
+        return self._values.sum(drawn, centre)
+
+    def _integer(self, value: Symbolic) -> bool:
+        if isinstance(value, Form):
+            return value.constant.denominator == 1 and all(
+                self._drawn.noises[draw].whole and factor.denominator == 1 for draw, factor in value.terms
+            )
+        return isinstance(value, int | Fraction) and Fraction(value).denominator == 1
+
+    def _flip(self, chance: Exact) -> bool:
+        if not 0 <= chance <= 1:
+            raise Fault
+        if isinstance(chance, Logarithm):
+            raise Outside("A coin with a logarithm as its chance.")
+        if chance in (0, 1):
+            return chance == 1
+        true = self._choose(2, None) == 0
+        self._drawn.weight *= Fraction(chance) if true else 1 - Fraction(chance)
+        return true
+
+    def _uniform(self, low: Exact, high: Exact) -> int:
+        if isinstance(low, Logarithm) or isinstance(high, Logarithm):
+            raise Outside("Uniform between logarithms.")
+        if low > high:
+            raise Fault
+        first, last = -(-low // 1), high // 1
+        values = int(last - first) + 1
+        if Fraction(low).denominator != 1 or Fraction(high).denominator != 1 or values > _MOST_VALUES:
+            raise Outside("Uniform over what cannot be gone through.")
+        self._drawn.weight /= values
+        return int(first) + (self._choose(values, None) if values > 1 else 0)
+
+    def _pick(self, scores: Symbolic, weight: Symbolic) -> int:
+        if not isinstance(scores, tuple):
+            raise Outside("Scores are a list.")
+        if not scores:
+            raise Fault
+        exponents = tuple(self._values.product(_known(score), _known(weight)) for score in scores)
+        taken = self._choose(len(scores), None) if len(scores) > 1 else 0
+        self._drawn.picks.append((tuple(_known(one) for one in exponents), taken))
+        return taken
+
+
+def may_agree(shown: Shown, wanted: Shown) -> bool:
+    """Whether what is shown can be what is wanted: a number that depends on draws may be any number."""
+    if isinstance(shown, Form) or isinstance(wanted, Form):
+        return not isinstance(shown, bool | str) and not isinstance(wanted, bool | str)
+    return isinstance(shown, bool) == isinstance(wanted, bool) and shown == wanted
+
+
+def _known(value: Symbolic) -> Exact:
+    """A number that does not depend on draws."""
+    if isinstance(value, bool | Form | tuple):
+        raise Outside("A distribution whose parameters depend on what was drawn.")
+    return value

@@ -1,0 +1,170 @@
+"""Before publishing: which columns tell people apart, and would anonymity leave anything of the table?
+
+All of it is counted by aggregates on the engine, and is for the holder's eyes: nothing here may leave.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from discreet.core.card import Role
+from discreet.core.describe import Identifying, describe
+from discreet.core.exact import Number
+from discreet.core.table import Table
+from discreet.errors import NoPromise
+from discreet.models.k_anonymity import KAnonymity
+from discreet.models.model import Model
+from discreet.verbs.publish.generalize import Generalize
+from discreet.verbs.publish.recode import published_columns
+from discreet.verbs.publish.recoding import Progress
+from discreet.verbs.publish.report import Sizes
+
+_TOO_MUCH = 0.5
+_SECONDS = 20.0
+
+
+@dataclass(frozen=True)
+class Telling:
+    """How far columns tell people apart."""
+
+    columns: tuple[str, ...]
+    roles: tuple[Role, ...]
+    distinction: float
+    """Different value combinations as a share of the rows (Motwani and Xu 2008)."""
+    separation: float
+    """The share of pairs of people whom they tell apart (Motwani and Xu 2008)."""
+    unique: float
+    """The share of people who are alone with their values."""
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What the optimum loses when so many quasi-identifiers are kept, the most telling ones first."""
+
+    columns: tuple[str, ...]
+    unique: float
+    """The share of people who are alone with their values in these columns."""
+    loss: float | None
+    """The granularity lost, from 0 to 1; ``None``: there is no solution."""
+    suppressed: float
+    """The share of rows that are suppressed."""
+
+
+@dataclass(frozen=True)
+class Advice:
+    """What a holder should know before publishing."""
+
+    rows: int
+    alone: tuple[Telling, ...]
+    """Each column that would leave, the most telling first."""
+    pairs: tuple[Telling, ...]
+    """Every two of the most telling ones, but for columns that tell everybody apart alone."""
+    costs: tuple[Cost, ...]
+    """One more quasi-identifier at a time."""
+    asked: tuple[str, ...] = ("what is asked",)
+    """What the table is to be at these costs, such as "5-anonymous"."""
+
+    @property
+    def undeclared(self) -> tuple[str, ...]:
+        """Columns that are said to be nothing special, and tell people apart as well as a quasi-identifier does."""
+        quasi = [one.separation for one in self.alone if one.roles == (Role.QUASI,)]
+        least = min(quasi, default=0.5)
+        return tuple(one.columns[0] for one in self.alone if one.roles == (Role.OTHER,) and 0 < one.separation >= least)
+
+    @property
+    def destroys(self) -> bool:
+        """Whether less than half of what the quasi-identifiers say would be left."""
+        return bool(self.costs) and (self.costs[-1].loss is None or self.costs[-1].loss > _TOO_MUCH)
+
+    def __str__(self) -> str:
+        if not self.rows:
+            return "There are no rows, so nothing can be said of them."
+        said = []
+        if self.undeclared:
+            many = len(self.undeclared) > 1
+            said.append(
+                f"Could an outsider know {', '.join(self.undeclared)}? Then declare "
+                f"{'them quasi-identifiers: each' if many else 'it a quasi-identifier: it'} tells people apart as well "
+                "as one that is declared."
+            )
+        if not self.costs:
+            return " ".join([*said, "No quasi-identifier is declared."])
+        last = self.costs[-1]
+        said.append(f"{100 * last.unique:.1f} % of the people are alone with their quasi-identifiers.")
+        if last.loss is None:
+            said.append(f"No recoding makes the table {' and '.join(self.asked)}.")
+        else:
+            said.append(
+                f"The best recoding that is {' and '.join(self.asked)} loses {100 * last.loss:.0f} % of what the "
+                f"quasi-identifiers say, and {100 * last.suppressed:.1f} % of the rows."
+            )
+        if self.destroys:
+            fine = [cost for cost in self.costs if cost.loss is not None and cost.loss <= _TOO_MUCH]
+            if fine:
+                said.append(f"Up to {len(fine[-1].columns)} of them can be kept: {', '.join(fine[-1].columns)}.")
+            said.append(
+                "To make whole columns coarser would destroy this table. Local recoding (--method local) loses less; "
+                "else publish fewer columns, or let questions be asked (discreet ask)."
+            )
+        return " ".join(said)
+
+
+def advise(
+    table: Table,
+    require: Model | Sequence[Model] | None = None,
+    *,
+    suppress: Number = "0.05",
+    progress: Progress | None = None,
+) -> Advice:
+    """Look at a table as an intruder would, and try what ``require`` (default: 5-anonymity) would cost.
+
+    The costs are those of the optimal full-domain generalisation, with one more quasi-identifier at a time.
+    """
+    models = (KAnonymity(5),) if require is None else (require,) if isinstance(require, Model) else tuple(require)
+    say = progress or (lambda share, what: None)
+    released = published_columns(table.card)
+    columns = [replace(column, role=Role.QUASI) for column in released]
+    say(0.0, "looking at columns")
+    found = describe(replace(table, card=table.card.without_unit(columns)))
+    roles = {column.name: column.role for column in released}
+    alone = [_telling(one, roles, found.rows) for one in found.alone]
+    whole = {one.columns[0] for one in alone if one.unique == 1}
+    pairs = [_telling(one, roles, found.rows) for one in found.pairs if whole.isdisjoint(one.columns)]
+    order = [one.columns[0] for one in sorted(alone, key=_rank) if one.roles == (Role.QUASI,)]
+    costs = []
+    for count in range(1, len(order) + 1):
+        say(0.2 + 0.8 * (count - 1) / len(order), f"trying {count} of {len(order)} quasi-identifiers")
+        costs.append(_cost(table, tuple(order[:count]), models, suppress, found.rows))
+    asked = tuple(model.claim.text for model in models)
+    ranked = tuple(sorted(alone, key=_rank)), tuple(sorted(pairs, key=_rank))
+    return Advice(found.rows, *ranked, tuple(costs), asked)
+
+
+def _telling(found: Identifying, roles: dict[str, Role], rows: int) -> Telling:
+    separation = 1 - (found.crowd - 1) / (rows - 1) if rows > 1 else 0.0
+    return Telling(
+        found.columns,
+        tuple(roles[name] for name in found.columns),
+        found.classes / rows,
+        separation,
+        found.unique / rows,
+    )
+
+
+def _cost(table: Table, names: tuple[str, ...], models: Sequence[Model], suppress: Number, rows: int) -> Cost:
+    columns = tuple(
+        replace(column, role=Role.OTHER) if column.role is Role.QUASI and column.name not in names else column
+        for column in table.card.columns
+    )
+    narrow = replace(table, card=replace(table.card, columns=columns))
+    unique = Sizes.of(narrow).unique
+    try:
+        best = Generalize(suppress=suppress, time_limit=_SECONDS).recode(narrow, models)
+    except NoPromise:
+        return Cost(names, unique, None, 1.0)
+    return Cost(names, unique, best.quality.get("granularity", best.loss), best.suppressed / rows)
+
+
+def _rank(one: Telling) -> tuple[float, float]:
+    return -one.separation, -one.unique

@@ -1,0 +1,200 @@
+"""The risk–utility map: many maskings of one table, each with what an intruder learns and what an analyst loses.
+
+Duncan, Keller-McNulty and Stokes (2001). Risk is DR (Domingo-Ferrer and Torra 2001): half of it interval disclosure, a
+quarter each distance and probabilistic linkage, by an intruder who knows the quasi-identifiers of everybody. Loss is a
+measure of ``discreet.utility``. A map tells about the original table: it is for the table's holder, and no release.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
+from hashlib import sha256
+from multiprocessing import get_context
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, ClassVar
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from discreet._version import __version__
+from discreet.core.cardfile import dump_cards, load_card
+from discreet.core.table import Table
+from discreet.core.text import meant
+from discreet.engines.read import read
+from discreet.errors import BadInput, DiscreetError
+from discreet.utility.measure import METRICS, Entry
+from discreet.utility.measure import loss as lost
+from discreet.verbs.attack.risk import disclosure_risk
+from discreet.verbs.publish.compare_file import menu
+from discreet.verbs.publish.mask.parse import parse
+from discreet.verbs.publish.masking import Masked, Masker
+from discreet.verbs.publish.publish import publish
+from discreet.verbs.publish.riskmap import ORIGINAL, Point, RiskMap
+
+Progress = Callable[[float, str], None]
+
+
+@dataclass(frozen=True)
+class _Original:
+    """The table as it is: the map's other end."""
+
+    name: ClassVar[str] = ORIGINAL
+
+    def mask(self, table: Table, seed: int | None = None) -> Masked:
+        return Masked(table.payload(), {}, (), ())
+
+
+@dataclass(frozen=True)
+class _Job:
+    """One masking to be measured; plain data, so that it can travel to another process."""
+
+    label: str
+    method: str | Masker
+    seed: int
+    loss: str
+    key: str = field(default="", compare=False)
+
+
+def compare(
+    table: Table,
+    methods: Sequence[str | Masker] | None = None,
+    *,
+    loss: str = "pil",
+    seed: int = 1,
+    processes: int | None = None,
+    keep: str | Path | None = None,
+    progress: Progress | None = None,
+) -> RiskMap:
+    """Mask ``table`` by each of ``methods``, and put all on one map, the original among them.
+
+    ``methods`` are maskers, or texts such as ``"noise alpha=0.1"``; by default those of ``menu()``. ``loss`` is the
+    measure of ``discreet.utility`` that the map shows. ``processes`` work at the same time (default: one a processor).
+    With ``keep``, a folder, what was measured stays there, and is not measured again: a comparison that was stopped
+    goes on where it was. What is kept goes by the method, its parameters, the seed and all of the data.
+
+    A method that cannot mask this table, or whose risk cannot be measured, is listed with the reason.
+    """
+    metric = METRICS.get(loss)
+    if metric is None:
+        raise BadInput(f"There is no measure {loss!r}{meant(loss, METRICS)}.", hint=f"Known are {', '.join(METRICS)}.")
+    if metric.worst is not None and metric.best > metric.worst:
+        raise BadInput(f"{loss} is better when there is more of it.", hint="The map needs a loss, such as pil.")
+    if processes is not None and processes < 1:
+        raise BadInput(f"There is at least one process, got {processes}.")
+    chosen = [_Job(_label(one), one, seed, loss) for one in (methods if methods is not None else menu())]
+    for job in chosen:
+        if isinstance(job.method, str):
+            parse(job.method, table.card)  # a mistake is told before hours are spent
+    if len({job.label for job in chosen}) < len(chosen):
+        raise BadInput("A method is named twice.")
+    say = progress or (lambda share, what: None)
+    rows = table.fetch()
+    table = read(rows, table.card)
+    shelf = _Shelf(Path(keep) if keep is not None else None, _print_of(table, rows))
+    jobs = [shelf.keyed(job) for job in (_Job(ORIGINAL, _Original(), seed, loss), *chosen)]
+    found = {job.label: point for job in jobs if (point := shelf.get(job)) is not None}
+    left = [job for job in jobs if job.label not in found]
+    say(len(found) / len(jobs), f"{len(found)} of {len(jobs)} known already" if found else "masking")
+    with _measuring(table, rows, left, processes or os.cpu_count() or 1) as measured:
+        for job, point in measured:
+            shelf.put(job, point)
+            found[job.label] = point
+            say(len(found) / len(jobs), job.label)
+    points = [found[job.label] for job in jobs]
+    return RiskMap(table.card.name, loss, metric.meaning, tuple(points), rows.num_rows, seed)
+
+
+@contextmanager
+def _measuring(
+    table: Table, rows: pa.Table, jobs: Sequence[_Job], processes: int
+) -> Iterator[Iterator[tuple[_Job, Point]]]:
+    """Points as they come."""
+    processes = min(processes, len(jobs))
+    if processes <= 1:
+        yield ((job, _measured(table, job)) for job in jobs)
+        return
+    with TemporaryDirectory(prefix="discreet-") as folder:
+        pq.write_table(rows, Path(folder) / "rows.parquet")
+        (Path(folder) / "card.toml").write_text(dump_cards([table.card]), encoding="utf-8")
+        with ProcessPoolExecutor(processes, mp_context=get_context("spawn")) as pool:
+            started = {pool.submit(_elsewhere, folder, job): job for job in jobs}
+            try:
+                yield ((started[done], done.result()) for done in as_completed(started))
+            finally:
+                pool.shutdown(cancel_futures=True)
+
+
+def _elsewhere(folder: str, job: _Job) -> Point:
+    """In a process of its own."""
+    place = Path(folder)
+    return _measured(read(place / "rows.parquet", load_card(place / "card.toml")), job)
+
+
+def _measured(table: Table, job: _Job) -> Point:
+    try:
+        masker = parse(job.method, table.card) if isinstance(job.method, str) else job.method
+        release: Any = publish(table, masker, seed=job.seed)
+        risk = disclosure_risk(release, table, release.links)
+        if isinstance(masker, _Original):  # by definition; what is measured of a copy differs in the last digit
+            entry = Entry(METRICS[job.loss], METRICS[job.loss].best)
+        else:
+            entry = lost(table, release, metrics=[job.loss]).entry(job.loss)
+    except DiscreetError as problem:
+        return Point(job.label, why=str(problem))
+    if entry.figure is None:
+        return Point(job.label, why=entry.why)
+    return Point(job.label, risk.total, entry.figure, risk.interval, risk.distance, risk.probabilistic)
+
+
+def _label(method: str | Masker) -> str:
+    if isinstance(method, str):
+        return " ".join(method.split())
+    if not isinstance(method, Masker):
+        raise BadInput(f"Only masking methods are compared, not {method!r}.", hint="Such as 'noise alpha=0.1'.")
+    return repr(method)
+
+
+def _print_of(table: Table, rows: pa.Table) -> str:
+    """What tells this table from any other: its card and every value."""
+    digest = sha256(dump_cards([table.card]).encode())
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, rows.schema) as writer:
+        writer.write_table(rows.combine_chunks())
+    digest.update(sink.getvalue())
+    return digest.hexdigest()
+
+
+@dataclass(frozen=True)
+class _Shelf:
+    """Where points are kept: a file a point, named by all that it hangs on."""
+
+    folder: Path | None
+    data: str
+
+    def keyed(self, job: _Job) -> _Job:
+        said = json.dumps([__version__, self.data, job.label, job.seed, job.loss])
+        return _Job(job.label, job.method, job.seed, job.loss, sha256(said.encode()).hexdigest()[:32])
+
+    def get(self, job: _Job) -> Point | None:
+        """What was kept; nothing if it cannot be read, in which case it is measured again."""
+        if self.folder is None:
+            return None
+        try:
+            return Point(**json.loads((self.folder / f"{job.key}.json").read_text(encoding="utf-8")))
+        except (OSError, ValueError, TypeError):
+            return None
+
+    def put(self, job: _Job, point: Point) -> None:
+        """Keep it, as a whole or not at all. What failed is not kept: the reason may go away."""
+        if self.folder is None or point.why:
+            return
+        self.folder.mkdir(parents=True, exist_ok=True)
+        made = self.folder / f".{job.key}.{os.getpid()}"
+        made.write_text(json.dumps(asdict(point)), encoding="utf-8")
+        made.replace(self.folder / f"{job.key}.json")

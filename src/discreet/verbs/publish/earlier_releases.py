@@ -1,0 +1,222 @@
+"""What several releases of the same people reveal together.
+
+Privacy models do not compose: two tables, each 2-anonymous, can single somebody out between them. An intruder who can
+tell which rows of two releases are the same person's (by a sensitive value, say) sees the labels of both; a row that is
+missing from one of them tells that too. So the classes of everything that is out are those of the rows by all their
+labels at once. This is the cautious reading: it takes for granted that rows can be matched.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from sqlglot import exp
+
+from discreet.core import sql
+from discreet.core.card import Column, Role
+from discreet.core.kind import Kind
+from discreet.core.release import Release
+from discreet.core.release_folder import with_rows
+from discreet.core.table import Table, count_name
+from discreet.errors import BadInput, DataError, NoPromise, NotFound
+from discreet.models.model import Model, Verdict, check_all
+from discreet.verbs.publish.recode import Labelled, at_hand, recoded
+from discreet.verbs.publish.recoding import Names, Recoding
+from discreet.verbs.publish.report import Sizes
+from discreet.verbs.publish.tuples import keys_of
+
+Earlier: TypeAlias = Release[Any] | tuple[Release[Any], str | Path]
+"""A release, or a release and the file in which was kept what became of each combination of values."""
+
+
+@dataclass(frozen=True)
+class Joint:
+    """What is known of people from several releases together."""
+
+    releases: tuple[str, ...]
+    """The titles of those that were given."""
+    verdicts: tuple[Verdict, ...]
+    """Of each model, on the classes of all labels at once."""
+    sizes: Sizes
+
+    @property
+    def holds(self) -> bool:
+        """Whether every model still holds."""
+        return all(verdict.holds for verdict in self.verdicts)
+
+    def require(self) -> None:
+        """A refusal with the figures, unless every model holds."""
+        broken = [verdict for verdict in self.verdicts if not verdict.holds]
+        if not broken:
+            return
+        said = "; ".join(
+            f"{one.claim.text} would be broken for {one.exposed:,} of {one.rows:,} people "
+            f"({100 * one.exposed / max(one.rows, 1):.1f} %)"
+            for one in broken
+        )
+        raise NoPromise(
+            f"Together with {_listed(self.releases)} this would reveal too much: {said}. {self._figures}",
+            hint="Publish it at the levels of the earlier release, or coarser; or do not publish it.",
+        )
+
+    def __str__(self) -> str:
+        claims = " and ".join(verdict.claim.text for verdict in self.verdicts)
+        return f"Checked together with {_listed(self.releases)}: what they show at once is {claims}. {self._figures}"
+
+    @property
+    def _figures(self) -> str:
+        alone = self.sizes.classes.get(1, 0)
+        return (
+            f"The smallest class of people who look alike in all of them has {self.sizes.smallest:,}; "
+            f"{alone:,} of {self.sizes.rows:,} people are alone."
+        )
+
+
+def joint(table: Table, recoding: Recoding, given: Sequence[Earlier], require: Sequence[Model]) -> Joint:
+    """What the ``given`` releases of ``table`` and a new one, recoded like this, show together."""
+    if any(model.reference is not None for model in require):
+        raise BadInput(
+            "A model that compares with a population cannot be checked over several releases.",
+            hint="Leave it out of what is required, or leave the earlier releases out.",
+        )
+    table = at_hand(table)
+    names = table.quasi()
+    everything, labels, present = table, list[Column](), list[str]()
+    for place, one in enumerate([*(_recoding_of(table, release) for release in given), recoding]):
+        labelled = Labelled.of(everything, one, f"discreet_{place}_")
+        new = [labelled.labels[name] for name in names]
+        everything = _beside(everything, labelled, new)
+        labels += new
+        present.append(labelled.kept)
+    newest = dict(zip(names, labels[-len(names) :], strict=True))
+    looked_at = sorted({name for model in require for name in model.sensitive})
+    shown = [sql.named(sql.column(newest[name].name if name in newest else name), name) for name in looked_at]
+    known = [*labels, *(Column(name, Kind.BOOLEAN) for name in present)]
+    columns = (
+        *(replace(newest.get(name, table.card[name]), name=name, role=Role.SENSITIVE) for name in looked_at),
+        *(replace(column, role=Role.QUASI) for column in known),
+    )
+    rows = everything.query(*shown, *(sql.column(column.name) for column in known))
+    seen = Table(table.card.without_unit(columns), table.engine, rows.where(exp.or_(*map(sql.column, present))))
+    titles = tuple((one[0] if isinstance(one, tuple) else one).title for one in given)
+    return Joint(titles, tuple(check_all(seen, require)), Sizes.of(seen))
+
+
+def _beside(table: Table, labelled: Labelled, labels: Sequence[Column]) -> Table:
+    """The table with the labels a release shows beside its own columns; a row that is not in it has none."""
+    kept = sql.column(labelled.kept)
+    masked = [sql.named(exp.case().when(kept.copy(), sql.column(label.name)), label.name) for label in labels]
+    held = map(sql.column, table.columns)
+    relation = exp.select(*held, *masked, kept.copy()).from_(labelled.relation.subquery("l"))
+    added = (*(replace(label, role=Role.OTHER) for label in labels), Column(labelled.kept, Kind.BOOLEAN))
+    return Table(replace(table.card, columns=(*table.card.columns, *added)), table.engine, relation)
+
+
+def _recoding_of(table: Table, earlier: Earlier) -> Recoding:
+    """What an earlier release did to the table: its levels, or the mapping that was kept."""
+    release, key = earlier if isinstance(earlier, tuple) else (earlier, None)
+    names = table.quasi()
+    released = _sizes(_rows(release), names, release.title)
+    _require_same_quasi(release, names)
+    levels = release.recipe.parameters.get("levels")
+    if key is not None:
+        found = _plain(mapping=_mapping(key, names))
+    elif isinstance(levels, dict) and set(levels) == set(names):
+        counted = table.histogram(levels=levels)
+        gone = pa.array([key not in released for key in keys_of(counted, names)], pa.bool_())
+        found = _plain(levels=levels, dropped=counted.filter(gone).select(list(names)))
+    else:
+        raise _untold(release)
+    again = recoded(table, found).histogram()
+    there = _counts(again, names, count_name(names))
+    dummies = bool(release.recipe.parameters.get("dummies"))
+    if there != released and not (dummies and all(released.get(key, 0) >= size for key, size in there.items())):
+        raise BadInput(
+            f"{release.title!r} was not made of {table.card.name} as it is now: its classes are others.",
+            hint="Give the table that it was made of.",
+        )
+    return found
+
+
+def _plain(**said: Any) -> Recoding:
+    plain: dict[str, Any] = {
+        "levels": None,
+        "dropped": None,
+        "mapping": None,
+        "suppressed": 0,
+        "loss": 0.0,
+        "quality": {},
+    }
+    return Recoding(**(plain | said), parameters={}, steps=(), optimal=False, gap=None)
+
+
+def _mapping(key: str | Path, names: Sequence[str]) -> pa.Table:
+    if not Path(key).is_file():
+        raise NotFound(f"There is no file {key}.")
+    try:
+        with pq.ParquetFile(key) as file:
+            found = file.read()
+    except pa.ArrowException as error:
+        raise DataError(f"{key} cannot be read: {error}.") from error
+    called = Names.of(names)
+    expected, there = {*names, *called.new.values(), called.kept}, set(found.column_names)
+    if missing := expected - there:
+        raise DataError(f"{key} is not what was kept of a release: it has no column {min(missing)!r}.")
+    if unknown := there - expected:
+        raise DataError(f"{key} is not what was kept of this release: it has a column {min(unknown)!r}.")
+    return found
+
+
+def _untold(release: Release[Any]) -> BadInput:
+    return BadInput(
+        f"What {release.title!r} did to the table cannot be told from it.",
+        hint="If each class got labels of its own, give what was kept of it too: (release, key).",
+    )
+
+
+def _require_same_quasi(release: Release[Any], names: Sequence[str]) -> None:
+    """An error if the release shows what is no quasi-identifier now: what it tells would not be counted."""
+    said = release.recipe.parameters.get("quasi_identifiers")
+    if not isinstance(said, list | tuple):
+        raise _untold(release)
+    if gone := set(said) - set(names):
+        raise BadInput(
+            f"{release.title!r} was published with {min(gone)!r} as a quasi-identifier, which it is not now.",
+            hint="Only releases with the same quasi-identifiers can be given: give that column the role it had.",
+        )
+    if fresh := set(names) - set(said):
+        raise BadInput(
+            f"{min(fresh)!r} is a quasi-identifier now, and was none when {release.title!r} was published.",
+            hint="Only releases with the same quasi-identifiers can be given: give that column the role it had.",
+        )
+
+
+def _rows(release: Release[Any]) -> pa.Table:
+    payload = with_rows(release).payload
+    if not isinstance(payload, pa.Table):
+        raise BadInput(f"{release.title!r} is not a published table.", hint="Give releases that publish made.")
+    return payload
+
+
+def _sizes(rows: pa.Table, names: Sequence[str], title: str) -> dict[tuple[Any, ...], int]:
+    if missing := set(names) - set(rows.column_names):
+        raise BadInput(
+            f"{title!r} has no column {min(missing)!r}, which is a quasi-identifier now.",
+            hint="Only releases with the same quasi-identifiers can be given.",
+        )
+    counted = rows.group_by(list(names)).aggregate([([], "count_all")])
+    return _counts(counted, names, "count_all")
+
+
+def _counts(rows: pa.Table, names: Sequence[str], count: str) -> dict[tuple[Any, ...], int]:
+    sizes: list[Any] = rows.column(count).to_pylist()
+    return dict(zip(keys_of(rows, names), sizes, strict=True))
+
+
+def _listed(titles: Sequence[str]) -> str:
+    return " and ".join(f"“{title}”" for title in titles)

@@ -1,0 +1,100 @@
+"""Top and bottom coding: what lies beyond a border is written as the border, or as the mean of all that does.
+
+Only the tails change. With ``by_mean`` totals and means stay; the mean of one row is its value, and of two each can
+tell the other's, so a tail has three rows or none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import numpy as np
+import pyarrow as pa
+from sqlglot import exp
+
+from discreet.core import sql
+from discreet.core.table import Table
+from discreet.errors import BadInput, DataError
+from discreet.noise.masking import Generator
+from discreet.verbs.publish.mask.moments import finite
+from discreet.verbs.publish.mask.records import mask_rows, swapped_in
+from discreet.verbs.publish.mask.values import numbers, on_grid, written
+from discreet.verbs.publish.masking import NUMERIC, Masked, Plan, chosen
+
+_LEAST = 3
+
+
+@dataclass(frozen=True)
+class Code:
+    """``top`` and ``bottom``: the border of each column, by name, such as ``{"age": 90}``."""
+
+    name: ClassVar[str] = "code"
+    top: Mapping[str, float] = field(default_factory=dict)
+    bottom: Mapping[str, float] = field(default_factory=dict)
+    by_mean: bool = False
+
+    def __post_init__(self) -> None:
+        if not self.top and not self.bottom:
+            raise BadInput("Coding needs a border.", hint='Such as top={"age": 90}.')
+        for name in self.top.keys() & self.bottom.keys():
+            if not self.bottom[name] < self.top[name]:
+                raise BadInput(f"The bottom of {name!r} is not below its top.")
+
+    def mask(self, table: Table, seed: int | None = None) -> Masked:
+        """All rows at once."""
+        return mask_rows(self, table, seed)
+
+    def plan(self, table: Table) -> Plan:
+        """The borders and, with ``by_mean``, the means beyond them."""
+        names = chosen(table.card, tuple(dict.fromkeys((*self.top, *self.bottom))), NUMERIC, self.name)
+        top, bottom = dict(self.top), dict(self.bottom)
+        shown = {"top": top, "bottom": bottom}
+        if self.by_mean:
+            shown = {
+                "top": {n: _mean_beyond(table, n, b, above=True) for n, b in top.items()},
+                "bottom": {n: _mean_beyond(table, n, b, above=False) for n, b in bottom.items()},
+            }
+        said = [f"{n} above {b:g} became {shown['top'][n]:g}" for n, b in top.items()]
+        said += [f"{n} below {b:g} became {shown['bottom'][n]:g}" for n, b in bottom.items()]
+        return Plan(
+            (names, top, bottom, shown),
+            {"columns": list(names), "top": top, "bottom": bottom, "by_mean": self.by_mean, "written": shown},
+            (f"{'; '.join(said)}.",),
+            (
+                "Between the borders every value is as it was.",
+                *(("The mean of a tail of few says about what each of them has.",) if self.by_mean else ()),
+            ),
+        )
+
+    def batch(self, state: Any, rows: pa.RecordBatch, rng: Generator) -> pa.RecordBatch:
+        """Some rows, coded."""
+        names, top, bottom, shown = state
+        for name in names:
+            cells = rows.column(name)
+            found = numbers(cells)
+            made = found.values
+            if name in top:
+                made = np.where(found.values > top[name], shown["top"][name], made)
+            if name in bottom:
+                made = np.where(found.values < bottom[name], shown["bottom"][name], made)
+            rows = swapped_in(rows, name, written(on_grid(made, cells.type, rng), cells, found.there))
+        return rows
+
+
+def _mean_beyond(table: Table, name: str, border: float, *, above: bool) -> float:
+    """The mean of what lies beyond the border; the border if nothing does. An error if too little does."""
+    value = exp.cast(sql.column(name), exp.DType.DOUBLE)
+    edge = sql.literal(float(border))
+    beyond = exp.GT(this=value, expression=edge) if above else exp.LT(this=value, expression=edge)
+    mean = sql.named(exp.cast(exp.Avg(this=value.copy()), exp.DType.DOUBLE), "m")
+    many = sql.named(sql.count_rows(), "n")
+    (row,) = table.engine.fetch(table.query(mean, many).where(exp.and_(beyond, finite(value)))).to_pylist()
+    if 0 < row["n"] < _LEAST:
+        raise DataError(
+            f"Fewer than {_LEAST} rows have {name!r} {'above' if above else 'below'} {border:g}: their mean would give "
+            "them away.",
+            hint="Move the border inwards, or leave by_mean out.",
+        )
+    return float(border if row["m"] is None else row["m"])

@@ -1,0 +1,143 @@
+"""IPSO, information preserving statistical obfuscation (Burridge 2003): confidential columns drawn from a regression.
+
+y on x (with a constant) has coefficients B and residual covariance S. Then (Handbook on Statistical Disclosure Control,
+3.4) A publishes xB; B publishes xB + r, where r is normal with covariance S and made orthogonal to x, so that whoever
+fits the published y to x finds B again; C also turns r so that they find S again.
+
+Who is alone in a category of x is met exactly by the fit, and r has to be 0 there: A, B and C would all publish the
+true value. How far x singles a row out is its leverage, 1 for who is alone and 1/n for one of n: 1/2 is refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+import numpy as np
+import pyarrow as pa
+
+from discreet.core.card import Card
+from discreet.core.table import Table
+from discreet.errors import BadInput, DataError
+from discreet.noise.masking import Generator, generator
+from discreet.verbs.publish.mask.moments import root
+from discreet.verbs.publish.mask.regressors import matrix_of, regressors, require_given
+from discreet.verbs.publish.mask.values import Array, on_grid, replaced, written
+from discreet.verbs.publish.masking import NUMERIC, Masked, chosen
+
+_KEPT = {
+    "A": "the regression coefficients on what is given",
+    "B": "the regression coefficients on what is given",
+    "C": "the regression coefficients on what is given, and the covariances of the residuals",
+}
+_LARGEST = 0.5 - 1e-9
+"""The leverage of one of two, less what rounding may take from it."""
+
+
+@dataclass(frozen=True)
+class Ipso:
+    """``columns`` are made anew, depending on the columns ``given``, which stay as they are."""
+
+    name: ClassVar[str] = "ipso"
+    version: Literal["A", "B", "C"] = "C"
+    columns: Sequence[str] = ()
+    given: Sequence[str] = ()
+
+    def __post_init__(self) -> None:
+        if self.version not in _KEPT:
+            raise BadInput(f"IPSO is A, B or C, not {self.version!r}.")
+
+    def mask(self, table: Table, seed: int | None = None) -> Masked:
+        """All rows at once. NULLs stay, and their rows do not count for what is preserved."""
+        names = chosen(table.card, self.columns, NUMERIC, self.name)
+        require_given(table.card, self.given, names)
+        rng, rows = generator(seed), table.payload()
+        y = matrix_of(rows, names)
+        made = self._drawn(y, regressors(table.card, rows, self.given), rng)
+        _require_crowds(table.card, rows, self.given, y)
+        for place, name in enumerate(names):
+            cells, there = rows.column(name), ~np.isnan(y[:, place])
+            drawn = on_grid(made[there, place], cells.type, rng)
+            rows = replaced(rows, name, written(drawn, cells, there))
+        on = f" on {', '.join(self.given)}" if self.given else ""
+        return Masked(
+            rows,
+            {
+                "columns": list(names),
+                "given": list(self.given),
+                "version": self.version,
+                "preserved": _KEPT[self.version],
+            },
+            (
+                f"{', '.join(names)}: drawn anew from their linear regression{on} (IPSO-{self.version}).",
+                f"Kept exactly for real numbers, on average for whole ones: {_KEPT[self.version]}.",
+            ),
+            (
+                "What is given stays as it is, and may single people out.",
+                *(
+                    ("The mean of all who share a category of what is given is kept, be they only three.",)
+                    if self.given
+                    else ()
+                ),
+                "Rows of extreme people pull the regression towards themselves, and so leave a trace.",
+                *(("Without residuals, rows alike in what is given become equal.",) if self.version == "A" else ()),
+                "What is not linear in the data is lost.",
+            ),
+        )
+
+    def _drawn(self, y: Array, x: Array, rng: Generator) -> Array:
+        complete = ~np.isnan(y).any(axis=1)
+        count = int(complete.sum())
+        x_full, y_full = x[complete], y[complete]
+        coefficients = np.linalg.lstsq(x_full, y_full, rcond=None)[0] if count else np.zeros((x.shape[1], y.shape[1]))
+        fitted: Array = x @ coefficients
+        if self.version == "A":
+            return fitted
+        spare = count - np.linalg.matrix_rank(x_full) if count else 0
+        if spare < y.shape[1]:
+            raise DataError(f"{count:,} complete rows are too few to draw {y.shape[1]} columns anew.")
+        residual = y_full - x_full @ coefficients
+        covariance = residual.T @ residual / count
+        drawn = rng.standard_normal((len(y), y.shape[1])) @ root(covariance).T
+        inside = _orthogonal(drawn[complete], x_full)
+        if self.version == "C":
+            raw = _orthogonal(rng.standard_normal((count, y.shape[1])), x_full)
+            inside = raw @ np.linalg.inv(np.linalg.cholesky(raw.T @ raw)).T @ root(count * covariance).T
+        drawn[complete] = inside
+        return fitted + drawn
+
+
+def _orthogonal(drawn: Array, x: Array) -> Array:
+    """What no regression on ``x`` explains."""
+    left: Array = drawn - x @ np.linalg.lstsq(x, drawn, rcond=None)[0]
+    return left
+
+
+def _require_crowds(card: Card, rows: pa.Table, given: Sequence[str], y: Array) -> None:
+    """An error if what is given singles somebody out, so that the regression has to meet that person's values."""
+    complete = ~np.isnan(y).any(axis=1)
+
+    def single_out(names: Sequence[str]) -> bool:
+        return bool(_leverage(regressors(card, rows, names)[complete]).max(initial=0.0) > _LARGEST)
+
+    if not single_out(given):
+        return
+    if single_out(()):
+        raise DataError(f"{int(complete.sum()):,} complete rows are too few to draw columns anew.")
+    blamed = [name for name in given if single_out([name])]
+    named = ", ".join(repr(name) for name in blamed or given) + ("" if blamed or len(given) == 1 else " together")
+    raise DataError(
+        f"Given {named}, somebody is alone or one of two, or far from everybody, and IPSO would publish their values.",
+        hint="Pool rare categories until each has three complete rows, top-code what lies far out, or give less.",
+    )
+
+
+def _leverage(x: Array) -> Array:
+    """The diagonal of the projection on x. By singular values: columns of ``x`` may follow from others."""
+    if not len(x):
+        return np.zeros(0)
+    left, size, _ = np.linalg.svd(x, full_matrices=False)
+    counted = size > size.max() * max(x.shape) * np.finfo(np.float64).eps
+    made: Array = (left[:, counted] ** 2).sum(axis=1)
+    return made

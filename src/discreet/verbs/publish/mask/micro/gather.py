@@ -1,0 +1,250 @@
+"""Groups of k records that lie together, compiled. Import this where it is needed only.
+
+All three ways take a record at the edge of what is left and group it with those nearest to it: MDAV (Domingo-Ferrer and
+Mateo-Sanz 2002, Domingo-Ferrer and Torra 2005) at two opposite ends at a time, CBFS (Laszlo and Mukherjee 2005) at
+one end, V-MDAV (Solanas and Martínez-Ballesté 2006) with groups that grow up to 2k - 1 where a neighbour is close.
+
+With a rule a group takes, after its k, the nearest records that bring it closer to being diverse enough, and then gives
+back the farthest of the k that it can spare.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from discreet.core.compiled import njit
+from discreet.verbs.publish.mask.micro.diverse import ANY, Rule, helps, satisfied, tally
+from discreet.verbs.publish.mask.micro.tree import (
+    LEAF,
+    NUMBER,
+    SUM,
+    Tree,
+    apart,
+    farthest,
+    nearest,
+    plant,
+    remove,
+    restore,
+    select,
+)
+
+Array = npt.NDArray[Any]
+
+Whole: TypeAlias = Any
+"""A whole number, Python's or NumPy's."""
+
+LEFT = -1
+"""The group of a record that found none."""
+NOBODY: Whole = np.int64(-1)  # no literal: Numba would compile everything twice
+_EDGE = 512
+"""So many outermost records are watched at a time."""
+
+
+class Edge(NamedTuple):
+    """The outermost records seen from ``centre``; nobody else lies farther from it than ``limit``."""
+
+    centre: Array
+    who: Array
+    limit: float
+
+
+@njit(cache=True)
+def mdav(points: Array, k: int, both: bool, codes: Array, rule: Rule) -> tuple[Array, Whole]:
+    """MDAV, or CBFS unless ``both``. The group of each record, and how many there are.
+
+    ``LEFT`` are only records whose groups would not be diverse enough, or all if they are fewer than k.
+    """
+    of, groups, room = np.full(len(points), LEFT), NOBODY + 1, np.empty(len(points), np.int64)
+    tree = plant(points, np.arange(len(points)))
+    edge = _edge(points, tree)
+    while tree.left[0] >= 2 * k:
+        tree = _tended(points, tree)
+        twice = both and tree.left[0] >= 3 * k
+        edge, one = _outermost(points, tree, edge)
+        remove(tree, points, one)
+        two = one
+        if twice:
+            guess, far = _outmost(points, tree, edge, points[one])
+            two = farthest(tree, points[one], far, guess)
+            remove(tree, points, two)
+        groups += _form(points, tree, of, groups, one, k, room, codes, rule) > 0
+        if twice:
+            groups += _form(points, tree, of, groups, two, k, room, codes, rule) > 0
+    rest = _rest(tree)
+    if len(rest) >= k and satisfied(tally(rest, codes, rule), rule):
+        for point in rest:
+            of[point] = groups
+        groups += 1
+    return of, groups
+
+
+@njit(cache=True)
+def v_mdav(  # noqa: PLR0917  # Numba takes arguments by position
+    points: Array, order: Array, k: int, gamma: float, codes: Array, rule: Rule
+) -> tuple[Array, Whole]:
+    """V-MDAV. A group takes one more if that is nearer to one of its members than ``gamma`` times to anybody who is
+    left; ``order``: the records by their distance from the centre, the farthest first.
+
+    The group of each record, or ``LEFT`` of the last ones, fewer than k; how many groups there are.
+    """
+    of, groups, room = np.full(len(points), LEFT), NOBODY + 1, np.empty(len(points), np.int64)
+    tree = plant(points, np.arange(len(points)))
+    for one in order:
+        if tree.left[0] < k:
+            break
+        if tree.home[one, NUMBER] >= 0:
+            tree = _tended(points, tree)
+            remove(tree, points, one)
+            size = _form(points, tree, of, groups, one, k, room, codes, rule)
+            if size:
+                _extend(points, tree, of, room[: max(size, 2 * k - 1)], size, gamma, codes, rule)
+                groups += 1
+    return of, groups
+
+
+@njit(cache=True)
+def closest(points: Array, places: Array, count: int) -> Array:
+    """For each of some places the ``count`` points nearest to it, nearest first; -1 where there are no more."""
+    tree = plant(points, np.arange(len(points)))
+    found, costs = np.full((len(places), count), -1), np.empty(count)
+    for place in range(len(places)):
+        nearest(tree, places[place], found[place], costs, np.zeros(0, np.bool_), found[0])
+    return found
+
+
+@njit(cache=True)
+def _tended(points: Array, tree: Tree) -> Tree:
+    """The same records, in a new tree if fewer leaves will do."""
+    if len(tree.ids) > 1 and 2 * tree.left[0] <= len(tree.ids) * LEAF:
+        return plant(points, _rest(tree))
+    return tree
+
+
+@njit(cache=True)
+def _rest(tree: Tree) -> Array:
+    """Who is left."""
+    found, have = np.empty(tree.left[0], np.int64), 0
+    for point in range(len(tree.home)):
+        if tree.home[point, NUMBER] >= 0:
+            found[have] = point
+            have += 1
+    return found
+
+
+@njit(cache=True)
+def _form(  # noqa: PLR0917
+    points: Array, tree: Tree, of: Array, group: Whole, seed: Whole, k: int, room: Array, codes: Array, rule: Rule
+) -> int:
+    """Group a record that was taken out with its nearest, k in all; ``room`` gets the members. How many there are; 0,
+    if there is no such group: those who were tried stay out."""
+    first = room[:k]
+    first[0] = seed
+    size = 1 + nearest(tree, points[seed], first[1:], np.empty(k), np.zeros(0, np.bool_), codes)
+    for point in first[1:size]:
+        remove(tree, points, point)
+    if size < k:
+        return 0
+    if rule.kind != ANY:
+        size = _diversify(points, tree, k, room, codes, rule)
+    for point in room[:size]:
+        of[point] = group
+    return size
+
+
+@njit(cache=True)
+def _diversify(  # noqa: PLR0917
+    points: Array, tree: Tree, k: int, room: Array, codes: Array, rule: Rule
+) -> int:
+    """Let a group of k, formed around the first of them, take others that make it diverse enough, and give back the
+    farthest that it can spare. How many members there are; 0, if nobody helps."""
+    counts, size, one = tally(room[:k], codes, rule), k, np.empty(1)
+    while not satisfied(counts, rule):
+        if not nearest(tree, points[room[0]], room[size : size + 1], one, helps(counts, rule), codes):
+            return 0
+        remove(tree, points, room[size])
+        counts[codes[room[size]]] += 1
+        size += 1
+    for at in range(k - 1, 0, -1):
+        point = room[at]
+        if size > k:
+            counts[codes[point]] -= 1
+            if satisfied(counts, rule):
+                restore(tree, points, point)
+                size -= 1
+                room[at] = room[size]
+            else:
+                counts[codes[point]] += 1
+    return size
+
+
+@njit(cache=True)
+def _extend(  # noqa: PLR0917
+    points: Array, tree: Tree, of: Array, room: Array, size: int, gamma: float, codes: Array, rule: Rule
+) -> None:
+    """Let a new group take neighbours, as far as there is ``room``, that are much nearer to it than to the rest."""
+    group, counts, anybody = of[room[0]], tally(room[:size], codes, rule), np.zeros(0, np.bool_)
+    beside, cost = np.full(len(room), -1), np.empty(len(room))
+    pair, gaps = np.empty(2, np.int64), np.empty(2)
+    while size < len(room) and tree.left[0] >= 2:
+        close, chosen = np.inf, NOBODY
+        for at in range(size):
+            if beside[at] < 0 or tree.home[beside[at], NUMBER] < 0:
+                nearest(tree, points[room[at]], beside[at : at + 1], cost[at : at + 1], anybody, codes)
+            if cost[at] < close or (cost[at] == close and beside[at] < chosen):
+                close, chosen = cost[at], beside[at]
+        nearest(tree, points[chosen], pair, gaps, anybody, codes)
+        other = gaps[1] if pair[0] == chosen else gaps[0]
+        if rule.kind != ANY:
+            counts[codes[chosen]] += 1
+        if not close < gamma * gamma * other or not satisfied(counts, rule):
+            return
+        remove(tree, points, chosen)
+        of[chosen] = group
+        room[size] = chosen
+        size += 1
+
+
+@njit(cache=True)
+def _edge(points: Array, tree: Tree) -> Edge:
+    """The outermost records, seen from the centre of what is left."""
+    centre, rest = tree.whole[SUM] / max(tree.left[0], 1), _rest(tree)
+    place = len(rest) - _EDGE
+    if place <= 0:
+        return Edge(centre, rest, -1.0)
+    column, order = np.empty((len(points), 1)), rest.copy()
+    away = column[:, 0]  # as columns of points come: Numba would compile for another layout
+    for point in rest:
+        away[point] = apart(points[point], centre)
+    select(away, order, 0, len(rest) - 1, place)
+    limit = away[order[place]]
+    return Edge(centre, rest[away[rest] >= limit], np.sqrt(limit))
+
+
+@njit(cache=True)
+def _outermost(points: Array, tree: Tree, edge: Edge) -> tuple[Edge, int]:
+    """The edge, seen anew if need be, and the record farthest from the centre of what is left.
+
+    By the triangle inequality nobody beyond the edge is farther from the centre than its limit and the way that the
+    centre has gone since; as long as somebody on it is, nobody else need be looked at.
+    """
+    centre = tree.whole[SUM] / tree.left[0]
+    found, best = _outmost(points, tree, edge, centre)
+    if best < 0 or np.sqrt(best) * (1 - 1e-12) <= edge.limit + np.sqrt(apart(centre, edge.centre)):
+        edge = _edge(points, tree)
+        found, best = _outmost(points, tree, edge, centre)
+    return edge, found
+
+
+@njit(cache=True)
+def _outmost(points: Array, tree: Tree, edge: Edge, at: Array) -> tuple[int, float]:
+    """Who of the edge that is still there is farthest from ``at``, and the squared distance; -1 if nobody is there."""
+    found, best = -1, -1.0
+    for point in edge.who:
+        if tree.home[point, NUMBER] >= 0:
+            far = apart(points[point], at)
+            if far > best:
+                found, best = point, far
+    return found, best

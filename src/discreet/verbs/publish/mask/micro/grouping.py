@@ -1,0 +1,144 @@
+"""From points to groups: divided if they are many, gathered, bettered, and repaired until they are diverse enough."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from discreet.noise.masking import Generator
+from discreet.verbs.publish.mask.values import Array
+
+if TYPE_CHECKING:
+    from discreet.verbs.publish.mask.micro.diverse import Rule
+
+MOST_IMPROVED = 128
+"""Groups of a larger k are not bettered: it would take too long."""
+_NEIGHBOURS = 32
+_SEARCH = 8000
+"""More tries than these for each group are shared out among several searches, of which the best counts: where one ends
+is chance, and taking longer over it helps less and less."""
+
+
+@dataclass(frozen=True)
+class Way:
+    """How groups are formed."""
+
+    k: int
+    algorithm: str
+    gamma: float
+    improve: int
+    at_once: int
+    rule: Rule
+    broken: Callable[[Array, Array], Array] | None
+    """Of some rows, by number, and their groups: which groups are not diverse enough, exactly; ``None``: none is."""
+
+
+def grouped(points: Array, rows: Array, codes: Array, way: Way, rng: Generator) -> Array:
+    """For each of some ``rows``, whose ``points`` these are, its group, from 0; at least k rows, diverse enough as one.
+
+    ``codes``: the confidential value of each of them, or nothing.
+    """
+    of, groups = np.empty(len(points), np.int64), 0
+    for part in divided(points, len(points) if way.algorithm == "optimal" else way.at_once):
+        found = _gathered(points[part], codes[part] if len(codes) else codes, way, rng)
+        of[part] = found + groups
+        groups += int(found.max(initial=-1)) + 1
+    return of if way.broken is None else _repaired(points, rows, of, way.broken)
+
+
+def divided(points: Array, most: int) -> Iterator[Array]:
+    """The points, halved at the median of the widest column until no part has more than ``most``."""
+    waiting = [np.arange(len(points))]
+    while waiting:
+        part = waiting.pop()
+        if len(part) <= most or not points.shape[1]:
+            yield np.sort(part)
+            continue
+        widest = int(np.argmax(points[part].std(axis=0)))
+        half = len(part) // 2
+        order = np.argpartition(points[part, widest], half)
+        waiting += [part[order[half:]], part[order[:half]]]
+
+
+def neighbours(points: Array, count: int) -> Array:
+    """For each point the ``count`` others nearest to it, nearest first; there must be so many."""
+    from discreet.verbs.publish.mask.micro import gather
+
+    found = gather.closest(points, points, count + 1)
+    own = found == np.arange(len(points))[:, None]
+    own[~own.any(axis=1), count] = True  # so many are in the same place that the last will not be missed
+    return np.asarray(found[~own].reshape(len(points), count))
+
+
+def _gathered(points: Array, codes: Array, way: Way, rng: Generator) -> Array:
+    from discreet.verbs.publish.mask.micro import gather, univariate
+
+    k = way.k
+    if not points.shape[1] or len(points) < 2 * k:
+        return np.zeros(len(points), np.int64)
+    if way.algorithm == "optimal":
+        return univariate.optimal(points[:, 0], k)
+    if way.algorithm == "v-mdav":
+        away = points - points.sum(axis=0) / len(points)
+        order = np.argsort(-(away**2).sum(axis=1), kind="stable")
+        of, groups = gather.v_mdav(points, order, k, way.gamma, codes, way.rule)
+    else:
+        of, groups = gather.mdav(points, k, way.algorithm == "mdav", codes, way.rule)
+    if not groups:
+        return np.zeros(len(points), np.int64)
+    of = _joined(points, of)
+    return _improved(points, of, codes, way, rng) if way.improve and groups > 1 else of
+
+
+def _joined(points: Array, of: Array) -> Array:
+    """Whoever found no group joins the one with the nearest centre."""
+    from discreet.verbs.publish.mask.micro import gather
+
+    found = of != gather.LEFT
+    near = gather.closest(_centres(points[found], of[found]), points[~found], 1)
+    joined = of.copy()
+    joined[~found] = near[:, 0]
+    return joined
+
+
+def _improved(points: Array, of: Array, codes: Array, way: Way, rng: Generator) -> Array:
+    """The best groups found in ``way.improve`` tries for each of them; as they were, if none helped."""
+    from discreet.verbs.publish.mask.micro import improve
+
+    near = neighbours(points, min(len(points) - 1, max(_NEIGHBOURS, 2 * way.k)))
+    searches = -(-way.improve // _SEARCH)
+    tries = way.improve * (int(of.max()) + 1) // searches
+    most, best = 0.0, of
+    for seed in rng.integers(2**63, size=searches):
+        groups = improve.linked(of, len(points) // way.k)
+        gained = improve.search(points, groups, near, way.k, tries, int(seed), codes, way.rule)
+        if gained > most:
+            most, best = gained, np.unique(groups.of, return_inverse=True)[1]
+    return best
+
+
+def _repaired(points: Array, rows: Array, of: Array, broken: Callable[[Array, Array], Array]) -> Array:
+    """Groups that are not diverse enough, each with the group of the nearest centre, until all are.
+
+    That ends: every round leaves fewer groups, and all rows together are diverse enough.
+    """
+    while (bad := broken(rows, of)).any():
+        centres = _centres(points, of)
+        into = np.arange(len(centres))
+        free = np.ones(len(centres), np.bool_)
+        for one in np.flatnonzero(bad):
+            away = ((centres - centres[one]) ** 2).sum(axis=1)
+            away[one] = np.inf
+            two = int(np.argmin(away))
+            if free[one] and free[two]:
+                free[one] = free[two] = False
+                into[one] = two
+        of = np.unique(into[of], return_inverse=True)[1]
+    return of
+
+
+def _centres(points: Array, of: Array) -> Array:
+    return np.asarray(np.stack([np.bincount(of, column) for column in points.T], axis=1) / np.bincount(of)[:, None])

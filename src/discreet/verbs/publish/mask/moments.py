@@ -1,0 +1,76 @@
+"""Variances and covariances of columns, computed where the rows lie, and the root of a covariance matrix."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from sqlglot import exp
+
+from discreet.core import sql
+from discreet.core.table import Table
+from discreet.errors import DataError
+from discreet.verbs.publish.mask.values import Array
+
+_LARGEST = 1.7976931348623157e308
+
+
+def variances(table: Table, names: Sequence[str]) -> Array:
+    """The variance (over n) of each column; NULL and what is not finite does not count. 0 for an empty column."""
+    values = _values(table, names)
+    means = _averages(table, values, [exp.column(f"v{i}") for i in range(len(names))])
+    gaps = _gaps(means)
+    return _averages(table, values, [exp.Mul(this=gap, expression=gap.copy()) for gap in gaps])
+
+
+def covariances(table: Table, names: Sequence[str]) -> Array:
+    """The covariance matrix (over n) of the rows in which no column is missing."""
+    values = _values(table, names)
+    values = exp.select("*").from_(values.subquery("v"))
+    values = values.where(*(exp.column(f"v{i}").is_(exp.null()).not_() for i in range(len(names))))
+    (counted,) = table.engine.fetch(
+        exp.select(sql.named(sql.count_rows(), "n")).from_(values.subquery("c"))
+    ).to_pylist()
+    if counted["n"] <= len(names):
+        raise DataError(f"There are too few complete rows for the covariances of {len(names)} columns.")
+    gaps = _gaps(_averages(table, values, [exp.column(f"v{i}") for i in range(len(names))]))
+    pairs = np.triu_indices(len(names))
+    products = [exp.Mul(this=gaps[i].copy(), expression=gaps[j].copy()) for i, j in zip(*pairs, strict=True)]
+    matrix = np.zeros((len(names), len(names)))
+    matrix[pairs] = matrix.T[pairs] = _averages(table, values, products)
+    return matrix
+
+
+def root(covariance: Array) -> Array:
+    """L with LLᵗ = covariance. By eigenvalues: a constant column has no Cholesky factor."""
+    values, vectors = np.linalg.eigh(covariance)
+    made: Array = vectors * np.sqrt(np.maximum(values, 0.0))
+    return made
+
+
+def finite(value: exp.Expr) -> exp.Expr:
+    """Whether a real number is neither NaN nor infinite: every engine takes NaN for the largest number."""
+    return value.copy().between(sql.literal(-_LARGEST), sql.literal(_LARGEST))
+
+
+def _values(table: Table, names: Sequence[str]) -> exp.Select:
+    """The columns as real numbers v0, v1, …; NULL where they are not finite."""
+    reals = [exp.cast(sql.column(name), exp.DType.DOUBLE) for name in names]
+    return table.query(*(sql.named(exp.Case().when(finite(v), v), f"v{i}") for i, v in enumerate(reals)))
+
+
+def _gaps(means: Array) -> list[exp.Expr]:
+    """The columns around their means: the difference of two large sums would lose all digits."""
+    return [exp.paren(exp.column(f"v{i}") - sql.literal(float(mean))) for i, mean in enumerate(means)]
+
+
+def _averages(table: Table, values: exp.Select, what: Sequence[exp.Expr]) -> Array:
+    asked = [exp.cast(exp.Avg(this=value), exp.DType.DOUBLE) for value in what]
+    query = exp.select(*(sql.named(value, f"m{i}") for i, value in enumerate(asked))).from_(values.subquery("a"))
+    (row,) = table.engine.fetch(query).to_pylist()
+    return np.array([_settled(row[f"m{i}"] or 0.0) for i in range(len(asked))])
+
+
+def _settled(value: float) -> float:
+    """Ten digits: engines add up in no fixed order, and the same seed shall give the same rows."""
+    return float(f"{value:.10g}")

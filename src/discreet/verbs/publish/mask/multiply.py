@@ -1,0 +1,91 @@
+"""Multiplicative noise: every value times a random factor around 1, so that large values change more.
+
+What stays. Means, on average, since the factor's mean is 1; and signs. Second moments are (1 + alpha²) times the
+original ones, which an analyst who has the recipe takes back: Var(X) = (Var(X') - alpha² mean²) / (1 + alpha²).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import log1p, sqrt
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+import pyarrow as pa
+
+from discreet.core.table import Table
+from discreet.errors import BadInput
+from discreet.noise.masking import Generator
+from discreet.verbs.publish.mask.noise import require_positive
+from discreet.verbs.publish.mask.records import mask_rows, swapped_in
+from discreet.verbs.publish.mask.values import numbers, on_grid, unit_of, written
+from discreet.verbs.publish.masking import NUMERIC, Masked, Plan, chosen
+
+
+@dataclass(frozen=True)
+class Multiply:
+    """``alpha`` is the factor's standard deviation; its law is log-normal, or uniform around 1."""
+
+    name: ClassVar[str] = "multiply"
+    alpha: float
+    columns: Sequence[str] = ()
+    law: Literal["log-normal", "uniform"] = "log-normal"
+
+    def __post_init__(self) -> None:
+        require_positive(self.alpha, "alpha")
+        if self.law not in ("log-normal", "uniform"):
+            raise BadInput(f"A factor's law is log-normal or uniform, not {self.law!r}.")
+        if self.law == "uniform" and self.alpha >= 1 / sqrt(3):
+            raise BadInput(
+                f"A uniform factor with standard deviation {self.alpha} could be 0 or less.",
+                hint="Take alpha below 0.577, or the log-normal law.",
+            )
+
+    def mask(self, table: Table, seed: int | None = None) -> Masked:
+        """All rows at once."""
+        return mask_rows(self, table, seed)
+
+    def plan(self, table: Table) -> Plan:
+        """The columns; nothing is read off the rows."""
+        names = chosen(table.card, self.columns, NUMERIC, self.name)
+        parameters = {
+            "columns": list(names),
+            "alpha": self.alpha,
+            "law": self.law,
+            "factor_mean": 1.0,
+            "factor_variance": self.alpha**2,
+        }
+        steps = [
+            f"{', '.join(names)}: each value was multiplied by a {self.law} factor with mean 1 and standard deviation "
+            f"{self.alpha:g}.",
+            f"Second moments are {1 + self.alpha**2:.6g} times too large: Var(X) = (Var(X') - {self.alpha**2:.6g} × "
+            f"mean²) / {1 + self.alpha**2:.6g}.",
+        ]
+        if any(unit_of(table.schema.field(name).type) for name in names):
+            steps.append("Whole numbers were rounded up or down at random, which adds at most 1/4 to their variance.")
+        return Plan(
+            names,
+            parameters,
+            tuple(steps),
+            (
+                "A zero stays a zero, and a sign stays a sign.",
+                "Small values change little: who has one is protected little.",
+                "Noise averages out over several rows, columns or releases about the same person.",
+            ),
+        )
+
+    def batch(self, state: Any, rows: pa.RecordBatch, rng: Generator) -> pa.RecordBatch:
+        """Some rows, multiplied."""
+        for name in state:
+            cells = rows.column(name)
+            found = numbers(cells)
+            if self.law == "uniform":
+                half = sqrt(3) * self.alpha
+                factor = rng.uniform(1 - half, 1 + half, rows.num_rows)
+            else:
+                spread = log1p(self.alpha**2)
+                factor = np.exp(rng.normal(-spread / 2, sqrt(spread), rows.num_rows))
+            made = found.values * factor[found.there]
+            rows = swapped_in(rows, name, written(on_grid(made, cells.type, rng), cells, found.there))
+        return rows

@@ -1,0 +1,157 @@
+"""PRAM, the post-randomisation method (Gouweleeuw, Kooiman, Willenborg and de Wolf 1998), for columns of categories.
+
+Every value is drawn anew by the row of a transition matrix that belongs to it. The matrix is in the recipe, so counts
+can be estimated back (``undone``). An *invariant* matrix has the column's own shares as its fixed point: counts are
+right on average without any estimating.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from discreet.core.card import Column
+from discreet.core.kind import Kind
+from discreet.core.table import Table
+from discreet.errors import BadInput, DataError
+from discreet.noise.masking import Generator
+from discreet.verbs.publish.mask.records import mask_rows, swapped_in
+from discreet.verbs.publish.mask.transition import changing, evenly, invariant, least_moved, require_transition
+from discreet.verbs.publish.mask.values import Array
+from discreet.verbs.publish.masking import Masked, Plan, chosen
+
+CATEGORICAL = frozenset({Kind.TEXT, Kind.BOOLEAN, Kind.INTEGER, Kind.DATE})
+_MOST = 1000
+
+
+@dataclass(frozen=True)
+class Pram:
+    """``keep`` is the chance that a value stays, or ``matrices`` has the matrix of each column, by name, its rows and
+    columns in the order of the card's categories (or of the values, sorted). ``keep`` is at least 1 in the number of
+    categories: below, two of them would be flipped for sure rather than hidden.
+
+    ``how``: ``even`` changes to any other category; ``invariant`` is ``even``, made invariant; ``optimal`` is, of all
+    invariant matrices by which no shown category tells the true one with more than ``keep``, the one that moves values
+    least (by how far apart categories are in their order). There ``keep`` is at least the commonest category's share.
+    """
+
+    name: ClassVar[str] = "pram"
+    keep: float | None = None
+    columns: Sequence[str] = ()
+    how: Literal["even", "invariant", "optimal"] = "invariant"
+    matrices: Mapping[str, Sequence[Sequence[float]]] | None = None
+
+    def __post_init__(self) -> None:
+        if (self.keep is None) == (self.matrices is None):
+            raise BadInput("PRAM takes either keep, or the matrices.", hint="Such as keep=0.8.")
+        if self.keep is not None and not 0 <= self.keep < 1:
+            raise BadInput(f"keep is a chance, from 0 to below 1, got {self.keep}.")
+        if self.how not in ("even", "invariant", "optimal"):
+            raise BadInput(f"A matrix is even, invariant or optimal, not {self.how!r}.")
+
+    def mask(self, table: Table, seed: int | None = None) -> Masked:
+        """All rows at once."""
+        return mask_rows(self, table, seed)
+
+    def plan(self, table: Table) -> Plan:
+        """The categories, how often each comes, and the matrix of each column."""
+        names = chosen(table.card, tuple(self.columns or self.matrices or ()), CATEGORICAL, self.name)
+        state, described = {}, {}
+        for name in names:
+            values, counts = _counted(table, table.card[name])
+            matrix = self._matrix(name, counts)
+            state[name] = (values, np.minimum(np.cumsum(matrix, axis=1), 1.0))
+            described[name] = {
+                "categories": [str(value) for value in values.to_pylist()],
+                "matrix": matrix.tolist(),
+                "invariant": bool(np.allclose(counts @ matrix, counts, rtol=1e-9, atol=1e-9)),
+                "changed": changing(matrix, counts),
+            }
+        shares = ", ".join(f"{name} ({described[name]['changed']:.1%})" for name in names)
+        return Plan(
+            state,
+            {"columns": list(names), "keep": self.keep, "how": self.how if self.matrices is None else "given"}
+            | {"matrices": described},
+            (f"Values were drawn anew by a transition matrix; of each column so many changed, on average: {shares}.",),
+            (
+                "A rare category may still be one person's, with the chance the matrix gives that.",
+                "Columns are changed independently, so impossible combinations may come up; each gives a change away.",
+                "An invariant or optimal matrix was made of the column's own shares, and gives them away.",
+            ),
+        )
+
+    def batch(self, state: Any, rows: pa.RecordBatch, rng: Generator) -> pa.RecordBatch:
+        """Some rows, drawn anew; NULLs stay."""
+        for name, (values, cumulated) in state.items():
+            cells = rows.column(name)
+            codes = pc.index_in(cells, value_set=values)
+            there = np.asarray(cells.is_valid().to_numpy(zero_copy_only=False))
+            drawn = rng.random(len(there))
+            if codes.null_count > np.count_nonzero(~there):
+                raise DataError(f"A value of {name!r} is none of its categories.", hint="Add it to the card.")
+            known = np.asarray(codes.fill_null(0).to_numpy(zero_copy_only=False))
+            made = np.zeros(len(there), np.int64)
+            for code in np.unique(known):
+                here = known == code
+                made[here] = np.searchsorted(cumulated[code], drawn[here], side="right")
+            made = np.minimum(made, len(values) - 1)
+            rows = swapped_in(rows, name, values.take(pa.array(made, mask=~there)))
+        return rows
+
+    def _matrix(self, name: str, counts: Array) -> Array:
+        if self.matrices is not None:
+            if name not in self.matrices:
+                raise BadInput(f"There is no matrix for {name!r}.")
+            return require_transition(np.asarray(self.matrices[name], dtype=np.float64), len(counts), name)
+        keep = self.keep or 0.0
+        if len(counts) < 2:
+            return np.ones((1, 1))
+        if self.how == "optimal":
+            return least_moved(counts, keep, name)
+        if keep < 1 / len(counts):
+            raise BadInput(
+                f"{name}: with keep={keep:g} a value is less likely to stay than to become any other of {len(counts)} "
+                "categories: two would mostly be flipped (even), or flipped and flipped back (invariant).",
+                hint=f"Take keep of at least 1/{len(counts)}.",
+            )
+        even = evenly(len(counts), keep)
+        return invariant(even, counts) if self.how == "invariant" else even
+
+
+def undone(counts: Sequence[float], matrix: Sequence[Sequence[float]]) -> tuple[Array, Array]:
+    """What the counts of categories were before PRAM, estimated without bias, and the standard error of each.
+
+    Why this is right: the expected shown counts are Mᵗt, so (Mᵗ)⁻¹ of them is t. Given the original, each row of M
+    scatters its counts as a multinomial; the error takes t by its estimate.
+    """
+    m = require_transition(np.asarray(matrix, dtype=np.float64), len(counts), "PRAM")
+    if np.linalg.cond(m) > 1e12:
+        raise BadInput("This matrix cannot be undone: different counts would look the same after it.")
+    back = np.linalg.inv(m.T)
+    estimate = back @ np.asarray(counts, dtype=np.float64)
+    likely = np.maximum(estimate, 0.0)
+    scatter = sum(n * (np.diag(row) - np.outer(row, row)) for n, row in zip(likely, m, strict=True))
+    return estimate, np.sqrt(np.maximum(np.diag(back @ scatter @ back.T), 0.0))
+
+
+def _counted(table: Table, column: Column) -> tuple[pa.Array[Any], Array]:
+    """All categories of a column, in order, and how many rows have each."""
+    found = table.histogram(column.name)
+    shown, often = found.column(0), found.column(1).to_pylist()
+    counts = {value: n for value, n in zip(shown.to_pylist(), often, strict=True) if value is not None}
+    order = list(column.categories) if column.categories else sorted(counts)
+    unknown = [value for value in counts if value not in set(order)]
+    if unknown:
+        raise DataError(f"{column.name!r} holds {unknown[0]!r}, which is none of its categories.")
+    if not order:
+        raise DataError(f"{column.name!r} holds nothing but NULL.", hint="Leave it out.")
+    if len(order) > _MOST:
+        raise BadInput(
+            f"{column.name!r} has {len(order):,} values: too many for a matrix.", hint="Generalise it first."
+        )
+    return pa.array(order, type=shown.type), np.array([counts.get(value, 0) for value in order], dtype=np.float64)

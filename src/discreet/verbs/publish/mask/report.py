@@ -1,0 +1,170 @@
+"""What masked columns look like: as they are released and, for the holder alone, beside what they were.
+
+How the originals were spread is not part of a masked release: a bar with one person in it would tell what the noise
+hides. So what is saved shows released values only, in steps that hang on nothing else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from sqlglot import exp
+
+from discreet.core import sql
+from discreet.core.kind import Kind
+from discreet.core.picture import Axis, Picture, bars, curves
+from discreet.core.report import shortened
+from discreet.core.table import Table
+from discreet.verbs.publish.mask.moments import finite
+from discreet.verbs.publish.masking import NUMERIC
+
+_STEPS = 12
+_MOST = 8
+"""Columns that are drawn, and values of each that are named."""
+_LONGEST = 22
+"""Letters that a label of a bar has room for."""
+_MISSING = "NULL"
+_CALENDAR = (("month", 3, ""), ("year", 6, ""), ("decade", 7, "0s"), ("century", 8, "00s"))
+"""How many letters of a written day are cut off to tell only so much of it, and what is written instead."""
+
+
+def pictures(after: Table, names: Sequence[str]) -> tuple[Picture, ...]:
+    """How the values of each column are spread in the release."""
+    found = []
+    for name in _drawn(after, names):
+        if after.card[name].kind in NUMERIC:
+            spread = _Spread.of(after, name, _range(after, name))
+            if spread is not None:
+                found.append(_lines(name, {"released": spread}, "Released values."))
+        else:
+            found += _drawing(after, name)(name, {"": _shares(after, name)}, "Released values.")
+    return tuple(found)
+
+
+def compared(before: Table, after: Table, names: Sequence[str]) -> tuple[Picture, ...]:
+    """The same beside the originals, for the holder alone."""
+    found = []
+    for name in _drawn(before, names):
+        if before.card[name].kind in NUMERIC:
+            ends = [end for one in (before, after) for end in _range(one, name) or ()]
+            range_ = (min(ends), max(ends)) if ends else None
+            both = {"before": _Spread.of(before, name, range_), "after": _Spread.of(after, name, range_)}
+            lines = {when: spread for when, spread in both.items() if spread is not None}
+            if lines:
+                found.append(_lines(name, lines, "Original and released values, in the same steps."))
+        else:
+            both_ = {", before": _shares(before, name), ", after": _shares(after, name)}
+            found += _drawing(before, name)(name, both_, "Original and released values.")
+    return tuple(found)
+
+
+@dataclass(frozen=True)
+class _Spread:
+    """How many per cent of the rows lie in each of some equal steps."""
+
+    low: float
+    width: float
+    shares: tuple[float, ...]
+
+    @classmethod
+    def of(cls, table: Table, name: str, range_: tuple[float, float] | None) -> _Spread | None:
+        """Counted on the engine: one line a step comes back; ``None`` without values, or with one value only."""
+        if range_ is None or not range_[0] < range_[1]:
+            return None
+        low, high = range_
+        width = (high - low) / _STEPS
+        value = _real(name)
+        from_low = exp.Paren(this=exp.Sub(this=value, expression=sql.literal(low)))
+        step = exp.Floor(this=exp.Mul(this=from_low, expression=sql.literal(1 / width)))
+        place = exp.Least(this=exp.cast(step, exp.DType.BIGINT), expressions=[sql.literal(_STEPS - 1)])
+        inner = table.query(sql.named(place, "step")).where(finite(value.copy()))
+        counted = exp.select(sql.column("step"), sql.named(sql.count_rows(), "n")).from_(inner.subquery("s"))
+        rows = table.engine.fetch(counted.group_by(sql.column("step"))).to_pylist()
+        counts = [0] * _STEPS
+        for row in rows:
+            counts[max(int(row["step"]), 0)] += int(row["n"])
+        total = sum(counts)
+        return cls(low, width, tuple(100 * count / total for count in counts))
+
+    @property
+    def points(self) -> list[tuple[float, float]]:
+        """The middle of each step, and its share."""
+        return [(self.low + (step + 0.5) * self.width, share) for step, share in enumerate(self.shares)]
+
+
+def _drawn(table: Table, names: Sequence[str]) -> list[str]:
+    return [name for name in names if table.card[name].kind is not Kind.TIMESTAMP][:_MOST]
+
+
+def _lines(name: str, spreads: dict[str, _Spread], caption: str) -> Picture:
+    one = next(iter(spreads.values()))
+    across = [one.low + part * one.width * _STEPS / 4 for part in range(5)]
+    most = max(share for spread in spreads.values() for share in spread.shares)
+    top = next((mark for mark in (1, 2, 5, 10, 20, 30, 40, 60, 80, 100) if mark >= most), 100)
+    up = [top * part / 4 for part in range(5)]
+    lines = {what: spread.points for what, spread in spreads.items()}
+    return curves(name, Axis(name, across), Axis("per cent of the rows", up), lines, caption=caption)
+
+
+def _drawing(table: Table, name: str) -> Callable[[str, dict[str, dict[str, float]], str], list[Picture]]:
+    return _dated if table.card[name].kind is Kind.DATE else _bars
+
+
+def _dated(name: str, shares: dict[str, dict[str, float]], caption: str) -> list[Picture]:
+    """Dates in their order, by the finest of month, year, decade and century that makes few enough bars."""
+    days = {value for found in shares.values() for value in found}
+    ways = {what: {day: day if day == _MISSING else day[:-cut] + end for day in days} for what, cut, end in _CALENDAR}
+    what = next((what for what, labels in ways.items() if len(set(labels.values())) <= _STEPS), _CALENDAR[-1][0])
+    labels = ways[what]
+    named = sorted(set(labels.values()) - {_MISSING}) + [_MISSING] * (_MISSING in days)
+    if not named:
+        return []
+    sums = {when: dict.fromkeys(named, 0.0) for when in shares}
+    for when, found in shares.items():
+        for day, share in found.items():
+            sums[when][labels[day]] += share
+    shown = [(f"{label}{when}", sums[when][label]) for label in named for when in shares]
+    return [bars(f"{name}, per cent of the rows", *zip(*shown, strict=True), caption=f"{caption} By {what}.")]
+
+
+def _bars(name: str, shares: dict[str, dict[str, float]], caption: str) -> list[Picture]:
+    """The most frequent values; no picture if there are none."""
+    most: dict[str, float] = {}
+    for found in shares.values():
+        for value, share in found.items():
+            most[value] = max(share, most.get(value, 0.0))
+    named = sorted(most, key=lambda value: (-most[value], value))[:_MOST]
+    if not named:
+        return []
+    labels = [f"{shortened(value, _LONGEST - len(when))}{when}" for value in named for when in shares]
+    values = [found.get(value, 0.0) for value in named for found in shares.values()]
+    left = len(most) - len(named)
+    more = f" {left:,} more {'values are' if left > 1 else 'value is'} not shown." if left else ""
+    return [bars(f"{name}, per cent of the rows", labels, values, caption=caption + more)]
+
+
+def _shares(table: Table, name: str) -> dict[str, float]:
+    """For each value its share of the rows, in per cent."""
+    counted = table.histogram(name)
+    counts: list[Any] = counted.column(1).to_pylist()
+    cells = counted.column(0)
+    texts = pc.if_else(cells, "true", "false") if pa.types.is_boolean(cells.type) else cells.cast(pa.string())
+    total = sum(counts) or 1
+    values = [_MISSING if text is None else text for text in texts.to_pylist()]
+    return {value: 100 * count / total for value, count in zip(values, counts, strict=True)}
+
+
+def _range(table: Table, name: str) -> tuple[float, float] | None:
+    """The least and the largest finite number; ``None`` if there is none."""
+    low, high = exp.Min(this=_real(name)), exp.Max(this=_real(name))
+    query = table.query(sql.named(low, "low"), sql.named(high, "high")).where(finite(_real(name)))
+    (found,) = table.engine.fetch(query).to_pylist()
+    return None if found["low"] is None else (float(found["low"]), float(found["high"]))
+
+
+def _real(name: str) -> exp.Expr:
+    return exp.cast(sql.column(name), exp.DType.DOUBLE)

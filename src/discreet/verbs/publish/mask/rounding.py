@@ -1,0 +1,81 @@
+"""Rounding to multiples of a base: to the nearest, or up or down at random so that means are right on average."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+import pyarrow as pa
+
+from discreet.core.card import Card
+from discreet.core.table import Table
+from discreet.errors import BadInput
+from discreet.noise.masking import Generator
+from discreet.verbs.publish.mask.noise import require_positive
+from discreet.verbs.publish.mask.records import mask_rows, swapped_in
+from discreet.verbs.publish.mask.values import numbers, unit_of, whole_units, written
+from discreet.verbs.publish.masking import NUMERIC, Masked, Plan, chosen
+
+
+@dataclass(frozen=True)
+class Round:
+    """``base``: one for all columns, or one for each by name. ``at_random``: unbiased instead of nearest."""
+
+    name: ClassVar[str] = "round"
+    base: float | Mapping[str, float]
+    columns: Sequence[str] = ()
+    at_random: bool = False
+
+    def __post_init__(self) -> None:
+        for base in self.base.values() if isinstance(self.base, Mapping) else (self.base,):
+            require_positive(base, "base")
+
+    def mask(self, table: Table, seed: int | None = None) -> Masked:
+        """All rows at once."""
+        return mask_rows(self, table, seed)
+
+    def plan(self, table: Table) -> Plan:
+        """The base of each column; nothing is read off the rows."""
+        bases = self._bases(table.card)
+        for name, base in bases.items():
+            unit = unit_of(table.schema.field(name).type)
+            if unit is not None and abs(base / unit - round(base / unit)) > 1e-9 * base / unit:
+                raise BadInput(
+                    f"Multiples of {base:g} are no values of {name!r}.", hint=f"Take a multiple of {unit:g}."
+                )
+        listed = ", ".join(f"{name} ({base:g})" for name, base in bases.items())
+        how = "up or down at random, right on average" if self.at_random else "to the nearest"
+        moments = {"mean_unchanged_on_average": True} if self.at_random else {}
+        return Plan(
+            bases,
+            {"columns": list(bases), "base": bases, "at_random": self.at_random, **moments},
+            (f"Values were rounded {how} multiple of their base: {listed}.",),
+            (
+                f"Every value is known up to {'its base' if self.at_random else 'half its base'}.",
+                "A value that nobody else comes near stays alone.",
+            ),
+        )
+
+    def batch(self, state: Any, rows: pa.RecordBatch, rng: Generator) -> pa.RecordBatch:
+        """Some rows, rounded."""
+        for name, base in state.items():
+            cells = rows.column(name)
+            found = numbers(cells)
+            scaled = found.values / base
+            if self.at_random:
+                near = np.rint(scaled)
+                scaled = np.where(np.abs(scaled - near) < 1e-9, near, np.floor(scaled + rng.random(len(scaled))))
+            made = whole_units(np.rint(scaled) * base, cells.type)
+            rows = swapped_in(rows, name, written(made, cells, found.there))
+        return rows
+
+    def _bases(self, card: Card) -> dict[str, float]:
+        named = tuple(self.base) if isinstance(self.base, Mapping) else ()
+        names = chosen(card, tuple(self.columns) or named, NUMERIC, self.name)
+        if not isinstance(self.base, Mapping):
+            return dict.fromkeys(names, self.base)
+        if set(names) != set(named):
+            raise BadInput(f"Bases are given of {', '.join(named)}, and columns are {', '.join(names)}.")
+        return dict(self.base)

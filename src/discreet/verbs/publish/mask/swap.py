@@ -1,0 +1,181 @@
+"""Swapping: values change places between people. Every column keeps all its values; rows do not.
+
+Rank swapping (Moore 1996) exchanges values with others of nearly the same rank, column by column. With the plain law an
+intruder who knows p can rule out most rows (Nin, Herranz and Torra 2008); their two other laws, p-distribution and
+p-buckets, rule out nobody. Data swapping (Dalenius and Reiss 1982) exchanges the values of some people at random.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from discreet.core.card import Card
+from discreet.core.table import Table
+from discreet.errors import BadInput
+from discreet.noise.masking import Generator, generator
+from discreet.verbs.publish.mask.noise import require_positive
+from discreet.verbs.publish.mask.values import Array, Cells, moved, replaced
+from discreet.verbs.publish.masking import ANY, ORDERED, Masked, chosen, require_released
+
+_LAWS = ("window", "normal", "buckets")
+
+
+@dataclass(frozen=True)
+class RankSwap:
+    """``window``: with any of the next p % of ranks. ``normal`` (p-distribution): with rank i + r, r normal with mean
+    and deviation of p/2 %. ``buckets``: p buckets of ranks; with a rank of the same bucket or the b-th next, chance
+    1/2, 1/4, … ."""
+
+    name: ClassVar[str] = "rank-swap"
+    p: float
+    columns: Sequence[str] = ()
+    law: Literal["window", "normal", "buckets"] = "window"
+
+    def __post_init__(self) -> None:
+        require_positive(self.p, "p")
+        if self.law not in _LAWS:
+            raise BadInput(f"Ranks are swapped by the law {' or '.join(_LAWS)}, not {self.law!r}.")
+        if self.law == "buckets" and (self.p != int(self.p) or self.p > 1000):
+            raise BadInput(f"p is a number of buckets, from 1 to 1000, got {self.p}.")
+        if self.law != "buckets" and self.p > 100:
+            raise BadInput(f"p is a per cent of the ranks, at most 100, got {self.p}.")
+
+    def mask(self, table: Table, seed: int | None = None) -> Masked:
+        """All rows at once. NULLs stay where they are; equal values are ranked at random."""
+        names = chosen(table.card, self.columns, ORDERED, self.name)
+        rng, rows = generator(seed), table.payload()
+        for name in names:
+            rows = replaced(rows, name, self._swapped(rows.column(name), rng))
+        how = {
+            "window": f"with one of the next {self.p:g} % of ranks, drawn evenly among those not yet swapped",
+            "normal": f"with the free rank nearest to i + r, r normal with mean and deviation {self.p / 2:g} %",
+            "buckets": f"within {self.p:g} buckets of ranks: in the same one with chance 1/2, in the next with 1/4, …",
+        }[self.law]
+        return Masked(
+            rows,
+            {"columns": list(names), "p": self.p, "law": self.law, "marginals": "unchanged"},
+            (f"{', '.join(names)}: in each column by itself, values were swapped {how}.",),
+            (
+                "Nobody's value moves far in rank: what is known roughly of a person stays known roughly.",
+                *(
+                    ("Who knows p and the original ranks can rule out all rows but those within p % in every column.",)
+                    if self.law == "window"
+                    else ()
+                ),
+                "The largest and smallest values are all still there, for everybody to see.",
+            ),
+        )
+
+    def _swapped(self, cells: Cells, rng: Generator) -> Cells:
+        from discreet.verbs.publish.mask.kernels import around, buckets, within
+
+        there, ranked = ranks(cells, rng)
+        count = len(ranked)
+        if self.law == "buckets":
+            to = buckets(count, int(self.p), rng)
+        elif self.law == "normal":
+            to = around(count, self.p / 200 * count, self.p / 200 * count, rng)
+        else:
+            to = within(count, max(1, int(self.p / 100 * count)), rng)
+        source = np.arange(len(cells))
+        source[there[ranked]] = there[ranked[to]]
+        return moved(cells, source)
+
+
+@dataclass(frozen=True)
+class DataSwap:
+    """A ``share`` of people, paired at random among those who agree on ``within``, exchange ``columns`` as a whole."""
+
+    name: ClassVar[str] = "data-swap"
+    share: float
+    columns: Sequence[str] = ()
+    within: Sequence[str] = ()
+
+    def __post_init__(self) -> None:
+        require_positive(self.share, "share")
+        if self.share > 1:
+            raise BadInput(f"share is a share of the rows, at most 1, got {self.share}.", hint="5 % is 0.05.")
+
+    def mask(self, table: Table, seed: int | None = None) -> Masked:
+        """All rows at once; NULL is a value like others."""
+        names = chosen(table.card, self.columns, ANY, self.name)
+        _require_apart(table.card, names, self.within)
+        rng, rows = generator(seed), table.payload()
+        source, swapped = _pairs(rows, self.within, self.share, rng)
+        for name in names:
+            rows = replaced(rows, name, moved(rows.column(name), source))
+        same = f" who agree on {', '.join(self.within)}" if self.within else ""
+        kept = [*names, *self.within]
+        return Masked(
+            rows,
+            {
+                "columns": list(names),
+                "share": self.share,
+                "within": list(self.within),
+                "swapped": swapped,
+                "marginals": f"unchanged, also of {', '.join(kept)} together",
+            },
+            (f"{swapped:,} people{same} exchanged {', '.join(names)} with each other, in random pairs.",),
+            (
+                "Whoever was not drawn, or found no partner, keeps every value: "
+                f"{rows.num_rows - swapped:,} of {rows.num_rows:,} rows were not exchanged.",
+                *(
+                    (f"Who agrees with nobody on {', '.join(self.within)} keeps every value for sure.",)
+                    if self.within
+                    else ()
+                ),
+                "A pair who agree on what they exchange are as they were.",
+            ),
+        )
+
+
+def ranks(cells: Cells, rng: Generator) -> tuple[Array, Array]:
+    """The places that hold a value, and among them the order from the smallest; equal values are in random order."""
+    there = np.flatnonzero(np.asarray(cells.is_valid().to_numpy(zero_copy_only=False)))
+    kept = pc.drop_null(cells)
+    if pa.types.is_date32(kept.type):
+        kept = kept.cast(pa.int32())
+    elif pa.types.is_timestamp(kept.type):
+        kept = kept.cast(pa.int64())
+    elif pa.types.is_decimal(kept.type):
+        kept = kept.cast(pa.float64(), safe=False)
+    values = np.asarray(kept.to_numpy(zero_copy_only=False) if len(kept) else np.empty(0))
+    shuffled = rng.permutation(len(values))
+    return there, shuffled[np.argsort(values[shuffled], kind="stable")]
+
+
+def classes(rows: pa.Table, names: Sequence[str]) -> Array:
+    """A number for each row, equal where the rows agree on ``names``, NULL included."""
+    label = np.zeros(rows.num_rows, np.int64)
+    for name in names:
+        encoded: Any = pc.dictionary_encode(rows.column(name).combine_chunks(), null_encoding="encode")
+        own = np.asarray(encoded.indices.to_numpy(zero_copy_only=False), dtype=np.int64)
+        label = np.unique(label * (own.max(initial=0) + 1) + own, return_inverse=True)[1]
+    return label
+
+
+def _pairs(rows: pa.Table, within: Sequence[str], share: float, rng: Generator) -> tuple[Array, int]:
+    """For each row the one whose values it gets, and how many get another's. Odd ones out stay."""
+    drawn = rng.permutation(rows.num_rows)[: round(share * rows.num_rows)]
+    label = classes(rows, within)[drawn]
+    order = np.argsort(label, kind="stable")
+    drawn, label = drawn[order], label[order]
+    starts = np.flatnonzero(np.r_[True, label[1:] != label[:-1]]) if len(label) else np.empty(0, np.int64)
+    place = np.arange(len(label)) - np.repeat(starts, np.diff(np.r_[starts, len(label)]))
+    first = np.flatnonzero((place[:-1] % 2 == 0) & (label[:-1] == label[1:])) if len(label) else starts
+    source = np.arange(rows.num_rows)
+    source[drawn[first]], source[drawn[first + 1]] = drawn[first + 1], drawn[first]
+    return source, 2 * len(first)
+
+
+def _require_apart(card: Card, names: Sequence[str], within: Sequence[str]) -> None:
+    for name in within:
+        require_released(card, card[name])
+        if name in names:
+            raise BadInput(f"{name!r} cannot be exchanged and agreed on at once.")

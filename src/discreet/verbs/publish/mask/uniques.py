@@ -1,0 +1,82 @@
+"""Local suppression of what makes people special: cells of small combinations that nobody else has.
+
+A *minimal sample unique* of a row is a set of columns in which nobody has the same values, and of which no part is
+already unique (Elliot, Manning and Ford 2002, SUDA). For every row cells are suppressed until each of its minimal
+sample uniques of at most ``size`` columns has lost one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from discreet.core.table import Table
+from discreet.errors import BadInput
+from discreet.verbs.attack.suda import minimal_uniques
+from discreet.verbs.publish.mask.values import Array, replaced
+from discreet.verbs.publish.masking import ANY, Masked, chosen
+
+
+@dataclass(frozen=True)
+class SuppressUniques:
+    """``size``: how many values of a person an intruder knows at most."""
+
+    name: ClassVar[str] = "suppress-uniques"
+    size: int = 3
+    columns: Sequence[str] = ()
+
+    def __post_init__(self) -> None:
+        if type(self.size) is not int or self.size < 1:
+            raise BadInput(f"size is a whole number of columns, at least 1, got {self.size!r}.")
+
+    def mask(self, table: Table, seed: int | None = None) -> Masked:
+        """All rows at once. Nothing is random, so a seed changes nothing."""
+        names = chosen(table.card, self.columns, ANY, self.name)
+        rows = table.payload()
+        found = minimal_uniques(rows, names, self.size)
+        gone = _hit(found, rows.num_rows, len(names))
+        for place, name in enumerate(names):
+            cells = rows.column(name)
+            empty = pa.scalar(None, cells.type)
+            rows = replaced(rows, name, pc.if_else(pa.array(gone[:, place]), empty, cells))
+        affected = int(gone.any(axis=1).sum())
+        return Masked(
+            rows,
+            {
+                "columns": list(names),
+                "size": self.size,
+                "suppressed_cells": {name: int(gone[:, place].sum()) for place, name in enumerate(names)},
+                "rows_with_suppressed_cells": affected,
+            },
+            (
+                f"{int(gone.sum()):,} cells in {affected:,} rows were suppressed: no released row shows a combination "
+                f"of up to {self.size} values of {', '.join(names)} that no other row could have.",
+            ),
+            (
+                f"Who knows more than {self.size} values of a person may still find the row.",
+                "A suppressed cell counts as one that could hold anything; that it was suppressed says it was special.",
+                "Who alone lost a value may be known by the gap.",
+                "Two people who share a combination are enough: this is no k-anonymity for k above 2.",
+            ),
+        )
+
+
+def _hit(found: dict[tuple[int, ...], Array], rows: int, columns: int) -> Array:
+    """Which cells go: greedily, for each row, the column that breaks most of what is left of its uniques."""
+    gone = np.zeros((rows, columns), np.bool_)
+    left = dict(found)
+    while left:
+        score = np.zeros((rows, columns), np.int64)
+        for subset, who in left.items():
+            for place in subset:
+                score[who, place] += 1
+        worst = np.flatnonzero(score.any(axis=1))
+        gone[worst, score[worst].argmax(axis=1)] = True
+        left = {subset: who[~gone[who][:, list(subset)].any(axis=1)] for subset, who in left.items()}
+        left = {subset: who for subset, who in left.items() if len(who)}
+    return gone

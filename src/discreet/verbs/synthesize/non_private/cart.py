@@ -1,0 +1,191 @@
+"""Sequential trees (Reiter 2005, "Using CART to generate partially synthetic public use microdata"; synthpop).
+
+Columns are made one after the other. A tree parts the people by the columns before, so that those in a leaf are alike
+in this one; a new row falls into a leaf by what it has so far, and takes the value of somebody there, by lot. Nothing
+is assumed about how columns hang together. All rows of a person count for one in a tree, so that as many people are in
+a leaf as there should be.
+
+Numbers are parted by their ranks, so that a few large ones do not take all splits. Categories are put in an order by
+what they say of the column to be made, which is the best there is for a tree that looks at one figure (Breiman,
+Friedman, Olshen and Stone 1984), and along the first principal direction where there are several classes.
+What is missing is a value of its own. A number that few share is drawn from between its neighbours in the leaf.
+
+Why this is not private. Every value that is given out is somebody's, or near it; a leaf has few people in it. What
+keeps it from being a copy is only that columns are drawn from different people.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from discreet.core.optional import extra
+from discreet.core.table import Table
+from discreet.errors import BadInput
+from discreet.noise.masking import Generator, generator
+from discreet.verbs.publish.mask.values import Array
+from discreet.verbs.synthesize.non_private.column_synthesis import Anew
+from discreet.verbs.synthesize.non_private.sorted_column import Learnt, said_of_few
+from discreet.verbs.synthesize.non_private.synthesizer import LEAST, Parts, Synthetic, assembled
+
+_SLACK = 1e-6
+"""What rounding may take from a sum of weights."""
+_CLASSES = 32
+"""A tree tells so many classes apart; it takes all rarer ones for one. They are drawn all the same."""
+
+
+@dataclass(frozen=True)
+class Cart(Anew):
+    """``columns`` are drawn one after the other, depending on the columns ``given`` and on those drawn before."""
+
+    name: ClassVar[str] = "synthesize cart"
+    leaf: int = LEAST
+    """The fewest people in a leaf."""
+    proper: bool = False
+    """Whether each tree is grown on a bootstrap sample, so that copies also differ by what may have been learnt."""
+    smooth: bool = True
+    """Whether what fewer people share than are in a leaf is not given out: numbers are drawn from around it, and in
+    place of a text that the card does not list stands another."""
+
+    def __post_init__(self) -> None:
+        if type(self.leaf) is not int or self.leaf < 2:
+            raise BadInput(f"leaf is a whole number, at least 2, got {self.leaf!r}.")
+
+    def synthesize(self, table: Table, seed: int | None = None) -> Synthetic:
+        """All rows at once, a column after the other, in the card's order."""
+        lesson = self._lesson(table, self.leaf, self.leaf if self.smooth else 0)
+        parts, learnt, count = lesson.parts, lesson.learnt, lesson.count
+        rng = generator(seed)
+        donors = {name: np.arange(count) for name in parts.given}
+        made = {}
+        for name in parts.made:
+            before = [(learnt[other], learnt[other].codes[drawn]) for other, drawn in donors.items()]
+            donors[name], below, above = self._drawn(learnt[name], before, count, rng)
+            made[name] = learnt[name].at(learnt[name].around(donors[name], below, above, rng), rng)
+        return Synthetic(
+            assembled(lesson.rows, made), self._parameters(parts, count), self._steps(parts), self._warnings(parts)
+        )
+
+    def _drawn(
+        self, target: Learnt, before: Sequence[tuple[Learnt, Array]], count: int, rng: Generator
+    ) -> tuple[Array, Array, Array]:
+        """For each new row the one of the table whose value it takes, and the next ones below and above in its leaf."""
+        rows = len(target.codes)
+        sample = rng.integers(0, rows, rows) if self.proper else np.arange(rows)
+        weights = _weights(target.people[sample])
+        if weights.sum() < self.leaf - _SLACK:  # a bootstrap sample of too few people
+            sample, weights = np.arange(rows), _weights(target.people)
+        share = (self.leaf - _SLACK) / weights.sum()
+        if not before or not np.ptp(target.codes[sample]) or share > 0.5:
+            drawn = sample[rng.integers(0, rows, count)]
+            return drawn, drawn, drawn
+        wanted = _figures(target.codes[sample], target)
+        ranks = [_ranks(one, one.codes[sample], wanted) for one, _ in before]
+        known = [rank[one.codes[sample]] for (one, _), rank in zip(before, ranks, strict=True)]
+        asked = [rank[new] for (_, new), rank in zip(before, ranks, strict=True)]
+        tree = _grown(_matrix(known), wanted, weights, share, rng)
+        leaves = tree.apply(_matrix(known)), tree.apply(_matrix(asked))
+        drawn, below, above = (sample[one] for one in _from_leaves(*leaves, target.place[sample], rng))
+        return drawn, below, above
+
+    def _parameters(self, parts: Parts, count: int) -> dict[str, object]:
+        return {
+            "columns": list(parts.made),
+            "given": list(parts.given),
+            "kept": list(parts.kept),
+            "leaf": self.leaf,
+            "proper": self.proper,
+            "smooth": self.smooth,
+            "made": count,
+        }
+
+    def _steps(self, parts: Parts) -> tuple[str, ...]:
+        on = f" given {', '.join(parts.given)} and what was made before" if parts.given else " given those before"
+        steps = [f"{', '.join(parts.made)}: drawn one after the other from the leaves of trees{on}."]
+        steps.append(f"A leaf has {self.leaf} people or more; a value is that of one of them.")
+        if self.smooth:
+            steps.append(said_of_few(self.leaf))
+        if self.proper:
+            steps.append("Each tree was grown on a bootstrap sample.")
+        return tuple(steps)
+
+    def _warnings(self, parts: Parts) -> tuple[str, ...]:
+        return (
+            *parts.warnings(),
+            *(() if self.smooth else ("Values are taken from people, also those that only one person has.",)),
+            "Combinations of values that only one person has may be made again.",
+            "A leaf where all have the same value tells it of everybody who falls into it.",
+        )
+
+
+def _figures(codes: Array, target: Learnt) -> Array:
+    """What the tree is to tell: a figure for each of some classes, or the rank among all, and whether it is missing."""
+    if not target.ordered:
+        counts = np.bincount(codes)
+        common = np.argsort(-counts, kind="stable")[:_CLASSES]
+        kept = np.full(len(counts), len(common))
+        kept[common] = np.arange(len(common))
+        return kept[codes]
+    there = codes > 0
+    counts = np.bincount(codes[there], minlength=1)
+    middle = (np.cumsum(counts) - counts / 2) / max(int(there.sum()), 1)
+    figures = np.where(there, middle[np.minimum(codes, len(middle) - 1)], 0.5)
+    return figures if there.all() else np.column_stack([figures, ~there])
+
+
+def _ranks(known: Learnt, codes: Array, wanted: Array) -> Array:
+    """The order in which a tree sees the codes of a column, as a table from codes to places in it."""
+    if known.ordered:
+        return np.arange(len(known.counts))
+    counts = np.maximum(np.bincount(codes, minlength=len(known.counts)), 1)
+    if wanted.dtype.kind == "f":
+        first = wanted if wanted.ndim == 1 else wanted[:, 0]
+        says = np.bincount(codes, first, len(known.counts)) / counts
+    else:
+        classes = int(wanted.max()) + 1
+        shares = np.bincount(codes * classes + wanted, minlength=len(known.counts) * classes)
+        says = _direction(shares.reshape(-1, classes) / counts[:, None], counts)
+    ranks = np.empty(len(says), np.int64)
+    ranks[np.argsort(says, kind="stable")] = np.arange(len(says))
+    return ranks
+
+
+def _direction(shares: Array, counts: Array) -> Array:
+    """How far each category lies along the direction in which the shares of the classes differ most."""
+    weights = counts / counts.sum()
+    around = shares - weights @ shares
+    spread = (around * weights[:, None]).T @ around
+    along: Array = around @ np.linalg.eigh(spread)[1][:, -1]
+    return along
+
+
+def _matrix(columns: Sequence[Array]) -> Array:
+    """What trees are grown on: exact, for codes are below 2^24."""
+    return np.column_stack(columns).astype(np.float32)
+
+
+def _weights(people: Array) -> Array:
+    """What rows count for: all of a person for one. So where they add up to five, there are five people at least."""
+    return 1 / np.bincount(people)[people]
+
+
+def _grown(known: Array, wanted: Array, weights: Array, share: float, rng: Generator):  # type: ignore[no-untyped-def]
+    """A tree of scikit-learn's, with at least that share of the weights in each leaf."""
+    with extra("attack"):
+        from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+    kind = DecisionTreeRegressor if wanted.dtype.kind == "f" else DecisionTreeClassifier
+    tree = kind(min_weight_fraction_leaf=share, random_state=int(rng.integers(2**31)))
+    return tree.fit(known, wanted, sample_weight=weights)
+
+
+def _from_leaves(people: Array, asked: Array, place: Array, rng: Generator) -> tuple[Array, Array, Array]:
+    """For each of ``asked``, leaves that new rows fell into, somebody who is in it too, and the next ones by ``place``
+    in it; whoever is at an end is next to themselves."""
+    order = np.lexsort((place, people))
+    there = people[order]
+    first, after = np.searchsorted(there, asked), np.searchsorted(there, asked, "right")
+    drawn = first + (rng.random(len(asked)) * (after - first)).astype(np.int64)
+    return order[drawn], order[np.maximum(drawn - 1, first)], order[np.minimum(drawn + 1, after - 1)]

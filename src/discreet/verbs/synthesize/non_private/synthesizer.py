@@ -1,0 +1,149 @@
+"""What a synthesizer is that promises nothing, and what it leaves behind for whoever has to judge it.
+
+A synthesizer learns from the rows how they are, and draws others. *Synthetic does not mean safe*: what was learnt may
+be somebody, a value that only one person has may be drawn again, and nothing bounds how much that is. So a release
+made in this way carries no loss, and is attacked before it leaves (see ``attacked.py``).
+
+Columns are made or kept. If some are kept, as they are, row by row, the table is *partially* synthetic (only y given x;
+Little 1993, Reiter 2003); if none is, it is *fully* synthetic, and may have another number of rows (Rubin 1993).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from sqlglot import exp
+
+from discreet.core import sql
+from discreet.core.card import Card
+from discreet.core.table import Table
+from discreet.core.text import number
+from discreet.errors import BadInput, DataError
+from discreet.models.model import Model
+from discreet.verbs.publish.mask.values import Array, Cells
+from discreet.verbs.publish.masking import require_released
+from discreet.verbs.publish.recode import published_columns
+
+LEAST = 5
+"""Nothing is learnt from fewer people, and what fewer share is not given out."""
+
+
+@dataclass(frozen=True)
+class Synthetic:
+    """What a synthesizer made. The order of the rows is of no meaning, and none is anybody's."""
+
+    rows: pa.Table
+    """All columns that will be released: no identifiers, no unit."""
+    parameters: Mapping[str, Any]
+    """For the recipe: everything an attacker may know. ``columns`` are those that were made, ``kept`` the others."""
+    steps: tuple[str, ...]
+    """For the recipe, as sentences."""
+    not_promised: tuple[str, ...]
+    """What this does not protect from, as sentences."""
+
+
+@runtime_checkable
+class Synthesizer(Protocol):
+    """A way of making rows of nobody that are like those of people."""
+
+    @property
+    def name(self) -> str:
+        """The recipe's method, and what the command line calls it."""
+
+    def synthesize(self, table: Table, seed: int | None = None) -> Synthetic:
+        """Rows like those of ``table``; the same ones for the same seed."""
+
+
+@dataclass(frozen=True)
+class Parts:
+    """Which columns are made of which."""
+
+    made: tuple[str, ...]
+    given: tuple[str, ...]
+    """What is kept and looked at when the others are made."""
+    kept: tuple[str, ...]
+    """All that stays as it is."""
+
+    @classmethod
+    def of(cls, card: Card, columns: Sequence[str], given: Sequence[str]) -> Parts:
+        """``columns`` are made (default: all but those given), depending on those ``given`` (default: all that are not
+        made)."""
+        released = [column.name for column in published_columns(card)]
+        for said in (columns, given):
+            if isinstance(said, str):
+                raise BadInput(f"Columns are a list of names, not the text {said!r}.", hint=f"Write [{said!r}].")
+            if len(set(said)) < len(said):
+                raise BadInput(f"A column is named twice: {', '.join(said)}.")
+            for name in said:
+                require_released(card, card[name])
+        if both := [name for name in columns if name in given]:
+            raise BadInput(f"{both[0]!r} cannot be made and given at once.")
+        made = tuple(n for n in released if (n in columns if columns else n not in given))
+        if not made:
+            raise BadInput("Every column is given: there is nothing to make.", hint="Give fewer.")
+        kept = tuple(n for n in released if n not in made)
+        return cls(made, tuple(n for n in kept if n in given) if given else kept, kept)
+
+    def rows(self, asked: int | None, found: int) -> int:
+        """How many rows are made."""
+        if asked is None or asked == found:
+            return found
+        if type(asked) is not int or asked < 1:
+            raise BadInput(f"rows is a whole number, at least 1, got {asked!r}.")
+        if self.kept:
+            raise BadInput(
+                f"{', '.join(self.kept)} are kept, so there are as many rows as in the table.", hint="Leave rows out."
+            )
+        return asked
+
+    def warnings(self) -> tuple[str, ...]:
+        """What is said of columns that stay."""
+        if not self.kept:
+            return ()
+        lone = [name for name in self.kept if name not in self.given]
+        said = [f"Not made but as they were, row by row: {', '.join(self.kept)}. They may single people out."]
+        if lone:
+            said.append(f"What was made does not hang together with {', '.join(lone)}: they were not looked at.")
+        return tuple(said)
+
+
+def assembled(rows: pa.Table, made: Mapping[str, Cells]) -> pa.Table:
+    """A table of the same columns, those that were made and, of the others, those of ``rows``."""
+    columns = [made[name] if name in made else rows.column(name) for name in rows.column_names]
+    return pa.Table.from_arrays(columns, schema=rows.schema)
+
+
+def people_of(card: Card, rows: pa.Table) -> Array:
+    """Of each row whose it is, as a number: without a unit its own; rows of nobody in particular are one's."""
+    if card.unit is None:
+        return np.arange(rows.num_rows)
+    units: Any = pc.dictionary_encode(rows.column(card.unit).combine_chunks(), null_encoding="encode")
+    return np.asarray(units.indices, np.int64)
+
+
+def require_people(table: Table, least: int) -> None:
+    """An error if there are too few people to draw anything from several of them."""
+    unit = table.card.unit
+    counted = sql.count_rows() if unit is None else exp.Count(this=exp.Distinct(expressions=[sql.column(unit)]))
+    found = int(table.engine.fetch(table.query(sql.named(counted, "n"))).column(0)[0].as_py())
+    if found < least:
+        raise DataError(
+            f"{table.card.name} has rows of {number(found, 'person', 'people')}, too few to learn from: values are "
+            f"drawn from {least} people or more.",
+            hint="Nothing that is learnt from so few is about anybody else.",
+        )
+
+
+def refuse_models(models: Sequence[Model]) -> None:
+    """An error if something is to hold for rows that are nobody's."""
+    if models:
+        raise BadInput(
+            f"{models[0].claim.text} says whose rows may be whose, and synthetic rows are nobody's: it would promise "
+            "nothing to the people they were learnt from.",
+            hint="Leave the models out; for a promise add epsilon: synthesize epsilon=1.",
+        )

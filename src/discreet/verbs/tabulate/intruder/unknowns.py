@@ -1,0 +1,207 @@
+"""What an intruder works with: the hidden cells, what ties them together, and a solver that moves them.
+
+Everything is said in changes: a cell may fall by ``fall`` and rise by ``rise`` from its true value, and the changes of
+all cells must keep every relation. No change at all is always possible. An intruder reckons with real numbers, so an
+interval is one over the reals; someone who also knows that figures are whole numbers may know a little more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from discreet.core.optional import extra
+from discreet.errors import EngineError
+from discreet.verbs.tabulate.optional_imports import highspy, sparse
+from discreet.verbs.tabulate.tables.cells import Cells
+
+_Numbers = np.ndarray[Any, Any]
+_LARGEST = 1e9  # beyond this a solver's tolerance of 1e-9 is below what doubles can tell apart
+
+
+@dataclass(frozen=True, eq=False)
+class Unknowns:
+    """Hidden cells that hang together by relations, each of which leaves at least two of them open."""
+
+    cells: _Numbers
+    """Which cells, ascending; all else here is of these."""
+    relations: Any
+    """``scipy.sparse.csr_array`` with a column for each of the cells."""
+    fall: _Numbers
+    rise: _Numbers
+    """float64, infinite where nothing is known; never negative."""
+
+    def __len__(self) -> int:
+        return len(self.cells)
+
+    def column(self, cells: Any) -> _Numbers:
+        """The columns of these cells; those that are not here are left out."""
+        places = np.searchsorted(self.cells, cells)
+        places = np.minimum(places, len(self.cells) - 1)
+        return np.asarray(places[self.cells[places] == cells])
+
+
+def unknowns(cells: Cells, hidden: _Numbers, known: Iterable[int] = ()) -> list[Unknowns]:
+    """The parts into which the hidden cells fall, if an intruder also knows some; whatever is in none is determined.
+
+    In a relation a cell can move one way only if another can make up for it. Where none can, that side is closed, and
+    so on until nothing changes: exact, and it finds what a single relation gives away, such as its only hidden cell or
+    the parts of a total that is zero.
+    """
+    open_cells = hidden.copy()
+    open_cells[list(known)] = False
+    which = np.flatnonzero(open_cells)
+    relations = cells.relations[:, which]
+    relations = sparse().csr_array(relations[np.diff(relations.indptr) > 0])
+    fall = cells.values[which] - cells.lower[which]
+    rise = cells.upper[which] - cells.values[which]
+    falls, rises = open_sides(relations, fall > 0, rise > 0)
+    fall, rise = np.where(falls, fall, 0.0), np.where(rises, rise, 0.0)
+    left = np.flatnonzero(falls | rises)
+    if not len(left):
+        return []
+    relations = relations[:, left]
+    relations = sparse().csr_array(relations[np.diff(relations.indptr) > 0])
+    return _parts(Unknowns(which[left], relations, fall[left], rise[left]))
+
+
+def open_sides(relations: Any, falls: _Numbers, rises: _Numbers) -> tuple[_Numbers, _Numbers]:
+    """Which cells can fall and rise at all, as far as single relations show."""
+    rows = np.repeat(np.arange(relations.shape[0]), np.diff(relations.indptr))
+    columns, plus = relations.indices, relations.data > 0
+    falls, rises = falls.copy(), rises.copy()
+    while True:
+        up, down = np.where(plus, rises[columns], falls[columns]), np.where(plus, falls[columns], rises[columns])
+        stays_up = up & (np.bincount(rows, down, len(relations.indptr) - 1)[rows] - down < 0.5)
+        stays_down = down & (np.bincount(rows, up, len(relations.indptr) - 1)[rows] - up < 0.5)
+        if not (stays_up.any() or stays_down.any()):
+            return falls, rises
+        rises[columns[np.where(plus, stays_up, stays_down)]] = False
+        falls[columns[np.where(plus, stays_down, stays_up)]] = False
+
+
+def outer_bounds(part: Unknowns, rounds: int = 30) -> tuple[_Numbers, _Numbers]:
+    """How far each cell can fall and rise at most, by looking at one relation at a time, again and again.
+
+    With whole numbers this is exact. Often it is all that can be said, which a single possible table then proves.
+    """
+    fall, rise = part.fall.copy(), part.rise.copy()
+    rows = np.repeat(np.arange(part.relations.shape[0]), np.diff(part.relations.indptr))
+    columns, plus, times = part.relations.indices, part.relations.data > 0, np.abs(part.relations.data)
+    for _ in range(rounds):
+        before = fall.copy(), rise.copy()
+        down, up = np.where(plus, fall[columns], rise[columns]), np.where(plus, rise[columns], fall[columns])
+        can_rise, can_fall = _others(rows, down * times) / times, _others(rows, up * times) / times
+        np.minimum.at(rise, columns, np.where(plus, can_rise, can_fall))
+        np.minimum.at(fall, columns, np.where(plus, can_fall, can_rise))
+        if (before[0] == fall).all() and (before[1] == rise).all():
+            break
+    return fall, rise
+
+
+class Simplex:
+    """One linear program over a part, kept warm: only the goal changes, so the last table is the start of the next."""
+
+    def __init__(self, part: Unknowns) -> None:
+        lib = highspy()
+        ends = np.concatenate([part.fall, part.rise])
+        largest = float(np.max(ends, where=np.isfinite(ends), initial=1.0))
+        self._scale = max(1.0, 2.0 ** np.ceil(np.log2(largest / _LARGEST)))
+        self._fall, self._rise = part.fall / self._scale, part.rise / self._scale
+        program = lib.HighsLp()
+        program.num_row_, program.num_col_ = part.relations.shape
+        program.col_cost_ = np.zeros(len(part))
+        program.col_lower_, program.col_upper_ = -self._fall, self._rise
+        program.row_lower_ = program.row_upper_ = np.zeros(part.relations.shape[0])
+        program.a_matrix_.format_ = lib.MatrixFormat.kRowwise
+        program.a_matrix_.start_ = part.relations.indptr
+        program.a_matrix_.index_ = part.relations.indices
+        program.a_matrix_.value_ = part.relations.data.astype(np.float64)
+        self._lib, self._solver = lib, lib.Highs()
+        for name, value in _OPTIONS.items():
+            self._solver.setOptionValue(name, value)
+        self._solver.passModel(program)
+        self._goal = np.empty(0, np.int32)
+
+    def furthest(self, columns: _Numbers, weights: _Numbers) -> _Numbers:
+        """The changes for which the weighted sum over these columns is largest, which must not be without end."""
+        if len(self._goal):
+            self._solver.changeColsCost(len(self._goal), self._goal, np.zeros(len(self._goal)))
+        self._goal = np.asarray(columns, np.int32)
+        self._solver.changeColsCost(len(self._goal), self._goal, -np.asarray(weights, np.float64))
+        self._solver.run()
+        for strategy in (_PRIMAL, _DUAL):
+            if self._solved():
+                break
+            self._solver.clearSolver()  # a warm start may go astray, and so may one way where figures are large
+            self._solver.setOptionValue("simplex_strategy", strategy)
+            self._solver.run()
+        self._solver.setOptionValue("simplex_strategy", _PRIMAL)
+        if not self._solved():
+            raise EngineError("HiGHS could not compute what an intruder can compute.", hint="Print fewer decimals.")
+        return np.asarray(self._solver.getSolution().col_value) * float(self._scale)
+
+    def reach(self, column: int, side: int, enough: float, shut: _Numbers) -> tuple[float, _Numbers]:
+        """How far a cell can rise (1) or fall (-1), up to ``enough``, and which columns move; ``shut`` ones do not."""
+        limited = np.append(shut, column).astype(np.int32)
+        limits = np.append(np.zeros(len(shut)), enough / self._scale)
+        fall, rise = self._fall[limited], self._rise[limited]
+        self._solver.changeColsBounds(len(limited), limited, -np.minimum(fall, limits), np.minimum(rise, limits))
+        changes = self.furthest(np.array([column]), np.array([float(side)]))
+        self._solver.changeColsBounds(len(limited), limited, -fall, rise)
+        return float(changes[column] * side), np.flatnonzero(np.abs(changes) > 1e-9 * self._scale)
+
+    def _solved(self) -> bool:
+        return bool(self._solver.getModelStatus() == self._lib.HighsModelStatus.kOptimal)
+
+
+_DUAL, _PRIMAL = 1, 4
+"""Primal: the last table stays possible when the goal changes."""
+_OPTIONS: dict[str, Any] = {
+    "output_flag": False,
+    "threads": 1,
+    "presolve": "off",
+    "solver": "simplex",
+    "simplex_strategy": _PRIMAL,
+    "simplex_scale_strategy": 0,  # nearly all coefficients are 1 or -1
+    "primal_feasibility_tolerance": 1e-9,
+    "dual_feasibility_tolerance": 1e-9,
+}
+
+
+def _others(rows: _Numbers, terms: _Numbers) -> _Numbers:
+    """For each entry the sum of the other terms of its row, infinite ones counted apart."""
+    count = int(rows[-1]) + 1 if len(rows) else 0
+    infinite = np.isinf(terms)
+    finite = np.where(infinite, 0.0, terms)
+    many = np.bincount(rows, infinite, count)[rows] - infinite
+    return np.where(many > 0.5, np.inf, np.bincount(rows, finite, count)[rows] - finite)
+
+
+def _parts(whole: Unknowns) -> list[Unknowns]:
+    """One for each set of cells that hang together."""
+    with extra("tabulate"):
+        import scipy.sparse.csgraph as graphs
+
+    count, width = whole.relations.shape
+    links = sparse().bmat([[None, abs(whole.relations)], [abs(whole.relations).T, None]], format="csr")
+    _, labels = graphs.connected_components(links, directed=False)
+    rows, columns = labels[:count], labels[count:]
+    by_row, by_column = np.argsort(rows, kind="stable"), np.argsort(columns, kind="stable")
+    relations = sparse().csr_array(whole.relations[by_row][:, by_column])
+    names, firsts = np.unique(columns[by_column], return_index=True)
+    row_firsts = np.searchsorted(rows[by_row], [*names, count + width])
+    found = []
+    for place, (first, last) in enumerate(zip(firsts, [*firsts[1:], width], strict=True)):
+        starts = relations.indptr[row_firsts[place] : row_firsts[place + 1] + 1]
+        entries = slice(starts[0], starts[-1])
+        block = sparse().csr_array(
+            (relations.data[entries], relations.indices[entries] - first, starts - starts[0]),
+            shape=(len(starts) - 1, last - first),
+        )
+        some = by_column[first:last]
+        found.append(Unknowns(whole.cells[some], block, whole.fall[some], whole.rise[some]))
+    return found

@@ -1,0 +1,106 @@
+"""Hiding cells, as a method."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from discreet.core.statement import Claim
+from discreet.errors import BadInput
+from discreet.verbs.tabulate.method import Job, Outcome
+from discreet.verbs.tabulate.protection import Pattern
+from discreet.verbs.tabulate.tables.cells import Cells
+
+_Numbers = np.ndarray[Any, Any]
+_WEIGHTS = ("value", "cells", "log", "respondents")
+_SEARCHES = ("optimal", "modular", "fast")
+_EXACT_UP_TO, _PLAIN_UP_TO = 5_000, 200_000
+_MODULAR_UP_TO = 200_000
+
+
+@dataclass(frozen=True)
+class Suppress:
+    """Hide the sensitive cells, and as little else as keeps them from being computed."""
+
+    name: ClassVar[str] = "suppress"
+    protects: ClassVar[bool] = True
+    how: str = "auto"
+    """``optimal``, ``modular``, ``fast``, or by the table's size and shape."""
+    weight: str = "value"
+    """What hiding a cell costs: its figure (``value``), 1 (``cells``), the logarithm of its figure, its respondents."""
+    seconds: float = 60.0
+    gap: float = 0.0
+    """How much of the weight may be more than the least: the search ends earlier."""
+    zeros: bool = False
+    """Whether cells of 0 may be hidden although they are not sensitive."""
+
+    def __post_init__(self) -> None:
+        if self.how not in ("auto", *_SEARCHES):
+            raise BadInput(f"Cells are hidden by {', '.join(_SEARCHES)} or auto, not by {self.how!r}.")
+        if self.weight not in _WEIGHTS:
+            raise BadInput(f"A cell weighs one of {', '.join(_WEIGHTS)}, not {self.weight!r}.")
+        if not self.seconds > 0 or not 0 <= self.gap < 1:
+            raise BadInput("The search needs seconds above 0 and a gap from 0 to below 1.")
+
+    def apply(self, job: Job) -> Outcome:
+        """Which cells are printed."""
+        cells, protection = job.cells, job.protection
+        weights = job.weights if job.weights is not None else self._weights(cells)
+        candidates = ~protection.sensitive & ((cells.values != 0) | self.zeros)
+        search = _search(self._chosen(cells))
+        pattern = search(
+            cells, protection, weights, candidates, seconds=self.seconds, gap=self.gap, progress=job.progress
+        )
+        claim = Claim(
+            "protection-intervals",
+            "printed so that no sensitive figure can be told from it more closely than its rule allows",
+        )
+        return Outcome(
+            cells.values,
+            pattern.hidden,
+            (claim,),
+            (
+                "An intruder who knows more than what is printed may come closer.",
+                "Whoever knows the rules and what hiding a cell costs may rule out figures for which other cells would "
+                "have been hidden.",
+            ),
+            (
+                "sensitive cells were hidden, and others with them, so that no figure can be computed too closely; "
+                "that what can be computed of each is wide enough was checked before it left",
+            ),
+            pattern=pattern,
+        )
+
+    def _chosen(self, cells: Cells) -> str:
+        if self.how != "auto":
+            return self.how
+        plain = len(cells.tables) == 1 and len(cells.tables[0].shape) <= 2
+        plain &= not any(side.nested for table in cells.tables for side in table.dimensions)
+        if len(cells) <= (_PLAIN_UP_TO if plain else _EXACT_UP_TO):
+            return "optimal"
+        return "modular" if len(cells) <= _MODULAR_UP_TO else "fast"
+
+    def _weights(self, cells: Cells) -> _Numbers:
+        size = np.maximum(np.abs(cells.values).astype(np.float64), 1.0)
+        match self.weight:
+            case "value":
+                return size
+            case "cells":
+                return np.ones(len(cells))
+            case "log":
+                return np.log1p(size)
+        if cells.counts is None:
+            raise BadInput("How many respondents a cell has is not known.", hint="Weigh by value, cells or log.")
+        return np.maximum(cells.counts.astype(np.float64), 1.0)
+
+
+def _search(how: str) -> Callable[..., Pattern]:
+    from discreet.verbs.tabulate.suppress.fast import fast
+    from discreet.verbs.tabulate.suppress.modular import modular
+    from discreet.verbs.tabulate.suppress.optimal import optimal
+
+    searches: dict[str, Callable[..., Pattern]] = {"optimal": optimal, "modular": modular, "fast": fast}
+    return searches[how]

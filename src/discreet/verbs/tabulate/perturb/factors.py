@@ -1,0 +1,140 @@
+"""Noise before adding up: what each respondent contributes is multiplied by a factor of their own, near 1.
+
+Evans, Zayatz and Slanta (1998), for the economic statistics of the United States. The table is added up from the
+changed contributions, so it adds up. A figure that many made changes little, for factors up and down cancel; a figure
+that one respondent made changes as much as their factor says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import Any, Literal
+
+import numpy as np
+
+from discreet.core.table import Table
+from discreet.errors import BadInput
+from discreet.verbs.tabulate.perturb.record_keys import KeyedRows
+from discreet.verbs.tabulate.tables.crosstable import CrossTable, summed
+from discreet.verbs.tabulate.tables.dimension import Dimension
+
+_Numbers = np.ndarray[Any, Any]
+_EXACT = 1e-9
+
+
+@dataclass(frozen=True)
+class Factors:
+    """The law of the factors: 1 + s or 1 - s by a fair coin, with s from ``least`` to ``most``; ``ramp``: values near
+    ``least`` are likelier, falling in a line to 0 at ``most``; ``uniform``: all are as likely.
+
+    Why this is private, and how far: a figure that one respondent made is printed off by at least ``least`` of it, also
+    after rounding, and which way is a fair coin. Of a figure that two made, each can subtract what they contributed but
+    not what it became. It is no differential privacy: the change is in proportion to the figure, so large and small
+    stay apart, it is never more than ``most`` but for rounding, and a 0 stays 0.
+    """
+
+    least: float = 0.1
+    most: float = 0.25
+    law: Literal["ramp", "uniform"] = "ramp"
+
+    def __post_init__(self) -> None:
+        if not 0 < self.least < self.most < 1:
+            raise BadInput(f"A factor is off 1 by 0 < least < most < 1, got {self.least} and {self.most}.")
+        if self.law not in ("ramp", "uniform"):
+            raise BadInput(f"Factors follow a ramp or are uniform, not {self.law!r}.")
+
+    @property
+    def variance(self) -> float:
+        """Of a factor, whose mean is 1."""
+        a, wide = self.least, self.most - self.least
+        return a**2 + (2 * a * wide / 3 + wide**2 / 6 if self.law == "ramp" else a * wide + wide**2 / 3)
+
+    def of(self, numbers: _Numbers) -> _Numbers:
+        """The factors that go with these uniform 64-bit numbers: the lowest bit is the coin, the upper 53 are s."""
+        chance = (numbers >> np.uint64(11)).astype(np.float64) / 2.0**53
+        share = 1 - np.sqrt(1 - chance) if self.law == "ramp" else chance
+        off = self.least + (self.most - self.least) * share
+        return 1 + np.where(numbers & np.uint64(1), off, -off)
+
+
+@dataclass(frozen=True, eq=False)
+class Multiplied:
+    """A table of changed contributions."""
+
+    table: CrossTable
+    expected: _Numbers
+    """Of each cell the standard deviation of its change, as a share of its true figure; not a number where that is 0.
+    It says how few made a figure: for the holder."""
+
+
+def multiplied(
+    table: Table,
+    by: Sequence[str],
+    value: str,
+    law: Factors,
+    secret: bytes,
+    *,
+    decimals: int | None = None,
+    declared: bool = False,
+) -> Multiplied:
+    """The table that ``build`` makes, from contributions multiplied by their respondents' factors.
+
+    A respondent has the same factor in all cells of all tables with this ``secret``, so nobody can take the mean of
+    several. The change of an inner cell is rounded to whole units away from 0, and totals are added up from them. What
+    one respondent has in several cells changes in the same sense, so a total of theirs is as far off as they are; if
+    some of it is negative that need not be so, and a table with such a figure printed too close is refused.
+    """
+    rows = KeyedRows.of(table, by, value, secret=secret, use="factor", decimals=decimals, declared=declared)
+    batches = [(np.stack(places), numbers, units) for places, numbers, units in rows.stream()]
+    places = np.concatenate([one for one, _, _ in batches], axis=1)
+    numbers, units = (np.concatenate([batch[part] for batch in batches]) for part in (1, 2))
+    sides = rows.dimensions
+    inner = np.ix_(*(side.leaves for side in sides))
+    true, off = np.zeros(rows.shape, np.int64), np.zeros(rows.shape)
+    np.add.at(true, tuple(places), units)
+    np.add.at(off, tuple(places), (law.of(numbers) - 1) * units)
+    squares, alone = np.zeros(rows.shape), np.zeros(rows.shape, np.bool_)
+    for maps in product(*map(_levels, sides)):
+        where = np.ravel_multi_index([up[place] for up, place in zip(maps, places, strict=True)], rows.shape)
+        order = np.lexsort((numbers, where))
+        first = _starts(where[order], numbers[order])
+        owned = np.add.reduceat(units[order].astype(np.float64), first)
+        cells = where[order][first]
+        starts = _starts(cells)
+        squares.ravel()[cells[starts]] = np.add.reduceat(owned**2, starts)
+        alone.ravel()[cells[starts]] = np.add.reduceat((owned != 0).astype(np.int64), starts) == 1
+    size = np.abs(summed(sides, true[inner])).astype(np.float64)
+    expected = np.sqrt(law.variance * squares) / np.where(size == 0, np.nan, size)
+    change = summed(sides, _away(off[inner]))
+    if (alone & (np.abs(change) < law.least * size * (1 - _EXACT))).any():
+        raise BadInput(
+            "A figure that one respondent made would be printed too close: parts of it are negative, and the table is "
+            "too coarse for their changes.",
+            hint="Give more decimals, or choose another method.",
+        )
+    changed = summed(sides, true[inner]) + change
+    return Multiplied(CrossTable(sides, changed, value, rows.what.decimals), expected)
+
+
+def _away(off: _Numbers) -> _Numbers:
+    """Whole units, away from 0."""
+    return (np.sign(off) * np.ceil(np.abs(off))).astype(np.int64)
+
+
+def _levels(side: Dimension) -> Iterator[_Numbers]:
+    """For each depth the total at it, or the code itself if it is less deep, of every code."""
+    for depth in range(max(side.depths) + 1):
+        up = np.arange(len(side))
+        for place in range(1, len(side)):
+            if side.depths[place] > depth:
+                up[place] = up[side.parents[place]]
+        yield up
+
+
+def _starts(*sorted_by: _Numbers) -> _Numbers:
+    """Where a run of equal values begins."""
+    new = np.ones(len(sorted_by[0]), np.bool_)
+    new[1:] = np.any([values[1:] != values[:-1] for values in sorted_by], axis=0)
+    return np.flatnonzero(new)

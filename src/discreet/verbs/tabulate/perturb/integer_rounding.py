@@ -1,0 +1,95 @@
+"""Whole numbers near to given ones, all together, so that relations hold exactly."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from time import monotonic
+from typing import Any
+
+import numpy as np
+
+from discreet.errors import EngineError, NoPromise
+from discreet.verbs.tabulate.method import Progress
+from discreet.verbs.tabulate.optional_imports import sparse
+from discreet.verbs.tabulate.perturb.program import Program
+
+_Numbers = np.ndarray[Any, Any]
+
+
+@dataclass(frozen=True, eq=False)
+class Whole:
+    """Whole numbers near to given ones; ``distance`` and ``bound`` are weighted sums of how far off they are."""
+
+    values: _Numbers
+    """int64."""
+    reach: int
+    """Each is less than this far off; with 1, each is one of the two next to the given one, and a whole one stays."""
+    distance: float
+    bound: float
+    """No such numbers within reach are less far off than this."""
+
+
+@dataclass(frozen=True, eq=False)
+class Wanted:
+    """The numbers ``floors`` + ``fractions``, which fulfil the relations at least nearly, and what the whole ones must
+    keep to; both neighbours of each number are within ``least`` and ``most``."""
+
+    relations: Any
+    floors: _Numbers
+    """int64."""
+    fractions: _Numbers
+    """From 0 to below 1."""
+    weights: _Numbers
+    least: _Numbers
+    most: _Numbers
+
+    def nearest(self, seconds: float, gap: float, progress: Progress) -> Whole:
+        """Whole numbers that fulfil the relations, nearest by weighted absolute difference.
+
+        First only neighbours are tried, then one further, and so on, each in half of the time left. The variables are
+        how many steps a number is off its floor, so that HiGHS sees small numbers, however large the values are; that
+        the answer fulfils the relations is checked in whole numbers.
+        """
+        if not self.fractions.any() and not (self.relations.astype(np.int64) @ self.floors).any():
+            return Whole(self.floors, 1, 0.0, 0.0)
+        deadline = monotonic() + seconds
+        reach = 1
+        while (left := deadline - monotonic()) > 0.01:
+            progress(1 - left / seconds, f"whole numbers within {reach}")
+            program, steps = self._steps(reach)
+            found = program.solve_whole(left / 2, gap)
+            if found.x is not None:
+                moved = np.rint(steps @ np.rint(found.x)).astype(np.int64)
+                if (self.relations.astype(np.int64) @ (self.floors + moved)).any():
+                    raise EngineError("HiGHS gave an answer that does not add up.")
+                distance = float(self.weights @ np.abs(moved - self.fractions))
+                bound = found.bound + float(self.weights @ self.fractions)
+                return Whole(self.floors + moved, reach, distance, min(distance, bound))
+            reach += 1
+        raise NoPromise(
+            f"No table of whole steps that adds up was found in {seconds:g} seconds.",
+            hint="Give it more time, combine codes, or make tables with fewer sides.",
+        )
+
+    def _steps(self, reach: int) -> tuple[Program, Any]:
+        """The programme for one reach, and the matrix that makes of its answer the steps from the floors.
+
+        A number between two whole ones may go up by one step, which costs 1 - 2 · fraction. Any number may go on in
+        either direction at a cost of 1 a step. These costs increase outwards, so the cheapest way is the distance.
+        """
+        lib = sparse()
+        between = self.fractions > 0
+        one = lib.eye_array(len(self.floors), format="csc")
+        moves, costs = [one[:, np.flatnonzero(between)]], [(self.weights * (1 - 2 * self.fractions))[between]]
+        limits = [np.ones(int(between.sum()))]
+        if reach > 1:
+            moves += [one, -one]
+            costs += [self.weights, self.weights]
+            limits += [
+                np.minimum(reach - 1, self.most - self.floors - between),
+                np.minimum(reach - 1, self.floors - self.least),
+            ]
+        steps, cost, most = lib.hstack(moves, format="csc"), np.concatenate(costs), np.concatenate(limits)
+        need = -(self.relations.astype(np.int64) @ self.floors)
+        matrix = self.relations.astype(np.float64) @ steps
+        return Program(cost, matrix, need, need, np.zeros(len(cost)), most, np.ones(len(cost), np.bool_)), steps

@@ -1,0 +1,117 @@
+"""Secret numbers that go with respondents: the same respondent has the same number in every table.
+
+A number is a keyed hash (BLAKE2b) of who the row is about, so nothing has to be stored but the key. To whoever does not
+have the key the numbers are independent and uniform, as far as anybody knows how to tell; whoever has it can undo all
+that was made with it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from sqlglot import exp
+
+from discreet.core import sql
+from discreet.core.holder_copy import private
+from discreet.core.table import Table
+from discreet.errors import BadInput
+from discreet.noise.entropy import SYSTEM, Entropy
+from discreet.verbs.tabulate.tables.dimension import Dimension
+from discreet.verbs.tabulate.tables.gather import Measure, measure
+from discreet.verbs.tabulate.tables.sides import Side, side
+
+_Numbers = np.ndarray[Any, Any]
+_LENGTH = 32
+
+
+def draw_secret(entropy: Entropy = SYSTEM) -> bytes:
+    """A key of 256 random bits, to be kept as carefully as the rows, and to be used for all tables of them."""
+    return entropy.bytes(_LENGTH)
+
+
+def secret_in(place: Path) -> bytes:
+    """The secret that is kept in a file; if there is none, it is drawn and kept there, before anything hangs on it."""
+    if not place.exists():
+        with private(place) as file:
+            file.write(draw_secret())
+    return place.read_bytes()
+
+
+@dataclass(frozen=True)
+class KeyedRows:
+    """The rows of a table, added up by inner cell and respondent, with the secret number of each respondent.
+
+    A respondent is the card's unit. Without a unit it is all that a row says: rows that say the same have the same
+    number, and count as often as they are there.
+    """
+
+    sides: tuple[Side, ...]
+    what: Measure
+    secret: bytes
+    use: Literal["cell-key", "factor"]
+    """What the numbers are for: another use gives other numbers, which tell nothing of these."""
+
+    @classmethod
+    def of(
+        cls,
+        table: Table,
+        by: Sequence[str],
+        value: str | None,
+        *,
+        secret: bytes,
+        use: Literal["cell-key", "factor"],
+        decimals: int | None = None,
+        declared: bool = False,
+    ) -> KeyedRows:
+        """The rows of the table that ``build`` would make; ``declared`` as there."""
+        if len(secret) != _LENGTH:
+            raise BadInput(
+                f"A secret key has {_LENGTH} bytes, this one {len(secret)}.", hint="Draw one: draw_secret()."
+            )
+        what = measure(table, value, None, decimals)
+        return cls(tuple(side(what.rows, asked, declared=declared) for asked in by), what, secret, use)
+
+    @property
+    def dimensions(self) -> tuple[Dimension, ...]:
+        """The sides of the table."""
+        return tuple(one.dimension for one in self.sides)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape of the table."""
+        return tuple(map(len, self.dimensions))
+
+    def stream(self) -> Iterator[tuple[tuple[_Numbers, ...], _Numbers, _Numbers]]:
+        """A batch at a time: the places of inner cells, the numbers of respondents (uint64), what they contribute."""
+        import pyarrow as pa
+
+        for batch in self.what.rows.engine.stream(self._query()):
+            rows = pa.Table.from_batches([batch])
+            places = tuple(one.find(_finest(one), rows.column(f"key_{place}")) for place, one in enumerate(self.sides))
+            who = [rows.column(name).to_pylist() for name in rows.column_names if name.startswith("who_")]
+            yield places, self._numbers(zip(*who, strict=True)), rows.column("size").to_numpy()
+
+    def _numbers(self, respondents: Iterable[tuple[object, ...]]) -> _Numbers:
+        person = self.use.encode()
+        hashed = b"".join(
+            blake2b(repr(one).encode(), digest_size=8, key=self.secret, person=person).digest() for one in respondents
+        )
+        return np.frombuffer(hashed, "<u8")
+
+    def _query(self) -> exp.Select:
+        names = self.what.rows.columns if self.what.unit is None else (self.what.unit,)
+        keys = [sql.named(one.at(_finest(one)), f"key_{place}") for place, one in enumerate(self.sides)]
+        who = [sql.named(sql.column(name), f"who_{place}") for place, name in enumerate(names)]
+        rows = self.what.rows.query(*keys, *who, sql.named(self.what.value.copy(), "size"))
+        alike = [sql.column(one.alias) for one in (*keys, *who)]
+        size = sql.named(exp.cast(exp.Sum(this=sql.column("size")), exp.DType.BIGINT), "size")
+        return exp.select(*alike, size).from_(rows.subquery("r")).group_by(*(one.copy() for one in alike))
+
+
+def _finest(one: Side) -> int:
+    return next(iter(one.places))

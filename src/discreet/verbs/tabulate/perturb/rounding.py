@@ -1,0 +1,125 @@
+"""Rounding to multiples of a base: each cell by itself, at random, or all together so that the table adds up.
+
+What rounding promises: of a printed cell the true value is known no better than to the multiples next to it, by what
+is printed *there*. What it does not promise: that other cells do not tell more. True values add up, and whoever knows
+that may narrow an interval down, sometimes to a single value; ``possible`` computes how far. Whoever knows how a best
+rounding is chosen may rule out a few values more.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import ceil
+from typing import Any
+
+import numpy as np
+
+from discreet.errors import BadInput
+from discreet.noise.masking import generator
+from discreet.verbs.tabulate.intruder.audit import intervals
+from discreet.verbs.tabulate.method import Progress
+from discreet.verbs.tabulate.perturb.integer_rounding import Wanted
+from discreet.verbs.tabulate.protection import Intervals
+from discreet.verbs.tabulate.tables.cells import Cells
+
+_Numbers = np.ndarray[Any, Any]
+_NEAR = 1e-9
+_MOST = 2**53
+
+
+@dataclass(frozen=True, eq=False)
+class Rounded:
+    """The cells as multiples of ``base``, which is in their units."""
+
+    values: _Numbers
+    base: int
+    reach: int
+    """Every cell is less than ``reach`` bases off. 1: each is one of the two multiples next to it, and a cell that was
+    a multiple is as it was (zero-restricted)."""
+    low: _Numbers
+    high: _Numbers
+    """What everybody can tell of each true value from its own printed one; int64."""
+    additive: bool
+    """Whether every total is the sum of its parts."""
+    distance: int
+    """How far off the cells are, all together."""
+    bound: int
+    """No table of multiples within reach that adds up is less far off than this; of one that need not, 0."""
+
+
+def conventional(cells: Cells, base: int) -> Rounded:
+    """Each cell the nearest multiple, halves away from 0. Totals are rounded by themselves, so the table need not add
+    up, and then it gives more away: four parts of 3 printed as 5 under a total of 12 printed as 10 are all known."""
+    _require_base(base)
+    sign, size = np.sign(cells.values), np.abs(cells.values)
+    values = sign * ((size + base // 2) // base * base)
+    inward, outward = (base // 2, (base - 1) // 2)
+    low = values - np.where(values > 0, inward, outward)
+    high = values + np.where(values < 0, inward, outward)
+    return _rounded(cells, values, base, (low, high))
+
+
+def random(cells: Cells, base: int, *, seed: int | None = None) -> Rounded:
+    """Each cell one of the two multiples next to it, by chance; a multiple stays. The table need not add up.
+
+    Why this is unbiased: a value that is r above the lower multiple goes up exactly if a uniform draw from 0, …,
+    base - 1 is below r, so with chance r/base, and its mean is the lower multiple + base · r/base: the value itself.
+
+    Why this is private: from one printed figure alone each of the 2 · base - 1 values less than a base away is
+    possible, and no two are told apart for certain. It is no more than that: whoever gets the same cell rounded often
+    enough takes the mean. So it is drawn once and kept. With a ``seed``, whoever knows it can undo much of it.
+    """
+    _require_base(base)
+    floors, rest = np.divmod(cells.values, base)
+    values = (floors + (generator(seed).integers(base, size=len(cells)) < rest)) * base
+    return _rounded(cells, values, base, (values - (base - 1), values + (base - 1)))
+
+
+def controlled(
+    cells: Cells,
+    base: int,
+    *,
+    seconds: float = 60.0,
+    gap: float = 0.0,
+    progress: Progress = lambda done, what: None,
+) -> Rounded:
+    """The multiples of ``base`` nearest to all cells together among those that add up (Cox 1987; Salazar 2006).
+
+    First each cell may only become one of the two multiples next to it. In a plain table of two sides, one of them
+    nested or not, there always is such a table, for its relations are those of a network; with three sides there may
+    be none, or none may be found in half of the time. Then cells may go one base further, and so on: ``reach`` says
+    how far. A table known to have no negative values gets none.
+    """
+    _require_base(base)
+    if len(cells.broken()):
+        raise BadInput("A table that does not add up cannot be rounded to one that does.")
+    floors, rest = np.divmod(cells.values, base)
+    least = np.where(cells.lower >= 0, 0.0, -np.inf)
+    most = np.where(cells.upper <= 0, 0.0, np.inf)
+    wanted = Wanted(cells.relations, floors, rest / base, np.ones(len(cells)), least, most)
+    found = wanted.nearest(seconds, gap, progress)
+    values, off = found.values * base, found.reach * base - 1
+    bound = ceil(found.bound * base * (1 - _NEAR))  # a distance is a whole number of units
+    return _rounded(cells, values, base, (values - off, values + off), reach=found.reach, bound=bound)
+
+
+def possible(
+    cells: Cells, rounded: Rounded, *, only: _Numbers | None = None, progress: Progress = lambda done, what: None
+) -> Intervals:
+    """What an intruder can compute of the true cells, or of ``only`` some, who knows how far off a printed cell can
+    be, what everybody knows, and that true values add up. The intruder reckons with real numbers: with whole ones the
+    interval may be narrower still."""
+    low, high = np.maximum(cells.lower, rounded.low), np.minimum(cells.upper, rounded.high)
+    return intervals(cells.knowing(low, high), np.ones(len(cells), np.bool_), only=only, progress=progress)
+
+
+def _rounded(
+    cells: Cells, values: _Numbers, base: int, known: tuple[_Numbers, _Numbers], *, reach: int = 1, bound: int = 0
+) -> Rounded:
+    additive = not (cells.relations.astype(np.int64) @ values).any()
+    return Rounded(values, base, reach, *known, additive, int(np.abs(values - cells.values).sum()), bound)
+
+
+def _require_base(base: int) -> None:
+    if type(base) is not int or not 2 <= base < _MOST:
+        raise BadInput(f"Rounding needs a whole number of units as its base, from 2 to below 2**53, got {base!r}.")

@@ -1,0 +1,69 @@
+"""A table laid out as people read it, as HTML: the last dimension across, the others down, totals in bold."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from html import escape
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+from discreet.verbs.tabulate.tables.crosstable import CrossTable
+from discreet.verbs.tabulate.tables.dimension import Dimension
+
+CROSS = "×"
+MOST_CELLS = 20_000
+_Numbers = np.ndarray[Any, Any]
+STYLE = (
+    "<style>.discreet-table{overflow:auto;max-height:80vh}"
+    ".discreet-table table{border-collapse:collapse;font-size:14px}"
+    ".discreet-table th,.discreet-table td{padding:3px 9px;border-bottom:1px solid var(--line)}"
+    ".discreet-table td{text-align:right;font-variant-numeric:tabular-nums}"
+    ".discreet-table th{text-align:left;font-weight:400}.discreet-table thead th{text-align:right}"
+    ".discreet-table .total{font-weight:600}"
+    ".discreet-table .sensitive{background:#b3261e;color:#fff}.discreet-table .added{background:#f2c27b;color:#241a05}"
+    "</style>"
+)
+
+
+def laid_out(table: CrossTable, hidden: _Numbers, about: Callable[[int], tuple[str, str, str]] | None = None) -> str:
+    """The table as HTML. ``about`` gives for a cell (its place, flattened) its text, its class and what stands in its
+    tooltip; without it hidden cells are crosses and the others figures."""
+    if table.size > MOST_CELLS:
+        return f"<p>The table has {table.size:,} cells: too many to be laid out here. All are in its rows.</p>"
+    *down, across = table.dimensions
+    told = about or (lambda cell: (shown(table, hidden, cell), "", ""))
+    corner = "".join(f"<th>{escape(side.name)}</th>" for side in down) or "<th></th>"
+    head = "".join(_label("col", across, place) for place in range(len(across)))
+    body = []
+    for row, places in enumerate(product(*(range(len(side)) for side in down))):
+        labels = "".join(_label("row", side, place) for side, place in zip(down, places, strict=True))
+        figures = (_figure(*told(row * len(across) + place), bool(parts)) for place, parts in enumerate(across.parts))
+        body.append(f"<tr>{labels or '<th></th>'}{''.join(figures)}</tr>")
+    return (
+        f'{STYLE}<div class="discreet-table"><table><thead><tr>{corner}{head}</tr></thead>'
+        f"<tbody>{''.join(body)}</tbody></table></div>"
+    )
+
+
+def headed(table: CrossTable, html: str, of: int) -> str:
+    """A table laid out, with a heading if it is one of several."""
+    return html if of == 1 else f"<h3>{escape(' × '.join(side.name for side in table.dimensions))}</h3>{html}"
+
+
+def shown(table: CrossTable, hidden: _Numbers, cell: int) -> str:
+    """What is printed in a cell: its figure, or a cross."""
+    return CROSS if hidden.flat[cell] else table.written(int(table.values.flat[cell]))
+
+
+def _label(scope: str, side: Dimension, place: int) -> str:
+    kind = "total" if side.parts[place] else ""
+    inwards = f' style="padding-left:{9 + 14 * side.depths[place]}px"' if scope == "row" else ""
+    return f'<th scope="{scope}" class="{kind}"{inwards}>{escape(side.codes[place])}</th>'
+
+
+def _figure(text: str, kind: str, tip: str, total: bool) -> str:
+    names = " ".join(filter(None, (kind, "total" if total else "")))
+    title = f' title="{escape(tip)}"' if tip else ""
+    return f'<td class="{names}"{title}>{escape(text)}</td>'

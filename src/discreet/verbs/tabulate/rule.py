@@ -1,0 +1,329 @@
+"""Rules that say which cells give somebody away, and how far off an intruder must be kept.
+
+As in Hundepool et al., "Statistical Disclosure Control" (2012), chapter 4. X is the value of a cell, x1 ≥ x2 ≥ …
+are the contributions to it:
+
+- minimum frequency: fewer respondents than n, but not none;
+- (n, k)-dominance: x1 + … + xn > k·X. A cell is safe above (x1 + … + xn)/k, so that is how far it must seem to reach;
+- prior–posterior (p, q): q·(X - x1 - x2) < p·x1. The second largest, who knew x1 within q %, would know it within p %;
+  with an X higher by p/q·x1 - (X - x1 - x2) they would not;
+- p %: the same with q = 100.
+
+Arithmetic is in whole numbers, so that a cell exactly on the edge of a rule is safe, as the rule says.
+"""
+
+from __future__ import annotations
+
+import reprlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from math import ceil
+from typing import Any, ClassVar, Protocol
+
+import numpy as np
+
+from discreet.core.exact import Number, exact
+from discreet.core.text import number
+from discreet.errors import BadInput
+from discreet.verbs.tabulate.tables.crosstable import MOST_KEPT, CrossTable
+
+_Numbers = np.ndarray[Any, Any]
+
+
+@dataclass(frozen=True, eq=False)
+class Seen:
+    """What rules see of the cells of one table, each array flat."""
+
+    table: CrossTable
+    values: _Numbers
+    counts: _Numbers | None
+    largest: _Numbers | None
+    """A row for each rank, the largest first."""
+    known: _Numbers | None
+    """How many ranks are known; ``None`` if all are."""
+    totals: _Numbers
+    """What ``largest`` are part of: the values or, of negative contributions, the sum of absolute ones."""
+    refused: str
+    """Why rules on contributions cannot be used, if they cannot: some are negative."""
+    share: Fraction
+    """Of its value a cell must at least be uncertain by, where a rule does not say itself."""
+
+
+@dataclass(frozen=True, eq=False)
+class Found:
+    """The cells a rule finds sensitive, and how far below and above its value each must seem to reach at least."""
+
+    cells: _Numbers
+    below: _Numbers
+    above: _Numbers
+
+
+class Rule(Protocol):
+    """A rule: which cells give somebody away."""
+
+    kind: ClassVar[str]
+    """What it is called where its figures are not to be told."""
+
+    def find(self, seen: Seen) -> Found:
+        """The sensitive cells of a table."""
+
+    @property
+    def reason(self) -> str:
+        """Why a cell is sensitive by this rule."""
+
+    @property
+    def largest(self) -> int:
+        """How many of the largest contributions to each cell it needs to know."""
+
+
+@dataclass(frozen=True)
+class MinFrequency:
+    """Fewer than ``n`` respondents, but not none; in a table of counts of which nobody knows who is in it, fewer rows.
+
+    The cell must seem to reach a share of its value (see ``protect``) below and above it, which is at least a unit; in
+    a table of counts at least up to ``n``, so that an intruder must hold a count possible that would be safe.
+    """
+
+    n: int
+    kind: ClassVar[str] = "minimum frequency"
+    largest: ClassVar[int] = 0
+
+    def __post_init__(self) -> None:
+        _require_whole(self.n, "min", 2, 1_000_000)
+
+    @property
+    def reason(self) -> str:
+        """Why a cell is sensitive by this rule."""
+        return f"fewer than {self.n} respondents"
+
+    def find(self, seen: Seen) -> Found:
+        """The sensitive cells of a table."""
+        counts = seen.counts
+        if counts is None:
+            if seen.table.what:
+                raise BadInput(
+                    f"How many respondents are in each cell of the table of {seen.table.what} is not known.",
+                    hint="Give their number in a column, count.",
+                )
+            counts = seen.values
+        cells = np.flatnonzero((counts > 0) & (counts < self.n))
+        level = _share(seen, cells)
+        if seen.table.what:
+            return Found(cells, level, level)
+        return Found(cells, level, np.maximum(level, self.n * 10**seen.table.decimals - seen.values[cells]))
+
+
+@dataclass(frozen=True)
+class Dominance:
+    """The ``n`` largest contributions are more than ``k`` of the total: a share (0.7), or per cent if above 1 (70)."""
+
+    n: int
+    k: Number
+    kind: ClassVar[str] = "(n,k)-dominance"
+
+    def __post_init__(self) -> None:
+        _require_whole(self.n, "n", 1, MOST_KEPT)
+        share = exact(self.k, "k")
+        share = share / 100 if share > 1 else share
+        if not Fraction(1, 10**6) <= share < 1:
+            raise BadInput(f"k must be a share between 0 and 1, or per cent, got {self.k}.", hint="Write: n=1,k=0.7")
+        object.__setattr__(self, "k", share)
+
+    @property
+    def largest(self) -> int:
+        """How many of the largest contributions to each cell it needs to know."""
+        return self.n
+
+    @property
+    def reason(self) -> str:
+        """Why a cell is sensitive by this rule."""
+        who = "largest contribution is" if self.n == 1 else f"{self.n} largest contributions are"
+        return f"the {who} more than {float(Fraction(self.k) * 100):g} % of the total"
+
+    def find(self, seen: Seen) -> Found:
+        """The sensitive cells of a table."""
+        largest = _largest(seen, self.n, f"n={self.n}").sum(axis=0)
+        over = _plus((largest, Fraction(self.k).denominator), (seen.totals, -Fraction(self.k).numerator))
+        return _both(over, Fraction(self.k).numerator)
+
+
+@dataclass(frozen=True)
+class PriorPosterior:
+    """The second largest contributor, who knew the largest within ``q`` per cent, would know it within ``p``."""
+
+    p: Number
+    q: Number
+    kind: ClassVar[str] = "prior-posterior"
+    largest: ClassVar[int] = 2
+
+    def __post_init__(self) -> None:
+        p, q = exact(self.p, "p"), exact(self.q, "q")
+        if not 0 < p < q:
+            raise BadInput(f"p must be above 0 and below q, got p={self.p} and q={self.q}, in per cent.")
+        object.__setattr__(self, "p", p)
+        object.__setattr__(self, "q", q)
+
+    @property
+    def reason(self) -> str:
+        """Why a cell is sensitive by this rule."""
+        p, q = float(Fraction(self.p)), float(Fraction(self.q))
+        return f"a contributor who knew another's figure within {q:g} % would know it within {p:g} %"
+
+    def find(self, seen: Seen) -> Found:
+        """The sensitive cells of a table."""
+        return _too_close(seen, Fraction(self.p) / Fraction(self.q), "p and q")
+
+
+@dataclass(frozen=True)
+class PPercent:
+    """The second largest contributor could estimate the largest within ``p`` per cent."""
+
+    p: Number
+    kind: ClassVar[str] = "p%"
+    largest: ClassVar[int] = 2
+
+    def __post_init__(self) -> None:
+        p = exact(self.p, "p")
+        if not 0 < p <= 100:
+            raise BadInput(f"p must be above 0 and at most 100 per cent, got {self.p}.", hint="Write: p=10")
+        object.__setattr__(self, "p", p)
+
+    @property
+    def reason(self) -> str:
+        """Why a cell is sensitive by this rule."""
+        return f"a contributor could estimate another's figure within {float(Fraction(self.p)):g} %"
+
+    def find(self, seen: Seen) -> Found:
+        """The sensitive cells of a table."""
+        return _too_close(seen, Fraction(self.p) / 100, "p")
+
+
+@dataclass(frozen=True)
+class Zero:
+    """Nothing in the cell: it tells of everybody who could be there that they are not.
+
+    An intruder must hold figures up to ``reach`` possible.
+    """
+
+    reach: Number = 1
+    kind: ClassVar[str] = "zero"
+    largest: ClassVar[int] = 0
+
+    def __post_init__(self) -> None:
+        reach = exact(self.reach, "zero")
+        if not reach:
+            raise BadInput("zero=… says up to what figure an empty cell must seem to reach; it is above 0.")
+        object.__setattr__(self, "reach", reach)
+
+    @property
+    def reason(self) -> str:
+        """Why a cell is sensitive by this rule."""
+        return "an empty cell"
+
+    def find(self, seen: Seen) -> Found:
+        """The sensitive cells of a table."""
+        cells = np.flatnonzero(seen.values == 0)
+        up = ceil(Fraction(self.reach) * 10**seen.table.decimals)
+        if up >= 2**53:
+            raise BadInput("zero=… says up to what figure an empty cell must seem to reach; that is below 2**53 units.")
+        return Found(cells, np.zeros(len(cells), np.int64), np.full(len(cells), up, np.int64))
+
+
+@dataclass(frozen=True)
+class Request:
+    """Cells that are named, each by its codes: somebody asked for it. Each must seem to reach a share of its value."""
+
+    cells: Sequence[Sequence[str]]
+    kind: ClassVar[str] = "request"
+    largest: ClassVar[int] = 0
+
+    @property
+    def reason(self) -> str:
+        """Why a cell is sensitive by this rule."""
+        return "hidden on request"
+
+    def find(self, seen: Seen) -> Found:
+        """The sensitive cells of a table."""
+        named = [codes for codes in self.cells if has(seen.table, codes)]
+        cells = np.array(sorted({seen.table.cell(*codes) for codes in named}), np.int64)
+        return Found(cells, *(_share(seen, cells),) * 2)
+
+
+def has(table: CrossTable, codes: Sequence[str]) -> bool:
+    """Whether a table has a cell with these codes."""
+    sides = table.dimensions
+    return len(codes) == len(sides) and all(code in side.places for side, code in zip(sides, codes, strict=True))
+
+
+def _too_close(seen: Seen, part: Fraction, what: str) -> Found:
+    """Cells where all but the two largest are together less than ``part`` of the largest."""
+    first, second = _largest(seen, 2, what)
+    rest = seen.totals - first - second
+    return _both(_plus((first, part.numerator), (rest, -part.denominator)), part.denominator)
+
+
+def _largest(seen: Seen, ranks: int, what: str) -> _Numbers:
+    """The ``ranks`` largest contributions of each cell; an error if they are not known, or not what they must be."""
+    if seen.refused:
+        raise BadInput(
+            f"A rule with {what} is for contributions that are not negative; {seen.refused}.",
+            hint="Ask for absolute values (negative=absolute), or use min=….",
+        )
+    known = 0 if seen.largest is None else len(seen.largest)
+    if seen.largest is None or known < ranks:
+        columns = ", ".join(f"largest_{rank}" for rank in range(known + 1, ranks + 1))
+        told = f"{known or 'none'} {'are' if known > 1 else 'is'} known"
+        raise BadInput(
+            f"A rule with {what} needs the {_ranks(ranks)} to each cell; {told}.",
+            hint=f"Give a table columns {columns}; building one from rows, keep_largest={ranks}.",
+        )
+    _require_known(seen, ranks, what)
+    return seen.largest[:ranks]
+
+
+def _require_known(seen: Seen, ranks: int, what: str) -> None:
+    """Raise an error if of some cells the largest contributions are not known: nobody can say that they are safe."""
+    if seen.known is None or seen.counts is None:
+        return
+    unsure = np.flatnonzero(seen.known < np.minimum(seen.counts, ranks))
+    if len(unsure):
+        names = " | ".join(", ".join(seen.table.codes(cell)) for cell in unsure[:3].tolist())
+        raise BadInput(
+            f"A rule with {what} needs the {_ranks(ranks)} to each cell; of {number(len(unsure), 'cell')} nothing "
+            f"tells: {names}{' | …' if len(unsure) > 3 else ''}.",
+            hint=f"Fill {', '.join(f'largest_{rank}' for rank in range(1, ranks + 1))} wherever there are so many.",
+        )
+
+
+def _ranks(ranks: int) -> str:
+    return "largest contribution" if ranks == 1 else f"{ranks} largest contributions"
+
+
+def _plus(*terms: tuple[_Numbers, int]) -> _Numbers:
+    """A sum of multiples, exact: in 64 bits where they are enough, else in Python's whole numbers."""
+    reach = sum(int(np.abs(numbers).max(initial=0)) * abs(factor) for numbers, factor in terms)
+    wide = reach >= 2**62
+    total: _Numbers = sum((numbers.astype(object) if wide else numbers) * factor for numbers, factor in terms)  # type: ignore[assignment]
+    return total
+
+
+def _both(over: _Numbers, unit: int) -> Found:
+    """Cells where ``over`` is positive, to be protected by so many of its units, on either side; rounded up."""
+    cells = np.flatnonzero(over > 0)
+    level = -(-over[cells] // unit)
+    return Found(cells, level, level)
+
+
+def _share(seen: Seen, cells: _Numbers) -> _Numbers:
+    """The share of their value, rounded up, and at least a unit."""
+    scaled = _plus((np.abs(seen.values[cells]), seen.share.numerator))
+    level: _Numbers = np.maximum(-(-scaled // seen.share.denominator), 1)
+    return level
+
+
+def _require_whole(value: object, name: str, least: int, most: int) -> None:
+    if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
+        raise BadInput(
+            f"{name} must be a whole number of at least {least} and at most {most:,}, got {reprlib.repr(value)}."
+        )

@@ -1,0 +1,155 @@
+"""Complete a pattern of hidden cells until it protects as a whole."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import numpy as np
+
+from discreet.errors import NoPromise
+from discreet.verbs.tabulate.intruder.audit import short
+from discreet.verbs.tabulate.intruder.witnesses import Shortfall
+from discreet.verbs.tabulate.method import Progress
+from discreet.verbs.tabulate.optional_imports import highspy, sparse
+from discreet.verbs.tabulate.protection import Protection
+from discreet.verbs.tabulate.tables.cells import Cells
+
+_Numbers = np.ndarray[Any, Any]
+
+
+def completed(
+    cells: Cells,
+    protection: Protection,
+    hidden: _Numbers,
+    cost: _Numbers,
+    *,
+    until: float,
+    only: _Numbers | None = None,
+    progress: Progress = lambda share, what: None,
+) -> _Numbers:
+    """These cells and as few others as are found to be needed so that nothing is short; ``cost`` is infinite for what
+    must be printed, ``only`` the sensitive cells that are not yet known to be safe.
+
+    What is short is given what it lacks, the cheapest first seen (a linear program with the cost of a cell spread
+    over what it can take: Kelly, Golden & Assad 1992). Hiding more never shows more, so what is safe stays safe, and
+    the audit has the last word. Refuses if a cell cannot be protected, or not by ``until`` (monotonic time).
+    """
+
+    def timed(share: float, what: str) -> None:
+        if time.monotonic() > until:
+            raise _out_of_time()
+        progress(share, what)
+
+    hidden = hidden.copy()
+    asked = np.flatnonzero(protection.sensitive) if only is None else only
+    around = _Around(cells, protection, cost, until)
+    while len(asked):
+        lacking = short(cells, protection, hidden, only=asked, progress=timed)
+        if not lacking:
+            break
+        before = int(hidden.sum())
+        for place, one in enumerate(sorted(lacking, key=lambda one: -_level(protection, one))):
+            timed(place / len(lacking), "protecting what is left")
+            hidden[around.cheapest(hidden, one)] = True
+        if int(hidden.sum()) == before:
+            raise unprotectable(cells, lacking[0].cell)
+        asked = np.unique([one.cell for one in lacking])
+    return hidden
+
+
+def unprotectable(cells: Cells, cell: int, whom: str = "somebody") -> NoPromise:
+    """The refusal if a cell cannot be protected by any pattern."""
+    return NoPromise(
+        f"The cell {cells.name(cell)} cannot be protected: with all that may be hidden, {whom} still computes it too "
+        "closely.",
+        hint="Combine codes, let cells of 0 or totals be hidden too, or ask for less with the rule.",
+    )
+
+
+class _Around:
+    """Looks for cells to hide around one that is short."""
+
+    def __init__(self, cells: Cells, protection: Protection, cost: _Numbers, until: float) -> None:
+        self._cells, self._protection, self._cost, self._until = cells, protection, cost, until
+        self._links = abs(cells.relations).astype(np.float32)
+        self._sides = max(len(table.shape) for table in cells.tables)
+
+    def cheapest(self, hidden: _Numbers, one: Shortfall) -> _Numbers:
+        """Cells to hide for one shortfall: among those nearby first, then further away, then among all."""
+        may = np.isfinite(self._cost) | hidden
+        if one.insider is not None:
+            may[list(self._protection.insiders[one.insider])] = False
+        price = np.where(hidden, 0.0, self._cost)
+        near = np.zeros(len(hidden), bool)
+        near[one.cell] = True
+        level = _level(self._protection, one)
+        for steps in (self._sides + 1, self._sides + 1, len(hidden)):
+            wider = self._wider(near, may, steps)
+            if wider.sum() == near.sum():
+                break
+            near = wider
+            found = _program(self._cells, one, level, price, np.flatnonzero(near), self._until)
+            if found is not None:
+                return found
+        raise unprotectable(self._cells, one.cell)
+
+    def _wider(self, near: _Numbers, may: _Numbers, steps: int) -> _Numbers:
+        """These cells and those that may be hidden within so many relations of them."""
+        for _ in range(steps):
+            touched = (self._links @ near.astype(np.float32)) > 0
+            wider = near | (may & (self._links.T @ touched.astype(np.float32) > 0))
+            if wider.sum() == near.sum():
+                break
+            near = wider
+        return near
+
+
+def _program(  # noqa: PLR0917
+    cells: Cells, one: Shortfall, level: float, price: _Numbers, which: _Numbers, until: float
+) -> _Numbers | None:
+    """The cheapest changes of these cells that move one by its level; none if there are none."""
+    lib = highspy()
+    count, place = len(which), int(np.searchsorted(which, one.cell))
+    relations = cells.relations[:, which]
+    relations = sparse().csc_array(relations[np.diff(relations.indptr) > 0], dtype=np.float64)
+    rise, fall = cells.upper[which] - cells.values[which], cells.values[which] - cells.lower[which]
+    room = np.concatenate([rise, fall]) / level
+    least = np.zeros(2 * count)
+    own, other = (place, place + count) if one.side > 0 else (place + count, place)
+    if room[own] < 1 - 1e-7:  # rounding
+        return None
+    least[own] = room[own] = min(room[own], 1.0)
+    room[other] = 0.0
+    spread = np.tile(price[which], 2) / np.clip(room, 1e-6, 1.0)
+    program = lib.HighsLp()
+    program.num_row_, program.num_col_ = relations.shape[0], 2 * count
+    program.col_cost_ = spread / max(float(spread.max(initial=0.0)), 1e-300)
+    program.col_lower_, program.col_upper_ = least, room
+    program.row_lower_ = program.row_upper_ = np.zeros(relations.shape[0])
+    both = sparse().csc_array(sparse().hstack([relations, -relations]))
+    program.a_matrix_.format_ = lib.MatrixFormat.kColwise
+    program.a_matrix_.start_, program.a_matrix_.index_, program.a_matrix_.value_ = both.indptr, both.indices, both.data
+    solver = lib.Highs()
+    for name, value in (("output_flag", False), ("threads", 1), ("time_limit", max(until - time.monotonic(), 0.1))):
+        solver.setOptionValue(name, value)
+    solver.passModel(program)
+    solver.run()
+    status = solver.getModelStatus()
+    if status == lib.HighsModelStatus.kTimeLimit:
+        raise _out_of_time()
+    if status != lib.HighsModelStatus.kOptimal:
+        return None
+    moved = np.flatnonzero(np.array(solver.getSolution().col_value) > 1e-9) % count
+    return np.unique(which[moved])
+
+
+def _level(protection: Protection, one: Shortfall) -> float:
+    return float((protection.above if one.side > 0 else protection.below)[one.cell])
+
+
+def _out_of_time() -> NoPromise:
+    return NoPromise(
+        "The table could not be protected in the time given; nothing leaves half protected.",
+        hint="Give it more seconds, or combine codes so that there are fewer cells.",
+    )

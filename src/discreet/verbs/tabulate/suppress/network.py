@@ -1,0 +1,244 @@
+"""Tables that are networks: what an intruder can compute of a cell is a maximum flow through the hidden cells.
+
+If every cell is in at most two relations, with opposite signs after some relations are turned round, then relations
+are the nodes of a network and cells its arcs (Fischetti & Salazar 1999): tables with one side, with two, and with
+two of which one is nested. A cell can rise by as much as can flow back from the end of its arc to its beginning.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from discreet.core.optional import extra
+from discreet.verbs.tabulate.optional_imports import sparse
+from discreet.verbs.tabulate.suppress.interval import Cut, Reach
+
+_Numbers = np.ndarray[Any, Any]
+
+
+@dataclass(frozen=True, eq=False)
+class Network:
+    """For each cell the relation it comes from and the one it goes to; the last node stands for the world outside."""
+
+    tails: _Numbers
+    heads: _Numbers
+    nodes: int
+
+    @classmethod
+    def of(cls, relations: Any) -> Network | None:
+        """The network of these relations, or none if they are not one.
+
+        Relations that follow from others are left out where a cell would be in more than two.
+        """
+        relations = sparse().csr_array(relations)
+        kept = _kept(relations)
+        if kept is None:
+            return None
+        kept = relations[kept]
+        signs = _signs(kept)
+        if signs is None:
+            return None
+        outside = kept.shape[0]
+        tails, heads = np.full(kept.shape[1], outside, np.int32), np.full(kept.shape[1], outside, np.int32)
+        rows = np.repeat(np.arange(outside), np.diff(kept.indptr))
+        out = kept.data * signs[rows] > 0
+        tails[kept.indices[out]] = rows[out]
+        heads[kept.indices[~out]] = rows[~out]
+        return cls(tails, heads, outside + 1)
+
+    def opened(self, rise: _Numbers, fall: _Numbers, share: _Numbers | None = None) -> Opened:
+        """The network in which each cell may rise and fall by so much (float64, 0 for a printed cell).
+
+        With ``share``, what a cell may take of a flow is its rise or fall, at most the flow, times its share.
+        """
+        from discreet.verbs.tabulate.suppress.flow import incident  # Numba: a moment to load
+
+        share = np.ones(len(rise)) if share is None else share
+        arcs = np.flatnonzero(((rise > 0) | (fall > 0)) & (share > 0))
+        tails, heads = self.tails[arcs], self.heads[arcs]
+        starts, ends = incident(tails, heads, self.nodes)
+        places = np.full(len(rise), -1)
+        places[arcs] = np.arange(len(arcs))
+        return Opened(self, arcs, places, tails, heads, starts, ends, rise[arcs], fall[arcs], share[arcs])
+
+    def reach(self, cell: int, side: int, rise: _Numbers, fall: _Numbers, enough: float = np.inf) -> Reach:
+        """How far a cell can rise (side 1) or fall (side -1) if the others may change by so much, up to ``enough``."""
+        return self.opened(rise, fall).reach(cell, side, enough)
+
+    @cached_property
+    def _incident(self) -> tuple[_Numbers, _Numbers]:
+        from discreet.verbs.tabulate.suppress.flow import incident
+
+        starts, ends = incident(self.tails, self.heads, self.nodes)
+        return starts, ends
+
+    def cheapest(  # noqa: PLR0917
+        self, cell: int, side: int, enough: float, rise: _Numbers, fall: _Numbers, price: _Numbers, shut: _Numbers
+    ) -> _Numbers | None:
+        """Cells that let one change by ``enough``, of small price together; none if there are none.
+
+        What must be printed has no room to rise or fall.
+        """
+        from discreet.verbs.tabulate.suppress.flow import cheap_flow
+
+        first, last = self.heads[cell], self.tails[cell]
+        if side < 0:
+            first, last = last, first
+        closed = np.append(shut, cell)
+        amount, moved = cheap_flow(
+            self.tails, self.heads, *self._incident, rise, fall, price, first, last, closed, enough
+        )
+        return np.asarray(moved) if amount >= enough * (1 - 1e-7) else None
+
+
+@dataclass(frozen=True, eq=False)
+class Opened:
+    """A network and how much each cell may change; asked for one cell after another."""
+
+    network: Network
+    arcs: _Numbers
+    """The cells that may change; what follows the next is of these."""
+    places: _Numbers
+    """Where among them each cell is, or -1."""
+    tails: _Numbers
+    heads: _Numbers
+    starts: _Numbers
+    ends: _Numbers
+    rise: _Numbers
+    fall: _Numbers
+    share: _Numbers
+
+    def reach(self, cell: int, side: int, enough: float = np.inf, shut: _Numbers | None = None) -> Reach:
+        """How far a cell can rise (side 1) or fall (side -1), up to ``enough``; ``shut`` cells stay as they are.
+
+        The cell's own bounds do not count. The cuts are the smallest sets of nodes around where the flow starts and
+        where it ends that it cannot leave in a larger amount (max-flow min-cut).
+        """
+        from discreet.verbs.tabulate.suppress.flow import max_flow
+
+        first, last = self.network.heads[cell], self.network.tails[cell]
+        if side < 0:
+            first, last = last, first
+        if first == last:
+            return Reach(float(enough))
+        still = np.array([cell] if shut is None else [cell, *shut])
+        closed = self.places[still]
+        amount, moved, by, near, far = max_flow(
+            self.tails,
+            self.heads,
+            self.starts,
+            self.ends,
+            self.rise,
+            self.fall,
+            self.share,
+            first,
+            last,
+            closed,
+            enough,
+        )
+        if amount >= enough:
+            return Reach(float(amount), self.arcs[moved], by)
+        return Reach(float(amount), self.arcs[moved], by, (self._cut(near, still), self._cut(~far, still)))
+
+    def _cut(self, inside: _Numbers, still: _Numbers) -> Cut:
+        """The cells by which something could leave a set of nodes."""
+        rises, falls = inside[self.network.tails], inside[self.network.heads]
+        crossing = rises != falls
+        crossing[still] = False
+        cells = np.flatnonzero(crossing)
+        return Cut(cells, rises[cells].astype(float), falls[cells].astype(float))
+
+
+def _kept(relations: Any) -> _Numbers | None:
+    """Relations that say the same as all of them with no cell in more than two, or none if none are found.
+
+    In a table with one nested side, a relation across a total follows from those across its parts. A relation may go
+    if it is seen to follow from others; it goes if a cell in too many has no other that may.
+    """
+    count = relations.shape[0]
+    rows = np.repeat(np.arange(count), np.diff(relations.indptr))
+    degrees = np.bincount(relations.indices, minlength=relations.shape[1])
+    if degrees.max(initial=0) <= 2:
+        return np.arange(count)
+    total = relations.data > 0
+    elsewhere = np.bincount(relations.indices[total], minlength=relations.shape[1])[relations.indices] - total
+    may = np.bincount(rows[elsewhere < 1], minlength=count) == 0
+    candidates = np.bincount(relations.indices[may[rows]], minlength=relations.shape[1])
+    if (candidates < degrees - 2).any():
+        return None
+    by_cell = relations.tocsc()
+    kept = np.ones(count, bool)
+    may &= np.array([may[row] and _follows(row, relations, by_cell, kept) for row in range(count)])
+    candidates = np.bincount(relations.indices[may[rows]], minlength=relations.shape[1])
+    forced = (degrees > 2) & (candidates == degrees - 2)
+    must = may & (np.bincount(rows[forced[relations.indices]], minlength=count) > 0)
+    for row in np.flatnonzero(must):
+        kept[row] = not _follows(int(row), relations, by_cell, kept)
+    left = np.flatnonzero(kept)
+    return left if np.diff(relations[left].tocsc().indptr).max() <= 2 else None
+
+
+def _follows(row: int, relations: Any, by_cell: Any, kept: _Numbers) -> bool:
+    """Whether a relation is seen to be a sum of kept others: its cells split into parts, these gathered again."""
+    left: dict[int, int] = {}
+
+    def add(which: int, times: int) -> None:
+        for place in range(relations.indptr[which], relations.indptr[which + 1]):
+            cell = int(relations.indices[place])
+            left[cell] = left.get(cell, 0) + times * int(relations.data[place])
+            if not left[cell]:
+                del left[cell]
+
+    def splits(cell: int) -> list[int]:
+        places = range(by_cell.indptr[cell], by_cell.indptr[cell + 1])
+        others = [int(by_cell.indices[place]) for place in places if by_cell.data[place] > 0]
+        return [other for other in others if other != row and kept[other]]
+
+    def fits(which: int, times: int) -> bool:
+        span = slice(relations.indptr[which], relations.indptr[which + 1])
+        pairs = zip(relations.indices[span], relations.data[span], strict=True)
+        return all(left.get(int(cell), 0) == times * int(sign) for cell, sign in pairs)
+
+    add(row, 1)
+    for cell, times in list(left.items()):
+        ways = splits(cell)
+        if not ways:
+            return False
+        add(ways[0], -times)
+    for cell in list(left):
+        if times := left.get(cell, 0):
+            whole = [other for other in splits(cell) if fits(other, times)]
+            if whole:
+                add(whole[0], -times)
+    return not left
+
+
+def _signs(relations: Any) -> _Numbers | None:
+    """1 or -1 for each relation so that a cell in two has 1 in one and -1 in the other; none if there is no such.
+
+    Two colours: in a graph that has every relation twice, once with each sign, the two must not be connected.
+    """
+    with extra("tabulate"):
+        import scipy.sparse.csgraph as graphs
+
+    count = relations.shape[0]
+    by_cell = relations.tocsc()
+    pairs = by_cell.indptr[:-1][np.diff(by_cell.indptr) == 2]
+    one, two = by_cell.indices[pairs], by_cell.indices[pairs + 1]
+    turned = np.where(by_cell.data[pairs] == by_cell.data[pairs + 1], count, 0)
+    edges = sparse().coo_array(
+        (
+            np.ones(2 * len(pairs), np.int8),
+            (np.concatenate([one, one + count]), np.concatenate([two + turned, two + count - turned])),
+        ),
+        shape=(2 * count, 2 * count),
+    )
+    _, labels = graphs.connected_components(edges, directed=False)
+    plain, opposite = labels[:count], labels[count:]
+    if (plain == opposite).any():
+        return None
+    return np.where(plain < opposite, 1, -1)

@@ -1,0 +1,188 @@
+"""A table that is there already, from a file: a row a cell, read exactly, and checked to add up."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from discreet.core.card import Card
+from discreet.core.text import meant
+from discreet.engines.read import open_source
+from discreet.errors import BadInput, DataError, NotFound
+from discreet.verbs.tabulate.tables.additive import require_additive
+from discreet.verbs.tabulate.tables.cells import Cells
+from discreet.verbs.tabulate.tables.contributors_file import Grid, Told
+from discreet.verbs.tabulate.tables.crosstable import CrossTable, require_names, require_size, summed
+from discreet.verbs.tabulate.tables.dimension import TOTAL, Dimension
+from discreet.verbs.tabulate.tables.figures import codes_of, decimals_of, figures_of, figures_or_blanks, units_of
+from discreet.verbs.tabulate.tables.tree import Tree, declared, require_no_other_total, side_of, totals_of
+
+__all__ = ["read_table", "require_additive"]
+
+_Numbers = np.ndarray[Any, Any]
+
+
+def read_table(
+    source: str | Path | pa.Table,
+    by: Sequence[str] | None = None,
+    value: str | None = None,
+    *,
+    count: str | None = None,
+    largest: Sequence[str] = (),
+    absolute: str | None = None,
+    total: str | Mapping[str, str] = TOTAL,
+    parents: Mapping[str, Tree] | None = None,
+    card: Card | None = None,
+    rounded: bool = False,
+) -> CrossTable:
+    """A table of figures from a CSV or Parquet file or an Arrow table that has a row for each cell.
+
+    The columns ``by`` hold codes; ``value`` the figures. ``count`` (how many respondents), ``largest`` (their largest
+    contributions, the largest first) and ``absolute`` (the sum of absolute contributions, where some are negative) are
+    told, or found by the names ``value``, ``count``, ``largest_1``, ``largest_2``, … and ``absolute``; ``by`` is then
+    all the others. Without a value it is a table of counts. Where nothing stands in ``largest`` it is not known, and
+    rules that need it refuse the table, unless there is a single respondent, whose contribution the value is. Figures
+    have as many decimals as the values need; contributions are rounded up to that.
+
+    ``total`` is the code of the total of all, of every side or for each by its name. A code that looks like it and is
+    called otherwise is an error, unless ``parents`` tell what it is. Totals within it are told by ``parents`` for a
+    column or by its taxonomy on the ``card``; without either all other codes are parts of the total. Totals that are
+    not in the file are added up (so are respondents, as if each were in one inner cell); an inner cell that is not
+    there is 0.
+
+    A table that does not add up is an error that lists where, and is never mended; with ``rounded`` its figures were
+    rounded one by one: inner cells are taken as they are, totals that are off by no more than rounding can make are
+    added up anew.
+    """
+    opened = open_source(source, kinds={})
+    rows = opened.engine.fetch(opened.relation)
+    named = _columns(rows.column_names, by=by, value=value, count=count, largest=largest, absolute=absolute)
+    codes = [codes_of(rows, name) for name in named.by]
+    if by is None and named.value is None:
+        _require_no_figures(named.by, codes)
+    parents = parents or {}
+    for name in parents:
+        if name not in named.by:
+            raise NotFound(f"{name!r} is no side of the table{meant(name, named.by)}; it is by {', '.join(named.by)}.")
+    trees = [parents.get(name, declared(card, name)) for name in named.by]
+    tops = totals_of(named.by, total)
+    figures = figures_of(rows, named.figures)
+    decimals = 0 if named.value is None else decimals_of(figures)
+    units = units_of(figures, decimals, named.figures)
+    for place, (name, tree) in enumerate(zip(named.by, trees, strict=True)):
+        if tree is None:
+            require_no_other_total(name, codes, place, tops[name], units, rounded=rounded)
+    dimensions = tuple(
+        side_of(name, found, tree, tops[name]) for name, found, tree in zip(named.by, codes, trees, strict=True)
+    )
+    require_size(dimensions)
+    require_names(named.by, named.value or "")
+    grid = Grid(dimensions, _places(dimensions, codes))
+    values = grid.filled(units)
+    require_additive(Cells.of(CrossTable(dimensions, values, decimals=decimals)), grid.there, rounded=rounded)
+    if rounded:
+        values = summed(dimensions, values[grid.inner])
+    told = _told(rows, named, figures, decimals, rounded=rounded)
+    known = None if told is None else told.contributions(grid, values)
+    return CrossTable(dimensions, values, named.value or "", decimals, known)
+
+
+@dataclass(frozen=True)
+class _Columns:
+    """Which column is what."""
+
+    by: tuple[str, ...]
+    value: str | None
+    count: str | None
+    largest: tuple[str, ...]
+    absolute: str | None
+
+    @property
+    def figures(self) -> str:
+        """The column of the figures."""
+        return self.value or self.count or ""
+
+
+def _require_no_figures(sides: Sequence[str], codes: Sequence[Sequence[str]]) -> None:
+    """An error if what nobody called a side may be the figures: their values would be printed as codes."""
+    for name, found in zip(sides, codes, strict=True):
+        if found and all(re.fullmatch(r"[-+]?[\d.,]*\d[\d.,]*", code) for code in found):
+            raise BadInput(
+                f"Is {name} what was added up, or a side? It has numbers only, and no column is called value.",
+                hint=f"Say that the figures are in {name} (value), or name all sides (by).",
+            )
+
+
+def _columns(
+    names: Sequence[str],
+    *,
+    by: Sequence[str] | None,
+    value: str | None,
+    count: str | None,
+    largest: Sequence[str],
+    absolute: str | None,
+) -> _Columns:
+    """Which column is what: as told, or by its name."""
+    if isinstance(by, str) or isinstance(largest, str):
+        raise BadInput("by and largest are lists of columns.", hint='Such as ["region", "activity"].')
+    for name in (*(by or ()), value, count, *largest, absolute):
+        if name is not None and name not in names:
+            raise NotFound(f"The table has no column {name!r}{meant(name, names)}; it has {', '.join(names)}.")
+    free = [name for name in names if name not in (by or ())]
+
+    def found(told: str | None, name: str) -> str | None:
+        return told if told is not None else name if name in free else None
+
+    value, count, absolute = found(value, "value"), found(count, "count"), found(absolute, "absolute")
+    if not largest:
+        ranks = [f"largest_{rank}" for rank in range(1, len(names) + 1)]
+        largest = ranks[: next((place for place, name in enumerate(ranks) if name not in free), 0)]
+    taken = {value, count, absolute, *largest}
+    sides = tuple(name for name in names if name not in taken) if by is None else tuple(by)
+    if value is None and count is None:
+        raise BadInput("Which column has the figures?", hint=f"Say value=…; there are {', '.join(names)}.")
+    if not sides:
+        raise BadInput("A table is by one or more columns.", hint="Say by=[…].")
+    return _Columns(sides, value, count, tuple(largest), absolute)
+
+
+def _places(dimensions: Sequence[Dimension], codes: Sequence[Sequence[str]]) -> _Numbers:
+    """The cell of each row of the file; an error if one has two."""
+    numbers = [[side.places[code] for code in one] for side, one in zip(dimensions, codes, strict=True)]
+    shape = tuple(map(len, dimensions))
+    places = np.ravel_multi_index([np.array(one, np.int64) for one in numbers], shape)
+    cells, first, times = np.unique(places, return_index=True, return_counts=True)
+    if len(cells) < len(places):
+        where = int(first[np.flatnonzero(times > 1)[0]])
+        raise DataError(f"The cell {', '.join(one[where] for one in codes)} is there twice.")
+    return places
+
+
+def _told(rows: pa.Table, named: _Columns, figures: Sequence[Decimal], decimals: int, *, rounded: bool) -> Told | None:
+    """What the file says of who is in its cells."""
+    if named.count is None:
+        if named.largest:
+            raise BadInput(
+                "Largest contributions are given, and not how many respondents there are.",
+                hint="Say which column has their number: count=….",
+            )
+        return None
+    counts = figures_of(rows, named.count)
+    if decimals_of(counts) or min(counts, default=0) < 0:
+        raise DataError(f"{named.count} counts respondents: it has whole numbers of at least 0.")
+    return Told(
+        [", ".join(codes) for codes in zip(*(codes_of(rows, name) for name in named.by), strict=True)],
+        figures,
+        decimals,
+        units_of(counts, 0, named.count),
+        {name: figures_or_blanks(rows, name) for name in named.largest},
+        None if named.absolute is None else figures_of(rows, named.absolute),
+        rounded,
+    )

@@ -1,0 +1,101 @@
+"""Bars where few reports decide: their coverage is added up over all that can be seen, so that nothing is by chance."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+import pytest
+from scipy import stats
+from tests.noise.bits import Repeatable
+
+from discreet.verbs.collect.exact_tails import reach_of_coins, reach_of_people
+from discreet.verbs.collect.frequency.direct import GRR
+from discreet.verbs.collect.heavy.pem import PEM
+from discreet.verbs.collect.numbers.duchi import Duchi
+from discreet.verbs.collect.numbers.grid import Grid
+from discreet.verbs.collect.numbers.mean import MeanProtocol
+from discreet.verbs.collect.numbers.window import Piecewise
+from discreet.verbs.collect.score_intervals import reach, reach_of_counts, z_of
+
+RARE = GRR(1000, 10)
+N = 2000
+
+
+def supporting(n: int, people: int, p: float, q: float) -> np.ndarray:
+    """How likely each number of supporting reports is."""
+    mine, theirs = stats.binom.pmf(np.arange(people + 1), people, p), stats.binom.pmf(np.arange(n + 1), n - people, q)
+    return np.convolve(mine, theirs)[: n + 1]
+
+
+@cache
+def covered(error: float, *, normal: bool = False) -> np.ndarray:
+    """For 0 to 60 people with a value, how likely its bar is to hold."""
+    (p, *_), (q, *_) = RARE.chances
+    told = np.arange(120)
+    ones = np.full(120, p), np.full(120, q)
+    estimates = (told - N * q) / (p - q)
+    near = np.clip(estimates, 0, N)
+    variances = (near * p * (1 - p) + (N - near) * q * (1 - q)) / (p - q) ** 2
+    slope = (ones[0] * (1 - p) - ones[1] * (1 - q)) / (p - q) ** 2
+    bars = reach(z_of(error), variances, slope) if normal else reach_of_counts(error, told, N, ones, variances)
+    return np.array([supporting(N, c, p, q)[:120][np.abs(estimates - c) <= bars + 1e-9].sum() for c in range(61)])
+
+
+def test_rare_values_are_covered_exactly_where_the_normal_law_does_not() -> None:
+    assert covered(0.05, normal=True).min() < 0.93
+    assert covered(0.05).min() >= 0.95
+    each = 0.05 / len(RARE.domain)
+    assert 1 - covered(each, normal=True).min() > 20 * each
+    assert 1 - covered(each).min() <= each
+
+
+def test_one_survey_s_bars_are_those() -> None:
+    answers = np.arange(N) % 700
+    found = RARE.estimate(RARE.randomize(answers, entropy=Repeatable(1)))
+    exact = reach_of_people(found.supports, N, *RARE.chances, 0.05)
+    assert (found.bars >= exact).all()
+    assert (found.bars < exact + 1.5).all()
+
+
+@pytest.mark.parametrize("people", [0, 1, 3, 20, 60])
+def test_a_fair_sample_of_people_is_covered(people: int) -> None:
+    """Of 200 people 40 are drawn, and flip coins of two chances."""
+    n, m, p, q, error = 200, 40, 0.9, 0.02, 0.05
+    told, law = np.arange(m + 1), np.zeros(m + 1)
+    for drawn in range(min(people, m) + 1):
+        law += stats.hypergeom.pmf(drawn, n, people, m) * supporting(m, drawn, p, q)
+    mean = q + people / n * (p - q)
+    held = np.abs(told / m - mean) <= reach_of_coins(told, m, error) + 1e-12
+    assert law.sum() == pytest.approx(1)
+    assert law[held].sum() >= 1 - error
+
+
+def test_strings_that_few_report_have_bars_that_hold_together() -> None:
+    """A large loss and few people: at 80 %, runs in which a bar fails are binomial; a right method fails in 1e-6."""
+    method, entropy, runs = PEM(1, 6, k=8), Repeatable(3), 300
+    values = ["a"] * 30 + ["b"] * 3 + ["c"] * 2 + ["d"]
+    missed = 0
+    for _ in range(runs):
+        found = method.estimate(method.randomize(values, entropy=entropy), confidence=0.8)
+        held = np.array([values.count(string.decode("latin-1")) for string in found.strings])
+        missed += bool((np.abs(found.counts - held) > found.together).any())
+        assert (found.together > 0).all()
+    assert missed <= stats.binom.isf(1e-6, runs, 0.2)
+
+
+@pytest.mark.parametrize(("kind", "n"), [(Duchi, 20), (Piecewise, 50)])
+@pytest.mark.parametrize("epsilon", [1, 10])
+def test_a_mean_of_few_reports_is_covered_and_its_bar_is_never_nothing(
+    kind: type[MeanProtocol], n: int, epsilon: int
+) -> None:
+    """False alarms: one in a million."""
+    protocol, entropy, runs = kind(Grid(0, 100), epsilon), Repeatable(4), 300
+    alike = np.zeros(protocol.outcomes, dtype=np.int64)
+    alike[0] = n
+    assert protocol.estimate_counts(alike).bar > 0
+    held = 0
+    for _ in range(runs):
+        found = protocol.estimate(protocol.randomize(np.full(n, 93.0), entropy=entropy))
+        held += abs(found.mean - 93) <= found.bar
+    assert held >= stats.binom.ppf(1e-6, runs, 0.95)
