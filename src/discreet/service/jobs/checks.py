@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from discreet.core.card import Card, Role
 from discreet.core.exact import share_of
+from discreet.core.families import MASKING
 from discreet.core.kind import Kind
-from discreet.core.spelled import spelled
 from discreet.curator.release_index import SYNTHETIC, Shelf
 from discreet.curator.workspace import Workspace
 from discreet.errors import BadInput, NotFound
@@ -63,10 +63,9 @@ def item_columns(card: Card) -> list[str]:
 
 def models_of(spec: Publish, card: Card) -> list[Model]:
     """The models that must hold. None may name a file: that would be one of this machine's."""
-    from discreet.models.parse import parse_all
-    from discreet.verbs.publish.mask.parse import is_mask
+    from discreet.models.catalogue import parse_all
 
-    if not spec.models and not is_mask(spec.method) and not _made_up(spec):
+    if not spec.models and not MASKING.has(spec.method) and not _made_up(spec):
         raise BadInput("Say what must hold: give models.", hint='Such as "k=5" or "l=3 on disease".')
     for text in spec.models:
         if re.search(r"\sin\s", text, re.IGNORECASE):
@@ -79,16 +78,18 @@ def models_of(spec: Publish, card: Card) -> list[Model]:
 
 def method_of(spec: Publish, card: Card) -> Recoder | Masker | Synthesizer:
     """How to get there."""
-    from discreet.verbs.publish.methods import Wish, parse_method
+    from discreet.verbs.publish.methods import parse_method
 
     if _made_up(spec):
         return _made_up_by(spec, card)
-    return parse_method(spec.method, card, Wish(share_of(spec.suppress, "suppress"), spec.quality))
+    quality = "" if spec.quality == Publish.quality else spec.quality
+    said = {"suppress": share_of(spec.suppress, "suppress"), "quality": quality}
+    return parse_method(spec.method, card, {name: value for name, value in said.items() if value})
 
 
 def _made_up(spec: Publish) -> bool:
     """Whether rows are to be made up."""
-    return spelled(spec.method)[0] == "synthesize"
+    return spec.method.lower().split()[:1] == ["synthesize"]
 
 
 def _made_up_by(spec: Publish, card: Card) -> Synthesizer:
@@ -176,10 +177,8 @@ class _Items:
 
 
 def _require_maskings(spec: Compare, card: Card) -> None:
-    from discreet.verbs.publish.mask.parse import parse
-
     for text in spec.methods:
-        parse(text, card)
+        MASKING.parse(text, card)
 
 
 def _attacked(spec: Attack, shelf: Shelf) -> str:
