@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 def learn(wanted: Wanted, meaningless: Sequence[str]) -> None:
     """Publish a model of a file. A search that is stopped goes on when the same is said again."""
     from discreet.cli.publish import registers_of, warn_of_others, write_down
+    from discreet.core.families import LEARNERS
     from discreet.core.holder_copy import private
     from discreet.curator.published import earlier, now
     from discreet.engines.read import read
-    from discreet.verbs.learn.parse import parse
     from discreet.verbs.publish.publish import publish, require_usable
 
     if meaningless:
@@ -35,7 +35,7 @@ def learn(wanted: Wanted, meaningless: Sequence[str]) -> None:
     page = _beside(output, "compared.html")
     keep = wanted.keep or _beside(output, "generators.parquet")
     journal = output.with_name(f"{output.name}.journal.jsonl")
-    method = replace(parse(wanted.method, opened.card), journal=journal)
+    method = replace(LEARNERS.parse(wanted.method, opened.card), journal=journal)
     require_usable(method, given=(), seed=wanted.seed, to=output, keep=keep)
     name = opened.card.name
     registers = registers_of(wanted.card, wanted.workspace, name)

@@ -55,16 +55,15 @@ def _from_workspace(wanted: Wanted, output: Path) -> None:
     from discreet.curator.curator import Curator
     from discreet.verbs.publish.publish import require_place
     from discreet.verbs.synthesize.distances import distances
-    from discreet.verbs.synthesize.parse import parse
     from discreet.verbs.synthesize.release import warning
-    from discreet.verbs.synthesize.synthesize import Synthesize
+    from discreet.verbs.synthesize.synthesize import Synthesize, parse_synthesizer
 
     with Curator(wanted.source) as curator:
         known = curator.workspace.private
         name = wanted.table or (known[0] if len(known) == 1 else None)
         if name is None:
             raise BadInput("Say which table: add --table.", hint=f"There are {', '.join(known)}.")
-        method = parse(wanted.method, curator.workspace.card(name))
+        method = parse_synthesizer(wanted.method, curator.workspace.card(name))
         if not isinstance(method, Synthesize):
             raise BadInput(
                 f"{wanted.method!r} promises nothing, and nothing leaves a workspace without a promise.",
@@ -95,15 +94,14 @@ def _from_file(wanted: Wanted, output: Path) -> None:
     from discreet.curator.published import earlier, now
     from discreet.engines.read import read
     from discreet.verbs.publish.publish import publish, require_place
-    from discreet.verbs.synthesize.parse import parse
     from discreet.verbs.synthesize.release import NO_LEDGER
-    from discreet.verbs.synthesize.synthesize import Synthesize
+    from discreet.verbs.synthesize.synthesize import Synthesize, parse_synthesizer
 
     if wanted.card is None:
         raise BadInput("A table is published by its card: add --card CARD.", hint="Draft one: discreet card draft …")
     opened = read(wanted.source, wanted.card, table=wanted.table)
     name = opened.card.name
-    method = parse(wanted.method, opened.card)
+    method = parse_synthesizer(wanted.method, opened.card)
     require_place(output)
     if isinstance(method, Synthesize):
         _require_unseeded(wanted)

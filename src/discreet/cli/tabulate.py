@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -209,13 +210,12 @@ def _noisy(
 ) -> None:
     """Counts with noise, through the one door of a workspace."""
     from discreet.cli.ask_methods import show
-    from discreet.core.spelled import spelled
     from discreet.curator.curator import Curator
     from discreet.curator.custody import ANALYST
     from discreet.verbs.tabulate.private.macro_table import MacroTable
     from discreet.verbs.tabulate.tabulate import sides_of
 
-    _, said = spelled(method)
+    said = dict(re.findall(r"(\w+)\s*=\s*(\S+)", method))
     if not words or not Path(words[0]).is_dir() or len(names) != 1:
         raise BadInput(
             "Noise is charged to the budget of a workspace: give its folder, and --table NAME.",
@@ -223,7 +223,7 @@ def _noisy(
         )
     if set(said) not in ({"epsilon"}, {"rho"}):
         raise BadInput("Say what to spend.", hint='Write --method "noise epsilon=1" or "noise rho=0.1".')
-    epsilon, rho = (str(said[name]) if name in said else None for name in ("epsilon", "rho"))
+    epsilon, rho = said.get("epsilon"), said.get("rho")
     with Curator(words[0]) as curator:
         made = MacroTable(sides_of(by), epsilon, rho)
         show(curator, made, names[0], analyst=ANALYST, dry_run=dry_run, as_json=as_json)

@@ -40,11 +40,12 @@ def parameter(
     default: Any = MISSING,
     default_factory: Any = MISSING,
     compare: bool = True,
+    kw_only: bool = False,
     **limits: Any,
 ) -> Any:
     """A field of a declaration: what it means and, as ``limits``, which values it takes (see ``Parameter``)."""
     made: dict[str, Any] = {"default": default} if default_factory is MISSING else {"default_factory": default_factory}
-    return field(compare=compare, metadata={_DECLARATION: {"sentence": sentence, **limits}}, **made)
+    return field(compare=compare, kw_only=kw_only, metadata={_DECLARATION: {"sentence": sentence, **limits}}, **made)
 
 
 @dataclass_transform(frozen_default=True, field_specifiers=(parameter, field))
@@ -325,6 +326,10 @@ class Family:
         """The object that ``text`` and, besides, ``options`` describe; columns are those of ``card``."""
         entry, rest = self.find(text)
         return entry.parse(rest, card, readers, options)
+
+    def value(self, name: str, text: str, card: Card | None = None) -> Any:
+        """What ``text`` says for a parameter of the default member."""
+        return self.entry(self.default).read("", card, options={name: text})[name]
 
     def find(self, text: str) -> tuple[Entry, str]:
         """The member that ``text`` names, and what it is given; an error lists those there are."""

@@ -92,7 +92,7 @@ class Parameter:
             return "COLUMN:NUMBER"
         if self.is_long:
             return "FILE"
-        return "true" if self.is_flag else "TEXT" if str in self._kinds else "NUMBER"
+        return "true" if self.is_flag else "NUMBER" if {*self._kinds} & {*_NUMBERS} else "TEXT"
 
     @property
     def usage(self) -> str:
@@ -138,12 +138,12 @@ class Parameter:
         if Fraction in kinds:
             found = exact(value, self.name)
             self._within(found, value)
-            return value if float in kinds else found
+            return found
         if kinds & {int, float}:
             if len(kinds - {int, float, NoneType}) and not isinstance(value, Real):
                 return value
             number = Real if float in kinds else Integral
-            if isinstance(value, bool) or not isinstance(value, number) or not abs(float(value)) <= float_info.max:
+            if isinstance(value, bool) or not isinstance(value, number) or not _is_finite(value):
                 raise self._wrong(value)
             self._within(value, value)
             return int(value) if isinstance(value, Integral) else value
@@ -258,6 +258,10 @@ def _members(kind: Any) -> list[Any]:
     if get_origin(kind) in (Union, UnionType):
         return [member for one in get_args(kind) for member in _members(one)]
     return [kind]
+
+
+def _is_finite(number: Any) -> bool:
+    return bool(abs(number) <= float_info.max)  # no float() of it: it may be too long
 
 
 def _direct(kind: Any) -> bool:

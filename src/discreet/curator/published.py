@@ -23,7 +23,6 @@ from pathlib import Path
 from discreet.core.atomic_files import owned
 from discreet.core.document import fields, loads
 from discreet.core.recipe import Recipe
-from discreet.core.spelled import spelled
 from discreet.curator.workspace import open_workspace
 from discreet.engines.address import parse_address, shown
 from discreet.errors import BadInput, Damaged, DiscreetError, NotFound
@@ -125,7 +124,7 @@ def earlier(table: str, source: str, registers: Iterable[Register], beside: Path
 
 def made_by(method: str) -> str:
     """A method in a word: published, synthetic, learnt, hidden (secrets in transactions) or masked."""
-    return _WORDS.get(spelled(method)[0], "masked")
+    return _WORDS.get(method.lower().split()[0], "masked")
 
 
 def told_of(others: Iterable[Published]) -> str:

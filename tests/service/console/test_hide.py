@@ -5,13 +5,13 @@ import asyncio
 from tests.service.console.conftest import press, seen, text, until
 
 from discreet.core.card import Card, Column
+from discreet.core.families import HIDING
 from discreet.core.kind import Kind
 from discreet.service.console.hide import METHODS, TEXT, items, usual
-from discreet.verbs.hide.methods.parse import FORMS
 
 
 def test_every_method_can_be_chosen():
-    assert set(METHODS) == {*FORMS, TEXT}
+    assert set(METHODS) == {*HIDING.names(), TEXT}
 
 
 def test_how_items_are_written(clinic):

@@ -4,7 +4,7 @@ import pytest
 from tests.service.console.conftest import press, seen, text, until
 
 from discreet.core.card import Card, Column
-from discreet.core.families import MASKING
+from discreet.core.families import MASKING, SYNTHESIZERS
 from discreet.errors import BadInput
 from discreet.models.catalogue import parse
 from discreet.service.console.models import CHOICES, written
@@ -13,7 +13,6 @@ from discreet.service.console.riskmap import advice, options, placed
 from discreet.service.jobs.specs import Publish
 from discreet.verbs.publish.riskmap import Point, RiskMap
 from discreet.verbs.synthesize import synthesize
-from discreet.verbs.synthesize.non_private import parse as plain
 
 CARD = Card("people", (Column("zip", "text", "quasi"), Column("illness", "text", "sensitive")))
 
@@ -34,7 +33,7 @@ def test_a_rule_without_its_number_or_column_says_so():
 
 def test_every_masking_method_is_explained():
     assert {text_.split()[0] for text_ in MASKS} == set(MASKING.names())
-    assert [text_.split()[1] for text_ in MADE_UP] == list(plain.FORMS)
+    assert {text_.split()[1] for text_ in MADE_UP} == set(SYNTHESIZERS.names())
     assert list(WAYS) == list(synthesize.WAYS)
 
 

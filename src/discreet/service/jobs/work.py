@@ -133,13 +133,13 @@ def _synthesize(spec: Synthesize, bench: _Bench) -> tuple[Made, object]:
 
 
 def _tabulate(spec: Tabulate, bench: _Bench) -> tuple[Made, object]:
-    from discreet.verbs.tabulate.methods.parse import parse_method
+    from discreet.core.families import TABLE_METHODS
     from discreet.verbs.tabulate.methods.rows import CellKeys, Multiply
     from discreet.verbs.tabulate.perturb.record_keys import secret_in
     from discreet.verbs.tabulate.printing.view import view
     from discreet.verbs.tabulate.tabulate import tabulate
 
-    table, way = bench.workspace.original(spec.table), parse_method(spec.method)
+    table, way = bench.workspace.original(spec.table), TABLE_METHODS.parse(spec.method)
     recognised = isinstance(way, CellKeys | Multiply) and table.card.unit is not None
     release = tabulate(
         table,

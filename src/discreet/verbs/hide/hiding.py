@@ -12,6 +12,7 @@ from typing import Any, Literal
 import numpy as np
 
 from discreet.core.exact import Number, rounded
+from discreet.core.families import HIDING
 from discreet.core.recipe import Recipe
 from discreet.core.statement import Claim, Evidence, Statement
 from discreet.errors import BadInput, DiscreetError, NoPromise
@@ -19,7 +20,6 @@ from discreet.verbs.hide.hidden import Hidden, Holder
 from discreet.verbs.hide.io import Opened, Source, found_in, opened
 from discreet.verbs.hide.measures import SideEffects
 from discreet.verbs.hide.methods.blocking import Blocking
-from discreet.verbs.hide.methods.parse import FORMS, parse_method
 from discreet.verbs.hide.mining.rules import written
 from discreet.verbs.hide.problem import Outcome, Problem, Progress, Way, silent
 from discreet.verbs.hide.reading import Layout, require_writable
@@ -72,7 +72,7 @@ def hide(
             "Hiding needs the secrets, and the support from which on a miner would find them.",
             hint='For example dc.hide(source, itemsets=["bread, wine"], support="2%").',
         )
-    way = parse_method(method) if isinstance(method, str) else method
+    way = HIDING.parse(method) if isinstance(method, str) else method
     if tell not in ("nothing", "thresholds", "secrets"):
         raise BadInput(f"A release tells nothing, thresholds or secrets, not {tell!r}.")
     places = Places(*(None if place is None else Path(place) for place in (to, baskets, page)))
@@ -125,13 +125,13 @@ def compare(
     rules: Iterable[str] = (),
     keep: Itemsets = (),
     margin: Number = 0,
-    methods: Sequence[str | Way] = tuple(FORMS),
+    methods: Sequence[str | Way] = HIDING.names(),
     layout: Layout | None = None,
     columns: Sequence[str] = (),
     progress: Progress = silent,
 ) -> tuple[Trial, ...]:
     """The side effects of several methods that hide the same secrets; nothing is released."""
-    ways = [parse_method(one) if isinstance(one, str) else one for one in methods]
+    ways = [HIDING.parse(one) if isinstance(one, str) else one for one in methods]
     _, problem = _problem(source, support, confidence, itemsets, rules, keep, margin, layout, columns)
     _ = problem.frequent
     found = []

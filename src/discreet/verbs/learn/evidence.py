@@ -20,9 +20,8 @@ from discreet.core.document import dumps, fields, loads
 from discreet.core.release import Release
 from discreet.core.table import Table
 from discreet.errors import BadInput, DataError, NotFound
-from discreet.verbs.learn.learn import SEARCHED
+from discreet.verbs.learn.learn import SEARCHED, learner_of
 from discreet.verbs.learn.learner import exactly
-from discreet.verbs.learn.parse import learner_of
 from discreet.verbs.publish.recode import at_hand
 
 CLAIM = "integral privacy"

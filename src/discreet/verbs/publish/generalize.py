@@ -30,7 +30,7 @@ Levels: TypeAlias = int | range | tuple[int, int]
 """One level, or from one to another: ``range(1, 4)`` and ``(1, 3)`` are the same three."""
 
 
-@declare(RECODERS, "generalize", rank=0, paper="Samarati 2001; Prasser and others 2016")
+@declare(RECODERS, "generalize", rank=0, paper="Samarati 2001")
 class Generalize:
     """Generalise whole columns and suppress whole rows, so that all models hold and least is lost.
 

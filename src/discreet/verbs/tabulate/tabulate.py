@@ -10,6 +10,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from discreet.core.exact import Number
+from discreet.core.families import TABLE_METHODS
 from discreet.core.holder_copy import RELEASE, fingerprint, kept
 from discreet.core.recipe import Recipe, versions
 from discreet.core.statement import Evidence, Statement
@@ -19,7 +20,6 @@ from discreet.verbs.tabulate.exposure import exposures
 from discreet.verbs.tabulate.intruder.audit import certify, intervals
 from discreet.verbs.tabulate.intruder.seen import LEAST
 from discreet.verbs.tabulate.method import Job, Outcome, Progress, Way
-from discreet.verbs.tabulate.methods.parse import parse_method
 from discreet.verbs.tabulate.printing.holder import Holder
 from discreet.verbs.tabulate.printing.information import changed_loss, hidden_loss
 from discreet.verbs.tabulate.printing.printed import Printed
@@ -68,7 +68,7 @@ def tabulate(
     ``secret`` makes the numbers of records that cell keys and factors hang on: the same one changes the same people in
     the same way, so the one that was drawn (``holder.secret``) is kept for the next table.
     """
-    way = parse_method(method) if isinstance(method, str) else method
+    way = TABLE_METHODS.parse(method) if isinstance(method, str) else method
     said = _rules(rules)
     if way.protects and not said:
         raise BadInput("Say which cells are sensitive: give rules.", hint='Such as "p=10", "n=1,k=0.7" or "min=3".')
