@@ -160,6 +160,11 @@ class Entry:
         lines += [f"  Paper: {self.paper}."] if self.paper else []
         return lines + ([f"  Needs the extra discreet[{self.extra}]."] if self.extra else [])
 
+    def to_dict(self) -> dict[str, Any]:
+        """This as plain data, for JSON."""
+        about = {"name": self.name, "summary": self.summary, "usage": self.usage, "example": self.example}
+        return {**about, "paper": self.paper, "extra": self.extra, "parameters": self.schema()}
+
     def parse(
         self, text: str, card: Card | None = None, readers: Readers | None = None, options: Options | None = None
     ) -> Any:
@@ -279,8 +284,8 @@ class Family:
     noun: str
     """What one of them is."""
     packages: tuple[str, ...]
-    command: str = ""
-    """The command that takes them."""
+    commands: tuple[str, ...] = ()
+    """The commands that take them."""
     prefix: tuple[str, ...] = ()
     """The word that stands before a name."""
     default: str = ""
@@ -288,6 +293,11 @@ class Family:
     wrapper: str = ""
     """The class, with its module, that is made of a member; every member takes its parameters, too."""
     members: dict[str, Entry] = field(default_factory=dict, repr=False, compare=False)
+
+    @property
+    def title(self) -> str:
+        """What they are called."""
+        return f"{self.noun[0].upper()}{self.noun[1:]}s"
 
     def shared(self) -> tuple[Parameter, ...]:
         """The parameters that every member takes."""

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from discreet.core.catalogue import Family
+from discreet.core.catalogue import Entry, Family
 
-MODELS = Family("models", "privacy model", ("discreet.models",), command="check")
-MASKING = Family("masking", "masking method", ("discreet.verbs.publish.mask",), command="publish")
-RECODERS = Family("recoders", "recoding method", ("discreet.verbs.publish",), command="publish")
-QUALITIES = Family("qualities", "quality measure", ("discreet.utility.quality",), command="publish")
+MODELS = Family("models", "privacy model", ("discreet.models",), commands=("check", "publish"))
+MASKING = Family("masking", "masking method", ("discreet.verbs.publish.mask",), commands=("publish", "compare"))
+RECODERS = Family("recoders", "recoding method", ("discreet.verbs.publish",), commands=("publish",))
+QUALITIES = Family("qualities", "quality measure", ("discreet.utility.quality",), commands=("publish",))
 SYNTHESIZERS = Family(
     "synthesizers",
     "synthesizer",
     ("discreet.verbs.synthesize.non_private",),
-    command="publish",
+    commands=("publish", "synthesize"),
     prefix=("synthesize",),
     wrapper="discreet.verbs.synthesize.non_private.copies.Copies",
 )
@@ -20,20 +20,20 @@ PRIVATE_SYNTHESIS = Family(
     "private_synthesis",
     "private synthesizer",
     ("discreet.verbs.synthesize.synthesize",),
-    command="publish",
+    commands=("publish", "synthesize"),
     default="synthesize",
 )
 LEARNERS = Family(
     "learners",
     "learner",
     ("discreet.verbs.learn",),
-    command="publish",
+    commands=("publish", "learn"),
     prefix=("learn",),
     wrapper="discreet.verbs.learn.learn.Learn",
 )
-TABLE_METHODS = Family("table_methods", "table method", ("discreet.verbs.tabulate.methods",), command="tabulate")
-CELL_RULES = Family("cell_rules", "cell rule", ("discreet.verbs.tabulate.rule",), command="tabulate")
-HIDING = Family("hiding", "hiding method", ("discreet.verbs.hide.methods",), command="hide")
+TABLE_METHODS = Family("table_methods", "table method", ("discreet.verbs.tabulate.methods",), commands=("tabulate",))
+CELL_RULES = Family("cell_rules", "cell rule", ("discreet.verbs.tabulate.rule",), commands=("tabulate",))
+HIDING = Family("hiding", "hiding method", ("discreet.verbs.hide.methods",), commands=("hide",))
 FAMILIES = (
     MODELS,
     RECODERS,
@@ -46,3 +46,8 @@ FAMILIES = (
     CELL_RULES,
     HIDING,
 )
+
+
+def find(name: str) -> tuple[Entry, ...]:
+    """All members of this name, of whatever family."""
+    return tuple(family.entry(name) for family in FAMILIES if name in family.names())
