@@ -155,10 +155,28 @@ class Entry:
 
     def help(self) -> list[str]:
         """Lines that explain it: what it is, how it is written, its parameters and its paper."""
-        lines = [self.name, f"  {self.summary}", f"  Write: {self.usage}"]
+        lines = [f"{self.title} ({self.family.noun})", f"  {self.summary}", f"  Write: {self.usage}"]
         lines += [f"    {one.word}: {one.described}. {one.sentence}" for one in self.parameters if one.usage]
         lines += [f"  Paper: {self.paper}."] if self.paper else []
         return lines + ([f"  Needs the extra discreet[{self.extra}]."] if self.extra else [])
+
+    def said(self, text: str) -> dict[str, Any]:
+        """What ``text``, without the name, gives for each parameter, as text; ``None`` for a word alone."""
+        return self._templated(text) if self.spelled else self._said(text)
+
+    def spell(self, values: Mapping[str, str | bool]) -> str:
+        """The text that gives these values, those of flags as truths; what is empty or as by default is left out."""
+        parts = [] if self.family.default == self.name else [self.title]
+        clauses = []
+        for one in self.parameters:
+            value = values.get(one.name, "")
+            if one.is_flag and value not in ("", one.default is True):
+                parts.append(one.word if value else f"{one.word}=false")
+            elif one.clause and value:
+                clauses.append(f"{one.clause} {value}")
+            elif value and not one.is_flag and value != one.default:
+                parts.append(f"{one.word}={value}")
+        return " ".join((*parts, *clauses)) if parts else " ".join((self.name, *clauses))
 
     def to_dict(self) -> dict[str, Any]:
         """This as plain data, for JSON."""
@@ -193,7 +211,7 @@ class Entry:
         self, text: str, card: Card | None = None, readers: Readers | None = None, options: Options | None = None
     ) -> dict[str, Any]:
         """The parameters that ``text`` and ``options`` give, each as its type; an option may be of its type already."""
-        said = {**(self._templated(text) if self.spelled else self._said(text)), **(options or {})}
+        said = {**self.said(text), **(options or {})}
         known = {one.name: one for one in self.parameters if one.usage}
         values = {}
         for name, value in said.items():
@@ -298,6 +316,11 @@ class Family:
     def title(self) -> str:
         """What they are called."""
         return f"{self.noun[0].upper()}{self.noun[1:]}s"
+
+    def to_dict(self) -> dict[str, Any]:
+        """This as plain data, for JSON."""
+        entries = [entry.to_dict() for entry in self.entries()]
+        return {"name": self.name, "title": self.title, "commands": list(self.commands), "entries": entries}
 
     def shared(self) -> tuple[Parameter, ...]:
         """The parameters that every member takes."""
