@@ -18,6 +18,7 @@ import numpy as np
 
 from discreet.core.card import Card
 from discreet.core.exact import exact
+from discreet.core.families import LEARNERS
 from discreet.core.holder_copy import HolderCopy
 from discreet.core.identifiers import require_rows_of_people
 from discreet.core.release import Release
@@ -33,7 +34,6 @@ from discreet.verbs.learn.frame import Frame
 from discreet.verbs.learn.integral import Learn
 from discreet.verbs.learn.learner import Model, Noisily, Trainer, exactly
 from discreet.verbs.learn.models import read_model
-from discreet.verbs.learn.parse import parse
 from discreet.verbs.learn.search import Found, search
 from discreet.verbs.publish.recode import at_hand, published_columns
 
@@ -57,7 +57,7 @@ def learn(
             f"learn takes a table with its card, not a {type(table).__name__}.",
             hint="Open it first: dc.read(source, card).",
         )
-    chosen = parse(_spelled(method), table.card) if isinstance(method, str) else method
+    chosen = LEARNERS.parse(_spelled(method), table.card) if isinstance(method, str) else method
     if not isinstance(chosen, Learn):
         raise BadInput(
             f"{type(chosen).__name__} learns no model.",
