@@ -108,6 +108,11 @@ class Release(Generic[T]):
         if isinstance(self.payload, pa.Table):
             object.__setattr__(self, "payload", _bare(self.payload))
 
+    @classmethod
+    def unpromised(cls, payload: T) -> Release[T]:
+        """Rows as an intruder would have them who was told nothing else; nothing of it may leave."""
+        return cls(payload, Statement(unit="row"), Recipe("unpromised"))
+
     @property
     def private(self) -> bool:
         """Whether this may be called private: something is promised, and no seed undoes it."""

@@ -125,3 +125,28 @@ class Method(Protocol[T]):
     def steps(self, card: Card) -> tuple[str, ...]:
         """What is done, in words, for the recipe."""
         return ()
+
+
+@dataclass(frozen=True)
+class Answering(Method[Any]):
+    """An answer worked out elsewhere: exact and audited, from synthetic rows, by several parties, from reports.
+
+    It has no table of its own to look at; what it promises was settled where it was worked out.
+    """
+
+    name: str  # type: ignore[misc]
+    statement: Statement
+    result: Made[Any]
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+
+    def promise(self, card: object) -> Statement:
+        """What was settled."""
+        return self.statement
+
+    def make(self, table: object, bench: Bench) -> Made[Any]:
+        """The answer."""
+        return self.result
+
+    def holds(self, claim: Claim, payload: Any) -> bool:
+        """Claims were checked where the answer was worked out."""
+        return True
