@@ -226,8 +226,7 @@ def _noisy(
 ) -> None:
     """Counts with noise, through the one door of a workspace."""
     from discreet.cli.ask_methods import show
-    from discreet.curator.curator import Curator
-    from discreet.curator.custody import ANALYST
+    from discreet.curator.curator import ANALYST, Curator
     from discreet.verbs.tabulate.private.macro_table import MacroTable
     from discreet.verbs.tabulate.tabulate import sides_of
 

@@ -15,8 +15,7 @@ from tempfile import TemporaryDirectory
 
 from discreet.core.atomic_files import settle
 from discreet.core.loss import Approximate
-from discreet.curator.curator import Curator
-from discreet.curator.custody import ANALYST
+from discreet.curator.curator import ANALYST, Curator
 from discreet.curator.people.person import Role
 from discreet.errors import BadInput
 from discreet.samples import hospital
