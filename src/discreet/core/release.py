@@ -13,6 +13,7 @@ from discreet.core import loss as losses
 from discreet.core import release_extras, report
 from discreet.core.document import fields
 from discreet.core.loss import Loss
+from discreet.core.markup import Markup
 from discreet.core.picture import Picture
 from discreet.core.recipe import Recipe
 from discreet.core.statement import Statement
@@ -123,9 +124,9 @@ class Release(Generic[T]):
             said[-1] += " So this release is not private."
         return tuple(said)
 
-    def laid_out(self) -> str:
+    def laid_out(self) -> Markup:
         """The payload as HTML for the report, if there is a better way to show it than as rows; else nothing."""
-        return ""
+        return Markup()
 
     def save(self, folder: str | Path, *, csv: bool = False) -> Path:
         """Write the release to a folder that is new or empty; see ``core/release_folder.py``."""

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from html import escape
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -19,6 +18,7 @@ import numpy as np
 from discreet.core.card import Card
 from discreet.core.exact import exact
 from discreet.core.holder_copy import kept
+from discreet.core.markup import Markup, markup, tag
 from discreet.core.recipe import Recipe, versions
 from discreet.core.release import Release
 from discreet.core.report import listing, page, section, styled
@@ -69,13 +69,13 @@ class Learnt(Release[T]):
         """The model: it can predict, be printed and be drawn."""
         return read_model(self.payload)
 
-    def laid_out(self) -> str:
+    def laid_out(self) -> Markup:
         """The model in words."""
-        return f"<pre>{escape(str(self.model))}</pre>"
+        return tag("pre", str(self.model))
 
     def page(self) -> str:
         """How the model compares, as HTML that opens offline. It must never leave."""
-        return page(f"{self.title} (for its holder alone)", self._beside() + super()._repr_html_())
+        return page(f"{self.title} (for its holder alone)", (self._beside(), super()._repr_html_()))
 
     def __str__(self) -> str:
         beside = [str(one) for one in (self.evidence, self.compared) if one is not None]
@@ -83,15 +83,15 @@ class Learnt(Release[T]):
         return "\n".join([super().__str__(), str(self.model), *told])
 
     def _repr_html_(self) -> str:
-        return self._beside() + super()._repr_html_()
+        return markup(self._beside(), super()._repr_html_())
 
-    def _beside(self) -> str:
+    def _beside(self) -> Markup:
         if self.compared is None or self.evidence is None:
-            return ""
+            return Markup()
         rows = [(name, f"{score:.4f}") for name, score in self.compared.scores]
-        told = f"<p>{escape(self.evidence.told)}</p><p>{self.compared.heading}:</p>"
-        told += listing(["model", self.compared.measure], ["text", "number"], rows)
-        return styled([section("For the holder alone", told)])
+        told = tag("p", self.evidence.told), tag("p", f"{self.compared.heading}:")
+        scores = listing(["model", self.compared.measure], ["text", "number"], rows)
+        return styled([section("For the holder alone", told, scores)])
 
 
 def refuse_beside(models: Sequence[PrivacyModel], *, csv: bool) -> None:

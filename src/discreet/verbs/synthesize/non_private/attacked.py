@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from html import escape
 from typing import Any, TypeVar
 
 import numpy as np
@@ -22,8 +21,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from discreet.core.card import Role
+from discreet.core.markup import Markup, markup, tag
 from discreet.core.release import Release
-from discreet.core.report import page, section, styled
+from discreet.core.report import page, pill, section, styled
 from discreet.core.table import Table
 from discreet.engines.read import read
 from discreet.errors import BadInput
@@ -64,18 +64,18 @@ class Attacked(Release[T]):
 
     def page(self) -> str:
         """What attackers found, as HTML that opens offline. It must never leave."""
-        found = "" if self.report is None else self.report._repr_html_()
-        return page(f"Attacks on {self.title} (for its holder alone)", self._warned() + found)
+        found = None if self.report is None else self.report._repr_html_()
+        return page(f"Attacks on {self.title} (for its holder alone)", (self._warned(), found))
 
     def __str__(self) -> str:
         return "\n".join([super().__str__(), *(f"WARNING, for the holder alone: {one}" for one in self.alarms)])
 
     def _repr_html_(self) -> str:
-        return self._warned() + super()._repr_html_()
+        return markup(self._warned(), super()._repr_html_())
 
-    def _warned(self) -> str:
-        said = "".join(f'<p><span class="badge bad">Warning</span> {escape(one)}</p>' for one in self.alarms)
-        return styled([section("Before this leaves", said)]) if said else ""
+    def _warned(self) -> Markup:
+        said = (tag("p", pill("Warning"), " ", one) for one in self.alarms)
+        return styled([section("Before this leaves", said)]) if self.alarms else Markup()
 
 
 def attacked(

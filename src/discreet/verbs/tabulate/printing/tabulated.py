@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
+from discreet.core.markup import Markup, markup
 from discreet.core.release import Release
 from discreet.verbs.tabulate.printing.holder import Holder
 from discreet.verbs.tabulate.printing.html import headed, laid_out
@@ -21,12 +22,12 @@ class Tabulated(Release[pa.Table]):
     printed: Printed | None = field(default=None, compare=False)
     holder: Holder | None = field(default=None, compare=False)
 
-    def laid_out(self) -> str:
+    def laid_out(self) -> Markup:
         """The tables as people read them."""
         if self.printed is None:
-            return ""
+            return Markup()
         tables = zip(self.printed.tables, self.printed.hidden, strict=True)
-        return "".join(headed(table, laid_out(table, hidden), len(self.printed.tables)) for table, hidden in tables)
+        return markup(headed(table, laid_out(table, hidden), len(self.printed.tables)) for table, hidden in tables)
 
     def page(self) -> str:
         """What is sensitive and why, what was added, what an intruder can tell, as HTML. It must never leave."""
