@@ -1,7 +1,7 @@
 """The curator: a workspace's tables, its ledger, and the one door between analysts and the data.
 
 Everything that leaves does so through ``releases/pipeline.py``, which says why that is private; here is what can be
-asked for. """
+asked for."""
 
 from __future__ import annotations
 

@@ -12,6 +12,7 @@ from typing import Any, ClassVar, Generic, Protocol, TypeAlias, TypeVar
 
 from discreet.core.card import Card
 from discreet.core.holder_copy import HolderCopy
+from discreet.core.markup import Markup
 from discreet.core.picture import Picture
 from discreet.core.statement import Claim, Statement
 from discreet.core.table import Table
@@ -52,7 +53,7 @@ class Made(Generic[T]):
     caveats: tuple[str, ...] = ()
     """What the statement says beside what was promised."""
     pictures: tuple[Picture, ...] = ()
-    layout: str = ""
+    layout: Markup = field(default_factory=Markup)
     """The payload as HTML, if there is a better way to show it than as rows."""
     seed: int | None = None
     from_data: tuple[str, ...] = ()

@@ -13,7 +13,6 @@ import asyncio
 import inspect
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
-from html import escape
 from typing import Concatenate, ParamSpec, TypeVar
 from urllib.parse import quote
 
@@ -25,6 +24,7 @@ from starlette.middleware.gzip import GZipMiddleware
 from starlette.responses import RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from discreet.core.markup import Value, tag
 from discreet.curator.answer import Answer
 from discreet.curator.people.people import SignedIn
 from discreet.curator.people.person import Person, Role
@@ -308,24 +308,21 @@ def _place(request: Request) -> str:
 def _around(page: Page, seat: Seat, chosen: str) -> ui.element:
     """The bar, the drawer, and the room for the page itself."""
     theme.head(chosen)
-    ui.add_body_html('<a class="dc-skip" href="#main">Skip to the page</a>')
+    ui.add_body_html(tag("a", "Skip to the page", class_="dc-skip", href="#main"))
     drawer = ui.left_drawer(value=None, elevated=False).classes("dc-drawer")
     drawer.props('width=224 breakpoint=900 show-if-above role=navigation aria-label="Pages"')
     with ui.header(elevated=False).classes("dc-bar"):
         menu = ui.button(icon="menu", on_click=drawer.toggle).props('flat round dense aria-label="Menu"')
         menu.props("data-testid=menu").classes("dc-menu")
-        ui.html(f'<a class="dc-brand" href="/">{theme.MARK}<span>discreet</span></a>', sanitize=False)
+        ui.html(tag("a", theme.MARK, tag("span", "discreet"), class_="dc-brand", href="/"), sanitize=False)
         ui.space()
-        who = f"{escape(seat.who.name)}<small>{seat.who.role.value}</small>"
-        own = 'class="dc-who" href="/password" title="Change your password"'
-        ui.html(f'<a {own} data-testid="whoami">{who}</a>', sanitize=False)
+        own: dict[str, Value] = {"href": "/password", "title": "Change your password", "data_testid": "whoami"}
+        who = seat.who.name, tag("small", seat.who.role.value)
+        ui.html(tag("a", who, class_="dc-who", **own), sanitize=False)
         theme.switch()
-        ui.html(
-            '<form method="post" action="/signout" class="dc-out">'
-            f'<input type="hidden" name="csrf" value="{escape(seat.csrf)}">'
-            '<button type="submit" data-testid="sign-out">Sign out</button></form>',
-            sanitize=False,
-        )
+        csrf = tag("input", type="hidden", name="csrf", value=seat.csrf)
+        leave = tag("button", "Sign out", type="submit", data_testid="sign-out")
+        ui.html(tag("form", csrf, leave, method="post", action="/signout", class_="dc-out"), sanitize=False)
     with drawer:
         for one in pages():
             if one.order is not None and seat.who.role in one.roles:

@@ -16,6 +16,7 @@ from discreet.core import sql
 from discreet.core.arrow import content_order
 from discreet.core.card import Card, Role
 from discreet.core.holder_copy import LINK, HolderCopy
+from discreet.core.markup import Markup
 from discreet.core.release_folder import Rows
 from discreet.core.report import section, styled
 from discreet.core.statement import Evidence, Statement
@@ -88,7 +89,7 @@ class Masking(Method[Any]):
         )
 
     def _holder(self, table: Table, told: Masked | Plan, links: Array, payload: pa.Table | Rows) -> HolderCopy:
-        def draw() -> str:
+        def draw() -> Markup:
             path = payload.path if isinstance(payload, Rows) else payload
             after = read(path, released_card(table.card))
             drawn = compared(table, after, _masked(told.parameters, after))
