@@ -138,7 +138,12 @@ class Answering(Method[Any]):
     name: str  # type: ignore[misc]
     statement: Statement
     result: Made[Any]
-    parameters: Mapping[str, Any] = field(default_factory=dict)
+    details: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def parameters(self) -> Mapping[str, Any]:
+        """The details."""
+        return self.details
 
     def promise(self, card: object) -> Statement:
         """What was settled."""

@@ -25,7 +25,6 @@ from discreet.core.withheld import said_of_withheld
 from discreet.engines.duckdb import DuckDB
 from discreet.engines.files import open_file
 from discreet.engines.read import read
-from discreet.engines.spark import Spark
 from discreet.errors import NoPromise
 from discreet.models.classes import require_people
 from discreet.models.model import Model, check_all, checked_alone, evidence_of
@@ -129,7 +128,7 @@ def _streamed(table: Table, masker: Any, seed: int | None, bench: Bench) -> tupl
     plan, scratch = masker.plan(table), cast("Path", bench.scratch)
     place = scratch / "payload.parquet"
     names = [column.name for column in published_columns(table.card)]
-    if isinstance(table.engine, Spark):
+    if table.engine.has_workers:
         masked = _ordered(on_workers(masker, plan, table, table.engine, seed), names, names)
         _write(table.engine.stream(masked), place)
         return Rows(place), plan, None

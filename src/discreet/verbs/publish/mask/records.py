@@ -16,7 +16,6 @@ from discreet.core import sql
 from discreet.core.arrow import canonical
 from discreet.core.optional import extra
 from discreet.core.table import Table
-from discreet.engines.spark import Spark
 from discreet.noise.masking import Draws
 from discreet.verbs.publish.mask.bounds import Limits, limits_of, within
 from discreet.verbs.publish.masking import Masked, Plan, RecordMasker
