@@ -129,7 +129,7 @@ def _streamed(table: Table, masker: Any, seed: int | None, bench: Bench) -> tupl
     place = scratch / "payload.parquet"
     names = [column.name for column in published_columns(table.card)]
     if table.engine.has_workers:
-        masked = _ordered(on_workers(masker, plan, table, table.engine, seed), names, names)
+        masked = _ordered(on_workers(masker, plan, table, seed), names, names)
         _write(table.engine.stream(masked), place)
         return Rows(place), plan, None
     first, number = scratch / "masked.parquet", count_name(names)
