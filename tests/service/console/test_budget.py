@@ -33,7 +33,7 @@ def test_a_steward_raises_a_limit_for_a_reason(console):
         await until(lambda: "sound" in text(user))
 
     console.visit("steward", act)
-    views = {view.account: view for view in console.clinic.desk.budgets(console.clinic.steward)}
+    views = {view.account: view for view in console.clinic.desk.budgets.accounts(console.clinic.steward)}
     assert views["patients/ann"].budget == Budget(Approximate("1.5", "2e-6"))
 
 

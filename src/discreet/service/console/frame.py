@@ -34,7 +34,7 @@ from discreet.service.api.guard import CONSOLE_POLICY
 from discreet.service.api.limits import Buckets
 from discreet.service.api.metrics import Metrics
 from discreet.service.console import faults, theme
-from discreet.service.desk import Desk
+from discreet.service.operations.operations import Operations
 from discreet.service.settings import Settings
 from discreet.service.turns import Turns
 from discreet.service.views import Spend
@@ -51,7 +51,7 @@ class Seat:
 
     def __init__(
         self,
-        desk: Desk,
+        desk: Operations,
         token: str,
         signed: SignedIn,
         *,
@@ -190,7 +190,7 @@ def pages() -> tuple[Page, ...]:
     return tuple(sorted((one.PAGE for one in every), key=lambda page: (page.order is None, page.order)))
 
 
-def mount(app: FastAPI, desk: Desk, settings: Settings) -> None:
+def mount(app: FastAPI, desk: Operations, settings: Settings) -> None:
     """Put the console on an app: its pages, and the way in and out. One service a process."""
     from discreet.service.console import signin
 
@@ -253,7 +253,7 @@ class _Kept:
         await self._app(scope, receive, sending)
 
 
-def _known(desk: Desk) -> Callable[[Request], None]:
+def _known(desk: Operations) -> Callable[[Request], None]:
     """Finds out who comes before NiceGUI makes a page for them, which it would keep for a minute for any stranger."""
 
     def known(request: Request) -> None:
@@ -266,7 +266,7 @@ def _known(desk: Desk) -> Callable[[Request], None]:
 
 
 def _visit(
-    page: Page, desk: Desk, limits: Buckets, metrics: Metrics, turns: Turns
+    page: Page, desk: Operations, limits: Buckets, metrics: Metrics, turns: Turns
 ) -> Callable[[Request], Awaitable[Response | None]]:
     async def visit(request: Request) -> Response | None:
         signed: SignedIn = request.state.signed

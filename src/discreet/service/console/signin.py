@@ -22,11 +22,11 @@ from discreet.curator.people.people import SignedIn
 from discreet.errors import AccessError, BadInput, DiscreetError, NotAllowed, NotSignedIn, TooMany
 from discreet.service.api.caller import COOKIE, drop_session, keep_session, stranger
 from discreet.service.console import faults, theme
-from discreet.service.desk import Desk
+from discreet.service.operations.operations import Operations
 from discreet.service.settings import Settings
 
 
-def mount(app: FastAPI, desk: Desk, settings: Settings) -> None:
+def mount(app: FastAPI, desk: Operations, settings: Settings) -> None:
     """Put the forms on an app."""
 
     def session(request: Request) -> SignedIn | None:
@@ -57,7 +57,7 @@ def mount(app: FastAPI, desk: Desk, settings: Settings) -> None:
         place = _ours(form.get("next", "/"))
         try:
             door = stranger(request)
-            signed = await asyncio.to_thread(door.sign_in, form.get("name", ""), form.get("password", ""))
+            signed = await asyncio.to_thread(door.access.sign_in, form.get("name", ""), form.get("password", ""))
         except DiscreetError as error:
             app.state.metrics.refused(error)
             return _sign_in(request, place, form.get("name", ""), faults.told(error, None, desk.workspace.folder))
@@ -88,7 +88,7 @@ def mount(app: FastAPI, desk: Desk, settings: Settings) -> None:
         form = await _form(request)
         try:
             signed = await asyncio.to_thread(required, request, form)
-            await asyncio.to_thread(desk.sign_out, signed.person, request.cookies[COOKIE])
+            await asyncio.to_thread(desk.access.sign_out, signed.person, request.cookies[COOKIE])
         except NotSignedIn:
             pass
         except NotAllowed as error:
@@ -106,13 +106,13 @@ async def nowhere(request: Request, _: Exception) -> Response:
     return HTMLResponse(_page(request, "No such page", body), 404)
 
 
-def _change(desk: Desk, signed: SignedIn, form: Mapping[str, str]) -> SignedIn:
+def _change(desk: Operations, signed: SignedIn, form: Mapping[str, str]) -> SignedIn:
     """The new password, and a new session that begins with it."""
     if form.get("new", "") != form.get("again", ""):
         raise BadInput("The two new passwords are not the same.", hint="Type the new one twice.")
     tokens_end = form.get("tokens_end", "") == "yes"
-    desk.change_password(signed.person, form.get("old", ""), form.get("new", ""), tokens_end=tokens_end)
-    return desk.sign_in(signed.person.name, form["new"])
+    desk.access.change_password(signed.person, form.get("old", ""), form.get("new", ""), tokens_end=tokens_end)
+    return desk.access.sign_in(signed.person.name, form["new"])
 
 
 async def _form(request: Request) -> dict[str, str]:
