@@ -65,6 +65,7 @@ from discreet.utility import quality as quality
 from discreet.verbs import collect as collect
 from discreet.verbs import combine as combine
 from discreet.verbs import prove as prove
+from discreet.verbs.ask.ask import ask as ask
 from discreet.verbs.ask.bounds import Bounds as Bounds
 from discreet.verbs.ask.continual import SquareRootCounter as SquareRootCounter
 from discreet.verbs.ask.continual import TreeCounter as TreeCounter

@@ -30,8 +30,6 @@ from discreet.curator.audited import AuditedAnswer, Audits
 from discreet.curator.books import open_books
 from discreet.curator.bounded_tables import Twins
 from discreet.curator.noise_or_audit import require_noise
-from discreet.curator.question import Planned, Quote, normal, planned, pose, smallest_epsilon
-from discreet.curator.sql_method import Asked
 from discreet.curator.synthetic import Synthetic, Synthetics
 from discreet.curator.workspace import LEDGER, Public, Workspace, new_workspace, open_workspace
 from discreet.curator.workspace import Given as Source
@@ -42,6 +40,8 @@ from discreet.releases.pipeline import Given, Pipeline, Request, account_of, req
 from discreet.releases.store import Store
 from discreet.verbs.ask.continual import SquareRootCounter, Stream, TreeCounter
 from discreet.verbs.ask.query_auditing.policy import Policy
+from discreet.verbs.ask.question import Planned, Quote, normal, planned, pose, smallest_epsilon
+from discreet.verbs.ask.sql_method import SqlMethod
 
 ANALYST = "analyst"
 """Who asks, unless somebody else is named."""
@@ -356,7 +356,7 @@ class Curator:
 
     def _all_asked(
         self, questions: Sequence[str], analyst: str, epsilon: Number | None, delta: Number, rho: Number | None
-    ) -> list[Request[Asked]]:
+    ) -> list[Request[SqlMethod]]:
         if not questions:
             raise BadInput("There is no question to answer.")
         share, chance, part = (
@@ -367,11 +367,11 @@ class Curator:
 
     def _asked(
         self, sql: str, analyst: str, epsilon: Number | None, delta: Number, rho: Number | None
-    ) -> Request[Asked]:
+    ) -> Request[SqlMethod]:
         tables = self._tables(analyst)
         twins = {name: one.id for name, one in self.workspace.tables.items()}
         question = pose(self._plan(sql, tables), twins, epsilon=epsilon, delta=delta, rho=rho)
-        method = Asked(question, tuple(tables[name].card for name in question.tables))
+        method = SqlMethod(question, tuple(tables[name].card for name in question.tables))
         table = tables[question.tables[0]]
         promise = method.promise(table.card)
         return Request(method, table, question.tables, question.twins, question.text, promise, question.identity)
@@ -396,7 +396,7 @@ class Curator:
         answered = self._pipeline.charged(asked, analyst) if has is None else has(asked.identity)
         return Quote(asked.loss, errors, left.analyst, answered)
 
-    def _answer(self, asked: Request[Asked], given: Given, analyst: str) -> Answer:
+    def _answer(self, asked: Request[SqlMethod], given: Given, analyst: str) -> Answer:
         release = given.release if is_synthetic(given.release) else asked.method.named(given.release)
         return Answer(release, given.identity, self._left(asked.tables, analyst), given.free)
 

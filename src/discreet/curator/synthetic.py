@@ -41,7 +41,6 @@ from discreet.core.statement import Statement
 from discreet.core.table import Table
 from discreet.curator.answer import KEPT, ON_SYNTHETIC, marked
 from discreet.curator.bounded_tables import Twins
-from discreet.curator.question import planned
 from discreet.curator.synthetic_error import Nearness, measured_nearness
 from discreet.curator.workspace import Workspace
 from discreet.errors import BadInput, BadQuery, BudgetExceeded, Damaged, DiscreetError, NotFound, Refused
@@ -49,6 +48,7 @@ from discreet.releases.method import Answering, Made, Method
 from discreet.releases.pipeline import Given, Pipeline, Request, answered, request
 from discreet.releases.store import Store
 from discreet.verbs.ask.answer import exact_answer
+from discreet.verbs.ask.question import planned
 
 _FILE = "synthetic.json"
 _PAYLOAD = "payload.parquet"

@@ -382,6 +382,7 @@ class Uncharged(Method[Any]):
         limited_table = bounded(table)
         run = self.make_rows or (lambda rows, bench: self.method.run(rows, bench.entropy))
         payload = run(limited_table, bench)
+        _require_finite(payload)
         parameters, caveats = self.also(payload, limited_table.card)
         return Made(
             payload,

@@ -24,7 +24,6 @@ from discreet.core.loss import Loss
 from discreet.core.release import Release
 from discreet.curator.answer import ON_SYNTHETIC, Answer, is_synthetic
 from discreet.curator.people.person import Person, Role
-from discreet.curator.question import Quote
 from discreet.curator.release_index import Shelved
 from discreet.errors import BadInput, BudgetExceeded, DiscreetError, NotSignedIn
 from discreet.service.console import answered, explain, priced, suggest, theme
@@ -33,6 +32,7 @@ from discreet.service.console.priced import Offer
 from discreet.service.console.release_list import latest, when
 from discreet.service.operations.operations import Operations
 from discreet.service.views import BudgetView, Spend, TableView
+from discreet.verbs.ask.question import Quote
 
 _PAUSE = 0.3
 _HISTORY = 8

@@ -16,11 +16,11 @@ from discreet.core.exact import rounded
 from discreet.core.loss import Approximate, Concentrated, Loss, Pure
 from discreet.core.text import number
 from discreet.curator.people.person import Person
-from discreet.curator.question import Quote
 from discreet.errors import BadInput
 from discreet.service.console import theme
 from discreet.service.operations.operations import Operations
 from discreet.service.views import BudgetView, Spend
+from discreet.verbs.ask.question import Quote
 
 GUESS = "1000"
 """Rows behind an average, until somebody says how many they expect."""

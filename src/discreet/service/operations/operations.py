@@ -32,7 +32,6 @@ from discreet.curator.people.audit import Audit
 from discreet.curator.people.people import People
 from discreet.curator.people.person import Person, Role
 from discreet.curator.people.state import State
-from discreet.curator.question import Quote
 from discreet.curator.release_index import HOLDER, SYNTHETIC, Shelf, Shelved
 from discreet.curator.synthetic import Synthetic
 from discreet.engines.limits import limited
@@ -48,6 +47,7 @@ from discreet.service.operations.permissions import READERS, Permissions, listed
 from discreet.service.redact import without_paths
 from discreet.service.sessions import SessionView, names_of, view_of
 from discreet.service.views import Spend, TableView
+from discreet.verbs.ask.question import Quote
 
 ASKED_FOR = "ask for "
 """How the audit log begins when a job is submitted; a line of its own says how it ended."""
