@@ -24,7 +24,7 @@ from discreet.releases.pipeline import release, require_places
 from discreet.verbs.tabulate.exposure import exposures
 from discreet.verbs.tabulate.intruder.audit import certify, intervals
 from discreet.verbs.tabulate.intruder.seen import LEAST
-from discreet.verbs.tabulate.method import Job, Outcome, Way
+from discreet.verbs.tabulate.method import ProtectedTable, ProtectionProblem, TableMethod
 from discreet.verbs.tabulate.methods.parse import parse_method
 from discreet.verbs.tabulate.printing.holder import TableHolder
 from discreet.verbs.tabulate.printing.information import changed_loss, hidden_loss
@@ -49,7 +49,7 @@ def tabulate(
     value: str | None = None,
     *,
     rules: str | Sequence[str | Rule] = (),
-    method: str | Way = "suppress",
+    method: str | TableMethod = "suppress",
     weight: str | None = None,
     decimals: int | None = None,
     share: Number = "1/10",
@@ -76,7 +76,7 @@ def tabulate(
     """
     way = parse_method(method) if isinstance(method, str) else method
     said = _rules(rules)
-    if way.protects and not said:
+    if way.needs_sensitivity_rules and not said:
         raise BadInput("Say which cells are sensitive: give rules.", hint='Such as "p=10", "n=1,k=0.7" or "min=3".')
     require_places(to, csv=csv, holder=holder)
     progress(0.0, "adding up")
@@ -87,7 +87,7 @@ def tabulate(
         raise BadInput(f"There must be a weight of 0 or more for each of {len(cells):,} cells.")
     protection = protect(cells, said, share=share, negative=negative)
     table = source if isinstance(source, Table) else None
-    job = Job(cells, protection, table, sides, value, weight, weights, seed, secret)
+    job = ProtectionProblem(cells, protection, table, sides, value, weight, weights, seed, secret)
     return release(_Tabulation(job, way, said), table, to=to, csv=csv, holder=holder, progress=progress)
 
 
@@ -130,7 +130,7 @@ def _rules(rules: str | Sequence[str | Rule]) -> tuple[Rule, ...]:
     return tuple(one for rule in rules for one in (parse_rules(rule) if isinstance(rule, str) else (rule,)))
 
 
-def _known(cells: Cells, source: Source, value: str | None, way: Way, rules: Sequence[Rule]) -> Cells:
+def _known(cells: Cells, source: Source, value: str | None, way: TableMethod, rules: Sequence[Rule]) -> Cells:
     """The cells with what everybody knows of each before the table is printed.
 
     A count of 0 is hidden only if ``zeros`` or a rule says so; where none does, everybody knows that what is hidden is
@@ -150,8 +150,8 @@ class _Tabulation(Method[pa.Table]):
     """A table whose protection is shown before it leaves."""
 
     verb: ClassVar[str] = "tabulate"
-    job: Job
-    way: Way
+    job: ProtectionProblem
+    way: TableMethod
     rules: Sequence[Rule]
 
     @property
@@ -181,9 +181,9 @@ class _Tabulation(Method[pa.Table]):
         least = float(cells.lower[cells.values != 0].min(initial=np.inf if (cells.values != 0).any() else 0.0))
         parameters: dict[str, Any] = {
             "tables": printed.structure(),
-            **({"rules": [rule.kind for rule in self.rules]} if self.way.protects else {}),
+            **({"rules": [rule.kind for rule in self.rules]} if self.way.needs_sensitivity_rules else {}),
             LEAST: int(least) if np.isfinite(least) else None,
-            **outcome.told,
+            **outcome.recipe_details,
         }
         known = f" and that it is at least {written(least, cells.decimals)}" if np.isfinite(least) else ""
         learned = exposures(cells, protection)
@@ -220,7 +220,7 @@ class _Tabulation(Method[pa.Table]):
         return made
 
 
-def _facts(job: Job, outcome: Outcome, told: Intervals | None) -> list[tuple[str, str]]:
+def _facts(job: ProtectionProblem, outcome: ProtectedTable, told: Intervals | None) -> list[tuple[str, str]]:
     facts = list(outcome.holder)
     pattern = outcome.pattern
     if pattern is not None:

@@ -16,7 +16,7 @@ import numpy as np
 
 from discreet.errors import BadInput
 from discreet.verbs.hide.mining.frequent import Itemset
-from discreet.verbs.hide.problem import Problem
+from discreet.verbs.hide.problem import HidingProblem
 from discreet.verbs.hide.secrets import Secret
 from discreet.verbs.hide.transactions import Array, Transactions, places
 
@@ -60,7 +60,7 @@ class Class:
 class Classes:
     """All that an exact program needs to know of the transactions."""
 
-    problem: Problem
+    problem: HidingProblem
     secrets: tuple[Secret, ...]
     """Those that are visible, and all rules, as these can become so."""
     having: dict[Secret, frozenset[int]]
@@ -93,7 +93,7 @@ class Classes:
         return found
 
 
-def classified(problem: Problem, also: Sequence[Transactions] = ()) -> Classes:
+def classified(problem: HidingProblem, also: Sequence[Transactions] = ()) -> Classes:
     """Group the transactions that have a secret. What was done to them in ``also`` is among the choices."""
     before = problem.transactions
     secrets = tuple(one for one in problem.secrets if one.is_rule or one in problem.visible(before))
@@ -249,7 +249,7 @@ def _class(rows: Array, choices: list[Choice], better: dict[str, str]) -> Class:
 
 
 def _endangered(
-    problem: Problem, secrets: tuple[Secret, ...], bits: list[Any]
+    problem: HidingProblem, secrets: tuple[Secret, ...], bits: list[Any]
 ) -> tuple[tuple[tuple[Itemset, ...], ...], tuple[int, ...], tuple[tuple[int, int], ...]]:
     """The innocent itemsets that could get lost, grouped, the room of each group, and which implies which.
 

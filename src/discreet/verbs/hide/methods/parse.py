@@ -13,7 +13,7 @@ from discreet.verbs.hide.methods.confidence import LowerConsequent, LowerRule, R
 from discreet.verbs.hide.methods.exact import Exact
 from discreet.verbs.hide.methods.fia import IGA, MaxFIA, MinFIA
 from discreet.verbs.hide.methods.swa import SWA
-from discreet.verbs.hide.problem import Way
+from discreet.verbs.hide.problem import HidingMethod
 
 FORMS: Mapping[str, tuple[str, Any]] = {
     "exact": ("exact (least=lost or changed; seconds=60)", Exact),
@@ -31,7 +31,7 @@ FORMS: Mapping[str, tuple[str, Any]] = {
 }
 
 
-def parse_method(text: str) -> Way:
+def parse_method(text: str) -> HidingMethod:
     """The method that ``text`` names, such as ``exact seconds=10``."""
-    made: Way = made_of(text, FORMS)
+    made: HidingMethod = made_of(text, FORMS)
     return made

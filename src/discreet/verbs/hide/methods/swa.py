@@ -17,8 +17,9 @@ from typing import ClassVar
 import numpy as np
 
 from discreet.errors import BadInput
+from discreet.releases.method import Progress, silent
 from discreet.verbs.hide.methods.edit import Working, shortest
-from discreet.verbs.hide.problem import Outcome, Problem, Progress, silent
+from discreet.verbs.hide.problem import HidingProblem, HidingResult
 from discreet.verbs.hide.secrets import Secret
 from discreet.verbs.hide.transactions import Array
 
@@ -35,7 +36,7 @@ class SWA:
         if self.window < 1:
             raise BadInput(f"A window has at least one transaction, not {self.window}.", hint="Give window=10000.")
 
-    def apply(self, problem: Problem, progress: Progress = silent) -> Outcome:
+    def apply(self, problem: HidingProblem, progress: Progress = silent) -> HidingResult:
         """Go through the transactions; once more only for a rule whose antecedent got rarer meanwhile."""
         working = Working(problem)
         while visible := [one for one in problem.secrets if working.excess(one)]:

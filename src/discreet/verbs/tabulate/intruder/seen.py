@@ -11,8 +11,8 @@ import pyarrow as pa
 
 from discreet.core.release import Release
 from discreet.errors import BadInput, DataError
+from discreet.releases.method import Progress
 from discreet.verbs.tabulate.intruder.audit import intervals, recoverable
-from discreet.verbs.tabulate.method import Progress
 from discreet.verbs.tabulate.perturb.program import Program
 from discreet.verbs.tabulate.printing.printed import Printed
 from discreet.verbs.tabulate.protection import Intervals

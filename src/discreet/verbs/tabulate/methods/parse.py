@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from discreet.core.spelled import made_of
-from discreet.verbs.tabulate.method import Way
+from discreet.verbs.tabulate.method import TableMethod
 from discreet.verbs.tabulate.methods.perturb import Adjust, Round
 from discreet.verbs.tabulate.methods.rows import CellKeys, Multiply, SwapRecords
 from discreet.verbs.tabulate.methods.suppress import Suppress
@@ -21,7 +21,7 @@ FORMS: Mapping[str, tuple[str, Any]] = {
 }
 
 
-def parse_method(text: str) -> Way:
+def parse_method(text: str) -> TableMethod:
     """The method that ``text`` names, such as ``round base=5``."""
-    made: Way = made_of(text, FORMS)
+    made: TableMethod = made_of(text, FORMS)
     return made

@@ -11,7 +11,7 @@ import numpy as np
 from discreet.core.statement import Claim
 from discreet.core.text import number
 from discreet.errors import BadInput, NoPromise
-from discreet.verbs.tabulate.method import Job, Outcome
+from discreet.verbs.tabulate.method import ProtectedTable, ProtectionProblem
 
 if TYPE_CHECKING:
     from discreet.verbs.tabulate.perturb.rounding import Rounded
@@ -28,7 +28,7 @@ class Round:
     """Print multiples of a base instead of figures."""
 
     name: ClassVar[str] = "round"
-    protects: ClassVar[bool] = False
+    needs_sensitivity_rules: ClassVar[bool] = False
     base: float
     how: str = "controlled"
     """``controlled`` (the table adds up), ``random`` or ``conventional`` (each figure by itself)."""
@@ -42,7 +42,7 @@ class Round:
         if not self.seconds > 0:
             raise BadInput("The search needs seconds above 0.")
 
-    def apply(self, job: Job) -> Outcome:
+    def apply(self, job: ProtectionProblem) -> ProtectedTable:
         """The rounded figures."""
         from discreet.verbs.tabulate.perturb import rounding
 
@@ -55,7 +55,7 @@ class Round:
         else:
             made = rounding.conventional(cells, base)
         off = "less than one base" if made.reach == 1 else f"less than {made.reach} bases"
-        return Outcome(
+        return ProtectedTable(
             made.values,
             np.zeros(len(cells), bool),
             caveats=(
@@ -64,7 +64,7 @@ class Round:
                 *(() if made.additive else ("Totals were rounded by themselves: what is printed need not add up.",)),
             ),
             steps=(f"every figure was printed as a multiple of {self.base:g} that is {off} away ({self.how})",),
-            told={"base": self.base, "how": self.how, "reach": made.reach},
+            recipe_details={"base": self.base, "how": self.how, "reach": made.reach},
             holder=_told_exactly(job, made),
         )
 
@@ -84,7 +84,7 @@ class Adjust:
     """Print sensitive figures far enough off, and change the others as little as makes the table add up."""
 
     name: ClassVar[str] = "adjust"
-    protects: ClassVar[bool] = True
+    needs_sensitivity_rules: ClassVar[bool] = True
     norm: str = "l1"
     weight: str = "value"
     """``value``: a change counts by the share of its figure; ``cells``: every unit counts the same."""
@@ -99,7 +99,7 @@ class Adjust:
         if not self.seconds > 0 or not 0 <= self.gap < 1:
             raise BadInput("The search needs seconds above 0 and a gap from 0 to below 1.")
 
-    def apply(self, job: Job) -> Outcome:
+    def apply(self, job: ProtectionProblem) -> ProtectedTable:
         """The changed figures."""
         from discreet.verbs.tabulate.perturb.adjust import adjust
 
@@ -128,7 +128,7 @@ class Adjust:
             "far-enough-off",
             "adjusted: every sensitive figure is printed at least as far off as its rule asks, and all add up",
         )
-        return Outcome(
+        return ProtectedTable(
             made.values,
             np.zeros(len(cells), bool),
             (claim,),
@@ -141,7 +141,7 @@ class Adjust:
         )
 
 
-def _told_exactly(job: Job, made: Rounded) -> tuple[tuple[str, str], ...]:
+def _told_exactly(job: ProtectionProblem, made: Rounded) -> tuple[tuple[str, str], ...]:
     """For the holder: how many sensitive figures the rounded table tells exactly, to whoever knows they are whole."""
     from discreet.verbs.tabulate.perturb.rounding import possible
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from discreet.core.statement import Claim
 from discreet.errors import BadInput
-from discreet.verbs.tabulate.method import Job, Outcome
+from discreet.verbs.tabulate.method import ProtectedTable, ProtectionProblem
 from discreet.verbs.tabulate.protection import Pattern
 from discreet.verbs.tabulate.tables.cells import Cells
 
@@ -26,7 +26,7 @@ class Suppress:
     """Hide the sensitive cells, and as little else as keeps them from being computed."""
 
     name: ClassVar[str] = "suppress"
-    protects: ClassVar[bool] = True
+    needs_sensitivity_rules: ClassVar[bool] = True
     how: str = "auto"
     """``optimal``, ``modular``, ``fast``, or by the table's size and shape."""
     weight: str = "value"
@@ -45,7 +45,7 @@ class Suppress:
         if not self.seconds > 0 or not 0 <= self.gap < 1:
             raise BadInput("The search needs seconds above 0 and a gap from 0 to below 1.")
 
-    def apply(self, job: Job) -> Outcome:
+    def apply(self, job: ProtectionProblem) -> ProtectedTable:
         """Which cells are printed."""
         cells, protection = job.cells, job.protection
         weights = job.weights if job.weights is not None else self._weights(cells)
@@ -58,7 +58,7 @@ class Suppress:
             "protection-intervals",
             "printed so that no sensitive figure can be told from it more closely than its rule allows",
         )
-        return Outcome(
+        return ProtectedTable(
             cells.values,
             pattern.hidden,
             (claim,),

@@ -15,7 +15,7 @@ from typing import Any, Literal
 import numpy as np
 
 from discreet.errors import BadInput, EngineError, NoPromise
-from discreet.verbs.tabulate.method import Progress
+from discreet.releases.method import Progress
 from discreet.verbs.tabulate.optional_imports import sparse
 from discreet.verbs.tabulate.perturb.integer_rounding import Wanted
 from discreet.verbs.tabulate.perturb.program import Program

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from discreet.errors import EngineError, NoPromise
-from discreet.verbs.tabulate.method import Progress
+from discreet.releases.method import Progress
 from discreet.verbs.tabulate.optional_imports import sparse
 from discreet.verbs.tabulate.perturb.program import Program
 

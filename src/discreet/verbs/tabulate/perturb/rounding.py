@@ -16,8 +16,8 @@ import numpy as np
 
 from discreet.errors import BadInput
 from discreet.noise.masking import generator
+from discreet.releases.method import Progress
 from discreet.verbs.tabulate.intruder.audit import intervals
-from discreet.verbs.tabulate.method import Progress
 from discreet.verbs.tabulate.perturb.integer_rounding import Wanted
 from discreet.verbs.tabulate.protection import Intervals
 from discreet.verbs.tabulate.tables.cells import Cells

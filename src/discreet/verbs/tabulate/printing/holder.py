@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from discreet.core.report import listing, page, pairs, section, styled
+from discreet.core.report import listing, pairs, section, styled
 from discreet.core.text import number
 from discreet.verbs.tabulate.printing.html import headed, laid_out
 from discreet.verbs.tabulate.protection import Intervals, Protection
@@ -72,12 +72,8 @@ class TableHolder:
             told |= {"low": pa.array(self.intervals.low), "high": pa.array(self.intervals.high)}
         return pa.table(told)
 
-    def page(self, title: str) -> str:
-        """All of it as HTML that opens offline."""
-        return page(title, self.fragment(title))
-
     def fragment(self, title: str) -> str:
-        """The same for a notebook."""
+        """All of it as HTML."""
         count = len(self.cells.tables)
         tables = "".join(headed(self.cells.tables[one], self._laid_out(one), count) for one in range(count))
         legend = (

@@ -14,7 +14,7 @@ _LISTED = 200
 
 
 def view(holder: TableHolder, title: str) -> dict[str, Any]:
-    """The tables as ``TableHolder.page`` shows them, cell by cell, and what there is to say. It must never leave.
+    """The tables as the holder's page shows them, cell by cell, and what there is to say. It must never leave.
 
     A cell has its true ``figure``, what is ``printed`` of it, its ``kind`` (shown; hidden, or changed, to protect
     others; sensitive) and in words ``why``, and what an intruder can tell of it.

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from discreet.errors import NoPromise
+from discreet.releases.method import Progress
 from discreet.verbs.tabulate.intruder.audit import short
 from discreet.verbs.tabulate.intruder.witnesses import Shortfall
-from discreet.verbs.tabulate.method import Progress
 from discreet.verbs.tabulate.optional_imports import highspy, sparse
 from discreet.verbs.tabulate.protection import Protection
 from discreet.verbs.tabulate.tables.cells import Cells

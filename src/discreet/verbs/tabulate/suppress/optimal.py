@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from discreet.errors import DiscreetError, EngineError, NoPromise
-from discreet.verbs.tabulate.method import Progress
+from discreet.releases.method import Progress
 from discreet.verbs.tabulate.protection import Pattern, Protection
 from discreet.verbs.tabulate.suppress.demands import Demand, Demands, OutOfTime, Witness
 from discreet.verbs.tabulate.suppress.fast import fast
