@@ -1,4 +1,4 @@
-"""Neutralise discrimination: change decisions until no rule discriminates.
+"""Discrimination prevention: change decisions until no rule discriminates.
 
 After the direct rule protection of Hajian and Domingo-Ferrer (2013), "A methodology for direct and indirect
 discrimination prevention in data mining". The elift of A, B => C goes down in two ways that change decisions only:

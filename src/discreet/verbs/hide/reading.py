@@ -1,4 +1,4 @@
-"""Transactions from files and tables, and back.
+"""Reading transactions from files and tables, and writing them back.
 
 A source has one of three layouts:
 
@@ -37,7 +37,7 @@ Layout = Literal["baskets", "pairs", "table"]
 
 _PARQUET = (".parquet", ".pq")
 _MOST_VALUES = 1000
-"""A column of more values than that is no column of items: its values say nothing often enough."""
+"""Largest number of distinct values of a column of items."""
 _COLUMN = "items"
 
 

@@ -1,4 +1,4 @@
-"""What stands between the items of a transaction in a text: read off the file, and refused where it cannot be told.
+"""Detection of the separator between the items of a text file; a file in which it is ambiguous is refused.
 
 The name of a file says what is usual: commas in ``.csv``, tabs in ``.tsv``, blanks in any other. What is in it counts:
 an item that is read in another way than it was written would not be hidden.

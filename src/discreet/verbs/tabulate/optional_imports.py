@@ -1,4 +1,4 @@
-"""The optional parts that protect tables: SciPy's sparse matrices and the HiGHS solver."""
+"""Optional dependencies of table protection: SciPy sparse matrices and the HiGHS solver."""
 
 from __future__ import annotations
 

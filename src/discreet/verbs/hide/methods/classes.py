@@ -1,4 +1,4 @@
-"""Transactions that are alike for hiding: the same secrets, and the same itemsets that could get lost.
+"""Equivalence classes of transactions for exact hiding: the same secrets and the same endangered itemsets.
 
 What an exact program is made of; the argument for leaving out all else is in ``exact.py``.
 """
@@ -21,7 +21,7 @@ from discreet.verbs.hide.secrets import Secret
 from discreet.verbs.hide.transactions import Array, Transactions, places
 
 MOST_SETS = 2000
-"""If more sets of items can be taken out of a transaction, those of two items at most, and others' own, are tried."""
+"""Largest number of item sets tried for a transaction; beyond, sets of at most two items and those of other methods."""
 _MOST_CELLS = 2_000_000_000
 
 

@@ -1,4 +1,4 @@
-"""Transactions while they are being changed, and what all ways that take items out have in common."""
+"""Editable copy of transactions, and the loop that all heuristic hiding methods share."""
 
 from __future__ import annotations
 

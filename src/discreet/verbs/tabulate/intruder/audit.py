@@ -1,4 +1,4 @@
-"""The audit: what an intruder can compute of every hidden cell. A table whose audit fails does not leave."""
+"""Suppression audit: feasibility intervals of every hidden cell. A table that fails it does not leave."""
 
 from __future__ import annotations
 

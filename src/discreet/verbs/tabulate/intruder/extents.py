@@ -1,4 +1,4 @@
-"""How far hidden cells can move, all of a part together."""
+"""Feasibility intervals of all hidden cells of a connected part."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What anybody can compute from a printed table: the intruder's intervals, from a release alone."""
+"""Suppression audit of a release: an intruder's intervals, from what is printed alone."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Witnesses: possible tables in which a sensitive cell is as far off as it must be."""
+"""Witness tables: possible tables in which a sensitive cell is as far off as its protection level asks."""
 
 from __future__ import annotations
 

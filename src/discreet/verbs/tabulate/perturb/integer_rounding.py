@@ -1,4 +1,4 @@
-"""Whole numbers near to given ones, all together, so that relations hold exactly."""
+"""Nearest integer solution of additivity relations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rounding to multiples of a base: each cell by itself, at random, or all together so that the table adds up.
+"""Rounding to multiples of a base: conventional, random, or controlled so that the table adds up.
 
 What rounding promises: of a printed cell the true value is known no better than to the multiples next to it, by what
 is printed *there*. What it does not promise: that other cells do not tell more. True values add up, and whoever knows

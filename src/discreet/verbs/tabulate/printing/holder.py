@@ -1,4 +1,4 @@
-"""What the holder of a table keeps of its release: which cells are sensitive and why, and what an intruder can tell.
+"""Holder's copy of a table: which cells are sensitive and why, and what an intruder can compute of each.
 
 None of it may leave: which of the hidden cells are sensitive tells an intruder where a single respondent is.
 """

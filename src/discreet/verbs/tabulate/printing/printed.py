@@ -1,4 +1,4 @@
-"""A table as it leaves: which figures are printed and which are hidden, as rows, and back again."""
+"""Published table: printed and hidden figures as rows, and read back from them."""
 
 from __future__ import annotations
 

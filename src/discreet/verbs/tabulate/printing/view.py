@@ -1,4 +1,4 @@
-"""What the holder of a table sees of it, as plain data that a page can draw without the table at hand."""
+"""Holder's copy of a table as plain data, for a page that draws it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Complete a pattern of hidden cells until it protects as a whole."""
+"""Completion of a suppression pattern until it protects the whole table."""
 
 from __future__ import annotations
 
