@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -135,7 +135,7 @@ def hide(
             source,
             **how,
             method=method or "exact",
-            tell=_tell(tell or "nothing"),
+            tell=tell or "nothing",  # type: ignore[arg-type]  # checked there
             **places,
             progress=lambda done, about: at(about, done),
         )
@@ -295,27 +295,13 @@ def _opened(
     """The transactions, and how they are read."""
     if support is None:
         raise BadInput("From which support on does a miner find something? Add --support 2%.")
-    how = {"layout": _layout(layout), "columns": tuple(columns or ())}
+    how = {"layout": layout, "columns": tuple(columns or ())}
     if card is None:
         return file, how
     refuse_options("a table with a card", layout=layout)
     from discreet.engines.read import read
 
     return read(file, card), how
-
-
-def _layout(said: str | None) -> Literal["baskets", "pairs", "table"] | None:
-    match said:
-        case None | "baskets" | "pairs" | "table":
-            return said
-    raise BadInput(f"There is no layout {said!r}.", hint="There are baskets, pairs and table.")
-
-
-def _tell(said: str) -> Literal["nothing", "thresholds", "secrets"]:
-    match said:
-        case "nothing" | "thresholds" | "secrets":
-            return said
-    raise BadInput(f"--tell {said}: a release tells nothing, thresholds or secrets.")
 
 
 def _print(release: Release[Any], folder: Path | None, place: Path | None) -> None:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -91,11 +91,17 @@ def hide(
         if opened_source.table is not None:
             raise BadInput("The rows of a table are not written as baskets.", hint="Leave the file out.")
         require_writable(opened_source.transactions, Path(baskets))
-    hiding = _Hiding(opened_source, problem, chosen, tell, None if baskets is None else Path(baskets))
     table = source if isinstance(source, Table) else None
-    with hiding.baskets_written() as give_name:
+    final = None if baskets is None else Path(baskets).absolute()
+    with ExitStack() as stack:
+        waiting = None
+        if final is not None:
+            aside = stack.enter_context(TemporaryDirectory(dir=final.parent, prefix=".discreet-"))
+            waiting = Path(aside) / final.name
+        hiding = _Hiding(opened_source, problem, chosen, tell, waiting)
         hidden = release(hiding, table, to=to, holder=holder, progress=progress)
-        give_name()
+        if waiting is not None and final is not None:
+            waiting.rename(final)
     return hidden
 
 
@@ -204,9 +210,7 @@ class _Hiding(Method[pa.Table]):
     method: HidingMethod
     tell: Tell
     baskets: Path | None = None
-    """A file for the transactions, beside the release."""
-    _scratch: list[Path] = field(default_factory=list)
-    """The file of baskets, while it waits for its name."""
+    """A scratch file for the transactions, which gets its name once the release has left."""
 
     @property
     def parameters(self) -> Mapping[str, Any]:
@@ -262,7 +266,8 @@ class _Hiding(Method[pa.Table]):
                 f"{by} loses {'; '.join(map(as_text, lost))}, which must stay frequent, so nothing leaves.",
                 hint="exact keeps it if anything can.",
             )
-        self._write_baskets(result.after)
+        if self.baskets is not None:
+            self._write_baskets(result.after, self.baskets)
         effects = problem.effects(result.after)
         caveats = []
         if effects.put_in:
@@ -289,26 +294,14 @@ class _Hiding(Method[pa.Table]):
         )
         return replace(made, caveats=tuple(caveats), holder=copy)
 
-    def _write_baskets(self, after: Transactions) -> None:
+    def _write_baskets(self, after: Transactions, file: Path) -> None:
         """Write the file of baskets; it is read again and mined before it gets its name."""
-        for place in self._scratch:
-            write_transactions(after, place)
-            if seen := found_in(read_transactions(place, layout="baskets"), self.problem.secrets):
-                raise NoPromise(
-                    f"A miner finds {'; '.join(map(str, seen))} in {place.name} as it is read, so nothing leaves.",
-                    hint="Write a .parquet file.",
-                )
-
-    @contextmanager
-    def baskets_written(self) -> Iterator[Callable[[], object]]:
-        """A place for the file of baskets, and a function that gives it its name."""
-        if self.baskets is None:
-            yield lambda: None
-            return
-        final = self.baskets.resolve()
-        with TemporaryDirectory(dir=final.parent, prefix=".discreet-") as aside:
-            self._scratch.append(Path(aside) / final.name)
-            yield lambda: self._scratch[0].replace(final)
+        write_transactions(after, file)
+        if seen := found_in(read_transactions(file, layout="baskets"), self.problem.secrets):
+            raise NoPromise(
+                f"A miner finds {'; '.join(map(str, seen))} in {file.name} as it is read, so nothing leaves.",
+                hint="Write a .parquet file.",
+            )
 
 
 def _largest(secrets: Sequence[Secret]) -> tuple[int, Fraction | None]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeAlias
+from typing import TypeAlias, get_args
 
 import pyarrow as pa
 
@@ -52,6 +52,8 @@ class Opened:
 
 def opened(source: Source, layout: Layout | None = None, columns: Sequence[str] = ()) -> Opened:
     """The transactions of a source; see ``reading.py`` for the layouts."""
+    if layout not in (None, *get_args(Layout)):
+        raise BadInput(f"There is no layout {layout!r}.", hint="There are baskets, pairs and table.")
     if isinstance(source, Transactions):
         return Opened(source)
     if isinstance(source, Table):

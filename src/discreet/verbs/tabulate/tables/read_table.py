@@ -26,8 +26,6 @@ from discreet.verbs.tabulate.tables.figures import codes_of, decimals_of, figure
 from discreet.verbs.tabulate.tables.respondents import alone, merged, surely
 from discreet.verbs.tabulate.tables.tree import Tree, declared, require_no_other_total, side_of, totals_of
 
-__all__ = ["read_table", "require_additive"]
-
 _Numbers = np.ndarray[Any, Any]
 
 
