@@ -8,7 +8,7 @@ import pytest
 import discreet as dc
 from discreet.core.release_folder import with_rows
 from discreet.errors import BadInput, DataError
-from discreet.verbs.tabulate.intruder.seen import audit
+from discreet.verbs.tabulate.intruder.release_audit import audit
 from discreet.verbs.tabulate.printing.printed import Printed
 from discreet.verbs.tabulate.tables.crosstable import Contributions, CrossTable, summed
 from discreet.verbs.tabulate.tables.dimension import Dimension

@@ -303,7 +303,7 @@ def audit(
     """
     from discreet.core.holder_copy import belongs, holder_file, read_holder_copy
     from discreet.core.release import Release
-    from discreet.verbs.tabulate.intruder.seen import audit as compute
+    from discreet.verbs.tabulate.intruder.release_audit import audit as compute
 
     release = Release.load(folder)
     if release.recipe.method != "suppress":

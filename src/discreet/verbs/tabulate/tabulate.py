@@ -23,7 +23,7 @@ from discreet.releases.method import Bench, Made, Method, Progress, silent
 from discreet.releases.pipeline import release, require_places
 from discreet.verbs.tabulate.exposure import exposures
 from discreet.verbs.tabulate.intruder.audit import certify, intervals
-from discreet.verbs.tabulate.intruder.seen import LEAST
+from discreet.verbs.tabulate.intruder.release_audit import LEAST
 from discreet.verbs.tabulate.method import ProtectedTable, ProtectionProblem, TableMethod
 from discreet.verbs.tabulate.methods.parse import parse_method
 from discreet.verbs.tabulate.printing.holder import TableHolder
