@@ -134,14 +134,7 @@ class Trial:
 
     def to_dict(self) -> dict[str, Any]:
         """This as plain data."""
-        effects = None if self.effects is None else self.effects.to_dict()
-        return {
-            "method": self.method,
-            "seconds": self.seconds,
-            "effects": effects,
-            "visible": self.visible,
-            "error": self.error,
-        }
+        return vars(self) | {"effects": None if self.effects is None else self.effects.to_dict()}
 
 
 def compare(
