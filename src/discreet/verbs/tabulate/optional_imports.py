@@ -1,4 +1,4 @@
-"""The optional part that protects tables: SciPy's sparse matrices."""
+"""Optional dependency of table protection: SciPy sparse matrices."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The exact program in HiGHS: how many transactions of each class lose which items."""
+"""Integer program of exact hiding in HiGHS: number of transactions of each class that lose which items."""
 
 from __future__ import annotations
 

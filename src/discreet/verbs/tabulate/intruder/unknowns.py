@@ -1,4 +1,4 @@
-"""What an intruder works with: the hidden cells, what ties them together, and a solver that moves them.
+"""Intruder's linear system: the hidden cells, their relations, and a solver for them.
 
 Everything is said in changes: a cell may fall by ``fall`` and rise by ``rise`` from its true value, and the changes of
 all cells must keep every relation. No change at all is always possible. An intruder reckons with real numbers, so an

@@ -16,7 +16,7 @@ import numpy as np
 
 from discreet.core.programs import Program
 from discreet.errors import BadInput, EngineError, NoPromise
-from discreet.verbs.tabulate.method import Progress
+from discreet.releases.method import Progress
 from discreet.verbs.tabulate.optional_imports import sparse
 from discreet.verbs.tabulate.perturb.integer_rounding import Wanted
 from discreet.verbs.tabulate.perturb.squares import least_squares

@@ -1,4 +1,4 @@
-"""Whole numbers near to given ones, all together, so that relations hold exactly."""
+"""Nearest integer solution of additivity relations."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from discreet.core.programs import Program
 from discreet.errors import EngineError, NoPromise
-from discreet.verbs.tabulate.method import Progress
+from discreet.releases.method import Progress
 from discreet.verbs.tabulate.optional_imports import sparse
 
 _Numbers = np.ndarray[Any, Any]

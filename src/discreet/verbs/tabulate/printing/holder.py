@@ -1,4 +1,4 @@
-"""What the holder of a table keeps of its release: which cells are sensitive and why, and what an intruder can tell.
+"""Holder's copy of a table: which cells are sensitive and why, and what an intruder can compute of each.
 
 None of it may leave: which of the hidden cells are sensitive tells an intruder where a single respondent is.
 """
@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from discreet.core.markup import Markup, listed, markup, more
-from discreet.core.report import heading, listing, page, pairs, section, styled
+from discreet.core.report import heading, listing, pairs, section, styled
 from discreet.core.text import number
 from discreet.verbs.tabulate.printing.html import headed, laid_out
 from discreet.verbs.tabulate.protection import Intervals, Protection
@@ -77,12 +77,8 @@ class TableHolder:
             told |= {"low": pa.array(self.intervals.low), "high": pa.array(self.intervals.high)}
         return pa.table(told)
 
-    def page(self, title: str) -> str:
-        """All of it as HTML that opens offline."""
-        return page(title, self.fragment(title))
-
     def fragment(self, title: str) -> Markup:
-        """The same for a notebook."""
+        """All of it as HTML."""
         count = len(self.cells.tables)
         tables = [headed(self.cells.tables[one], self._laid_out(one), count) for one in range(count)]
         sections = [

@@ -1,4 +1,4 @@
-"""A table laid out as people read it, as HTML: the last dimension across, the others down, totals in bold."""
+"""Table as HTML: the last dimension across, the others down, totals in bold."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A table as it leaves: which figures are printed and which are hidden, as rows, and back again."""
+"""Published table: printed and hidden figures as rows, and read back from them."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ import pyarrow as pa
 from discreet.core.document import fields, texts
 from discreet.core.markup import Markup, markup
 from discreet.core.release import Release
+from discreet.core.release_folder import with_rows
 from discreet.errors import BadInput, DataError
 from discreet.verbs.tabulate.printing.html import headed, laid_out
 from discreet.verbs.tabulate.tables.cells import Cells, alike, shared
@@ -93,6 +94,7 @@ class Printed:
     @classmethod
     def read(cls, release: Release[pa.Table]) -> Printed:
         """What was released, from its rows and recipe."""
+        release = with_rows(release)
         tables = release.recipe.parameters.get("tables")
         if not isinstance(tables, list) or not tables or not isinstance(release.payload, pa.Table):
             raise BadInput("This is not the release of a table.", hint="Give a folder that `discreet tabulate` wrote.")

@@ -1,4 +1,4 @@
-"""Complete a pattern of hidden cells until it protects as a whole."""
+"""Completion of a suppression pattern until it protects the whole table."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ import numpy as np
 
 from discreet.core.programs import Program, Status
 from discreet.errors import NoPromise
+from discreet.releases.method import Progress
 from discreet.verbs.tabulate.intruder.audit import short
 from discreet.verbs.tabulate.intruder.witnesses import Shortfall
-from discreet.verbs.tabulate.method import Progress
 from discreet.verbs.tabulate.optional_imports import sparse
 from discreet.verbs.tabulate.protection import Protection
 from discreet.verbs.tabulate.tables.cells import Cells

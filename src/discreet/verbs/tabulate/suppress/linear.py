@@ -1,4 +1,4 @@
-"""What an intruder can compute of a cell of any table: a linear program, kept warm in HiGHS."""
+"""Feasibility intervals in any table, by a linear program kept warm in HiGHS."""
 
 from __future__ import annotations
 

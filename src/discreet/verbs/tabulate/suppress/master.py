@@ -1,4 +1,4 @@
-"""The cheapest choice of cells that satisfies the inequalities found so far: a covering problem in HiGHS."""
+"""Master problem of optimal suppression: the cheapest cells that satisfy the inequalities so far (LP in HiGHS)."""
 
 from __future__ import annotations
 

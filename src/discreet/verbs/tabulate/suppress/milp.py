@@ -1,4 +1,4 @@
-"""The cheapest choice of whole cells under the inequalities found so far: a mixed-integer program in HiGHS."""
+"""Integer master problem of optimal suppression, under the inequalities found so far (MILP in HiGHS)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What anybody can compute from a printed table: the intruder's intervals, from a release alone."""
+"""Suppression audit of a release: an intruder's intervals, from what is printed alone."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ import pyarrow as pa
 from discreet.core.programs import Program
 from discreet.core.release import Release
 from discreet.errors import BadInput, DataError
+from discreet.releases.method import Progress
 from discreet.verbs.tabulate.intruder.audit import intervals, recoverable
-from discreet.verbs.tabulate.method import Progress
 from discreet.verbs.tabulate.printing.printed import Printed
 from discreet.verbs.tabulate.protection import Intervals
 from discreet.verbs.tabulate.tables.cells import Cells
