@@ -7,7 +7,7 @@ READY  := $(VENV)/.ready
 PEERS  := $(VENV)/peers
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test check check-all docs screenshots bench lock parts wheel-check clean
+.PHONY: help setup run test coverage check check-all docs screenshots bench lock parts wheel-check clean
 
 help:  ## Show this list
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -33,6 +33,13 @@ test: export PYTHONDONTWRITEBYTECODE =
 test: parts  ## Every test, on DuckDB, PostgreSQL, Spark and Chromium
 	@$(BIN)/python -m pytest -n 2 --dist loadgroup
 
+coverage: export PYTHONDONTWRITEBYTECODE =
+coverage: parts  ## The same tests, and which branches of src they take; the floor is in pyproject.toml
+	@$(BIN)/coverage erase
+	@$(BIN)/coverage run -m pytest -n 2 --dist loadgroup
+	@$(BIN)/coverage combine --quiet
+	@$(BIN)/coverage report
+
 check: $(READY)  ## ruff, mypy, import-linter, docs without a warning, names documented
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -41,7 +48,7 @@ check: $(READY)  ## ruff, mypy, import-linter, docs without a warning, names doc
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 	$(BIN)/python -m pytest -q tests/test_docs.py tests/test_public.py -k "not examples_of_a_page"  # which `make test` runs
 
-check-all: check test bench $(PEERS)/.ready  ## check, test and bench in full, and the slow tests
+check-all: check coverage bench $(PEERS)/.ready  ## check, test with coverage and bench in full, and the slow tests
 	@$(BIN)/python -m pytest -m slow
 
 wheel-check: $(READY)  ## The wheel alone, with each extra, on each Python claimed
@@ -70,4 +77,4 @@ lock: $(READY)  ## Resolve dependencies again
 	done
 
 clean:  ## Remove .venv and everything made here
-	rm -rf $(VENV) site .mypy_cache .ruff_cache .pytest_cache .import_linter_cache build dist
+	rm -rf $(VENV) site .coverage* .mypy_cache .ruff_cache .pytest_cache .import_linter_cache build dist

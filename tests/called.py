@@ -6,11 +6,17 @@ import io
 import os
 from collections.abc import Sequence
 from contextlib import chdir, redirect_stderr, redirect_stdout
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 from unittest.mock import patch
 
+import typer.main
+
 from discreet.cli.main import run
+
+_get_command = cache(typer.main.get_command)
+"""The commands as Typer makes them, once: to make them takes longer than most of them."""
 
 
 class Called(NamedTuple):
@@ -28,6 +34,7 @@ def called(words: Sequence[str], folder: Path) -> Called:
     with (
         chdir(folder),
         patch("sys.argv", ["discreet", *words]),
+        patch("typer.main.get_command", _get_command),
         patch.dict(os.environ, {"COLUMNS": "140"}),
         redirect_stdout(stdout),
         redirect_stderr(stderr),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import itertools
 import os
 import re
@@ -12,10 +13,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from argon2 import PasswordHasher
 from hypothesis import settings
 from tests.engines.parts import java, require_part
+from tests.kernels import compile_once
 
 from discreet.core.engine import Engine
+from discreet.curator.people import passwords
 from discreet.engines.duckdb import DuckDB
 from discreet.engines.postgres import Postgres
 from discreet.engines.spark import Spark
@@ -30,17 +34,33 @@ _NOT_OURS = (
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Let warnings pass that other packages give about each other; draw the same examples in every run."""
+    """Let warnings pass that other packages give about each other; draw the same examples in every run;
+    compile a kernel once."""
     settings.register_profile("discreet", max_examples=40, derandomize=True, deadline=None)
     settings.load_profile("discreet")
+    compile_once()
     for line in _NOT_OURS:
         config.addinivalue_line("filterwarnings", line)
 
 
+_LONGEST = (
+    "spark",
+    "tests/browser/",
+    "tests/test_docs.py",
+    "postgres",
+    "tests/contract/test_maskers.py",
+    "tests/contract/test_attacks.py",
+    "tests/cli/test_publish.py",
+    "tests/cli/test_plain_install.py",
+    "tests/service/test_schema.py",
+)
+"""What a worker does first, or the other would wait for it in the end."""
+
+
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
-    """All tests of one server, or of kernels that take long to compile, go to one worker, so that it is started, or
-    they are compiled, once; a test's id says which it needs.
+    """All tests of one server go to one worker, so that it is started once; all others of a file too, so that what
+    they share is made once. A test's id says which server it needs. What takes longest goes first.
 
     The ``xdist_group`` mark would say it better, but xdist 3.8 overlooks it under pytest 9.2.
     """
@@ -48,11 +68,41 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
 
     class ByNeed(LoadScopeScheduling):
         def _split_scope(self, nodeid: str) -> str:
-            server = re.search("browser|postgres|spark|connect", nodeid)
-            found = server or re.search("local|suppress-cells|micro", nodeid)
-            return {"connect": "spark", "suppress-cells": "local"}.get(found[0], found[0]) if found else nodeid
+            server = re.search(r"tests/browser/|postgres|spark|[\[-]connect\b", nodeid)
+            return re.sub(r".connect", "spark", server[0]) if server else nodeid.partition("::")[0]
+
+        def _assign_work_unit(self, node: Any) -> None:
+            for scope in _LONGEST:
+                if scope in self.workqueue:
+                    self.workqueue.move_to_end(scope, last=False)
+                    break
+            super()._assign_work_unit(node)
 
     return ByNeed(config, log) if config.getvalue("dist") == "loadgroup" else None
+
+
+def pytest_collection_finish() -> None:
+    """Let the collector of garbage look past what is there from now on: tests by the thousand, and all they import."""
+    gc.collect()
+    gc.freeze()
+
+
+_STRONG = passwords._hasher
+_QUICK = PasswordHasher(time_cost=1, memory_cost=8, parallelism=1)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def quick_passwords() -> Iterator[None]:
+    """Hash passwords with little work: people sign in hundreds of times, and ours would take minutes."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(passwords, "_hasher", lambda: _QUICK)
+        yield
+
+
+@pytest.fixture
+def strong_passwords(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Hash passwords as the service does."""
+    monkeypatch.setattr(passwords, "_hasher", _STRONG)
 
 
 @pytest.fixture(scope="session")
@@ -165,13 +215,14 @@ def fresh() -> Callable[[], str]:
 
 
 _MANY_ON_SPARK = (
-    "test_figures_are_those_of_plain_sql",
-    "test_nobody_changes_more_than_declared_in_any_shape",
-    "test_a_distribution_counts_every_value_once_on_every_engine",
-    "test_a_hierarchy_gives_the_same_labels_everywhere",
-    "test_every_declared_group_is_there_with_its_figures",
+    "test_figures_are_those_of_plain_sql[spark",
+    "test_nobody_changes_more_than_declared_in_any_shape[spark",
+    "test_a_distribution_counts_every_value_once_on_every_engine[spark",
+    "test_a_hierarchy_gives_the_same_labels_everywhere[spark",
+    "test_every_declared_group_is_there_with_its_figures[spark",
+    "test_the_answer_is_that_of_one_process[",
 )
-"""Tests with dozens of cases that take Spark a second each."""
+"""Tests with dozens of cases that take Spark a second each: every sixth runs."""
 _MANY = (
     "test_any_models",
     "test_k_anonymity_alone",
@@ -188,7 +239,9 @@ _MANY = (
     "test_figures_are_those_of_plain_sql[postgres",
     "test_a_seed_repeats_the_result_and_another_does_not",
     "test_the_page_randomises_by_the_law_of_the_protocol",
-    "test_the_answer_is_that_of_one_process",
+    "test_known_attacks_fail[postgres",
+    "test_no_kind_of_unit_moves_a_measure_further",
+    "test_what_is_measured_of_all_is_the_sum_of_what_is_measured_of_each_half",
     "test_a_shared_label_is_shared_upwards",
     "test_figures_and_verdict_are_those_of_plain_python",
 )
@@ -213,12 +266,14 @@ _ONE_OF_SEVERAL = {
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Of many, every third case runs, and of several that take long one or two; the others do in `make check-all`."""
-    for name in (*(f"{name}[spark" for name in _MANY_ON_SPARK), *_MANY):
-        cases = [item for item in items if item.name.startswith(name)]
-        for place, item in enumerate(cases):
-            if place % 3:
-                item.add_marker(pytest.mark.slow)
+    """Of many, every third or sixth case runs, and of several that take long one or two; the others do in
+    `make check-all`."""
+    for names, step in ((_MANY_ON_SPARK, 6), (_MANY, 3)):
+        for name in names:
+            cases = [item for item in items if item.name.startswith(name)]
+            for place, item in enumerate(cases):
+                if place % step:
+                    item.add_marker(pytest.mark.slow)
     for item in items:
         file = item.path.relative_to(Path(__file__).parent).as_posix()
         if file in _ONE_OF_SEVERAL and re.search(_ONE_OF_SEVERAL[file], item.name):

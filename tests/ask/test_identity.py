@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from random import Random
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -311,11 +312,16 @@ def _other_sign(node: exp.Expr, random: Random) -> exp.Expr:
     return sign(this=node.this.copy(), expression=node.expression.copy())
 
 
-RUNS = settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+ONE = {"text": questions(), "seed": st.integers(0, 2**32)}
+SEVERAL = {
+    "texts": st.lists(questions((*HAVING, *RISKY)), min_size=1, max_size=3),
+    "seed": st.integers(0, 2**32),
+}
+RUNS = settings(max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 @RUNS
-@given(text=questions(), seed=st.integers(0, 2**32))
+@given(**ONE)
 def test_any_rewriting_is_the_same_question_with_the_same_answer(
     worlds: list[dict[str, Table]], text: str, seed: int
 ) -> None:
@@ -326,7 +332,7 @@ def test_any_rewriting_is_the_same_question_with_the_same_answer(
 
 
 @RUNS
-@given(text=questions(), seed=st.integers(0, 2**32))
+@given(**ONE)
 def test_a_near_miss_is_another_question(worlds: list[dict[str, Table]], text: str, seed: int) -> None:
     random = Random(seed)  # noqa: S311
     other = missed(text, random)
@@ -334,8 +340,8 @@ def test_a_near_miss_is_another_question(worlds: list[dict[str, Table]], text: s
         assert not same(text, rewritten(other, random), worlds[0]), other
 
 
-@settings(RUNS, max_examples=25)
-@given(texts=st.lists(questions((*HAVING, *RISKY)), min_size=1, max_size=3), seed=st.integers(0, 2**32))
+@settings(RUNS, max_examples=10)
+@given(**SEVERAL)
 def test_whatever_is_called_the_same_has_the_same_answer(
     worlds: list[dict[str, Table]], texts: list[str], seed: int
 ) -> None:
@@ -349,3 +355,16 @@ def test_whatever_is_called_the_same_has_the_same_answer(
         made = [told(text or "", world) for world in worlds]
         known = answers.setdefault(print_, made)
         assert all(one.equals(other) for one, other in zip(made, known, strict=True)), text
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("rule", "drawn"),
+    [
+        (test_any_rewriting_is_the_same_question_with_the_same_answer, ONE),
+        (test_a_near_miss_is_another_question, ONE),
+        (test_whatever_is_called_the_same_has_the_same_answer, SEVERAL),
+    ],
+)
+def test_in_the_long_run_too(worlds: list[dict[str, Table]], rule: Any, drawn: dict[str, Any]) -> None:
+    settings(RUNS, max_examples=200)(given(**drawn)(rule.hypothesis.inner_test))(worlds=worlds)

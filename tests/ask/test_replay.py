@@ -133,7 +133,7 @@ def test_nobody_changes_a_measure_by_more_than_declared_on_postgres(postgres: En
     audit(pair, postgres)
 
 
-@settings(max_examples=4, deadline=None, derandomize=True, suppress_health_check=_FEW, phases=[Phase.generate])
+@settings(max_examples=2, deadline=None, derandomize=True, suppress_health_check=_FEW, phases=[Phase.generate])
 @given(pair=pairs())
 def test_nobody_changes_a_measure_by_more_than_declared_on_spark(spark: Engine, pair: Pair) -> None:
     audit(pair, spark)

@@ -36,6 +36,8 @@ _number = itertools.count()
 Planner: TypeAlias = Callable[[str, Neighbours], tuple[Plan, Plan] | None]
 _EACH = 25
 """Questions that are accepted, of every pair of neighbours."""
+_TELLING, _OTHERS = (3, 4), (0, 1, 2, 5, 6, 7, 8, 9)
+"""Seeds: those of the neighbours by whom missing clamps are noticed soon, and others."""
 
 
 def planned(text: str, both: Neighbours) -> tuple[Plan, Plan] | None:
@@ -138,18 +140,20 @@ def duckdb() -> Iterator[DuckDB]:
     engine.close()
 
 
-@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("seed", [*_TELLING, *(pytest.param(n, marks=pytest.mark.slow) for n in _OTHERS)])
 def test_no_lie_makes_a_measure_move_by_more_than_is_charged(duckdb: DuckDB, seed: int) -> None:
-    assert len(list(replay(seed, duckdb, _EACH))) == _EACH
+    planner = planned_once if seed == _TELLING[-1] else planned
+    assert len(list(replay(seed, duckdb, _EACH, planned=planner))) == _EACH
 
 
-@pytest.mark.parametrize("seed", [11, 12])
-def test_nor_on_postgres(postgres: Engine, seed: int) -> None:
-    assert len(list(replay(seed, postgres, 15))) == 15
+@pytest.mark.parametrize(("seed", "count"), [(11, 8), pytest.param(12, 30, marks=pytest.mark.slow)])
+def test_nor_on_postgres(postgres: Engine, seed: int, count: int) -> None:
+    assert len(list(replay(seed, postgres, count))) == count
 
 
-def test_nor_on_spark(spark: Engine) -> None:
-    assert len(list(replay(13, spark, 6))) == 6
+@pytest.mark.parametrize("count", [3, pytest.param(12, marks=pytest.mark.slow)])
+def test_nor_on_spark(spark: Engine, count: int) -> None:
+    assert len(list(replay(13, spark, count, planned=planned_once))) == count
 
 
 @pytest.mark.slow
@@ -158,17 +162,18 @@ def test_no_lie_does_in_ten_thousand_questions(duckdb: DuckDB, seed: int) -> Non
     assert len(list(replay(seed, duckdb, _EACH, planned=planned_once))) == _EACH
 
 
-@pytest.mark.parametrize("seed", range(20, 22))
+@pytest.mark.parametrize("seed", [20, pytest.param(21, marks=pytest.mark.slow)])
 def test_the_honest_analysis_reaches_what_is_charged(duckdb: DuckDB, seed: int) -> None:
     """So a sensitivity that is half of what it must be would be seen."""
-    assert max(share for _, share in replay(seed, duckdb, _EACH, lies=False)) > Fraction(1, 2)
+    shares = (share for _, share in replay(seed, duckdb, _EACH, lies=False, planned=planned_once))
+    assert any(share > Fraction(1, 2) for share in shares)
 
 
 def test_without_the_clamps_the_same_replay_finds_a_person(duckdb: DuckDB, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(contribution, "clamped", lambda number, low, high: number)
     with pytest.raises(AssertionError, match="moves by"):
-        for seed in range(20):
-            list(replay(seed, duckdb, _EACH))
+        for seed in _TELLING:
+            list(replay(seed, duckdb, _EACH, planned=planned_once))
 
 
 def test_without_the_cut_of_public_rows_too(duckdb: DuckDB) -> None:
@@ -188,6 +193,9 @@ def test_without_the_cut_of_public_rows_too(duckdb: DuckDB) -> None:
 
 
 def test_the_questions_use_every_function_that_is_accepted() -> None:
-    asked = Questions(Random(1))  # noqa: S311
-    used = {type(node) for _ in range(3000) for node in sqlglot.parse_one(asked.question(), dialect="duckdb").walk()}
-    assert set(_RULES) <= used
+    asked, unused = Questions(Random(1)), set(_RULES)  # noqa: S311
+    for _ in range(3000):
+        unused -= {type(node) for node in sqlglot.parse_one(asked.question(), dialect="duckdb").walk()}
+        if not unused:
+            break
+    assert not unused

@@ -5,8 +5,10 @@ from playwright.sync_api import expect
 from tests.browser.steps import sign_in, write
 from tools.browser import PASSWORD, PHONE
 
-WIDE = "() => document.documentElement.scrollWidth - document.documentElement.clientWidth"
-GROUND = "() => getComputedStyle(document.body).backgroundColor.match(/\\d+/g).slice(0, 3).map(Number)"
+FITS = "() => document.documentElement.scrollWidth === document.documentElement.clientWidth"
+GROUND = "getComputedStyle(document.body).backgroundColor.match(/\\d+/g).slice(0, 3).map(Number)"
+DARK = f"() => Math.max(...{GROUND}) < 60"
+LIGHT = f"() => Math.min(...{GROUND}) > 200"
 
 
 def menu(page):
@@ -25,7 +27,7 @@ def test_no_page_is_wider_than_a_phone(browse, who):
         page.goto(place)
         expect(page.locator("h1")).to_be_visible()
         page.wait_for_load_state("networkidle")
-        assert page.evaluate(WIDE) == 0, place
+        page.wait_for_function(FITS)
 
 
 def test_an_answer_and_its_release_fit_on_a_phone(browse):
@@ -34,23 +36,23 @@ def test_an_answer_and_its_release_fit_on_a_phone(browse):
     write(page, "SELECT sex, COUNT(*) AS people_who_were_here FROM patients GROUP BY sex", "0.01")
     page.get_by_test_id("ask-run").filter(has_text="0.01").click()
     expect(page.get_by_test_id("answer-grid")).to_contain_text("±")
-    assert page.evaluate(WIDE) == 0
+    page.wait_for_function(FITS)
     page.get_by_role("link", name="Open its page").click()
     expect(page.get_by_test_id("release-statement")).to_be_visible()
     expect(page.frame_locator("iframe").locator("body")).to_contain_text("people_who_were_here")
-    assert page.evaluate(WIDE) == 0
+    page.wait_for_function(FITS)
 
 
 def test_it_is_dark_where_the_system_is_and_the_switch_is_remembered(browse):
     page = browse("ben", color_scheme="dark")
     for place in ("/signin", "/", "/ask"):
         page.goto(place)
-        assert max(page.evaluate(GROUND)) < 60, place
+        page.wait_for_function(DARK)
     page.get_by_test_id("look").click()
-    page.wait_for_function(f"() => Math.min(...({GROUND})()) > 200")
+    page.wait_for_function(LIGHT)
     page.reload()
     expect(page.get_by_test_id("whoami")).to_be_visible()
-    assert min(page.evaluate(GROUND)) > 200
+    page.wait_for_function(LIGHT)
 
 
 def test_the_keyboard_is_enough_to_sign_in_and_ask(browse):
@@ -62,10 +64,13 @@ def test_the_keyboard_is_enough_to_sign_in_and_ask(browse):
     page.keyboard.type(PASSWORD)
     page.keyboard.press("Enter")
     expect(page.get_by_test_id("ask-run")).to_contain_text("costs")
+    expect(page.get_by_label("Your question, in SQL")).to_be_visible()  # then the editor knows its keys
     reach(page, ".cm-content")
     page.keyboard.press("Control+A")
     page.keyboard.type("SELECT COUNT(*) AS keys FROM patients")
     expect(page.get_by_test_id("ask-price")).to_contain_text("keys")
+    expect(page.get_by_test_id("ask-run")).to_contain_text("costs")
+    expect(page.get_by_test_id("ask-run")).to_be_enabled()
     page.keyboard.press("Control+Enter")
     expect(page.get_by_test_id("answer-grid")).to_contain_text("keys")
     page.keyboard.press("Tab")

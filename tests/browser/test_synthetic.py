@@ -26,6 +26,7 @@ def test_after_the_budget_is_gone_every_figure_of_the_twin_is_marked(browse):
     expect(ben.get_by_test_id("answer-synthetic")).to_contain_text("SYNTHETIC")
     grid = ben.get_by_test_id("answer-grid")
     figures = grid.locator("tbody td.dc-number")
+    expect(figures.first).to_be_visible()
     expect(grid.locator(".dc-badge", has_text="synthetic")).to_have_count(figures.count())
     expect(grid).to_contain_text("±")
     expect(ben.get_by_test_id("ask-cost")).to_contain_text("free")

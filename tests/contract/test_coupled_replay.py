@@ -62,8 +62,12 @@ def test_a_neighbour_changes_nothing_but_figures_under_noise_and_those_by_no_mor
     name: str, engine: DuckDB
 ) -> None:
     seeds, many = ((2,), 3) if EXAMPLES[name].few else (range(3), 5)
-    largest = max(replay(EXAMPLES[name], engine, seed, many) for seed in seeds)
-    assert 1 / 2 < largest <= 1  # some of them lose next to all that is charged, or nothing was seen
+    for seed in seeds:
+        lost = replay(EXAMPLES[name], engine, seed, many)
+        assert lost <= 1
+        if lost > 1 / 2:
+            return
+    pytest.fail("nobody loses most of what is charged: nothing was seen")
 
 
 @pytest.mark.slow

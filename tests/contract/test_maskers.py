@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 import pyarrow as pa
@@ -60,14 +61,19 @@ SWAPS = {"rank-swap", "rank-swap normal", "rank-swap buckets", "data-swap", "shu
 every = pytest.mark.parametrize("name", MASKERS)
 
 
+@cache
+def masked_once(name):
+    """The people, masked; no test changes them."""
+    return MASKERS[name].mask(people(), seed=1)
+
+
 def test_every_method_of_the_command_line_is_here():
     assert set(MASKING.names()) <= {masker.name for masker in MASKERS.values()}
 
 
 @every
 def test_the_shape_the_types_and_what_stays_behind(name):
-    table = people()
-    masked = MASKERS[name].mask(table, seed=1)
+    table, masked = people(), masked_once(name)
     assert isinstance(MASKERS[name], Masker)
     assert isinstance(masked, Masked)
     assert masked.rows.schema.equals(table.payload().schema)
@@ -77,7 +83,7 @@ def test_the_shape_the_types_and_what_stays_behind(name):
 
 @every
 def test_columns_not_named_are_untouched_and_named_ones_are_not(name):
-    before, masked = people().payload(), MASKERS[name].mask(people(), seed=1)
+    before, masked = people().payload(), masked_once(name)
     named = masked.parameters["columns"]
     changed = {column for column in before.column_names if not masked.rows[column].equals(before[column])}
     assert changed <= set(named)
@@ -86,7 +92,7 @@ def test_columns_not_named_are_untouched_and_named_ones_are_not(name):
 
 @every
 def test_what_is_missing_stays_missing(name):
-    before, after = people().payload(), MASKERS[name].mask(people(), seed=1).rows
+    before, after = people().payload(), masked_once(name).rows
     for column in before.column_names:
         was, is_ = before[column].is_null(), after[column].is_null()
         if name == "suppress-uniques":
@@ -109,7 +115,7 @@ def test_a_seed_repeats_the_result_and_another_does_not(name):
 
 @every
 def test_all_that_is_told_can_be_written_down_and_something_is_not_promised(name):
-    masked = MASKERS[name].mask(people(), seed=1)
+    masked = masked_once(name)
     assert json.loads(dumps(dict(masked.parameters)))
     assert masked.steps
     assert masked.not_promised
@@ -118,7 +124,7 @@ def test_all_that_is_told_can_be_written_down_and_something_is_not_promised(name
 
 @every
 def test_a_constant_of_reals_stays_where_the_method_keeps_spread(name):
-    after = MASKERS[name].mask(people(), seed=1).rows["same"].to_numpy()
+    after = masked_once(name).rows["same"].to_numpy()
     if name.startswith(("noise", "micro", "rank", "data", "resample", "shuffle", "ipso")):
         assert np.allclose(after, 7.5, rtol=1e-9)
 
@@ -150,7 +156,7 @@ def test_a_column_of_nothing_but_gaps_stays_one(name):
 def test_values_that_are_only_swapped_are_all_still_there(name):
     if name not in SWAPS:
         return
-    before, after = people().payload(), MASKERS[name].mask(people(), seed=1).rows
+    before, after = people().payload(), masked_once(name).rows
     for column in before.column_names:
         assert sorted(before[column].drop_null().to_pylist()) == sorted(after[column].drop_null().to_pylist())
 
@@ -205,11 +211,13 @@ def test_nothing_infinite_leaves(name, bounds, tmp_path):
     data = data.set_column(data.schema.get_field_index("weight"), "weight", pa.array(weights))
     columns = tuple(replace(column, bounds=bounds) if column.name == "weight" else column for column in CARD.columns)
     table = read(data, replace(CARD, columns=columns))
-    if "weight" not in MASKERS[name].mask(table, seed=1).parameters["columns"]:
+    if "weight" not in masked_once(name).parameters["columns"]:
         return  # it masks other columns
-    held = publish(table, MASKERS[name], seed=1).payload["weight"]
-    streamed = publish(table, MASKERS[name], seed=1, to=tmp_path / "out").payload.path
-    for cells in (held, pq.read_table(streamed)["weight"]):
+    found = [publish(table, MASKERS[name], seed=1).payload["weight"]]
+    if isinstance(MASKERS[name], RecordMasker):  # others are masked as a whole, and written after that
+        streamed = publish(table, MASKERS[name], seed=1, to=tmp_path / "out").payload.path
+        found.append(pq.read_table(streamed)["weight"])
+    for cells in found:
         assert not pc.any(pc.is_inf(cells)).as_py()
         if bounds is not None:
             assert pc.max(cells.drop_null()).as_py() < 300  # nobody infinite stands out at the bound

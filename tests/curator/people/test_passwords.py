@@ -10,6 +10,8 @@ from argon2 import PasswordHasher
 from discreet.curator.people.passwords import hashed, is_outdated, matches, one_time, require_strong
 from discreet.errors import BadInput
 
+pytestmark = pytest.mark.usefixtures("strong_passwords")
+
 
 def test_a_one_time_password_can_be_read_out_and_not_guessed() -> None:
     made = {one_time() for _ in range(200)}

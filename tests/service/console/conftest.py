@@ -9,7 +9,7 @@ from typing import Any
 
 import httpx
 import pytest
-from nicegui import ui
+from nicegui import background_tasks, ui
 from nicegui.testing import User
 from tests.loops import run
 
@@ -86,18 +86,20 @@ def text(user: User) -> str:
     return "\n".join(found)
 
 
-async def until(true: Callable[[], bool]) -> None:
-    """Wait until something is so, for some seconds at most."""
-    for _ in range(200):
+async def until(true: Callable[[], object]) -> None:
+    """Wait until something is so; an error after two minutes."""
+    for _ in range(2400):
         if true():
             return
         await asyncio.sleep(0.05)
     raise AssertionError("it did not become so")
 
 
-def press(user: User, testid: str, said: Any = None) -> None:
-    """Click the button with this mark; ``said`` is what the browser sends along."""
+def press(user: User, testid: str, said: Any = None) -> set[asyncio.Task[Any]]:
+    """Click the button with this mark; ``said`` is what the browser sends along. What the click set to work."""
+    before = set(background_tasks.running_tasks)
     (button,) = seen(user, testid)
     for listener in button._event_listeners.values():
         if listener.type == "click":
             button._handle_event({"listener_id": listener.id, "args": said or {}})
+    return background_tasks.running_tasks - before

@@ -96,8 +96,9 @@ def test_a_click_on_an_older_price_that_comes_late_asks_nothing(console):
             seen(user, "ask-sql")[0].set_value(f"{BY_SEX}  ")
             seen(user, "ask-epsilon")[0].set_value("0.3")
         await ready(user, "Ask (costs ε 0.3)")
-        press(user, "ask-run", shown)
-        await asyncio.sleep(0.5)
+        clicked = press(user, "ask-run", shown)
+        assert clicked
+        await asyncio.wait(clicked)
         assert not seen(user, "answer-grid")
         assert seen(user, "ask-run")[0].enabled
 

@@ -1,6 +1,5 @@
 """The Combine page: who takes part, what they would learn together, and a session with two other holders."""
 
-import asyncio
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -38,10 +37,7 @@ def test_a_steward_takes_part_and_sees_what_came_of_it(console, session):
             seen(user, "combine-brings")[0].set_value("patients")
         press(user, "combine-start")
         await until(lambda: bool(seen(user, "job-combine")))
-        for _ in range(600):  # it runs in a process of its own, which has to start
-            if desk.jobs(steward)[0].over:
-                break
-            await asyncio.sleep(0.2)
+        await until(lambda: desk.jobs(steward)[0].over)  # it runs in a process of its own, which has to start
         assert desk.jobs(steward)[0].state == "done", desk.jobs(steward)[0].error
         await until(lambda: bool(seen(user, "combine-result")))
         assert "Of north, east, south together" in text(user)

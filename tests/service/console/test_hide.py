@@ -1,7 +1,5 @@
 """The Hide page: how items are written, and secrets before and after."""
 
-import asyncio
-
 from tests.service.console.conftest import press, seen, text, until
 
 from discreet.core.card import Card, Column
@@ -39,10 +37,7 @@ def test_a_steward_hides_an_itemset_and_sees_what_it_cost(console):
             seen(user, "hide-method")[0].set_value("bba")
         press(user, "hide-start")
         await until(lambda: bool(seen(user, "job-hide")))
-        for _ in range(600):  # it is made in a process of its own, which has to start
-            if desk.jobs(steward)[0].over:
-                break
-            await asyncio.sleep(0.2)
+        await until(lambda: desk.jobs(steward)[0].over)  # it is made in a process of its own, which has to start
         assert desk.jobs(steward)[0].error == ""
         await until(lambda: bool(seen(user, "hide-result")))
         assert "misses cost" in text(user) and "hidden below" in text(user)

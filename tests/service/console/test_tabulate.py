@@ -1,7 +1,5 @@
 """The Tabulate page: what a table can be by, rules in words, and the table with what an intruder can tell."""
 
-import asyncio
-
 import pytest
 from tests.service.console.conftest import press, seen, text, until
 
@@ -57,10 +55,7 @@ def test_a_steward_makes_a_table_and_takes_it_away(console):
             seen(user, "tabulate-across")[0].set_value("outcome")
         press(user, "tabulate-start")
         await until(lambda: bool(seen(user, "job-tabulate")))
-        for _ in range(600):  # it is made in a process of its own, which has to start
-            if desk.jobs(steward)[0].over:
-                break
-            await asyncio.sleep(0.2)
+        await until(lambda: desk.jobs(steward)[0].over)  # it is made in a process of its own, which has to start
         await until(lambda: bool(seen(user, "crosstable")))
         assert "Psychiatry" in text(user)
         press(user, "tabulate-csv")
