@@ -62,9 +62,6 @@ from discreet.models.uniqueness import PopulationUniqueness as PopulationUniquen
 from discreet.releases.method import Method as Method
 from discreet.service.client import connect as connect
 from discreet.utility import quality as quality
-from discreet.verbs import collect as collect
-from discreet.verbs import combine as combine
-from discreet.verbs import prove as prove
 from discreet.verbs.ask.ask import ask as ask
 from discreet.verbs.ask.bounds import Bounds as Bounds
 from discreet.verbs.ask.continual import SquareRootCounter as SquareRootCounter
@@ -81,6 +78,7 @@ from discreet.verbs.learn.linear import LinearModel as LinearModel
 from discreet.verbs.learn.models import read_model as read_model
 from discreet.verbs.learn.statistics import Statistics as Statistics
 from discreet.verbs.learn.tree_training import DecisionTree as DecisionTree
+from discreet.verbs.prove.prove import prove as prove
 from discreet.verbs.publish.advice import Advice as Advice
 from discreet.verbs.publish.advice import advise as advise
 from discreet.verbs.publish.cells import SuppressCells as SuppressCells

@@ -11,8 +11,6 @@ from dataclasses import replace
 from fractions import Fraction
 
 from discreet.errors import BadProgram
-from discreet.verbs.prove.inside import expressions, names_in, statements
-from discreet.verbs.prove.kinds import types
 from discreet.verbs.prove.syntax import (
     INT,
     Adjacent,
@@ -31,6 +29,8 @@ from discreet.verbs.prove.syntax import (
     Truth,
     While,
 )
+from discreet.verbs.prove.traverse import expressions, names_in, statements
+from discreet.verbs.prove.typecheck import check_types
 
 MOVED = ("Laplace", "DLaplace", "Exp")
 ZERO, ONE = Number(Fraction(0)), Number(Fraction(1))
@@ -44,7 +44,7 @@ def mutants(program):
 def accepted(program):
     """Whether it is a program."""
     try:
-        types(program, {})
+        check_types(program, {})
     except BadProgram:
         return False
     return True
@@ -156,9 +156,9 @@ def read(loop, name):
 
 
 def inner(expression):
-    from discreet.verbs.prove.inside import parts
+    from discreet.verbs.prove.traverse import subexpressions
 
-    return [one for one in parts(expression) if isinstance(one, Item)]
+    return [one for one in subexpressions(expression) if isinstance(one, Item)]
 
 
 def uncapped(program):

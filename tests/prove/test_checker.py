@@ -10,10 +10,10 @@ from tests.prove.corpus import text
 from discreet.core.document import dumps, loads
 from discreet.errors import BadInput, Damaged
 from discreet.verbs.prove.certificate import Alignment, Certificate, Coupling
-from discreet.verbs.prove.checker import check
-from discreet.verbs.prove.prover import Failure, prove
-from discreet.verbs.prove.reading import read_programs
-from discreet.verbs.prove.texts import digest
+from discreet.verbs.prove.checker import check_certificate
+from discreet.verbs.prove.parser import parse_programs
+from discreet.verbs.prove.prover import NoProof, find_proof
+from discreet.verbs.prove.unparse import digest
 
 CORRUPTED = ["laplace", "svt", "noisy_max", "histogram_l1", "gaussian_count", "rappor_bit"]
 PROVED = [*CORRUPTED, "composed", pytest.param("svt_inc", marks=pytest.mark.slow)]
@@ -21,9 +21,9 @@ PROVED = [*CORRUPTED, "composed", pytest.param("svt_inc", marks=pytest.mark.slow
 
 @cache
 def proof(name):
-    *others, program = read_programs(text(name))
+    *others, program = parse_programs(text(name))
     others = {other.name: other for other in others}
-    made = prove(program, others)
+    made = find_proof(program, others)
     assert isinstance(made, Certificate), made
     return program, made, others
 
@@ -33,14 +33,14 @@ def test_a_proof_that_was_written_down_and_read_again_is_one(name):
     program, made, others = proof(name)
     again = Certificate.from_dict(loads(dumps(made.to_dict())))
     assert again == made
-    checked = check(program, again, others)
+    checked = check_certificate(program, again, others)
     assert checked.ends
     assert "the cost is within the claim" in checked.conditions
 
 
 def test_loops_that_are_not_shown_to_end_must_be_paid_for_at_every_round():
     program, made, others = proof("block_sums")
-    checked = check(program, made, others)
+    checked = check_certificate(program, made, others)
     assert not checked.ends
     assert any("at every round of the loop" in text for text in checked.conditions)
 
@@ -59,7 +59,7 @@ f(x : private real, T : real) : list of real
 
 
 def endless(source, shift, charge, *invariants):
-    [program] = read_programs(source)
+    [program] = parse_programs(source)
     coupling = Coupling(1, "z", "Laplace", "1 / eps", shift, charge)
     alignment = Alignment(False, (coupling,), (("i >= 0", "i == i'", *invariants),))
     return program, Certificate("f", digest(program), "eps", "0", "alignment", (alignment,)).sealed()
@@ -69,29 +69,29 @@ def test_a_loop_without_an_end_costs_what_its_rounds_do():
     """At the end of such a program every cost is within the claim, since no run gets there."""
     program, made = endless(ENDLESS, "x - x'", "1", "cost1'' >= 0")
     with pytest.raises(Damaged, match="may not end, and its rounds may cost more"):
-        check(program, made)
-    assert isinstance(prove(program), Failure)
+        check_certificate(program, made)
+    assert isinstance(find_proof(program), NoProof)
 
 
 def test_a_loop_without_an_end_may_be_private():
     program, made = endless(ENDLESS.replace("emit x + z", "emit z"), "0", "0", "cost1'' == 0")
-    assert not check(program, made).ends
+    assert not check_certificate(program, made).ends
     once = ENDLESS.replace("emit x + z", "emit z if i > 0 else x + z")
     program, made = endless(once, "x - x' if i == 0 else 0", "1 if i == 0 else 0", "cost1'' == (0 if i == 0 else 1)")
-    assert not check(program, made).ends
+    assert not check_certificate(program, made).ends
 
 
 def test_what_is_called_must_be_shown_to_end():
     called = ENDLESS.replace("emit x + z", "emit i").replace("z := $ Laplace(1/eps, 0)", "skip")
     assert isinstance(prove_last(called), Certificate)
     found = prove_last(called + "adjacent one by 1\nclaim eps\ng(x : private real)\n  r := f(x, 1)\n  emit 1\n")
-    assert isinstance(found, Failure)
+    assert isinstance(found, NoProof)
     assert any("which may not end" in text for text in found.tried)
 
 
 def prove_last(text):
-    *others, program = read_programs(text)
-    return prove(program, {other.name: other for other in others})
+    *others, program = parse_programs(text)
+    return find_proof(program, {other.name: other for other in others})
 
 
 # -- ties and deltas --------------------------------------------------------------------------------------------------
@@ -110,25 +110,25 @@ f(x : private int) : bool
 
 def missing(noise, distribution, *values):
     """A proof that a draw never is what it is compared with."""
-    [program] = read_programs(TIE.format(noise=noise))
+    [program] = parse_programs(TIE.format(noise=noise))
     coupling = Coupling(1, "z", distribution, "1", "0", "0", values)
     alignment = Alignment(False, (coupling,), ())
     return program, Certificate("f", digest(program), "0", "0", "alignment", (alignment,)).sealed()
 
 
 def test_what_is_continuous_hits_no_single_value():
-    assert check(*missing("Laplace(1, 0)", "Laplace", "x", "x'"))
+    assert check_certificate(*missing("Laplace(1, 0)", "Laplace", "x", "x'"))
     with pytest.raises(Damaged, match="both runs go the same way"):
-        check(*missing("Laplace(1, 0)", "Laplace", "x"))
+        check_certificate(*missing("Laplace(1, 0)", "Laplace", "x"))
     with pytest.raises(Damaged, match="reads its own draw"):
-        check(*missing("Laplace(1, 0)", "Laplace", "z"))
+        check_certificate(*missing("Laplace(1, 0)", "Laplace", "z"))
     with pytest.raises(Damaged, match="truth value used as a number"):
-        check(*missing("Laplace(1, 0)", "Laplace", "x == x"))
+        check_certificate(*missing("Laplace(1, 0)", "Laplace", "x == x"))
 
 
 def test_an_integer_may_hit_any_value():
     with pytest.raises(Damaged, match="not continuous"):
-        check(*missing("DLaplace(1, 0)", "DLaplace", "x", "x'"))
+        check_certificate(*missing("DLaplace(1, 0)", "DLaplace", "x", "x'"))
 
 
 def test_what_is_missed_is_written_down_with_the_proof():
@@ -146,15 +146,15 @@ def test_a_proof_about_ties_is_none_without_them():
     hits = tuple(replace(coupling, misses=()) for coupling in alignment.couplings)
     changed = replace(made, alignments=(replace(alignment, couplings=hits),)).sealed()
     with pytest.raises(Damaged, match="is kept by the loop"):
-        check(program, changed, others)
+        check_certificate(program, changed, others)
 
 
 @pytest.mark.parametrize("claim", ["eps, -1/1000", "eps, eps - 2", "0 - 1, 1/2"])
 def test_no_claim_below_0_is_proved(claim):
-    [program] = read_programs(
+    [program] = parse_programs(
         f"adjacent any\nclaim {claim}\nf(x : private {{0,1}})\n  z := $ Laplace(1/eps, 0)\n  emit z\n"
     )
-    assert isinstance(prove(program), Failure)
+    assert isinstance(find_proof(program), NoProof)
 
 
 # -- lists that are handed over ---------------------------------------------------------------------------------------
@@ -188,7 +188,7 @@ f(x : private real, a : {first}) : real
 )
 def test_a_list_is_handed_over_only_as_what_the_input_it_becomes_is(first, second, leaks):
     found = prove_last(CALL.format(first=first, second=second, leaks=leaks))
-    assert isinstance(found, Failure), found
+    assert isinstance(found, NoProof), found
     assert any("list of another type" in text for text in found.tried), found.tried
     same = prove_last(CALL.format(first=first, second=first, leaks="1 > 2"))
     assert isinstance(same, Certificate), same
@@ -317,30 +317,30 @@ def test_a_hundred_corrupted_certificates_are_refused():
         damaged = corrupt(made, rng)
         assert damaged != made
         with pytest.raises((Damaged, BadInput)):
-            check(program, damaged.sealed(), others)
+            check_certificate(program, damaged.sealed(), others)
         with pytest.raises(Damaged):
-            check(program, damaged, others)
+            check_certificate(program, damaged, others)
         refused += 1
     assert refused >= 100
 
 
 def test_a_proof_is_of_one_program():
     _, made, _ = proof("svt")
-    weaker = read_programs(text("svt").replace("4*N/eps", "2*N/eps"))[0]
+    weaker = parse_programs(text("svt").replace("4*N/eps", "2*N/eps"))[0]
     with pytest.raises(Damaged, match="another program"):
-        check(weaker, made)
+        check_certificate(weaker, made)
 
 
 def test_a_call_needs_the_proof_of_what_is_called():
     program, made, others = proof("composed")
     with pytest.raises(Damaged, match="one proof for each"):
-        check(program, replace(made, callees=()).sealed(), others)
+        check_certificate(program, replace(made, callees=()).sealed(), others)
     weaker = {
-        name: replace(other, epsilon=read_programs(text("laplace").replace("claim eps", "claim 1"))[0].epsilon)
+        name: replace(other, epsilon=parse_programs(text("laplace").replace("claim eps", "claim 1"))[0].epsilon)
         for name, other in others.items()
     }
     with pytest.raises(Damaged, match="another program"):
-        check(program, made, weaker)
+        check_certificate(program, made, weaker)
 
 
 @pytest.mark.parametrize("data", [None, {}, [], {"program": 1}])

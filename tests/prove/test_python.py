@@ -8,10 +8,10 @@ from tests.prove.corpus import text
 
 from discreet.errors import BadInput, BadProgram
 from discreet.verbs.prove import Private, private
-from discreet.verbs.prove.checking import check
-from discreet.verbs.prove.programs import load
-from discreet.verbs.prove.python import read_module
-from discreet.verbs.prove.reading import read_programs
+from discreet.verbs.prove.parser import parse_programs
+from discreet.verbs.prove.programs import load_program
+from discreet.verbs.prove.prove import prove
+from discreet.verbs.prove.python_programs import read_module
 
 # ruff: noqa: F821, N803, N806 - the names of distributions, and eps, are words of the language; T and N are usual
 
@@ -65,12 +65,12 @@ def leaky(x: Private[float]) -> float:
 
 
 def test_a_function_is_the_program_of_the_same_text():
-    assert load(svt).program == read_programs(text("svt"))[0]
+    assert load_program(svt).program == parse_programs(text("svt"))[0]
 
 
 def test_a_for_that_counts_is_a_while():
-    body = load(dummy_sum2).program.body
-    again = read_programs(
+    body = load_program(dummy_sum2).program.body
+    again = parse_programs(
         "adjacent one by 1\nclaim eps\ndummy_sum2(d : private list of {0,1}) : list of real\n"
         "  s := 0; r := []; i := 0\n  while i < size(d)\n    z := $ Laplace(1/eps); t := d[i] + z\n"
         "    s := s + t; r := r ++ [t]; i := i + 1\n  return r\n"
@@ -79,14 +79,14 @@ def test_a_for_that_counts_is_a_while():
 
 
 def test_a_marked_function_may_call_another():
-    loaded = load(composed)
+    loaded = load_program(composed)
     assert (loaded.program.name, list(loaded.others)) == ("composed", ["noisy"])
-    assert check(composed).word == "PROVED"
+    assert prove(composed).word == "PROVED"
 
 
 def test_marking_changes_nothing_and_nothing_is_checked_before_somebody_asks():
     assert leaky(3.5) == 3.5
-    assert check(leaky).word == "REFUTED"
+    assert prove(leaky).word == "REFUTED"
 
 
 def test_an_error_has_the_line_of_the_file():
@@ -95,15 +95,15 @@ def test_an_error_has_the_line_of_the_file():
         yield x % 2
 
     with pytest.raises(BadProgram, match="no part of the language") as error:
-        load(wrong)
+        load_program(wrong)
     assert error.value.line == wrong.__code__.co_firstlineno + 2
 
 
 def test_what_has_no_claim_or_no_source_is_refused():
     with pytest.raises(BadInput, match="Nothing is claimed of len"):
-        load(len)
+        load_program(len)
     with pytest.raises(BadInput, match="cannot be read"):
-        load(private(adjacent="one", claim="eps")(type("Odd", (), {"__call__": None})()))
+        load_program(private(adjacent="one", claim="eps")(type("Odd", (), {"__call__": None})()))
 
 
 def module(body, head="x: Private[float], q: Private[list[float]], n: int", mark='adjacent="all", claim="eps"'):
@@ -166,7 +166,7 @@ def test_inputs_and_claims_are_plain(said, what):
 
 def test_numbers_are_as_they_are_written_and_comparisons_chain():
     program = read_module(module("yield 0.1 < x <= n and not x == -1\nyield n ^ 1 if x > 0 else max(n, abs(n))"))[0]
-    again = read_programs(
+    again = parse_programs(
         "adjacent all\nclaim eps\nf(x : private real, q : private list of real, n : int)\n"
         "  emit 0.1 < x and x <= n and not x == -1\n  emit n xor 1 if x > 0 else max(n, abs(n))\n"
     )
@@ -176,7 +176,7 @@ def test_numbers_are_as_they_are_written_and_comparisons_chain():
 def test_a_file_is_parsed_and_never_run(tmp_path):
     file = tmp_path / "mechanisms.py"
     file.write_text("raise SystemExit\n" + module("z = Laplace(2/eps)\nyield x + z"))
-    assert load(file).program.name == "f"
+    assert load_program(file).program.name == "f"
     with pytest.raises(BadProgram, match="not Python"):
         read_module("def f(:\n")
     with pytest.raises(BadProgram, match="No function is marked"):
@@ -189,7 +189,7 @@ def test_a_function_of_another_module_is_read_from_its_file(tmp_path):
     spec = importlib.util.spec_from_file_location("elsewhere", file)
     found = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(found)
-    assert load(found.f).program == read_module(file.read_text())[0]
+    assert load_program(found.f).program == read_module(file.read_text())[0]
 
 
 def test_a_function_that_calls_itself_is_refused():
@@ -258,17 +258,17 @@ def test_a_wrapped_function_is_refused(tmp_path):
     leak = "def leak(f):\n    @functools.wraps(f)\n    def g(x):\n        return x\n    return g\n"
     found = imported(tmp_path, "wrapped", f"{HEAD}{leak}@leak\n{NOISY}")
     with pytest.raises(BadInput, match="wrapped around another"):
-        load(found.noisy)
+        load_program(found.noisy)
     same = imported(tmp_path, "twofold", f"{HEAD}def same(f):\n    return f\n@same\n{NOISY}")
     with pytest.raises(BadProgram, match="second decorator"):
-        load(same.noisy)
+        load_program(same.noisy)
 
 
 def test_a_function_from_around_is_refused(tmp_path):
     inner = "".join(f"    {line}\n" for line in (PLAIN + CALLS).splitlines())
     found = imported(tmp_path, "around", f"{HEAD}{NOISY}def make():\n{inner}    return f\n")
     with pytest.raises(BadInput, match="noisy is from a function around f"):
-        load(found.make())
+        load_program(found.make())
 
 
 def test_two_functions_of_one_name_are_refused(tmp_path):
@@ -276,19 +276,19 @@ def test_two_functions_of_one_name_are_refused(tmp_path):
     here = imported(tmp_path, "here", HEAD + NOISY + CALLS.replace("return y", "z = helper(x)\n    return y + z"))
     here.helper = there.helper
     with pytest.raises(BadInput, match="Two functions are called noisy"):
-        load(here.f)
+        load_program(here.f)
     here.noisy = lambda x: x  # not marked: that helper's is does not help
     with pytest.raises(BadProgram, match="no part of the language"):
-        load(here.f)
+        load_program(here.f)
     here.noisy = there.helper
     with pytest.raises(BadInput, match="another name of helper"):
-        load(here.f)
+        load_program(here.f)
 
 
 @pytest.mark.parametrize("name", ["min", "len", "range", "Laplace"])
 def test_a_word_of_the_language_that_is_something_else_is_refused(name, tmp_path):
     found = imported(tmp_path, "shadowing", HEAD + NOISY)
-    assert load(found.noisy)
+    assert load_program(found.noisy)
     setattr(found, name, lambda *given: 0)
     with pytest.raises(BadInput, match=f"{name} is something else"):
-        load(found.noisy)
+        load_program(found.noisy)

@@ -11,10 +11,11 @@ from discreet.cli.output import Json, bold, console, print_json, working
 from discreet.errors import BadInput
 
 if TYPE_CHECKING:
-    from discreet.verbs.prove.programs import Loaded
-    from discreet.verbs.prove.verdicts import Verdict
+    from discreet.verbs.prove.programs import LoadedProgram
+    from discreet.verbs.prove.verdicts import ProofVerdict
 
 _REFUTED, _UNKNOWN = 1, 4
+"""Exit statuses."""
 
 
 def prove(
@@ -47,19 +48,19 @@ def prove(
 
     The exit status is 0 if the claim is proved, 1 if it is refuted and 4 if neither was found out.
     """
-    from discreet.verbs.prove.programs import load
+    from discreet.verbs.prove.programs import load_program
 
     if check is not None and (infer or save):
         raise BadInput("A saved proof is checked as it is: leave out --infer and --save.")
-    loaded = load(file, program)
+    loaded = load_program(file, program)
     if infer:
         _infer(loaded, seconds, as_json=as_json)
         return
     verdict = _checked(loaded, check, seconds)
     if html is not None:
-        from discreet.verbs.prove.picture import drawn
+        from discreet.verbs.prove.picture import draw_verdict
 
-        html.write_text(drawn(verdict).page, encoding="utf-8")
+        html.write_text(draw_verdict(verdict).page, encoding="utf-8")
     if save:
         _save(verdict, file)
     if as_json:
@@ -70,23 +71,22 @@ def prove(
         raise typer.Exit(_UNKNOWN if verdict.word == "UNKNOWN" else _REFUTED)
 
 
-def _checked(loaded: Loaded, proof: Path | None, seconds: float) -> Verdict:
-    from discreet.verbs.prove.checking import check_loaded, recheck_loaded
+def _checked(loaded: LoadedProgram, proof: Path | None, seconds: float) -> ProofVerdict:
+    from discreet.verbs.prove.certificate import read_certificate
+    from discreet.verbs.prove.prove import prove, recheck
 
     if proof is None:
         with working(f"Looking at {loaded.program.name}"):
-            return check_loaded(loaded, seconds=seconds)
-    from discreet.verbs.prove.saving import read_certificate
-
+            return prove(loaded, seconds=seconds)
     with working(f"Checking {proof}"):
-        return recheck_loaded(loaded, read_certificate(proof))
+        return recheck(loaded, read_certificate(proof))
 
 
-def _infer(loaded: Loaded, seconds: float, *, as_json: bool) -> None:
-    from discreet.verbs.prove.checking import infer_loaded
+def _infer(loaded: LoadedProgram, seconds: float, *, as_json: bool) -> None:
+    from discreet.verbs.prove.prove import infer_epsilon
 
     with working(f"Looking for the smallest epsilon of {loaded.program.name}"):
-        found = infer_loaded(loaded, seconds=seconds)
+        found = infer_epsilon(loaded, seconds=seconds)
     if as_json:
         print_json({"program": loaded.program.name, "epsilon": found})
     elif found is None:
@@ -99,12 +99,11 @@ def _infer(loaded: Loaded, seconds: float, *, as_json: bool) -> None:
         raise typer.Exit(_UNKNOWN)
 
 
-def _save(verdict: Verdict, file: Path) -> None:
+def _save(verdict: ProofVerdict, file: Path) -> None:
+    from discreet.verbs.prove.certificate import write_certificate
     from discreet.verbs.prove.verdicts import Proved
 
     if isinstance(verdict, Proved):
-        from discreet.verbs.prove.saving import write_certificate
-
         write_certificate(verdict.certificate, _proof(file))
 
 
@@ -112,7 +111,7 @@ def _proof(file: Path) -> Path:
     return file.with_suffix(".proof.json")
 
 
-def _print(verdict: Verdict, *, save: bool, file: Path, html: Path | None) -> None:
+def _print(verdict: ProofVerdict, *, save: bool, file: Path, html: Path | None) -> None:
     out = console()
     first, *rest = str(verdict).splitlines()
     out.print(bold(first), soft_wrap=True)

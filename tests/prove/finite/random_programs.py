@@ -3,7 +3,7 @@
 from random import Random
 
 from discreet.errors import BadProgram
-from discreet.verbs.prove.programs import load
+from discreet.verbs.prove.programs import load_program
 
 CLAIMS = ("0", "1/2", "7/10", "11/10", "7/5", "2", "3", "4")
 CHANCES = ("1/2", "1/4", "1/3", "2/3", "3/4", "1/10")
@@ -15,7 +15,7 @@ def random_program(seed):
     while True:
         found = _Maker(random).program()
         try:
-            load(found)
+            load_program(found)
         except BadProgram:  # it emits values of two types
             continue
         return found

@@ -6,14 +6,15 @@ import pytest
 from tests.prove.finite.random_programs import random_program
 
 from discreet.verbs.prove import finite
-from discreet.verbs.prove.finite.domains import inputs
-from discreet.verbs.prove.kernel.enumeration import enumerated
-from discreet.verbs.prove.kernel.layout import Unsupported
-from discreet.verbs.prove.programs import load
-from discreet.verbs.prove.prover import Certificate, prove
+from discreet.verbs.prove.certificate import Certificate
+from discreet.verbs.prove.finite.domains import possible_inputs
+from discreet.verbs.prove.interpreter import run
+from discreet.verbs.prove.kernel.enumeration import compare_neighbours
+from discreet.verbs.prove.kernel.solver import Unsupported
+from discreet.verbs.prove.programs import load_program
+from discreet.verbs.prove.prover import find_proof
 from discreet.verbs.prove.refuter import refute
-from discreet.verbs.prove.refuter.neighbours import Pair, adjacent, known
-from discreet.verbs.prove.running import run
+from discreet.verbs.prove.refuter.neighbours import InputPair, are_neighbours, evaluate
 from discreet.verbs.prove.syntax import Number
 
 ONE = {"eps": Fraction(1)}
@@ -56,22 +57,25 @@ def truly_private(program, laws):
     """Whether the claim holds, by comparing all neighbours."""
     for first, mu in laws:
         names = {**ONE, **first}
-        claim, delta = known(program.epsilon, names), known(program.delta, names)
+        claim, delta = evaluate(program.epsilon, names), evaluate(program.delta, names)
         for second, nu in laws:
-            if adjacent(program, Pair(ONE, first, second)) and finite.skewed(mu, nu, claim).low > delta:
+            if (
+                are_neighbours(program, InputPair(ONE, first, second))
+                and finite.skewed_distance(mu, nu, claim).low > delta
+            ):
                 return False
     return True
 
 
 def agree(seed, *, proving=True, seconds=2):
     """Whether a program is private, and what was said of it; fails if anything contradicts."""
-    program = load(random_program(seed)).program
-    laws = [(given, finite.outcomes(program, given, ONE)) for given in inputs(program)]
+    program = load_program(random_program(seed)).program
+    laws = [(given, finite.outcomes(program, given, ONE)) for given in possible_inputs(program)]
     for given, law in laws:
         assert law == by_runs(program, given)
     true = truly_private(program, laws)
-    assert finite.private(program) == true
-    refuted, proved = refute(program, seconds=seconds), prove(program, seconds=seconds) if proving else None
+    assert finite.is_private(program) == true
+    refuted, proved = refute(program, seconds=seconds), find_proof(program, seconds=seconds) if proving else None
     assert refuted is None or not true, "refuted, and private"
     assert true or not isinstance(proved, Certificate), "proved, and not private"
     return true, refuted is not None, isinstance(proved, Certificate)
@@ -88,16 +92,16 @@ def test_what_the_checker_enumerates_agrees_with_this_one():
     """The checker has an enumeration of its own, by runs instead of paths, so that it depends on nothing here."""
     compared = 0
     for seed in range(120):
-        program = load(random_program(seed)).program
+        program = load_program(random_program(seed)).program
         if program.delta != Number(Fraction(0)):
             continue
         try:
-            compared += enumerated(program, {})
+            compared += compare_neighbours(program, {})
             holds = True
         except Unsupported as reason:
             assert "likelier" in str(reason)
             holds = False
-        assert holds == finite.private(program), seed
+        assert holds == finite.is_private(program), seed
     assert compared > 0
 
 

@@ -7,19 +7,19 @@ from fractions import Fraction
 import pytest
 from tests.prove.corpus import text
 
-from discreet.verbs.prove.kernel import curve
-from discreet.verbs.prove.kernel.enumeration import enumerated
-from discreet.verbs.prove.kernel.layout import Unsupported, lay_out
-from discreet.verbs.prove.kernel.powers import above_log, below_exp
-from discreet.verbs.prove.kernel.zcdp import delta_of
-from discreet.verbs.prove.reading import read_programs
+from discreet.verbs.prove.kernel.delta_bounds import gaussian_delta, zcdp_delta
+from discreet.verbs.prove.kernel.enumeration import compare_neighbours
+from discreet.verbs.prove.kernel.exp_bounds import exp_below, log_above
+from discreet.verbs.prove.kernel.layout import number_program
+from discreet.verbs.prove.kernel.solver import Unsupported
+from discreet.verbs.prove.parser import parse_programs
 
 
 @pytest.mark.parametrize(
     "value", [Fraction(0), Fraction(1, 10), Fraction(1), Fraction(11, 10), Fraction(7), Fraction(30)]
 )
 def test_powers_are_below_and_near(value):
-    low = below_exp(value)
+    low = exp_below(value)
     exact = math.exp(value)
     assert low <= exact * (1 + 1e-15)
     assert low >= exact * (1 - 1e-9)
@@ -27,8 +27,8 @@ def test_powers_are_below_and_near(value):
 
 @pytest.mark.parametrize("ratio", [Fraction(1), Fraction(3), Fraction(9), Fraction(101, 100), Fraction(1000)])
 def test_logarithms_are_above_and_near(ratio):
-    above = above_log(ratio)
-    assert below_exp(above) >= ratio
+    above = log_above(ratio)
+    assert exp_below(above) >= ratio
     assert above <= math.log(ratio) + 1e-5
 
 
@@ -46,15 +46,15 @@ def test_the_curve_of_a_gaussian_is_enclosed_from_above(rho, epsilon):
             return (-x / flint.arb(2).sqrt()).erfc() / 2
 
         exact = phi(mu / 2 - eps / mu) - eps.exp() * phi(-mu / 2 - eps / mu)
-        found = curve.delta_of(rho, epsilon)
+        found = gaussian_delta(rho, epsilon)
         above = flint.arb(flint.fmpq(found.numerator, found.denominator)) - exact
         assert not above < 0
         assert above < flint.arb("1e-50")
 
 
 def test_the_curve_has_no_delta_for_nonsense():
-    assert curve.delta_of(Fraction(-1), Fraction(1)) == curve.delta_of(Fraction(1), Fraction(-1)) == 1
-    assert curve.delta_of(Fraction(0), Fraction(0)) == 0
+    assert gaussian_delta(Fraction(-1), Fraction(1)) == gaussian_delta(Fraction(1), Fraction(-1)) == 1
+    assert gaussian_delta(Fraction(0), Fraction(0)) == 0
 
 
 @pytest.mark.parametrize(("rho", "epsilon"), [(Fraction(1, 98), Fraction(1, 2)), (Fraction(1, 8), Fraction(2))])
@@ -64,16 +64,16 @@ def test_zcdp_gives_no_less_than_the_exact_curve_of_a_gaussian(rho, epsilon):
 
     mu = math.sqrt(2 * rho)
     exact = phi(mu / 2 - epsilon / mu) - math.exp(epsilon) * phi(-mu / 2 - epsilon / mu)
-    assert exact <= delta_of(rho, epsilon) <= 40 * exact
+    assert exact <= zcdp_delta(rho, epsilon) <= 40 * exact
 
 
 def test_a_claim_without_room_has_no_delta():
-    assert delta_of(Fraction(10), Fraction(1, 10)) == 1
+    assert zcdp_delta(Fraction(10), Fraction(1, 10)) == 1
 
 
 def test_parts_are_numbered_in_their_order():
-    [program] = read_programs(text("adaptive_svt"))
-    layout = lay_out(program, {})
+    [program] = parse_programs(text("adaptive_svt"))
+    layout = number_program(program, {})
     assert [(site.number, site.statement.name, level) for site, level in layout.sites] == [
         (1, "rho", ()),
         (2, "xi", (1,)),
@@ -85,49 +85,49 @@ def test_parts_are_numbered_in_their_order():
 
 
 def test_a_branch_without_anything_to_see_is_hidden():
-    [program] = read_programs(text("noisy_max"))
-    assert lay_out(program, {}).branches == ()
+    [program] = parse_programs(text("noisy_max"))
+    assert number_program(program, {}).branches == ()
 
 
 def test_finite_programs_are_compared_in_full():
-    [right] = read_programs(text("randomised_response"))
-    [wrong] = read_programs(text("randomised_response_too_sharp"))
-    assert enumerated(right, {}) == 2
+    [right] = parse_programs(text("randomised_response"))
+    [wrong] = parse_programs(text("randomised_response_too_sharp"))
+    assert compare_neighbours(right, {}) == 2
     with pytest.raises(Unsupported, match="likelier"):
-        enumerated(wrong, {})
-    [endless] = read_programs(text("laplace"))
+        compare_neighbours(wrong, {})
+    [endless] = parse_programs(text("laplace"))
     with pytest.raises(Unsupported):
-        enumerated(endless, {})
+        compare_neighbours(endless, {})
 
 
 def test_an_enumeration_tells_truths_from_numbers():
     body = "  if x == 1\n    emit true\n  else\n    emit 1\n"
-    [program] = read_programs(f"adjacent any\nclaim 0\nf(x : private {{0,1}})\n{body}")
+    [program] = parse_programs(f"adjacent any\nclaim 0\nf(x : private {{0,1}})\n{body}")
     with pytest.raises(Unsupported, match="likelier"):
-        enumerated(program, {})
+        compare_neighbours(program, {})
 
 
 def test_an_enumeration_ends_in_time():
     """Thirteen coins have more outcomes than a moment is long."""
     coins = "".join(f"  c{n} := $ Bernoulli(1/2)\n" for n in range(13))
-    [program] = read_programs(f"adjacent any\nclaim 1\nf(x : private {{0,1}})\n{coins}  emit x\n")
+    [program] = parse_programs(f"adjacent any\nclaim 1\nf(x : private {{0,1}})\n{coins}  emit x\n")
     with pytest.raises(Unsupported, match="than there was time for"):
-        enumerated(program, {}, time.thread_time() + 0.05)
+        compare_neighbours(program, {}, time.thread_time() + 0.05)
 
 
 def test_a_claim_may_be_as_large_as_it_likes():
     large = Fraction(10**12)
-    assert curve.delta_of(Fraction(1, 2), large) < Fraction(1, 10**60)
-    assert delta_of(Fraction(1, 2), large) < Fraction(1, 10**60)
-    assert below_exp(large) == below_exp(2 * large)
+    assert gaussian_delta(Fraction(1, 2), large) < Fraction(1, 10**60)
+    assert zcdp_delta(Fraction(1, 2), large) < Fraction(1, 10**60)
+    assert exp_below(large) == exp_below(2 * large)
     with pytest.raises(Unsupported, match="odds"):
-        above_log(below_exp(large) + 1)
+        log_above(exp_below(large) + 1)
 
 
 @pytest.mark.parametrize("given", [f"list of {10**8} {{0,1,2}}", f"list of {10**8} {{0}}", "{0,1}"])
 def test_too_many_inputs_or_outcomes_are_not_begun(given):
-    (program,) = read_programs(
+    (program,) = parse_programs(
         f"adjacent any\nclaim 1\nmany(q : private {given}) : int\n  k := $ Uniform(0, {10**8})\n  return k\n"
     )
     with pytest.raises(Unsupported, match="too many"):
-        enumerated(program, {})
+        compare_neighbours(program, {})

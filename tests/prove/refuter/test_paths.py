@@ -7,13 +7,13 @@ from itertools import islice
 import pytest
 from tests.prove.corpus import FILES
 
-from discreet.verbs.prove.programs import load
-from discreet.verbs.prove.refuter.forms import Form
-from discreet.verbs.prove.refuter.neighbours import pairs
-from discreet.verbs.prove.refuter.outside import Outside
+from discreet.verbs.prove.interpreter import run
+from discreet.verbs.prove.programs import load_program
+from discreet.verbs.prove.refuter.errors import Intractable
+from discreet.verbs.prove.refuter.linear_forms import LinearForm
+from discreet.verbs.prove.refuter.neighbours import candidate_pairs
 from discreet.verbs.prove.refuter.paths import Task, all_paths
-from discreet.verbs.prove.refuter.sampled import _flat
-from discreet.verbs.prove.running import run
+from discreet.verbs.prove.refuter.sampling import _observed
 
 COINS = ("Bernoulli", "Uniform", "ExpMech")
 UNCOMPARED = ("redraws", "sum_and_count")
@@ -52,22 +52,22 @@ def fits(path, numbers):
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
 def test_one_path_is_taken_and_shows_what_the_run_shows(file):
-    loaded = load(file)
+    loaded = load_program(file)
     generator = random.Random(file.stem)  # noqa: S311
     compared = 0
-    for pair in islice(pairs(loaded.program, [Fraction(1)]), 8):
+    for pair in islice(candidate_pairs(loaded.program, [Fraction(1)]), 8):
         task = Task(loaded.program, pair.inputs, pair.parameters, loaded.others)
         try:
             paths = list(all_paths(task, most=200))
-        except Outside:
+        except Intractable:
             continue
         if any(path.weight != 1 or path.picks for path in paths):
             continue  # coins are gone through by the tests of finite programs
         for _ in range(5):
             draw, numbers = drawing(generator)
-            shown = _flat(run(loaded.program, pair.inputs, pair.parameters, draw, loaded.others))
+            shown = _observed(run(loaded.program, pair.inputs, pair.parameters, draw, loaded.others))
             taken = [path for path in paths if fits(path, numbers)]
             assert len(taken) == 1
-            assert tuple(value(one, numbers) if isinstance(one, Form) else one for one in taken[0].shown) == shown
+            assert tuple(value(one, numbers) if isinstance(one, LinearForm) else one for one in taken[0].shown) == shown
             compared += 1
     assert compared or file.stem in UNCOMPARED or any(word in file.read_text() for word in COINS)

@@ -1,17 +1,10 @@
 """Is this program really private? A proof that a person can read, or two neighbouring inputs that break it.
 
-    from discreet.verbs import prove
+The modules by subject: ``prove`` (the verb), ``programs`` (texts, files, Python functions), ``checker`` and ``kernel``
+(what has to be right for a PROVED), ``prover`` and ``refuter`` (searches that nothing relies on), ``distributions``
+(what can be drawn), ``finite`` (exact distances and couplings of finite programs).
 
-    print(prove.check("svt.dp"))
-
-    @prove.private(adjacent="one", claim="eps")
-    def count(x: prove.Private[float]) -> float:
-        noise = Laplace(1 / eps)
-        return x + noise
-
-    print(prove.check(count))
-
-Each name is loaded when it is first used.
+The names below are loaded when they are first used.
 """
 
 from discreet.core.lazy import lazy_names

@@ -14,14 +14,15 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
 
-from discreet.core.document import dumps, fields
-from discreet.errors import BadInput, Damaged
+from discreet.core.document import dumps, fields, loads
+from discreet.errors import BadInput, Damaged, NotFound
 
 
 @dataclass(frozen=True)
 class Coupling:
-    """How the N-th draw of the first run is paired with that of the second.
+    """Coupling of the N-th draw: how the second run's value follows from the first's.
 
     The second run's noise is the first run's plus ``shift`` (for a Bernoulli: flipped if ``shift``). ``charge`` is at
     least the size of the shift; what it costs is ``charge`` over ``scale``. ``misses`` are values that a continuous
@@ -39,7 +40,7 @@ class Coupling:
 
 @dataclass(frozen=True)
 class Alignment:
-    """The proof in one direction; ``invariants`` has those of the first loop first."""
+    """The proof in one direction: couplings of all draws, invariants of each loop."""
 
     backwards: bool
     couplings: tuple[Coupling, ...]
@@ -65,16 +66,16 @@ class Certificate:
     seal: str = field(default="", compare=False)
 
     def sealed(self) -> Certificate:
-        """The same with its digest."""
+        """The certificate with its digest."""
         return replace(self, seal=self._digest())
 
     def require_sealed(self) -> None:
-        """Damaged, if something was changed since it was sealed."""
+        """Raise ``Damaged`` if the certificate was changed since it was sealed."""
         if self.seal != self._digest():
             raise Damaged(f"The proof of {self.program} is not what was saved.", hint="Prove the program again.")
 
     def to_dict(self) -> dict[str, object]:
-        """As plain data for ``core.document.dumps``."""
+        """The certificate as plain data for ``core.document.dumps``."""
         return {
             **{
                 name: getattr(self, name) for name in ("program", "digest", "epsilon", "delta", "method", "rho", "seal")
@@ -85,7 +86,7 @@ class Certificate:
 
     @classmethod
     def from_dict(cls, data: object) -> Certificate:
-        """What ``to_dict`` wrote; anything else is refused."""
+        """Read what ``to_dict`` wrote; anything else is refused."""
         texts = dict.fromkeys(("program", "digest", "epsilon", "delta", "method", "rho", "seal"), str)
         read = fields(data, "A proof", **texts, alignments=list, callees=list)
         read["alignments"] = tuple(_alignment(item) for item in read["alignments"])
@@ -107,12 +108,27 @@ def _alignment_to_dict(alignment: Alignment) -> dict[str, object]:
 def _alignment(data: object) -> Alignment:
     read = fields(data, "An alignment", backwards=bool, couplings=list, invariants=list)
     kinds: dict[str, type] = dict.fromkeys(("name", "distribution", "scale", "shift", "charge"), str)
-    found = [fields(item, "A coupling", number=int, **kinds, misses=list) for item in read["couplings"]]
-    couplings = tuple(Coupling(**{**item, "misses": _texts(item["misses"])}) for item in found)
-    return Alignment(read["backwards"], couplings, tuple(map(_texts, read["invariants"])))
+    entries = [fields(item, "A coupling", number=int, **kinds, misses=list) for item in read["couplings"]]
+    couplings = tuple(Coupling(**{**item, "misses": _text_list(item["misses"])}) for item in entries)
+    return Alignment(read["backwards"], couplings, tuple(map(_text_list, read["invariants"])))
 
 
-def _texts(data: object) -> tuple[str, ...]:
+def _text_list(data: object) -> tuple[str, ...]:
     if not isinstance(data, list) or not all(isinstance(text, str) for text in data):
         raise BadInput("The invariants of a loop, and what a draw misses, must be a list of texts.")
     return tuple(data)
+
+
+def write_certificate(certificate: Certificate, path: Path) -> None:
+    """Write a proof as JSON."""
+    path.write_text(dumps(certificate.to_dict()), encoding="utf-8")
+
+
+def read_certificate(path: Path) -> Certificate:
+    """Read a proof from JSON; only the checker decides whether it is one."""
+    try:
+        return Certificate.from_dict(loads(path.read_text(encoding="utf-8")))
+    except FileNotFoundError:
+        raise NotFound(f"There is no file {path}.") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise BadInput(f"{path} cannot be read as text: {error}.") from None

@@ -1,4 +1,4 @@
-"""Programs from wherever they are written: a text, a file, a Python function."""
+"""Loading of programs from a text, a file or a Python function."""
 
 from __future__ import annotations
 
@@ -9,45 +9,48 @@ from typing import Any, TypeAlias
 
 from discreet.core.text import meant
 from discreet.errors import BadInput, NotFound
-from discreet.verbs.prove.kinds import types
-from discreet.verbs.prove.python import read_function, read_module
-from discreet.verbs.prove.reading import read_programs
+from discreet.verbs.prove.parser import parse_programs
+from discreet.verbs.prove.python_programs import read_function, read_module
 from discreet.verbs.prove.syntax import Program
-
-Source: TypeAlias = str | Path | Callable[..., Any]
-"""A program's text, the file it is in (``.dp``, or ``.py`` with marked functions), or a marked Python function."""
+from discreet.verbs.prove.typecheck import check_types
 
 
 @dataclass(frozen=True)
-class Loaded:
-    """A program, those above it that it may call, and the text they were read from."""
+class LoadedProgram:
+    """A type-checked program, the programs it may call, and their source text."""
 
     program: Program
     others: Mapping[str, Program]
     text: str
 
 
-def load(source: Source, name: str | None = None) -> Loaded:
-    """The program called ``name`` (the last one if nobody says), checked for everything that can be seen by reading."""
-    found, text = _read(source)
+Source: TypeAlias = str | Path | Callable[..., Any] | LoadedProgram
+"""A program's text, the file it is in (``.dp``, or ``.py`` with marked functions), or a marked Python function."""
+
+
+def load_program(source: Source, name: str | None = None) -> LoadedProgram:
+    """Load the program called ``name`` (by default the last one) and check its types."""
+    if isinstance(source, LoadedProgram):
+        return source
+    programs, text = _read_source(source)
     others: dict[str, Program] = {}
-    for program in found:
-        types(program, others, text)
+    for program in programs:
+        check_types(program, others, text)
         if program.name == name:
-            return Loaded(program, others, text)
+            return LoadedProgram(program, others, text)
         others[program.name] = program
     if name is not None:
         raise NotFound(
             f"There is no program {name!r} here{meant(name, others)}.", hint=f"There is {', '.join(others)}."
         )
-    last = found[-1]
+    last = programs[-1]
     del others[last.name]
-    return Loaded(last, others, text)
+    return LoadedProgram(last, others, text)
 
 
-def _read(source: Source) -> tuple[tuple[Program, ...], str]:
+def _read_source(source: str | Path | Callable[..., Any]) -> tuple[tuple[Program, ...], str]:
     if isinstance(source, str) and ("\n" in source or not source.strip()):
-        return read_programs(source), source
+        return parse_programs(source), source
     if not isinstance(source, str | Path):
         return read_function(source)
     path = Path(source)
@@ -57,4 +60,4 @@ def _read(source: Source) -> tuple[tuple[Program, ...], str]:
         raise NotFound(f"There is no file {path}.") from None
     except (OSError, UnicodeDecodeError) as error:
         raise BadInput(f"{path} cannot be read as text: {error}.") from None
-    return (read_module(text) if path.suffix == ".py" else read_programs(text)), text
+    return (read_module(text) if path.suffix == ".py" else parse_programs(text)), text

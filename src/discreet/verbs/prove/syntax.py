@@ -1,4 +1,4 @@
-"""Programs as trees.
+"""Syntax trees of programs.
 
 A program takes private and public inputs, draws random values, and shows the world what it emits and returns. Every
 node knows where it stands in the text, for errors; two nodes are equal if they say the same, wherever they stand.
@@ -10,12 +10,15 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Literal, TypeAlias
 
+Value: TypeAlias = bool | int | Fraction | tuple["Value", ...]
+"""A value of a program: a truth, an exact number, or a list."""
+
 # -- types ------------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class Scalar:
-    """One value: ``real``, ``int`` or ``bool``."""
+    """The type of one value: ``real``, ``int`` or ``bool``."""
 
     name: Literal["real", "int", "bool"]
 
@@ -25,7 +28,7 @@ class Scalar:
 
 @dataclass(frozen=True)
 class Range:
-    """One of the integers ``low`` … ``high``: ``{0,1}`` is ``Range(0, 1)``. Programs over these alone are finite."""
+    """The type of the integers ``low`` … ``high``: ``{0,1}`` is ``Range(0, 1)``."""
 
     low: int
     high: int
@@ -64,7 +67,7 @@ _NOWHERE = At(0, 0)
 
 @dataclass(frozen=True)
 class Number:
-    """A number, exactly."""
+    """An exact number."""
 
     value: Fraction
     at: At = field(default=_NOWHERE, compare=False)
@@ -86,33 +89,9 @@ class Name:
     at: At = field(default=_NOWHERE, compare=False)
 
 
-OPERATORS = (
-    "+",
-    "-",
-    "*",
-    "/",
-    "<",
-    "<=",
-    ">",
-    ">=",
-    "==",
-    "!=",
-    "and",
-    "or",
-    "not",
-    "neg",
-    "xor",
-    "min",
-    "max",
-    "abs",
-    "if",
-)
-"""What ``Operation`` may be: ``if`` has a condition and two values, ``neg``, ``not`` and ``abs`` one."""
-
-
 @dataclass(frozen=True)
 class Operation:
-    """An operator on its arguments."""
+    """An operator on its arguments: ``if`` has a condition and two values; ``neg``, ``not`` and ``abs`` have one."""
 
     operator: str
     arguments: tuple[Expression, ...]
@@ -130,7 +109,7 @@ class Item:
 
 @dataclass(frozen=True)
 class Size:
-    """How long a list is."""
+    """The length of a list."""
 
     of: Name
     at: At = field(default=_NOWHERE, compare=False)
@@ -138,7 +117,7 @@ class Size:
 
 @dataclass(frozen=True)
 class Listing:
-    """A list written out: ``[]``, ``[x, y]``."""
+    """A list literal: ``[]``, ``[x, y]``."""
 
     items: tuple[Expression, ...]
     at: At = field(default=_NOWHERE, compare=False)
@@ -146,7 +125,7 @@ class Listing:
 
 @dataclass(frozen=True)
 class Joined:
-    """One list after another: ``r ++ [t]``."""
+    """Concatenation of two lists: ``r ++ [t]``."""
 
     first: Expression
     second: Expression
@@ -156,17 +135,6 @@ class Joined:
 Expression: TypeAlias = Number | Truth | Name | Operation | Item | Size | Listing | Joined
 
 # -- statements -------------------------------------------------------------------------------------------------------
-
-DISTRIBUTIONS = {
-    "Laplace": 2,  # scale, centre: density exp(-|x - centre| / scale) / (2 scale)
-    "DLaplace": 2,  # the same on integers
-    "Exp": 1,  # scale: density exp(-x / scale) / scale for x >= 0
-    "Gaussian": 2,  # standard deviation, centre
-    "Bernoulli": 1,  # the probability of true
-    "Uniform": 2,  # an integer from the first to the second
-    "ExpMech": 2,  # a list of scores and their weight w: index i with probability in proportion to exp(w * score)
-}
-"""The distributions, and how many arguments each has."""
 
 
 @dataclass(frozen=True)
@@ -203,7 +171,7 @@ class Call:
 
 @dataclass(frozen=True)
 class If:
-    """Two ways to go on."""
+    """A branch: one block or another."""
 
     condition: Expression
     then: tuple[Statement, ...]
@@ -213,7 +181,7 @@ class If:
 
 @dataclass(frozen=True)
 class While:
-    """As long as a condition holds."""
+    """A loop while a condition holds."""
 
     condition: Expression
     body: tuple[Statement, ...]
@@ -243,7 +211,7 @@ Statement: TypeAlias = Assign | Sample | Call | If | While | Emit | Return
 
 @dataclass(frozen=True)
 class Input:
-    """What a program is given."""
+    """An input of a program, private or public."""
 
     name: str
     type: Type
@@ -256,7 +224,7 @@ ADJACENCIES = ("one", "all", "inc", "dec", "l1", "any")
 
 @dataclass(frozen=True)
 class Adjacent:
-    """Which inputs are neighbours. Public ones and the lengths of lists are the same; the private differ:
+    """The neighbour relation. Public inputs and the lengths of lists are the same; the private differ:
 
     ``one``: one item of one list (or one value), by at most ``by``; ``all``: every item, by at most ``by``; ``inc``:
     every item of the second is larger, by at most ``by``; ``dec``: smaller; ``l1``: by at most ``by`` in all; ``any``:

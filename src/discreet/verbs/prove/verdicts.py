@@ -1,4 +1,4 @@
-"""What can be said of a program: it is private, it is not, or neither was found out."""
+"""Verdicts on a privacy claim: proved, refuted, or unknown."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from discreet.verbs.prove.explaining import Row, invariants, rows
+from discreet.verbs.prove.explain import CouplingRow, coupling_rows, invariant_texts
+from discreet.verbs.prove.number_text import probability_text, value_text
 from discreet.verbs.prove.syntax import ListOf, Program
-from discreet.verbs.prove.values import shown, written_value
-from discreet.verbs.prove.writing import claim_text
+from discreet.verbs.prove.unparse import claim_text
 
 if TYPE_CHECKING:
     from discreet.verbs.prove.certificate import Certificate
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Verdict:
-    """What was found out about ``program``, in how many seconds."""
+class ProofVerdict:
+    """The verdict on the claim of ``program``, and the processor seconds it took."""
 
     program: Program
     seconds: float
@@ -40,7 +40,7 @@ class Verdict:
         raise NotImplementedError
 
     def to_dict(self) -> dict[str, Any]:
-        """For machines."""
+        """The verdict as plain data for JSON."""
         return {
             "verdict": self.word,
             "program": self.program.name,
@@ -56,7 +56,7 @@ class Verdict:
 
 
 @dataclass(frozen=True)
-class Proved(Verdict):
+class Proved(ProofVerdict):
     """The claim holds: ``certificate`` is a proof that the checker has gone through.
 
     ``ends``: every run was shown to end. If not, the claim holds for all that is seen up to any round.
@@ -71,42 +71,42 @@ class Proved(Verdict):
     def summary(self) -> str:
         runs = "" if self.ends else ", whether or not it ends"
         said = f"({claim_text(self.program)})-differentially private"
-        return f"{self.program.name} is {said}{_for_all(self.program)}{runs}."
+        return f"{self.program.name} is {said}{_quantifiers(self.program)}{runs}."
 
     @property
     def lines(self) -> tuple[str, ...]:
-        found: list[str] = []
+        lines: list[str] = []
         both = len(self.certificate.alignments) > 1
         for alignment in self.certificate.alignments:
             if both:
-                found.append(
+                lines.append(
                     "from the second input to the first:"
                     if alignment.backwards
                     else "from the first input to the second:"
                 )
-            found += _table(rows(self.program, alignment, self.others))
-            found += [
+            lines += _table(coupling_rows(self.program, alignment, self.others))
+            lines += [
                 f"no ties: {one.name} is never {text}, but with probability 0"
                 for one in alignment.couplings
                 for text in one.misses
             ]
-            for number, texts in enumerate(invariants(self.program, alignment, self.others), 1):
-                found += [f"invariant of loop {number}: {text}" for text in texts]
+            for number, texts in enumerate(invariant_texts(self.program, alignment, self.others), 1):
+                lines += [f"invariant of loop {number}: {text}" for text in texts]
         if self.certificate.method == "lockstep":
-            found.append(f"together at most rho = {self.certificate.rho}, {self._curve()}")
+            lines.append(f"together at most rho = {self.certificate.rho}, {self._curve()}")
         if self.certificate.method == "enumeration":
-            found.append("every pair of neighbours and every outcome was computed exactly")
+            lines.append("every pair of neighbours and every outcome was computed exactly")
         if self.certificate.callees:
-            found.append(f"by the proofs of {', '.join(one.program for one in self.certificate.callees)}")
+            lines.append(f"by the proofs of {', '.join(one.program for one in self.certificate.callees)}")
         if not self.ends:
-            found.append("that every run ends was not shown")
-        return tuple(found)
+            lines.append("that every run ends was not shown")
+        return tuple(lines)
 
     def _curve(self) -> str:
-        from discreet.verbs.prove.kernel.layout import lay_out
-        from discreet.verbs.prove.kernel.zcdp import gaussian
+        from discreet.verbs.prove.kernel.delta_bounds import all_gaussian
+        from discreet.verbs.prove.kernel.layout import number_program
 
-        exact = gaussian(lay_out(self.program, self.others))
+        exact = all_gaussian(number_program(self.program, self.others))
         return f"which gives the delta by {'the exact curve of Gaussian noise' if exact else 'zCDP'}"
 
     def to_dict(self) -> dict[str, Any]:
@@ -114,7 +114,7 @@ class Proved(Verdict):
 
 
 @dataclass(frozen=True)
-class Refuted(Verdict):
+class Refuted(ProofVerdict):
     """The claim is false: ``counterexample`` has two neighbours and an event that say so, and was replayed."""
 
     counterexample: Counterexample
@@ -123,67 +123,68 @@ class Refuted(Verdict):
 
     @property
     def summary(self) -> str:
-        found, name = self.counterexample, self.program.name
-        if found.hopeless:
-            delta = f" with a delta of {found.delta}" if found.delta else ""
+        counterexample, name = self.counterexample, self.program.name
+        if counterexample.hopeless:
+            delta = f" with a delta of {counterexample.delta}" if counterexample.delta else ""
             return f"{name} is not private for any eps{delta}: what one input may show, its neighbour never does."
         return f"{name} is not ({claim_text(self.program)})-differentially private{self._at()}."
 
     def _at(self) -> str:
-        """For which parameters, if anything depends on them."""
-        from discreet.verbs.prove.refuter.scanning import mentions_eps
+        """The parameters of the counterexample, if the program depends on any."""
+        from discreet.verbs.prove.traverse import mentions_eps
 
         if not mentions_eps(self.program, self.others):
             return ""
         return " at " + ", ".join(
-            f"{name} = {written_value(value)}" for name, value in self.counterexample.parameters.items()
+            f"{name} = {value_text(value)}" for name, value in self.counterexample.parameters.items()
         )
 
     @property
     def lines(self) -> tuple[str, ...]:
-        found = self.counterexample
+        witness = self.counterexample
         public = {one.name for one in self.program.inputs if not one.private}
-        given = [f"{name} = {written_value(value)}" for name, value in found.inputs.items() if name in public]
-        one = [f"{name} = {written_value(value)}" for name, value in found.inputs.items() if name not in public]
-        two = [f"{name}' = {written_value(value)}" for name, value in found.neighbours.items() if name not in public]
+        given = [f"{name} = {value_text(value)}" for name, value in witness.inputs.items() if name in public]
+        one = [f"{name} = {value_text(value)}" for name, value in witness.inputs.items() if name not in public]
+        two = [f"{name}' = {value_text(value)}" for name, value in witness.neighbours.items() if name not in public]
         how = {
             "exact": "computed exactly",
             "enclosed": "enclosed by ball arithmetic",
             "sampled": "from samples: wrong with probability 1e-9 at most",
         }
-        measure = "density" if found.density else "probability"
-        found_lines = [
+        measure = "density" if witness.density else "probability"
+        first, second, allowed = map(probability_text, (witness.first, witness.second, witness.allowed))
+        lines = [
             *([f"with    {', '.join(given)}"] if given else []),
             f"input   {', '.join(one)}",
             f"beside  {', '.join(two)}",
-            f"event   {found.event}",
-            f"{measure} {shown(found.first)} beside {shown(found.second)} ({how[found.how]})",
+            f"event   {witness.event}",
+            f"{measure} {first} beside {second} ({how[witness.how]})",
         ]
-        if found.delta:
-            found_lines.append(f"{shown(found.allowed)} times as much and {found.delta} more is allowed")
-        elif found.ratio is not None:
-            found_lines.append(f"ratio   {shown(found.ratio)}, where {shown(found.allowed)} is allowed")
-        return tuple(found_lines)
+        if witness.delta:
+            lines.append(f"{allowed} times as much and {witness.delta} more is allowed")
+        elif witness.ratio is not None:
+            lines.append(f"ratio   {probability_text(witness.ratio)}, where {allowed} is allowed")
+        return tuple(lines)
 
     def to_dict(self) -> dict[str, Any]:
-        found = self.counterexample
+        counterexample = self.counterexample
         return {
             **super().to_dict(),
             "counterexample": {
-                "parameters": {name: written_value(value) for name, value in found.parameters.items()},
-                "inputs": {name: written_value(value) for name, value in found.inputs.items()},
-                "neighbours": {name: written_value(value) for name, value in found.neighbours.items()},
-                "event": found.event,
-                "first": shown(found.first),
-                "second": shown(found.second),
-                "density": found.density,
-                "how": found.how,
+                "parameters": {name: value_text(value) for name, value in counterexample.parameters.items()},
+                "inputs": {name: value_text(value) for name, value in counterexample.inputs.items()},
+                "neighbours": {name: value_text(value) for name, value in counterexample.neighbours.items()},
+                "event": counterexample.event,
+                "first": probability_text(counterexample.first),
+                "second": probability_text(counterexample.second),
+                "density": counterexample.density,
+                "how": counterexample.how,
             },
         }
 
 
 @dataclass(frozen=True)
-class Unknown(Verdict):
+class Unknown(ProofVerdict):
     """Neither a proof nor a counterexample was found; ``tried`` says what was looked for. It may still be either."""
 
     tried: tuple[str, ...]
@@ -198,7 +199,7 @@ class Unknown(Verdict):
         return tuple(f"tried: {one}" for one in self.tried)
 
 
-def _for_all(program: Program) -> str:
+def _quantifiers(program: Program) -> str:
     lengths = [one.name for one in program.inputs if isinstance(one.type, ListOf) and one.type.length is None]
     values = [one.name for one in program.inputs if not one.private and not isinstance(one.type, ListOf)]
     said = [f"every length of {' and '.join(lengths)}"] * bool(lengths)
@@ -206,7 +207,7 @@ def _for_all(program: Program) -> str:
     return f", for {' and '.join(said)}" if said else ""
 
 
-def _table(draws: Sequence[Row]) -> list[str]:
+def _table(draws: Sequence[CouplingRow]) -> list[str]:
     cells = [("sample", "line", "scale", "coupled with shift", "cost of a draw")]
     cells += [(one.sample, str(one.line), one.scale, one.shift, one.cost) for one in draws]
     wide = [max(len(row[column]) for row in cells) for column in range(len(cells[0]))]

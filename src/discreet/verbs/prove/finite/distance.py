@@ -1,4 +1,4 @@
-"""How far two distributions are apart, as differential privacy measures it."""
+"""Distances of two distributions in the sense of differential privacy."""
 
 from __future__ import annotations
 
@@ -7,27 +7,27 @@ from fractions import Fraction
 from typing import TypeVar
 
 from discreet.errors import BadInput
-from discreet.verbs.prove.refuter.counterexample import Enclosure
+from discreet.verbs.prove.number_text import Enclosure
+from discreet.verbs.prove.refuter.arithmetic import BALL_BITS, ball, bounds, load_flint, log
+from discreet.verbs.prove.refuter.errors import Intractable
 from discreet.verbs.prove.refuter.logarithms import Exact, Logarithm
-from discreet.verbs.prove.refuter.outside import Outside
-from discreet.verbs.prove.refuter.worlds import PRECISION, ball, bounds, flint, log
 
 _T = TypeVar("_T", bound=Hashable)
 
 
-def skewed(mu: Mapping[_T, Fraction], nu: Mapping[_T, Fraction], eps: Exact) -> Enclosure:
+def skewed_distance(mu: Mapping[_T, Fraction], nu: Mapping[_T, Fraction], eps: Exact) -> Enclosure:
     """The eps-skewed distance: the sum of ``max(0, mu(x) - e^eps nu(x))``.
 
     It is the least delta with which mu(S) <= e^eps nu(S) + delta for every set S: the set of all x where mu(x) exceeds
     e^eps nu(x) needs as much, and no other set needs more. Exact if e^eps is rational; it falls as eps grows, so that
     bounds of e^eps give bounds of it.
     """
-    factor = growth(eps)
+    factor = exp_epsilon(eps)
     low, high = (_distance(mu, nu, one) for one in (factor.high, factor.low))
     return Enclosure(low, high)
 
 
-def curve(mu: Mapping[_T, Fraction], nu: Mapping[_T, Fraction]) -> tuple[tuple[Fraction, Fraction], ...]:
+def privacy_curve(mu: Mapping[_T, Fraction], nu: Mapping[_T, Fraction]) -> tuple[tuple[Fraction, Fraction], ...]:
     """The skewed distance for every eps >= 0, exactly: pairs ``(e^eps, delta)``, in order.
 
     As a function of e^eps it is linear from each pair to the next, and constant from the last on, since outcomes leave
@@ -38,7 +38,7 @@ def curve(mu: Mapping[_T, Fraction], nu: Mapping[_T, Fraction]) -> tuple[tuple[F
     return tuple((knot, _distance(mu, nu, knot)) for knot in knots)
 
 
-def growth(eps: Exact) -> Enclosure:
+def exp_epsilon(eps: Exact) -> Enclosure:
     """e to the power of ``eps``: exact for 0 and integer multiples of the logarithm of a rational number."""
     if isinstance(eps, Logarithm):
         if eps.degree != 1:
@@ -48,11 +48,11 @@ def growth(eps: Exact) -> Enclosure:
             return Enclosure(exact, exact)
     elif eps == 0:
         return Enclosure(Fraction(1), Fraction(1))
-    with flint().ctx.workprec(PRECISION):
+    with load_flint().ctx.workprec(BALL_BITS):
         exponent = log(eps.base) * ball(eps.factor) if isinstance(eps, Logarithm) else ball(Fraction(eps))
         try:
             return Enclosure(*bounds(exponent.exp()))
-        except Outside:
+        except Intractable:
             raise BadInput(f"An epsilon of {eps} is too large to reckon with.") from None
 
 

@@ -6,14 +6,14 @@ from collections.abc import Iterator, Mapping
 from itertools import product
 
 from discreet.errors import BadInput
-from discreet.verbs.prove.refuter.evaluating import Symbolic
+from discreet.verbs.prove.refuter.evaluator import Symbolic
 from discreet.verbs.prove.syntax import BOOL, Input, ListOf, Program, Range, Scalar
 
-MOST = 1 << 12
-"""More inputs than this are not gone through."""
+MAX_INPUTS = 1 << 12
+"""Most inputs that are enumerated."""
 
 
-def inputs(
+def possible_inputs(
     program: Program, length: int | None = None, public: Mapping[str, Symbolic] | None = None
 ) -> Iterator[dict[str, Symbolic]]:
     """Everything that can be given to ``program``: lists of ``length`` items where nothing else is declared, and
@@ -23,8 +23,8 @@ def inputs(
     count = 1
     for choice in choices:
         count *= len(choice)
-    if count > MOST:
-        raise BadInput(f"{program.name} has {count} possible inputs; at most {MOST} are gone through.")
+    if count > MAX_INPUTS:
+        raise BadInput(f"{program.name} has {count} possible inputs; at most {MAX_INPUTS} are gone through.")
     for chosen in product(*choices):
         yield {one.name: value for one, value in zip(program.inputs, chosen, strict=True)}
 
@@ -36,8 +36,8 @@ def _values(one: Input, length: int | None) -> Iterator[Symbolic]:
             hint = "Give a length, or declare one: list of 3 …. What is found is true for that length alone."
             raise BadInput(f"{one.name} may have any length.", hint=hint)
         items = _items(one, one.type.item)
-        if len(items) ** count > MOST:
-            raise BadInput(f"{one.name} may be {len(items)}^{count} lists; at most {MOST} are gone through.")
+        if len(items) ** count > MAX_INPUTS:
+            raise BadInput(f"{one.name} may be {len(items)}^{count} lists; at most {MAX_INPUTS} are gone through.")
         return iter(product(items, repeat=count))
     return iter(_items(one, one.type))
 

@@ -1,4 +1,4 @@
-"""Everything a finite program may show, with its exact chance."""
+"""The exact output distribution of a finite program."""
 
 from __future__ import annotations
 
@@ -8,22 +8,21 @@ from itertools import product
 from typing import TypeAlias
 
 from discreet.errors import BadInput
+from discreet.verbs.prove.interpreter import Outputs
+from discreet.verbs.prove.refuter.arithmetic import RationalArithmetic
 from discreet.verbs.prove.refuter.chances import Wanted, chance
-from discreet.verbs.prove.refuter.conditions import bound
-from discreet.verbs.prove.refuter.evaluating import Symbolic
-from discreet.verbs.prove.refuter.forms import Form
+from discreet.verbs.prove.refuter.errors import Intractable
+from discreet.verbs.prove.refuter.evaluator import Symbolic
+from discreet.verbs.prove.refuter.linear_forms import LinearForm, bound_of_draw
 from discreet.verbs.prove.refuter.logarithms import Exact, Logarithm
-from discreet.verbs.prove.refuter.outside import Outside
 from discreet.verbs.prove.refuter.paths import Path, Task, all_paths
-from discreet.verbs.prove.refuter.worlds import Rational
-from discreet.verbs.prove.running import Outputs, Value
-from discreet.verbs.prove.syntax import Program
+from discreet.verbs.prove.syntax import Program, Value
 
 Distribution: TypeAlias = Mapping[Outputs, Fraction]
-"""The chance of each outcome; they add up to 1."""
+"""The probability of each outcome; they add up to 1."""
 
-_MOST_PATHS = 1 << 16
-_MOST_VALUES = 1 << 12
+_MAX_PATHS = 1 << 16
+_MAX_VALUES = 1 << 12
 
 
 def outcomes(
@@ -32,7 +31,7 @@ def outcomes(
     parameters: Mapping[str, Exact] | None = None,
     others: Mapping[str, Program] | None = None,
 ) -> dict[Outputs, Fraction]:
-    """How likely each outcome of ``program`` is, exactly.
+    """The exact probability of each outcome of ``program``.
 
     ``eps`` may be a ``Logarithm``, such as ``Logarithm(Fraction(3))`` for ln 3: then discrete Laplace noise and the
     exponential mechanism have rational chances. Refused: continuous noise, outcomes without end, and chances that are
@@ -40,23 +39,23 @@ def outcomes(
     """
     given = dict(parameters or {})
     eps = given.get("eps")
-    world = Rational(eps.base if isinstance(eps, Logarithm) else Fraction(2))
-    found: dict[Outputs, Fraction] = {}
+    world = RationalArithmetic(eps.base if isinstance(eps, Logarithm) else Fraction(2))
+    chances: dict[Outputs, Fraction] = {}
     try:
-        for path in all_paths(Task(program, inputs, given, others or {}), most=_MOST_PATHS):
+        for path in all_paths(Task(program, inputs, given, others or {}), most=_MAX_PATHS):
             for wanted in _values(path):
                 outcome = outputs(wanted)
-                found[outcome] = found.get(outcome, Fraction(0)) + chance(world, path, wanted)
-    except Outside as outside:
+                chances[outcome] = chances.get(outcome, Fraction(0)) + chance(world, path, wanted)
+    except Intractable as outside:
         raise BadInput(
             f"The outcomes of {program.name} cannot be listed with exact chances. {outside}",
             hint="Only coins, Uniform, and (with eps a logarithm) DLaplace and ExpMech have rational chances.",
         ) from None
-    return {outcome: chance_ for outcome, chance_ in found.items() if chance_}
+    return {outcome: chance_ for outcome, chance_ in chances.items() if chance_}
 
 
 def outputs(shown: Sequence[Wanted]) -> Outputs:
-    """What is shown, one thing after the other, as what a run shows."""
+    """A sequence of shown values as the outputs of a run."""
     parts = list(shown)
     emitted: list[Value] = []
     while parts:
@@ -78,42 +77,42 @@ def _value(parts: list[Wanted]) -> Value:
     if isinstance(first, bool):
         return first
     if not isinstance(first, Fraction):
-        raise Outside("A logarithm is shown.")
+        raise Intractable("A logarithm is shown.")
     return first.numerator if first.denominator == 1 else first
 
 
 def _values(path: Path) -> Iterator[tuple[Wanted, ...]]:
     """What a path may show: every combination of the integers that the draws it shows may be."""
-    draws = sorted({draw for shown in path.shown if isinstance(shown, Form) for draw in shown.draws})
+    draws = sorted({draw for shown in path.shown if isinstance(shown, LinearForm) for draw in shown.draws})
     ranges = [_range(path, draw) for draw in draws]
     count = 1
     for one in ranges:
         count *= len(one)
-    if count > _MOST_VALUES:
-        raise Outside("There are too many outcomes.")
+    if count > _MAX_VALUES:
+        raise Intractable("There are too many outcomes.")
     seen = set()
     for values in product(*ranges):
         known = dict(zip(draws, values, strict=True))
-        wanted = tuple(_at(shown, known) if isinstance(shown, Form) else shown for shown in path.shown)
+        wanted = tuple(_at(shown, known) if isinstance(shown, LinearForm) else shown for shown in path.shown)
         if wanted not in seen:
             seen.add(wanted)
             yield wanted
 
 
-def _at(shown: Form, known: Mapping[int, int]) -> Fraction:
+def _at(shown: LinearForm, known: Mapping[int, int]) -> Fraction:
     return shown.constant + sum((factor * known[draw] for draw, factor in shown.terms), Fraction(0))
 
 
 def _range(path: Path, draw: int) -> range:
     """The integers that the conditions on a draw alone leave."""
     if not path.noises[draw].whole:
-        raise Outside("Continuous noise is shown.")
+        raise Intractable("Continuous noise is shown.")
     lows, highs = [], []
     for condition in path.conditions:
         if condition.form.draws == (draw,):
-            low, high = bound(condition, draw, whole=True)
+            low, high = bound_of_draw(condition, draw, whole=True)
             lows += [low[1]] if low is not None else []
             highs += [high[1]] if high is not None else []
     if not lows or not highs:
-        raise Outside("There is no end to its outcomes.")
+        raise Intractable("There is no end to its outcomes.")
     return range(int(max(lows)), int(min(highs)) + 1)

@@ -1,4 +1,4 @@
-"""What a finite program loses, over all neighbours."""
+"""The exact privacy loss of a finite program, over all neighbours."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from discreet.errors import BadInput
-from discreet.verbs.prove.finite.distance import skewed
-from discreet.verbs.prove.finite.domains import inputs
+from discreet.verbs.prove.finite.distance import skewed_distance
+from discreet.verbs.prove.finite.domains import possible_inputs
 from discreet.verbs.prove.finite.enumeration import outcomes
-from discreet.verbs.prove.refuter.counterexample import Enclosure
-from discreet.verbs.prove.refuter.evaluating import Symbolic
+from discreet.verbs.prove.number_text import Enclosure
+from discreet.verbs.prove.refuter.evaluator import Symbolic
 from discreet.verbs.prove.refuter.logarithms import Exact, Logarithm
-from discreet.verbs.prove.refuter.neighbours import Inputs, Pair, adjacent, known
+from discreet.verbs.prove.refuter.neighbours import InputPair, Inputs, are_neighbours, evaluate
 from discreet.verbs.prove.syntax import Program
 
 
 @dataclass(frozen=True)
-class Worst:
+class WorstNeighbours:
     """Two neighbours (of all, those farthest apart), and the least delta that covers them at the claimed epsilon."""
 
     inputs: Inputs
@@ -26,22 +26,22 @@ class Worst:
     delta: Enclosure
 
 
-def worst(
+def worst_neighbours(
     program: Program,
     parameters: Mapping[str, Exact] | None = None,
     *,
     length: int | None = None,
     public: Mapping[str, Symbolic] | None = None,
     others: Mapping[str, Program] | None = None,
-) -> Worst:
+) -> WorstNeighbours:
     """The largest skewed distance, at the program's claim, over all neighbours of a finite domain, in both orders.
     If the claimed delta is one number, the claim is true (for these parameters, this length, these public inputs)
     exactly if it is not below this distance; ``private`` has the general case."""
     given = {"eps": Fraction(1), **(parameters or {})}
-    return max(_pairs(program, given, length, public, others), key=lambda one: one.delta.high)
+    return max(_neighbour_distances(program, given, length, public, others), key=lambda one: one.delta.high)
 
 
-def private(
+def is_private(
     program: Program,
     parameters: Mapping[str, Exact] | None = None,
     *,
@@ -53,8 +53,8 @@ def private(
     epsilon and the delta that are claimed for its public inputs."""
     given = {"eps": Fraction(1), **(parameters or {})}
     close = False
-    for pair in _pairs(program, given, length, public, others):
-        delta = known(program.delta, {**given, **pair.inputs})
+    for pair in _neighbour_distances(program, given, length, public, others):
+        delta = evaluate(program.delta, {**given, **pair.inputs})
         if not isinstance(delta, int | Fraction):
             raise BadInput("The delta that is claimed is no number.")
         if delta < pair.delta.low:
@@ -65,24 +65,24 @@ def private(
     return True
 
 
-def _pairs(
+def _neighbour_distances(
     program: Program,
     given: Mapping[str, Exact],
     length: int | None,
     public: Mapping[str, Symbolic] | None,
     others: Mapping[str, Program] | None,
-) -> Iterator[Worst]:
+) -> Iterator[WorstNeighbours]:
     """All neighbours, in both orders, with their distance."""
-    all_inputs = list(inputs(program, length, public))
+    all_inputs = list(possible_inputs(program, length, public))
     laws = [outcomes(program, one, given, others) for one in all_inputs]
     some = False
     for first, mu in zip(all_inputs, laws, strict=True):
-        claim = known(program.epsilon, {**given, **first})
+        claim = evaluate(program.epsilon, {**given, **first})
         if not isinstance(claim, int | Fraction | Logarithm):
             raise BadInput("The claim is no number.")
         for second, nu in zip(all_inputs, laws, strict=True):
-            if first is not second and adjacent(program, Pair(given, first, second)):
+            if first is not second and are_neighbours(program, InputPair(given, first, second)):
                 some = True
-                yield Worst(first, second, skewed(mu, nu, claim))
+                yield WorstNeighbours(first, second, skewed_distance(mu, nu, claim))
     if not some:
         raise BadInput(f"{program.name} has no two neighbours.")

@@ -12,14 +12,14 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 
 from discreet.errors import BadInput
-from discreet.verbs.prove.finite.domains import inputs
+from discreet.verbs.prove.finite.couplings import find_coupling
+from discreet.verbs.prove.finite.domains import possible_inputs
 from discreet.verbs.prove.finite.enumeration import outcomes
-from discreet.verbs.prove.finite.liftings import coupling
-from discreet.verbs.prove.reading import read_expression
-from discreet.verbs.prove.refuter.evaluating import Symbolic
+from discreet.verbs.prove.interpreter import Outputs, value_of
+from discreet.verbs.prove.parser import parse_expression
+from discreet.verbs.prove.refuter.evaluator import Symbolic
 from discreet.verbs.prove.refuter.logarithms import Exact
-from discreet.verbs.prove.running import Outputs, Value, value_of
-from discreet.verbs.prove.syntax import Expression, Program
+from discreet.verbs.prove.syntax import Expression, Program, Value
 
 
 @dataclass(frozen=True)
@@ -50,27 +50,27 @@ def read_quadruple(
     return Quadruple(
         programs[first],
         programs[second],
-        read_expression(before.strip()),
-        read_expression(after.strip()),
+        parse_expression(before.strip()),
+        parse_expression(after.strip()),
         eps,
         length=length,
     )
 
 
-def holds(quadruple: Quadruple) -> bool:
+def judgement_holds(quadruple: Quadruple) -> bool:
     """Whether a judgement is true, for all finite inputs; with lists of no declared length, for the given one."""
-    return failing(quadruple) is None
+    return find_failing_inputs(quadruple) is None
 
 
-def failing(quadruple: Quadruple) -> tuple[Mapping[str, Symbolic], Mapping[str, Symbolic]] | None:
+def find_failing_inputs(quadruple: Quadruple) -> tuple[Mapping[str, Symbolic], Mapping[str, Symbolic]] | None:
     """Two inputs that P relates, for which there is no coupling within Q; none if the judgement is true."""
     q = quadruple
-    seconds = list(inputs(q.second, q.length))
+    seconds = list(possible_inputs(q.second, q.length))
     laws = [outcomes(q.second, one, q.parameters) for one in seconds]
-    for first in inputs(q.first, q.length):
+    for first in possible_inputs(q.first, q.length):
         law = outcomes(q.first, first, q.parameters)
         for second, other in zip(seconds, laws, strict=True):
-            names = {**_ending(first, "1"), **_ending(second, "2")}
+            names = {**_suffixed(first, "1"), **_suffixed(second, "2")}
             if value_of(q.before, names) is not True:
                 continue
 
@@ -79,12 +79,12 @@ def failing(quadruple: Quadruple) -> tuple[Mapping[str, Symbolic], Mapping[str, 
                     return one == two
                 return value_of(q.after, {**names, "result1": _result(one), "result2": _result(two)}) is True
 
-            if coupling(law, other, related, q.eps, q.delta) is None:
+            if find_coupling(law, other, related, q.eps, q.delta) is None:
                 return first, second
     return None
 
 
-def _ending(given: Mapping[str, Symbolic], ending: str) -> dict[str, Value]:
+def _suffixed(given: Mapping[str, Symbolic], ending: str) -> dict[str, Value]:
     return {name + ending: value for name, value in given.items()}  # type: ignore[misc]
 
 

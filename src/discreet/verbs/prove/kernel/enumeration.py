@@ -1,4 +1,4 @@
-"""Programs with finitely many inputs and outcomes: compute all of them, and compare.
+"""Proof by enumeration: exact outcome probabilities of a finite program, compared for all neighbours.
 
 Nothing is guessed: every outcome of every pair of neighbours is computed with exact fractions by the interpreter, and
 its probability is compared with a rational number f not above e^epsilon: the sum of P(x) - f P'(x) over all outcomes x
@@ -16,47 +16,49 @@ from itertools import product
 from time import thread_time
 
 from discreet.errors import BadInput
-from discreet.verbs.prove.inside import expressions, names_in, statements
-from discreet.verbs.prove.kernel.layout import Unsupported
-from discreet.verbs.prove.kernel.powers import below_exp
-from discreet.verbs.prove.running import Outputs, Value, holds, run, value_of
-from discreet.verbs.prove.syntax import Expression, ListOf, Program, Range, Sample, Scalar, Type
+from discreet.verbs.prove.interpreter import Outputs, assumptions_hold, run, value_of
+from discreet.verbs.prove.kernel.distribution_rules import rule_of
+from discreet.verbs.prove.kernel.exp_bounds import exp_below
+from discreet.verbs.prove.kernel.solver import Unsupported
+from discreet.verbs.prove.syntax import Expression, ListOf, Program, Range, Sample, Scalar, Type, Value
+from discreet.verbs.prove.traverse import expressions, names_in, statements
 
-_MOST = 20_000
+_MAX_CASES = 20_000
+"""Most pairs of inputs, items of a domain, or runs of one input."""
 
 
-class Likelier(Unsupported):
-    """The claim fails for two neighbours."""
+class ClaimFails(Unsupported):
+    """A pair of neighbours for which the claim fails."""
 
     def __init__(self, given: Mapping[str, Value], other: Mapping[str, Value]) -> None:
         super().__init__("an outcome that is too much likelier for one neighbour")
         self.inputs, self.neighbours = given, other
 
 
-def enumerated(program: Program, others: Mapping[str, Program], until: float | None = None) -> int:
-    """How many pairs of neighbours were compared; ``Unsupported`` if there are too many.
+def compare_neighbours(program: Program, others: Mapping[str, Program], until: float | None = None) -> int:
+    """Compare all pairs of neighbours and return their number; ``Unsupported`` if there are too many.
 
     ``Likelier``, which is one of these, if the claim fails. ``until`` is of this thread's processor time; what takes
     longer is too much.
     """
     if any(name.name == "eps" for part in (program.adjacent.by, *program.assumes) for name in names_in(part)):
         raise Unsupported("neighbours that depend on eps")
-    limit, delta = below_exp(_number(program.epsilon)), _number(program.delta)
+    limit, delta = exp_below(_claimed_number(program.epsilon)), _claimed_number(program.delta)
     inputs = list(_inputs(program))
-    found: list[dict[Outputs, Fraction]] = [_outcomes(program, given, others, until) for given in inputs]
+    distributions: list[dict[Outputs, Fraction]] = [_outcomes(program, given, others, until) for given in inputs]
     compared = 0
-    for (given, first), (other, second) in product(zip(inputs, found, strict=True), repeat=2):
+    for (given, first), (other, second) in product(zip(inputs, distributions, strict=True), repeat=2):
         if given != other and (_adjacent(program, given, other) or _adjacent(program, other, given)):
             compared += 1
             _require_time(until)
             excess = (chance - limit * second.get(outputs, Fraction(0)) for outputs, chance in first.items())
             if sum((one for one in excess if one > 0), Fraction(0)) > delta:
-                raise Likelier(given, other)
+                raise ClaimFails(given, other)
     return compared
 
 
-def _number(claim: Expression) -> Fraction:
-    """What is claimed, if it is a number that makes sense."""
+def _claimed_number(claim: Expression) -> Fraction:
+    """The claimed number; ``Unsupported`` if it is none, or below 0."""
     try:
         value = Fraction(-1) if list(names_in(claim)) else value_of(claim, {})
     except BadInput:
@@ -76,11 +78,11 @@ def _inputs(program: Program) -> Iterator[dict[str, Value]]:
     count = 1
     for domain in domains:
         count *= len(domain)
-    if count * count > _MOST:
+    if count * count > _MAX_CASES:
         raise Unsupported("too many inputs to enumerate")
     for values in product(*domains):
         given = dict(zip((one.name for one in program.inputs), values, strict=True))
-        if holds(program, given, {}):
+        if assumptions_hold(program, given, {}):
             yield given
 
 
@@ -92,14 +94,18 @@ def _domain(type_: Type) -> list[Value]:
             return list(range(low, high + 1))
         case ListOf(item, length) if length is not None:
             inside = _domain(item)
-            if length > _MOST or (len(inside) > 1 and length > _MOST.bit_length()) or len(inside) ** length > _MOST:
+            if (
+                length > _MAX_CASES
+                or (len(inside) > 1 and length > _MAX_CASES.bit_length())
+                or len(inside) ** length > _MAX_CASES
+            ):
                 raise Unsupported("too many inputs to enumerate")
             return [tuple(items) for items in product(inside, repeat=length)]
     raise Unsupported("inputs that are not finitely many")
 
 
 def _adjacent(program: Program, given: Mapping[str, Value], other: Mapping[str, Value]) -> bool:
-    """Whether the second is a neighbour of the first."""
+    """Whether the second input is a neighbour of the first."""
     if any(given[one.name] != other[one.name] for one in program.inputs if not one.private):
         return False
     kind = program.adjacent.kind
@@ -107,28 +113,28 @@ def _adjacent(program: Program, given: Mapping[str, Value], other: Mapping[str, 
         return True
     by = value_of(program.adjacent.by, dict(given))
     changes = [
-        _whole(second) - _whole(first)
+        _fraction(second) - _fraction(first)
         for one in program.private
-        for first, second in zip(_flat(given[one.name]), _flat(other[one.name]), strict=True)
+        for first, second in zip(_items(given[one.name]), _items(other[one.name]), strict=True)
     ]
     sizes = [abs(change) for change in changes]
     match kind:
         case "one":
-            return sum(size > 0 for size in sizes) <= 1 and max(sizes, default=0) <= _whole(by)
+            return sum(size > 0 for size in sizes) <= 1 and max(sizes, default=0) <= _fraction(by)
         case "l1":
-            return sum(sizes) <= _whole(by)
+            return sum(sizes) <= _fraction(by)
         case "inc":
-            return all(0 <= change <= _whole(by) for change in changes)
+            return all(0 <= change <= _fraction(by) for change in changes)
         case "dec":
-            return all(0 <= -change <= _whole(by) for change in changes)
-    return max(sizes, default=0) <= _whole(by)
+            return all(0 <= -change <= _fraction(by) for change in changes)
+    return max(sizes, default=0) <= _fraction(by)
 
 
-def _flat(value: Value) -> tuple[Value, ...]:
+def _items(value: Value) -> tuple[Value, ...]:
     return value if isinstance(value, tuple) else (value,)
 
 
-def _whole(value: Value) -> Fraction:
+def _fraction(value: Value) -> Fraction:
     if isinstance(value, tuple):
         raise Unsupported("a list inside a list")
     return Fraction(value)
@@ -143,28 +149,28 @@ def _outcomes(
     used = {
         name.name for body in bodies for one in statements(body) for part in expressions(one) for name in names_in(part)
     }
-    if drawn - {"Bernoulli", "Uniform"} or "eps" in used:
+    if any(rule_of(name).chances is None for name in drawn) or "eps" in used:
         raise Unsupported("outcomes that are not finitely many numbers")
-    found: dict[Outputs, Fraction] = {}
+    distribution: dict[Outputs, Fraction] = {}
     pending: list[tuple[Value, ...]] = [()]
     runs = 0
     while pending:
         runs += 1
-        if runs > _MOST:
+        if runs > _MAX_CASES:
             raise Unsupported("too many outcomes to enumerate")
         _require_time(until)
-        script = _Script(pending.pop())
+        script = _ScriptedDraws(pending.pop())
         try:
-            outputs = run(program, given, {}, script.draw, others, steps=2000)
+            outputs = run(program, given, {}, script.draw, others, steps=2000, exists=_exists)
         except BadInput:
             raise Unsupported("a run that may not end") from None
-        found[outputs] = found.get(outputs, Fraction(0)) + script.chance
+        distribution[outputs] = distribution.get(outputs, Fraction(0)) + script.chance
         pending += script.others
-    return found
+    return distribution
 
 
-class _Script:
-    """Draws what is written, then the first possible value each time; keeps the other ways to go on."""
+class _ScriptedDraws:
+    """Draws that follow a script, then take the first possible value; the alternatives are kept."""
 
     def __init__(self, written: tuple[Value, ...]) -> None:
         self._written = written
@@ -186,10 +192,11 @@ class _Script:
 
 
 def _chances(distribution: str, arguments: tuple[Value, ...]) -> dict[Value, Fraction]:
-    if distribution == "Bernoulli":
-        chance = _whole(arguments[0])
-        return {side: odds for side, odds in ((True, chance), (False, 1 - chance)) if odds}
-    low, high = (int(_whole(argument)) for argument in arguments)
-    if high - low >= _MOST:
-        raise Unsupported("too many outcomes to enumerate")
-    return {value: Fraction(1, high - low + 1) for value in range(low, high + 1)}
+    rule = rule_of(distribution)
+    if rule.chances is None or len(arguments) != rule.arity:
+        raise Unsupported("outcomes that are not finitely many numbers")
+    return rule.chances(arguments)
+
+
+def _exists(distribution: str, arguments: tuple[Value, ...]) -> bool:
+    return bool(_chances(distribution, arguments))

@@ -1,10 +1,18 @@
-"""z3, when it is needed."""
+"""z3, the kinds of its terms, and the error for what the rules do not reach."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 from discreet.core.optional import extra
+
+Kind: TypeAlias = Literal["int", "real", "bool", "list"]
+Term: TypeAlias = Any
+"""A z3 term."""
+
+
+class Unsupported(Exception):
+    """The rules cannot reason about this program. The text says about what."""
 
 
 def load_z3() -> Any:

@@ -1,4 +1,4 @@
-"""Where both runs stand at one point of a program, and how a proof's own texts are read there."""
+"""The state of both runs at one point of a program, and the evaluation of a proof's texts there."""
 
 from __future__ import annotations
 
@@ -6,15 +6,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from discreet.verbs.prove.kernel.layout import Unsupported
-from discreet.verbs.prove.kernel.values import Term
+from discreet.verbs.prove.kernel.solver import Term, Unsupported
 from discreet.verbs.prove.kernel.world import World
 from discreet.verbs.prove.syntax import Expression
 
 
 @dataclass
 class State:
-    """The variables of both runs, how long the lists are that the program makes, and the cost so far of each draw."""
+    """Variables of both runs, lengths of the lists that the program makes, and the cost so far of each draw."""
 
     first: dict[str, Term]
     second: dict[str, Term]
@@ -24,19 +23,26 @@ class State:
     def copy(self) -> State:
         return State(dict(self.first), dict(self.second), dict(self.lengths), dict(self.costs))
 
+    def after_draw(self, name: str, values: tuple[Term, Term], site: int, cost: Term) -> State:
+        """The state once a draw has given a variable its two values, at a cost."""
+        after = self.copy()
+        after.first[name], after.second[name] = values
+        after.costs[site] = after.costs[site] + cost
+        return after
 
-def merged(world: World, condition: Term, then: State, other: State) -> State:
-    """The one state or the other."""
+
+def merge_states(world: World, condition: Term, then: State, other: State) -> State:
+    """One state or the other, by a condition."""
 
     def pick(left: Mapping[Any, Term], right: Mapping[Any, Term]) -> dict[Any, Term]:
-        found = {}
+        merged = {}
         for name in left:
             one, two = left[name], right[name]
             if not one.eq(two):
-                one, two = world.alike(one, two)
+                one, two = world.same_sort(one, two)
                 one = world.z3.If(condition, one, two)
-            found[name] = one
-        return found
+            merged[name] = one
+        return merged
 
     return State(
         pick(then.first, other.first),
@@ -46,20 +52,20 @@ def merged(world: World, condition: Term, then: State, other: State) -> State:
     )
 
 
-class Run:
-    """Expressions of the program, in one of the two runs."""
+class RunReader:
+    """Evaluates expressions of the program in one of the two runs."""
 
     def __init__(self, world: World, state: State, run: int) -> None:
         self._world, self._state, self._run = world, state, run
         self._values = state.first if run == 1 else state.second
 
     def value(self, expression: Expression, safe: list[Term]) -> Term:
-        """Its value; what keeps it from being a fault (no division by 0, no index outside) is added to ``safe``."""
+        """The value; what keeps it from being a fault (no division by 0, no index outside) is added to ``safe``."""
 
         def read(name: str, index: Term) -> Term:
-            found = self._world.item(name, self._run, index)
+            item = self._world.item(name, self._run, index)
             safe.append(self._world.both(index >= 0, index < self._world.size(name)))
-            return found
+            return item
 
         return self._world.value(expression, self._look, read, safe)
 
@@ -73,8 +79,8 @@ class Run:
         raise Unsupported(f"the name {name}")
 
 
-class Scope:
-    """The texts of a proof at one point: both runs, and what the proof knows of what the observer will see.
+class ProofScope:
+    """Evaluates a proof's texts at one point: in both runs, with what the observer will see.
 
     ``seen`` are the outcomes of branches and outputs that may be read here; ``hidden`` is a variable that may not.
     """
@@ -86,16 +92,16 @@ class Scope:
         return self._world.value(expression, self._look, self._read, [])
 
     def truth(self, expression: Expression) -> Term:
-        """An invariant."""
-        found = self.value(expression)
-        if not self._world.z3.is_bool(found):
+        """The value of an invariant."""
+        term = self.value(expression)
+        if not self._world.z3.is_bool(term):
             raise Unsupported("an invariant that is neither true nor false")
-        return found
+        return term
 
     def number(self, charge: Expression | Term) -> Term:
         """A charge, written or computed, as a real number."""
-        found = charge if self._world.z3.is_expr(charge) else self.value(charge)
-        return self._world.real(found)
+        term = charge if self._world.z3.is_expr(charge) else self.value(charge)
+        return self._world.real(term)
 
     def _look(self, name: str) -> Term:
         world, state = self._world, self._state

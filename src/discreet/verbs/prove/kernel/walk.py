@@ -1,4 +1,4 @@
-"""Once through a program with both runs side by side: what may be assumed, and what must hold.
+"""The walk through a program with both runs side by side: its assumptions and proof obligations.
 
 Why it proves privacy (pure). Call *trace* the outcomes of all visible branches and loop conditions and all outputs
 that are no real numbers; there are countably many. Fix one, z, and neighbours x, x'. The second run's draws are a
@@ -36,29 +36,18 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Protocol
 
-from discreet.verbs.prove.kernel.layout import Layout, Step, Unsupported, assigned
-from discreet.verbs.prove.kernel.state import Run, Scope, State, merged
-from discreet.verbs.prove.kernel.values import Term
+from discreet.verbs.prove import syntax
+from discreet.verbs.prove.kernel.call_rule import call_rule
+from discreet.verbs.prove.kernel.distribution_rules import draw_rule
+from discreet.verbs.prove.kernel.layout import NumberedStep, ProgramLayout, assigned_variables
+from discreet.verbs.prove.kernel.solver import Term, Unsupported
+from discreet.verbs.prove.kernel.state import ProofScope, RunReader, State, merge_states
 from discreet.verbs.prove.kernel.world import World
-from discreet.verbs.prove.syntax import (
-    Assign,
-    Call,
-    Emit,
-    Expression,
-    If,
-    Joined,
-    Listing,
-    Name,
-    Program,
-    Return,
-    Sample,
-    While,
-)
 
 
 @dataclass(frozen=True)
-class Event:
-    """Something assumed, or (``claim``) something that must hold; ``guard`` is when. ``tag`` is the loop rule's own."""
+class Obligation:
+    """An assumption or (``claim``) a proof obligation, under a ``guard``; ``tag`` is for the loop rule."""
 
     claim: bool
     guard: Term
@@ -67,24 +56,27 @@ class Event:
     tag: tuple[str, int, int] | None = None
 
 
-class Plan(Protocol):
-    """What the proof says: shifts and charges at draws, and how to pass a loop."""
+class ProofPlan(Protocol):
+    """A proof plan: shifts and charges of draws, and the treatment of loops."""
 
     lockstep: bool
 
-    def shift(self, site: int, scope: Scope) -> Term: ...
-    def charge(self, site: int, scope: Scope) -> Expression | Term: ...
-    def misses(self, site: int, scope: Scope) -> list[Term]: ...
-    def loop(self, walk: Walk, step: Step, state: State, guard: Term) -> State: ...
+    def shift(self, site: int, scope: ProofScope) -> Term: ...
+    def charge(self, site: int, scope: ProofScope) -> syntax.Expression | Term: ...
+    def misses(self, site: int, scope: ProofScope) -> list[Term]: ...
+    def loop(self, walk: Walk, step: NumberedStep, state: State, guard: Term) -> State: ...
 
 
 class Walk:
-    """The events of one program under one plan. ``bound`` is what the whole may cost, ``rates`` what a charge costs."""
+    """The obligations of one program under one plan.
 
-    def __init__(self, world: World, plan: Plan, others: Mapping[str, Program]) -> None:
+    ``bound`` is what the whole may cost, ``rates`` what a charge costs.
+    """
+
+    def __init__(self, world: World, plan: ProofPlan, others: Mapping[str, syntax.Program]) -> None:
         self.world, self.plan, self.others = world, plan, others
-        self.layout: Layout = world.layout
-        self.events: list[Event] = []
+        self.layout: ProgramLayout = world.layout
+        self.events: list[Obligation] = []
         self.rates: dict[int, Term] = {}
         self.seen: dict[str, Term] = {}
         self.limit: Term = None
@@ -103,10 +95,10 @@ class Walk:
         everywhere = world.truth(True)
         end = self.block(self.layout.steps, state, everywhere)
         self.limit = world.real(world.public(world.program.epsilon)) if bound is None else bound
-        self.must(everywhere, self.afforded(end), "the cost is within the claim")
+        self.require(everywhere, self.within_claim(end), "the cost is within the claim")
         return end
 
-    def afforded(self, state: State) -> Term:
+    def within_claim(self, state: State) -> Term:
         """Whether what was paid so far is within the claim; to be asked after the walk, which finds the rates."""
         paid = (self._paid(state, site) for site in state.costs)
         return self.world.z3.Sum(*paid, self.world.number(0)) <= self.limit
@@ -122,11 +114,11 @@ class Walk:
 
     # -- events -------------------------------------------------------------------------------------------------------
 
-    def given(self, guard: Term, term: Term, what: str = "") -> None:
-        self.events.append(Event(False, guard, term, what))
+    def assume(self, guard: Term, term: Term, what: str = "") -> None:
+        self.events.append(Obligation(False, guard, term, what))
 
-    def must(self, guard: Term, term: Term, what: str, tag: tuple[str, int, int] | None = None) -> None:
-        self.events.append(Event(True, guard, term, what, tag))
+    def require(self, guard: Term, term: Term, what: str, tag: tuple[str, int, int] | None = None) -> None:
+        self.events.append(Obligation(True, guard, term, what, tag))
 
     def foresee(self, level: tuple[int, ...]) -> None:
         """Fresh unknowns for what will be seen in one round of a loop (or outside all loops)."""
@@ -138,7 +130,7 @@ class Walk:
             if at == level and kind in ("int", "bool"):
                 self.seen[f"shown{step.number}''"] = self.world.new(f"shown{step.number}''", kind)
 
-    def scope(self, state: State, level: tuple[int, ...], hidden: str = "", *, foreseen: bool = True) -> Scope:
+    def scope(self, state: State, level: tuple[int, ...], hidden: str = "", *, foreseen: bool = True) -> ProofScope:
         """What texts of the proof may read at a point inside these loops: what is seen in the rounds it is in."""
         allowed = {
             f"{word}{step.number}''"
@@ -147,79 +139,79 @@ class Walk:
             if at == level[: len(at)]
         }
         seen = {name: term for name, term in self.seen.items() if foreseen and name in allowed}
-        return Scope(self.world, state, seen, hidden)
+        return ProofScope(self.world, state, seen, hidden)
 
     # -- statements ---------------------------------------------------------------------------------------------------
 
-    def block(self, steps: tuple[Step, ...], state: State, guard: Term) -> State:
-        for outputs, some in groupby(steps, lambda step: isinstance(step.statement, Emit | Return)):
+    def block(self, steps: tuple[NumberedStep, ...], state: State, guard: Term) -> State:
+        for outputs, some in groupby(steps, lambda step: isinstance(step.statement, syntax.Emit | syntax.Return)):
             if outputs:
-                self.shown(tuple(some), state, guard)
+                self.outputs(tuple(some), state, guard)
             else:
                 for step in some:
                     state = self.step(step, state, guard)
         return state
 
-    def step(self, step: Step, state: State, guard: Term) -> State:
+    def step(self, step: NumberedStep, state: State, guard: Term) -> State:
         match step.statement:
-            case Assign(name, value) if self.layout.kinds[name] == "list":
-                made = state.copy()
-                made.lengths[name] = self.listed(value, state, guard)
-                return made
-            case Assign(name, value):
-                made = state.copy()
-                made.first[name], made.second[name] = self.values(value, state, guard)
-                return made
-            case Sample() | Call():
-                from discreet.verbs.prove.kernel.draws import drawn
-
-                return drawn(self, step, state, guard)
-            case If() if step.number:
+            case syntax.Assign(name, value) if self.layout.kinds[name] == "list":
+                after = state.copy()
+                after.lengths[name] = self.list_length(value, state, guard)
+                return after
+            case syntax.Assign(name, value):
+                after = state.copy()
+                after.first[name], after.second[name] = self.values(value, state, guard)
+                return after
+            case syntax.Sample() as draw:
+                return draw_rule(self, step, draw, state, guard)
+            case syntax.Call() as call:
+                return call_rule(self, step, call, state, guard)
+            case syntax.If() if step.number:
                 return self.branch(step, state, guard)
-            case If():
-                return self.each(step, state, guard)
-            case While():
+            case syntax.If():
+                return self.hidden_branch(step, state, guard)
+            case syntax.While():
                 return self.plan.loop(self, step, state, guard)
         return state
 
-    def values(self, expression: Expression, state: State, guard: Term) -> tuple[Term, Term]:
+    def values(self, expression: syntax.Expression, state: State, guard: Term) -> tuple[Term, Term]:
         """The value of an expression in both runs, where it must have one."""
         return self.value(expression, state, guard, 1), self.value(expression, state, guard, 2)
 
-    def value(self, expression: Expression, state: State, guard: Term, run: int) -> Term:
+    def value(self, expression: syntax.Expression, state: State, guard: Term, run: int) -> Term:
         safe: list[Term] = []
-        found = Run(self.world, state, run).value(expression, safe)
+        term = RunReader(self.world, state, run).value(expression, safe)
         for condition in safe:
-            self.must(guard, condition, "no index is outside its list and nothing is divided by 0")
-        return found
+            self.require(guard, condition, "no index is outside its list and nothing is divided by 0")
+        return term
 
-    def branch(self, step: Step, state: State, guard: Term) -> State:
+    def branch(self, step: NumberedStep, state: State, guard: Term) -> State:
         """A visible branch: the first run goes as foreseen, so the second must."""
         statement = step.statement
-        assert isinstance(statement, If)  # noqa: S101
+        assert isinstance(statement, syntax.If)  # noqa: S101
         first, second = self.values(statement.condition, state, guard)
         foreseen = self.seen[f"branch{step.number}''"]
-        self.given(guard, first == foreseen)
-        self.must(guard, second == foreseen, f"both runs go the same way at line {statement.at.line}")
+        self.assume(guard, first == foreseen)
+        self.require(guard, second == foreseen, f"both runs go the same way at line {statement.at.line}")
         then = self.block(step.then, state, self.world.both(guard, foreseen))
         other = self.block(step.other, state, self.world.both(guard, self.world.z3.Not(foreseen)))
-        return merged(self.world, foreseen, then, other)
+        return merge_states(self.world, foreseen, then, other)
 
-    def each(self, step: Step, state: State, guard: Term) -> State:
-        """A branch that nobody sees: each run takes its own way."""
-        made = state.copy()
-        made.first = self._alone(step, state, guard, 1).first
-        made.second = self._alone(step, state, guard, 2).second
-        return made
+    def hidden_branch(self, step: NumberedStep, state: State, guard: Term) -> State:
+        """A hidden branch: each run takes its own side."""
+        after = state.copy()
+        after.first = self._alone(step, state, guard, 1).first
+        after.second = self._alone(step, state, guard, 2).second
+        return after
 
-    def _alone(self, step: Step, state: State, guard: Term, run: int) -> State:
+    def _alone(self, step: NumberedStep, state: State, guard: Term, run: int) -> State:
         statement = step.statement
-        if isinstance(statement, Assign):
-            made = state.copy()
-            values = made.first if run == 1 else made.second
+        if isinstance(statement, syntax.Assign):
+            after = state.copy()
+            values = after.first if run == 1 else after.second
             values[statement.name] = self.value(statement.value, state, guard, run)
-            return made
-        if not isinstance(statement, If):
+            return after
+        if not isinstance(statement, syntax.If):
             raise Unsupported("something visible inside a branch that is not")
         condition = self.value(statement.condition, state, guard, run)
         then, other = state, state
@@ -227,67 +219,67 @@ class Walk:
             then = self._alone(inner, then, self.world.both(guard, condition), run)
         for inner in step.other:
             other = self._alone(inner, other, self.world.both(guard, self.world.z3.Not(condition)), run)
-        return merged(self.world, condition, then, other)
+        return merge_states(self.world, condition, then, other)
 
     # -- what is shown ------------------------------------------------------------------------------------------------
 
-    def shown(self, steps: tuple[Step, ...], state: State, guard: Term) -> None:
+    def outputs(self, steps: tuple[NumberedStep, ...], state: State, guard: Term) -> None:
         """What both runs show must be the same. If it is no real number, it is foreseen, as a branch is.
 
         Outputs that follow each other with nothing between them are one output of several values: none is shown by
         a run that does not show all of them, since none may be a fault. So the first run shows all as foreseen before
         anything is demanded of the second.
         """
-        found = []
+        shown = []
         for step in steps:
             value = step.statement
-            assert isinstance(value, Emit | Return)  # noqa: S101
+            assert isinstance(value, syntax.Emit | syntax.Return)  # noqa: S101
             if self.layout.shown(step) == "list":
-                self.listed(value.value, state, guard)
+                self.list_length(value.value, state, guard)
             else:
-                found.append((step, *self.values(value.value, state, guard)))
+                shown.append((step, *self.values(value.value, state, guard)))
         same = []
-        for step, first, second in found:
+        for step, first, second in shown:
             foreseen = self.seen.get(f"shown{step.number}''")
             if foreseen is not None:
-                self.given(guard, self.world.equal(first, foreseen))
+                self.assume(guard, self.world.equal(first, foreseen))
             same.append((self.world.equal(first if foreseen is None else foreseen, second), step.statement.at.line))
         for equal, line in same:
-            self.must(guard, equal, f"both runs show the same at line {line}")
+            self.require(guard, equal, f"both runs show the same at line {line}")
 
-    def listed(self, value: Expression, state: State, guard: Term) -> Term:
+    def list_length(self, value: syntax.Expression, state: State, guard: Term) -> Term:
         """The length of a list that the program makes. Its items must be the same in both runs, as if shown."""
         match value:
-            case Name(name) if name in state.lengths:
+            case syntax.Name(name) if name in state.lengths:
                 return state.lengths[name]
-            case Listing(items):
+            case syntax.Listing(items):
                 for item in items:
                     first, second = self.values(item, state, guard)
                     equal = self.world.equal(first, second)
-                    self.must(guard, equal, f"both runs put the same into the list at line {value.at.line}")
+                    self.require(guard, equal, f"both runs put the same into the list at line {value.at.line}")
                 return self.world.number(len(items), "int")
-            case Joined(left, right):
-                return self.listed(left, state, guard) + self.listed(right, state, guard)
+            case syntax.Joined(left, right):
+                return self.list_length(left, state, guard) + self.list_length(right, state, guard)
         raise Unsupported("a list that is an input, used as a value")
 
     # -- loops --------------------------------------------------------------------------------------------------------
 
-    def forgotten(self, step: Step, state: State) -> State:
+    def havoc(self, step: NumberedStep, state: State) -> State:
         """The state after any number of rounds: what a loop changes may be anything."""
         statement = step.statement
-        assert isinstance(statement, While)  # noqa: S101
-        made = state.copy()
-        for name in sorted(assigned(statement.body)):
+        assert isinstance(statement, syntax.While)  # noqa: S101
+        after = state.copy()
+        for name in sorted(assigned_variables(statement.body)):
             kind = self.layout.kinds[name]
             if kind == "list":
-                made.lengths[name] = self.world.new(f"size {name}", "int")
+                after.lengths[name] = self.world.new(f"size {name}", "int")
             else:
-                made.first[name], made.second[name] = self.world.new(name, kind), self.world.new(name + "'", kind)
+                after.first[name], after.second[name] = self.world.new(name, kind), self.world.new(name + "'", kind)
         for site, level in self.layout.sites:
             if step.number in level:
-                made.costs[site.number] = self.world.new(f"cost{site.number}''", "real")
-        return made
+                after.costs[site.number] = self.world.new(f"cost{site.number}''", "real")
+        return after
 
-    def level_of(self, step: Step) -> tuple[int, ...]:
+    def level_of(self, step: NumberedStep) -> tuple[int, ...]:
         """The loops around the rounds of a loop, with itself."""
         return self.layout.levels()[step.number - 1][1]

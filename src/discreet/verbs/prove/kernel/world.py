@@ -1,4 +1,4 @@
-"""The inputs of two runs, and what makes them neighbours.
+"""The inputs of both runs as terms, and the neighbour relation as axioms.
 
 Private lists are two functions from indices to values, the same for the whole proof. What neighbours are is stated at
 each index at which either run, or the proof, reads a list. This loses nothing that could make a false proof: whatever
@@ -12,18 +12,21 @@ from collections.abc import Callable, Mapping
 from fractions import Fraction
 from typing import Any
 
-from discreet.verbs.prove.kernel.layout import Kind, Layout, Unsupported
-from discreet.verbs.prove.kernel.values import SIZES, Term, Values
+from discreet.verbs.prove.kernel.layout import ProgramLayout
+from discreet.verbs.prove.kernel.solver import Kind, Term, Unsupported
+from discreet.verbs.prove.kernel.terms import SIZES, Terms
 from discreet.verbs.prove.syntax import Input, ListOf, Range
 
 
-class World(Values):
-    """The terms of one proof.
+class World(Terms):
+    """The inputs and constants of one proof, as terms.
 
-    ``fixed`` gives some public constants a value, for searches over small cases; a proof has none.
+    ``fixed`` gives some public constants a value, for searches over bounded cases; a proof has none.
     """
 
-    def __init__(self, layout: Layout, *, backwards: bool = False, fixed: Mapping[str, Fraction] | None = None) -> None:
+    def __init__(
+        self, layout: ProgramLayout, *, backwards: bool = False, fixed: Mapping[str, Fraction] | None = None
+    ) -> None:
         super().__init__(layout)
         self.fixed = dict(fixed or {})
         self._instances: set[tuple[str, int]] = set()
@@ -88,7 +91,7 @@ class World(Values):
                 first, second = self.first[given.name], self.second[given.name]
                 self._close(place, first, second, self.which == place)
                 if self.kind == "l1" and not self.z3.is_bool(first):
-                    self.axioms.append(self.size_of(self.real(second - first)) <= self._budgets[place])
+                    self.axioms.append(self.absolute(self.real(second - first)) <= self._budgets[place])
 
     def _close(self, place: int, first: Term, second: Term, here: Term) -> None:
         """Two values of neighbours; ``here`` says whether it is this one that may differ, if one may."""
@@ -126,7 +129,7 @@ class World(Values):
             self.spent(given.name, index + 1)
             if not self.z3.is_bool(first):
                 spent = self._function(given.name, 3, "int", "real")
-                change = self.size_of(self.real(second - first))
+                change = self.absolute(self.real(second - first))
                 self.axioms.append(spent(index + 1) == spent(index) + change)
 
     def spent(self, name: str, index: Term) -> Term:
@@ -140,7 +143,7 @@ class World(Values):
         return spent
 
     def size(self, name: str) -> Term:
-        """How long an input list is, in both runs."""
+        """The length of an input list, the same in both runs."""
         if SIZES + name not in self.constants:
             raise Unsupported(f"the size of {name}")
         return self.constants[SIZES + name]

@@ -1,10 +1,9 @@
-"""Looking for a proof: shifts that work in small cases, then invariants for all sizes, then the checker's word.
+"""Search for a proof: shifts that work in bounded cases, then invariants for all sizes, then the checker's word.
 
-Nothing here is trusted. ``prove`` returns only what ``checker.check`` accepts.
+Nothing here is trusted. ``find_proof`` returns only what ``checker.check_certificate`` accepts.
 """
 
-from discreet.verbs.prove.certificate import Certificate
-from discreet.verbs.prove.prover.proving import Failure, infer, prove
-from discreet.verbs.prove.prover.search import Hint
+from discreet.verbs.prove.prover.prover import NoProof, find_proof, infer_claim
+from discreet.verbs.prove.prover.search import FailedCase
 
-__all__ = ["Certificate", "Failure", "Hint", "infer", "prove"]
+__all__ = ["FailedCase", "NoProof", "find_proof", "infer_claim"]

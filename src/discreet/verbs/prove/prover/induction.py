@@ -1,51 +1,48 @@
-"""Invariants by elimination: begin with every candidate, drop those that a round does not keep, until all are kept.
+"""Inductive invariants by elimination (Houdini): candidates that a round does not preserve are dropped.
 
-What is left is the strongest conjunction of candidates that is inductive (Houdini). Then the ones that the proof
+What is left is the strongest conjunction of candidates that is inductive. Then the ones that the proof
 does not need are left out, by following unsatisfiable cores back from what must hold.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
-from discreet.verbs.prove.kernel.layout import Layout
-from discreet.verbs.prove.kernel.loops import Proof
-from discreet.verbs.prove.kernel.values import Term
-from discreet.verbs.prove.kernel.walk import Event, Walk
+from discreet.verbs.prove.kernel.loop_rule import ProofTexts
+from discreet.verbs.prove.kernel.solver import Term
+from discreet.verbs.prove.kernel.walk import Obligation, Walk
 from discreet.verbs.prove.kernel.world import World
-from discreet.verbs.prove.reading import read_expression
-from discreet.verbs.prove.syntax import Expression, Program
+from discreet.verbs.prove.parser import parse_expression
+from discreet.verbs.prove.prover.search import ShiftSearch
+from discreet.verbs.prove.syntax import Expression
 
-_EACH = 3000
+_QUERY_MILLISECONDS = 3000
+"""Time limit of one solver query."""
 
 
 class Induction:
-    """One attempt: these shifts and charges, for all sizes and parameters."""
+    """One attempt to prove given shifts and charges for all sizes and parameters."""
 
     def __init__(
         self,
-        layout: Layout,
-        others: Mapping[str, Program],
+        search: ShiftSearch,
         shifts: Sequence[Expression],
         charges: Sequence[Expression],
+        misses: Sequence[Sequence[Expression]],
         texts: Sequence[Sequence[str]],
-        *,
-        backwards: bool,
-        deadline: float,
-        misses: Sequence[Sequence[Expression]] = (),
-        lockstep: bool = False,
-        bound: Any = None,
     ) -> None:
-        self.texts, self.deadline = texts, deadline
-        self.world = World(layout, backwards=backwards)
+        self.texts, self.deadline = texts, search.deadline
+        self.world = World(search.layout, backwards=search.backwards)
         self._z3 = self.world.z3
         self._switches: dict[tuple[int, int], Term] = {}
-        readings = [[read_expression(text) for text in loop] for loop in texts]
-        self.proof = Proof(shifts, charges, readings, misses=misses, lockstep=lockstep, switch=self._switch)
-        self.walk = Walk(self.world, self.proof, others)
-        self.walk.run(None if bound is None else self.world.number(bound))
+        readings = [[parse_expression(text) for text in loop] for loop in texts]
+        self.proof = ProofTexts(
+            shifts, charges, readings, misses=misses, lockstep=search.bound is not None, switch=self._switch
+        )
+        self.walk = Walk(self.world, self.proof, search.others)
+        self.walk.run(None if search.bound is None else self.world.number(search.bound))
         self.failed = ""
 
     def _switch(self, loop: int, place: int, holds: Term) -> Term:
@@ -73,25 +70,25 @@ class Induction:
             for number, loop in enumerate(self.texts, 1)
         ]
 
-    def _groups(self) -> list[_Group]:
-        found: dict[tuple[str, int], _Group] = {}
+    def _groups(self) -> list[_CandidateGroup]:
+        groups: dict[tuple[str, int], _CandidateGroup] = {}
         before: list[Term] = []
         for event in self.walk.events:
             if not event.claim:
                 before.append(self._z3.Implies(event.guard, event.term))
             elif event.tag is not None:
                 when, loop, place = event.tag
-                if (when, loop) not in found:
-                    found[when, loop] = _Group(self.world, list(before), event.guard)
-                found[when, loop].add((loop, place), event.term)
-        return list(found.values())
+                if (when, loop) not in groups:
+                    groups[when, loop] = _CandidateGroup(self.world, list(before), event.guard)
+                groups[when, loop].add((loop, place), event.term)
+        return list(groups.values())
 
     def _needed(self, active: set[tuple[int, int]]) -> set[tuple[int, int]] | None:
-        """The candidates that what must hold, and each other, rest on."""
+        """The candidates needed for the obligations and for each other."""
         needed: set[tuple[int, int]] = set()
         done: set[tuple[int, int]] = set()
         goals = [(place, event) for place, event in enumerate(self.walk.events) if event.claim and event.tag is None]
-        solvers = [_prefixes(self.world, hard=hard) for hard in (False, True)]
+        solvers = [_new_solver(self.world, hard=hard) for hard in (False, True)]
         for place, event in goals:
             core = self._core(solvers, place, event, active)
             if core is None:
@@ -115,21 +112,21 @@ class Induction:
         return needed
 
     def _endings(self, solvers: list[Any], active: set[tuple[int, int]]) -> Iterator[set[tuple[int, int]] | None]:
-        """What it rests on that each loop ends, or else that what was paid before each round is within the claim."""
+        """The candidates needed for each loop to end, or else for its cost to stay within the claim at every round."""
         for end, begun, pairs in self.proof.measures:
-            nearer = [Event(True, begun.inside, after <= before - 1, "") for before, after in pairs]
+            nearer = [Obligation(True, begun.inside, after <= before - 1, "") for before, after in pairs]
             cores = (self._core(solvers[:1], end, one, active) for one in nearer)
             core = next((one for one in cores if one is not None), None)
             if core is None:
                 what = f"the rounds of the loop at line {begun.line}, which may not end, cost no more than is claimed"
                 self.failed = what
-                paid = Event(True, begun.inside, self.walk.afforded(begun.state), what)
-                fresh = [_prefixes(self.world, hard=hard) for hard in (False, True)]  # they know what paid is about
+                paid = Obligation(True, begun.inside, self.walk.within_claim(begun.state), what)
+                fresh = [_new_solver(self.world, hard=hard) for hard in (False, True)]  # they know what paid is about
                 core = self._core(fresh, begun.place, paid, active)
             yield core
 
     def _core(
-        self, solvers: list[Any], place: int, event: Event, active: set[tuple[int, int]]
+        self, solvers: list[Any], place: int, event: Obligation, active: set[tuple[int, int]]
     ) -> set[tuple[int, int]] | None:
         for solver in solvers:
             if time.thread_time() > self.deadline:
@@ -147,7 +144,7 @@ class Induction:
         return None
 
 
-class _Group:
+class _CandidateGroup:
     """Candidates of one loop at one place: before it, or after a round."""
 
     def __init__(self, world: World, before: list[Term], guard: Term) -> None:
@@ -159,10 +156,10 @@ class _Group:
         self._terms[key] = term
 
     def drop(self, active: set[tuple[int, int]], induction: Induction) -> bool:
-        """Take out candidates that fail here; whether there were any."""
+        """Drop the candidates that fail here, and tell whether there were any."""
         z3 = self._world.z3
         if self._solver is None:
-            self._solver = _prefixes(self._world)
+            self._solver = _new_solver(self._world)
             self._solver.add(*self._before, self._guard)
         changed = False
         while mine := [key for key in self._terms if key in active]:
@@ -199,8 +196,8 @@ class _Group:
         return failing
 
 
-def _prefixes(world: World, *, hard: bool = False) -> Any:
+def _new_solver(world: World, *, hard: bool = False) -> Any:
     solver = world.z3.Solver(ctx=world.ctx)
-    solver.set("timeout", _EACH)
+    solver.set("timeout", _QUERY_MILLISECONDS)
     solver.add(*world.axioms, *(world.hard if hard else []))
     return solver

@@ -1,4 +1,4 @@
-"""Which shifts work in small cases: guess, look for a small case that breaks the guess, remember it, guess again.
+"""Counterexample-guided search for shifts that work in all bounded cases.
 
 A guess takes one word for each slot. A broken case is numbers for everything but the guess; put into what must
 hold, it becomes a condition on the guess alone, so the next guess is right about every case seen so far.
@@ -12,59 +12,60 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
-from discreet.verbs.prove.kernel.layout import Layout
-from discreet.verbs.prove.kernel.values import Term
+from discreet.verbs.prove.kernel.layout import ProgramLayout
+from discreet.verbs.prove.kernel.solver import Term
 from discreet.verbs.prove.kernel.walk import Walk
-from discreet.verbs.prove.prover.small import Small, Unrolled, small_numbers, violation
-from discreet.verbs.prove.prover.vocabulary import Slot
+from discreet.verbs.prove.prover.bounded_cases import BoundedWorld, UnrolledPlan, small_parameters, violation
+from discreet.verbs.prove.prover.shift_candidates import ShiftSlot
 from discreet.verbs.prove.syntax import Expression, ListOf, Program
 
-_EACH = 4000
-_EACH_GUESS = 400
+_CASE_MILLISECONDS = 4000
+"""Time limit for deciding one bounded case."""
+_GUESS_MILLISECONDS = 400
+"""Time limit for one guess."""
 
 
 @dataclass(frozen=True)
-class Hint:
-    """A small case in which a guess failed: parameters, both inputs, and what was seen, for the refuter to try."""
+class FailedCase:
+    """A bounded case in which a guess failed: parameters and both inputs, for the refuter to try."""
 
     parameters: Mapping[str, Fraction]
     inputs: Mapping[str, Any]
     neighbours: Mapping[str, Any]
-    trace: tuple[str, ...]
 
 
 @dataclass
-class Case:
-    """A small case: its world, what breaks it, and the choices left open."""
+class BoundedCase:
+    """A bounded case: its world, what breaks it, and the choices left open."""
 
-    world: Small
+    world: BoundedWorld
     breaks: Term
-    plan: Unrolled
+    plan: UnrolledPlan
     walk: Walk
 
 
 @dataclass
-class Search:
-    """The guesses that survive all small cases, the plainest first."""
+class ShiftSearch:
+    """Search for the simplest shifts that no bounded case breaks."""
 
-    layout: Layout
+    layout: ProgramLayout
     others: Mapping[str, Program]
-    slots: Sequence[Slot]
+    slots: Sequence[ShiftSlot]
     settled: Mapping[int, tuple[Expression, Expression]]
     backwards: bool
     deadline: float
     charge: Expression | None = None
     bound: Fraction | None = None
     misses: Mapping[int, Sequence[Expression]] = field(default_factory=dict)
-    hints: list[Hint] = field(default_factory=list)
+    hints: list[FailedCase] = field(default_factory=list)
 
     def guesses(self) -> Iterator[list[Expression]]:
-        """One word for each slot, again and again, each time another."""
+        """Guesses of one word per slot, without repetition."""
         from discreet.verbs.prove.kernel.solver import load_z3
 
         z3 = load_z3()
         self._guesser = _Guesser(z3, self.slots)
-        cases: list[Case] = []
+        cases: list[BoundedCase] = []
         larger = [9] if self.layout.loops else []
         sizes = [1, 2, 3, 5] if self.layout.loops else [1]
         for rounds in sizes:
@@ -80,20 +81,20 @@ class Search:
             if larger and time.thread_time() < self.deadline:
                 cases += self._cases(larger.pop())  # it worked in small cases and not in all
 
-    def _cases(self, rounds: int) -> list[Case]:
-        found = []
-        for numbers in small_numbers(self.layout, self.layout.program):
-            world = Small(self.layout, rounds, numbers, backwards=self.backwards)
-            plan = Unrolled(world, self.slots, self.settled, self.charge, self.misses)
+    def _cases(self, rounds: int) -> list[BoundedCase]:
+        cases = []
+        for numbers in small_parameters(self.layout, self.layout.program):
+            world = BoundedWorld(self.layout, rounds, numbers, backwards=self.backwards)
+            plan = UnrolledPlan(world, self.slots, self.settled, self.charge, self.misses)
             walk = Walk(world, plan, self.others)
             walk.run(None if self.bound is None else world.number(self.bound))
             solver = world.z3.Solver(ctx=world.ctx)
             solver.add(*world.axioms)
             if solver.check() == world.z3.sat:
-                found.append(Case(world, violation(walk), plan, walk))
-        return found
+                cases.append(BoundedCase(world, violation(walk), plan, walk))
+        return cases
 
-    def _settle(self, cases: list[Case]) -> list[int] | None:
+    def _settle(self, cases: list[BoundedCase]) -> list[int] | None:
         """A guess that no case breaks."""
         guess = self._guesser.guess()
         place = 0
@@ -116,8 +117,8 @@ class Search:
             guess = again
         return guess
 
-    def _broken(self, case: Case, guess: list[int]) -> Term | None:
-        """What a case that breaks the guess says about every guess."""
+    def _broken(self, case: BoundedCase, guess: list[int]) -> Term | None:
+        """A condition on all guesses, learned from a case that breaks this one; None if none does."""
         world, z3 = case.world, case.world.z3
         taken = [
             (take, world.truth(place == chosen))
@@ -125,7 +126,7 @@ class Search:
             for place, take in enumerate(choice.takes)
         ]
         solver = z3.Solver(ctx=world.ctx)
-        solver.set("timeout", max(1, min(_EACH, int(1000 * (self.deadline - time.thread_time())))))
+        solver.set("timeout", max(1, min(_CASE_MILLISECONDS, int(1000 * (self.deadline - time.thread_time())))))
         solver.add(*world.axioms, z3.simplify(z3.substitute(case.breaks, *taken)))
         if solver.check() != z3.sat:
             return None
@@ -134,19 +135,19 @@ class Search:
         self._remember(case, model)
         return z3.simplify(z3.Not(z3.substitute(case.breaks, *values)))
 
-    def _remember(self, case: Case, model: Any) -> None:
+    def _remember(self, case: BoundedCase, model: Any) -> None:
         if len(self.hints) < 40:
-            self.hints.append(_hint(case, model))
+            self.hints.append(_failed_case(case, model))
 
 
 class _Guesser:
-    """Takes one word for each slot, the plainest that satisfy what was learned."""
+    """Chooses one word per slot, the simplest that satisfy everything learned."""
 
-    def __init__(self, z3: Any, slots: Sequence[Slot]) -> None:
+    def __init__(self, z3: Any, slots: Sequence[ShiftSlot]) -> None:
         self._z3, self._slots = z3, slots
         self._ctx = z3.Context()
         self._solver = z3.Solver(ctx=self._ctx)
-        self._solver.set("timeout", _EACH_GUESS)
+        self._solver.set("timeout", _GUESS_MILLISECONDS)
         self._takes = [
             [z3.Bool(f"take {number} {place}", self._ctx) for place in range(len(slot.words))]
             for number, slot in enumerate(slots)
@@ -191,7 +192,7 @@ class _Guesser:
         return None
 
 
-def _hint(case: Case, model: Any) -> Hint:
+def _failed_case(case: BoundedCase, model: Any) -> FailedCase:
     world = case.world
 
     def number(term: Term) -> Any:
@@ -205,8 +206,7 @@ def _hint(case: Case, model: Any) -> Hint:
         for run, side in enumerate(sides, 1):
             if isinstance(given.type, ListOf):
                 cells = [cell for (name, of, _), cell in world.cells() if (name, of) == (given.name, run)]
-                side[given.name] = [number(cell) for cell in cells]
+                side[given.name] = tuple(number(cell) for cell in cells)
             else:
                 side[given.name] = number((world.first if run == 1 else world.second)[given.name])
-    seen = tuple(f"{name} {model.eval(term, model_completion=True)}" for name, term in case.walk.seen.items())
-    return Hint({"eps": world.fixed["eps"]}, sides[0], sides[1], seen)
+    return FailedCase({"eps": world.fixed["eps"]}, sides[0], sides[1])

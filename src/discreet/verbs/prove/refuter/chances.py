@@ -1,4 +1,4 @@
-"""The chance that a path is taken and shows what is wanted.
+"""The probability (or density) that a path is taken and shows the wanted outputs.
 
 What is wanted of each thing shown is a value, or (for a number) that it lies between two bounds. A value of a
 continuous number has no chance but a density: then the result is the density of all such numbers together, at that
@@ -10,7 +10,7 @@ Shape: the continuous numbers shown on a path are linear in the draws, so they f
 that subspace: which of them are free, and what the others are in terms of these. If two paths have different shapes of
 the same dimension, or the second has a larger one, the event "near the point, in the first subspace" has chance 0 on
 the second: it meets the first only in a null set. If the second has a smaller dimension it may carry a positive
-chance, and nothing is concluded (``Outside``), unless it misses the point.
+chance, and nothing is concluded (``Intractable``), unless it misses the point.
 """
 
 from __future__ import annotations
@@ -20,14 +20,13 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TypeAlias
 
-from discreet.verbs.prove.refuter.conditions import bound
-from discreet.verbs.prove.refuter.forms import Condition, Form, Noise
+from discreet.verbs.prove.refuter.arithmetic import Arithmetic, Chance
+from discreet.verbs.prove.refuter.errors import Intractable
 from discreet.verbs.prove.refuter.gaussian import gaussian_chance
+from discreet.verbs.prove.refuter.linear_forms import Condition, LinearForm, NoiseDraw, bound_of_draw
 from discreet.verbs.prove.refuter.logarithms import Logarithm
-from discreet.verbs.prove.refuter.outside import Outside
 from discreet.verbs.prove.refuter.paths import Path, may_agree
-from discreet.verbs.prove.refuter.pieces import Pieces, density
-from discreet.verbs.prove.refuter.worlds import Chance, World
+from discreet.verbs.prove.refuter.piecewise import PiecewiseFunction, density
 
 
 @dataclass(frozen=True)
@@ -40,69 +39,72 @@ class Between:
 
 Wanted: TypeAlias = "bool | Fraction | Logarithm | str | Between"
 
-Shape: TypeAlias = tuple["Form | None", ...]
+Shape: TypeAlias = tuple["LinearForm | None", ...]
 """For each thing shown: none if it is free or no continuous number, else what it is in terms of those (by place)."""
 
 
 def shape(path: Path, wanted: Sequence[Wanted]) -> tuple[int, Shape] | None:
     """How many continuous numbers are free where a value is wanted of them, and what the others are; none if the path
     cannot show what is wanted."""
-    return _shape(path, wanted) if _solve(path, wanted) is not None else None
+    return _shape(path, wanted) if _solve_draws(path, wanted) is not None else None
 
 
 def _shape(path: Path, wanted: Sequence[Wanted]) -> tuple[int, Shape]:
-    rows: list[tuple[Form, Form]] = []  # continuous draws of a free number, and the combination of places it is
-    found: list[Form | None] = []
+    rows: list[
+        tuple[LinearForm, LinearForm]
+    ] = []  # continuous draws of a free number, and the combination of places it is
+    shape_: list[LinearForm | None] = []
     for place, (shown, one) in enumerate(zip(path.shown, wanted, strict=True)):
-        if not isinstance(shown, Form) or isinstance(one, Between) or not _continuous(shown, path.noises):
-            found.append(None)
+        if not isinstance(shown, LinearForm) or isinstance(one, Between) or not _continuous(shown, path.noises):
+            shape_.append(None)
             continue
-        left, made = shown, Form(((place, Fraction(1)),))
+        left, combination_ = shown, LinearForm(((place, Fraction(1)),))
         for row, combination in rows:
             pivot = _pivot(row, path.noises)
             times = left.factor(pivot) / row.factor(pivot)
-            left, made = left.minus(row.times(times)), made.minus(combination.times(times))
+            left, combination_ = left.minus(row.times(times)), combination_.minus(combination.times(times))
         if _continuous(left, path.noises):
-            rows.append((left, made))
-            found.append(None)
+            rows.append((left, combination_))
+            shape_.append(None)
         elif left.terms:
-            raise Outside("Integer noise between continuous numbers.")
+            raise Intractable("Integer noise between continuous numbers.")
         else:
-            dependent = Form((), left.constant).minus(made.minus(Form(((place, Fraction(1)),))))
-            found.append(dependent)
-    return len(rows), tuple(found)
+            dependent = LinearForm((), left.constant).minus(combination_.minus(LinearForm(((place, Fraction(1)),))))
+            shape_.append(dependent)
+    return len(rows), tuple(shape_)
 
 
-def chance(world: World, path: Path, wanted: Sequence[Wanted], like: tuple[int, Shape] | None = None) -> Chance:
+def chance(world: Arithmetic, path: Path, wanted: Sequence[Wanted], like: tuple[int, Shape] | None = None) -> Chance:
     """The chance (or the density) of a path on which ``wanted`` is shown; of the shape ``like``, if that is given."""
-    solved = _solve(path, wanted)
+    solved = _solve_draws(path, wanted)
     if solved is None:
         return world.of(0)
     if like is not None:
         free, subspace = _shape(path, wanted)
         if free < like[0]:
-            raise Outside("A single value that has a chance of its own is near.")
+            raise Intractable("A single value that has a chance of its own is near.")
         if (free, subspace) != like:
             return world.of(0)
     return _weight(world, path) * _integrate(world, path.noises, solved)
 
 
-def at_most(world: World, path: Path) -> Chance:
-    """The chance of a path that was cut, whatever it shows."""
-    return _weight(world, path) * _integrate(world, path.noises, _Solved({}, list(path.conditions), Fraction(1)))
+def chance_bound(world: Arithmetic, path: Path) -> Chance:
+    """The chance of a cut path, whatever it shows: an upper bound for any event."""
+    return _weight(world, path) * _integrate(world, path.noises, _SolvedDraws({}, list(path.conditions), Fraction(1)))
 
 
-def _possible(shown: object, one: Wanted) -> bool:
+def may_show(shown: object, one: Wanted) -> bool:
+    """Whether what is shown can be what is wanted."""
     if isinstance(one, Between):
         if isinstance(shown, Logarithm):
-            raise Outside("A logarithm between bounds.")
+            raise Intractable("A logarithm between bounds.")
         if isinstance(shown, Fraction):
             return (one.low is None or one.low <= shown) and (one.high is None or shown <= one.high)
-        return isinstance(shown, Form)
+        return isinstance(shown, LinearForm)
     return may_agree(shown, one)  # type: ignore[arg-type]
 
 
-def _weight(world: World, path: Path) -> Chance:
+def _weight(world: Arithmetic, path: Path) -> Chance:
     total = world.of(path.weight)
     for exponents, taken in path.picks:
         parts = [world.exp(world.units(one)) for one in exponents]
@@ -114,75 +116,68 @@ def _weight(world: World, path: Path) -> Chance:
 
 
 @dataclass
-class _Solved:
+class _SolvedDraws:
     """Draws that are fixed in terms of others, the conditions that are left, and the density's factor."""
 
-    fixed: dict[int, Form]
+    fixed: dict[int, LinearForm]
     conditions: list[Condition]
     factor: Fraction
 
 
-def _solve(path: Path, wanted: Sequence[Wanted]) -> _Solved | None:
+def _solve_draws(path: Path, wanted: Sequence[Wanted]) -> _SolvedDraws | None:
     """Every value wanted of a form fixes one of its draws; none, if that cannot be."""
-    if len(wanted) != len(path.shown) or not all(_possible(*pair) for pair in zip(path.shown, wanted, strict=True)):
+    if len(wanted) != len(path.shown) or not all(may_show(*pair) for pair in zip(path.shown, wanted, strict=True)):
         return None
-    solved = _Solved({}, list(path.conditions), Fraction(1))
+    solved = _SolvedDraws({}, list(path.conditions), Fraction(1))
     for shown, one in zip(path.shown, wanted, strict=True):
-        if not isinstance(shown, Form):
+        if not isinstance(shown, LinearForm):
             continue
         if isinstance(one, Between):
             if one.low is not None:
-                solved.conditions.append(Condition(shown.plus(Form((), -one.low))))
+                solved.conditions.append(Condition(shown.plus(LinearForm((), -one.low))))
             if one.high is not None:
-                solved.conditions.append(Condition(Form((), one.high).minus(shown)))
+                solved.conditions.append(Condition(LinearForm((), one.high).minus(shown)))
         elif isinstance(one, Fraction):
-            if not _fix(solved, shown.plus(Form((), -one)), path.noises):
+            if not _fix_draw(solved, shown.plus(LinearForm((), -one)), path.noises):
                 return None
         else:
-            raise Outside("A logarithm among draws.")
+            raise Intractable("A logarithm among draws.")
     for place, condition in enumerate(solved.conditions):
-        left = _reduced(condition.form, solved.fixed)
+        left = condition.form.with_draws(solved.fixed)
         solved.conditions[place] = Condition(left, condition.strict)
         if left.terms:
             continue
         if left.constant == 0 and _continuous(condition.form, path.noises):
-            raise Outside("At the very end of what is possible.")
+            raise Intractable("At the very end of what is possible.")
         if left.constant < 0 or (left.constant == 0 and condition.strict):
             return None
     return solved
 
 
-def _fix(solved: _Solved, zero: Form, noises: Sequence[Noise]) -> bool:
+def _fix_draw(solved: _SolvedDraws, zero: LinearForm, noises: Sequence[NoiseDraw]) -> bool:
     """``zero`` is 0: solved for a continuous draw if it has one (the density changes by 1 over its factor)."""
-    left = _reduced(zero, solved.fixed)
+    left = zero.with_draws(solved.fixed)
     if not left.terms:
         return left.constant == 0
     pivot = _pivot(left, noises)
     factor = left.factor(pivot)
-    value = Form(tuple(term for term in left.terms if term[0] != pivot), left.constant).times(-1 / factor)
+    value = LinearForm(tuple(term for term in left.terms if term[0] != pivot), left.constant).times(-1 / factor)
     if noises[pivot].whole:
         if not value.terms and value.constant.denominator != 1:
             return False
         if value.constant.denominator != 1 or any(times.denominator != 1 for _, times in value.terms):
-            raise Outside("A sum of integers that must be divisible.")
+            raise Intractable("A sum of integers that must be divisible.")
     else:
         solved.factor /= abs(factor)
     solved.fixed = {draw: one.with_draw(pivot, value) for draw, one in solved.fixed.items()} | {pivot: value}
     return True
 
 
-def _reduced(form: Form, fixed: dict[int, Form]) -> Form:
-    for draw in form.draws:
-        if draw in fixed:
-            form = form.with_draw(draw, fixed[draw])
-    return form
-
-
-def _continuous(form: Form, noises: Sequence[Noise]) -> bool:
+def _continuous(form: LinearForm, noises: Sequence[NoiseDraw]) -> bool:
     return any(not noises[draw].whole for draw in form.draws)
 
 
-def _pivot(form: Form, noises: Sequence[Noise]) -> int:
+def _pivot(form: LinearForm, noises: Sequence[NoiseDraw]) -> int:
     """A continuous draw if there is one; the last, which the fewest other things depend on."""
     return max(form.draws, key=lambda draw: (not noises[draw].whole, draw))
 
@@ -190,12 +185,12 @@ def _pivot(form: Form, noises: Sequence[Noise]) -> int:
 # -- the integral over what is left -----------------------------------------------------------------------------------
 
 
-def _integrate(world: World, noises: Sequence[Noise], solved: _Solved) -> Chance:
+def _integrate(world: Arithmetic, noises: Sequence[NoiseDraw], solved: _SolvedDraws) -> Chance:
     """Integrate draw after draw, each time one whose conditions have at most one other draw in them."""
-    if any(noise.distribution == "Gaussian" for noise in noises):
+    if any(noise.declared.normal for noise in noises):
         return gaussian_chance(world, noises, solved.fixed, solved.conditions) * world.of(solved.factor)
     total = world.of(solved.factor)
-    functions: dict[int, Pieces] = {}
+    functions: dict[int, PiecewiseFunction] = {}
     used = {draw for one in solved.conditions for draw in one.form.draws}
     used |= {draw for one in solved.fixed.values() for draw in one.draws}
     for draw in used:
@@ -208,17 +203,17 @@ def _integrate(world: World, noises: Sequence[Noise], solved: _Solved) -> Chance
             (other, slope), whole = value.terms[0], noises[value.terms[0][0]].whole
             functions[other] = functions[other].times(found.along((slope, value.constant), whole))
         else:
-            raise Outside("A draw is fixed by two others.")
+            raise Intractable("A draw is fixed by two others.")
     left = [one for one in solved.conditions if one.form.terms]
     for one in [one for one in left if len(one.form.terms) == 1]:
         draw = one.form.draws[0]
-        low, high = bound(one, draw, functions[draw].whole)
+        low, high = bound_of_draw(one, draw, functions[draw].whole)
         functions[draw] = functions[draw].within(
             low[1] if low is not None else None, high[1] if high is not None else None
         )
     left = [one for one in left if len(one.form.terms) > 1]
     while functions:
-        draw = _next(functions, left)
+        draw = _next_draw(functions, left)
         mine = [one for one in left if draw in one.form.draws]
         left = [one for one in left if draw not in one.form.draws]
         function = functions.pop(draw)
@@ -226,14 +221,14 @@ def _integrate(world: World, noises: Sequence[Noise], solved: _Solved) -> Chance
             total = total * function.total()
             continue
         (other,) = {found for one in mine for found in one.form.draws} - {draw}
-        bounds = [bound(one, draw, function.whole) for one in mine]
+        bounds = [bound_of_draw(one, draw, function.whole) for one in mine]
         lowers = [low for low, _ in bounds if low is not None]
         uppers = [high for _, high in bounds if high is not None]
         functions[other] = functions[other].times(function.integral(lowers, uppers, functions[other].whole))
     return total
 
 
-def _next(functions: dict[int, Pieces], conditions: Sequence[Condition]) -> int:
+def _next_draw(functions: dict[int, PiecewiseFunction], conditions: Sequence[Condition]) -> int:
     """The draw that shares its conditions with the fewest others, continuous ones first."""
     neighbours: dict[int, set[int]] = {draw: set() for draw in functions}
     for one in conditions:
@@ -241,5 +236,5 @@ def _next(functions: dict[int, Pieces], conditions: Sequence[Condition]) -> int:
             neighbours[draw].update(set(one.form.draws) - {draw})
     draw = min(functions, key=lambda one: (len(neighbours[one]), functions[one].whole, len(functions[one].pieces)))
     if len(neighbours[draw]) > 1:
-        raise Outside("The conditions are no tree.")
+        raise Intractable("The conditions are no tree.")
     return draw

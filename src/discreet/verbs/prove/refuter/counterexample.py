@@ -1,4 +1,4 @@
-"""Two neighbouring inputs and an event that is too much likelier given the first."""
+"""Counterexamples: two neighbouring inputs and an event whose probabilities break the claim."""
 
 from __future__ import annotations
 
@@ -7,35 +7,30 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal
 
-from discreet.verbs.prove.refuter.chances import Between, Shape, Wanted, at_most, chance, shape
-from discreet.verbs.prove.refuter.forms import Form
+from discreet.verbs.prove.number_text import Enclosure
+from discreet.verbs.prove.refuter.arithmetic import (
+    BALL_BITS,
+    Arithmetic,
+    BallArithmetic,
+    Chance,
+    RationalArithmetic,
+    ball,
+    bounds,
+    load_flint,
+    log,
+)
+from discreet.verbs.prove.refuter.chances import Between, Shape, Wanted, chance, chance_bound, shape
+from discreet.verbs.prove.refuter.errors import Intractable
+from discreet.verbs.prove.refuter.linear_forms import LinearForm
 from discreet.verbs.prove.refuter.logarithms import Exact, Logarithm
-from discreet.verbs.prove.refuter.neighbours import Inputs, known
-from discreet.verbs.prove.refuter.outside import Outside
+from discreet.verbs.prove.refuter.neighbours import Inputs, evaluate
 from discreet.verbs.prove.refuter.paths import Path, Shown, Task, all_paths
-from discreet.verbs.prove.refuter.worlds import PRECISION, Chance, Enclosed, Rational, World, ball, bounds, flint, log
-from discreet.verbs.prove.values import rounded
 
-MOST_PATHS = 300
-_DEEPEST = 12
-"""Where programs that may go on for ever are cut."""
+MAX_PATHS = 300
+_MAX_CHOICES = 12
+"""Choices after which paths are cut, if a program may run for ever."""
 
-How = Literal["exact", "enclosed", "sampled"]
-
-
-@dataclass(frozen=True)
-class Enclosure:
-    """A number between two rational bounds; exact if they are equal."""
-
-    low: Fraction
-    high: Fraction
-
-    def __str__(self) -> str:
-        if self.low == self.high:
-            short = max(abs(self.low.numerator), self.low.denominator) < 10**24 and len(str(self.low)) < 24
-            return str(self.low) if short else rounded(self.low)
-        low, high = rounded(self.low), rounded(self.high)
-        return low if low == high else f"{low}…{high}"
+Evidence = Literal["exact", "enclosed", "sampled"]
 
 
 @dataclass(frozen=True)
@@ -57,7 +52,7 @@ class Counterexample:
     second: Enclosure
     allowed: Enclosure
     delta: Fraction
-    how: How
+    how: Evidence
 
     @property
     def hopeless(self) -> bool:
@@ -75,41 +70,41 @@ class Counterexample:
         return " or ".join(_event_text(one) for one in self.events[:6]) + (" or …" if len(self.events) > 6 else "")
 
 
-def measured(
-    task: Task, other: Task, events: Sequence[tuple[Wanted, ...]], most: int = MOST_PATHS
+def measure_event(
+    task: Task, other: Task, events: Sequence[tuple[Wanted, ...]], most: int = MAX_PATHS
 ) -> Counterexample | None:
-    """What the chances of an event (any of ``events``, which exclude each other) say: none if it breaks no claim.
+    """The counterexample of an event (any of ``events``, which exclude each other); None if it breaks no claim.
 
-    ``Outside`` if that cannot be reckoned, or takes more than ``most`` paths.
+    ``Intractable`` if that cannot be computed, or takes more than ``most`` paths.
     """
-    library = flint()
-    with library.ctx.workprec(PRECISION):
-        return _measured(task, other, events, most)
+    library = load_flint()
+    with library.ctx.workprec(BALL_BITS):
+        return _measure(task, other, events, most)
 
 
-def _measured(task: Task, other: Task, events: Sequence[tuple[Wanted, ...]], most: int) -> Counterexample | None:
+def _measure(task: Task, other: Task, events: Sequence[tuple[Wanted, ...]], most: int) -> Counterexample | None:
     program = task.program
     names = {**task.parameters, **task.inputs}
-    claim, delta = known(program.epsilon, names), known(program.delta, names)
+    claim, delta = evaluate(program.epsilon, names), evaluate(program.delta, names)
     if not isinstance(claim, int | Fraction | Logarithm) or not isinstance(delta, int | Fraction):
-        raise Outside("The claim is no number here.")
+        raise Intractable("The claim is no number here.")
     eps = task.parameters["eps"]
-    world: World = Rational(eps.base) if isinstance(eps, Logarithm) else Enclosed()
-    allowed = limit(world, claim)
+    world: Arithmetic = RationalArithmetic(eps.base) if isinstance(eps, Logarithm) else BallArithmetic()
+    allowed = allowed_ratio(world, claim)
     chosen, total, versus, density = [], None, None, False
     for wanted in events:
-        paths, like = _shaped(task, wanted, most)
+        paths, like = _paths_by_shape(task, wanted, most)
         if like is None or (delta and like[0]):
             continue
-        first = _first(world, paths, wanted, like)
-        if not _above(first, world.of(0)):
+        first = _lower_chance(world, paths, wanted, like)
+        if not _certainly_above(first, world.of(0)):
             continue
         second = world.of(0)
-        for path in _matching(other, wanted, most, like[0], complete=True):
+        for path in _matching_paths(other, wanted, most, like[0], complete=True):
             if path.cut and like[0]:
-                raise Outside("A density of what was cut.")
-            second = second + (at_most(world, path) if path.cut else chance(world, path, wanted, like))
-        if not _above(first, _product(allowed, second)):
+                raise Intractable("A density of what was cut.")
+            second = second + (chance_bound(world, path) if path.cut else chance(world, path, wanted, like))
+        if not _certainly_above(first, _product(allowed, second)):
             continue
         density = density or bool(like[0])
         chosen.append(wanted)
@@ -117,11 +112,11 @@ def _measured(task: Task, other: Task, events: Sequence[tuple[Wanted, ...]], mos
         versus = second if versus is None else versus + second
         if not delta:
             break
-    if total is None or not _above(total, _sum(_product(allowed, versus), delta)):
+    if total is None or not _certainly_above(total, _sum(_product(allowed, versus), delta)):
         return None
     here, there, factor = (Enclosure(*bounds(one)) for one in (total, versus, allowed))
     if here.low <= factor.high * there.high + Fraction(delta):
-        raise Outside("Chances too small to be told apart when they are written down.")
+        raise Intractable("Chances too small to be told apart when they are written down.")
     exact = all(isinstance(one, Fraction | int) for one in (total, versus))
     return Counterexample(
         task.parameters,
@@ -137,11 +132,11 @@ def _measured(task: Task, other: Task, events: Sequence[tuple[Wanted, ...]], mos
     )
 
 
-def limit(world: World, claim: Exact) -> Chance:
+def allowed_ratio(world: Arithmetic, claim: Exact) -> Chance:
     """e to the power of the claim."""
     try:
         return world.exp(world.units(claim))
-    except Outside:
+    except Intractable:
         pass
     if isinstance(claim, Logarithm):
         return (log(claim.base) ** claim.degree * ball(claim.factor)).exp()
@@ -151,60 +146,62 @@ def limit(world: World, claim: Exact) -> Chance:
 # -- the chances of an event ------------------------------------------------------------------------------------------
 
 
-def _shaped(task: Task, wanted: Sequence[Wanted], most: int) -> tuple[list[Path], tuple[int, Shape] | None]:
+def _paths_by_shape(task: Task, wanted: Sequence[Wanted], most: int) -> tuple[list[Path], tuple[int, Shape] | None]:
     """The paths that show what is wanted with the fewest free numbers, since single values outweigh densities, and
     their shape; none if there are no such paths."""
     for free in range(1 + sum(isinstance(one, Fraction) for one in wanted)):
-        paths = _matching(task, wanted, most, free, complete=False)
-        like = _like(paths, wanted)
+        paths = _matching_paths(task, wanted, most, free, complete=False)
+        like = _smallest_shape(paths, wanted)
         if like is not None and like[0] <= free:
             return paths, like
     return [], None
 
 
-def _matching(task: Task, wanted: Sequence[Wanted], most: int, free: int, *, complete: bool) -> list[Path]:
+def _matching_paths(task: Task, wanted: Sequence[Wanted], most: int, free: int, *, complete: bool) -> list[Path]:
     """The paths that may show what is wanted; ``complete``: those that were cut as well, which may show anything.
 
     Paths with more than ``free`` continuous numbers are left out: the event has chance 0 on them (see chances.py). All
     to their ends if that is possible, otherwise cut after some choices.
     """
-    shown: tuple[Shown, ...] = tuple(Form(()) if isinstance(one, Between) else one for one in wanted)
+    shown: tuple[Shown, ...] = tuple(LinearForm(()) if isinstance(one, Between) else one for one in wanted)
     try:
-        found = list(all_paths(task, shown, most=most, free=free))
-    except Outside:
-        found = list(all_paths(task, shown, most=most, deepest=_DEEPEST, free=free))
-    return [path for path in found if (complete if path.cut else len(path.shown) == len(wanted))]
+        paths = list(all_paths(task, shown, most=most, free=free))
+    except Intractable:
+        paths = list(all_paths(task, shown, most=most, deepest=_MAX_CHOICES, free=free))
+    return [path for path in paths if (complete if path.cut else len(path.shown) == len(wanted))]
 
 
-def _like(paths: Sequence[Path], wanted: Sequence[Wanted]) -> tuple[int, Shape] | None:
+def _smallest_shape(paths: Sequence[Path], wanted: Sequence[Wanted]) -> tuple[int, Shape] | None:
     """The shape of the path with the fewest free numbers."""
-    found = []
+    shapes = []
     for path in paths:
         try:
             one = shape(path, wanted)
-        except Outside:
+        except Intractable:
             continue
         if one is not None:
-            found.append(one)
-    return min(found, key=lambda one: one[0], default=None)
+            shapes.append(one)
+    return min(shapes, key=lambda one: one[0], default=None)
 
 
-def _first(world: World, paths: Sequence[Path], wanted: Sequence[Wanted], like: tuple[int, Shape]) -> Chance:
-    """The chance given the first input, or less: a path that cannot be reckoned is left out."""
+def _lower_chance(
+    world: Arithmetic, paths: Sequence[Path], wanted: Sequence[Wanted], like: tuple[int, Shape]
+) -> Chance:
+    """The chance given the first input, or less: an intractable path is left out."""
     total = world.of(0)
     for path in paths:
         try:
             total = total + chance(world, path, wanted, like)
-        except Outside:
+        except Intractable:
             continue
     return total
 
 
-def _above(first: Chance, second: Chance) -> bool:
+def _certainly_above(first: Chance, second: Chance) -> bool:
     """Whether the first is certainly above the second."""
     if isinstance(first, Fraction | int) and isinstance(second, Fraction | int):
         return first > second
-    return bool(_balled(first) > _balled(second))
+    return bool(_as_ball(first) > _as_ball(second))
 
 
 def _sum(first: Chance, delta: int | Fraction) -> Chance:
@@ -214,10 +211,10 @@ def _sum(first: Chance, delta: int | Fraction) -> Chance:
 def _product(first: Chance, second: Chance) -> Chance:
     if isinstance(first, Fraction) and isinstance(second, Fraction):
         return first * second
-    return _balled(first) * _balled(second)
+    return _as_ball(first) * _as_ball(second)
 
 
-def _balled(chance_: Chance) -> Chance:
+def _as_ball(chance_: Chance) -> Chance:
     return ball(Fraction(chance_)) if isinstance(chance_, Fraction | int) else chance_
 
 

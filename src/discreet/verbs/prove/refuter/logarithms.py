@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TypeAlias
 
-from discreet.verbs.prove.refuter.outside import Outside
+from discreet.verbs.prove.refuter.errors import Intractable
 
 Exact: TypeAlias = "int | Fraction | Logarithm"
 
@@ -31,7 +31,7 @@ class Logarithm:
         if other == 0:
             return self
         if not isinstance(other, Logarithm) or other.degree != self.degree or other.base != self.base:
-            raise Outside("A sum of unlike powers of a logarithm.")
+            raise Intractable("A sum of unlike powers of a logarithm.")
         return power(self.base, self.factor + other.factor, self.degree)
 
     def __radd__(self, other: Exact) -> Exact:
@@ -49,7 +49,7 @@ class Logarithm:
     def __mul__(self, other: Exact) -> Exact:
         if isinstance(other, Logarithm):
             if other.base != self.base:
-                raise Outside("A product of different logarithms.")
+                raise Intractable("A product of different logarithms.")
             return power(self.base, self.factor * other.factor, self.degree + other.degree)
         return power(self.base, self.factor * other, self.degree)
 

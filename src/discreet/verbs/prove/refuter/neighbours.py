@@ -1,4 +1,4 @@
-"""Inputs to try: small, at the extremes of what neighbours are, the simplest first.
+"""Candidate pairs of neighbouring inputs, the simplest first, and the test that they are neighbours.
 
 Which inputs are tried decides only whether a counterexample is found. That two inputs are neighbours at all is checked
 by ``adjacent``, whatever they come from.
@@ -12,23 +12,23 @@ from fractions import Fraction
 from itertools import product
 from typing import TypeAlias
 
-from discreet.verbs.prove.refuter.evaluating import Evaluator, Fault, Symbolic
-from discreet.verbs.prove.refuter.forms import Form
-from discreet.verbs.prove.refuter.logarithms import Exact, Logarithm
-from discreet.verbs.prove.refuter.outside import Outside
+from discreet.verbs.prove.refuter.errors import Intractable
+from discreet.verbs.prove.refuter.evaluator import Evaluator, ProgramFault, Symbolic
+from discreet.verbs.prove.refuter.linear_forms import LinearForm
+from discreet.verbs.prove.refuter.logarithms import Exact
 from discreet.verbs.prove.syntax import BOOL, INT, REAL, Expression, Input, ListOf, Program, Range, Scalar, Type
 
 Inputs: TypeAlias = Mapping[str, Symbolic]
 
-_SIZES = (1, 2, 3, 10, 5)
-_LONGEST = 1000
-"""Longer lists are not tried."""
-_BASES = (0, 10, 1, -10, -1)
-_NUMBERS = {INT: (1, 2, 3, 0), REAL: (0, 30, 1, Fraction(1, 2), 3, -3, 2), BOOL: (False, True)}
+_LIST_LENGTHS = (1, 2, 3, 10, 5)
+_MAX_LIST_ITEMS = 1000
+"""Most items of a list."""
+_BASE_VALUES = (0, 10, 1, -10, -1)
+_PUBLIC_VALUES = {INT: (1, 2, 3, 0), REAL: (0, 30, 1, Fraction(1, 2), 3, -3, 2), BOOL: (False, True)}
 
 
 @dataclass(frozen=True)
-class Pair:
+class InputPair:
     """Two inputs, by name (public ones too), and the parameters."""
 
     parameters: Mapping[str, Exact]
@@ -36,23 +36,23 @@ class Pair:
     neighbours: Inputs
 
 
-def known(expression: Expression, names: Mapping[str, Symbolic]) -> Symbolic:
-    """What an expression without draws is worth; ``Outside`` if it is nothing."""
+def evaluate(expression: Expression, names: Mapping[str, Symbolic]) -> Symbolic:
+    """The value of an expression without draws; ``Intractable`` if it has none."""
     try:
-        return Evaluator(_never).value(expression, names)
-    except Fault:
-        raise Outside("This has no value here.") from None
+        return Evaluator(_refuse_draws).value(expression, names)
+    except ProgramFault:
+        raise Intractable("This has no value here.") from None
 
 
-def _never(_operator: str, _difference: Form) -> bool:
-    raise Outside("There are no draws here.")
+def _refuse_draws(_operator: str, _difference: LinearForm) -> bool:
+    raise Intractable("There are no draws here.")
 
 
 # -- are they neighbours? ---------------------------------------------------------------------------------------------
 
 
-def adjacent(program: Program, pair: Pair) -> bool:
-    """Whether a pair is one of neighbours that the program is made for: types, assumptions, and how they differ.
+def are_neighbours(program: Program, pair: InputPair) -> bool:
+    """Whether a pair are neighbours for the program: by types, assumptions, and their differences.
 
     The order does not matter: what is claimed for values that grow (``inc``) or shrink (``dec``) holds in both
     directions, so that these are the same pairs.
@@ -65,18 +65,18 @@ def adjacent(program: Program, pair: Pair) -> bool:
         return False
     changes: list[Fraction] = []
     for one in program.inputs:
-        first, second = _flat(pair.inputs[one.name]), _flat(pair.neighbours[one.name])
+        first, second = _numbers_of(pair.inputs[one.name]), _numbers_of(pair.neighbours[one.name])
         if len(first) != len(second) or (not one.private and first != second):
             return False
         changes += [Fraction(after) - Fraction(before) for before, after in zip(first, second, strict=True)]
     try:
         names = {**pair.parameters, **pair.inputs}
-        if not all(known(one, names) is True for one in program.assumes):
+        if not all(evaluate(one, names) is True for one in program.assumes):
             return False
-        by = Fraction(0) if program.adjacent.kind == "any" else known(program.adjacent.by, names)
-    except Outside:
+        by = Fraction(0) if program.adjacent.kind == "any" else evaluate(program.adjacent.by, names)
+    except Intractable:
         return False
-    if isinstance(by, bool | tuple | Form):
+    if isinstance(by, bool | tuple | LinearForm):
         return False
     return _close(program.adjacent.kind, changes, by)
 
@@ -108,7 +108,7 @@ def _is_a(type_: Type, value: Symbolic | None) -> bool:
     return type_ == REAL or Fraction(value).denominator == 1
 
 
-def _flat(value: Symbolic) -> tuple[int | Fraction, ...]:
+def _numbers_of(value: Symbolic) -> tuple[int | Fraction, ...]:
     items = value if isinstance(value, tuple) else (value,)
     return tuple(item for item in items if isinstance(item, int | Fraction))
 
@@ -116,35 +116,35 @@ def _flat(value: Symbolic) -> tuple[int | Fraction, ...]:
 # -- which to try -----------------------------------------------------------------------------------------------------
 
 
-def pairs(program: Program, epsilons: Sequence[Exact]) -> Iterator[Pair]:
+def candidate_pairs(program: Program, epsilons: Sequence[Exact]) -> Iterator[InputPair]:
     """Neighbours to try. What is chosen (eps, public inputs, length, pattern, base) is ranked, and ranks are added up,
     so that no one choice is gone through to its end before another begins."""
     lists = any(isinstance(one.type, ListOf) and one.type.length is None for one in program.inputs)
-    sizes = _SIZES if lists else (1,)
+    sizes = _LIST_LENGTHS if lists else (1,)
     public = [one for one in program.inputs if not one.private]
-    settings = list(enumerate(_settings(public)))
+    settings = list(enumerate(_public_settings(public)))
     ranked = sorted(
-        ((8 * e + 2 * s + z, e, s, z) for e in range(len(epsilons)) for s, _ in settings for z in range(len(sizes))),
+        ((8 * e + 2 * s + z, e, s, z) for e in range(len(epsilons)) for s, _ in settings for z in range(len(sizes)))
     )
-    queue: list[tuple[int, int, Iterator[Pair]]] = []
+    queue: list[tuple[int, int, Iterator[InputPair]]] = []
     for place, (rank, e, s, z) in enumerate(ranked):
-        queue.append((rank, place, _for_size(program, {"eps": epsilons[e]}, settings[s][1], sizes[z])))
+        queue.append((rank, place, _pairs_of_length(program, {"eps": epsilons[e]}, settings[s][1], sizes[z])))
     waiting = list(queue)
-    active: list[Iterator[Pair]] = []
+    active: list[Iterator[InputPair]] = []
     rank = 0
     while waiting or active:
         while waiting and waiting[0][0] <= rank:
             active.append(waiting.pop(0)[2])
         for one in list(active):
-            found = next(one, None)
-            if found is None:
+            pair = next(one, None)
+            if pair is None:
                 active.remove(one)
             else:
-                yield found
+                yield pair
         rank += 1
 
 
-def _settings(public: Sequence[Input]) -> list[dict[str, Exact | bool]]:
+def _public_settings(public: Sequence[Input]) -> list[dict[str, Exact | bool]]:
     """Values of the public inputs that are no lists, the simplest first."""
     scalars = [one for one in public if not isinstance(one.type, ListOf)]
     choices = [list(enumerate(_values(one.type))) for one in scalars]
@@ -155,11 +155,11 @@ def _settings(public: Sequence[Input]) -> list[dict[str, Exact | bool]]:
 def _values(type_: Scalar | Range | ListOf) -> Sequence[Exact | bool]:
     if isinstance(type_, Range):
         return range(type_.low, min(type_.high, type_.low + 5) + 1)
-    return _NUMBERS[type_] if isinstance(type_, Scalar) else ()
+    return _PUBLIC_VALUES[type_] if isinstance(type_, Scalar) else ()
 
 
 @dataclass(frozen=True)
-class _Slot:
+class _PrivateValue:
     """A private value: of an input, or at a place of a list."""
 
     name: str
@@ -167,25 +167,25 @@ class _Slot:
     type: Scalar | Range
 
 
-def _for_size(
+def _pairs_of_length(
     program: Program, parameters: Mapping[str, Exact], setting: Mapping[str, Exact | bool], size: int
-) -> Iterator[Pair]:
+) -> Iterator[InputPair]:
     public: dict[str, Symbolic] = dict(setting)
-    slots: list[_Slot] = []
-    if any(isinstance(one.type, ListOf) and (one.type.length or size) > _LONGEST for one in program.inputs):
+    slots: list[_PrivateValue] = []
+    if any(isinstance(one.type, ListOf) and (one.type.length or size) > _MAX_LIST_ITEMS for one in program.inputs):
         return
     for one in program.inputs:
         length = (one.type.length or size) if isinstance(one.type, ListOf) else None
         if one.private and isinstance(one.type, ListOf):
-            slots += [_Slot(one.name, place, one.type.item) for place in range(length or 0)]
+            slots += [_PrivateValue(one.name, place, one.type.item) for place in range(length or 0)]
         elif one.private and not isinstance(one.type, ListOf):
-            slots.append(_Slot(one.name, None, one.type))
+            slots.append(_PrivateValue(one.name, None, one.type))
         elif isinstance(one.type, ListOf):
             public[one.name] = (_values(one.type.item)[0],) * (length or 0)
     empty = {one.name: (0,) * size for one in program.private if isinstance(one.type, ListOf)}
     try:
-        by = known(program.adjacent.by, {**parameters, **public, **empty})
-    except Outside:
+        by = evaluate(program.adjacent.by, {**parameters, **public, **empty})
+    except Intractable:
         return
     by = Fraction(by) if isinstance(by, int | Fraction) else Fraction(1)
     seen = set()
@@ -194,38 +194,39 @@ def _for_size(
             if (before, after) in seen:
                 continue
             seen.add((before, after))
-            pair = Pair(parameters, {**public, **_named(slots, before)}, {**public, **_named(slots, after)})
-            if adjacent(program, pair):
+            pair = InputPair(parameters, {**public, **_by_input(slots, before)}, {**public, **_by_input(slots, after)})
+            if are_neighbours(program, pair):
                 yield pair
 
 
 _Vector: TypeAlias = tuple["bool | Fraction", ...]
 
 
-def _named(slots: Sequence[_Slot], values: _Vector) -> dict[str, Symbolic]:
-    found: dict[str, Symbolic] = {}
+def _by_input(slots: Sequence[_PrivateValue], values: _Vector) -> dict[str, Symbolic]:
+    inputs: dict[str, Symbolic] = {}
     for slot, value in zip(slots, values, strict=True):
-        before = found.get(slot.name, ())
-        found[slot.name] = value if slot.place is None else (*(before if isinstance(before, tuple) else ()), value)
-    return found
+        before = inputs.get(slot.name, ())
+        inputs[slot.name] = value if slot.place is None else (*(before if isinstance(before, tuple) else ()), value)
+    return inputs
 
 
-def _vectors(kind: str, slots: Sequence[_Slot], by: Fraction) -> Iterator[tuple[_Vector, _Vector]]:
+def _vectors(kind: str, slots: Sequence[_PrivateValue], by: Fraction) -> Iterator[tuple[_Vector, _Vector]]:
     if kind == "any":
-        yield from _any(slots)
+        yield from _any_vectors(slots)
         return
     ranked = sorted(
-        product(enumerate(_BASES), enumerate(_changes(kind, len(slots), by))), key=lambda both: both[0][0] + both[1][0]
+        product(enumerate(_BASE_VALUES), enumerate(_difference_patterns(kind, len(slots), by))),
+        key=lambda both: both[0][0] + both[1][0],
     )
     for (_, base), (_, change) in ranked:
         lowest = [max(Fraction(0), -one) for one in change]
         for start in (lowest, [Fraction(0)] * len(change)) if any(lowest) else (lowest,):
             first = [base + one for one in start]
             second = [one + two for one, two in zip(first, change, strict=True)]
-            yield _typed(slots, first), _typed(slots, second)
+            yield _as_types(slots, first), _as_types(slots, second)
 
 
-def _typed(slots: Sequence[_Slot], values: Sequence[Fraction]) -> _Vector:
+def _as_types(slots: Sequence[_PrivateValue], values: Sequence[Fraction]) -> _Vector:
     """Values as the types want them: a truth, or counted from the lowest value of a range."""
     return tuple(
         bool(value) if slot.type == BOOL else value + slot.type.low if isinstance(slot.type, Range) else value
@@ -233,7 +234,7 @@ def _typed(slots: Sequence[_Slot], values: Sequence[Fraction]) -> _Vector:
     )
 
 
-def _changes(kind: str, count: int, by: Fraction) -> Iterator[tuple[Fraction, ...]]:
+def _difference_patterns(kind: str, count: int, by: Fraction) -> Iterator[tuple[Fraction, ...]]:
     """How the second input differs from the first, item by item."""
     none, half = Fraction(0), count // 2
     single = [tuple(by if place == one else none for place in range(count)) for one in sorted({0, half, count - 1})]
@@ -255,9 +256,9 @@ def _changes(kind: str, count: int, by: Fraction) -> Iterator[tuple[Fraction, ..
     yield from dict.fromkeys([last, halves, (by,) * count, (by, *[-by] * (count - 1)), *single])
 
 
-def _any(slots: Sequence[_Slot]) -> Iterator[tuple[_Vector, _Vector]]:
+def _any_vectors(slots: Sequence[_PrivateValue]) -> Iterator[tuple[_Vector, _Vector]]:
     """All pairs of small values, or (if those are many) of vectors that are alike, or differ in one place."""
-    pools = [tuple(Fraction(v) if not isinstance(v, bool) else v for v in _numbers(slot.type)) for slot in slots]
+    pools = [tuple(Fraction(v) if not isinstance(v, bool) else v for v in _small_values(slot.type)) for slot in slots]
     if not slots:
         return
     count = 1
@@ -274,10 +275,7 @@ def _any(slots: Sequence[_Slot]) -> Iterator[tuple[_Vector, _Vector]]:
         yield high, (*high[:place], low[place], *high[place + 1 :])
 
 
-def _numbers(type_: Scalar | Range) -> Sequence[int | bool]:
+def _small_values(type_: Scalar | Range) -> Sequence[int | bool]:
     if isinstance(type_, Range):
         return range(type_.low, min(type_.high, type_.low + 7) + 1)
     return (False, True) if type_ == BOOL else (0, 1, 10)
-
-
-__all__ = ["Inputs", "Logarithm", "Pair", "adjacent", "known", "pairs"]

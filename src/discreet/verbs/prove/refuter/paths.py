@@ -1,9 +1,9 @@
-"""The ways a program can go on given inputs: what is drawn stays unknown, and every comparison goes both ways.
+"""Symbolic execution: the paths of a program for given inputs, with draws as unknowns.
 
 A path is what was drawn, the linear conditions on it that lead along this way, and what is shown. Continuous and
 discrete Laplace, exponential and Gaussian draws stay symbols; coins, uniform integers and the exponential mechanism are
 gone through value by value. Together the paths are the whole distribution of what a program shows. Whatever is not
-linear in the draws is ``Outside``; the semantics are those of running.py.
+linear in the draws is ``Intractable``; the semantics are those of interpreter.py.
 """
 
 from __future__ import annotations
@@ -13,30 +13,34 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TypeAlias
 
-from discreet.verbs.prove.refuter.evaluating import Evaluator, Fault, Symbolic
-from discreet.verbs.prove.refuter.forms import Condition, Form, Noise
+from discreet.verbs.prove.distributions import DISTRIBUTIONS, Arguments, Distribution, Pairing
+from discreet.verbs.prove.refuter.errors import Intractable
+from discreet.verbs.prove.refuter.evaluator import Evaluator, ProgramFault, Symbolic
+from discreet.verbs.prove.refuter.linear_forms import Condition, LinearForm, NoiseDraw
 from discreet.verbs.prove.refuter.logarithms import Exact, Logarithm
-from discreet.verbs.prove.refuter.outside import Outside
 from discreet.verbs.prove.syntax import Assign, Call, Emit, If, Program, Return, Sample, Statement, While
 
-Shown: TypeAlias = "bool | Fraction | Logarithm | Form | str"
+Shown: TypeAlias = "bool | Fraction | Logarithm | LinearForm | str"
 """One thing that is seen: a truth, a number, a number that depends on draws, or a mark such as ``list of 2``."""
 
-Choose: TypeAlias = Callable[[int, "Form | None"], int]
+Choose: TypeAlias = Callable[[int, "LinearForm | None"], int]
 """Which of so many ways to take; for a comparison, the form that is compared with 0 (way 0: it holds)."""
 
-STEPS = 3_000
-_CHOICES = 64
-"""After so many statements, or choices, a run is taken not to end."""
-_ALL_STEPS = 60_000
-_MOST_VALUES = 1 << 12
+MAX_STATEMENTS = 3_000
+"""Statements after which a path counts as endless."""
+_MAX_CHOICES = 64
+"""Choices after which a path counts as endless."""
+_MAX_ALL_STATEMENTS = 60_000
+"""Most statements of all paths together."""
+_MAX_DRAW_VALUES = 1 << 12
+"""Most values of one draw."""
 
 
 @dataclass(frozen=True)
 class Path:
     """One way through a program."""
 
-    noises: tuple[Noise, ...]
+    noises: tuple[NoiseDraw, ...]
     conditions: tuple[Condition, ...]
     weight: Fraction
     picks: tuple[tuple[tuple[Exact, ...], int], ...]
@@ -47,13 +51,13 @@ class Path:
     way was taken at each choice; ``cut``: it was not followed to its end, and may show anything after ``shown``."""
 
 
-class Elsewhere(Exception):
-    """This way shows something else than what is looked for."""
+class OtherOutput(Exception):
+    """The path shows something else than what is wanted."""
 
 
 @dataclass
-class _Drawn:
-    noises: list[Noise] = field(default_factory=list)
+class _Draws:
+    noises: list[NoiseDraw] = field(default_factory=list)
     conditions: list[Condition] = field(default_factory=list)
     weight: Fraction = Fraction(1)
     picks: list[tuple[tuple[Exact, ...], int]] = field(default_factory=list)
@@ -61,7 +65,7 @@ class _Drawn:
 
 @dataclass(frozen=True)
 class Task:
-    """A program with all it is given."""
+    """A program with its inputs and parameters."""
 
     program: Program
     inputs: Mapping[str, Symbolic]
@@ -69,12 +73,12 @@ class Task:
     others: Mapping[str, Program] = field(default_factory=dict)
 
     def with_inputs(self, inputs: Mapping[str, Symbolic]) -> Task:
-        """The same, given something else."""
+        """The same program on other inputs."""
         return Task(self.program, inputs, self.parameters, self.others)
 
 
-class _Cut(Exception):
-    """No choice is made here."""
+class _PathCut(Exception):
+    """The path is cut before this choice."""
 
 
 def follow(task: Task, choose: Choose) -> Path:
@@ -94,17 +98,17 @@ def all_paths(
 
     ``free``: without those that show more than so many independent continuous numbers where a value is wanted. Each
     number that has a draw in it which none before it has is independent of these, so that only such paths are left out.
-    ``Outside`` if there are more than ``most``, or if following them takes too long.
+    ``Intractable`` if there are more than ``most``, or if following them takes too long.
     """
     taken: list[list[int]] = []  # way taken, number of ways
     steps = 0
     for _ in range(most):
         depth = 0
 
-        def choose(ways: int, _form: Form | None) -> int:
+        def choose(ways: int, _form: LinearForm | None) -> int:
             nonlocal depth
             if depth == deepest:
-                raise _Cut
+                raise _PathCut
             if depth == len(taken):
                 taken.append([0, ways])
             depth += 1
@@ -113,11 +117,11 @@ def all_paths(
         follower = _Follower(task, choose, wanted, free)
         try:
             path: Path | None = follower.path()
-        except Elsewhere:
+        except OtherOutput:
             path = None
         steps += follower.steps
-        if steps > _ALL_STEPS:
-            raise Outside("Following every way through this program takes too long.")
+        if steps > _MAX_ALL_STATEMENTS:
+            raise Intractable("Following every way through this program takes too long.")
         if path is not None and path.weight:
             yield path
         del taken[depth:]
@@ -126,21 +130,21 @@ def all_paths(
         if not taken:
             return
         taken[-1][0] += 1
-    raise Outside("There are too many ways through this program.")
+    raise Intractable("There are too many ways through this program.")
 
 
 class _Follower:
     def __init__(self, task: Task, choose: Choose, wanted: tuple[Shown, ...] | None, free: int | None = None) -> None:
         self._task, self._chooser, self._wanted, self._free = task, choose, wanted, free
         self._independent, self._revealed = 0, set[int]()
-        self._drawn, self._shown, self._left = _Drawn(), list[Shown](), STEPS
+        self._drawn, self._shown, self._left = _Draws(), list[Shown](), MAX_STATEMENTS
         self._ways: list[int] = []
         self._values = Evaluator(self._compare)
 
     @property
     def steps(self) -> int:
         """How many statements were run."""
-        return STEPS - self._left
+        return MAX_STATEMENTS - self._left
 
     def path(self) -> Path:
         cut = False
@@ -150,13 +154,13 @@ class _Follower:
                 self._show_mark("returned")
                 self._show(returned)
             self._show_mark("end")
-        except Fault:
+        except ProgramFault:
             self._show_mark("fault")
-        except _Cut:
+        except _PathCut:
             cut = True
-        found = self._drawn
-        picks, shown, ways = tuple(found.picks), tuple(self._shown), tuple(self._ways)
-        return Path(tuple(found.noises), tuple(found.conditions), found.weight, picks, shown, ways, cut)
+        draws = self._drawn
+        picks, shown, ways = tuple(draws.picks), tuple(self._shown), tuple(self._ways)
+        return Path(tuple(draws.noises), tuple(draws.conditions), draws.weight, picks, shown, ways, cut)
 
     def _program(
         self, program: Program, inputs: Mapping[str, Symbolic], show: Callable[[Symbolic], None]
@@ -193,11 +197,11 @@ class _Follower:
     def _call(self, called: str, arguments: tuple[Symbolic, ...]) -> Symbolic:
         program = self._task.others.get(called)
         if program is None:
-            raise Outside(f"{called} is not here.")
+            raise Intractable(f"{called} is not here.")
         given = {one.name: value for one, value in zip(program.inputs, arguments, strict=True)}
         names = {**self._task.parameters, **given}
         if not all(self._values.value(assumed, names) is True for assumed in program.assumes):
-            raise Fault
+            raise ProgramFault
         emitted: list[Symbolic] = []
         returned = self._program(program, given, emitted.append)
         return tuple(emitted) if returned is None else returned
@@ -205,11 +209,11 @@ class _Follower:
     def _step(self) -> None:
         self._left -= 1
         if self._left < 0:
-            raise Outside("A run does not end.")
+            raise Intractable("A run does not end.")
 
-    def _choose(self, count: int, form: Form | None) -> int:
-        if len(self._ways) == _CHOICES:
-            raise Outside("A run does not end.")
+    def _choose(self, count: int, form: LinearForm | None) -> int:
+        if len(self._ways) == _MAX_CHOICES:
+            raise Intractable("A run does not end.")
         self._ways.append(self._chooser(count, form))
         return self._ways[-1]
 
@@ -220,7 +224,7 @@ class _Follower:
             self._show_mark(f"list of {len(value)}")
             for item in value:
                 self._show(item)
-        elif isinstance(value, bool | Form | Logarithm):
+        elif isinstance(value, bool | LinearForm | Logarithm):
             self._show_one(value)
         else:
             self._show_one(Fraction(value))
@@ -232,21 +236,21 @@ class _Follower:
         if self._wanted is not None:
             place = len(self._shown)
             if place >= len(self._wanted) or not may_agree(shown, self._wanted[place]):
-                raise Elsewhere
-            if isinstance(shown, Form) and not isinstance(self._wanted[place], Form):
+                raise OtherOutput
+            if isinstance(shown, LinearForm) and not isinstance(self._wanted[place], LinearForm):
                 self._count(shown)
         self._shown.append(shown)
 
-    def _count(self, shown: Form) -> None:
+    def _count(self, shown: LinearForm) -> None:
         new = {draw for draw in shown.draws if not self._drawn.noises[draw].whole} - self._revealed
         self._revealed |= new
         self._independent += bool(new)
         if self._free is not None and self._independent > self._free:
-            raise Elsewhere
+            raise OtherOutput
 
     # -- what is drawn and compared -----------------------------------------------------------------------------------
 
-    def _compare(self, operator: str, difference: Form) -> bool:
+    def _compare(self, operator: str, difference: LinearForm) -> bool:
         """Whether ``difference`` is in this relation to 0; both ways are taken, one after the other."""
         conditions = self._drawn.conditions
         if operator in ("==", "!="):
@@ -265,75 +269,59 @@ class _Follower:
         return true
 
     def _draw(self, distribution: str, arguments: tuple[Symbolic, ...]) -> Symbolic:
-        if distribution == "ExpMech":
-            return self._pick(*arguments)
-        numbers = tuple(_known(one) for one in arguments[:1])
-        if distribution == "Bernoulli":
-            return self._flip(numbers[0])
-        if distribution == "Uniform":
-            return self._uniform(numbers[0], _known(arguments[1]))
-        if not numbers[0] > 0:
-            raise Fault
-        drawn = Form(((len(self._drawn.noises), Fraction(1)),))
-        noise = Noise(distribution, numbers[0])
+        declared = DISTRIBUTIONS[distribution]
+        if declared.pairing is not Pairing.SHIFT:
+            return self._pick(declared, tuple(_known_argument(one) for one in arguments))
+        scale = _known_number(arguments[0])
+        if not declared.exists((scale,)):
+            raise ProgramFault
+        drawn = LinearForm(((len(self._drawn.noises), Fraction(1)),))
+        noise = NoiseDraw(distribution, scale)
         self._drawn.noises.append(noise)
         if len(arguments) == 1:
             return drawn
         centre = arguments[1]
         if noise.whole and not self._integer(centre):
-            raise Outside("Integer noise around what is not an integer.")
+            raise Intractable("Integer noise around what is not an integer.")
         return self._values.sum(drawn, centre)
 
     def _integer(self, value: Symbolic) -> bool:
-        if isinstance(value, Form):
+        if isinstance(value, LinearForm):
             return value.constant.denominator == 1 and all(
                 self._drawn.noises[draw].whole and factor.denominator == 1 for draw, factor in value.terms
             )
         return isinstance(value, int | Fraction) and Fraction(value).denominator == 1
 
-    def _flip(self, chance: Exact) -> bool:
-        if not 0 <= chance <= 1:
-            raise Fault
-        if isinstance(chance, Logarithm):
-            raise Outside("A coin with a logarithm as its chance.")
-        if chance in (0, 1):
-            return chance == 1
-        true = self._choose(2, None) == 0
-        self._drawn.weight *= Fraction(chance) if true else 1 - Fraction(chance)
-        return true
-
-    def _uniform(self, low: Exact, high: Exact) -> int:
-        if isinstance(low, Logarithm) or isinstance(high, Logarithm):
-            raise Outside("Uniform between logarithms.")
-        if low > high:
-            raise Fault
-        first, last = -(-low // 1), high // 1
-        values = int(last - first) + 1
-        if Fraction(low).denominator != 1 or Fraction(high).denominator != 1 or values > _MOST_VALUES:
-            raise Outside("Uniform over what cannot be gone through.")
-        self._drawn.weight /= values
-        return int(first) + (self._choose(values, None) if values > 1 else 0)
-
-    def _pick(self, scores: Symbolic, weight: Symbolic) -> int:
-        if not isinstance(scores, tuple):
-            raise Outside("Scores are a list.")
-        if not scores:
-            raise Fault
-        exponents = tuple(self._values.product(_known(score), _known(weight)) for score in scores)
-        taken = self._choose(len(scores), None) if len(scores) > 1 else 0
-        self._drawn.picks.append((tuple(_known(one) for one in exponents), taken))
-        return taken
+    def _pick(self, declared: Distribution, arguments: Arguments) -> Symbolic:
+        """A draw of finitely many values: each is a way."""
+        if not declared.exists(arguments):
+            raise ProgramFault
+        if declared.exponents is None and any(isinstance(one, Logarithm) for one in arguments):
+            raise Intractable("A chance that depends on a logarithm.")
+        values = declared.values(arguments)
+        if len(values) > _MAX_DRAW_VALUES:
+            raise Intractable("A draw of too many values.")
+        way = self._choose(len(values), None) if len(values) > 1 else 0
+        if declared.exponents is not None:
+            self._drawn.picks.append((declared.exponents(arguments), way))
+        if declared.chance is not None:
+            self._drawn.weight *= declared.chance(arguments, values[way])
+        return values[way]
 
 
 def may_agree(shown: Shown, wanted: Shown) -> bool:
     """Whether what is shown can be what is wanted: a number that depends on draws may be any number."""
-    if isinstance(shown, Form) or isinstance(wanted, Form):
+    if isinstance(shown, LinearForm) or isinstance(wanted, LinearForm):
         return not isinstance(shown, bool | str) and not isinstance(wanted, bool | str)
     return isinstance(shown, bool) == isinstance(wanted, bool) and shown == wanted
 
 
-def _known(value: Symbolic) -> Exact:
+def _known_argument(value: Symbolic) -> Exact | tuple[Exact, ...]:
+    return tuple(_known_number(one) for one in value) if isinstance(value, tuple) else _known_number(value)
+
+
+def _known_number(value: Symbolic) -> Exact:
     """A number that does not depend on draws."""
-    if isinstance(value, bool | Form | tuple):
-        raise Outside("A distribution whose parameters depend on what was drawn.")
+    if isinstance(value, bool | LinearForm | tuple):
+        raise Intractable("A distribution whose parameters depend on what was drawn.")
     return value

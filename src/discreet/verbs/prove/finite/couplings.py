@@ -1,0 +1,130 @@
+"""Couplings of two distributions within a relation, and approximate liftings, by maximum flow."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Generic, TypeVar
+
+from discreet.errors import BadInput
+from discreet.verbs.prove.finite.distance import exp_epsilon
+from discreet.verbs.prove.refuter.logarithms import Exact
+
+
+class FlowNetwork:
+    """A flow network with rational capacities (Dinic's algorithm). The number of rounds does not depend on the
+    capacities, so fractions do no harm."""
+
+    def __init__(self, nodes: int) -> None:
+        self._edges: list[list[int]] = [[] for _ in range(nodes)]
+        self._heads: list[int] = []
+        self._left: list[Fraction] = []
+
+    def add(self, tail: int, head: int, capacity: Fraction) -> int:
+        """Add an edge and return its number."""
+        number = len(self._heads)
+        for start, end, left in ((tail, head, capacity), (head, tail, Fraction(0))):
+            self._edges[start].append(len(self._heads))
+            self._heads.append(end)
+            self._left.append(left)
+        return number
+
+    def carried(self, edge: int) -> Fraction:
+        """What an edge carries: what its opposite could give back."""
+        return self._left[edge ^ 1]
+
+    def fill(self, source: int, sink: int) -> Fraction:
+        """Send a maximum flow and return its value."""
+        total = Fraction(0)
+        while (levels := self._levels(source, sink)) is not None:
+            waiting = [0] * len(self._edges)
+            while sent := self._send(source, sink, None, levels, waiting):
+                total += sent
+        return total
+
+    def _levels(self, source: int, sink: int) -> list[int] | None:
+        levels = [-1] * len(self._edges)
+        levels[source] = 0
+        queue = deque([source])
+        while queue:
+            node = queue.popleft()
+            for edge in self._edges[node]:
+                if self._left[edge] and levels[self._heads[edge]] < 0:
+                    levels[self._heads[edge]] = levels[node] + 1
+                    queue.append(self._heads[edge])
+        return levels if levels[sink] >= 0 else None
+
+    def _send(self, node: int, sink: int, most: Fraction | None, levels: list[int], waiting: list[int]) -> Fraction:
+        """Along one way that gets nearer to the sink with every edge; depth is at most the number of levels."""
+        if node == sink:
+            return most or Fraction(0)
+        while waiting[node] < len(self._edges[node]):
+            edge = self._edges[node][waiting[node]]
+            head = self._heads[edge]
+            if self._left[edge] and levels[head] == levels[node] + 1:
+                narrow = self._left[edge] if most is None else min(most, self._left[edge])
+                if sent := self._send(head, sink, narrow, levels, waiting):
+                    self._left[edge] -= sent
+                    self._left[edge ^ 1] += sent
+                    return sent
+            waiting[node] += 1
+        return Fraction(0)
+
+
+_A = TypeVar("_A", bound=Hashable)
+_B = TypeVar("_B", bound=Hashable)
+
+
+@dataclass(frozen=True)
+class Coupling(Generic[_A, _B]):
+    """How the mass of the first distribution goes to related outcomes of the second: ``shares[a, b]``. ``left`` is the
+    mass that could not go anywhere (0 for a coupling proper)."""
+
+    shares: Mapping[tuple[_A, _B], Fraction]
+    left: Fraction
+
+
+def find_coupling(
+    mu: Mapping[_A, Fraction],
+    nu: Mapping[_B, Fraction],
+    relation: Callable[[_A, _B], bool],
+    eps: Exact = 0,
+    delta: Fraction | int = 0,
+) -> Coupling[_A, _B] | None:
+    """A coupling of ``mu`` and ``nu`` within ``relation``, or (with eps or delta) an (eps, delta)-lifting of it.
+
+    Strassen: such a coupling exists exactly if mu(S) <= nu(R(S)) for every set S, R(S) being what is related to S;
+    and, with eps and delta, a lifting if mu(S) <= e^eps nu(R(S)) + delta (Sato). Both are what the largest flow decides
+    from a source to each a (at most mu(a)), on to each related b, and from b to a sink (at most e^eps nu(b)): it is
+    1 - delta at least. For the smallest cut has S on the source's side, and costs 1 - mu(S) + e^eps nu(R(S)).
+    A larger e^eps lets more through, so its bounds decide unless the answer lies between them.
+    """
+    factor = exp_epsilon(eps)
+    coupling = _max_flow_coupling(mu, nu, relation, factor.low)
+    if coupling.left <= delta:
+        return coupling
+    if factor.high != factor.low and _max_flow_coupling(mu, nu, relation, factor.high).left <= delta:
+        raise BadInput("This is too close to decide.", hint="Give eps as a logarithm, which is exact.")
+    return None
+
+
+def _max_flow_coupling(
+    mu: Mapping[_A, Fraction], nu: Mapping[_B, Fraction], relation: Callable[[_A, _B], bool], factor: Fraction
+) -> Coupling[_A, _B]:
+    firsts, seconds = list(mu), list(nu)
+    source, sink = len(firsts) + len(seconds), len(firsts) + len(seconds) + 1
+    network = FlowNetwork(sink + 1)
+    edges: dict[tuple[_A, _B], int] = {}
+    for place, one in enumerate(firsts):
+        network.add(source, place, mu[one])
+    for place, two in enumerate(seconds, len(firsts)):
+        network.add(place, sink, factor * nu[two])
+    for place, one in enumerate(firsts):
+        for other, two in enumerate(seconds, len(firsts)):
+            if relation(one, two):
+                edges[one, two] = network.add(place, other, mu[one])
+    flow = network.fill(source, sink)
+    shares = {pair: network.carried(edge) for pair, edge in edges.items() if network.carried(edge)}
+    return Coupling(shares, sum(mu.values(), Fraction(0)) - flow)

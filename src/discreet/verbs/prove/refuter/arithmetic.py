@@ -1,0 +1,139 @@
+"""Arithmetic of chances: exact rational numbers, or reals enclosed by rigorous bounds.
+
+An exponent is kept as a rational multiple of a unit. Rational chances have the unit ln r, so that e to an integer
+number of units is a power of r; enclosed ones have the unit 1, and e to anything is a ball of arb, which contains the
+true number whatever is computed with it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from typing import Any, Protocol, TypeAlias
+
+from discreet.core.optional import extra
+from discreet.verbs.prove.refuter.errors import Intractable
+from discreet.verbs.prove.refuter.logarithms import Exact, Logarithm
+
+Chance: TypeAlias = Any
+"""A ``Fraction``, or a ball of arb; whichever, with the usual arithmetic."""
+
+BALL_BITS = 320
+"""Precision of balls, bits."""
+_MIN_EXPONENT_BITS = 4000
+"""Bits behind the point of a fraction; smaller numbers are rounded outwards."""
+_MAX_EXPONENT_BITS = 100_000
+"""Most bits before the point of a fraction."""
+_BOUND_BITS = 200
+"""Significant bits of a bound."""
+
+
+class Arithmetic(Protocol):
+    """Arithmetic of chances."""
+
+    continuous: bool
+
+    def of(self, number: Fraction | int) -> Chance:
+        """A rational number as a chance."""
+        ...
+
+    def exp(self, units: Fraction) -> Chance:
+        """e to the power of so many units."""
+        ...
+
+    def units(self, number: Exact) -> Fraction:
+        """A number in units."""
+        ...
+
+
+@dataclass(frozen=True)
+class RationalArithmetic:
+    """Chances as fractions, with the unit ln(base)."""
+
+    base: Fraction
+    continuous = False
+
+    def of(self, number: Fraction | int) -> Fraction:
+        return Fraction(number)
+
+    def exp(self, units: Fraction) -> Fraction:
+        if units.denominator != 1:
+            raise Intractable("A root of a rational number.")
+        if abs(units) * max(self.base.numerator, self.base.denominator).bit_length() > _MAX_EXPONENT_BITS:
+            raise Intractable("A power with too many digits.")
+        return self.base**units.numerator
+
+    def units(self, number: Exact) -> Fraction:
+        if isinstance(number, Logarithm):
+            if number.degree != 1 or number.base != self.base:
+                raise Intractable("This power of e is not rational.")
+            return number.factor
+        if number != 0:
+            raise Intractable("e to a rational number is not rational.")
+        return Fraction(0)
+
+
+class BallArithmetic:
+    """Chances as balls, with the unit 1."""
+
+    continuous = True
+
+    def __init__(self) -> None:
+        self.exp = lru_cache(maxsize=4096)(self._exp)
+
+    def of(self, number: Fraction | int) -> Chance:
+        return ball(Fraction(number))
+
+    def _exp(self, units: Fraction) -> Chance:
+        return ball(units).exp() if units else ball(Fraction(1))
+
+    def units(self, number: Exact) -> Fraction:
+        if isinstance(number, Logarithm):
+            raise Intractable("Logarithms belong to rational chances.")
+        return Fraction(number)
+
+
+def load_flint() -> Any:
+    """The library of ball arithmetic, imported at the first use."""
+    with extra("prove"):
+        import flint as library
+    return library
+
+
+@lru_cache(maxsize=4096)
+def ball(number: Fraction) -> Chance:
+    """A ball around a rational number."""
+    library = load_flint()
+    return library.arb(library.fmpq(number.numerator, number.denominator))
+
+
+def log(number: Fraction) -> Chance:
+    """A ball around the logarithm of a rational number above 0."""
+    return ball(number).log()
+
+
+def bounds(chance: Chance) -> tuple[Fraction, Fraction]:
+    """Rational numbers below and above a chance, which is not below 0 (the same, if it is exact).
+
+    A ball may be as small as e^(-10^12), which no fraction should be; so the bounds are rounded, and never inwards.
+    ``Intractable`` if there are none worth writing down.
+    """
+    if isinstance(chance, Fraction | int):
+        return Fraction(chance), Fraction(chance)
+    if not chance.is_finite():
+        raise Intractable("This chance is not known at all.")
+    return max(Fraction(0), _round_outwards(chance.lower(), up=False)), _round_outwards(chance.upper(), up=True)
+
+
+def _round_outwards(end: Chance, *, up: bool) -> Fraction:
+    """A short fraction not below an exact ball, or not above it."""
+    digits, power = (int(part) for part in end.man_exp())
+    size = digits.bit_length() + power
+    if digits and size < -_MIN_EXPONENT_BITS:
+        return Fraction((digits > 0) if up else -(digits < 0), 1 << _MIN_EXPONENT_BITS)
+    if digits and size > _MAX_EXPONENT_BITS:
+        raise Intractable("This is too large to be written down.")
+    if (extra := digits.bit_length() - _BOUND_BITS) > 0:
+        digits, power = -(-digits >> extra) if up else digits >> extra, power + extra
+    return Fraction(digits << power) if power >= 0 else Fraction(digits, 1 << -power)
