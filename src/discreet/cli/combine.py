@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -13,10 +14,12 @@ from discreet.cli.output import Json, bold, console, grid, print_json, stoppable
 from discreet.errors import BadInput
 
 if TYPE_CHECKING:
+    from discreet.budget.ledger import SqlLedger
+    from discreet.core.loss import Loss
     from discreet.core.release import Release
-    from discreet.verbs.combine.checking import Checked
-    from discreet.verbs.combine.running import Seated
+    from discreet.verbs.combine.participation import LedgerCharge, Participant
     from discreet.verbs.combine.terms import Terms
+    from discreet.verbs.combine.transcript_check import TranscriptCheck
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -32,7 +35,9 @@ app = typer.Typer(
 )
 File = Annotated[Path, typer.Argument(help="The session's manifest (TOML).", metavar="MANIFEST")]
 Whole = Annotated[bool, typer.Option("--statement", help="Print all that is promised, with what it assumes.")]
-_FOUND_WRONG = 1
+_EXIT_PROBLEMS = 1
+_KEY_ACCOUNT = "combine"
+"""Account of the ledger that is kept beside a party's key."""
 
 
 @app.command("keys")
@@ -106,12 +111,11 @@ def new(
     """
     from discreet.core.atomic_files import write
     from discreet.verbs.combine import summary
-    from discreet.verbs.combine.net.manifest import dump
-    from discreet.verbs.combine.new_manifest import new_manifest, new_terms
+    from discreet.verbs.combine.net.manifest import dump, new_manifest
+    from discreet.verbs.combine.session import agree_terms
 
-    if file.exists():
-        raise BadInput(f"{file} is there already.", hint="Give a new name, or move it away.")
-    terms = new_terms(
+    _require_new(file)
+    terms = agree_terms(
         parties,
         protocol,
         function,
@@ -134,7 +138,7 @@ def new(
         who = ", ".join(here) if placed else "All parties"
         typer.echo(f"{who} {'is' if len(here) == 1 else 'are'} on this computer; --at NAME=HOST:PORT says where else.")
     _promise(terms, whole=statement, where="--statement prints all of it")
-    if warning := summary.alone_with_another(terms):
+    if warning := summary.two_party_warning(terms):
         typer.echo(warning)
     typer.echo(f"Next, on every host: discreet combine run {file} --input FILE")
 
@@ -184,24 +188,24 @@ def run(
 
     What this party saw, and the result with its statement, are kept in a folder beside the manifest: pay.north/
     """
-    from discreet.cli.combine_charge import charging, unit_of
-    from discreet.verbs.combine import running
+    from discreet.verbs.combine import participation
 
-    place = running.seated(file, name, keys)
+    participant = participation.find_participant(file, name, keys)
     with (
-        charging(place, ledger, account, budget, keys or file.parent) as charge,
+        _charging(participant, ledger, account, budget, keys or file.parent) as charge,
         stoppable(lambda: "Run it again to go on."),
     ):
         if unit_column is None and ledger is not None and account is not None:
-            unit_column = unit_of(ledger, account)
-        release = running.run(
-            place, data, unit_column=unit_column, charge=charge, progress=lambda said: typer.echo(said, err=True)
+            unit_column = _unit_column(ledger, account)
+        release = participation.take_part(
+            participant, data, unit_column=unit_column, charge=charge, progress=lambda step: typer.echo(step, err=True)
         )
     if as_json:
         print_json({"result": release.payload, "statement": release.statement.to_dict()})
         return
-    _show(release, place, whole=statement)
-    typer.echo(f"Kept in {place.folder}; what was seen: discreet combine show {file.with_suffix('')} --as {place.name}")
+    _show(release, participant, whole=statement)
+    view = f"discreet combine show {file.with_suffix('')} --as {participant.name}"
+    typer.echo(f"Kept in {participant.folder}; what was seen: {view}")
 
 
 @app.command("show")
@@ -221,23 +225,22 @@ def show(
       discreet combine show pay --as south -o south.html
     """
     from discreet.core.atomic_files import write
-    from discreet.verbs.combine.running import slide
+    from discreet.verbs.combine.participation import draw_view
 
-    found = slide(Path(session), name)
+    diagram = draw_view(Path(session), name)
     if output is not None:
         if output.suffix not in (".html", ".svg"):
             raise BadInput(f"{output} is neither .html nor .svg.", hint="The picture is written as one of these.")
-        if output.exists():
-            raise BadInput(f"{output} is there already.", hint="Give a new name, or move it away.")
-        write(output, (found.svg if output.suffix == ".svg" else found.page).encode())
+        _require_new(output)
+        write(output, (diagram.svg if output.suffix == ".svg" else diagram.page).encode())
     if as_json:
-        print_json([asdict(line) for line in found.lines])
+        print_json([asdict(entry) for entry in diagram.lines])
         return
-    listing = grid("#", "from", "to", "kind", "what it holds", title=found.title)
-    for line in found.lines:
-        listing.add_row(str(line.number), line.of, ", ".join(line.to), line.kind, line.what)
+    listing = grid("#", "from", "to", "kind", "contents", title=diagram.title)
+    for entry in diagram.lines:
+        listing.add_row(str(entry.number), entry.of, ", ".join(entry.to), entry.kind, entry.what)
     console().print(listing)
-    typer.echo(found.caption)
+    typer.echo(diagram.caption)
     if output is not None:
         typer.echo(f"The picture is in {output}.")
 
@@ -260,40 +263,40 @@ def coalition(
     Example:
       discreet combine coalition pay.toml --of south,west
     """
-    from discreet.verbs.combine import horizontal_or_vertical, summary
+    from discreet.verbs.combine import session, summary
     from discreet.verbs.combine.net.manifest import load
-    from discreet.verbs.combine.running import included
-    from discreet.verbs.combine.symbolic.coalition import every, learns
+    from discreet.verbs.combine.participation import included_parties
+    from discreet.verbs.combine.symbolic.coalition import leakage, leakages
 
-    terms = horizontal_or_vertical.require_sums(load(file).terms)
-    then = ""
+    terms = session.require_sums(load(file).terms)
+    if_dropout = ""
     if of is not None:
-        some = tuple(one.strip() for one in of.split(",") if one.strip())
-        found = {some: learns(terms, terms.parties, some)}
-        stayed = included(file)
-        then = summary.afterwards(terms, some, [party for party in terms.parties if stayed and party not in stayed])
+        members = tuple(name.strip() for name in of.split(",") if name.strip())
+        found = {members: leakage(terms, terms.parties, members)}
+        stayed = included_parties(file)
+        dropped = [party for party in terms.parties if stayed and party not in stayed]
+        if_dropout = summary.describe_dropout_leakage(terms, members, dropped)
     else:
-        found = every(terms, terms.parties)
+        found = leakages(terms, terms.parties)
         if 0 < terms.threshold < len(terms.parties):
-            then = "This is when all stay. Of one coalition (--of) it is also said what it learns if others leave."
-    revealed = horizontal_or_vertical.reveals(terms)
+            if_dropout = "This holds when all stay. Name a coalition (--of) to see what it learns if others drop out."
+    revealed = session.reveals(terms)
     if as_json:
         print_json(
             [
                 {
-                    "coalition": list(who),
-                    "learns": summary.learnt(terms, learnt),
-                    "beyond": [str(form) for form in learnt.beyond],
-                    "if others leave": then if of is not None else None,
+                    "coalition": list(members),
+                    "learns": summary.describe_leakage(terms, leak),
+                    "beyond": [str(form) for form in leak.beyond],
+                    "if others leave": if_dropout if of is not None else None,
                     "everybody sees": list(revealed),
                 }
-                for who, learnt in found.items()
+                for members, leak in found.items()
             ]
         )
         return
-    for learnt in found.values():
-        typer.echo(summary.learnt(terms, learnt))
-    for line in (*([then] if then else []), *revealed):
+    described = [summary.describe_leakage(terms, leak) for leak in found.values()]
+    for line in (*described, *([if_dropout] if if_dropout else []), *revealed):
         typer.echo(line)
 
 
@@ -312,15 +315,15 @@ def verify(
     Example:
       discreet combine verify pay.*/
     """
-    from discreet.verbs.combine.checking import verify as checked
+    from discreet.verbs.combine.transcript_check import verify as check_transcripts
 
-    found: Checked = checked(folders)
+    check: TranscriptCheck = check_transcripts(folders)
     if as_json:
-        print_json(found.to_dict())
+        print_json(check.to_dict())
     else:
-        typer.echo(str(found))
-    if not found.sound:
-        raise typer.Exit(_FOUND_WRONG)
+        typer.echo(str(check))
+    if not check.sound:
+        raise typer.Exit(_EXIT_PROBLEMS)
 
 
 @app.command("protocols")
@@ -331,13 +334,13 @@ def protocols(*, as_json: Json = False) -> None:
     Example:
       discreet combine protocols
     """
-    from discreet.verbs.combine.new_manifest import protocols as known
+    from discreet.verbs.combine.session import known_protocols
 
     if as_json:
-        print_json([{"name": name, "title": title, "drops": drops} for name, title, drops in known()])
+        print_json([{"name": name, "title": title, "drops": drops} for name, title, drops in known_protocols()])
         return
     listing = grid("protocol", "how", "parties may leave")
-    for name, title, drops in known():
+    for name, title, drops in known_protocols():
         listing.add_row(name, title, "yes" if drops else "no")
     console().print(listing)
 
@@ -350,35 +353,95 @@ def functions(*, as_json: Json = False) -> None:
     Example:
       discreet combine functions
     """
-    from discreet.verbs.combine.new_manifest import functions as known
+    from discreet.verbs.combine.session import known_functions
 
     if as_json:
-        print_json([dict(zip(("name", "written", "title"), one, strict=True)) for one in known()])
+        print_json([dict(zip(("name", "written", "title"), one, strict=True)) for one in known_functions()])
         return
     listing = grid("function", "written", "what it gives")
-    for one in known():
+    for one in known_functions():
         listing.add_row(*one)
     console().print(listing)
 
 
-def _show(release: Release[Any], place: Seated, *, whole: bool) -> None:
-    from discreet.verbs.combine.session import Result
+def _show(release: Release[Any], participant: Participant, *, whole: bool) -> None:
+    from discreet.verbs.combine.result import Result
 
     included = release.recipe.parameters["included"]
     console().print(bold(str(Result(release.payload, tuple(included)))))
     typer.echo(f"Of {', '.join(included)} together.")
-    where = f"all of it: discreet show {place.folder / 'release'}, or --statement"
-    _promise(place.manifest.terms, whole=whole, where=where, included=included)
+    where = f"all of it: discreet show {participant.folder / 'release'}, or --statement"
+    _promise(participant.manifest.terms, whole=whole, where=where, included=included)
     if release.receipt is not None:
         typer.echo(str(release.receipt))
 
 
 def _promise(terms: Terms, *, whole: bool, where: str, included: Sequence[str] = ()) -> None:
     """What is promised: two lines and where the rest is, or the whole statement."""
-    from discreet.verbs.combine import horizontal_or_vertical, summary
+    from discreet.verbs.combine import session, summary
 
     if whole:
-        typer.echo(str(horizontal_or_vertical.statement(terms)))
+        typer.echo(str(session.statement(terms)))
         return
     learns, noise = summary.brief(terms, included)
     typer.echo(f"{learns}\n{noise} ({where})")
+
+
+def _require_new(path: Path) -> None:
+    if path.exists():
+        raise BadInput(f"{path} is there already.", hint="Give a new name, or move it away.")
+
+
+@contextmanager
+def _charging(
+    participant: Participant, workspace: Path | None, account: str | None, budget: str | None, beside: Path
+) -> Iterator[LedgerCharge | None]:
+    """What charges a loss while the block runs; nothing if no ledger is named, or there is no noise to charge."""
+    from discreet.verbs.combine.participation import LedgerCharge
+    from discreet.verbs.combine.session import statement
+
+    if (workspace is None) != (account is None) or (workspace is not None and budget is not None):
+        raise BadInput(
+            "A workspace's ledger is charged on one of its accounts.",
+            hint='Say --ledger clinic --account visits, or --budget "epsilon=3" alone.',
+        )
+    what = f"combine {participant.manifest.name} ({participant.manifest.terms.function})"
+    if (workspace is None and budget is None) or statement(participant.manifest.terms).loss is None:
+        yield None
+        return
+    from discreet.budget.opening import create_ledger, open_ledger
+
+    if workspace is not None:
+        from discreet.curator.books import open_books
+        from discreet.curator.workspace import open_workspace
+
+        with open_books(open_workspace(workspace)) as ledger:
+            ledger.account(str(account))
+            yield LedgerCharge(ledger, str(account), what)
+    else:
+        from discreet.cli.workspace import loss_of
+
+        file, limit = beside / f"{participant.name}.ledger", loss_of(str(budget))
+        with open_ledger(file) if file.exists() else create_ledger(file) as ledger:
+            _set_limit(ledger, limit, file)
+            yield LedgerCharge(ledger, _KEY_ACCOUNT, what)
+
+
+def _unit_column(workspace: Path, account: str) -> str:
+    """The column that says whose each row is, by the card of the account's table."""
+    from discreet.curator.workspace import open_workspace
+    from discreet.verbs.combine.participation import EACH_ROW
+
+    return open_workspace(workspace).full_card(account.partition("/")[0]).unit or EACH_ROW
+
+
+def _set_limit(ledger: SqlLedger, limit: Loss, file: Path) -> None:
+    """Open the account, or give it the limit that is said now."""
+    from discreet.budget.filter import Budget
+
+    found = ledger.find_accounts(_KEY_ACCOUNT).get(_KEY_ACCOUNT)
+    if found is None:
+        ledger.open_account(_KEY_ACCOUNT, limit)
+    elif found.budget != Budget(limit):
+        ledger.set_limit(_KEY_ACCOUNT, limit, why="said with --budget")
+        typer.echo(f"The limit in {file} was {found.budget}; from now on it is {limit}.", err=True)

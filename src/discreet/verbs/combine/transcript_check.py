@@ -1,4 +1,4 @@
-"""Transcripts of several parties, cross-checked: anybody who is given them can do it, and needs nobody's secret.
+"""Cross-check of several parties' transcripts, which anybody can do without any secret.
 
 Of each party only ``manifest.toml``, ``transcript.jsonl`` and, if there is any, ``evidence.json`` are read. A line has
 the sender's signature over the session's digest, the message's number, kind, receivers and the digest of its body. So
@@ -20,16 +20,18 @@ from discreet.verbs.combine.net.evidence import check_evidence, contradict, load
 from discreet.verbs.combine.net.frames import HELLO, SETTLED, Signed
 from discreet.verbs.combine.net.manifest import Manifest, load
 from discreet.verbs.combine.net.mesh import EVIDENCE
-from discreet.verbs.combine.net.transcript_log import TRANSCRIPT, Line, read
-from discreet.verbs.combine.running import MANIFEST
+from discreet.verbs.combine.net.transcript_log import TRANSCRIPT, TranscriptLine, read_transcript
+from discreet.verbs.combine.participation import MANIFEST
 from discreet.verbs.combine.transcript import printable
 
-_TWICE = "it lost the folder that it kept, or ran it in two places. That is no contradiction, and no proof of a lie."
+_BEGAN_TWICE = (
+    "it lost the folder that it kept, or ran it in two places. That is no contradiction, and no proof of a lie."
+)
 
 
 @dataclass(frozen=True)
-class Problem:
-    """Something that is wrong, and whose fault it is as far as that can be told."""
+class TranscriptProblem:
+    """A problem, and the party at fault as far as that can be told."""
 
     party: str
     text: str
@@ -42,32 +44,32 @@ class Problem:
 
 
 @dataclass(frozen=True)
-class Checked:
-    """What was found in some parties' transcripts."""
+class TranscriptCheck:
+    """Outcome of cross-checking transcripts."""
 
     parties: tuple[str, ...]
-    """Whose transcripts were there."""
+    """Parties whose transcripts were given."""
     absent: tuple[str, ...]
-    """Whose were not."""
+    """Parties whose transcripts were not."""
     messages: int
-    """How many different messages there were."""
-    problems: tuple[Problem, ...]
+    """Number of different messages."""
+    problems: tuple[TranscriptProblem, ...]
     session: str = ""
-    """The digest of the manifest that they were checked against."""
+    """Digest of the manifest that they were checked against."""
 
     @property
     def sound(self) -> bool:
-        """Whether nothing is wrong."""
+        """Whether there is no problem."""
         return not self.problems
 
     @property
     def culprits(self) -> tuple[str, ...]:
-        """Who differs."""
+        """Parties with problems."""
         return tuple(dict.fromkeys(problem.party for problem in self.problems))
 
     def __str__(self) -> str:
-        said = f"{number(self.messages, 'message')} in the transcripts of {', '.join(self.parties)}"
-        lines = [f"{said}: all unbroken, signed and in agreement." if self.sound else f"{said}. Something is wrong:"]
+        checked = f"{number(self.messages, 'message')} in the transcripts of {', '.join(self.parties)}"
+        lines = [f"{checked}: all unbroken, signed and in agreement." if self.sound else f"{checked}. Problems:"]
         lines += [f"  {problem}" for problem in self.problems]
         lines.append(f"Checked against the manifest with the digest {self.session}: compare it with your own.")
         if self.absent:
@@ -87,8 +89,8 @@ class Checked:
 
 
 @dataclass(frozen=True)
-class _Kept:
-    """What one party kept: its own messages by number, and the others' by sender and number."""
+class _PartyTranscript:
+    """Transcript of one party: its own messages by number, and the others' by sender and number."""
 
     party: str
     sent: dict[int, Signed]
@@ -96,12 +98,12 @@ class _Kept:
 
     @property
     def settled(self) -> bool:
-        """Whether it came to the end."""
+        """Whether it settled."""
         return any(signed.header.kind == SETTLED for signed in self.sent.values())
 
 
-def verify(folders: Iterable[str | Path]) -> Checked:
-    """Cross-check what parties kept of one session: whether it is unbroken, signed, and the same on both sides."""
+def verify(folders: Iterable[str | Path]) -> TranscriptCheck:
+    """Cross-check transcripts of one session: unbroken, signed, and the same on both sides."""
     places = [Path(folder) for folder in folders]
     if not places:
         raise BadInput("There is nothing to compare.", hint="Give the parties' folders, such as pay.*/")
@@ -110,13 +112,13 @@ def verify(folders: Iterable[str | Path]) -> Checked:
             if not (place / name).is_file():
                 raise NotFound(f"{place} has no {name}.", hint="Give the folders that parties kept, such as pay.*/")
     manifest = load(places[0] / MANIFEST)
-    problems: list[Problem] = []
-    kept: dict[str, _Kept] = {}
+    problems: list[TranscriptProblem] = []
+    kept: dict[str, _PartyTranscript] = {}
     for place in places:
-        one = _read(place, manifest, problems)
+        one = _read_party(place, manifest, problems)
         if one is None:
             continue
-        problems += _convicted(place, one.party, manifest)
+        problems += _check_kept_evidence(place, one.party, manifest)
         if one.party in kept:
             raise BadInput(f"Two of these folders are {one.party}'s.", hint="Give each party's folder once.")
         kept[one.party] = one
@@ -124,49 +126,51 @@ def verify(folders: Iterable[str | Path]) -> Checked:
     for one in kept.values():
         for other in kept.values():
             if one is not other:
-                differences = reversed(_compared(manifest, one, other))
+                differences = reversed(_compare(manifest, one, other))
                 first = {found.party: found for found in differences if found.party not in damaged}
                 problems += first.values()  # of each party the first difference: the rest often follows from it
     everything = {(signed.header.of, number) for one in kept.values() for number, signed in one.sent.items()}
     everything |= {key for one in kept.values() for key in one.got}
     parties = tuple(party for party in manifest.terms.parties if party in kept)
     absent = tuple(party for party in manifest.terms.parties if party not in kept)
-    return Checked(parties, absent, len(everything), tuple(dict.fromkeys(problems)), manifest.digest.hex())
+    return TranscriptCheck(parties, absent, len(everything), tuple(dict.fromkeys(problems)), manifest.digest.hex())
 
 
-def _convicted(place: Path, keeper: str, manifest: Manifest) -> list[Problem]:
-    """Who is convicted by the evidence that a party kept; the party itself, if that convicts nobody."""
+def _check_kept_evidence(place: Path, keeper: str, manifest: Manifest) -> list[TranscriptProblem]:
+    """Check the evidence that a party kept; the party itself is at fault if it convicts nobody."""
     if not (place / EVIDENCE).is_file():
         return []
     try:
         culprit = check_evidence(manifest, load_evidence(place / EVIDENCE))
     except (BadInput, ValueError) as error:
-        return [Problem(keeper, f"kept evidence that convicts nobody: {error}")]
-    return [Problem(culprit, f"signed two messages that contradict each other; {keeper} kept the evidence.")]
+        return [TranscriptProblem(keeper, f"kept evidence that convicts nobody: {error}")]
+    return [TranscriptProblem(culprit, f"signed two messages that contradict each other; {keeper} kept the evidence.")]
 
 
-def _read(place: Path, manifest: Manifest, problems: list[Problem]) -> _Kept | None:
-    """What a party kept of this session; what is wrong with it by itself is added to the problems."""
+def _read_party(place: Path, manifest: Manifest, problems: list[TranscriptProblem]) -> _PartyTranscript | None:
+    """Read a party's transcript; what is wrong with it by itself is added to the problems."""
     called = place.resolve().name
     known = [party for party in manifest.terms.parties if called.endswith(f".{party}")]
-    lines: list[Line] = []
+    lines: list[TranscriptLine] = []
     wrong = ""
     if load(place / MANIFEST).digest != manifest.digest:
-        problems.append(Problem(known[0] if known else called, "is of another session than the first folder."))
+        problems.append(
+            TranscriptProblem(known[0] if known else called, "is of another session than the first folder.")
+        )
         return None
     try:
-        lines.extend(read(place, manifest.digest))
+        lines.extend(read_transcript(place, manifest.digest))
     except Damaged as error:
         wrong = error.message
     mine = next((line.signed.header.of for line in lines if line.sent), known[0] if known else called)
     if mine not in manifest.terms.parties:
         raise BadInput(f"Whose folder {place} is cannot be told.", hint="Name it as it was: SESSION.NAME")
     if wrong:
-        problems.append(Problem(mine, wrong))
-    kept = _Kept(mine, {}, {})
+        problems.append(TranscriptProblem(mine, wrong))
+    kept = _PartyTranscript(mine, {}, {})
     for line in lines:
-        if problem := _wrong(line, mine, manifest):
-            problems.append(Problem(mine, problem))
+        if problem := _check_line(line, mine, manifest):
+            problems.append(TranscriptProblem(mine, problem))
         elif line.sent:
             kept.sent[line.number] = line.signed
         else:
@@ -174,8 +178,8 @@ def _read(place: Path, manifest: Manifest, problems: list[Problem]) -> _Kept | N
     return kept
 
 
-def _wrong(line: Line, mine: str, manifest: Manifest) -> str:
-    """What is wrong with a line by itself; nothing if it is sound."""
+def _check_line(line: TranscriptLine, mine: str, manifest: Manifest) -> str:
+    """Describe what is wrong with a line by itself; empty if it is sound."""
     try:
         header = line.signed.header
         line.signed.check(manifest)
@@ -187,16 +191,18 @@ def _wrong(line: Line, mine: str, manifest: Manifest) -> str:
     return ""
 
 
-def _hellos(name: str, *kept: _Kept) -> list[Signed]:
-    """With which hellos a party began, as far as some know."""
+def _hellos(name: str, *kept: _PartyTranscript) -> list[Signed]:
+    """Hellos of a party, as far as some transcripts have them."""
     found = [one.sent.get(0) if one.party == name else one.got.get((name, 0)) for one in kept]
     return [hello for hello in found if hello is not None and hello.header.kind == HELLO]
 
 
-def _compared(manifest: Manifest, one: _Kept, other: _Kept) -> list[Problem]:
-    """What one says it sent beside what the other says it got of it."""
+def _compare(manifest: Manifest, one: _PartyTranscript, other: _PartyTranscript) -> list[TranscriptProblem]:
+    """Compare what one party says it sent with what the other says it received."""
     twice = {name for name in manifest.terms.parties if len({hello.raw for hello in _hellos(name, one, other)}) > 1}
-    found = [Problem(name, f"began the session twice, with other keys: {_TWICE}") for name in sorted(twice)]
+    found = [
+        TranscriptProblem(name, f"began the session twice, with other keys: {_BEGAN_TWICE}") for name in sorted(twice)
+    ]
     if one.party in twice:
         return found
     for key, got in other.got.items():
@@ -204,9 +210,13 @@ def _compared(manifest: Manifest, one: _Kept, other: _Kept) -> list[Problem]:
             continue
         sent = one.sent.get(key[1])
         if sent is None:
-            found.append(Problem(one.party, f"left out message {key[1]} ({got.header.kind}), which {other.party} has."))
+            found.append(
+                TranscriptProblem(one.party, f"left out message {key[1]} ({got.header.kind}), which {other.party} has.")
+            )
         elif sent.raw != got.raw:
-            found.append(Problem(one.party, f"signed two different messages {key[1]}: {other.party} has the other."))
+            found.append(
+                TranscriptProblem(one.party, f"signed two different messages {key[1]}: {other.party} has the other.")
+            )
     everybody = one.settled and other.settled
     for count, sent in one.sent.items():
         header = sent.header
@@ -214,12 +224,12 @@ def _compared(manifest: Manifest, one: _Kept, other: _Kept) -> list[Problem]:
         late = manifest.terms.threshold and header.kind == SETTLED
         if everybody and other.party in told and not late and (one.party, count) not in other.got:
             text = f"left out message {count} ({header.kind}) of {one.party}, with which the session ended."
-            found.append(Problem(other.party, text))
+            found.append(TranscriptProblem(other.party, text))
     for first in one.got.values():
         if first.header.of in twice:
             continue
         second = other.got.get((first.header.of, first.header.number))
         if second is not None and second.raw != first.raw and contradict(manifest, first.header, second.header):
             text = f"signed two different messages {first.header.number}, for {one.party} and for {other.party}."
-            found.append(Problem(first.header.of, text))
+            found.append(TranscriptProblem(first.header.of, text))
     return found

@@ -1,4 +1,4 @@
-"""Smallest, largest, median and quantiles by a secure binary search over the declared numbers.
+"""Minimum, maximum, median and quantiles by a secure binary search over the declared range.
 
 Of each probe everybody learns how many rows lie at or below it, and nothing else; the probes follow from these
 counts. The result is an order statistic, one of the values there are, and exact.
@@ -14,47 +14,48 @@ from discreet.core.exact import share_of
 from discreet.errors import BadInput
 from discreet.verbs.combine.data import VALUE, Data
 from discreet.verbs.combine.effects import Play
-from discreet.verbs.combine.functions.function import Answer
-from discreet.verbs.combine.functions.sums import OfColumn
-from discreet.verbs.combine.numbers import MOST_ROWS
-from discreet.verbs.combine.summing import Summer
+from discreet.verbs.combine.fixed_point import MAX_PARTY_ROWS
+from discreet.verbs.combine.functions.function import FunctionAnswer
+from discreet.verbs.combine.functions.sums import ColumnFunction
+from discreet.verbs.combine.secure_sums import SecureSums
 from discreet.verbs.combine.terms import Terms
 
 
-class _Ranked(OfColumn):
-    """The value at some rank."""
+class _OrderStatistic(ColumnFunction):
+    """Order statistic: the value at some rank."""
 
-    def play(self, summer: Summer, data: Data) -> Play[Answer]:
-        """Count the rows, then halve what is left of the bounds until one number is left."""
-        measure = self.measure(summer.terms)
-        units, times = data.numbers(measure.name, measure.grid)
-        counted = yield from summer.total([data.rows], 0, MOST_ROWS)
+    def play(self, secure_sums: SecureSums, data: Data) -> Play[FunctionAnswer]:
+        """Count the rows, then halve the range until one number is left."""
+        measure = self.measure(secure_sums.terms)
+        units, times = data.numbers(measure.name, measure.encoding)
+        counted = yield from secure_sums.total([data.rows], 0, MAX_PARTY_ROWS)
         [n] = counted.values
         if not n:
-            return Answer({self.name: None, "rows": 0}, ("Everybody learnt that there are no rows.",))
-        rank, low, high = self.rank(n), measure.grid.low, measure.grid.high
+            return FunctionAnswer({self.name: None, "rows": 0}, ("Everybody learnt that there are no rows.",))
+        rank, low, high = self.rank(n), measure.encoding.low, measure.encoding.high
         seen = []
         while low < high:
             middle = (low + high) // 2
-            below = yield from summer.total([int(times[units <= middle].sum())], 0, MOST_ROWS)
+            below = yield from secure_sums.total([int(times[units <= middle].sum())], 0, MAX_PARTY_ROWS)
             [count] = below.values
-            seen.append(f"{count:,} at or below {measure.grid.plain(middle)}")
+            seen.append(f"{count:,} at or below {measure.encoding.decode(middle)}")
             low, high = (low, middle) if count >= rank else (middle + 1, high)
         probes = (f"Everybody saw these counts of rows: {'; '.join(seen)}.",) if seen else ()
-        return Answer(
-            {self.name: measure.grid.plain(low), "rows": n}, (f"Everybody learnt that there are {n:,} rows.", *probes)
+        return FunctionAnswer(
+            {self.name: measure.encoding.decode(low), "rows": n},
+            (f"Everybody learnt that there are {n:,} rows.", *probes),
         )
 
     def rank(self, n: int) -> int:
-        """Which of n rows in their order, from 1 on."""
+        """Rank among n sorted rows, from 1 on."""
         raise NotImplementedError
 
     def sums(self, terms: Terms) -> int:
-        """A count, and a probe for each bit of the bounds' distance."""
-        return 1 + self.measure(terms).grid.wide.bit_length()
+        """One count, and one probe for each bit of the range."""
+        return 1 + self.measure(terms).encoding.width.bit_length()
 
     def reveals(self, terms: Terms) -> tuple[str, ...]:
-        """The probes."""
+        """Every party sees the probes."""
         return (
             "Everybody learns how many rows there are in all, and how many of them lie at or below "
             f"each of up to {self.sums(terms) - 1} numbers on the way to the result.",
@@ -62,8 +63,8 @@ class _Ranked(OfColumn):
 
 
 @dataclass(frozen=True)
-class Min(_Ranked):
-    """The smallest value."""
+class Min(_OrderStatistic):
+    """Minimum."""
 
     of: str = VALUE
     name: ClassVar[str] = "min"
@@ -76,8 +77,8 @@ class Min(_Ranked):
 
 
 @dataclass(frozen=True)
-class Max(_Ranked):
-    """The largest value."""
+class Max(_OrderStatistic):
+    """Maximum."""
 
     of: str = VALUE
     name: ClassVar[str] = "max"
@@ -90,8 +91,8 @@ class Max(_Ranked):
 
 
 @dataclass(frozen=True)
-class Median(_Ranked):
-    """The lower median."""
+class Median(_OrderStatistic):
+    """Lower median."""
 
     of: str = VALUE
     name: ClassVar[str] = "median"
@@ -104,8 +105,8 @@ class Median(_Ranked):
 
 
 @dataclass(frozen=True)
-class Quantile(_Ranked):
-    """The smallest value that a share of the rows does not exceed."""
+class QuantileFunction(_OrderStatistic):
+    """Quantile: the smallest value that a share of the rows does not exceed."""
 
     at: str
     of: str = VALUE

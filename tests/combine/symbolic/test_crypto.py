@@ -5,21 +5,20 @@ from __future__ import annotations
 import pytest
 
 from discreet.errors import BadInput
-from discreet.verbs.combine.group import Group
-from discreet.verbs.combine.symbolic.forms import Digest, Form, Mask, Secret, Seed, Value
-from discreet.verbs.combine.symbolic.knowledge import learnt
-from discreet.verbs.combine.symbolic.tools import Symbolic
-from discreet.verbs.combine.tools import Numeric
+from discreet.verbs.combine.crypto import NumericCrypto
+from discreet.verbs.combine.group import ModularGroup
+from discreet.verbs.combine.symbolic.coalition import known_sums
+from discreet.verbs.combine.symbolic.symbols import Digest, LinearForm, Mask, Secret, Seed, SymbolicCrypto, Value
 
-GROUP = Group(8)
+GROUP = ModularGroup(8)
 PARTIES = ("north", "south", "east")
 
 
 @pytest.fixture(params=["numbers", "symbols"])
 def two(request):
     if request.param == "numbers":
-        return Numeric(b"n" * 32, b"session"), Numeric(b"s" * 32, b"session")
-    return Symbolic("north"), Symbolic("south")
+        return NumericCrypto(b"n" * 32, b"session"), NumericCrypto(b"s" * 32, b"session")
+    return SymbolicCrypto("north"), SymbolicCrypto("south")
 
 
 def test_two_parties_agree_on_a_seed_and_its_masks(two):
@@ -46,14 +45,14 @@ def test_enough_shares_give_the_secret(two):
 
 
 def test_shares_of_two_secrets_do_not_mix():
-    one = Symbolic("north")
+    one = SymbolicCrypto("north")
     shares = [one.split(one.secret(label), f"shares of {label}", PARTIES, 2) for label in "ab"]
     with pytest.raises(BadInput, match="not all of the same secret"):
         one.join({"north": shares[0]["north"], "east": shares[1]["east"]}, 2)
 
 
 def test_a_label_serves_one_purpose():
-    one = Symbolic("north")
+    one = SymbolicCrypto("north")
     assert one.draw("r", GROUP, 1) == one.draw("r", GROUP, 1)
     for again in (
         lambda: one.draw("r", GROUP, 2),
@@ -66,8 +65,8 @@ def test_a_label_serves_one_purpose():
 
 def knows(seen, seed, *coalition):
     """Whether a coalition that saw these terms, and east's value behind a mask of the seed, has the value."""
-    behind = Form.sum([Value("east"), Mask(seed, "mask")])
-    return {Value("east"): 1} in learnt([behind, *seen], set(coalition), ("east",), 8)
+    behind = LinearForm.sum([Value("east"), Mask(seed, "mask")])
+    return {Value("east"): 1} in known_sums([behind, *seen], set(coalition), ("east",), 8)
 
 
 def test_who_knows_a_seed_sees_through_its_mask():
@@ -78,12 +77,12 @@ def test_who_knows_a_seed_sees_through_its_mask():
     assert knows([seed], seed, "south")
     assert knows([{"told": (key,)}], seed, "south")
     assert knows([Digest((key, "text"))], seed, "south")
-    assert not knows([Symbolic("east").public(key), b"bytes", None, 3], seed, "south")
+    assert not knows([SymbolicCrypto("east").public(key), b"bytes", None, 3], seed, "south")
 
 
 @pytest.mark.parametrize("threshold", [1, 2, 3])
 def test_enough_shares_of_one_sharing_are_as_good_as_the_secret(threshold):
-    east = Symbolic("east")
+    east = SymbolicCrypto("east")
     key = east.secret("key")
     one, two = (list(east.split(key, label, PARTIES, threshold).values()) for label in ("one", "two"))
     assert knows(one[:threshold], key, "south")
@@ -95,4 +94,4 @@ def test_enough_shares_of_one_sharing_are_as_good_as_the_secret(threshold):
 
 def test_what_cannot_be_understood_is_not_taken_for_harmless():
     with pytest.raises(BadInput, match="A message has a float"):
-        learnt([{"vector": 0.5}], {"south"}, ("east",), 8)
+        known_sums([{"vector": 0.5}], {"south"}, ("east",), 8)

@@ -1,8 +1,7 @@
-"""Numbers of people as integers that are added: declared bounds, declared decimals, nothing lost on the way.
+"""Fixed-point encoding: values with declared bounds and decimals as exact integers.
 
-A number is counted in units of 10**-decimals, as it is written: the float 0.15 is fifteen hundredths. A number with
-more decimals than were declared, or outside the bounds, is an error before anything is sent: never rounded, and never
-cut, silently.
+A value is counted in units of 10**-decimals, as it is written: the float 0.15 is fifteen hundredths. A value with more
+decimals than declared, or outside the bounds, is an error before anything is sent: nothing is rounded or cut silently.
 
 Why nothing can overflow: what a party adds lies between bounds that all parties know, and the group of a sum is the
 smallest that holds as many times their difference as there are parties; so the sum is told exactly by its remainder.
@@ -24,36 +23,36 @@ from discreet.noise.parameters import signed
 from discreet.verbs.combine.terms import Terms
 
 Units: TypeAlias = NDArray[np.int64]
-"""Numbers counted in units."""
+"""Values counted in units of 10**-decimals."""
 Plain: TypeAlias = int | Decimal
 
-MOST_ROWS = 2**32
-"""A party brings no more rows: known beforehand, so that totals fit."""
-_WIDEST = 2**62
-_MOST_DECIMALS = 18
-_SURE = 2.0**50
-"""Below it a float is the nearest to so many units for one number of units only."""
+MAX_PARTY_ROWS = 2**32
+"""Maximum number of rows of a party: known beforehand, so that totals fit."""
+_MAX_UNITS = 2**62
+_MAX_DECIMALS = 18
+_UNAMBIGUOUS_UNITS = 2.0**50
+"""Below this many units, a float is nearest to one number of units only."""
 
 
 @dataclass(frozen=True)
-class Grid:
-    """Which numbers may come: from ``low`` to ``high``, both in units of 10**-decimals."""
+class FixedPoint:
+    """Values from ``low`` to ``high``, both in units of 10**-decimals."""
 
     low: int
     high: int
     decimals: int = 0
 
     def __post_init__(self) -> None:
-        if not 0 <= self.decimals <= _MOST_DECIMALS:
-            raise BadInput(f"There are 0 to {_MOST_DECIMALS} decimals, not {self.decimals}.")
+        if not 0 <= self.decimals <= _MAX_DECIMALS:
+            raise BadInput(f"There are 0 to {_MAX_DECIMALS} decimals, not {self.decimals}.")
         if self.low > self.high:
             raise BadInput(f"The bounds {self.low} and {self.high} are the wrong way round.")
-        if max(abs(self.low), abs(self.high)) >= _WIDEST:
+        if max(abs(self.low), abs(self.high)) >= _MAX_UNITS:
             raise BadInput("The bounds have too many digits.", hint="Declare fewer decimals or narrower bounds.")
 
     @classmethod
-    def between(cls, low: Fraction | str, high: Fraction | str, decimals: int = 0) -> Grid:
-        """The grid between two bounds, which must lie on it."""
+    def between(cls, low: Fraction | str, high: Fraction | str, decimals: int = 0) -> FixedPoint:
+        """The encoding between two bounds, which must have no more decimals."""
         ends = []
         for bound in (low, high):
             units = signed(bound, "a bound") * 10**decimals
@@ -63,8 +62,8 @@ class Grid:
         return cls(ends[0], ends[1], decimals)
 
     @classmethod
-    def of(cls, terms: Terms) -> Grid:
-        """The grid that the terms declare."""
+    def from_terms(cls, terms: Terms) -> FixedPoint:
+        """The encoding that the terms declare."""
         if terms.low is None or terms.high is None:
             raise NotDeclared(
                 f"{terms.function.split()[0]} needs the bounds of the numbers, declared by all beforehand.",
@@ -73,17 +72,17 @@ class Grid:
         return cls.between(terms.low, terms.high, terms.decimals)
 
     @property
-    def wide(self) -> int:
-        """How far the bounds are apart."""
+    def width(self) -> int:
+        """Distance between the bounds, in units."""
         return self.high - self.low
 
     @property
-    def farthest(self) -> int:
-        """The largest distance from zero."""
+    def magnitude(self) -> int:
+        """Largest absolute value, in units."""
         return max(abs(self.low), abs(self.high))
 
-    def units(self, numbers: Sequence[Any] | NDArray[Any], what: str) -> Units:
-        """Numbers counted in units; DataError if one is missing, has too many decimals, or is outside the bounds."""
+    def encode(self, numbers: Sequence[Any] | NDArray[Any], what: str) -> Units:
+        """Values in units; DataError if one is missing, has too many decimals, or is outside the bounds."""
         values = np.asarray(numbers)
         if values.dtype.kind in "iub":
             found = self._whole(values)
@@ -95,17 +94,17 @@ class Grid:
         if outside.size:
             raise DataError(
                 f"{what} has {outside.size:,} of {found.size:,} numbers outside the declared bounds "
-                f"{self.plain(self.low)} to {self.plain(self.high)}, the first in row {outside[0] + 1}.",
-                hint="All parties agreed on the bounds: mend the number, or agree on other bounds.",
+                f"{self.decode(self.low)} to {self.decode(self.high)}, the first in row {outside[0] + 1}.",
+                hint="All parties agreed on the bounds: correct the number, or agree on other bounds.",
             )
         return found.astype(np.int64)
 
-    def plain(self, units: int) -> Plain:
-        """So many units as a number a person reads."""
+    def decode(self, units: int) -> Plain:
+        """A number of units as the value people read."""
         return Decimal(units).scaleb(-self.decimals) if self.decimals else units
 
     def fraction(self, units: int | Fraction) -> Fraction:
-        """So many units as an exact rational."""
+        """A number of units as an exact rational."""
         return Fraction(units) / self._times
 
     @property
@@ -115,17 +114,19 @@ class Grid:
     def _whole(self, values: NDArray[Any]) -> NDArray[Any]:
         times = self._times
         if values.dtype.kind == "u" or (
-            values.size and max(abs(int(values.min())), int(values.max())) * times >= _WIDEST
+            values.size and max(abs(int(values.min())), int(values.max())) * times >= _MAX_UNITS
         ):
             return np.array([int(value) * times for value in values], dtype=object)
         scaled: NDArray[Any] = values.astype(np.int64) * times
         return scaled
 
     def _floats(self, values: NDArray[Any], what: str) -> NDArray[Any]:
-        """A float that is the nearest to so many units is that many; the others go by their digits."""
+        """Floats in units: exact where the float is nearest to one number of units, by their digits elsewhere."""
         with np.errstate(over="ignore", invalid="ignore"):
             nearest = np.rint(values.astype(np.float64) * 10.0**self.decimals)
-            sure = (np.abs(nearest) < _SURE) & ((nearest / 10.0**self.decimals).astype(values.dtype) == values)
+            sure = (np.abs(nearest) < _UNAMBIGUOUS_UNITS) & (
+                (nearest / 10.0**self.decimals).astype(values.dtype) == values
+            )
         found = np.where(sure, nearest, 0).astype(np.int64)
         if sure.all():
             return found
@@ -146,7 +147,7 @@ class Grid:
         if units.denominator != 1:
             raise DataError(
                 f"{what} has {_written(value)}: more decimals than the {self.decimals} that were declared.",
-                hint=_more(exact),
+                hint=_decimals_hint(exact),
             )
         return int(units)
 
@@ -155,22 +156,22 @@ def _written(value: Any) -> str:
     return str(value) if isinstance(value, int | float | Decimal | Fraction | np.number) else repr(value)
 
 
-def _more(value: Fraction) -> str:
-    """How a value can be brought: with as many decimals as it has, if it has an end."""
-    for count in range(_MOST_DECIMALS + 1):
+def _decimals_hint(value: Fraction) -> str:
+    """Advice on a value with too many decimals."""
+    for count in range(_MAX_DECIMALS + 1):
         if (value * 10**count).denominator == 1:
             return f"Agree on --decimals {count} (in Python decimals={count}), or round it."
     return "Round it to the decimals that were declared."
 
 
-def summed(units: Units) -> int:
-    """The sum, exactly, however large."""
+def exact_sum(units: Units) -> int:
+    """Exact sum, however large."""
     return (int((units >> 32).sum()) << 32) + int((units & 0xFFFFFFFF).sum())
 
 
-def product(left: Units, right: Units) -> int:
-    """The sum of the products, exactly, however large."""
+def exact_dot(left: Units, right: Units) -> int:
+    """Exact sum of products, however large."""
     if not left.size:
         return 0
     most = int(np.abs(left).max()) * int(np.abs(right).max()) * left.size
-    return int(left @ right) if most < _WIDEST else int(left.astype(object) @ right.astype(object))
+    return int(left @ right) if most < _MAX_UNITS else int(left.astype(object) @ right.astype(object))

@@ -10,11 +10,11 @@ from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 
 from discreet.errors import BadInput
 from discreet.noise.stream import Stream
-from discreet.verbs.combine.group import Group
-from discreet.verbs.combine.tools import Numeric
+from discreet.verbs.combine.crypto import NumericCrypto
+from discreet.verbs.combine.group import ModularGroup
 
 SECRET = bytes(range(32))
-ONE, OTHER = Numeric(SECRET, b"session"), Numeric(bytes(range(1, 33)), b"session")
+ONE, OTHER = NumericCrypto(SECRET, b"session"), NumericCrypto(bytes(range(1, 33)), b"session")
 
 
 def test_stream() -> None:
@@ -61,7 +61,7 @@ def test_a_stream_goes_on_where_it_was() -> None:
     ],
 )
 def test_vectors(bits: int, drawn: list[int], mask: list[int]) -> None:
-    group = Group(bits)
+    group = ModularGroup(bits)
     assert ONE.draw("draw", group, 3).tolist() == drawn
     assert ONE.mask(SECRET, "mask", group, 3).tolist() == mask
     assert OTHER.mask(SECRET, "mask", group, 3).tolist() == mask
@@ -86,17 +86,17 @@ def test_keys_by_the_standard() -> None:
 
 
 def test_another_session_shares_nothing() -> None:
-    elsewhere = Numeric(SECRET, b"another")
+    elsewhere = NumericCrypto(SECRET, b"another")
     mine = ONE.secret("key")
     assert elsewhere.secret("key") != mine
     assert elsewhere.agree(mine, OTHER.public(SECRET)) != ONE.agree(mine, OTHER.public(SECRET))
-    assert (elsewhere.mask(SECRET, "mask", Group(64), 3) != ONE.mask(SECRET, "mask", Group(64), 3)).all()
+    assert (elsewhere.mask(SECRET, "mask", ModularGroup(64), 3) != ONE.mask(SECRET, "mask", ModularGroup(64), 3)).all()
 
 
 def test_a_key_after_another() -> None:
     """The last key is kept; that changes nothing."""
     secrets = [ONE.secret(f"key {at}") for at in range(3)]
-    fresh = [Numeric(SECRET, b"session").public(secret) for secret in secrets]
+    fresh = [NumericCrypto(SECRET, b"session").public(secret) for secret in secrets]
     assert [ONE.public(secret) for secret in (*secrets, *secrets)] == fresh * 2
 
 
@@ -117,7 +117,7 @@ def test_shares() -> None:
 
 
 def test_digest() -> None:
-    group = Group(24)
+    group = ModularGroup(24)
     vector = group.vector([1, 2, 3])
     known = "329ddfb6b9a63bef4851dd3063db5b97b1684bc0fe7d962f6e410c11141778f8"
     assert ONE.digest(group, vector, "text", b"bytes").hex() == known
@@ -128,18 +128,26 @@ def test_digest() -> None:
         ("text", vector, b"bytes"),
     ]
     assert len({ONE.digest(group, *some) for some in others} | {bytes.fromhex(known)}) == 5
-    assert Numeric(SECRET, b"another").digest(group, vector) != ONE.digest(group, vector)
+    assert NumericCrypto(SECRET, b"another").digest(group, vector) != ONE.digest(group, vector)
 
 
 def test_fits() -> None:
-    good = Group(64).vector([1, 2])
+    good = ModularGroup(64).vector([1, 2])
     for bits in (1, 8, 24, 40):
-        edge = Group(bits).modulus
-        assert ONE.fits(np.array([0, edge - 1], np.uint64), Group(bits), 2)
-        assert not ONE.fits(np.array([0, edge], np.uint64), Group(bits), 2)
+        edge = ModularGroup(bits).modulus
+        assert ONE.fits(np.array([0, edge - 1], np.uint64), ModularGroup(bits), 2)
+        assert not ONE.fits(np.array([0, edge], np.uint64), ModularGroup(bits), 2)
     for wrong in (1 << 72, -1, 1.5, "1"):
-        assert not ONE.fits(np.array([wrong], object), Group(72), 1)
-    assert ONE.fits(np.array([], np.uint64), Group(8), 0)
-    assert ONE.fits(good, Group(64), 2) and ONE.fits(Group(72).vector([1]), Group(72), 1)
-    for bad in (None, [1, 2], b"12", good[:1], good.astype(np.int64), good.reshape(1, 2), Group(72).vector([1, 2])):
-        assert not ONE.fits(bad, Group(64), 2)
+        assert not ONE.fits(np.array([wrong], object), ModularGroup(72), 1)
+    assert ONE.fits(np.array([], np.uint64), ModularGroup(8), 0)
+    assert ONE.fits(good, ModularGroup(64), 2) and ONE.fits(ModularGroup(72).vector([1]), ModularGroup(72), 1)
+    for bad in (
+        None,
+        [1, 2],
+        b"12",
+        good[:1],
+        good.astype(np.int64),
+        good.reshape(1, 2),
+        ModularGroup(72).vector([1, 2]),
+    ):
+        assert not ONE.fits(bad, ModularGroup(64), 2)

@@ -7,8 +7,8 @@ from itertools import product
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from discreet.verbs.combine.symbolic.forms import Draw, Value
-from discreet.verbs.combine.symbolic.module import Module
+from discreet.verbs.combine.symbolic.howell_form import HowellForm
+from discreet.verbs.combine.symbolic.symbols import Draw, Value
 
 COLUMNS = tuple(map(Value, "ab"))
 ALL = (Draw("x", "r"), Draw("x", "s"), *COLUMNS)
@@ -34,7 +34,7 @@ def combinations_of(bits, rows, width):
 @settings(max_examples=150, deadline=None)
 def test_what_follows_without_the_unknown_is_all_that_follows(case):
     bits, rows = case
-    found = Module.of([dict(zip(ALL, row, strict=True)) for row in rows], COLUMNS, bits)
+    found = HowellForm.spanning([dict(zip(ALL, row, strict=True)) for row in rows], COLUMNS, bits)
     true = {each[2:] for each in combinations_of(bits, rows, len(ALL)) if not any(each[:2])}
     assert combinations_of(bits, found.rows, len(COLUMNS)) == true
     for row in product(range(1 << bits), repeat=len(COLUMNS)):
@@ -49,13 +49,15 @@ def test_rows_that_say_the_same_have_the_same_form(case, random, factor):
     random.shuffle(changed)
     for row in changed[1:]:
         row[:] = [mine + factor * first for mine, first in zip(row, changed[0], strict=True)]
-    one, other = (Module.of([dict(zip(ALL, row, strict=True)) for row in each], ALL, bits) for each in (rows, changed))
+    one, other = (
+        HowellForm.spanning([dict(zip(ALL, row, strict=True)) for row in each], ALL, bits) for each in (rows, changed)
+    )
     assert one == other
 
 
 def test_twice_a_number_is_all_but_its_highest_bit():
     a, b = COLUMNS
-    found = Module.of([{a: 6, ALL[0]: 4}], COLUMNS, 3)
+    found = HowellForm.spanning([{a: 6, ALL[0]: 4}], COLUMNS, 3)
     assert found.rows == ((4, 0),)
     assert {a: 4} in found
     assert {a: 2} not in found

@@ -7,12 +7,12 @@ import pytest
 from tests.combine.parties import prepared, together
 
 from discreet.errors import BadInput, NotFound
-from discreet.verbs.combine.checking import verify
 from discreet.verbs.combine.net.evidence import Evidence
 from discreet.verbs.combine.net.frames import Header, sign
 from discreet.verbs.combine.net.keys import Identity
 from discreet.verbs.combine.net.manifest import load
-from discreet.verbs.combine.net.transcript_log import TRANSCRIPT, Log, read
+from discreet.verbs.combine.net.transcript_log import TRANSCRIPT, TranscriptLog, read_transcript
+from discreet.verbs.combine.transcript_check import verify
 
 PARTIES = ("north", "east", "south")
 
@@ -62,9 +62,9 @@ def test_a_changed_line_shows(kept):
 
 def rewritten(place, manifest, change):
     """Write a transcript anew, as its owner could: ``change`` gives what to keep of a line, or nothing."""
-    lines = list(read(place, manifest.digest))
+    lines = list(read_transcript(place, manifest.digest))
     (place / TRANSCRIPT).unlink()
-    log = Log(place, manifest.digest)
+    log = TranscriptLog(place, manifest.digest)
     for line in lines:
         signed = change(line)
         if signed is not None:

@@ -5,14 +5,14 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from tests.combine.playing import tools
+from tests.combine.playing import crypto
 
 from discreet.errors import BadInput
 from discreet.verbs.combine import bus
-from discreet.verbs.combine.distributed import Figures, parts
-from discreet.verbs.combine.effects import Send, Tell
-from discreet.verbs.combine.group import Group
-from discreet.verbs.combine.summing import Summer
+from discreet.verbs.combine.distributed_noise import FigureSensitivity, noise_shares
+from discreet.verbs.combine.effects import Broadcast, Send
+from discreet.verbs.combine.group import ModularGroup
+from discreet.verbs.combine.secure_sums import SecureSums
 from discreet.verbs.combine.terms import Terms
 
 PARTIES = ("north", "south", "east", "west")
@@ -20,7 +20,7 @@ PARTIES = ("north", "south", "east", "west")
 
 def summers(**more):
     terms = Terms(PARTIES, **more)
-    return {name: Summer(terms, name, tools(place)) for place, name in enumerate(PARTIES)}
+    return {name: SecureSums(terms, name, crypto(place)) for place, name in enumerate(PARTIES)}
 
 
 def added(values, low, high, **more):
@@ -71,7 +71,7 @@ def test_sums_share_no_kind_of_message_and_no_mask():
 def dies(party, number):
     """Whether a party dies before its first message of some sum."""
     return lambda who, effect: (
-        who == party and isinstance(effect, Send | Tell) and effect.kind.startswith(f"sum {number}/")
+        who == party and isinstance(effect, Send | Broadcast) and effect.kind.startswith(f"sum {number}/")
     )
 
 
@@ -95,7 +95,7 @@ def test_who_leaves_later_ends_the_session_since_the_difference_would_tell():
 
 
 def test_noise_below_zero_does_not_wrap():
-    figures = [Figures(400, 1)]
+    figures = [FigureSensitivity(400, 1)]
     terms = summers(epsilon=Fraction(1, 20))
     found = bus.play({name: one.total([0] * 400, 0, 1, figures) for name, one in terms.items()})
     noise = found.results["north"].values
@@ -105,7 +105,7 @@ def test_noise_below_zero_does_not_wrap():
 
 def test_every_sum_has_noise_of_its_own():
     """The same noise twice would be gone from the difference of two totals."""
-    figures = [Figures(50, 1)]
+    figures = [FigureSensitivity(50, 1)]
 
     def both(one):
         first = yield from one.total([0] * 50, 0, 1, figures)
@@ -121,9 +121,9 @@ def test_every_sum_has_noise_of_its_own():
 @pytest.mark.parametrize("epsilon", [None, Fraction(1)])
 def test_a_total_that_no_figures_have_ends_the_session(low, high, more, epsilon):
     """South brings more than anybody may, by which the total lies beyond all bounds."""
-    figures = [Figures(1, 10)] if epsilon else []
-    reach = parts(Terms(PARTIES, epsilon=epsilon), figures)[0].reach(4) if epsilon else 0
-    group = Group.holding(len(PARTIES) * (high - low) + 2 * reach)
+    figures = [FigureSensitivity(1, 10)] if epsilon else []
+    reach = noise_shares(Terms(PARTIES, epsilon=epsilon), figures)[0].tail_bound(4) if epsilon else 0
+    group = ModularGroup.fitting(len(PARTIES) * (high - low) + 2 * reach)
     plays = {name: one.total([high], low, high, figures) for name, one in summers(epsilon=epsilon).items()}
 
     def lies(play):
@@ -133,7 +133,7 @@ def test_a_total_that_no_figures_have_ends_the_session(low, high, more, epsilon)
                 effect = play.send(given)
             except StopIteration as ended:
                 return ended.value
-            if isinstance(effect, Tell) and "vector" in effect.body:
+            if isinstance(effect, Broadcast) and "vector" in effect.body:
                 effect = replace(effect, body={"vector": group.vector([effect.body["vector"].tolist()[0] + more])})
             given = yield effect
 
@@ -144,7 +144,7 @@ def test_a_total_that_no_figures_have_ends_the_session(low, high, more, epsilon)
 
 def test_the_noise_is_for_all_figures_or_the_sum_is_refused():
     with pytest.raises(BadInput, match="noise is for 2 figures, not 1"):
-        next(summers(epsilon=Fraction(1))["north"].total([0], 0, 1, [Figures(2, 1)]))
+        next(summers(epsilon=Fraction(1))["north"].total([0], 0, 1, [FigureSensitivity(2, 1)]))
 
 
 def test_a_parity_is_of_bits():

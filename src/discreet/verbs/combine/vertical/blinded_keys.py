@@ -1,4 +1,4 @@
-"""Keys of people as points of Curve25519, and points multiplied by a secret, so that keys can be compared and not read.
+"""Blinded keys: people's keys as points of Curve25519, multiplied by secrets, to be compared and not read.
 
 Two holders blind the same point one after the other, in either order, and get the same bytes: X25519(a, X25519(b, P)) =
 X25519(b, X25519(a, P)). Why a blinded key tells nothing to whoever does not know the secret:
@@ -23,15 +23,15 @@ from collections.abc import Callable, Iterable, Sequence
 from discreet.core.optional import extra
 from discreet.errors import BadInput
 
-SIZE = 32
-"""How many bytes a point has."""
+POINT_BYTES = 32
+"""Size of a point."""
 _PRIME = 2**255 - 19
 _A = 486662
-_LOW_BITS = (1 << 255) - 1
+_COORDINATE_MASK = (1 << 255) - 1
 
 
-def normalised(key: object) -> str:
-    """A key as the text that is compared: without case, accents' spelling and spaces round or doubled inside."""
+def normalise_key(key: object) -> str:
+    """Normalise a key for comparison: case, Unicode form and white space."""
     if isinstance(key, bool) or not isinstance(key, str | int):
         raise BadInput(
             f"A key is a text or a whole number, not {type(key).__name__}.",
@@ -44,32 +44,32 @@ def normalised(key: object) -> str:
 
 
 def digests(keys: Iterable[object], most: int) -> list[bytes]:
-    """The hash of each normalised key; BadInput if there are more than ``most``, or the same one twice."""
-    found: dict[bytes, object] = {}
+    """Hash each normalised key; BadInput if there are more than ``most``, or the same one twice."""
+    seen: dict[bytes, object] = {}
     for key in keys:
-        digest = hashlib.sha256(b"discreet key\0" + normalised(key).encode()).digest()
-        if digest in found:
+        digest = hashlib.sha256(b"discreet key\0" + normalise_key(key).encode()).digest()
+        if digest in seen:
             raise BadInput(
-                f"The keys {found[digest]!r} and {key!r} are the same.",
+                f"The keys {seen[digest]!r} and {key!r} are the same.",
                 hint="A person may be in one row only; add rows up first.",
             )
-        found[digest] = key
-        if len(found) > most:
+        seen[digest] = key
+        if len(seen) > most:
             raise BadInput(
                 f"There are more than {most:,} keys.", hint="The session allows no more; agree on a larger most=."
             )
-    return list(found)
+    return list(seen)
 
 
 def points(hashed: Sequence[bytes]) -> list[bytes]:
-    """The point of the curve that stands for each hash."""
+    """Map each hash to a point of the curve."""
     with extra("combine"):
         from gmpy2 import jacobi
     return [_point(digest, jacobi) for digest in hashed]
 
 
-def blinded(secret: bytes, many: Iterable[bytes]) -> list[bytes]:
-    """Each point multiplied by the secret; BadInput for one that every secret takes to zero."""
+def blind(secret: bytes, many: Iterable[bytes]) -> list[bytes]:
+    """Multiply each point by the secret; BadInput for one that every secret takes to zero."""
     with extra("combine"):
         from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey, X25519PublicKey
 
@@ -83,7 +83,7 @@ def blinded(secret: bytes, many: Iterable[bytes]) -> list[bytes]:
 def _point(digest: bytes, jacobi: Callable[[int, int], int]) -> bytes:
     tried = 0
     while True:
-        u = int.from_bytes(hashlib.sha256(tried.to_bytes(4, "big") + digest).digest(), "little") & _LOW_BITS
+        u = int.from_bytes(hashlib.sha256(tried.to_bytes(4, "big") + digest).digest(), "little") & _COORDINATE_MASK
         if u < _PRIME and jacobi(((u + _A) * u + 1) * u % _PRIME, _PRIME) == 1:
-            return u.to_bytes(SIZE, "little")
+            return u.to_bytes(POINT_BYTES, "little")
         tried += 1

@@ -1,7 +1,7 @@
-"""What protocols compute with: random vectors, keys, shared seeds and shares, under labels.
+"""Cryptographic primitives of protocols: random vectors, keys, agreed seeds, masks, secret shares and digests.
 
-``Tools`` works on numbers. ``symbolic/`` has another that works on symbols, with the same methods, so that what a
-coalition learns is computed from the very code that runs.
+``NumericCrypto`` works on numbers. ``symbolic/`` has another class with the same methods that works on symbols, so that
+what a coalition learns is computed from the very code that runs.
 
 Why each is safe: see ``noise/stream.py`` for draws and masks; a seed that two parties agree on is X25519 of their
 keys, through HKDF together with the session's digest, so that nobody else can compute it and no other session repeats
@@ -23,25 +23,25 @@ from discreet.core.optional import extra
 from discreet.errors import BadInput
 from discreet.noise.stream import Stream
 from discreet.verbs.combine import shamir
-from discreet.verbs.combine.effects import Part
-from discreet.verbs.combine.group import Group, Vector
+from discreet.verbs.combine.effects import MessagePart
+from discreet.verbs.combine.group import ModularGroup, Vector
 
 Secret: TypeAlias = Any
 """32 secret bytes (a private key, a seed)."""
 Public: TypeAlias = Any
 """The public key of a secret."""
 Share: TypeAlias = Any
-"""A part of a secret, of which some number gives all of it and fewer nothing."""
+"""A Shamir share of a secret: a threshold of them gives it, fewer give nothing."""
 Digest: TypeAlias = Any
-"""What two parties compare to see that they saw the same."""
+"""A hash by which parties compare what they saw."""
 
-_KEY = 32
+_KEY_BYTES = 32
 
 
-class Tools(Protocol):
-    """What a protocol may compute with. Vectors are only ever added and subtracted."""
+class Crypto(Protocol):
+    """Primitives that a protocol may use. Vectors are only ever added and subtracted."""
 
-    def draw(self, label: str, group: Group, length: int) -> Vector:
+    def draw(self, label: str, group: ModularGroup, length: int) -> Vector:
         """A uniform vector that this party alone knows; the same again under the same label."""
 
     def secret(self, label: str) -> Secret:
@@ -53,7 +53,7 @@ class Tools(Protocol):
     def agree(self, mine: Secret, theirs: Public) -> Secret:
         """The seed that the owners of two keys share, the same for both."""
 
-    def mask(self, seed: Secret, label: str, group: Group, length: int) -> Vector:
+    def mask(self, seed: Secret, label: str, group: ModularGroup, length: int) -> Vector:
         """A uniform vector that whoever knows the seed knows; the same for all of them."""
 
     def split(self, secret: Secret, label: str, holders: Sequence[str], threshold: int) -> dict[str, Share]:
@@ -62,37 +62,37 @@ class Tools(Protocol):
     def join(self, shares: Mapping[str, Share], threshold: int) -> Secret:
         """The secret that these shares are of."""
 
-    def digest(self, group: Group, *parts: Part) -> Digest:
+    def digest(self, group: ModularGroup, *parts: MessagePart) -> Digest:
         """Equal for equal parts (vectors of the group, keys, texts) and different for others; it does not hide them."""
 
-    def fits(self, part: Part, group: Group, length: int) -> bool:
-        """Whether what came from another party is a vector of so many elements of the group."""
+    def fits(self, part: MessagePart, group: ModularGroup, length: int) -> bool:
+        """Whether a part of another party's message is a vector of ``length`` elements of the group."""
 
-    def is_public(self, part: Part) -> bool:
-        """Whether what came from another party has the form of a public key."""
+    def is_public(self, part: MessagePart) -> bool:
+        """Whether a part of another party's message has the form of a public key."""
 
-    def is_share(self, part: Part) -> bool:
-        """Whether what came from another party has the form of a share."""
+    def is_share(self, part: MessagePart) -> bool:
+        """Whether a part of another party's message has the form of a share."""
 
 
-class Numeric:
-    """Tools on numbers. ``secret`` is this party's own for this session, ``session`` the digest of what all agreed."""
+class NumericCrypto:
+    """Primitives on numbers. ``secret`` is this party's own for this session, ``session`` the manifest's digest."""
 
     def __init__(self, secret: bytes, session: bytes) -> None:
         self._secret, self._session = secret, session
         self._last: tuple[bytes, Any, bytes] | None = None
 
     def stream(self, label: str) -> Stream:
-        """This party's own random bits under a label, for what a vector is not enough for."""
+        """This party's own random bits under a label, for draws that are not a vector."""
         return Stream(self._secret, (self._session, label.encode()))
 
-    def draw(self, label: str, group: Group, length: int) -> Vector:
+    def draw(self, label: str, group: ModularGroup, length: int) -> Vector:
         """A uniform vector that this party alone knows; the same again under the same label."""
         return group.unpack(self.stream(label).bytes(group.size(length)), length)
 
     def secret(self, label: str) -> bytes:
         """A fresh secret of this party; the same again under the same label."""
-        return self.stream(label).bytes(_KEY)
+        return self.stream(label).bytes(_KEY_BYTES)
 
     def public(self, secret: bytes) -> bytes:
         """The public key that belongs to a secret."""
@@ -108,9 +108,9 @@ class Numeric:
             shared = key.exchange(X25519PublicKey.from_public_bytes(theirs))
         except (TypeError, ValueError):
             raise BadInput("This is not a public key.") from None
-        return Stream(shared, (self._session, *sorted((public, theirs)))).bytes(_KEY)
+        return Stream(shared, (self._session, *sorted((public, theirs)))).bytes(_KEY_BYTES)
 
-    def mask(self, seed: bytes, label: str, group: Group, length: int) -> Vector:
+    def mask(self, seed: bytes, label: str, group: ModularGroup, length: int) -> Vector:
         """A uniform vector that whoever knows the seed knows; the same for all of them."""
         return group.unpack(Stream(seed, (self._session, label.encode())).bytes(group.size(length)), length)
 
@@ -122,9 +122,9 @@ class Numeric:
         """The secret that these shares are of."""
         return shamir.join(shares, threshold)
 
-    def digest(self, group: Group, *parts: Part) -> bytes:
+    def digest(self, group: ModularGroup, *parts: MessagePart) -> bytes:
         """Equal for equal parts (vectors of the group, keys, texts) and different for others; it does not hide them."""
-        found = hashlib.sha256(self._session)
+        digest = hashlib.sha256(self._session)
         for part in parts:
             match part:
                 case np.ndarray():
@@ -133,23 +133,23 @@ class Numeric:
                     sort, data = b"t", part.encode()
                 case _:
                     sort, data = b"b", part
-            found.update(sort + len(data).to_bytes(8, "big"))
-            found.update(data)
-        return found.digest()
+            digest.update(sort + len(data).to_bytes(8, "big"))
+            digest.update(data)
+        return digest.digest()
 
-    def fits(self, part: Part, group: Group, length: int) -> bool:
-        """Whether what came from another party is a vector of so many elements of the group."""
+    def fits(self, part: MessagePart, group: ModularGroup, length: int) -> bool:
+        """Whether a part of another party's message is a vector of ``length`` elements of the group."""
         if not isinstance(part, np.ndarray) or part.shape != (length,) or part.dtype != group.dtype:
             return False
-        return group.holds(part)
+        return group.contains(part)
 
-    def is_public(self, part: Part) -> bool:
-        """Whether what came from another party has the form of a public key."""
-        return isinstance(part, bytes) and len(part) == _KEY
+    def is_public(self, part: MessagePart) -> bool:
+        """Whether a part of another party's message has the form of a public key."""
+        return isinstance(part, bytes) and len(part) == _KEY_BYTES
 
-    def is_share(self, part: Part) -> bool:
-        """Whether what came from another party has the form of a share."""
-        return isinstance(part, bytes) and len(part) == shamir.SIZE
+    def is_share(self, part: MessagePart) -> bool:
+        """Whether a part of another party's message has the form of a share."""
+        return isinstance(part, bytes) and len(part) == shamir.SHARE_BYTES
 
     def _key(self, secret: bytes) -> tuple[Any, bytes]:
         """The private key that a secret is, and its public key; the last is kept, since a party agrees with many."""

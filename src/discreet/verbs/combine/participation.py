@@ -1,4 +1,4 @@
-"""One party of a session between hosts: from the manifest and the party's input to a release, and back after a crash.
+"""Participation of one party in a session between hosts: from the manifest and its data to a release.
 
 A party keeps a folder beside the manifest: ``pay.toml`` and north make ``pay.north/`` with
 
@@ -27,18 +27,19 @@ from discreet.core.atomic_files import write
 from discreet.core.loss import Loss
 from discreet.errors import Aborted, BadInput, NotDeclared, NotFound
 from discreet.verbs.combine import data as inputs
-from discreet.verbs.combine import horizontal_or_vertical
+from discreet.verbs.combine import session as sessions
+from discreet.verbs.combine.crypto import NumericCrypto
 from discreet.verbs.combine.data import Data
+from discreet.verbs.combine.horizontal import Charge
 from discreet.verbs.combine.net.driver import Progress
 from discreet.verbs.combine.net.driver import run as drive
 from discreet.verbs.combine.net.frames import OWN_KINDS
 from discreet.verbs.combine.net.keys import Identity
 from discreet.verbs.combine.net.manifest import Manifest, dump, load
-from discreet.verbs.combine.net.transcript_log import SEEN, seen
-from discreet.verbs.combine.picture import Slide, drawn
-from discreet.verbs.combine.session import Charge, Result
+from discreet.verbs.combine.net.transcript_log import SEEN, read_view
+from discreet.verbs.combine.picture import MessageDiagram, draw_messages
+from discreet.verbs.combine.result import Result
 from discreet.verbs.combine.terms import Terms
-from discreet.verbs.combine.tools import Numeric
 from discreet.verbs.combine.transcript import printable
 
 if TYPE_CHECKING:
@@ -47,24 +48,24 @@ if TYPE_CHECKING:
 
 MANIFEST, RELEASE, CHARGED = "manifest.toml", "release", "charged"
 EACH_ROW = "-"
-"""In place of a column: every row is another person's."""
+"""In place of a unit column: each row is another person's."""
 
 
 @dataclass(frozen=True)
-class OnLedger:
-    """Charges a party's loss on an account of a ledger, and says beforehand whether that covers it."""
+class LedgerCharge:
+    """Charge of a party's loss to an account of a ledger."""
 
     ledger: SqlLedger
     account: str
     what: str
-    """What it is for."""
+    """Purpose, for the ledger."""
 
     def __call__(self, loss: Loss, key: str) -> Receipt:
-        """Charge it, once for each key."""
+        """Charge the loss, once for each key."""
         return self.ledger.charge(self.account, loss, key=key, what=self.what)
 
     def require(self, loss: Loss) -> None:
-        """Refuse what would be refused later, before anybody else has begun."""
+        """Refuse a loss that the ledger would refuse later, before others have begun."""
         from discreet.budget.entries import path
         from discreet.budget.rules import exceeded, tightest
 
@@ -79,53 +80,53 @@ class OnLedger:
 
 
 @dataclass(frozen=True)
-class Seated:
-    """A party that is about to take part."""
+class Participant:
+    """A party that is about to take part in a session."""
 
     manifest: Manifest
     identity: Identity
     folder: Path
-    """What it keeps of the session."""
+    """Folder for what it keeps of the session."""
     begun: Path
-    """Where it notes which sessions it began: beside its key."""
+    """File beside its key that lists the sessions it began."""
 
     @property
     def name(self) -> str:
-        """Which party it is."""
+        """Name of the party."""
         return self.identity.name
 
 
-def seated(file: str | Path, name: str | None = None, keys: str | Path | None = None) -> Seated:
-    """The party of this name, or the one whose key is there, at the session of a manifest."""
+def find_participant(file: str | Path, name: str | None = None, keys: str | Path | None = None) -> Participant:
+    """Find the party of this name, or the one whose key is there, in the session of a manifest."""
     file = Path(file)
     manifest = load(file)
-    held = Path(keys) if keys is not None else file.parent
-    here = [party for party in manifest.terms.parties if (held / f"{party}.key").is_file()]
+    key_folder = Path(keys) if keys is not None else file.parent
+    here = [party for party in manifest.terms.parties if (key_folder / f"{party}.key").is_file()]
     if name is None:
         if len(here) != 1:
             found = f"are the keys of {', '.join(here)}" if here else "is no party's key"
             raise BadInput(
-                f"Which party is this? In {held.resolve()} there {found}.",
+                f"Which party is this? In {key_folder.resolve()} there {found}.",
                 hint="Say --as NAME, and --keys FOLDER if NAME.key is elsewhere.",
             )
         [name] = here
     party = manifest.party(name)
-    identity = Identity.load(held / f"{name}.key")
+    identity = Identity.load(key_folder / f"{name}.key")
     if identity.public != party.key:
         raise BadInput(
-            f"{held / f'{name}.key'} is not the key that the manifest has for {name}.",
+            f"{key_folder / f'{name}.key'} is not the key that the manifest has for {name}.",
             hint="Use the key that was made when NAME.pub was given away, or have a new manifest made.",
         )
-    return Seated(manifest, identity, kept_in(file.with_suffix(""), name), held / f"{name}.begun")
+    return Participant(manifest, identity, party_folder(file.with_suffix(""), name), key_folder / f"{name}.begun")
 
 
-def kept_in(session: Path, name: str) -> Path:
-    """The folder that a party keeps of a session."""
+def party_folder(session: Path, name: str) -> Path:
+    """Folder for what a party keeps of a session."""
     return session.with_name(f"{session.name}.{name}")
 
 
-def run(
-    manifest: str | Path | Seated,
+def take_part(
+    manifest: str | Path | Participant,
     data: Any = None,
     *,
     name: str | None = None,
@@ -134,29 +135,23 @@ def run(
     charge: Charge | None = None,
     progress: Callable[[str], None] | None = None,
 ) -> Release[Any]:
-    """Take part in a session; gives the result once everybody has it, and keeps it in the party's folder.
-
-    ``data`` is a file, or what ``simulate`` takes for a party; ``unit_column`` says whose each row of a file is, if
-    there is noise inside (``-`` if each row is another person's). ``charge`` charges the loss of that noise, before
-    the first message: an ``OnLedger``. Called again after a crash, it goes on; ``Aborted`` says who was missing or
-    broke the rules, and what was charged.
-    """
-    place = manifest if isinstance(manifest, Seated) else seated(manifest, name, keys)
-    terms = place.manifest.terms
-    loss = horizontal_or_vertical.statement(terms).loss
+    """Take part in a session, and keep its result in the party's folder; ``combine`` explains the parameters."""
+    participant = manifest if isinstance(manifest, Participant) else find_participant(manifest, name, keys)
+    terms = participant.manifest.terms
+    loss = sessions.statement(terms).loss
     if loss is not None and charge is None:
         raise BadInput(
             f"The result has noise in it ({loss}), charged before anything is sent: on which ledger?",
             hint='Say --ledger WORKSPACE --account TABLE, or --budget "epsilon=3" to keep a ledger beside the key.',
         )
-    brought = _brought(terms, place.name, data, unit_column)
-    _require_playable(place, brought)
-    charged = place.folder / CHARGED
-    if loss is not None and isinstance(charge, OnLedger) and not charged.exists():
+    own_data = _load_data(terms, participant.name, data, unit_column)
+    _require_playable(participant, own_data)
+    charged = participant.folder / CHARGED
+    if loss is not None and isinstance(charge, LedgerCharge) and not charged.exists():
         charge.require(loss)
-    place.folder.mkdir(mode=0o700, exist_ok=True)
+    participant.folder.mkdir(mode=0o700, exist_ok=True)
     with suppress(FileExistsError):
-        write(place.folder / MANIFEST, dump(place.manifest).encode())
+        write(participant.folder / MANIFEST, dump(participant.manifest).encode())
     receipts: list[Receipt] = []
 
     def charging(loss: Loss, key: str) -> Receipt:
@@ -166,32 +161,32 @@ def run(
         receipts.append(charge(loss, key))
         return receipts[-1]
 
-    def part(tools: Numeric) -> Any:
-        return horizontal_or_vertical.play(terms, place.name, tools, brought, charge=charging if charge else None)
+    def part(crypto: NumericCrypto) -> Any:
+        return sessions.play(terms, participant.name, crypto, own_data, charge=charging if charge else None)
 
-    told = _Teller(progress or (lambda _: None), place.name)
+    printer = _ProgressPrinter(progress or (lambda _: None), participant.name)
     try:
-        result: Result = _played(
+        result: Result = _run_to_end(
             drive(
-                place.manifest,
-                place.identity,
+                participant.manifest,
+                participant.identity,
                 part,
-                place.folder,
-                brought=brought.digest.hex(),
-                begun=place.begun,
-                progress=told,
+                participant.folder,
+                brought=own_data.digest.hex(),
+                begun=participant.begun,
+                progress=printer,
             )
         )
     except Aborted as error:
-        said = [printable(error.message)]
+        sentences = [printable(error.message)]
         if loss is not None:
-            said.append(_what_was_charged(charged, receipts, charge))
-        raise Aborted(" ".join(said), culprits=error.culprits, hint=printable(error.hint)) from None
-    return _kept(place, result, receipts[0] if receipts else None)
+            sentences.append(_describe_charge(charged, receipts, charge))
+        raise Aborted(" ".join(sentences), culprits=error.culprits, hint=printable(error.hint)) from None
+    return _kept(participant, result, receipts[0] if receipts else None)
 
 
-def _played(driving: Coroutine[Any, Any, Result]) -> Result:
-    """Play to the end; in a notebook, where a loop runs already, in a thread of its own."""
+def _run_to_end(driving: Coroutine[Any, Any, Result]) -> Result:
+    """Run to the end; in a notebook, where an event loop runs already, in a thread of its own."""
     try:
         asyncio.get_running_loop()
     except RuntimeError:
@@ -200,16 +195,16 @@ def _played(driving: Coroutine[Any, Any, Result]) -> Result:
         return thread.submit(asyncio.run, driving).result()
 
 
-def _brought(terms: Terms, name: str, data: Any, unit_column: str | None) -> Data:
-    """What a party brings, if that is known to be one row a person where noise hides one row."""
+def _load_data(terms: Terms, name: str, data: Any, unit_column: str | None) -> Data:
+    """Data of a party, if they have one row a person where noise hides one row."""
     if data is None:
-        if horizontal_or_vertical.brings_nothing(terms, name):
-            return Data.of([])
+        if sessions.brings_nothing(terms, name):
+            return Data.from_value([])
         raise BadInput(f"{name} brings data to this session.", hint="Say --input FILE")
     if not isinstance(data, str | Path):
-        return Data.of(data)
+        return Data.from_value(data)
     counts = not inputs.is_text(data)
-    if counts and unit_column is None and horizontal_or_vertical.hides_rows(terms):
+    if counts and unit_column is None and sessions.hides_rows(terms):
         raise NotDeclared(
             f"The noise hides one row, and nobody said whose the rows of {Path(data).name} are.",
             hint=f"Say --unit-column NAME, or --unit-column {EACH_ROW} if each row is another {terms.unit}'s.",
@@ -217,16 +212,16 @@ def _brought(terms: Terms, name: str, data: Any, unit_column: str | None) -> Dat
     return inputs.load(data, None if unit_column == EACH_ROW or not counts else unit_column)
 
 
-def _what_was_charged(file: Path, receipts: list[Receipt], charge: Charge | None) -> str:
-    """What a session that ended without a result has cost this party."""
+def _describe_charge(file: Path, receipts: list[Receipt], charge: Charge | None) -> str:
+    """Describe what an aborted session has cost this party."""
     found = receipts[0] if receipts else None
-    if found is None and isinstance(charge, OnLedger) and file.is_file():
+    if found is None and isinstance(charge, LedgerCharge) and file.is_file():
         found = charge.ledger.find(file.read_text())
     return f"What was charged stays charged: {found}." if found is not None else "Nothing was charged."
 
 
-def slide(session: str | Path, name: str | None = None) -> Slide:
-    """What a party saw of a session, as a picture and a list: of the one that ran here, if nobody is named."""
+def draw_view(session: str | Path, name: str | None = None) -> MessageDiagram:
+    """Draw a party's view of a session: of the one that ran here, unless one is named."""
     session = Path(session)
     session = session.with_suffix("") if session.suffix == ".toml" else session
     if name is None:
@@ -239,25 +234,25 @@ def slide(session: str | Path, name: str | None = None) -> Slide:
             )
         [folder] = here
         name = folder.name.removeprefix(f"{session.name}.")
-    folder = kept_in(session, name)
+    folder = party_folder(session, name)
     if not (folder / SEEN).is_file():
         raise NotFound(f"{folder} has nothing that {name} saw.", hint="Run it first: discreet combine run")
     from discreet.core.release import Release
     from discreet.core.release_folder import is_release
 
     terms = load(folder / MANIFEST).terms
-    lines = [replace(one, number=number) for number, one in enumerate(seen(folder, terms.parties), 1)]
+    lines = [replace(one, number=number) for number, one in enumerate(read_view(folder, terms.parties), 1)]
     caption = "It has no result."
     if is_release(folder / RELEASE):
-        told = str(Result(Release.load(folder / RELEASE).payload, ()))
-        caption = told if "\n" in told else f"The result is {told}."
-    said = [one for one in lines if one.kind not in OWN_KINDS]  # how parties meet and part is listed, and not drawn
-    made = drawn(f"What {name} saw of {session.name}", terms.parties, said, me=name, caption=caption)
-    return replace(made, lines=tuple(lines))
+        shown = str(Result(Release.load(folder / RELEASE).payload, ()))
+        caption = shown if "\n" in shown else f"The result is {shown}."
+    drawn = [one for one in lines if one.kind not in OWN_KINDS]  # how parties meet and part is listed, and not drawn
+    diagram = draw_messages(f"What {name} saw of {session.name}", terms.parties, drawn, me=name, caption=caption)
+    return replace(diagram, lines=tuple(lines))
 
 
-def included(session: str | Path) -> tuple[str, ...]:
-    """Whose values are in the result of a session that was run here; nobody's, if none was."""
+def included_parties(session: str | Path) -> tuple[str, ...]:
+    """Parties whose values are in the result of a session that was run here; empty without a result."""
     from discreet.core.release import Release
     from discreet.core.release_folder import is_release
 
@@ -268,41 +263,41 @@ def included(session: str | Path) -> tuple[str, ...]:
     return ()
 
 
-def _require_playable(place: Seated, brought: Data) -> None:
-    """Say what is wrong with the input before anybody is waited for: nothing is sent, or drawn that is used."""
-    trial = horizontal_or_vertical.play(place.manifest.terms, place.name, Numeric(bytes(32), b"trial"), brought)
+def _require_playable(participant: Participant, own_data: Data) -> None:
+    """Raise an error for bad data before waiting for others: nothing is sent, and no draw is used."""
+    trial = sessions.play(participant.manifest.terms, participant.name, NumericCrypto(bytes(32), b"trial"), own_data)
     next(trial)
     trial.close()
 
 
-def _kept(place: Seated, result: Result, receipt: Receipt | None) -> Release[Any]:
+def _kept(participant: Participant, result: Result, receipt: Receipt | None) -> Release[Any]:
     """The result as a release in the party's folder; the one that is there, if it was made before."""
     from discreet.core.recipe import Recipe
     from discreet.core.release import Release
     from discreet.core.release_folder import is_release
 
-    folder, terms = place.folder / RELEASE, place.manifest.terms
+    folder, terms = participant.folder / RELEASE, participant.manifest.terms
     if is_release(folder):
         return Release.load(folder)
     parameters = {key: value for key, value in terms.to_dict().items() if value not in (None, "")}
     release: Release[Any] = Release(
         result.value,
-        horizontal_or_vertical.statement(terms),
+        sessions.statement(terms),
         Recipe(
             f"combine {terms.protocol}",
-            {**parameters, "session": place.manifest.digest.hex(), "included": list(result.parties)},
+            {**parameters, "session": participant.manifest.digest.hex(), "included": list(result.parties)},
             steps=result.revealed,
         ),
         receipt,
         tuple(one for one in (result.picture,) if one is not None),
-        title=f"{place.manifest.name}: {terms.function}",
+        title=f"{participant.manifest.name}: {terms.function}",
     )
     release.save(folder)
     return release
 
 
-class _Teller:
-    """Says how far a session is, once for each step."""
+class _ProgressPrinter:
+    """Prints the progress of a session, once for each step."""
 
     def __init__(self, tell: Callable[[str], None], name: str) -> None:
         self._tell, self._name, self._last = tell, name, ""
