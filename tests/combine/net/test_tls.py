@@ -150,7 +150,7 @@ def test_an_address_that_is_taken_is_said(tmp_path):
 
 
 def test_the_key_is_on_no_disk():
-    with tls._unlisted() as file:
+    with tls._memory_file() as file:
         assert isinstance(file.name, int)
 
 
