@@ -188,7 +188,7 @@ def test_record_by_record_a_stream_gives_what_memory_gives(name, tmp_path, monke
     if not isinstance(masker, RecordMasker):
         return
     monkeypatch.setattr("discreet.verbs.publish.mask.records.BLOCK", 150)
-    written = publish(table, masker, seed=7, to=tmp_path / "r", keep=tmp_path / "links.parquet")
+    written = publish(table, masker, seed=7, to=tmp_path / "r", holder=tmp_path / "links.parquet")
     held = masker.mask(table, seed=7).rows
     shown = pa.parquet.read_table(tmp_path / "r" / "payload.parquet")
     links = pa.parquet.read_table(tmp_path / "links.parquet")["row"]

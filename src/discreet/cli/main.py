@@ -24,11 +24,13 @@ from discreet.cli import (
     compare,
     demo,
     hide,
+    learn,
     people,
     prove,
     publish,
     serve,
     show,
+    synthesize,
     tabulate,
     workspace,
 )
@@ -51,8 +53,10 @@ app.command("show")(show.show)
 app.command("check")(check.check)
 app.command("publish")(publish.publish)
 app.command("compare")(compare.compare)
-app.command("tabulate")(tabulate.tabulate)
-app.command("hide")(hide.hide)
+app.command("synthesize")(synthesize.synthesize)
+app.command("learn")(learn.learn)
+app.add_typer(tabulate.app, name="tabulate")
+app.add_typer(hide.app, name="hide")
 app.command("attack")(attack.attack)
 app.add_typer(workspace.app, name="workspace")
 workspace.app.command("audit")(audited.audit)

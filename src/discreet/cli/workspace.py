@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from discreet.budget.filter import Budget
     from discreet.core.loss import Loss
     from discreet.curator.curator import Curator
-    from discreet.verbs.synthesize.synthesize import Synthesize
+    from discreet.verbs.synthesize.private import Synthesize
 
 Folder = Annotated[Path, typer.Argument(help="The workspace's folder.", metavar="WORKSPACE")]
 BudgetText = Annotated[
@@ -187,8 +187,8 @@ def twin(
     from discreet.curator.curator import Curator
     from discreet.verbs.synthesize.distances import distances
     from discreet.verbs.synthesize.parse import bins_of
-    from discreet.verbs.synthesize.release import warning
-    from discreet.verbs.synthesize.synthesize import Synthesize
+    from discreet.verbs.synthesize.private import Synthesize
+    from discreet.verbs.synthesize.synthesize import warning
 
     if remove:
         if any((epsilon, delta, rho, on, rows, bins, quantiles, person)):

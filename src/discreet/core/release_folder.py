@@ -78,10 +78,18 @@ def write_rows(table: pa.Table, where: Any) -> None:
     pq.write_table(table, where, compression="zstd")
 
 
-def save(release: Release[Any], folder: Path, *, csv: bool = False, private: bool = False) -> str:
+def save(
+    release: Release[Any],
+    folder: Path,
+    *,
+    csv: bool = False,
+    private: bool = False,
+    before_named: Callable[[Path], None] = lambda scratch: None,
+) -> str:
     """Write a release to ``folder``, which must be new or empty: all of it or, on any failure, nothing.
 
-    A ``private`` one is for its owner alone: others may read it once it is given to them.
+    A ``private`` one is for its owner alone: others may read it once it is given to them. ``before_named`` is called
+    with the complete folder before it gets its name.
     Once this returns, it is there for good, also if the power fails. What is returned tells it from all others: the
     SHA-256 of its manifest.
     """
@@ -97,6 +105,7 @@ def save(release: Release[Any], folder: Path, *, csv: bool = False, private: boo
             written = _write(release, scratch, csv=csv)
             if private:
                 make_private(scratch)
+            before_named(scratch)
             give_name(scratch, folder)
         except BaseException:
             shutil.rmtree(scratch, ignore_errors=True)

@@ -154,7 +154,12 @@ class Workspace:
                 f"The rows of {name} are no longer at {source}, where they were when it was registered.",
                 hint="Put them back, or register them in a new workspace.",
             )
-        return read(source, card)
+        return replace(read(source, card), registers=(self.register,))
+
+    @property
+    def register(self) -> Path:
+        """The list of what was released of the tables."""
+        return self.folder / "published.jsonl"
 
     def source(self, name: str) -> str:
         """Where the rows of a table came from: a full path, or an address."""

@@ -16,7 +16,7 @@ from discreet.core.card import Card
 from discreet.core.card import Role as Part
 from discreet.core.kind import Kind
 from discreet.curator.people.person import Person, Role
-from discreet.curator.published import Published
+from discreet.releases.register import Entry
 from discreet.service.console import explain, theme
 from discreet.service.console.frame import Page, Seat
 from discreet.service.console.jobs import JobBox, by_table, listed
@@ -299,7 +299,7 @@ _Out: TypeAlias = tuple[str, str, str, str]
 
 def _out(who: Person, desk: Desk, table: str) -> list[_Out]:
     """What of a table is out already: rows and printed tables, in the order they were made."""
-    rows = [(one.at or "unknown", one.how, f"{one.rows:,}", _name(one)) for one in desk.published(who, table)]
+    rows = [(one.at or "unknown", one.kind, f"{one.rows:,}", _name(one)) for one in desk.published(who, table)]
     for kind, how in (("tabulated", "printed table"), ("synthetic", "synthetic twin")):
         rows += [(when(one.at)[:10], how, "–", one.id) for one in desk.releases(who, kind=kind, table=table)]
     return sorted(rows)
@@ -317,5 +317,5 @@ def _listing(out: list[_Out]) -> None:
     theme.grid(["When", "How", "Made of rows", "Release"], out, numbers=(2,))
 
 
-def _name(one: Published) -> str:
+def _name(one: Entry) -> str:
     return one.release.replace("\\", "/").rstrip("/").rpartition("/")[2]

@@ -223,9 +223,8 @@ def _csv(who: Person, desk: Desk, release: str) -> bytes:
 
 def _xlsx(who: Person, desk: Desk, release: str) -> bytes:
     """A released table as a workbook."""
-    from discreet.verbs.tabulate.printing.printed import Printed
     from discreet.verbs.tabulate.printing.xlsx import save_xlsx
 
     with TemporaryDirectory(prefix="discreet-") as folder:
-        place = save_xlsx(Printed.read(desk.release(who, release)), Path(folder) / "table.xlsx")
+        place = save_xlsx(desk.release(who, release), Path(folder) / "table.xlsx")
         return place.read_bytes()

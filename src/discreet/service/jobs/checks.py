@@ -16,8 +16,8 @@ from discreet.errors import BadInput, NotFound
 from discreet.service.jobs.specs import Attack, Combine, Compare, Hide, Publish, Spec, Synthesize, Tabulate
 
 if TYPE_CHECKING:
-    from discreet.core.method import Method
     from discreet.models.model import Model
+    from discreet.releases.method import Method
     from discreet.verbs.publish.masking import Masker
     from discreet.verbs.publish.recoding import Recoder
     from discreet.verbs.synthesize.non_private.synthesizer import Synthesizer
@@ -107,7 +107,7 @@ def _made_up_by(spec: Publish, card: Card) -> Synthesizer:
 def synthesizer(spec: Synthesize, card: Card) -> Method[Any]:
     """How a synthetic twin is made."""
     from discreet.verbs.synthesize.parse import bins_of
-    from discreet.verbs.synthesize.synthesize import Synthesize as Synthesizer
+    from discreet.verbs.synthesize.private import Synthesize as Synthesizer
 
     return Synthesizer(
         epsilon=spec.epsilon,

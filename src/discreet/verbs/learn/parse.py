@@ -12,7 +12,7 @@ from discreet.core.spelled import require_options, spelled
 from discreet.core.text import meant
 from discreet.errors import BadInput
 from discreet.verbs.learn.clusters import Clusters
-from discreet.verbs.learn.learn import Learn
+from discreet.verbs.learn.integral import Learn
 from discreet.verbs.learn.learner import Learner
 from discreet.verbs.learn.linear import LinearModel
 from discreet.verbs.learn.statistics import Statistics

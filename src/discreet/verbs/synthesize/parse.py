@@ -11,7 +11,7 @@ from discreet.core.text import meant
 from discreet.errors import BadInput
 from discreet.verbs.synthesize.non_private.parse import FORMS, is_plain, plain
 from discreet.verbs.synthesize.non_private.synthesizer import Synthesizer
-from discreet.verbs.synthesize.synthesize import Synthesize
+from discreet.verbs.synthesize.private import Synthesize
 
 EXAMPLE = "synthesize epsilon=1 delta=1e-9 (by=aim rows=1000 bins=32 quantiles=income on COLUMNS)"
 _LISTS = ("columns", "quantiles", "person")

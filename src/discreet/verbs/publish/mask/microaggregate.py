@@ -13,6 +13,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
+from discreet.core.arrow import content_order
 from discreet.core.card import Card
 from discreet.core.table import Table
 from discreet.errors import BadInput
@@ -25,7 +26,6 @@ from discreet.verbs.publish.mask.micro.confidential import Confidential, Diversi
 from discreet.verbs.publish.mask.micro.embed import Coordinate, coordinates, embedded
 from discreet.verbs.publish.mask.micro.gaps import patterns
 from discreet.verbs.publish.mask.micro.grouping import MOST_IMPROVED, Way, grouped
-from discreet.verbs.publish.mask.release import by_content
 from discreet.verbs.publish.mask.values import Array, Cells, replaced
 from discreet.verbs.publish.masking import ANY, Masked, chosen
 
@@ -85,7 +85,7 @@ class Microaggregate:
         """
         card, rng = table.card, generator(seed)
         rows = table.payload()
-        order = by_content(rows)
+        order = content_order(rows)
         rows = rows.take(order)
         names = chosen(card, self.columns, ANY, self.name)
         model = self._model(card)

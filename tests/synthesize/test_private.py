@@ -20,8 +20,8 @@ from discreet.errors import BadInput, BudgetExceeded, NotDeclared
 from discreet.noise.masking import generator
 from discreet.verbs.synthesize.distances import Near, distances, exact_columns, too_many
 from discreet.verbs.synthesize.domain import Domain
+from discreet.verbs.synthesize.private import WAYS, Synthesize
 from discreet.verbs.synthesize.streaming import HELD, Tally, written
-from discreet.verbs.synthesize.synthesize import WAYS, Synthesize
 
 CARD = Card(
     "people",

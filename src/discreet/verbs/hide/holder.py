@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from html import escape
 from typing import Any
 
 import pyarrow as pa
 
 from discreet.core.picture import Picture, beside
-from discreet.core.release import Release
 from discreet.core.report import listing, page, pairs, section, shortened, styled
 from discreet.core.text import number
 from discreet.verbs.hide.measures import MOST_COMPARED, RuleShift, Shift, SideEffects
@@ -23,7 +22,7 @@ _DRAWN = 15
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Holder:
+class HidingHolder:
     """The secrets, what was changed to hide them, and what else that did. None of it may leave."""
 
     problem: Problem
@@ -40,6 +39,13 @@ class Holder:
 
     def _repr_html_(self) -> str:
         return self.fragment("Secrets, for their holder alone")
+
+    def rows(self) -> pa.Table:
+        """A row a change: which transaction, which item, what was done and for which secret."""
+        steps = self.outcome.steps
+        texts = {name: [getattr(step, name) for step in steps] for name in ("item", "action", "secret", "why")}
+        columns = {name: pa.array(column, pa.string()) for name, column in texts.items()}
+        return pa.table({"row": pa.array([step.row for step in steps], pa.int64()), **columns})
 
     def in_figures(self) -> list[tuple[str, str]]:
         """How much was changed, and the measures of what that did."""
@@ -167,21 +173,6 @@ class Holder:
         ]
         heads = ["step", "transaction", "item", "change", "secret", "why"]
         return listing(heads, ["number", "number", "text", "text", "prose", "prose"], rows) + _more(len(steps))
-
-
-@dataclass(frozen=True, repr=False)
-class Hidden(Release[pa.Table]):
-    """Transactions that leave, with what is promised of them. ``holder`` is never saved with them."""
-
-    transactions: Transactions | None = field(default=None, compare=False)
-    holder: Holder | None = field(default=None, compare=False)
-
-    def page(self) -> str:
-        """The secrets, the side effects by name and all changes, as HTML. It must never leave."""
-        return "" if self.holder is None else self.holder.page(f"{self.title} (for its holder alone)")
-
-    def __repr__(self) -> str:
-        return f"<{self.title}: {self.payload.num_rows:,} transactions>"
 
 
 def _threshold(secret: Secret) -> str:
