@@ -63,13 +63,13 @@ from discreet.releases.method import Method as Method
 from discreet.service.client import connect as connect
 from discreet.utility import quality as quality
 from discreet.verbs import collect as collect
-from discreet.verbs import combine as combine
 from discreet.verbs import prove as prove
 from discreet.verbs.ask.bounds import Bounds as Bounds
 from discreet.verbs.ask.continual import SquareRootCounter as SquareRootCounter
 from discreet.verbs.ask.continual import TreeCounter as TreeCounter
 from discreet.verbs.ask.distribution import Distribution as Distribution
 from discreet.verbs.attack.attack import attack as attack
+from discreet.verbs.combine.combine import combine as combine
 from discreet.verbs.hide.hiding import hide as hide
 from discreet.verbs.learn.clusters import Clusters as Clusters
 from discreet.verbs.learn.evidence import Generators as Generators

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -30,8 +30,10 @@ def prepared(folder: Path, parties: Mapping[str, Any] = PAY, *, protocol: str = 
     return file
 
 
-def together(file: Path, brought: Mapping[str, Any] = PAY, **more: Any) -> dict[str, Any]:
+def together(
+    file: Path, brought: Mapping[str, Any] = PAY, *, verb: Callable[..., Any] = take_part, **more: Any
+) -> dict[str, Any]:
     """What every party gets, or the error that it ends with."""
     with ThreadPoolExecutor(len(brought)) as threads:
-        begun = {name: threads.submit(take_part, file, value, name=name, **more) for name, value in brought.items()}
+        begun = {name: threads.submit(verb, file, value, name=name, **more) for name, value in brought.items()}
         return {name: one.exception() or one.result() for name, one in begun.items()}

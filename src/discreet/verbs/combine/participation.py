@@ -182,7 +182,7 @@ def take_part(
         if loss is not None:
             sentences.append(_describe_charge(charged, receipts, charge))
         raise Aborted(" ".join(sentences), culprits=error.culprits, hint=printable(error.hint)) from None
-    return _kept(participant, result, receipts[0] if receipts else None)
+    return _keep_release(participant, result, receipts[0] if receipts else None)
 
 
 def _run_to_end(driving: Coroutine[Any, Any, Result]) -> Result:
@@ -237,17 +237,21 @@ def draw_view(session: str | Path, name: str | None = None) -> MessageDiagram:
     folder = party_folder(session, name)
     if not (folder / SEEN).is_file():
         raise NotFound(f"{folder} has nothing that {name} saw.", hint="Run it first: discreet combine run")
+    return _draw_folder(folder, name)
+
+
+def _draw_folder(folder: Path, name: str) -> MessageDiagram:
     from discreet.core.release import Release
     from discreet.core.release_folder import is_release
 
-    terms = load(folder / MANIFEST).terms
+    terms, session = load(folder / MANIFEST).terms, folder.name.removesuffix(f".{name}")
     lines = [replace(one, number=number) for number, one in enumerate(read_view(folder, terms.parties), 1)]
     caption = "It has no result."
     if is_release(folder / RELEASE):
         shown = str(Result(Release.load(folder / RELEASE).payload, ()))
         caption = shown if "\n" in shown else f"The result is {shown}."
     drawn = [one for one in lines if one.kind not in OWN_KINDS]  # how parties meet and part is listed, and not drawn
-    diagram = draw_messages(f"What {name} saw of {session.name}", terms.parties, drawn, me=name, caption=caption)
+    diagram = draw_messages(f"What {name} saw of {session}", terms.parties, drawn, me=name, caption=caption)
     return replace(diagram, lines=tuple(lines))
 
 
@@ -270,30 +274,27 @@ def _require_playable(participant: Participant, own_data: Data) -> None:
     trial.close()
 
 
-def _kept(participant: Participant, result: Result, receipt: Receipt | None) -> Release[Any]:
-    """The result as a release in the party's folder; the one that is there, if it was made before."""
-    from discreet.core.recipe import Recipe
+def _keep_release(participant: Participant, result: Result, receipt: Receipt | None) -> Release[Any]:
+    """Release the result in the party's folder, or load it if it was made before, with the party's transcript."""
     from discreet.core.release import Release
     from discreet.core.release_folder import is_release
+    from discreet.verbs.combine.release import release_session, transcript_copy
 
-    folder, terms = participant.folder / RELEASE, participant.manifest.terms
+    folder, manifest = participant.folder / RELEASE, participant.manifest
+    entries = read_view(participant.folder, manifest.terms.parties)
+    transcript = transcript_copy(entries, lambda: _draw_folder(participant.folder, participant.name))
     if is_release(folder):
-        return Release.load(folder)
-    parameters = {key: value for key, value in terms.to_dict().items() if value not in (None, "")}
-    release: Release[Any] = Release(
-        result.value,
-        sessions.statement(terms),
-        Recipe(
-            f"combine {terms.protocol}",
-            {**parameters, "session": participant.manifest.digest.hex(), "included": list(result.parties)},
-            steps=result.revealed,
-        ),
-        receipt,
-        tuple(one for one in (result.picture,) if one is not None),
-        title=f"{participant.manifest.name}: {terms.function}",
+        return replace(Release.load(folder), holder=transcript)
+    return release_session(
+        manifest.terms,
+        result,
+        sessions.statement(manifest.terms),
+        transcript,
+        title=f"{manifest.name}: {manifest.terms.function}",
+        session=manifest.digest.hex(),
+        receipt=receipt,
+        to=folder,
     )
-    release.save(folder)
-    return release
 
 
 class _ProgressPrinter:

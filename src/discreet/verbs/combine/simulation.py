@@ -82,7 +82,7 @@ class Simulation:
         return leakage(session.require_sums(self.terms), self.terms.parties, parties, drops=self.drops)
 
     def __str__(self) -> str:
-        return "\n".join((self.title, str(self.result), *self._notes, str(self.statement)))
+        return "\n".join((self.title, str(self.result), *self.notes, str(self.statement)))
 
     def __repr__(self) -> str:
         return f"<Simulation: {self.title}, {number(len(self.messages), 'message')}>"
@@ -98,10 +98,11 @@ class Simulation:
 
     @property
     def _caption(self) -> str:
-        return " ".join((f"The result is {told}." if "\n" not in (told := str(self.result)) else told, *self._notes))
+        return " ".join((f"The result is {told}." if "\n" not in (told := str(self.result)) else told, *self.notes))
 
     @property
-    def _notes(self) -> list[str]:
+    def notes(self) -> list[str]:
+        """Dropouts, expected error and made-up bounds, as full sentences."""
         notes = [f"{' and '.join(self.left)} dropped out."] if self.left else []
         if off := expected_error(self.terms, len(self.terms.parties) - len(self.left)):
             notes.append(off)
