@@ -1,4 +1,4 @@
-"""`discreet combine`: several holders compute together, each on a machine of their own, and share only the result."""
+"""`discreet combine`: several holders compute together, each on its own machine, and share only the result."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ app = typer.Typer(
     """,
 )
 File = Annotated[Path, typer.Argument(help="The session's manifest (TOML).", metavar="MANIFEST")]
-Whole = Annotated[bool, typer.Option("--statement", help="Print all that is promised, with what it assumes.")]
+Whole = Annotated[bool, typer.Option("--statement", help="Print the whole statement, with its assumptions.")]
 _EXIT_PROBLEMS = 1
 _KEY_ACCOUNT = "combine"
 """Account of the ledger that is kept beside a party's key."""
@@ -44,15 +44,15 @@ _KEY_ACCOUNT = "combine"
 def keys(
     name: Annotated[str, typer.Argument(help="The party's name, in small letters.", metavar="NAME")],
     *,
-    folder: Annotated[Path, typer.Option("--folder", help="Where to write them.")] = Path(),
+    folder: Annotated[Path, typer.Option("--folder", help="Folder for the keys.")] = Path(),
 ) -> None:
-    """Make a party's keys: NAME.key, which stays with the party, and NAME.pub, which the others get.
+    """Make a party's keys: NAME.key stays with the party, NAME.pub is for the others.
 
     \b
     Example:
       discreet combine keys north
 
-    Compare the fingerprint by phone, so that nobody puts a key of their own in its place on the way.
+    Compare the fingerprint by phone, so that nobody can substitute a key on the way.
     """
     from discreet.verbs.combine.net.keys import Identity
 
@@ -66,42 +66,44 @@ def keys(
 def new(
     file: File,
     *,
-    parties: Annotated[str, typer.Option("--parties", help="Who takes part, in their order.", metavar="NAME,NAME,…")],
+    parties: Annotated[str, typer.Option("--parties", help="The parties, in their order.", metavar="NAME,NAME,…")],
     protocol: Annotated[
-        str, typer.Option("--protocol", help="How it is kept secret; `discreet combine protocols` lists them.")
+        str, typer.Option("--protocol", help="Protocol; `discreet combine protocols` lists them.")
     ] = "masks",
     function: Annotated[
-        str, typer.Option("--function", help="What is computed; `discreet combine functions` lists them.")
+        str, typer.Option("--function", help="Function to compute; `discreet combine functions` lists them.")
     ] = "sum",
     bounds: Annotated[
-        str | None, typer.Option("--bounds", help="What no value is below or above.", metavar="LOW:HIGH")
+        str | None, typer.Option("--bounds", help="Lower and upper bound of the values.", metavar="LOW:HIGH")
     ] = None,
-    decimals: Annotated[int, typer.Option("--decimals", min=0, help="How many decimal places are kept.")] = 0,
-    threshold: Annotated[int, typer.Option("--threshold", min=0, help="How many must stay to the end; 0 for all.")] = 0,
-    adder: Annotated[str, typer.Option("--adder", help="Who adds up and tells the others; default: each.")] = "",
+    decimals: Annotated[int, typer.Option("--decimals", min=0, help="Decimal places of the values.")] = 0,
+    threshold: Annotated[
+        int, typer.Option("--threshold", min=0, help="Number of parties that must stay; 0 for all.")
+    ] = 0,
+    adder: Annotated[str, typer.Option("--adder", help="The party that adds up; default: each.")] = "",
     epsilon: Annotated[
-        str | None, typer.Option("--epsilon", help="Noise inside the result, of this loss for each person.")
+        str | None, typer.Option("--epsilon", help="Privacy loss of the result, by noise inside.")
     ] = None,
-    delta: Annotated[str, typer.Option("--delta", help="Together with --epsilon: 0 for Laplace noise.")] = "0",
+    delta: Annotated[str, typer.Option("--delta", help="Delta of the privacy loss; 0 for Laplace noise.")] = "0",
     honest: Annotated[
         int,
-        typer.Option("--honest", min=0, help="How many are sure to add their noise; 0 for all but one who must stay."),
+        typer.Option("--honest", min=0, help="Number of honest parties; 0 for all that must stay but one."),
     ] = 0,
-    unit: Annotated[str, typer.Option("--unit", help="Whom the noise protects.")] = "person",
+    unit: Annotated[str, typer.Option("--unit", help="Unit that the noise protects.")] = "person",
     at: Annotated[
         list[str] | None,
-        typer.Option("--at", help="Where a party is; default: all on this computer.", metavar="NAME=HOST:PORT"),
+        typer.Option("--at", help="Address of a party; default: this computer.", metavar="NAME=HOST:PORT"),
     ] = None,
-    deadline: Annotated[int, typer.Option("--deadline", min=1, help="How many seconds a step may take.")] = 60,
+    deadline: Annotated[int, typer.Option("--deadline", min=1, help="Time limit of a step, seconds.")] = 60,
     start_within: Annotated[
-        int, typer.Option("--start-within", min=1, help="How many seconds to wait until all are there.")
+        int, typer.Option("--start-within", min=1, help="Time to wait for all parties, seconds.")
     ] = 600,
     keys: Annotated[
-        Path | None, typer.Option("--keys", help="Where the NAME.pub files are; default: beside the manifest.")
+        Path | None, typer.Option("--keys", help="Folder of the NAME.pub files; default: beside the manifest.")
     ] = None,
     statement: Whole = False,
 ) -> None:
-    """Write a session's manifest: who takes part, by which keys, what is computed and how. All get the same file.
+    """Write the manifest of a session: parties, keys, function and protocol. All parties get the same file.
 
     \b
     Examples:
@@ -149,23 +151,21 @@ def run(
     *,
     data: Annotated[
         str | None,
-        typer.Option("--input", help="What this party brings: numbers, one a line (.txt), or rows (.csv, .parquet)."),
+        typer.Option("--input", help="This party's data: numbers, one a line (.txt), or rows (.csv, .parquet)."),
     ] = None,
     name: Annotated[
-        str | None, typer.Option("--as", help="Which party this is; default: the one whose key is here.")
+        str | None, typer.Option("--as", help="Name of this party; default: the one whose key is here.")
     ] = None,
     keys: Annotated[
-        Path | None, typer.Option("--keys", help="Where NAME.key is; default: beside the manifest.")
+        Path | None, typer.Option("--keys", help="Folder of NAME.key; default: beside the manifest.")
     ] = None,
     ledger: Annotated[
-        Path | None, typer.Option("--ledger", help="With noise inside: the workspace whose ledger is charged.")
+        Path | None, typer.Option("--ledger", help="With noise inside: workspace whose ledger is charged.")
     ] = None,
-    account: Annotated[
-        str | None, typer.Option("--account", help="And the account in it: a table, or visits/ann.")
-    ] = None,
+    account: Annotated[str | None, typer.Option("--account", help="Account in it: a table, or visits/ann.")] = None,
     budget: Annotated[
         str | None,
-        typer.Option("--budget", help='Or, without a workspace: what may be lost ever, such as "epsilon=3".'),
+        typer.Option("--budget", help='Without a workspace: total budget, such as "epsilon=3".'),
     ] = None,
     unit_column: Annotated[
         str | None,
@@ -179,14 +179,14 @@ def run(
     statement: Whole = False,
     as_json: Json = False,
 ) -> None:
-    """Take part in a session. Run it again after a crash: it goes on where it was.
+    """Take part in a session. Run it again after a crash to resume.
 
     \b
     Examples:
       discreet combine run pay.toml --input salary.txt
       discreet combine run pay.toml --input visits.parquet --as north --ledger clinic --account visits
 
-    What this party saw, and the result with its statement, are kept in a folder beside the manifest: pay.north/
+    The transcript and the result with its statement are kept in a folder beside the manifest: pay.north/
     """
     from discreet.verbs.combine import participation
 
@@ -212,13 +212,13 @@ def run(
 def show(
     session: Annotated[str, typer.Argument(help="The session: its manifest, without .toml.", metavar="SESSION")],
     *,
-    name: Annotated[str | None, typer.Option("--as", help="As which party; default: the one that ran here.")] = None,
+    name: Annotated[str | None, typer.Option("--as", help="Name of the party; default: the one that ran here.")] = None,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Write the picture to this new file (.html or .svg).")
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Show what a party saw of a session: as a list, and with -o as a picture. Only what that party saw.
+    """Show a party's view of a session: a list of messages, and with -o a picture.
 
     \b
     Example:
@@ -251,13 +251,13 @@ def coalition(
     *,
     of: Annotated[
         str | None,
-        typer.Option("--of", help="Who puts together all they saw; default: every coalition.", metavar="NAME,NAME,…"),
+        typer.Option("--of", help="Members of the coalition; default: every coalition.", metavar="NAME,NAME,…"),
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Say what some parties together would learn beyond their own values and the result: exactly, from the protocol.
+    """Show what a coalition learns beyond its own values and the result, computed exactly from the protocol.
 
-    Where parties may leave, also what the named ones would learn at worst, or learnt in the session that was run.
+    Where parties may drop out, also what it would learn at worst, or learnt in the session that was run.
 
     \b
     Example:
@@ -306,10 +306,10 @@ def verify(
     *,
     as_json: Json = False,
 ) -> None:
-    """Cross-check parties' transcripts: unbroken, signed, and what one says it sent is what the other says it got.
+    """Cross-check parties' transcripts: unbroken, signed, and the same on both sides.
 
-    Evidence that a party kept against another is checked as well. The exit status is 1 if something is wrong. Compare
-    the manifest's digest with that of your own: whoever gives you the folders could have made up all of it.
+    Evidence that a party kept against another is checked as well. The exit status is 1 if there is a problem. Compare
+    the manifest's digest with your own: whoever gives you the folders could have made up all of it.
 
     \b
     Example:
@@ -328,7 +328,7 @@ def verify(
 
 @app.command("protocols")
 def protocols(*, as_json: Json = False) -> None:
-    """List the protocols: how each keeps values secret, and whether parties may leave on the way.
+    """List the protocols: how each works, and whether parties may drop out.
 
     \b
     Example:
@@ -339,7 +339,7 @@ def protocols(*, as_json: Json = False) -> None:
     if as_json:
         print_json([{"name": name, "title": title, "drops": drops} for name, title, drops in known_protocols()])
         return
-    listing = grid("protocol", "how", "parties may leave")
+    listing = grid("protocol", "how it works", "dropouts")
     for name, title, drops in known_protocols():
         listing.add_row(name, title, "yes" if drops else "no")
     console().print(listing)
@@ -347,7 +347,7 @@ def protocols(*, as_json: Json = False) -> None:
 
 @app.command("functions")
 def functions(*, as_json: Json = False) -> None:
-    """List the functions: what can be computed, and how each is written.
+    """List the functions, and how each is written.
 
     \b
     Example:
@@ -358,7 +358,7 @@ def functions(*, as_json: Json = False) -> None:
     if as_json:
         print_json([dict(zip(("name", "written", "title"), one, strict=True)) for one in known_functions()])
         return
-    listing = grid("function", "written", "what it gives")
+    listing = grid("function", "written", "result")
     for one in known_functions():
         listing.add_row(*one)
     console().print(listing)
@@ -377,7 +377,7 @@ def _show(release: Release[Any], participant: Participant, *, whole: bool) -> No
 
 
 def _promise(terms: Terms, *, whole: bool, where: str, included: Sequence[str] = ()) -> None:
-    """What is promised: two lines and where the rest is, or the whole statement."""
+    """Print what is promised: two lines and where the rest is, or the whole statement."""
     from discreet.verbs.combine import session, summary
 
     if whole:
@@ -396,7 +396,7 @@ def _require_new(path: Path) -> None:
 def _charging(
     participant: Participant, workspace: Path | None, account: str | None, budget: str | None, beside: Path
 ) -> Iterator[LedgerCharge | None]:
-    """What charges a loss while the block runs; nothing if no ledger is named, or there is no noise to charge."""
+    """Open the ledger to charge while the block runs; None if no ledger is named, or there is no noise."""
     from discreet.verbs.combine.participation import LedgerCharge
     from discreet.verbs.combine.session import statement
 
@@ -428,7 +428,7 @@ def _charging(
 
 
 def _unit_column(workspace: Path, account: str) -> str:
-    """The column that says whose each row is, by the card of the account's table."""
+    """Unit column of the account's table, by its card."""
     from discreet.curator.workspace import open_workspace
     from discreet.verbs.combine.participation import EACH_ROW
 
@@ -436,12 +436,12 @@ def _unit_column(workspace: Path, account: str) -> str:
 
 
 def _set_limit(ledger: SqlLedger, limit: Loss, file: Path) -> None:
-    """Open the account, or give it the limit that is said now."""
+    """Open the account, or set its limit."""
     from discreet.budget.filter import Budget
 
-    found = ledger.find_accounts(_KEY_ACCOUNT).get(_KEY_ACCOUNT)
-    if found is None:
+    account = ledger.find_accounts(_KEY_ACCOUNT).get(_KEY_ACCOUNT)
+    if account is None:
         ledger.open_account(_KEY_ACCOUNT, limit)
-    elif found.budget != Budget(limit):
+    elif account.budget != Budget(limit):
         ledger.set_limit(_KEY_ACCOUNT, limit, why="said with --budget")
-        typer.echo(f"The limit in {file} was {found.budget}; from now on it is {limit}.", err=True)
+        typer.echo(f"The limit in {file} was {account.budget}; from now on it is {limit}.", err=True)

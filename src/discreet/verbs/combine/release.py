@@ -21,10 +21,11 @@ from discreet.verbs.combine.result import Result
 from discreet.verbs.combine.terms import Terms
 from discreet.verbs.combine.transcript import TranscriptEntry
 
-_TEXTS = ("sender", "receivers", "kind", "contents")
-_COLUMNS = pa.schema(
-    [pa.field("number", pa.int64()), *(pa.field(name, pa.string()) for name in _TEXTS), pa.field("sealed", pa.bool_())]
-)
+_COLUMN_TYPES: dict[str, pa.DataType] = {
+    "number": pa.int64(),
+    **dict.fromkeys(("sender", "receivers", "kind", "contents"), pa.string()),
+    "sealed": pa.bool_(),
+}
 
 
 def release_session(
@@ -57,8 +58,9 @@ def transcript_copy(
 ) -> HolderCopy:
     """Holder's copy of a session: the messages that were seen, which must not leave with the result."""
     fields = ((one.number, one.of, ", ".join(one.to), one.kind, one.what, one.sealed) for one in entries)
-    rows = pa.Table.from_pylist([dict(zip(_COLUMNS.names, row, strict=True)) for row in fields], _COLUMNS)
-    return HolderCopy("transcript", rows, draw=lambda: draw()._repr_html_(), details=details)
+    rows = [dict(zip(_COLUMN_TYPES, row, strict=True)) for row in fields]
+    table = pa.Table.from_pylist(rows, pa.schema(_COLUMN_TYPES))
+    return HolderCopy("transcript", table, draw=lambda: draw()._repr_html_(), details=details)
 
 
 @dataclass(frozen=True)
