@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from inspect import signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -59,23 +60,14 @@ def combine(
     ``release.payload`` is the result, ``release.holder`` the transcript of what this process saw: of one party, or of
     all (``release.holder.details`` is then the ``Simulation``).
     """
-    terms = {
-        "protocol": (protocol, "masks"),
-        "function": (function, "sum"),
-        "bounds": (bounds, None),
-        "decimals": (decimals, 0),
-        "threshold": (threshold, 0),
-        "adder": (adder, ""),
-        "epsilon": (epsilon, None),
-        "delta": (delta, 0),
-        "honest": (honest, 0),
-        "unit": (unit, "person"),
-        "drops": (drops, None),
-        "seed": (seed, None),
-    }
+    terms: dict[str, Any] = {"function": function, "bounds": bounds, "decimals": decimals, "threshold": threshold}
+    terms |= {"adder": adder, "epsilon": epsilon, "delta": delta, "honest": honest, "unit": unit}
+    terms |= {"drops": drops, "seed": seed}
     of_a_party = {"data": data, "name": name, "keys": keys, "unit_column": unit_column, "charge": charge}
     if isinstance(source, str | Path):
-        if wrong := [option for option, (value, default) in terms.items() if value != default]:
+        defaults = signature(combine).parameters
+        given = {"protocol": protocol, **terms}
+        if wrong := [option for option, value in given.items() if value != defaults[option].default]:
             raise BadInput(
                 f"{', '.join(wrong)}: the manifest says what is computed.", hint="Leave it out, or make a new manifest."
             )
@@ -90,21 +82,7 @@ def combine(
     from discreet.verbs.combine.release import release_session, transcript_copy
     from discreet.verbs.combine.simulation import simulate
 
-    simulation = simulate(
-        protocol,
-        source,
-        function=function,
-        bounds=bounds,
-        decimals=decimals,
-        threshold=threshold,
-        adder=adder,
-        epsilon=epsilon,
-        delta=delta,
-        honest=honest,
-        unit=unit,
-        drops=drops,
-        seed=seed,
-    )
+    simulation = simulate(protocol, source, **terms)
     noise = (NOISE_NOT_CHARGED,) if epsilon is not None else ()
     caveats = (SIMULATED, *noise, *simulation.notes, *simulation.result.revealed)
     return release_session(

@@ -34,6 +34,9 @@ _TEXT_SUFFIXES = (".txt", "")
 class Data(ABC):
     """Rows of one party."""
 
+    rows: int
+    """Number of rows."""
+
     @staticmethod
     def from_value(value: Any) -> Data:
         """Data from a number, a list of numbers, columns by name, a data frame, or a table of ``dc.read``."""
@@ -54,11 +57,6 @@ class Data(ABC):
                 hint="Give a number, a list of numbers, columns by name, a data frame, or a table of dc.read.",
             )
         return MemoryData({VALUE: value if isinstance(value, np.ndarray) else list(value)})
-
-    @property
-    @abstractmethod
-    def rows(self) -> int:
-        """Number of rows."""
 
     @property
     @abstractmethod
@@ -99,13 +97,8 @@ class MemoryData(Data):
         lengths = {column.size for column in self._columns.values()}
         if len(lengths) != 1:
             raise BadInput("All columns have the same number of values, and there is one column at least.")
-        [self._rows] = lengths
-        _require_row_limit(self._rows)
-
-    @property
-    def rows(self) -> int:
-        """Number of rows."""
-        return self._rows
+        [self.rows] = lengths
+        _require_row_limit(self.rows)
 
     @cached_property
     def digest(self) -> bytes:
@@ -118,7 +111,7 @@ class MemoryData(Data):
 
     def distinct(self, names: Sequence[str]) -> tuple[list[NDArray[Any]], Units]:
         """The rows themselves, once each."""
-        return self.columns(names), np.ones(self._rows, dtype=np.int64)
+        return self.columns(names), np.ones(self.rows, dtype=np.int64)
 
     def require_one_row_each(self) -> None:
         """Accept: whose rows they are is unknown, and the statement says that one row each is assumed."""
@@ -132,14 +125,9 @@ class EngineData(Data):
         self._names = list(engine.schema(relation).names)
         if unit is not None:
             _known(unit, self._names)
-        self._rows = int(self._fetch("COUNT(*) AS n")[0][0])
-        _require_row_limit(self._rows)
+        self.rows = int(self._fetch("COUNT(*) AS n")[0][0])
+        _require_row_limit(self.rows)
         self._digest = digest
-
-    @property
-    def rows(self) -> int:
-        """Number of rows."""
-        return self._rows
 
     @cached_property
     def digest(self) -> bytes:

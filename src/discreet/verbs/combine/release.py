@@ -50,7 +50,7 @@ def release_session(
         holder=transcript,
         title=title,
     )
-    return release(_Session(terms, statement, made), None, to=to, receipt=receipt)
+    return release(_PlayedSession(terms, statement, made), None, to=to, receipt=receipt)
 
 
 def transcript_copy(
@@ -64,7 +64,7 @@ def transcript_copy(
 
 
 @dataclass(frozen=True)
-class _Session(Method[Any]):
+class _PlayedSession(Method[Any]):
     """A session that has been played, as a method of the pipeline."""
 
     terms: Terms

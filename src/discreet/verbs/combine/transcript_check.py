@@ -10,7 +10,7 @@ only where the other party's is there too.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -78,14 +78,7 @@ class TranscriptCheck:
 
     def to_dict(self) -> dict[str, Any]:
         """This as plain data, for JSON."""
-        return {
-            "sound": self.sound,
-            "session": self.session,
-            "parties": list(self.parties),
-            "absent": list(self.absent),
-            "messages": self.messages,
-            "problems": [{"party": problem.party, "text": problem.text} for problem in self.problems],
-        }
+        return {"sound": self.sound, **asdict(self), "parties": list(self.parties), "absent": list(self.absent)}
 
 
 @dataclass(frozen=True)

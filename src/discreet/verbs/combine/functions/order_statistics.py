@@ -24,6 +24,9 @@ from discreet.verbs.combine.terms import Terms
 class _OrderStatistic(ColumnFunction):
     """Order statistic: the value at some rank."""
 
+    share: ClassVar[Fraction]
+    """Share of the rows that do not exceed it."""
+
     def play(self, secure_sums: SecureSums, data: Data) -> Play[FunctionAnswer]:
         """Count the rows, then halve the range until one number is left."""
         measure = self.measure(secure_sums.terms)
@@ -47,8 +50,8 @@ class _OrderStatistic(ColumnFunction):
         )
 
     def rank(self, n: int) -> int:
-        """Rank among n sorted rows, from 1 on."""
-        raise NotImplementedError
+        """Rank among n sorted rows, from 1 on: the share of n, rounded up."""
+        return max(-(-n * self.share.numerator // self.share.denominator), 1)
 
     def sums(self, terms: Terms) -> int:
         """One count, and one probe for each bit of the range."""
@@ -70,10 +73,7 @@ class Min(_OrderStatistic):
     name: ClassVar[str] = "min"
     title: ClassVar[str] = "the smallest value, by a search"
     example: ClassVar[str] = "min; min of=age:0:110"
-
-    def rank(self, n: int) -> int:
-        """The first."""
-        return 1
+    share: ClassVar[Fraction] = Fraction(0)
 
 
 @dataclass(frozen=True)
@@ -84,10 +84,7 @@ class Max(_OrderStatistic):
     name: ClassVar[str] = "max"
     title: ClassVar[str] = "the largest value, by a search"
     example: ClassVar[str] = "max; max of=age:0:110"
-
-    def rank(self, n: int) -> int:
-        """The last."""
-        return n
+    share: ClassVar[Fraction] = Fraction(1)
 
 
 @dataclass(frozen=True)
@@ -98,10 +95,7 @@ class Median(_OrderStatistic):
     name: ClassVar[str] = "median"
     title: ClassVar[str] = "the (lower) median, by a search"
     example: ClassVar[str] = "median; median of=age:0:110"
-
-    def rank(self, n: int) -> int:
-        """The middle one, or the lower of the two in the middle."""
-        return (n + 1) // 2
+    share: ClassVar[Fraction] = Fraction(1, 2)
 
 
 @dataclass(frozen=True)
@@ -115,13 +109,10 @@ class QuantileFunction(_OrderStatistic):
     example: ClassVar[str] = "quantile at=0.9; quantile at=1/4 of=age:0:110"
 
     def __post_init__(self) -> None:
-        if not self._share:
+        if not self.share:
             raise BadInput("A quantile is at a share above 0 and up to 1.", hint=f"Write: {self.example}")
 
-    def rank(self, n: int) -> int:
-        """The share of n, rounded up."""
-        return -(-n * self._share.numerator // self._share.denominator)
-
     @property
-    def _share(self) -> Fraction:
+    def share(self) -> Fraction:  # type: ignore[override]
+        """Share of the rows that do not exceed it."""
         return share_of(self.at, "a quantile")

@@ -10,10 +10,13 @@ from __future__ import annotations
 
 import asyncio
 import struct
-from typing import Protocol, cast
+from typing import TYPE_CHECKING, cast
 
 from discreet.errors import BadInput
 from discreet.verbs.combine.net.frames import MAX_HEADER_BYTES, SIGNATURE_BYTES, Frame, Signed
+
+if TYPE_CHECKING:
+    from discreet.verbs.combine.net.mesh import Mesh
 
 HAVE, DONE, ASK, BUSY = range(1, 5)
 """Control words: how much a side has; that it has finished; a question whether the peer is there; the answer."""
@@ -26,35 +29,10 @@ _JOINED_BYTES = 1 << 14
 """Size of bodies that are joined with their header into one write."""
 
 
-class LinkOwner(Protocol):
-    """Receiver of a connection's events; BadInput raised in it comes back by ``failed``."""
-
-    def opened(self, link: Link) -> None:
-        """The connection is there."""
-
-    def largest(self, link: Link) -> int:
-        """Size limit of the next body, bytes."""
-
-    def arrived(self, link: Link, place: int, frame: Frame) -> None:
-        """A message came."""
-
-    def told(self, link: Link, word: int, count: int) -> None:
-        """The other side said one of HAVE, DONE, ASK, BUSY."""
-
-    def writable(self, link: Link) -> None:
-        """There is room again for more."""
-
-    def failed(self, link: Link, error: BadInput) -> None:
-        """The other side sent what cannot be read."""
-
-    def closed(self, link: Link) -> None:
-        """The connection is gone."""
-
-
 class Link(asyncio.BufferedProtocol):
-    """A connection, seen from one side."""
+    """A connection, seen from one side. BadInput that its mesh raises comes back by ``Mesh.failed``."""
 
-    def __init__(self, owner: LinkOwner, peer: str = "") -> None:
+    def __init__(self, owner: Mesh, peer: str = "") -> None:
         self.peer, self.full, self.next = peer, False, 0
         """Whose it is; whether writing must wait; the place of the next frame to be sent."""
         self.greeted = self.has = False

@@ -10,7 +10,7 @@ import hashlib
 import json
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields
 from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
@@ -231,16 +231,13 @@ def _read(
     return made
 
 
-def _integer(value: Any) -> int:
-    if type(value) is not int:
-        raise TypeError
-    return value
+def _exactly(kind: type) -> Callable[[Any], Any]:
+    def convert(value: Any) -> Any:
+        if type(value) is not kind:
+            raise TypeError
+        return value
 
-
-def _text(value: Any) -> str:
-    if type(value) is not str:
-        raise TypeError
-    return value
+    return convert
 
 
 def _number(value: Any) -> Fraction:
@@ -250,8 +247,8 @@ def _number(value: Any) -> Fraction:
 
 
 _KINDS: dict[str, tuple[Callable[[Any], Any], str]] = {
-    "int": (_integer, "a whole number"),
-    "str": (_text, "a text"),
+    "int": (_exactly(int), "a whole number"),
+    "str": (_exactly(str), "a text"),
     "Fraction": (_number, 'a number, such as 0.5 or "1/3"'),
     "Fraction | None": (_number, 'a number, such as 0.5 or "1/3"'),
 }
@@ -259,16 +256,13 @@ _KINDS: dict[str, tuple[Callable[[Any], Any], str]] = {
 
 def _plain(manifest: Manifest) -> dict[str, Any]:
     """Manifest as plain data, without what is not given."""
-    own = {
-        spec.name: getattr(manifest, spec.name) for spec in fields(Manifest) if spec.name not in ("terms", "parties")
-    }
+    plain = asdict(manifest)
     terms = {
         name: str(value) if isinstance(value, Fraction) else value
-        for name, value in manifest.terms.to_dict().items()
+        for name, value in plain["terms"].items()
         if value is not None and name != "parties"
     }
-    people = [{spec.name: getattr(party, spec.name) for spec in fields(Endpoint)} for party in manifest.parties]
-    return {**own, "terms": terms, "parties": people}
+    return {**plain, "terms": terms, "parties": list(plain["parties"])}
 
 
 def _lines(plain: Mapping[str, Any]) -> list[str]:

@@ -53,13 +53,19 @@ class Ring(SumProtocol):
     )
 
     def play(self, me: Party, value: Vector) -> Play[Total]:
-        """Add the own vector to what comes, and send it on."""
-        total = yield from pass_around(me, [me.parties], [value])
+        """Add a piece of the own vector on each ring: all of it where there is one."""
+        orders = self.orders(me.parties)
+        pieces = [me.draw(f"piece {at}") for at in range(2, len(orders) + 1)]
+        total = yield from pass_around(me, orders, [me.sum(value, (), pieces), *pieces])
         return Total(total, me.parties)
 
     def withstands(self, parties: tuple[str, ...], threshold: int) -> Iterable[tuple[str, ...]]:
-        """Two neighbours; a larger coalition has two members with another party between them."""
-        return safe_coalitions([parties], parties)
+        """Coalitions that surround nobody on all rings, and no part of which does: on one ring, two neighbours."""
+        return safe_coalitions(self.orders(parties), parties)
+
+    def orders(self, parties: tuple[str, ...]) -> list[tuple[str, ...]]:
+        """Order of the parties on each ring."""
+        return [parties]
 
     def adversary(self) -> str:
         """Semi-honest parties; neighbours can expose who is between them."""
@@ -70,7 +76,7 @@ class Ring(SumProtocol):
 
 
 @dataclass(frozen=True)
-class Paths(SumProtocol):
+class Paths(Ring):
     """Several rings: a random piece of each vector goes round each of ``count`` rings."""
 
     name: ClassVar[str] = "paths"
@@ -84,15 +90,9 @@ class Paths(SumProtocol):
                 f"paths: count is between 1 and {_MAX_RINGS:,}, got {self.count}.", hint="Write: paths count=2"
             )
 
-    def play(self, me: Party, value: Vector) -> Play[Total]:
-        """Add a piece of the own vector on each ring."""
-        pieces = [me.draw(f"piece {at}") for at in range(2, self.count + 1)]
-        total = yield from pass_around(me, rings(me.parties, self.count), [me.sum(value, (), pieces), *pieces])
-        return Total(total, me.parties)
-
-    def withstands(self, parties: tuple[str, ...], threshold: int) -> Iterable[tuple[str, ...]]:
-        """Coalitions that surround nobody on all rings, and no part of which does."""
-        return safe_coalitions(rings(parties, self.count), parties)
+    def orders(self, parties: tuple[str, ...]) -> list[tuple[str, ...]]:
+        """Orders on ``count`` rings."""
+        return rings(parties, self.count)
 
     def adversary(self) -> str:
         """Semi-honest parties; who is surrounded on every ring is exposed."""
