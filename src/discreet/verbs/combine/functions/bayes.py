@@ -20,7 +20,7 @@ from discreet.verbs.combine.functions.columns import (
     parse_columns,
     target_column,
 )
-from discreet.verbs.combine.functions.function import SingleSumFunction, as_rows, bounds_over_rows, require_figure_limit
+from discreet.verbs.combine.functions.function import SingleSumFunction, as_rows, bounds_over_rows, limit_figures
 from discreet.verbs.combine.functions.moments import mean_and_variance, moments
 from discreet.verbs.combine.terms import Terms
 
@@ -108,9 +108,7 @@ class Bayes(SingleSumFunction):
     def check(self, terms: Terms) -> None:
         """Require bounds and categories."""
         target, inputs = self._fields(terms)
-        require_figure_limit(
-            len(target.values) * sum(len(f.values) if isinstance(f, CategoryColumn) else 2 for f in inputs)
-        )
+        limit_figures(len(target.values) * sum(len(f.values) if isinstance(f, CategoryColumn) else 2 for f in inputs))
         super().check(terms)
 
     def _fields(self, terms: Terms) -> tuple[CategoryColumn, tuple[DeclaredColumn, ...]]:

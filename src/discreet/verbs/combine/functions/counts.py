@@ -15,7 +15,7 @@ from discreet.verbs.combine.data import VALUE, Data
 from discreet.verbs.combine.distributed_noise import FigureSensitivity
 from discreet.verbs.combine.fixed_point import MAX_PARTY_ROWS, FixedPoint
 from discreet.verbs.combine.functions.columns import CategoryColumn, category_columns, count_categories
-from discreet.verbs.combine.functions.function import SingleSumFunction, as_rows, require_figure_limit
+from discreet.verbs.combine.functions.function import SingleSumFunction, as_rows, limit_figures
 from discreet.verbs.combine.terms import Terms
 
 
@@ -65,7 +65,7 @@ class Histogram(_CellCounts):
         return {"counts": dict(zip(self._labels(terms), totals, strict=True))}
 
     def _cells(self, terms: Terms) -> int:
-        return require_figure_limit(len(self._labels(terms)))
+        return limit_figures(len(self._labels(terms)))
 
     def _labels(self, terms: Terms) -> list[str]:
         if (choice := self._choice(terms)) is not None:
@@ -115,4 +115,4 @@ class ContingencyTable(_CellCounts):
         return as_rows([*(choice.name for choice in of), "rows"], rows)
 
     def _cells(self, terms: Terms) -> int:
-        return require_figure_limit(prod(len(choice.values) for choice in category_columns(self.of, terms)))
+        return limit_figures(prod(len(choice.values) for choice in category_columns(self.of, terms)))

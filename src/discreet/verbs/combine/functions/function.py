@@ -93,7 +93,7 @@ def bounds_over_rows(lowest: Iterable[int], highest: Iterable[int]) -> tuple[lis
     return [MAX_PARTY_ROWS * min(low, 0) for low in lowest], [MAX_PARTY_ROWS * max(high, 0) for high in highest]
 
 
-def require_figure_limit(figures: int) -> int:
+def limit_figures(figures: int) -> int:
     """The number of figures, if one sum may have so many."""
     if figures > MAX_SUM_FIGURES:
         raise BadInput(f"This would take {figures:,} figures in one sum; {MAX_SUM_FIGURES:,} are the most.")

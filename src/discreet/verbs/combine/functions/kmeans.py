@@ -23,7 +23,7 @@ from discreet.verbs.combine.functions.function import (
     FunctionAnswer,
     as_rows,
     bounds_over_rows,
-    require_figure_limit,
+    limit_figures,
 )
 from discreet.verbs.combine.secure_sums import SecureSums
 from discreet.verbs.combine.terms import Terms
@@ -103,7 +103,7 @@ class KMeans(Function):
         of = number_columns(self.x, terms)
         if self.k < 1 or self.rounds < 1 or len(of) > len(_PRIMES):
             raise BadInput(f"k-means has one centre and one round at least, and {len(_PRIMES)} columns at most.")
-        require_figure_limit(self.k * (len(of) + 1))
+        limit_figures(self.k * (len(of) + 1))
         super().check(terms)
 
 

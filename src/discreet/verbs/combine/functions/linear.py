@@ -15,7 +15,7 @@ from discreet.errors import Aborted
 from discreet.verbs.combine.data import Data
 from discreet.verbs.combine.fixed_point import FixedPoint, Units, exact_dot
 from discreet.verbs.combine.functions.columns import NumberColumn, number_columns
-from discreet.verbs.combine.functions.function import SingleSumFunction, as_rows, bounds_over_rows, require_figure_limit
+from discreet.verbs.combine.functions.function import SingleSumFunction, as_rows, bounds_over_rows, limit_figures
 from discreet.verbs.combine.terms import Terms
 
 
@@ -83,7 +83,7 @@ class Regression(SingleSumFunction):
     def check(self, terms: Terms) -> None:
         """Require bounds."""
         size = len(self._measures(terms)) + 1
-        require_figure_limit(size * (size + 1) // 2)
+        limit_figures(size * (size + 1) // 2)
         super().check(terms)
 
     def _measures(self, terms: Terms) -> tuple[NumberColumn, ...]:

@@ -16,7 +16,7 @@ from discreet.verbs.combine.functions.function import (
     FunctionAnswer,
     SingleSumFunction,
     bounds_over_rows,
-    require_figure_limit,
+    limit_figures,
 )
 from discreet.verbs.combine.secure_sums import SecureSums
 from discreet.verbs.combine.terms import Terms
@@ -39,7 +39,7 @@ class Sum(SingleSumFunction):
     def __post_init__(self) -> None:
         if self.length < 1 or (self.of and self.length > 1):
             raise BadInput("A sum has a length of 1 or more, and of a column it is one number.")
-        require_figure_limit(self.length)
+        limit_figures(self.length)
 
     @property
     def replaces(self) -> bool:  # type: ignore[override]

@@ -17,7 +17,7 @@ from discreet.verbs.combine.data import Data
 from discreet.verbs.combine.effects import Play
 from discreet.verbs.combine.fixed_point import MAX_PARTY_ROWS
 from discreet.verbs.combine.functions.columns import CategoryColumn, category_columns, count_categories, target_column
-from discreet.verbs.combine.functions.function import Function, FunctionAnswer, require_figure_limit
+from discreet.verbs.combine.functions.function import Function, FunctionAnswer, limit_figures
 from discreet.verbs.combine.secure_sums import SecureSums
 from discreet.verbs.combine.terms import Terms
 
@@ -59,7 +59,7 @@ class Id3Tree(Function):
             if not level:
                 break
             wanted = [(node, choice) for node in level for choice in inputs if choice.name not in node.path]
-            require_figure_limit(sum(len(choice.values) for _, choice in wanted) * len(target.values))
+            limit_figures(sum(len(choice.values) for _, choice in wanted) * len(target.values))
             own = [n for node, choice in wanted for n in _cells(rows, node, choice, target, inputs)]
             totals = iter((yield from secure_sums.total(own, 0, MAX_PARTY_ROWS)).values)
             found: dict[int, list[tuple[CategoryColumn, list[tuple[int, ...]]]]] = {}

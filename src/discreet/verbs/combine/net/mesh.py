@@ -22,26 +22,7 @@ from discreet._version import __version__
 from discreet.errors import Aborted, BadInput
 from discreet.noise.stream import Stream
 from discreet.verbs.combine.effects import Body
-from discreet.verbs.combine.net import wire
-from discreet.verbs.combine.net.evidence import (
-    Evidence,
-    SessionEnded,
-    contradict,
-    pack_proof,
-    printable_excerpt,
-    unpack_proof,
-)
-from discreet.verbs.combine.net.frames import (
-    ABORT,
-    HELLO,
-    SETTLED,
-    Frame,
-    Header,
-    Sealer,
-    Signed,
-    sealing_key,
-    sign,
-)
+from discreet.verbs.combine.net import evidence, frames, wire
 from discreet.verbs.combine.net.journal import Journal
 from discreet.verbs.combine.net.keys import Identity
 from discreet.verbs.combine.net.link import ASK, BUSY, DONE, GREETING, HAVE, Link
@@ -83,8 +64,8 @@ class Mesh:
         self._number = 0
         self._ended = False
         self._wakes: asyncio.Future[None] | None = None
-        hello = {"seal": sealing_key(self._seal), "version": __version__}
-        self._hello = self._framed(0, HELLO, hello)
+        hello = {"seal": frames.sealing_key(self._seal), "version": __version__}
+        self._hello = self._framed(0, frames.HELLO, hello)
         self.own.record_broadcast(self._hello.signed)
         for known in journal.frames:
             self._take(self.peers[known.header.of], known)
@@ -116,7 +97,7 @@ class Mesh:
             self._log.flush(to_disk=True)
             self._journal.record_settled(broadcast_digests(self._everybody), self._log.head)
         heard, head = self._journal.settled or (b"", b"")
-        self.broadcast(SETTLED, {"heard": heard, HEAD: head})
+        self.broadcast(frames.SETTLED, {"heard": heard, HEAD: head})
 
     def compare(self, name: str, heard: object) -> None:
         """Abort unless another party heard the same broadcasts as this one, as far as both did."""
@@ -127,9 +108,9 @@ class Mesh:
 
         It shows what it was told by those whom it is ``about``: others may have been told something else.
         """
-        proof = pack_proof(signed for name in about if name in self.peers for signed in self.peers[name].told)
-        said = {"culprits": error.culprits, "why": printable_excerpt(error.message), "proof": proof}
-        self._to_all(self._framed(_LAST_NUMBER, ABORT, said))
+        proof = evidence.pack_proof(signed for name in about if name in self.peers for signed in self.peers[name].told)
+        said = {"culprits": error.culprits, "why": evidence.printable_excerpt(error.message), "proof": proof}
+        self._to_all(self._framed(_LAST_NUMBER, frames.ABORT, said))
 
     def take(self, of: str, kind: str, *, told: bool) -> Body:
         """Take a received message; aborts if it had to be broadcast (``told``) and was sent to this party alone."""
@@ -167,13 +148,13 @@ class Mesh:
         for peer in self.peers.values():
             self.writable(peer.link)
 
-    def convict(self, first: Signed, second: Signed) -> Aborted:
+    def convict(self, first: frames.Signed, second: frames.Signed) -> Aborted:
         """Keep two contradictory headers as evidence; gives the abort that names their signer."""
         for signed in (first, second):
             signed.check(self.manifest)
         path = self._folder / EVIDENCE
         if not path.exists():
-            path.write_text(Evidence(first, second).dump())
+            path.write_text(evidence.Evidence(first, second).dump())
         who = first.header.of
         self.convicted = self.convicted or Aborted(
             f"{who} signed two messages that contradict each other ({first.header.kind}, {second.header.kind}).",
@@ -209,7 +190,7 @@ class Mesh:
         """Size limit of the next body, bytes."""
         return self.manifest.most_bytes if link.greeted else _MAX_HELLO_BYTES
 
-    def arrived(self, link: Link, place: int, came: Frame) -> None:
+    def arrived(self, link: Link, place: int, came: frames.Frame) -> None:
         """Handle a received message."""
         peer = self.peers[link.peer]
         if peer.link is not link:
@@ -289,19 +270,19 @@ class Mesh:
             raise BadInput(f"{name!r} is no other party of this session.")
         return self.peers[name]
 
-    def _to_all(self, made: Frame) -> None:
+    def _to_all(self, made: frames.Frame) -> None:
         for peer in self.peers.values():
             peer.outbox.append(made)
             self.writable(peer.link)
 
-    def _framed(self, number: int, kind: str, body: Body, to: Peer | None = None) -> Frame:
+    def _framed(self, number: int, kind: str, body: Body, to: Peer | None = None) -> frames.Frame:
         """Make a message: sealed for one party, or for all, with its salt and its place."""
         most, place = self.manifest.most_bytes, 0
         if to:
             data = wire.encode(body, most, self.widths)
             data = self._sealer(to).seal(self.name, number, kind, data)
         else:
-            place = _LAST_NUMBER if kind == ABORT else len(self.own.told)
+            place = _LAST_NUMBER if kind == frames.ABORT else len(self.own.told)
             salt = hmac.digest(self._salt, number.to_bytes(4, "big"), "sha256")[:_SALT_BYTES]
             data = wire.encode({**body, _SALT: salt}, most, self.widths)
         if len(data) > most:
@@ -310,14 +291,14 @@ class Mesh:
                 hint="Agree on a larger `largest` in the manifest.",
             )
         receivers = (to.name,) if to else ()
-        header = Header(self._session, number, self.name, receivers, to is not None, kind, place=place)
-        made = sign(self._identity, header, data)
+        header = frames.Header(self._session, number, self.name, receivers, to is not None, kind, place=place)
+        made = frames.sign(self._identity, header, data)
         if self._log.sent.get(number, made.signed.raw) != made.signed.raw:
             raise BadInput(
                 f"Message {number} ({kind}) would now say something else than before the interruption.",
                 hint="This party cannot go on with this session: agree on a new one.",
             )
-        self._log.add(made.signed, body, sent=True, shown=data if kind == SETTLED else b"")
+        self._log.add(made.signed, body, sent=True, shown=data if kind == frames.SETTLED else b"")
         return made
 
     def _seal_all(self, peer: Peer) -> None:
@@ -326,15 +307,15 @@ class Mesh:
             if isinstance(waiting, Unsealed):
                 peer.outbox[place] = self._framed(waiting.number, waiting.kind, waiting.body, peer)
 
-    def _sealer(self, peer: Peer) -> Sealer:
+    def _sealer(self, peer: Peer) -> frames.Sealer:
         if not peer.sealer:
             try:
-                peer.sealer = Sealer(self._seal, peer.seal_key, self._session, (self.name, peer.name))
+                peer.sealer = frames.Sealer(self._seal, peer.seal_key, self._session, (self.name, peer.name))
             except BadInput as error:
                 raise _NoKey(error.message) from None
         return peer.sealer
 
-    def _check(self, peer: Peer, came: Frame) -> None:
+    def _check(self, peer: Peer, came: frames.Frame) -> None:
         header = came.header
         if header.of != peer.name:
             raise BadInput(f"It sent a message in the name of {header.of}.")
@@ -348,8 +329,8 @@ class Mesh:
         came.check_body()
         came.signed.check(self.manifest)
 
-    def _greeted(self, peer: Peer, link: Link, came: Frame) -> None:
-        if came.header.kind != HELLO or came.header.number:
+    def _greeted(self, peer: Peer, link: Link, came: frames.Frame) -> None:
+        if came.header.kind != frames.HELLO or came.header.number:
             raise BadInput("It did not say hello.")
         if peer.hello and peer.hello.raw != came.signed.raw:
             self._began_twice(peer.name)
@@ -360,7 +341,7 @@ class Mesh:
         link.greeted = True
         link.say(HAVE, len(peer.got))
 
-    def _meet(self, peer: Peer, came: Frame) -> None:
+    def _meet(self, peer: Peer, came: frames.Frame) -> None:
         body = _unsalted(wire.decode(came.body, _MAX_HELLO_BYTES))
         key, version = body.get("seal"), body.get("version")
         if set(body) != {"seal", "version"} or not isinstance(key, bytes) or len(key) != 32:
@@ -368,16 +349,16 @@ class Mesh:
         if version != __version__:
             raise BadInput(f"It runs version {version} of discreet, here is {__version__}.")
         peer.hello, peer.seal_key = came.signed, key
-        peer.known[HELLO] = peer.known[0] = came.signed
+        peer.known[frames.HELLO] = peer.known[0] = came.signed
         peer.record_broadcast(came.signed)
         self._log.add(came.signed, body, sent=False)
         if any(isinstance(waiting, Unsealed) for waiting in peer.outbox):
             self._seal_all(peer)
 
-    def _take(self, peer: Peer, came: Frame, *, new: bool = False) -> None:
+    def _take(self, peer: Peer, came: frames.Frame, *, new: bool = False) -> None:
         """Accept a new message."""
         header = came.header
-        if header.kind == HELLO:
+        if header.kind == frames.HELLO:
             if not new:
                 self._meet(peer, came)
                 return
@@ -392,7 +373,7 @@ class Mesh:
         peer.got.append(came.signed)
         peer.known[header.kind] = peer.known[header.number] = came.signed
         self._log.add(came.signed, body, sent=False)
-        if header.kind == ABORT:
+        if header.kind == frames.ABORT:
             self._leaves(peer, body)
             return
         peer.unread += _weight(body)
@@ -400,14 +381,14 @@ class Mesh:
             raise BadInput("It sent more than anybody asked for.")
         self.inbox[peer.name, header.kind] = body
 
-    def _opened(self, peer: Peer, came: Frame) -> dict[str, Any]:
+    def _opened(self, peer: Peer, came: frames.Frame) -> dict[str, Any]:
         header, data, most = came.header, came.body, self.manifest.most_bytes
         if header.sealed:
             return wire.decode(self._sealer(peer).open(header.of, header.number, header.kind, data), most)
         return _unsalted(wire.decode(data, most))
 
-    def _differs(self, peer: Peer, first: Signed, second: Signed) -> None:
-        if contradict(self.manifest, first.header, second.header):
+    def _differs(self, peer: Peer, first: frames.Signed, second: frames.Signed) -> None:
+        if evidence.contradict(self.manifest, first.header, second.header):
             self._stop(self.convict(first, second))
         else:
             self._stop(Aborted(f"{peer.name} sent another message in the place of one.", culprits=(peer.name,)))
@@ -426,7 +407,7 @@ class Mesh:
             case {"culprits": tuple(culprits), "why": str(why), "proof": bytes(proof)} if len(body) == 3:
                 suspects = tuple(name for name in self.manifest.terms.parties if name in culprits)
                 self._examine(proof)
-                peer.left = SessionEnded(peer.name, suspects, why)
+                peer.left = evidence.SessionEnded(peer.name, suspects, why)
                 self.departed.append(peer.left)
             case _:
                 raise BadInput("Its last word cannot be read.")
@@ -437,18 +418,18 @@ class Mesh:
         Of a party that said two hellos nothing else is compared: both times it began with other keys.
         """
         twice: set[str] = set()
-        for one in unpack_proof(proof):
+        for one in evidence.unpack_proof(proof):
             header, peer = one.header, self.peers.get(one.header.of)
             if peer is None or header.sealed or peer.name in twice:
                 continue
-            if header.kind == HELLO and peer.hello and peer.hello.header != header:
+            if header.kind == frames.HELLO and peer.hello and peer.hello.header != header:
                 one.check(self.manifest)
                 twice.add(peer.name)
                 self._began_twice(peer.name)
                 continue
             here = [peer.known.get(header.kind), peer.known.get(header.number), *peer.told[header.place :][:1]]
             for held in here:
-                if held and contradict(self.manifest, held.header, header):
+                if held and evidence.contradict(self.manifest, held.header, header):
                     self._stop(self.convict(held, one))
 
     def _stop(self, error: Aborted) -> None:

@@ -28,21 +28,9 @@ from discreet.verbs.combine.group import ModularGroup, Vector
 from discreet.verbs.combine.protocols.masks import Dining
 from discreet.verbs.combine.protocols.parse import parse_protocol
 from discreet.verbs.combine.protocols.protocol import Party, SumProtocol
+from discreet.verbs.combine.symbolic import symbols
 from discreet.verbs.combine.symbolic.howell_form import HowellForm
 from discreet.verbs.combine.symbolic.leakage import Leakage, listed
-from discreet.verbs.combine.symbolic.symbols import (
-    Digest,
-    Draw,
-    LinearForm,
-    Mask,
-    Public,
-    Secret,
-    Seed,
-    Share,
-    SymbolicCrypto,
-    Value,
-    Variable,
-)
 from discreet.verbs.combine.terms import Terms
 
 _MAX_ENUMERATED_PARTIES = 10
@@ -128,7 +116,7 @@ class SymbolicRun:
                 f"A coalition is some of {listed(self.parties)}, not all; got {listed(sorted(members) or ['nobody'])}."
             )
         of = tuple(party for party in self.parties if party in members)
-        told = [LinearForm.sum(map(Value, self.result)), *self.totals]
+        told = [symbols.LinearForm.sum(map(symbols.Value, self.result)), *self.totals]
         view = chain(told, *(self.seen[party] for party in of))
         honest = tuple(party for party in self.parties if party not in members)
         return Leakage.from_module(of, known_sums(view, members, honest, self.bits), self.result)
@@ -160,7 +148,7 @@ def run(
 
     plays = {}
     for party in order:
-        crypto, value = SymbolicCrypto(party), cast("Vector", LinearForm.sum([Value(party)]))
+        crypto, value = symbols.SymbolicCrypto(party), cast("Vector", symbols.LinearForm.sum([symbols.Value(party)]))
         me = Party(
             party, order, group, 1, crypto, threshold=scenario.get("threshold", 0), adder=scenario.get("adder", "")
         )
@@ -183,9 +171,9 @@ def known_sums(view: Iterable[Any], coalition: Set[str], honest: tuple[str, ...]
     """All sums of honest parties' values that a coalition can compute from its view."""
     parts = [part for whole in view for part in _parts(whole)]
     known = secrets(parts, coalition)
-    forms = {part for part in parts if isinstance(part, LinearForm)}
+    forms = {part for part in parts if isinstance(part, symbols.LinearForm)}
     rows = [{variable: factor for variable, factor in form if not _knows(variable, coalition, known)} for form in forms]
-    return HowellForm.spanning(rows, tuple(Value(party) for party in honest), bits)
+    return HowellForm.spanning(rows, tuple(symbols.Value(party) for party in honest), bits)
 
 
 def secrets(parts: Iterable[Any], coalition: Set[str]) -> Set[Any]:
@@ -196,37 +184,37 @@ def secrets(parts: Iterable[Any], coalition: Set[str]) -> Set[Any]:
     known: set[Any] = set()
     sharings: defaultdict[tuple[Any, str, int], set[str]] = defaultdict(set)
     for part in parts:
-        if isinstance(part, Secret | Seed):
+        if isinstance(part, symbols.Secret | symbols.Seed):
             known.add(part)
-        elif isinstance(part, Share):
+        elif isinstance(part, symbols.Share):
             sharings[part.of, part.label, part.threshold].add(part.holder)
     known.update(secret for (secret, _, threshold), holders in sharings.items() if len(holders) >= threshold)
     return known
 
 
-def _knows(term: Variable | Secret | Seed, coalition: Set[str], known: Set[Any]) -> bool:
+def _knows(term: symbols.Variable | symbols.Secret | symbols.Seed, coalition: Set[str], known: Set[Any]) -> bool:
     match term:
-        case Value(party=party) | Draw(party=party) | Secret(party=party):
+        case symbols.Value(party=party) | symbols.Draw(party=party) | symbols.Secret(party=party):
             return party in coalition or term in known
-        case Mask(seed=seed):
+        case symbols.Mask(seed=seed):
             return _knows(seed, coalition, known)
-        case Seed(of=pair):
+        case symbols.Seed(of=pair):
             return term in known or any(_knows(secret, coalition, known) for secret in pair)
 
 
 def _parts(whole: Any) -> Iterator[Any]:
     """The terms in a message. What is neither a term nor plain text could hide anything, so it is refused."""
     match whole:
-        case LinearForm() | Secret() | Seed() | Share():
+        case symbols.LinearForm() | symbols.Secret() | symbols.Seed() | symbols.Share():
             yield whole
-        case Digest(of=parts):
+        case symbols.Digest(of=parts):
             yield from _parts(parts)
         case Mapping():
             yield from _parts(tuple(whole.values()))
         case tuple() | list():
             for part in whole:
                 yield from _parts(part)
-        case str() | bytes() | int() | Public() | None:
+        case str() | bytes() | int() | symbols.Public() | None:
             pass
         case _:
             raise BadInput(f"A message has a {type(whole).__name__}, of which nothing is known on symbols.")
