@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tests.collect.bad.sure import Sure
 from tests.collect.bad.unsplit import Unsplit
 
-from discreet.core.exact import exp_upper
+from discreet.core.directed_rounding import exp_upper
 from discreet.verbs.collect.auditing import Audited, audit
 from discreet.verbs.collect.chance import claim, power
 from discreet.verbs.collect.frequency.direct import GRR

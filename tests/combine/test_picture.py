@@ -97,7 +97,7 @@ def test_a_result_of_several_lines_stays_a_table_and_reprs_are_short():
     picture = draw_messages("A ring", NORTH, ring(NORTH), caption="x  y\n1  2")
     assert "<pre>x  y\n1  2</pre>" in picture._repr_html_()
     assert 'class="dcl"' in picture._repr_html_()
-    assert repr(picture) == "<Slide: A ring, 4 messages>"
+    assert repr(picture) == "<MessageDiagram: A ring, 4 messages>"
 
 
 def test_names_and_values_cannot_break_the_picture():
@@ -118,6 +118,6 @@ def test_only_parties_can_look():
 def test_the_page_opens_offline_and_the_text_lists_what_was_said():
     picture = draw_messages("A ring", NORTH, ring(NORTH), caption="Done.")
     assert picture.page.startswith("<!doctype html>")
-    assert "http" not in picture.page.replace("http://www.w3.org/2000/svg", "")
+    assert "http" not in picture.page.replace("http://www.w3.org/2000/svg", "").replace("http-equiv", "")
     assert str(picture).splitlines() == ["A ring", *map(str, ring(NORTH)), "Done."]
     assert draw_messages("Nothing", NORTH, []).svg.count("<rect") == 4

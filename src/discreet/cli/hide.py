@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from discreet.cli.methods import ListingCommand
 from discreet.cli.output import (
     CardFile,
     DefaultCommand,
@@ -50,7 +51,7 @@ Most = Annotated[int, typer.Option("--most", min=1, help="How many are shown.")]
 Longest = Annotated[int | None, typer.Option("--longest", min=1, help="The most items of one.")]
 
 
-@app.command("secrets")
+@app.command("secrets", cls=ListingCommand)
 def hide(
     file: Transactions,
     *,

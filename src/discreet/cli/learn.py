@@ -59,11 +59,11 @@ def learn(
     compares with others, are in the holder's copy beside the folder, for you alone.
     """
     from discreet.cli.publish import registered_in, warn_of_others, warn_of_seed
+    from discreet.core.families import LEARNERS
     from discreet.core.holder_copy import holder_file
     from discreet.engines.read import read
     from discreet.releases.pipeline import require_places
     from discreet.verbs.learn.learn import learn as make
-    from discreet.verbs.learn.parse import parse
 
     if card is None:
         raise BadInput("A table is published by its card: add --card CARD.", hint="Draft one: discreet card draft …")
@@ -73,7 +73,7 @@ def learn(
     place = holder or holder_file(output)
     journal = output.with_name(f"{output.name}.journal.jsonl")
     text = method if method.split(" ")[0] == "learn" else f"learn {method}"
-    chosen = replace(parse(text, opened.card), journal=journal)
+    chosen = replace(LEARNERS.parse(text, opened.card), journal=journal)
     require_places(output, holder=place)
     warn_of_others(opened, output, (), "learnt")
     warn_of_seed(seed)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
@@ -28,8 +28,9 @@ from discreet.cli.output import (
     tracking,
 )
 from discreet.core.exact import share_of
+from discreet.core.families import MASKING
 from discreet.errors import BadInput, NotFound
-from discreet.verbs.publish.methods import METHODS, QUALITIES, Wish, parse_method
+from discreet.verbs.publish.methods import parse_method
 
 if TYPE_CHECKING:
     from discreet.core.release import Release
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
     from discreet.verbs.publish.masking import Masker
     from discreet.verbs.publish.recoding import Recoder
 
-_HOW = f"How to get there: {', '.join(METHODS)}; or a masking method, such as 'noise alpha=0.1'."
+_HOW = "How to get there: a recoding method, or a masking method such as 'noise alpha=0.1'; all are listed below."
 _LISTED = 8
 
 
@@ -58,8 +59,8 @@ def publish(
     ] = None,
     method: Annotated[str, typer.Option("--method", help=_HOW)] = "generalize",
     quality: Annotated[
-        str, typer.Option("--quality", help=f"What is to suffer least: {', '.join(QUALITIES)}.")
-    ] = QUALITIES[0],
+        str | None, typer.Option("--quality", help="Loss to minimise: granularity, geometric, precision, …, as below.")
+    ] = None,
     level: Annotated[
         list[str] | None, typer.Option("--level", help="Levels a column may have: age=2 or age=1..3.")
     ] = None,
@@ -106,10 +107,9 @@ def publish(
     """
     from discreet.core.holder_copy import holder_file
     from discreet.engines.read import read
-    from discreet.models.parse import parse_all
+    from discreet.models.catalogue import parse_all
     from discreet.releases.pipeline import require_places
     from discreet.verbs.publish.advice import advise as look
-    from discreet.verbs.publish.mask.parse import is_mask
     from discreet.verbs.publish.publish import publish as make
     from discreet.verbs.publish.publish import require_usable
 
@@ -123,13 +123,14 @@ def publish(
             found = look(opened, models or None, suppress=share, progress=lambda done, what: at(what, done))
         _print_advice(found, as_json)
         return
-    masks = is_mask(method)
+    masks = MASKING.has(method)
     if not models and not masks:
         _refuse_without_models(method, opened)
     if output is None:
         raise BadInput("Say where to write the release: add --output FOLDER.")
-    wish = Wish(share, quality, _levels(level or ()), _weights(weight or ()), time_limit)
-    chosen = _method(method, opened, wish)
+    options: dict[str, Any] = {"quality": quality, "levels": _levels(level or ()), "weights": _weights(weight or ())}
+    options = {name: said for name, said in {**options, "suppress": share}.items() if said}
+    chosen = _method(method, opened, options if time_limit is None else {**options, "time_limit": time_limit})
     place = holder or (holder_file(output) if masks else None)
     before = [_earlier(one) for one in earlier or ()]
     require_usable(chosen, earlier=before, seed=seed)
@@ -177,14 +178,17 @@ def warn_of_seed(seed: int | None) -> None:
 
 def _refuse_without_models(method: str, table: Table) -> NoReturn:
     """An error: there is no such method, or nothing that must hold."""
-    _method(method, table, Wish())
+    _method(method, table, {})
     raise BadInput("Say what must hold: add --model.", hint='Such as --model k=5 or --model "l=3 on disease".')
 
 
-def _method(text: str, table: Table, wish: Wish) -> Recoder | Masker:
+def _method(text: str, table: Table, options: Mapping[str, Any]) -> Recoder | Masker:
     """What ``text`` names; an error, in the words of a command line, for levels that a column does not have."""
-    made = parse_method(text, table.card, wish, dashes="--")
-    for name, (low, high) in wish.levels.items():
+    from discreet.verbs.publish.recoding import require_quasi
+
+    require_quasi((*options.get("levels", ()), *options.get("weights", ())), list(table.quasi()))
+    for name, levels in options.get("levels", {}).items():
+        low, high = levels if isinstance(levels, tuple) else (levels, levels)
         hierarchy = table.card[name].hierarchy
         last = hierarchy.height if hierarchy else 1
         if not low <= high <= last:
@@ -193,7 +197,7 @@ def _method(text: str, table: Table, wish: Wish) -> Recoder | Masker:
                 f"--level {name}={said}: the levels of {name} go from 0 to {last}, the finer one first.",
                 hint=f"Write one of them, --level {name}={last}, or a range, --level {name}=0..{last}.",
             )
-    return made
+    return parse_method(text, table.card, options, dashes="--")
 
 
 def _earlier(text: str) -> Earlier:
@@ -206,14 +210,15 @@ def _earlier(text: str) -> Earlier:
     return (release, Path(key)) if key else release
 
 
-def _levels(said: Sequence[str]) -> dict[str, tuple[int, int]]:
-    """``age=1..3`` and ``sex=0``: the finest and the coarsest level of each column."""
-    found = {}
+def _levels(said: Sequence[str]) -> dict[str, int | tuple[int, int]]:
+    """``age=1..3`` and ``sex=0``: the level of each column, or the finest and the coarsest."""
+    found: dict[str, int | tuple[int, int]] = {}
     for text in said:
         match = re.fullmatch(r"(.+)=\s*(\d+)(?:\s*\.\.\s*(\d+))?\s*", text)
         if not match:
             raise BadInput(f"{text!r} names no levels.", hint="Write --level age=2 or --level age=1..3.")
-        found[match[1].strip()] = (int(match[2]), int(match[3] or match[2]))
+        low, high = int(match[2]), int(match[3] or match[2])
+        found[match[1].strip()] = low if low == high else (low, high)
     return found
 
 

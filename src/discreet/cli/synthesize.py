@@ -101,8 +101,7 @@ def _from_workspace(
     from discreet.curator.curator import Curator
     from discreet.releases.pipeline import require_places
     from discreet.verbs.synthesize.distances import distances
-    from discreet.verbs.synthesize.parse import parse
-    from discreet.verbs.synthesize.private import Synthesize
+    from discreet.verbs.synthesize.private import Synthesize, parse_synthesizer
     from discreet.verbs.synthesize.synthesize import warning
 
     with Curator(source) as curator:
@@ -110,7 +109,7 @@ def _from_workspace(
         name = table or (known[0] if len(known) == 1 else None)
         if name is None:
             raise BadInput("Say which table: add --table.", hint=f"There are {', '.join(known)}.")
-        method = parse(text, curator.workspace.card(name))
+        method = parse_synthesizer(text, curator.workspace.card(name))
         if not isinstance(method, Synthesize):
             raise BadInput(
                 f"{text!r} promises nothing, and nothing leaves a workspace without a promise.",
@@ -154,12 +153,11 @@ def _from_file(
     from discreet.core.holder_copy import holder_file
     from discreet.engines.read import read
     from discreet.releases.pipeline import NO_LEDGER, require_places
-    from discreet.verbs.synthesize.parse import parse
-    from discreet.verbs.synthesize.private import Synthesize
+    from discreet.verbs.synthesize.private import Synthesize, parse_synthesizer
     from discreet.verbs.synthesize.synthesize import synthesize as make
 
     opened = read(source, card, table=table)
-    method = parse(text, opened.card)
+    method = parse_synthesizer(text, opened.card)
     private = isinstance(method, Synthesize)
     if isinstance(method, Synthesize):
         _require_unseeded(seed, holder)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from discreet.cli.methods import ListingCommand
 from discreet.cli.output import (
     CardFile,
     DefaultCommand,
@@ -38,7 +40,7 @@ class _Group(DefaultCommand):
 app = typer.Typer(cls=_Group, help="Publish a table of counts or sums with sensitive cells protected.")
 
 
-@app.command("table")
+@app.command("table", cls=ListingCommand)
 def tabulate(
     source: Annotated[
         str | None, typer.Argument(help="The rows, as for `discreet publish`; or a workspace.", metavar="[DATA]")
@@ -224,13 +226,11 @@ def _noisy(
 ) -> None:
     """Counts with noise, through the one door of a workspace."""
     from discreet.cli.ask_methods import show
-    from discreet.core.spelled import spelled
-    from discreet.curator.curator import Curator
-    from discreet.curator.custody import ANALYST
+    from discreet.curator.curator import ANALYST, Curator
     from discreet.verbs.tabulate.private.macro_table import MacroTable
     from discreet.verbs.tabulate.tabulate import sides_of
 
-    _, said = spelled(method)
+    said = dict(re.findall(r"(\w+)\s*=\s*(\S+)", method))
     if source is None or not Path(source).is_dir() or len(names) != 1:
         raise BadInput(
             "Noise is charged to the budget of a workspace: give its folder, and --table NAME.",
@@ -238,7 +238,7 @@ def _noisy(
         )
     if set(said) not in ({"epsilon"}, {"rho"}):
         raise BadInput("Say what to spend.", hint='Write --method "noise epsilon=1" or "noise rho=0.1".')
-    epsilon, rho = (str(said[name]) if name in said else None for name in ("epsilon", "rho"))
+    epsilon, rho = said.get("epsilon"), said.get("rho")
     with Curator(source) as curator:
         made = MacroTable(sides_of(by), epsilon, rho)
         show(curator, made, names[0], analyst=ANALYST, dry_run=dry_run, as_json=as_json)

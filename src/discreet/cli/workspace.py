@@ -183,10 +183,10 @@ def twin(
     The twin is charged to the table's own budget, and to no analyst's. From then on a question that the budget does not
     cover is answered on the twin, for nothing, and marked as synthetic. A newer twin takes the place of an older one.
     """
+    from discreet.core.families import PRIVATE_SYNTHESIS
     from discreet.core.release_folder import Rows
     from discreet.curator.curator import Curator
     from discreet.verbs.synthesize.distances import distances
-    from discreet.verbs.synthesize.parse import bins_of
     from discreet.verbs.synthesize.private import Synthesize
     from discreet.verbs.synthesize.synthesize import warning
 
@@ -204,7 +204,7 @@ def twin(
             by=by,
             rows=rows,
             columns=_named(on),
-            bins=bins_of(bins, curator.workspace.card(table)) if bins else None,
+            bins=PRIVATE_SYNTHESIS.value("bins", bins, curator.workspace.card(table)) if bins else None,
             quantiles=_named(quantiles),
             person=_named(person),
         )

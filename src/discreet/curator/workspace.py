@@ -41,6 +41,7 @@ from discreet.core.card import Card, Role
 from discreet.core.cardfile import dump_cards, load_card, load_cards
 from discreet.core.document import fields
 from discreet.core.engine import Engine
+from discreet.core.formats import Format
 from discreet.core.identifiers import require_rows_of_people
 from discreet.core.table import Table
 from discreet.curator.naming import IN_MEMORY, require_names, require_no_secret, where_from
@@ -52,7 +53,7 @@ from discreet.engines.read import database, draft, read
 from discreet.errors import BadInput, Damaged, DiscreetError, EngineError, NotFound
 from discreet.verbs.ask.public import described
 
-FORMAT = 1
+FORMAT: Format[dict[str, Any]] = Format("workspace")
 LEDGER = "ledger.db"
 Given: TypeAlias = tuple[Any, Card | str | Path]
 """A source, as ``read`` takes it, and its card."""
@@ -136,14 +137,13 @@ class Workspace:
             if address is not None:
                 raise
             raise Damaged(f"The twin of {name} is not the one that was cut.", hint="Restore it from a copy.") from error
-        return table.store(engine.new_name(name)) if isinstance(engine, DuckDB) and self._small else table
+        return table.store(engine.new_name(name)) if engine.embedded and self._small else table
 
     def open_rows(self, card: Card, path: Path) -> Table:
         """Rows of a release in a file, where the twins' files are opened too, so that they can be joined."""
         engine = self._engine(None)
         rows = exp.Table(this=_parquet(path, card.name))
         table = Table(card, engine, exp.select(*(sql.column(column.name) for column in card.columns)).from_(rows))
-        assert isinstance(engine, DuckDB)  # noqa: S101  # the only engine that opens files
         return table.store(engine.new_name(card.name)) if path.stat().st_size <= _SMALL else table
 
     def original(self, name: str) -> Table:
@@ -233,7 +233,7 @@ def new_workspace(
         workspace = Workspace(made, ledger or LEDGER, found)
         if not workspace.private:
             raise BadInput("A workspace needs a table about people: public ones may be looked at without it.")
-        said = {"format": FORMAT, "ledger": workspace.ledger, "tables": {n: asdict(one) for n, one in found.items()}}
+        said = FORMAT.mark() | {"ledger": workspace.ledger, "tables": {n: asdict(one) for n, one in found.items()}}
         (made / _FILE).write_text(toml.dump(said), encoding="utf-8", newline="\n")
         yield workspace
         try:
@@ -252,15 +252,10 @@ def open_workspace(folder: Path) -> Workspace:
         said = tomllib.loads(file.read_text(encoding="utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise Damaged(f"{file} cannot be read: {error}.") from error
-    version = said.get("format")
-    if type(version) is int and version > FORMAT:
-        raise BadInput(
-            f"{folder} has format {version}; this discreet reads formats up to {FORMAT}.",
-            hint="Install a later discreet.",
-        )
+    said = FORMAT.read(said, folder)
     try:
         limits = Limits(**said.pop("limits", {}))
-        whole = fields(said, _FILE, format=int, ledger=str, tables=dict)
+        whole = fields(said, _FILE, ledger=str, tables=dict)
         kinds: dict[str, type] = dict.fromkeys(("source", "twin", "id", "card", "rows"), str)
         kinds |= {"public": bool, "left_out": int}
         tables = {
@@ -298,7 +293,7 @@ def _cut(name: str, source: Any, table: Table, folder: Path) -> Registered:
     (place / "card.toml").write_text(text, encoding="utf-8", newline="\n")
     (place / "source.toml").write_text(dump_cards([table.card]), encoding="utf-8", newline="\n")
     kept, print_, left_out = f"tables/{name}/twin.parquet", "", -1
-    if isinstance(table.engine, DuckDB):
+    if table.engine.embedded:
         try:
             write_parquet(twin, folder / kept)
         except EngineError:

@@ -47,7 +47,7 @@ from discreet.engines.bounded_table import bounded, bounded_card
 from discreet.engines.limits import Limits, limited
 from discreet.errors import BadInput, BudgetExceeded, LoginFailed, NoPromise, NotFound, Refused, Taken, Unreachable
 from discreet.noise.entropy import Watched
-from discreet.releases.method import Bench, Made, Method, Progress, silent
+from discreet.releases.method import Answering, Bench, Made, Method, Progress, silent
 from discreet.releases.register import earlier_releases, notice, register
 from discreet.releases.store import ALSO_CHARGED, Store, failure
 
@@ -336,6 +336,11 @@ def release(
         finished = _handed_out(finished, label, table, folder, csv=csv, holder=holder)
     progress(1.0, "done")
     return finished
+
+
+def answered(answer: Answering, table: Table | None, receipt: Receipt | None) -> Release[Any]:
+    """The release of an answer that was charged, checked and registered where it was worked out."""
+    return draft(answer, table, answer.statement, answer.result, receipt)
 
 
 NO_LEDGER = (

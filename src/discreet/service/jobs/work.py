@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from discreet.core.atomic_files import open_private
+from discreet.core.families import TABLE_METHODS
 from discreet.core.release import Release
 from discreet.core.table import Table
 from discreet.core.text import number
@@ -150,13 +151,12 @@ def _synthesize(spec: Synthesize, bench: _Bench) -> tuple[Made, object]:
 
 
 def _tabulate(spec: Tabulate, bench: _Bench) -> tuple[Made, object]:
-    from discreet.verbs.tabulate.methods.parse import parse_method
     from discreet.verbs.tabulate.methods.rows import CellKeys, Multiply
     from discreet.verbs.tabulate.perturb.record_keys import secret_in
     from discreet.verbs.tabulate.printing.view import view
     from discreet.verbs.tabulate.tabulate import tabulate
 
-    table, way = _original(spec.table, bench), parse_method(spec.method)
+    table, way = _original(spec.table, bench), TABLE_METHODS.parse(spec.method)
     recognised = isinstance(way, CellKeys | Multiply) and table.card.unit is not None
     release = tabulate(
         table,

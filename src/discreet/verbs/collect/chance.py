@@ -9,13 +9,11 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from discreet.budget.bounds import ln_upper
-from discreet.core.exact import Number, exact, exp_upper
+from discreet.core.directed_rounding import EXP_ERROR, exp_lower, ln_upper
+from discreet.core.exact import Number, exact
 from discreet.errors import BadInput
 
 GRID = 1 << 64
-_ABOVE = 1 + Fraction(1, 2**150)
-"""``exp_upper`` is above what it bounds by less than this factor."""
 _LEAST = Fraction(1, 1 << 20)
 """Of a smaller loss, rounding to 2**-64ths would be felt: with very many values it would exceed the loss itself."""
 
@@ -33,7 +31,7 @@ def epsilon_of(number: Number) -> Fraction:
 
 def power(epsilon: Fraction) -> Fraction:
     """A rational not above e**epsilon, and below it by next to nothing."""
-    return exp_upper(epsilon) / _ABOVE
+    return exp_lower(epsilon)
 
 
 def down(chance: Fraction) -> Fraction:
@@ -52,4 +50,4 @@ def claim(ratio: Fraction) -> Fraction:
     ``power`` of it is not below the ratio, so that an audit of the claim holds.
     """
     decimals = 10**12
-    return Fraction(-(-ln_upper(ratio * _ABOVE) * decimals // 1), decimals)
+    return Fraction(-(-ln_upper(ratio * EXP_ERROR) * decimals // 1), decimals)

@@ -12,7 +12,6 @@ Figures may be below 0 or above n: cutting them off would bias them. What makes 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from html import escape
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,6 +19,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from discreet.core.exact import equation
+from discreet.core.markup import markup, table, tag
 from discreet.core.picture import Picture, bars
 from discreet.errors import BadInput
 from discreet.verbs.collect.client import Client
@@ -115,13 +115,13 @@ class Estimate:
     def _repr_html_(self) -> str:
         largest, left = self._largest(_SHOWN)
         errors = self.bars
-        rows = "".join(
-            f"<tr><td>{escape(str(self.client.domain.values[place]))}</td><td>{self.counts[place]:,.0f}</td>"
-            f"<td>± {errors[place]:,.0f}</td><td>{self.shares[place]:.2%}</td></tr>"
-            for place in largest
+        values = self.client.domain.values
+        rows = (
+            (str(values[at]), f"{self.counts[at]:,.0f}", f"± {errors[at]:,.0f}", f"{self.shares[at]:.2%}")
+            for at in largest
         )
-        head = "<tr><th>value</th><th>people</th><th>error</th><th>share</th></tr>"
-        return f"{self.picture()._repr_html_()}<table>{head}{rows}</table><p>{escape(left)}</p>"
+        figures = table(("value", "people", "error", "share"), rows)
+        return markup(self.picture()._repr_html_(), figures, tag("p", left))
 
     def bars_at(self, error: float) -> NDArray[np.float64]:
         """How far each count is off at most, each by itself, but with a chance of ``error``."""

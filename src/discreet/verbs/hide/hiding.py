@@ -15,6 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from discreet.core.exact import Number, rounded
+from discreet.core.families import HIDING
 from discreet.core.holder_copy import HolderCopy
 from discreet.core.release import Release
 from discreet.core.statement import Claim, Evidence, Statement
@@ -26,7 +27,6 @@ from discreet.verbs.hide.holder import HidingHolder
 from discreet.verbs.hide.io import Opened, Source, found_in, opened
 from discreet.verbs.hide.measures import SideEffects
 from discreet.verbs.hide.methods.blocking import Blocking
-from discreet.verbs.hide.methods.parse import FORMS, parse_method
 from discreet.verbs.hide.mining.rules import written as as_text
 from discreet.verbs.hide.problem import Problem, Way
 from discreet.verbs.hide.reading import Layout, read_transactions, require_writable, write_transactions
@@ -78,7 +78,7 @@ def hide(
             "Hiding needs the secrets, and the support from which on a miner would find them.",
             hint='For example dc.hide(source, itemsets=["bread, wine"], support="2%").',
         )
-    way = parse_method(method) if isinstance(method, str) else method
+    way = HIDING.parse(method) if isinstance(method, str) else method
     if tell not in ("nothing", "thresholds", "secrets"):
         raise BadInput(f"A release tells nothing, thresholds or secrets, not {tell!r}.")
     require_places(to, holder=holder)
@@ -142,13 +142,13 @@ def compare(
     rules: Iterable[str] = (),
     keep: Itemsets = (),
     margin: Number = 0,
-    methods: Sequence[str | Way] = tuple(FORMS),
+    methods: Sequence[str | Way] = HIDING.names(),
     layout: Layout | None = None,
     columns: Sequence[str] = (),
     progress: Progress = silent,
 ) -> tuple[Trial, ...]:
     """The side effects of several methods that hide the same secrets; nothing is released."""
-    ways = [parse_method(one) if isinstance(one, str) else one for one in methods]
+    ways = [HIDING.parse(one) if isinstance(one, str) else one for one in methods]
     _, problem = _problem(source, support, confidence, itemsets, rules, keep, margin, layout, columns)
     _ = problem.frequent
     found = []

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from html import escape
 from typing import Any
 
 import pyarrow as pa
 
+from discreet.core.markup import Markup, listed, more
 from discreet.core.picture import Picture, beside
-from discreet.core.report import listing, page, pairs, section, shortened, styled
+from discreet.core.report import heading, listing, page, pairs, section, shortened, styled
 from discreet.core.text import number
-from discreet.verbs.hide.measures import MOST_COMPARED, RuleShift, Shift, SideEffects
+from discreet.verbs.hide.measures import MOST_COMPARED, Shift, SideEffects
 from discreet.verbs.hide.mining.rules import rule_in, written
 from discreet.verbs.hide.problem import Outcome, Problem
 from discreet.verbs.hide.secrets import Secret
@@ -139,11 +139,11 @@ class HidingHolder:
         """All of it as HTML that opens offline."""
         return page(title, self.fragment(title))
 
-    def fragment(self, title: str) -> str:
+    def fragment(self, title: str) -> Markup:
         """The same for a notebook."""
         rows = [[str(value) for value in one.values()] for one in self.secrets()]
         sections = [
-            f'<header><h1>{escape(title)}</h1><span class="badge bad">For its holder alone</span></header>',
+            heading(title, "For its holder alone"),
             section("Secrets", listing(["secret", "before", "after", "hidden below"], ["prose", *["text"] * 3], rows)),
             section("In figures", pairs(self.in_figures())),
             *(section(picture.title, picture.figure) for picture in self.pictures()),
@@ -152,9 +152,9 @@ class HidingHolder:
             if patterns is not None:
                 for name, shifts in (("lost", patterns.lost), ("that appeared", patterns.artificial)):
                     if shifts:
-                        sections.append(section(f"Innocent {what} {name}", _shifts(shifts)))
+                        sections.append(section(f"Innocent {what} {name}", listed(map(str, shifts), _LISTED)))
         if self.outcome.steps:
-            sections.append(section("Step by step", self._steps()))
+            sections.append(section("Step by step", self._steps(), more(len(self.outcome.steps), _LISTED)))
         return styled(sections)
 
     @staticmethod
@@ -165,26 +165,17 @@ class HidingHolder:
         rule = rule_in(transactions, secret.antecedent, secret.consequent)
         return f"{support} ({float(rule.confidence):.1%})" if rule else f"{support} (0.0%)"
 
-    def _steps(self) -> str:
+    def _steps(self) -> Markup:
         steps = self.outcome.steps
         rows = [
             [f"{place:,}", f"{one.row + 1:,}", one.item, one.action, one.secret, one.why]
             for place, one in enumerate(steps[:_LISTED], 1)
         ]
         heads = ["step", "transaction", "item", "change", "secret", "why"]
-        return listing(heads, ["number", "number", "text", "text", "prose", "prose"], rows) + _more(len(steps))
+        return listing(heads, ["number", "number", "text", "text", "prose", "prose"], rows)
 
 
 def _threshold(secret: Secret) -> str:
     if secret.confidence is None:
         return f"{secret.support:,}"
     return f"{secret.support:,} or {float(secret.confidence):.1%}"
-
-
-def _shifts(shifts: tuple[Shift, ...] | tuple[RuleShift, ...]) -> str:
-    items = "".join(f"<li>{escape(str(one))}</li>" for one in shifts[:_LISTED])
-    return f"<ul>{items}</ul>{_more(len(shifts))}"
-
-
-def _more(count: int) -> str:
-    return f"<p>and {count - _LISTED:,} more.</p>" if count > _LISTED else ""

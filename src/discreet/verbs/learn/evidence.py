@@ -20,9 +20,8 @@ from discreet.core.holder_copy import read_holder_copy
 from discreet.core.release import Release
 from discreet.core.table import Table
 from discreet.errors import BadInput, DataError
-from discreet.verbs.learn.integral import SEARCHED
+from discreet.verbs.learn.integral import SEARCHED, learner_of
 from discreet.verbs.learn.learner import exactly
-from discreet.verbs.learn.parse import learner_of
 from discreet.verbs.publish.recode import at_hand
 
 CLAIM = "integral privacy"

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
+from discreet.core.catalogue import check_parameters, parameter, parameters_of
 from discreet.core.exact import Number
+from discreet.core.families import LEARNERS
 from discreet.core.text import number
 from discreet.errors import BadInput, DataError
-from discreet.noise.parameters import positive, whole
+from discreet.noise.parameters import whole
 from discreet.verbs.learn.learner import Learner
 
 Choose = Literal["accurate", "recurrent", "first"]
@@ -36,28 +38,24 @@ class Learn:
     """
 
     learner: Learner
-    integral: int = 20
-    sample: float | tuple[float, ...] = 0.5
-    tries: int = 1000
-    choose: Choose = "accurate"
-    test: float = 0.2
-    epsilon: Number = 1
-    processes: int = 1
+    integral: int = parameter(
+        "Number of different sets of people that give the same model.", default=20, least=2, spoken=True
+    )
+    sample: float | tuple[float, ...] = parameter("Share of people in a sample, or several.", default=0.5)
+    tries: int = parameter("Number of samples drawn, at least integral.", default=1000, least=2)
+    choose: Choose = parameter("Which of the models that recur is released.", default="accurate")
+    test: float = parameter("Share of people set aside to compare models on.", default=0.2, above=0, below=1)
+    epsilon: Number = parameter("Privacy loss of the model compared with.", default=1, above=0)
+    processes: int = parameter("Number of processes that learn at the same time.", default=1, least=1)
     journal: str | Path | None = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.learner, Learner):
             raise BadInput(f"{self.learner!r} is no way of learning.", hint='Such as DecisionTree("income").')
-        whole(self.integral, "integral", _LEAST)
+        check_parameters(self)
         whole(self.tries, "tries", self.integral)
-        whole(self.processes, "processes")
-        positive(self.epsilon, "epsilon")
-        if self.choose not in get_args(Choose):
-            raise BadInput(f"choose is one of {', '.join(get_args(Choose))}, not {self.choose!r}.")
         if not self.shares or not all(_is_share(one) for one in self.shares):
             raise BadInput(f"sample is a share of the people between 0 and 1, or several, got {self.sample!r}.")
-        if not _is_share(self.test):
-            raise BadInput(f"test is a share of the people between 0 and 1, got {self.test!r}.")
 
     @property
     def name(self) -> str:
@@ -83,6 +81,17 @@ class Learn:
         """For the recipe: all that the result hangs on but the rows and the samples."""
         said = {name: getattr(self, name) for name in SEARCHED}
         return {**self.learner.parameters(), **said, "sample": list(self.shares)}
+
+
+def learner_of(name: str, parameters: Mapping[str, Any]) -> Learner:
+    """The learner that has these ``Learner.parameters``."""
+    known = {one.name for one in parameters_of(LEARNERS.entry(name).kind)} if name in LEARNERS.names() else set()
+    if not set(parameters) <= known:
+        raise BadInput(f"{name!r} with {', '.join(parameters)} is no learner.")
+    made: Learner = LEARNERS.entry(name).kind(
+        **{key: tuple(value) if isinstance(value, list) else value for key, value in parameters.items()}
+    )
+    return made
 
 
 def _ways(people: int, size: int, least: int) -> bool:

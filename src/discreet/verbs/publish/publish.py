@@ -24,8 +24,8 @@ from discreet.core.table import Table
 from discreet.core.withheld import hold_back, said_of_withheld
 from discreet.engines.read import read
 from discreet.errors import BadInput, NoPromise
+from discreet.models.catalogue import parse_all
 from discreet.models.model import Model, check_all, checked_alone, evidence_of, parts_of
-from discreet.models.parse import parse_all
 from discreet.models.uniqueness import PopulationUniqueness
 from discreet.releases.method import Bench, Made, Method, Progress, silent
 from discreet.releases.pipeline import release, require_places
@@ -33,7 +33,7 @@ from discreet.verbs.publish.earlier_releases import Earlier, joint
 from discreet.verbs.publish.generalize import Generalize
 from discreet.verbs.publish.mask.method import Masking
 from discreet.verbs.publish.masking import Masker
-from discreet.verbs.publish.methods import Wish, parse_method
+from discreet.verbs.publish.methods import parse_method
 from discreet.verbs.publish.recode import at_hand, published_columns, recoded
 from discreet.verbs.publish.recoding import Recoder, Recoding
 from discreet.verbs.publish.report import Sizes, pictures
@@ -103,7 +103,7 @@ def _chosen(
     if isinstance(method, Model | list | tuple) or (isinstance(method, str) and "=" in method.split(" ")[0]):
         require, method = [*_listed(method), *_listed(require)], Generalize()
     models = tuple(one if isinstance(one, Model) else parse_all([one], card)[0] for one in _listed(require))
-    chosen: Any = parse_method(method, card, Wish()) if isinstance(method, str) else method
+    chosen: Any = parse_method(method, card) if isinstance(method, str) else method
     if not isinstance(chosen, Masker) and not hasattr(chosen, "recode"):
         raise BadInput(
             f"{type(chosen).__name__} makes no table to publish.",

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import sqrt
 from typing import Any, ClassVar
 
@@ -13,17 +14,18 @@ import pyarrow as pa
 from discreet.budget.convert import largest_concentrated
 from discreet.budget.dp_statement import kept_rows, loss_of, promised, rows_per_unit
 from discreet.core.card import Card
+from discreet.core.catalogue import check_parameters, declare, parameter
 from discreet.core.exact import Number
+from discreet.core.families import PRIVATE_SYNTHESIS, SYNTHESIZERS
 from discreet.core.loss import Approximate, Concentrated, Loss, Pure
 from discreet.core.picture import Picture, bars
 from discreet.core.release_folder import Rows
 from discreet.core.statement import Statement, weakness
 from discreet.core.table import Table
-from discreet.core.text import meant
 from discreet.errors import BadInput, NotDeclared
 from discreet.noise.entropy import SYSTEM, Entropy
 from discreet.noise.masking import generator
-from discreet.noise.parameters import positive, probability, whole
+from discreet.noise.parameters import positive, probability
 from discreet.releases.method import Method
 from discreet.verbs.publish.recoding import Progress
 from discreet.verbs.synthesize.counting import counting
@@ -34,6 +36,7 @@ from discreet.verbs.synthesize.graph.measurement import Measurement, Zeros
 from discreet.verbs.synthesize.graph.model import Model
 from discreet.verbs.synthesize.graph.tree import cells
 from discreet.verbs.synthesize.multi_row_units import Households, card_of_units, units_of
+from discreet.verbs.synthesize.non_private.synthesizer import Synthesizer
 from discreet.verbs.synthesize.select import FIRST, aim, bayes, independent, mst, mwem
 from discreet.verbs.synthesize.spending import Allowance, Meter, Step, least_noise
 from discreet.verbs.synthesize.streaming import Source, Tally, written
@@ -57,7 +60,7 @@ _TRIED = 10_000
 """So many rows of anything are drawn, to see whether what is impossible leaves some."""
 
 
-@dataclass(frozen=True)
+@declare(PRIVATE_SYNTHESIS, "synthesize", example="synthesize epsilon=1 delta=1e-9", paper="McKenna and others 2022")
 class Synthesize(Method[pa.Table | Rows]):
     """Synthetic rows under differential privacy.
 
@@ -76,16 +79,18 @@ class Synthesize(Method[pa.Table | Rows]):
     drawing rows from it and decoding them is done to what the meter gave: it loses nothing more.
     """
 
-    name: ClassVar[str] = "synthesize"
-    epsilon: Number | None = None
-    delta: Number | None = None
-    rho: Number | None = None
-    by: str = "aim"
-    rows: int | None = None
-    columns: Sequence[str] = ()
-    bins: int | Mapping[str, int] | None = None
-    quantiles: Sequence[str] = ()
-    person: Sequence[str] = ()
+    name: ClassVar[str]
+    epsilon: Number | None = parameter("Privacy loss of a person.", default=None)
+    delta: Number | None = parameter("Probability that the loss is larger; far less noise.", default=None)
+    rho: Number | None = parameter("Concentrated privacy loss, instead.", default=None)
+    by: str = parameter("Choice of marginals: aim is exact, mst fast.", default="aim", choices=tuple(WAYS))
+    rows: int | None = parameter(
+        "Rows that are drawn; by default about as many as there are.", default=None, least=1, most=_MOST_ROWS
+    )
+    columns: Sequence[str] = parameter("Columns that leave; by default all that may.", default=(), clause="on")
+    bins: int | Mapping[str, int] | None = parameter("Bins of columns with bounds.", default=None)
+    quantiles: Sequence[str] = parameter("Columns whose bins hold about as many rows each.", default=(), column="any")
+    person: Sequence[str] = parameter("Columns that are the same in all rows of a unit.", default=(), column="any")
 
     def __post_init__(self) -> None:
         for field_ in ("columns", "quantiles", "person"):
@@ -93,18 +98,9 @@ class Synthesize(Method[pa.Table | Rows]):
             if isinstance(said, str):
                 raise BadInput(f"{field_} are a list of names, not the text {said!r}.", hint=f"Write [{said!r}].")
             object.__setattr__(self, field_, tuple(said))
-        if self.by not in WAYS:
-            raise BadInput(
-                f"There is no way {self.by!r} to choose marginals{meant(str(self.by), WAYS)}.",
-                hint=f"Known are {', '.join(WAYS)}.",
-            )
-        if self.rows is not None:
-            if whole(self.rows, "rows") > _MOST_ROWS:
-                raise BadInput(f"At most {_MOST_ROWS:,} rows are drawn, not {self.rows:,}.")
-            if self.person:
-                raise BadInput(
-                    "How many rows there are follows from the people that are drawn.", hint="Leave rows out."
-                )
+        check_parameters(self)
+        if self.rows is not None and self.person:
+            raise BadInput("How many rows there are follows from the people that are drawn.", hint="Leave rows out.")
         _ = self.loss  # which says what is wrong with it
 
     @property
@@ -333,3 +329,11 @@ def _small(domain: Domain, cliques: Sequence[tuple[int, ...]], impossible: Impos
         if cells(domain.sizes, [*cliques, *(other.columns for other in (*kept, one))]) <= _LARGEST:
             kept.append(one)
     return kept
+
+
+def parse_synthesizer(text: str, card: Card) -> Synthesize | Synthesizer:
+    """The synthesizer that ``text`` names: with a privacy loss, or one that promises nothing."""
+    words = re.sub(r"\s*=\s*", "=", text).split()
+    family = SYNTHESIZERS if len(words) > 1 and "=" not in words[1] and words[1] != "on" else PRIVATE_SYNTHESIS
+    made: Synthesize | Synthesizer = family.parse(text, card)
+    return made

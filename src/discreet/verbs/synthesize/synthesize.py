@@ -19,8 +19,7 @@ from discreet.verbs.publish.recode import at_hand, published_columns
 from discreet.verbs.synthesize.distances import Near, distances
 from discreet.verbs.synthesize.non_private.method import NonPrivate
 from discreet.verbs.synthesize.non_private.synthesizer import Synthesizer
-from discreet.verbs.synthesize.parse import parse
-from discreet.verbs.synthesize.private import Synthesize
+from discreet.verbs.synthesize.private import Synthesize, parse_synthesizer
 
 _USELESS_SHARE = 0.5
 """Counts that may be off by this share of all rows tell nearly nothing."""
@@ -50,7 +49,7 @@ def synthesize(
             f"synthesize takes a table with its card, not a {type(table).__name__}.",
             hint="Open it first: dc.read(source, card).",
         )
-    chosen = parse(_spelled(method), table.card) if isinstance(method, str) else method
+    chosen = parse_synthesizer(_spelled(method), table.card) if isinstance(method, str) else method
     require_places(to, csv=csv, holder=holder)
     require_rows_of_people(table)
     if isinstance(chosen, Synthesize):

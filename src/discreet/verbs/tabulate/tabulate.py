@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 
 from discreet.core.card import Card
 from discreet.core.exact import Number
+from discreet.core.families import TABLE_METHODS
 from discreet.core.holder_copy import HolderCopy
 from discreet.core.release import Release
 from discreet.core.statement import Evidence, Statement
@@ -25,7 +26,6 @@ from discreet.verbs.tabulate.exposure import exposures
 from discreet.verbs.tabulate.intruder.audit import certify, intervals
 from discreet.verbs.tabulate.intruder.seen import LEAST
 from discreet.verbs.tabulate.method import Job, Outcome, Way
-from discreet.verbs.tabulate.methods.parse import parse_method
 from discreet.verbs.tabulate.printing.holder import TableHolder
 from discreet.verbs.tabulate.printing.information import changed_loss, hidden_loss
 from discreet.verbs.tabulate.printing.printed import Printed
@@ -74,7 +74,7 @@ def tabulate(
     the same way, so the one that was drawn (``holder.details.secret``) is kept for the next table. ``holder`` is a new
     file for the holder's copy: which cells are sensitive and why, and what an intruder can compute of each.
     """
-    way = parse_method(method) if isinstance(method, str) else method
+    way = TABLE_METHODS.parse(method) if isinstance(method, str) else method
     said = _rules(rules)
     if way.protects and not said:
         raise BadInput("Say which cells are sensitive: give rules.", hint='Such as "p=10", "n=1,k=0.7" or "min=3".')

@@ -17,8 +17,8 @@ from functools import cached_property
 
 import numpy as np
 
+from discreet.core.directed_rounding import exp_minus
 from discreet.noise.entropy import Entropy
-from discreet.noise.powers import exp_minus
 from discreet.verbs.collect.chance import GRID
 from discreet.verbs.collect.domain import Codes
 from discreet.verbs.collect.numbers.channel import Channel, kept

@@ -6,15 +6,14 @@ from, and run nothing but its two scripts. The randomiser is shown on the page a
 
 from __future__ import annotations
 
-import json
 from fractions import Fraction
 from functools import cache
-from html import escape
 from pathlib import Path
-from string import Template
 from typing import Any
 
-from discreet.core.exact import equation, exp_upper, rounded
+from discreet.core.directed_rounding import exp_upper
+from discreet.core.exact import equation, rounded
+from discreet.core.markup import Markup, Template, script_data, tag
 from discreet.errors import BadInput
 from discreet.verbs.collect.survey.browser_protocols import how, says
 from discreet.verbs.collect.survey.survey import Asked, Survey
@@ -26,7 +25,8 @@ POLICY = (
 FILES = {"page.js": "text/javascript", "randomise.js": "text/javascript", "page.css": "text/css"}
 """What the page consists of, beside itself."""
 
-_PAGE = Template("""<!doctype html>
+_PAGE = Template(
+    """<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
@@ -61,10 +61,11 @@ $code
 <script type="application/json" id="survey">$survey</script>
 <script type="module" src="page.js"></script>
 </html>
-""")
-_CODE = """<fieldset><legend>Your one-time code</legend><input type="text" id="code" autocomplete="off" \
+"""
+)
+_CODE = Markup("""<fieldset><legend>Your one-time code</legend><input type="text" id="code" autocomplete="off" \
 aria-label="Your one-time code"><p class="hint">It is used up by your report. It stands beside it when it is sent, and \
-is not kept with it.</p></fieldset>"""
+is not kept with it.</p></fieldset>""")
 _SHARES = {
     "split": "Every question has its part of that.",
     "sampled": "Of all the questions your browser has drawn one at random, and asks that one alone.",
@@ -84,15 +85,15 @@ def page(survey: Survey, *, codes: bool) -> str:
         f"whatever you answer, no report is more than {rounded(exp_upper(loss.epsilon), 3)} times as likely as it "
         f"would be with any other answers ({equation('ε', loss.epsilon)})."
     )
-    return _PAGE.substitute(
-        title=escape(survey.title),
-        about=f"<p>{escape(survey.about)}</p>" if survey.about else "",
-        promise=escape(promise),
-        share=_SHARES[survey.share] if len(survey.questions) > 1 else "",
-        code=_CODE if codes else "",
-        source=escape(source("randomise.js")),
-        exactly=escape(str(survey.statement(survey.people, codes=codes))),
-        survey=_inside(public(survey, codes=codes)),
+    return _PAGE.filled(
+        title=survey.title,
+        about=tag("p", survey.about) if survey.about else None,
+        promise=promise,
+        share=_SHARES[survey.share] if len(survey.questions) > 1 else None,
+        code=_CODE if codes else None,
+        source=source("randomise.js"),
+        exactly=str(survey.statement(survey.people, codes=codes)),
+        survey=script_data(public(survey, codes=codes)),
     )
 
 
@@ -117,8 +118,3 @@ def _decimal(number: Fraction) -> str:
     if digits is None:
         raise BadInput(f"A bound has nine decimal places at most, got {number}.")
     return f"{float(number):.{digits}f}" if digits else str(number)
-
-
-def _inside(data: dict[str, Any]) -> str:
-    """Plain data within a page: nothing in it can end the element that it stands in."""
-    return json.dumps(data, ensure_ascii=True).replace("<", "\\u003c").replace("&", "\\u0026")

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from html import escape
 from itertools import chain, combinations
 from math import gcd
 
+from discreet.core.markup import tag
 from discreet.verbs.combine.symbolic.howell_form import HowellForm, Row
 from discreet.verbs.combine.symbolic.symbols import LinearForm, Value
 
@@ -58,7 +58,7 @@ class Leakage:
         return f"{together} {learn} nothing beyond the sum."
 
     def _repr_html_(self) -> str:
-        return f"<p>{escape(str(self))}</p>"
+        return tag("p", str(self))
 
 
 def listed(words: Iterable[str]) -> str:

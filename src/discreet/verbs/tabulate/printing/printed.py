@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from discreet.core.document import fields, texts
+from discreet.core.markup import Markup, markup
 from discreet.core.release import Release
 from discreet.errors import BadInput, DataError
 from discreet.verbs.tabulate.printing.html import headed, laid_out
@@ -69,10 +70,10 @@ class Printed:
         sides: dict[str, Any] = {side: pa.array(column, pa.string()) for side, column in codes.items()}
         return pa.table(sides | figures)
 
-    def html(self) -> str:
+    def html(self) -> Markup:
         """The tables as people read them."""
         tables = zip(self.tables, self.hidden, strict=True)
-        return "".join(headed(table, laid_out(table, hidden), len(self.tables)) for table, hidden in tables)
+        return markup(headed(table, laid_out(table, hidden), len(self.tables)) for table, hidden in tables)
 
     def structure(self) -> list[dict[str, Any]]:
         """What a recipe says of the tables: their sides, codes and totals, what was added up, and how exactly."""

@@ -1,0 +1,146 @@
+"""Operations on people, passwords, tokens and the audit log.
+
+Every method takes whoever asks first; what they may not do is refused before anything is looked at.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Iterable, Sequence
+
+from discreet.budget.filter import Budget
+from discreet.core.loss import Loss
+from discreet.curator.curator import Curator
+from discreet.curator.people.audit import Audit, AuditLine
+from discreet.curator.people.people import People, SignedIn
+from discreet.curator.people.person import DAYS, SCOPES, Person, Role, Scope
+from discreet.curator.people.tokens import ApiToken
+from discreet.errors import BadInput, NotAllowed, NotFound
+from discreet.service.operations.permissions import HOST, READERS, Permissions, listed
+
+
+class AccessOperations:
+    """Who may sign in, with which passwords and tokens, and what they did."""
+
+    def __init__(self, curator: Curator, people: People, audit: Audit, may: Permissions) -> None:
+        self._curator, self.people, self._audit, self._may = curator, people, audit, may
+
+    # Coming in
+
+    def sign_in(self, name: str, password: str) -> SignedIn:
+        """Begin a session; tried or done, it is written down."""
+        with self._may.noted(name if self.people.knows(name) else "?", "sign in"):  # else it may be a password
+            return self.people.sign_in(name, password)
+
+    def sign_out(self, who: Person, token: str) -> None:
+        """End a session."""
+        with self._may.noted(who.name, "sign out"):
+            self.people.sign_out(token)
+
+    def change_password(self, who: Person, old: str, new: str, *, tokens_end: bool = False) -> None:
+        """Give oneself another password: all that somebody with a one-time password may do. Tokens end if wished."""
+        with self._may.noted(who.name, "change password", **({"tokens": "ended"} if tokens_end else {})):
+            self.people.change_password(who.name, old, new, tokens_end=tokens_end)
+
+    # People
+
+    def persons(self, who: Person) -> list[Person]:
+        """Everybody who may sign in."""
+        self._may.require(who, *READERS)
+        return list(self.people.all())
+
+    def locked_out(self, who: Person) -> dict[str, dt.datetime]:
+        """Who tried too often to sign in, and until when they have to wait; a new password lifts it."""
+        self._may.require(who, *READERS)
+        return self.people.locked_out()
+
+    def add_person(
+        self,
+        who: Person,
+        name: str,
+        role: Role,
+        *,
+        budget: Budget | Loss | None = None,
+        tables: Sequence[str] | None = None,
+    ) -> str:
+        """Let somebody sign in, and with a budget ask about tables (default: all); their one-time password."""
+        with self._may.noted(who.name, "add person", person=name, role=role.value):
+            self._may.require_steward(who)
+            if budget is not None and role is Role.AUDITOR:
+                raise BadInput("Auditors read, and ask nothing: they get no budget.")
+            for table in tables or ():
+                self._may.require_here(table)
+            self.people.require_free(name)
+            if budget is not None:  # first: whoever is added has to be told a password
+                self._curator.add_analyst(name, budget, tables)
+            return self.people.add(name, role)
+
+    def give_budget(self, who: Person, name: str, budget: Budget | Loss, tables: Sequence[str] | None = None) -> None:
+        """Let somebody ask about further tables."""
+        with self._may.noted(
+            who.name, "give budget", person=name, limit=str(budget), tables=listed(tables or ("all",))
+        ):
+            self._may.require_steward(who)
+            if self.people.find(name).role is Role.AUDITOR:
+                raise BadInput("Auditors read, and ask nothing: they get no budget.")
+            self._curator.add_analyst(name, budget, tables)
+
+    def reset_password(self, who: Person, name: str) -> str:
+        """Another one-time password for somebody, whose sessions end."""
+        with self._may.noted(who.name, "reset password", person=name):
+            self._may.require_steward(who)
+            return self.people.reset(name)
+
+    def disable(self, who: Person, name: str, disabled: bool) -> Person:
+        """Keep somebody out, or let them in again. What they spent stays spent."""
+        with self._may.noted(who.name, "disable" if disabled else "enable", person=name):
+            self._may.require_steward(who)
+            if disabled:
+                self.people.disable(name)
+            else:
+                self.people.enable(name)
+            return self.people.find(name)
+
+    def tokens(self, who: Person) -> list[ApiToken]:
+        """One's own tokens; for a steward and an auditor everybody's."""
+        self._may.require(who)
+        return list(self.people.tokens(None if who.role in READERS else who.name))
+
+    def new_token(
+        self,
+        who: Person,
+        label: str,
+        days: int = DAYS,
+        scopes: Iterable[Scope] = SCOPES,
+        *,
+        name: str | None = None,
+    ) -> ApiToken:
+        """A token for programs, with the rights of whoever makes it as far as its scopes go; its text is told once.
+
+        Nobody makes one in another's ``name`` but whoever has the folder.
+        """
+        with self._may.noted(who.name, "new token", person=name or who.name) as about:
+            self._may.require(who)
+            if name not in (None, who.name) and who is not HOST:
+                raise NotAllowed("Tokens are made by those whose they are.")
+            token = self.people.new_token(name or who.name, label, days, scopes)
+            about |= {"token": token.id, "scopes": listed(one.value for one in token.scopes)}
+            return token
+
+    def revoke(self, who: Person, token: str) -> None:
+        """End a token: one's own, or as a steward anybody's."""
+        with self._may.noted(who.name, "revoke token", token=token):
+            self._may.require(who)
+            visible = [one for one in self.tokens(who) if one.id == token]
+            if not visible:
+                raise NotFound("There is no such token.")
+            if visible[0].person != who.name:
+                self._may.require_steward(who)
+            self.people.revoke(token)
+
+    def audit(
+        self, who: Person, *, after: int = 0, most: int = 200, newest_first: bool = True, by: str | None = None
+    ) -> list[AuditLine]:
+        """Who did what, and when."""
+        self._may.require(who, *READERS)
+        return self._audit.lines(after=after, most=most, newest_first=newest_first, who=by)

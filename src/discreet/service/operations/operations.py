@@ -1,0 +1,394 @@
+"""Operations: everything that somebody who is signed in may do, and nothing else.
+
+The API and the console both come here, and only here, so that there is one place which says who may do what and one
+place which writes down what was done. Every method takes whoever asks first; what they may not do is refused before
+anything is looked at, and what they may not even know of is "not found". What is about people is in ``access.py``, what
+is about budgets in ``budgets.py``, and who may do what in ``permissions.py``.
+
+The audit log holds who did what to which table, release, account or person. It holds no question, no answer and no
+secret: questions are in the ledger, answers in the release store.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from fractions import Fraction
+from functools import partial
+from pathlib import Path
+from typing import Any, Self
+
+from discreet.core.card import Card
+from discreet.core.exact import Number
+from discreet.core.release import Release
+from discreet.core.release_folder import load_papers
+from discreet.curator.answer import Answer, Left
+from discreet.curator.audited import AuditedAnswer
+from discreet.curator.curator import Curator
+from discreet.curator.noise_or_audit import find_audited
+from discreet.curator.people.audit import Audit
+from discreet.curator.people.people import People
+from discreet.curator.people.person import Person, Role
+from discreet.curator.people.state import State
+from discreet.curator.question import Quote
+from discreet.curator.release_index import HOLDER, SYNTHETIC, Shelf, Shelved
+from discreet.curator.synthetic import Synthetic
+from discreet.engines.limits import limited
+from discreet.errors import BadInput, Damaged, NotFound
+from discreet.releases.method import Method
+from discreet.releases.pipeline import Given
+from discreet.releases.register import Entry, Register
+from discreet.service.jobs.jobs import Job, Jobs
+from discreet.service.jobs.specs import SPECS, Attack, Spec
+from discreet.service.operations.access import AccessOperations
+from discreet.service.operations.budgets import BudgetOperations
+from discreet.service.operations.permissions import READERS, Permissions, listed
+from discreet.service.redact import without_paths
+from discreet.service.sessions import SessionView, names_of, view_of
+from discreet.service.views import Spend, TableView
+
+ASKED_FOR = "ask for "
+"""How the audit log begins when a job is submitted; a line of its own says how it ended."""
+
+
+class Operations:
+    """A workspace, the people who may use it, and what each of them may do.
+
+    ``access`` has what is about people, passwords and tokens, ``budgets`` what is about the ledger.
+    """
+
+    def __init__(self, folder: str | Path) -> None:
+        """Open the workspace in ``folder`` for people to sign in to. Threads may share this."""
+        self._curator = Curator(folder)
+        self.workspace = self._curator.workspace
+        self._state = State.open(self.workspace)
+        self.people = People(self._state)
+        audit = Audit(self._state)
+        self._may = Permissions(self.workspace, audit)
+        self.access = AccessOperations(self._curator, self.people, audit, self._may)
+        self.budgets = BudgetOperations(self._curator, audit, self._may)
+        self._shelf = Shelf(self._state, self.workspace)
+        self._jobs = Jobs(self._state, self.workspace.folder)
+        self._watching: list[Callable[[bool], None]] = []
+
+    def watch(self, answered: Callable[[bool], None]) -> None:
+        """Have every answer counted, whichever way it was asked for; called with whether it was free."""
+        self._watching.append(answered)
+
+    def start(self) -> None:
+        """List what was released by command line, and begin to work on jobs that wait."""
+        self._shelf.adopt()
+        self._jobs.start()
+
+    def close(self, grace: float = 0.0) -> None:
+        """Finish, giving a running job so many seconds, and let go of everything."""
+        self._jobs.stop(grace)
+        self._state.close()
+        self._curator.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    # Tables
+
+    def tables(self, who: Person) -> list[TableView]:
+        """The tables that somebody may know of: analysts those they may ask, others all."""
+        self._may.require(who)
+        views = [self._view(who, name) for name in self.workspace.tables]
+        if who.role in READERS:
+            return views
+        mine = any(view.left is not None for view in views)
+        return [view for view in views if view.left is not None or (view.public and mine)]
+
+    def table(self, who: Person, name: str) -> TableView:
+        """One of them."""
+        found = [view for view in self.tables(who) if view.name == name]
+        if not found:
+            raise NotFound("There is no such table here for you.", hint="GET /v1/tables lists those that there are.")
+        return found[0]
+
+    # Asking
+
+    def price(self, who: Person, questions: Sequence[str], spend: Spend, *, rows: int | None = None) -> list[Quote]:
+        """What ``ask`` would cost; no row is looked at, nothing is charged or written down.
+
+        That a question was answered before is told to those who have the answer, and not what others asked.
+        """
+        self._may.require_asker(who)
+        has = partial(self._has, who)
+        return self._curator.price_all(questions, **spend.arguments(), rows=rows, analyst=who.name, has=has)
+
+    def epsilon_for(
+        self,
+        who: Person,
+        question: str,
+        error: Number,
+        *,
+        delta: Number = 0,
+        expect: Number | None = None,
+        rows: int | None = None,
+    ) -> Fraction:
+        """The smallest epsilon for which every figure is off by at most ``error``; no row is looked at."""
+        self._may.require_asker(who)
+        return self._curator.epsilon_for(question, error, delta=delta, expect=expect, rows=rows, analyst=who.name)
+
+    def ask(
+        self,
+        who: Person,
+        questions: Sequence[str],
+        spend: Spend,
+        *,
+        key: str | None = None,
+        instead: bool = True,
+        hand_over: bool = True,
+    ) -> list[Answer]:
+        """Answer one question, or several for one price; charged to whoever asks.
+
+        What the budget does not cover is asked of synthetic twins ``instead``, where there are some. Without
+        ``hand_over`` nobody can see that there is an answer until ``gave`` is called with it.
+        """
+        with self._may.noted(who.name, "ask") as about:
+            self._may.require_asker(who)
+            arguments = spend.arguments() | {"analyst": who.name, "instead": instead}
+            if len(questions) == 1:
+                given = [self._curator.ask(questions[0], key=key, **arguments)]
+            elif key is not None:
+                raise BadInput("A key is for one question.", hint="Several are charged once in any case.")
+            else:
+                given = self._curator.ask_all(questions, **arguments)
+            if hand_over:
+                self.gave(who, *given)
+            about |= {"tables": listed(name for one in given for name in one.left_on)}
+            about |= {"releases": listed(one.identity for one in given)}
+            about["free"] = str(sum(one.free for one in given))
+            if synthetic := sum(one.synthetic for one in given):
+                about["synthetic"] = str(synthetic)
+            return given
+
+    def ask_audited(self, who: Person, question: str, *, hand_over: bool = True) -> AuditedAnswer:
+        """Answer a question about an audited table exactly, or refuse it; nothing is charged."""
+        with self._may.noted(who.name, "ask audited") as about:
+            self._may.require_asker(who)
+            given = self._curator.ask_audited(question, analyst=who.name)
+            table = given.release.recipe.parameters["table"]
+            if hand_over:
+                self.gave(who, given)
+            about |= {"tables": table, "releases": given.identity, "free": str(int(given.free))}
+            return given
+
+    def quote(self, who: Person, method: Method[Any], table: str) -> Quote:
+        """What ``release_of`` would cost; nothing is looked at or charged."""
+        self._may.require_asker(who)
+        with limited(self.workspace.limits):
+            return self._curator.quote(method, table, analyst=who.name, has=partial(self._has, who))
+
+    def release_of(
+        self, who: Person, method: Method[Any], table: str, *, key: str | None = None, hand_over: bool = True
+    ) -> Given:
+        """Run a method that promises a loss on a table, charged to whoever asks."""
+        with self._may.noted(who.name, "release", table=table, method=method.name) as about:
+            self._may.require_asker(who)
+            with limited(self.workspace.limits):
+                given = self._curator.given(method, table, analyst=who.name, key=key)
+            if hand_over:
+                self.gave(who, given, table=table)
+            about |= {"releases": given.identity, "free": str(int(given.free))}
+            return given
+
+    def instead(self, who: Person, table: str) -> str | None:
+        """The table's synthetic twin, which is asked when the budget is gone, if there is one that somebody may see."""
+        self._may.require(who)
+        found = None
+        with suppress(Damaged):  # which concerns whoever asks it, and nobody else
+            found = self._curator.synthetic(table) if table in self.workspace.private else None
+        return found.identity if found and self._may_see(who, self._twin(found)) else None
+
+    # Releases
+
+    def releases(
+        self,
+        who: Person,
+        *,
+        kind: str | None = None,
+        table: str | None = None,
+        most: int = 100,
+        before: dt.datetime | None = None,
+    ) -> list[Shelved]:
+        """What was released, newest first: for an analyst their own and what was shared with them."""
+        self._may.require(who)
+        if who.role in READERS:
+            tables = None if table is None else [table]
+            return self._shelf.all(tables=tables, kind=kind, most=most, before=before)
+        mine = [view.name for view in self.tables(who) if table in (None, view.name)]
+        found = self._shelf.all(tables=mine, kind=kind, most=most, before=before, seen_by=who.name)
+        return [one for one in found if self._may_see(who, one)]
+
+    def shelved(self, who: Person, release: str) -> Shelved:
+        """What the shelf says of a release."""
+        self._may.require(who)
+        try:
+            found = self._shelf.find(release, adopt=who.role is Role.STEWARD)
+        except NotFound:
+            found = None
+        if found is None or not self._may_see(who, found):
+            raise NotFound("There is no such release here for you.")
+        return found
+
+    def release(self, who: Person, release: str) -> Release[Any]:
+        """A release, whole: its hashes are checked."""
+        return Release.load(self.folder(who, release))
+
+    def statement(self, who: Person, release: str) -> Release[Any]:
+        """A release without what is in it: title, statement, recipe, receipt. Auditors may read this."""
+        return load_papers(self._shelf.folder(self.shelved(who, release).id))
+
+    def folder(self, who: Person, release: str) -> Path:
+        """Where a release is, to hand it over; that is written down."""
+        with self._may.noted(who.name, "read", release=release):
+            self._may.require(who, Role.STEWARD, Role.ANALYST)
+            return self._shelf.folder(self.shelved(who, release).id)
+
+    def share(self, who: Person, release: str, shared: bool) -> None:
+        """Let the analysts of a release's tables have it, or no longer. A twin that is not shared answers nothing."""
+        with self._may.noted(who.name, "share" if shared else "stop sharing", release=release):
+            self._may.require_steward(who)
+            one = self.shelved(who, release)
+            if one.kind == SYNTHETIC:
+                self._have_answer(one, shared)
+            self._shelf.share(one.id, shared)
+
+    def published(self, who: Person, table: str) -> list[Entry]:
+        """What of a table is out already."""
+        self._may.require(who, *READERS)
+        return [one for one in Register(self.workspace.register).read() if one.table == table]
+
+    def full_card(self, who: Person, table: str) -> Card:
+        """All of a table's card, hierarchies and identifiers too: for whoever publishes it."""
+        self._may.require_steward(who)
+        if table not in self.workspace.private:
+            raise NotFound(f"There is no table about people called {table!r}.")
+        return self.workspace.full_card(table)
+
+    # Jobs
+
+    def submit(self, who: Person, spec: Spec) -> Job:
+        """Have something made that takes a while; the job says how far it is."""
+        with self._may.noted(who.name, f"{ASKED_FOR}{spec.kind}", **spec.about()) as about:
+            self._may.require_steward(who)
+            if isinstance(spec, Attack):
+                self.shelved(who, spec.release)
+            job = self._jobs.submit(spec, who.name)
+            about["job"] = job.id
+            return job
+
+    def jobs(self, who: Person, *, most: int = 50) -> list[Job]:
+        """Jobs, newest first."""
+        self._may.require(who, *READERS)
+        return [self._for(who, job) for job in self._jobs.all(most=most)]
+
+    def job(self, who: Person, job: str) -> Job:
+        """One of them."""
+        self._may.require(who, *READERS)
+        return self._for(who, self._jobs.find(job))
+
+    def cancel(self, who: Person, job: str) -> None:
+        """Stop a job; nothing of it is left."""
+        with self._may.noted(who.name, "cancel", job=job):
+            self._may.require_steward(who)
+            self._jobs.cancel(job)
+
+    def job_result(self, who: Person, job: str) -> Mapping[str, Any]:
+        """What a job found, as plain data. It is about the rows, and for the holder alone."""
+        with self._may.noted(who.name, "read result", job=job):
+            self._may.require_steward(who)
+            return self._jobs.result(job)
+
+    def paper(self, who: Person, job: str, name: str) -> Path:
+        """A document that a job made for the holder alone."""
+        with self._may.noted(who.name, "read paper", job=job, paper=name):
+            self._may.require_steward(who)
+            return self._jobs.paper(job, name)
+
+    # Sessions with other holders
+
+    def sessions(self, who: Person) -> list[str]:
+        """The names of the sessions that this workspace can take part in."""
+        self._may.require_steward(who)
+        return names_of(self.workspace)
+
+    def session(self, who: Person, name: str) -> SessionView:
+        """Who takes part in one, what is computed, and what every coalition would learn."""
+        self._may.require_steward(who)
+        return view_of(self.workspace, name)
+
+    # Who may
+
+    def _may_see(self, who: Person, one: Shelved) -> bool:
+        if who.role in READERS:
+            return True
+        asks = all(self._left(who, name) is not None for name in one.tables if name in self.workspace.private)
+        return asks and (one.shared or self._shelf.has(one.id, who.name))
+
+    def _has(self, who: Person, release: str) -> bool:
+        return self._shelf.has(release, who.name)
+
+    def _left(self, who: Person, table: str) -> Left | None:
+        try:
+            return self._curator.left(table, who.name)
+        except (NotFound, BadInput):
+            return None
+
+    def _view(self, who: Person, name: str) -> TableView:
+        registered = self.workspace.tables[name]
+        left = None if registered.public else self._left(who, name)
+        synthetic = None if registered.public else self.instead(who, name)
+        audited = not registered.public and find_audited(self._curator.ledger, name) is not None
+        return TableView(name, self.workspace.card(name), registered.public, left, synthetic, audited)
+
+    def _twin(self, found: Synthetic) -> Shelved:
+        """What the shelf says of a twin that answers; one that was made by another way in is listed and shared now."""
+        with suppress(NotFound):
+            if (one := self._shelf.find(found.identity)).shared:
+                return one
+        self._shelf.put(Shelved.synthetic(found.identity, found.papers, found.name, by=HOLDER))
+        self._shelf.share(found.identity, True)
+        return self._shelf.find(found.identity)
+
+    def _have_answer(self, one: Shelved, shared: bool) -> None:
+        """Let a twin that is shared answer, unless another does; and one that is not no longer."""
+        [table] = one.tables
+        now = self._curator.synthetic(table)
+        if shared and now is None:
+            self._curator.set_synthetic(table, one.id)
+        elif not shared and now is not None and now.identity == one.id:
+            self._curator.set_synthetic(table, None)
+
+    def _for(self, who: Person, job: Job) -> Job:
+        """A job as somebody may see it. What it says of how far it is, and of what went wrong, may be about the rows;
+        and what it is to hide is a secret."""
+        if who.role is Role.STEWARD:
+            said, error = (without_paths(text, self.workspace.folder) for text in (job.said, job.error))
+            return replace(job, said=said, error=error)
+        untold = SPECS[job.kind].untold if job.kind in SPECS else ()
+        spec = {name: value for name, value in job.spec.items() if name not in untold}
+        return replace(job, spec=spec, said="", error=job.error and "What went wrong is told to stewards alone.")
+
+    # What was done
+
+    def gave(self, who: Person, *answers: Answer | AuditedAnswer | Given, table: str = "") -> None:
+        """List answers, and count them. Who asks the same later gets the same answer, and has it from then on.
+
+        ``table`` is the one that a method was run on, which what it gives does not say.
+        """
+        for one in answers:
+            tables = tuple(one.left_on) if isinstance(one, Answer) else (table,)
+            if isinstance(one, AuditedAnswer):
+                tables = (one.release.recipe.parameters["table"],)
+            self._shelf.put(Shelved.answer(one.identity, one.release, tables, by=who.name))
+            for answered in self._watching:
+                answered(one.free)
