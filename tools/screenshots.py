@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING, Literal
 from tools.browser import DESKTOP, PHONE, Clinic, clinic, find_participant, launched, serving
 
 from discreet.curator.people.person import Person
-from discreet.service.operations.operations import Operations, Spend
 from discreet.service.jobs.specs import Attack, Combine, Compare, Hide, Publish, Spec, Tabulate
+from discreet.service.operations.operations import Operations, Spend
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page, ViewportSize
