@@ -73,31 +73,31 @@ def together(name: str, parties: int, python: str, **told: Any) -> dict[str, Any
     return {"cpu": sum(one["cpu"] for one in said), "met": met, "sent": sent, "answer": answers.pop()}
 
 
-def ready() -> None:
+def wait_ready() -> None:
     """Wait until all others are."""
     print(READY, end="", flush=True)
     sys.stdin.readline()
 
 
 def discreet_party(place: int, parties: int, folder: str, length: int, most: int) -> Callable[[], object]:
-    from discreet.verbs.combine.group import Group
+    from discreet.verbs.combine.crypto import NumericCrypto
+    from discreet.verbs.combine.group import ModularGroup
     from discreet.verbs.combine.net.driver import Progress, run
     from discreet.verbs.combine.net.manifest import load
-    from discreet.verbs.combine.party import Seat
-    from discreet.verbs.combine.protocols.parse import protocol
-    from discreet.verbs.combine.tools import Numeric
+    from discreet.verbs.combine.protocols.parse import parse_protocol
+    from discreet.verbs.combine.protocols.protocol import Party
 
     session, name = load(Path(folder) / "sum.toml"), f"party{place}"
-    terms, group = session.terms, Group.holding(parties * (most - 1))
+    terms, group = session.terms, ModularGroup.fitting(parties * (most - 1))
     values = group.vector(_values(place, length, most))
-    warm = Numeric(bytes(32), bytes(32))  # what is imported when it is needed first
+    warm = NumericCrypto(bytes(32), bytes(32))  # what is imported when it is needed first
     warm.public(warm.secret("warm"))
     socket.getaddrinfo("127.0.0.1", 0)
     sent, began = _counting(), 0.0
 
-    def play(tools: Numeric) -> Any:
-        seat = Seat(name, terms.parties, group, length, tools, "sum 1/", 0, terms.adder)
-        return protocol("masks").play(seat, values)
+    def play(crypto: NumericCrypto) -> Any:
+        me = Party(name, terms.parties, group, length, crypto, "sum 1/", 0, terms.adder)
+        return parse_protocol("masks").play(me, values)
 
     met: list[float] = []
 
@@ -111,7 +111,7 @@ def discreet_party(place: int, parties: int, folder: str, length: int, most: int
         total = asyncio.run(run(session, _identity(name), play, Path(folder) / name, progress=progress))
         return {"sent": sent[0], "answer": _answer(total.vector), "met": met[0]}
 
-    ready()
+    wait_ready()
     return work
 
 
@@ -134,7 +134,7 @@ def mpyc_party(
         await mpc.shutdown()
         return {"sent": sent, "answer": _answer(np.asarray(total))}
 
-    ready()
+    wait_ready()
     return lambda: mpc.run(add())
 
 
@@ -187,14 +187,14 @@ def _answer(vector: Any) -> list[int]:
 
 
 def discreet(parties: int, length: int, most: int, adder: bool, python: str) -> Callable[[], object]:
-    from discreet.verbs.combine.net.manifest import Manifest, Party, dump
+    from discreet.verbs.combine.net.manifest import Endpoint, Manifest, dump
     from discreet.verbs.combine.terms import Terms
 
     names = tuple(f"party{place}" for place in range(parties))
 
     def work() -> object:
         places = zip(names, _ports(parties), strict=True)
-        listed = tuple(Party(name, f"127.0.0.1:{at}", _identity(name).public) for name, at in places)
+        listed = tuple(Endpoint(name, f"127.0.0.1:{at}", _identity(name).public) for name, at in places)
         with tempfile.TemporaryDirectory() as folder:
             session = Manifest(Terms(names, adder=names[0] if adder else ""), listed)
             (Path(folder) / "sum.toml").write_text(dump(session))

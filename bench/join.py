@@ -15,7 +15,7 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from bench.harness import RESULT, options, report, result, take_part
+from party.harness import RESULT, options, report, result, take_part
 
 PSI_GOAL, PRODUCTS_GOAL = 1, 10
 PARTIES = ("north", "south", "west")
@@ -36,21 +36,23 @@ def columns(rows: int) -> tuple[Any, Any]:
     return draws.integers(0, 1000, (rows, WIDTH)), draws.integers(0, 1000, (rows, WIDTH))
 
 
-def tools(name: str) -> Any:
-    from discreet.verbs.combine.tools import Numeric
+def crypto(name: str) -> Any:
+    from discreet.verbs.combine.crypto import NumericCrypto
 
-    return Numeric(name.encode().ljust(32), b"bench")
+    return NumericCrypto(name.encode().ljust(32), b"bench")
 
 
 def our_people(count: int) -> Callable[[], object]:
     from discreet.verbs.combine import bus
-    from discreet.verbs.combine.vertical import keys, psi
+    from discreet.verbs.combine.vertical import blinded_keys, psi
 
     held = dict(zip(PARTIES, people(count), strict=False))
 
     def work() -> object:
         plays = {
-            name: psi.members(psi.Circle(name, tuple(held), tools(name), count), keys.digests(mine, count))
+            name: psi.intersect(
+                psi.IntersectionParty(name, tuple(held), crypto(name), count), blinded_keys.digests(mine, count)
+            )
             for name, mine in held.items()
         }
         return len(bus.play(plays).results["north"])
@@ -73,16 +75,18 @@ def openmined(count: int) -> Callable[[], object]:
 
 def our_products(count: int) -> Callable[[], object]:
     from discreet.verbs.combine import bus
-    from discreet.verbs.combine.vertical.products import Bench, holding, products
+    from discreet.verbs.combine.vertical.products import ProductParty, product_group, products
 
     held = dict(zip(PARTIES, columns(count), strict=False))
 
     def work() -> object:
-        group = holding(count, [1000])
+        group = product_group(count, [1000])
         plays = {}
         for name in PARTIES:
             mine = group.vector(held[name].reshape(-1)).reshape(count, WIDTH) if name in held else None
-            plays[name] = products(Bench(name, PARTIES, dict.fromkeys(held, WIDTH), count, group, tools(name)), mine)
+            plays[name] = products(
+                ProductParty(name, PARTIES, dict.fromkeys(held, WIDTH), count, group, crypto(name)), mine
+            )
         return int(bus.play(plays).results["west"]["north", "south"].sum())
 
     return work

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from tools.browser import DESKTOP, PHONE, Clinic, clinic, launched, seated, serving
+from tools.browser import DESKTOP, PHONE, Clinic, clinic, find_participant, launched, serving
 
 from discreet.curator.people.person import Person
 from discreet.service.jobs.specs import Attack, Combine, Compare, Hide, Publish, Spec, Tabulate
@@ -85,27 +85,27 @@ def filled(made: Clinic) -> Made:
     return Made(rows, printed)
 
 
-def together(workspace: Path, take_part: Callable[[], object]) -> None:
+def together(workspace: Path, run_job: Callable[[], object]) -> None:
     """Let the clinic, which is north, and two other holders compute how long people stay."""
     from discreet.verbs.combine.net.keys import Identity
-    from discreet.verbs.combine.net.manifest import dump
-    from discreet.verbs.combine.new_manifest import new_manifest, new_terms
-    from discreet.verbs.combine.running import run
+    from discreet.verbs.combine.net.manifest import dump, new_manifest
+    from discreet.verbs.combine.participation import take_part
+    from discreet.verbs.combine.session import agree_terms
 
     others = {"south": [2, 9, 4, 3], "east": [1, 6]}
     for folder, names in ((workspace / "combine", ["north"]), (workspace.parent / "others", [*others])):
         folder.mkdir()
         for name in names:
             Identity.new(name).save(folder)
-    terms = new_terms("north,south,east", "masks", "mean of=length_of_stay:0:400")
+    terms = agree_terms("north,south,east", "masks", "mean of=length_of_stay:0:400")
     (workspace / "combine" / "north.pub").rename(folder / "north.pub")
     manifest = dump(new_manifest("stays", terms, folder))
     for place in (workspace / "combine", folder):
         (place / "stays.toml").write_text(manifest)
     with ThreadPoolExecutor(len(others)) as threads:
         for name, nights in others.items():
-            threads.submit(run, folder / "stays.toml", {"length_of_stay": nights}, name=name)
-        take_part()
+            threads.submit(take_part, folder / "stays.toml", {"length_of_stay": nights}, name=name)
+        run_job()
 
 
 def done(desk: Operations, who: Person, spec: Spec) -> str:
@@ -166,7 +166,7 @@ def taken(browser: Browser, address: str, made: Clinic, shot: Shot) -> None:
     for name, (size, scheme) in looks(shot).items():
         with browser.new_context(base_url=address, viewport=size, color_scheme=scheme) as context:
             if shot.who is not None:
-                seated(context, address, made.sessions[shot.who])
+                find_participant(context, address, made.sessions[shot.who])
             page = context.new_page()
             page.goto(shot.path)
             page.wait_for_load_state("networkidle")

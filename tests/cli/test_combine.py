@@ -10,7 +10,7 @@ from tests.called import called
 from tests.combine.net.sessions import ports
 from tests.combine.parties import PAY, prepared, together
 
-from discreet.verbs.combine.running import run
+from discreet.verbs.combine.participation import take_part
 
 
 @pytest.fixture
@@ -37,7 +37,7 @@ def test_from_keys_to_the_result(command, session, tmp_path):
     )
     with ThreadPoolExecutor(2) as others:
         for name in ("east", "south"):
-            others.submit(run, tmp_path / "pay.toml", tmp_path / f"{name}.txt", name=name)
+            others.submit(take_part, tmp_path / "pay.toml", tmp_path / f"{name}.txt", name=name)
         said = command("combine", "run", "pay.toml", "--as", "north", "--input", "north.txt")
     assert said.startswith("100,500\nOf north, east, south together.")
     assert "Kept in pay.north" in said

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -10,9 +10,9 @@ from typing import Any
 from tests.combine.net.sessions import ports
 
 from discreet.verbs.combine.net.keys import Identity
-from discreet.verbs.combine.net.manifest import dump
-from discreet.verbs.combine.new_manifest import new_manifest, new_terms
-from discreet.verbs.combine.running import run
+from discreet.verbs.combine.net.manifest import dump, new_manifest
+from discreet.verbs.combine.participation import take_part
+from discreet.verbs.combine.session import agree_terms
 
 PAY = {"north": 31_000, "east": 42_000, "south": 27_500}
 
@@ -23,15 +23,17 @@ def prepared(folder: Path, parties: Mapping[str, Any] = PAY, *, protocol: str = 
         if not (folder / f"{name}.key").exists():
             Identity.new(name).save(folder)
     wanted = {"function": "sum", "bounds": "0:100000"} | terms
-    made = new_terms(",".join(parties), protocol, wanted.pop("function"), **wanted)
+    made = agree_terms(",".join(parties), protocol, wanted.pop("function"), **wanted)
     at = [f"{name}=127.0.0.1:{port}" for name, port in zip(parties, ports(len(parties)), strict=True)]
     file = folder / "pay.toml"
     file.write_text(dump(new_manifest("pay", made, folder, at, deadline=10, start_within=20)))
     return file
 
 
-def together(file: Path, brought: Mapping[str, Any] = PAY, **more: Any) -> dict[str, Any]:
+def together(
+    file: Path, brought: Mapping[str, Any] = PAY, *, verb: Callable[..., Any] = take_part, **more: Any
+) -> dict[str, Any]:
     """What every party gets, or the error that it ends with."""
     with ThreadPoolExecutor(len(brought)) as threads:
-        begun = {name: threads.submit(run, file, value, name=name, **more) for name, value in brought.items()}
+        begun = {name: threads.submit(verb, file, value, name=name, **more) for name, value in brought.items()}
         return {name: one.exception() or one.result() for name, one in begun.items()}

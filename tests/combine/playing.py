@@ -6,26 +6,26 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from discreet.verbs.combine import bus, session
+from discreet.verbs.combine.crypto import NumericCrypto
 from discreet.verbs.combine.data import Data
 from discreet.verbs.combine.effects import Effect
-from discreet.verbs.combine.session import Result
+from discreet.verbs.combine.result import Result
 from discreet.verbs.combine.terms import Terms
-from discreet.verbs.combine.tools import Numeric
 
 SESSION = bytes(32)
 
 
-def tools(place: int, run: int = 0) -> Numeric:
+def crypto(place: int, run: int = 0) -> NumericCrypto:
     """Tools of a party, with a secret that only tests may use."""
-    return Numeric(bytes([place, run]) * 16, SESSION)
+    return NumericCrypto(bytes([place, run]) * 16, SESSION)
 
 
 def played(
     terms: Terms, held: Mapping[str, Any], *, leaves: Callable[[str, Effect], bool] | None = None, run: int = 0
-) -> bus.Played[Result]:
+) -> bus.BusRun[Result]:
     """What happens when all parties play."""
     plays = {
-        name: session.play(terms, name, tools(place, run), Data.of(held[name]))
+        name: session.play(terms, name, crypto(place, run), Data.from_value(held[name]))
         for place, name in enumerate(terms.parties)
     }
     return bus.play(plays, leaves=leaves)

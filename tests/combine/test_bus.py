@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from discreet.verbs.combine.bus import play
-from discreet.verbs.combine.effects import Effect, Gather, Play, Receive, Send, Tell
+from discreet.verbs.combine.effects import Broadcast, Effect, Gather, Play, Receive, Send
 
 
 def script(*steps: Effect) -> Play[list[Any]]:
@@ -19,7 +19,7 @@ def script(*steps: Effect) -> Play[list[Any]]:
 
 def ends(*steps: Effect, leaves: Sequence[str] = ()) -> dict[str, Any]:
     """What north gets when south and east play the other side, or leave at once."""
-    others = {name: script(Tell(("north",), "word", {"text": name})) for name in ("south", "east")}
+    others = {name: script(Broadcast(("north",), "word", {"text": name})) for name in ("south", "east")}
     played = play({"north": script(*steps), **others}, leaves=lambda party, effect: party in leaves)
     return {**played.results, **played.aborted}
 
@@ -59,12 +59,12 @@ def test_a_slow_party_is_waited_for() -> None:
 def test_what_was_seen() -> None:
     played = play(
         {
-            "north": script(Send("south", "a", {"n": "1"}), Tell(("south", "east"), "b", {})),
+            "north": script(Send("south", "a", {"n": "1"}), Broadcast(("south", "east"), "b", {})),
             "south": script(Receive("north", "a")),
             "east": script(Receive("north", "b")),
         }
     )
     assert [message.number for message in played.messages] == [1, 2]
-    assert [message.kind for message in played.seen("east")] == ["b"]
-    assert [message.kind for message in played.seen("south")] == ["a", "b"]
-    assert [message.kind for message in played.seen("north")] == ["a", "b"]
+    assert [message.kind for message in played.view("east")] == ["b"]
+    assert [message.kind for message in played.view("south")] == ["a", "b"]
+    assert [message.kind for message in played.view("north")] == ["a", "b"]

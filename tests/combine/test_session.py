@@ -5,7 +5,7 @@ from fractions import Fraction
 
 import pyarrow as pa
 import pytest
-from tests.combine.playing import played, result, tools
+from tests.combine.playing import crypto, played, result
 
 from discreet.core.card import Card, Column
 from discreet.core.loss import Approximate, Pure
@@ -14,7 +14,7 @@ from discreet.engines.read import read
 from discreet.errors import BadInput, BudgetExceeded, DataError, NoPromise, NotDeclared, Refused
 from discreet.verbs.combine import session
 from discreet.verbs.combine.data import Data
-from discreet.verbs.combine.session import Result
+from discreet.verbs.combine.result import Result
 from discreet.verbs.combine.terms import Terms
 
 SALARIES = {"north": 1200, "south": 2350, "east": 900, "west": 41_000}
@@ -40,11 +40,11 @@ def test_cents_and_places_side_by_side():
 
 
 def test_a_value_outside_the_bounds_is_an_error_before_anything_is_sent():
-    play = session.play(terms(), "north", tools(0), Data.of(100_001))
+    play = session.play(terms(), "north", crypto(0), Data.from_value(100_001))
     with pytest.raises(DataError, match="outside the declared bounds"):
         next(play)
     with pytest.raises(DataError, match="sum length=2"):
-        next(session.play(terms(), "north", tools(0), Data.of([1, 2])))
+        next(session.play(terms(), "north", crypto(0), Data.from_value([1, 2])))
 
 
 class Ledger:
@@ -61,14 +61,14 @@ class Ledger:
 def test_the_loss_is_charged_before_the_first_message_and_once():
     ledger = Ledger()
     noisy = terms(epsilon=Fraction(1, 2))
-    play = session.play(noisy, "north", tools(0), Data.of(5), charge=ledger.charge)
+    play = session.play(noisy, "north", crypto(0), Data.from_value(5), charge=ledger.charge)
     assert not ledger.lines
     first = next(play)
     assert [loss for loss, _ in ledger.lines] == [Pure("1/2")]
-    again = session.play(noisy, "north", tools(0), Data.of(5), charge=ledger.charge)
+    again = session.play(noisy, "north", crypto(0), Data.from_value(5), charge=ledger.charge)
     assert str(next(again)) == str(first)
     assert ledger.lines[0] == ledger.lines[1], "a session that is resumed charges under the same key"
-    other = session.play(noisy, "north", tools(0, run=1), Data.of(5), charge=ledger.charge)
+    other = session.play(noisy, "north", crypto(0, run=1), Data.from_value(5), charge=ledger.charge)
     next(other)
     assert ledger.lines[2][1] != ledger.lines[0][1]
 
@@ -77,7 +77,7 @@ def test_nothing_is_sent_when_the_budget_does_not_cover_it():
     def refuse(loss, key):
         raise BudgetExceeded("No.", asked=loss, left=Pure(0))
 
-    play = session.play(terms(epsilon=Fraction(1)), "north", tools(0), Data.of(5), charge=refuse)
+    play = session.play(terms(epsilon=Fraction(1)), "north", crypto(0), Data.from_value(5), charge=refuse)
     with pytest.raises(BudgetExceeded):
         next(play)
 
@@ -85,8 +85,8 @@ def test_nothing_is_sent_when_the_budget_does_not_cover_it():
 def test_bad_data_are_not_charged_and_exact_results_cost_nothing():
     ledger = Ledger()
     with pytest.raises(DataError):
-        next(session.play(terms(epsilon=Fraction(1)), "north", tools(0), Data.of(-1), charge=ledger.charge))
-    next(session.play(terms(), "north", tools(0), Data.of(1), charge=ledger.charge))
+        next(session.play(terms(epsilon=Fraction(1)), "north", crypto(0), Data.from_value(-1), charge=ledger.charge))
+    next(session.play(terms(), "north", crypto(0), Data.from_value(1), charge=ledger.charge))
     assert not ledger.lines
 
 
@@ -127,8 +127,8 @@ def test_with_noise_nobody_may_have_several_rows():
     table = read(rows, Card("visits", columns, unit="id", rows_per_unit=2))
     noisy = terms("mean of=age:0:110", epsilon=Fraction(1))
     with pytest.raises(Refused, match="several rows"):
-        next(session.play(noisy, "north", tools(0), Data.of(table)))
-    next(session.play(terms("mean of=age:0:110"), "north", tools(0), Data.of(table)))
+        next(session.play(noisy, "north", crypto(0), Data.from_value(table)))
+    next(session.play(terms("mean of=age:0:110"), "north", crypto(0), Data.from_value(table)))
 
 
 @pytest.mark.parametrize(

@@ -29,7 +29,7 @@ def test_the_prime_is_one() -> None:
 @pytest.mark.parametrize("secret", [SECRET, bytes(32), b"\xff" * 32])
 def test_any_of_them(threshold: int, secret: bytes) -> None:
     given = shares(threshold, secret)
-    assert all(len(share) == shamir.SIZE for share in given.values())
+    assert all(len(share) == shamir.SHARE_BYTES for share in given.values())
     for size in range(threshold, 6):
         for some in combinations(HOLDERS, size):
             assert shamir.join({holder: given[holder] for holder in some}, threshold) == secret

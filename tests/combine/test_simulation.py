@@ -8,7 +8,7 @@ import discreet as dc
 from discreet.errors import Aborted, BadInput, DataError
 from discreet.verbs import combine
 from discreet.verbs.combine.functions.parse import FUNCTIONS
-from discreet.verbs.combine.group import Group
+from discreet.verbs.combine.group import ModularGroup
 from discreet.verbs.combine.protocols.parse import PROTOCOLS
 
 PAY = {"north": 31_000, "east": 42_000, "south": 27_500, "west": 55_000}
@@ -25,7 +25,7 @@ def test_everybody_learns_the_sum_of_four_salaries(protocol):
 
 def test_a_party_sees_its_own_messages_and_no_others():
     told = combine.simulate("ring", PAY)
-    mine = told.seen("south")
+    mine = told.view("south")
     assert [(one.of, one.to) for one in mine] == [
         ("east", ("south",)),
         ("south", ("west",)),
@@ -42,17 +42,17 @@ def test_a_party_sees_its_own_messages_and_no_others():
 
 def test_neighbours_in_a_ring_expose_who_is_between_them_and_masks_withstand_it():
     ring, masks = (combine.simulate(name, PAY) for name in ("ring", "masks"))
-    assert ring.coalition("east", "west").values == ("north", "south")
-    assert masks.coalition("east", "west").nothing
-    assert masks.coalition("north", "east", "west").values == ("south",)
+    assert ring.leakage("east", "west").values == ("north", "south")
+    assert masks.leakage("east", "west").nothing
+    assert masks.leakage("north", "east", "west").values == ("south",)
 
 
 def test_a_party_may_leave_where_the_threshold_lets_it():
     told = combine.simulate("masks", PAY, threshold=3, drops={"east": "masked"})
     assert told.left == ("east",)
     assert told.result.value == 113_500
-    assert "east left on the way" in told.show().caption
-    assert told.coalition("south").nothing
+    assert "east dropped out" in told.show().caption
+    assert told.leakage("south").nothing
     with pytest.raises(Aborted, match="east") as ended:
         combine.simulate("ring", PAY, drops={"east": "so far 1"})
     assert ended.value.culprits == ("east",)
@@ -86,7 +86,7 @@ def test_columns_and_lists_and_noise():
 @pytest.mark.parametrize(
     ("wrong", "said"),
     [
-        ({"bounds": "0:10"}, "no bounds"),
+        ({"bounds": "0-10"}, "no bounds"),
         ({"bounds": (0,)}, "no bounds"),
         ({"bounds": (9, 1)}, "wrong way round"),
         ({"values": [1, 2]}, "whose each value is"),
@@ -117,7 +117,7 @@ def test_bounds_that_were_made_up_and_the_size_of_the_noise_are_told():
 
 def test_only_parties_are_asked_for():
     told = combine.simulate("masks", PAY)
-    for wrong in (told.seen, told.show, told.coalition):
+    for wrong in (told.view, told.show, told.leakage):
         with pytest.raises(BadInput, match="nobody is not one of"):
             wrong("nobody")
 
@@ -127,8 +127,8 @@ PAGE = (Path(__file__).parents[2] / "docs" / "combine.md").read_text()
 
 @pytest.mark.parametrize("protocol", ["masks", "shares", "paths count=2", "ring", "dining", "trusted"])
 def test_the_page_says_what_the_smallest_coalitions_learn(protocol):
-    group = Group(1 if protocol == "dining" else 64)
-    leaks = {who: told for who, told in combine.every(protocol, tuple(PAY), group=group).items() if not told.nothing}
+    group = ModularGroup(1 if protocol == "dining" else 64)
+    leaks = {who: told for who, told in combine.leakages(protocol, tuple(PAY), group=group).items() if not told.nothing}
     least = [told for who, told in leaks.items() if not any(set(other) < set(who) for other in leaks)]
     drops = "yes, with `--threshold`" if PROTOCOLS[protocol.split()[0]].drops else "no"
     assert f"| `{protocol}` | {' '.join(map(str, least)) or 'nobody'} | {drops} |" in PAGE

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from discreet.verbs.combine.bus import Message
-from discreet.verbs.combine.transcript import held, listed, said, single
+from discreet.verbs.combine.transcript import describe_body, entries_table, single_number, transcript_entries
 
 
 @pytest.mark.parametrize(
@@ -22,13 +22,13 @@ from discreet.verbs.combine.transcript import held, listed, said, single
     ],
 )
 def test_what_a_body_holds(body, words, one):
-    assert held(body) == words
-    assert single(body) == one
+    assert describe_body(body) == words
+    assert single_number(body) == one
 
 
 def test_messages_are_numbered_named_and_safe_to_show():
     body = {"note": "<script>"}
-    lines = said(
+    lines = transcript_entries(
         [
             Message(1, "north", ("south",), "piece", body, sealed=True),
             Message(2, "north", ("south", "east"), "part", body),
@@ -38,8 +38,8 @@ def test_messages_are_numbered_named_and_safe_to_show():
         "1. north to south: piece: <script>",
         "2. north tells south, east: part: <script>",
     ]
-    page = listed(lines)
+    page = entries_table(lines)
     assert "<script>" not in page
     assert "south (sealed)" in page
     assert "south, east</td>" in page
-    assert "and 100 more" in listed(lines[:1] * 600)
+    assert "and 100 more" in entries_table(lines[:1] * 600)

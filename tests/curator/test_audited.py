@@ -32,7 +32,7 @@ from discreet.errors import BadInput, BadQuery, BudgetExceeded, Damaged, NotDecl
 from discreet.verbs.ask.continual import TreeCounter
 from discreet.verbs.ask.query_auditing import audit
 from discreet.verbs.ask.query_auditing.policy import Policy
-from discreet.verbs.combine.running import OnLedger
+from discreet.verbs.combine.participation import LedgerCharge
 
 ROOT = Path(__file__).parents[2]
 ALL = "SELECT SUM(salary) AS total, COUNT(*) AS n FROM staff"
@@ -405,7 +405,8 @@ def test_noise_cannot_come_in_while_a_table_is_to_be_audited(tmp_path, monkeypat
             curator.ask("SELECT COUNT(*) FROM staff", **price)
         assert outcomes(curator, [ALL]) != [None]
         with pytest.raises(BudgetExceeded):
-            OnLedger(curator.ledger, "staff", "combined")(Concentrated("0.1") if "rho" in price else Pure("0.1"), "k")
+            charge = LedgerCharge(curator.ledger, "staff", "combined")
+            charge(Concentrated("0.1") if "rho" in price else Pure("0.1"), "k")
 
 
 def test_what_was_charged_before_the_limit_was_set_keeps_a_table_from_being_audited(tmp_path, monkeypatch):

@@ -1,8 +1,9 @@
-"""`discreet combine`: several holders compute together, each on a machine of their own, and share only the result."""
+"""`discreet combine`: several holders compute together, each on its own machine, and share only the result."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -13,10 +14,12 @@ from discreet.cli.output import Json, bold, console, grid, print_json, stoppable
 from discreet.errors import BadInput
 
 if TYPE_CHECKING:
+    from discreet.budget.ledger import SqlLedger
+    from discreet.core.loss import Loss
     from discreet.core.release import Release
-    from discreet.verbs.combine.checking import Checked
-    from discreet.verbs.combine.running import Seated
+    from discreet.verbs.combine.participation import LedgerCharge, Participant
     from discreet.verbs.combine.terms import Terms
+    from discreet.verbs.combine.transcript_check import TranscriptCheck
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -31,23 +34,25 @@ app = typer.Typer(
     """,
 )
 File = Annotated[Path, typer.Argument(help="The session's manifest (TOML).", metavar="MANIFEST")]
-Whole = Annotated[bool, typer.Option("--statement", help="Print all that is promised, with what it assumes.")]
-_FOUND_WRONG = 1
+Whole = Annotated[bool, typer.Option("--statement", help="Print the whole statement, with its assumptions.")]
+_EXIT_PROBLEMS = 1
+_KEY_ACCOUNT = "combine"
+"""Account of the ledger that is kept beside a party's key."""
 
 
 @app.command("keys")
 def keys(
     name: Annotated[str, typer.Argument(help="The party's name, in small letters.", metavar="NAME")],
     *,
-    folder: Annotated[Path, typer.Option("--folder", help="Where to write them.")] = Path(),
+    folder: Annotated[Path, typer.Option("--folder", help="Folder for the keys.")] = Path(),
 ) -> None:
-    """Make a party's keys: NAME.key, which stays with the party, and NAME.pub, which the others get.
+    """Make a party's keys: NAME.key stays with the party, NAME.pub is for the others.
 
     \b
     Example:
       discreet combine keys north
 
-    Compare the fingerprint by phone, so that nobody puts a key of their own in its place on the way.
+    Compare the fingerprint by phone, so that nobody can substitute a key on the way.
     """
     from discreet.verbs.combine.net.keys import Identity
 
@@ -61,42 +66,44 @@ def keys(
 def new(
     file: File,
     *,
-    parties: Annotated[str, typer.Option("--parties", help="Who takes part, in their order.", metavar="NAME,NAME,…")],
+    parties: Annotated[str, typer.Option("--parties", help="The parties, in their order.", metavar="NAME,NAME,…")],
     protocol: Annotated[
-        str, typer.Option("--protocol", help="How it is kept secret; `discreet combine protocols` lists them.")
+        str, typer.Option("--protocol", help="Protocol; `discreet combine protocols` lists them.")
     ] = "masks",
     function: Annotated[
-        str, typer.Option("--function", help="What is computed; `discreet combine functions` lists them.")
+        str, typer.Option("--function", help="Function to compute; `discreet combine functions` lists them.")
     ] = "sum",
     bounds: Annotated[
-        str | None, typer.Option("--bounds", help="What no value is below or above.", metavar="LOW:HIGH")
+        str | None, typer.Option("--bounds", help="Lower and upper bound of the values.", metavar="LOW:HIGH")
     ] = None,
-    decimals: Annotated[int, typer.Option("--decimals", min=0, help="How many decimal places are kept.")] = 0,
-    threshold: Annotated[int, typer.Option("--threshold", min=0, help="How many must stay to the end; 0 for all.")] = 0,
-    adder: Annotated[str, typer.Option("--adder", help="Who adds up and tells the others; default: each.")] = "",
+    decimals: Annotated[int, typer.Option("--decimals", min=0, help="Decimal places of the values.")] = 0,
+    threshold: Annotated[
+        int, typer.Option("--threshold", min=0, help="Number of parties that must stay; 0 for all.")
+    ] = 0,
+    adder: Annotated[str, typer.Option("--adder", help="The party that adds up; default: each.")] = "",
     epsilon: Annotated[
-        str | None, typer.Option("--epsilon", help="Noise inside the result, of this loss for each person.")
+        str | None, typer.Option("--epsilon", help="Privacy loss of the result, by noise inside.")
     ] = None,
-    delta: Annotated[str, typer.Option("--delta", help="Together with --epsilon: 0 for Laplace noise.")] = "0",
+    delta: Annotated[str, typer.Option("--delta", help="Delta of the privacy loss; 0 for Laplace noise.")] = "0",
     honest: Annotated[
         int,
-        typer.Option("--honest", min=0, help="How many are sure to add their noise; 0 for all but one who must stay."),
+        typer.Option("--honest", min=0, help="Number of honest parties; 0 for all that must stay but one."),
     ] = 0,
-    unit: Annotated[str, typer.Option("--unit", help="Whom the noise protects.")] = "person",
+    unit: Annotated[str, typer.Option("--unit", help="Unit that the noise protects.")] = "person",
     at: Annotated[
         list[str] | None,
-        typer.Option("--at", help="Where a party is; default: all on this computer.", metavar="NAME=HOST:PORT"),
+        typer.Option("--at", help="Address of a party; default: this computer.", metavar="NAME=HOST:PORT"),
     ] = None,
-    deadline: Annotated[int, typer.Option("--deadline", min=1, help="How many seconds a step may take.")] = 60,
+    deadline: Annotated[int, typer.Option("--deadline", min=1, help="Time limit of a step, seconds.")] = 60,
     start_within: Annotated[
-        int, typer.Option("--start-within", min=1, help="How many seconds to wait until all are there.")
+        int, typer.Option("--start-within", min=1, help="Time to wait for all parties, seconds.")
     ] = 600,
     keys: Annotated[
-        Path | None, typer.Option("--keys", help="Where the NAME.pub files are; default: beside the manifest.")
+        Path | None, typer.Option("--keys", help="Folder of the NAME.pub files; default: beside the manifest.")
     ] = None,
     statement: Whole = False,
 ) -> None:
-    """Write a session's manifest: who takes part, by which keys, what is computed and how. All get the same file.
+    """Write the manifest of a session: parties, keys, function and protocol. All parties get the same file.
 
     \b
     Examples:
@@ -106,12 +113,11 @@ def new(
     """
     from discreet.core.atomic_files import write
     from discreet.verbs.combine import summary
-    from discreet.verbs.combine.net.manifest import dump
-    from discreet.verbs.combine.new_manifest import new_manifest, new_terms
+    from discreet.verbs.combine.net.manifest import dump, new_manifest
+    from discreet.verbs.combine.session import agree_terms
 
-    if file.exists():
-        raise BadInput(f"{file} is there already.", hint="Give a new name, or move it away.")
-    terms = new_terms(
+    _require_new(file)
+    terms = agree_terms(
         parties,
         protocol,
         function,
@@ -134,7 +140,7 @@ def new(
         who = ", ".join(here) if placed else "All parties"
         typer.echo(f"{who} {'is' if len(here) == 1 else 'are'} on this computer; --at NAME=HOST:PORT says where else.")
     _promise(terms, whole=statement, where="--statement prints all of it")
-    if warning := summary.alone_with_another(terms):
+    if warning := summary.two_party_warning(terms):
         typer.echo(warning)
     typer.echo(f"Next, on every host: discreet combine run {file} --input FILE")
 
@@ -145,23 +151,21 @@ def run(
     *,
     data: Annotated[
         str | None,
-        typer.Option("--input", help="What this party brings: numbers, one a line (.txt), or rows (.csv, .parquet)."),
+        typer.Option("--input", help="This party's data: numbers, one a line (.txt), or rows (.csv, .parquet)."),
     ] = None,
     name: Annotated[
-        str | None, typer.Option("--as", help="Which party this is; default: the one whose key is here.")
+        str | None, typer.Option("--as", help="Name of this party; default: the one whose key is here.")
     ] = None,
     keys: Annotated[
-        Path | None, typer.Option("--keys", help="Where NAME.key is; default: beside the manifest.")
+        Path | None, typer.Option("--keys", help="Folder of NAME.key; default: beside the manifest.")
     ] = None,
     ledger: Annotated[
-        Path | None, typer.Option("--ledger", help="With noise inside: the workspace whose ledger is charged.")
+        Path | None, typer.Option("--ledger", help="With noise inside: workspace whose ledger is charged.")
     ] = None,
-    account: Annotated[
-        str | None, typer.Option("--account", help="And the account in it: a table, or visits/ann.")
-    ] = None,
+    account: Annotated[str | None, typer.Option("--account", help="Account in it: a table, or visits/ann.")] = None,
     budget: Annotated[
         str | None,
-        typer.Option("--budget", help='Or, without a workspace: what may be lost ever, such as "epsilon=3".'),
+        typer.Option("--budget", help='Without a workspace: total budget, such as "epsilon=3".'),
     ] = None,
     unit_column: Annotated[
         str | None,
@@ -175,69 +179,68 @@ def run(
     statement: Whole = False,
     as_json: Json = False,
 ) -> None:
-    """Take part in a session. Run it again after a crash: it goes on where it was.
+    """Take part in a session. Run it again after a crash to resume.
 
     \b
     Examples:
       discreet combine run pay.toml --input salary.txt
       discreet combine run pay.toml --input visits.parquet --as north --ledger clinic --account visits
 
-    What this party saw, and the result with its statement, are kept in a folder beside the manifest: pay.north/
+    The transcript and the result with its statement are kept in a folder beside the manifest: pay.north/
     """
-    from discreet.cli.combine_charge import charging, unit_of
-    from discreet.verbs.combine import running
+    from discreet.verbs.combine import participation
 
-    place = running.seated(file, name, keys)
+    participant = participation.find_participant(file, name, keys)
     with (
-        charging(place, ledger, account, budget, keys or file.parent) as charge,
+        _charging(participant, ledger, account, budget, keys or file.parent) as charge,
         stoppable(lambda: "Run it again to go on."),
     ):
         if unit_column is None and ledger is not None and account is not None:
-            unit_column = unit_of(ledger, account)
-        release = running.run(
-            place, data, unit_column=unit_column, charge=charge, progress=lambda said: typer.echo(said, err=True)
+            unit_column = _unit_column(ledger, account)
+        release = participation.take_part(
+            participant, data, unit_column=unit_column, charge=charge, progress=lambda step: typer.echo(step, err=True)
         )
     if as_json:
         print_json({"result": release.payload, "statement": release.statement.to_dict()})
         return
-    _show(release, place, whole=statement)
-    typer.echo(f"Kept in {place.folder}; what was seen: discreet combine show {file.with_suffix('')} --as {place.name}")
+    _show(release, participant, whole=statement)
+    view = f"discreet combine show {file.with_suffix('')} --as {participant.name}"
+    typer.echo(f"Kept in {participant.folder}; what was seen: {view}")
 
 
 @app.command("show")
 def show(
     session: Annotated[str, typer.Argument(help="The session: its manifest, without .toml.", metavar="SESSION")],
     *,
-    name: Annotated[str | None, typer.Option("--as", help="As which party; default: the one that ran here.")] = None,
+    name: Annotated[str | None, typer.Option("--as", help="Name of the party; default: the one that ran here.")] = None,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Write the picture to this new file (.html or .svg).")
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Show what a party saw of a session: as a list, and with -o as a picture. Only what that party saw.
+    """Show a party's view of a session: a list of messages, and with -o a picture.
 
     \b
     Example:
       discreet combine show pay --as south -o south.html
     """
     from discreet.core.atomic_files import write
-    from discreet.verbs.combine.running import slide
+    from discreet.verbs.combine.participation import draw_view
 
-    found = slide(Path(session), name)
+    diagram = draw_view(Path(session), name)
     if output is not None:
         if output.suffix not in (".html", ".svg"):
             raise BadInput(f"{output} is neither .html nor .svg.", hint="The picture is written as one of these.")
-        if output.exists():
-            raise BadInput(f"{output} is there already.", hint="Give a new name, or move it away.")
-        write(output, (found.svg if output.suffix == ".svg" else found.page).encode())
+        _require_new(output)
+        write(output, (diagram.svg if output.suffix == ".svg" else diagram.page).encode())
     if as_json:
-        print_json([asdict(line) for line in found.lines])
+        print_json([asdict(entry) for entry in diagram.lines])
         return
-    listing = grid("#", "from", "to", "kind", "what it holds", title=found.title)
-    for line in found.lines:
-        listing.add_row(str(line.number), line.of, ", ".join(line.to), line.kind, line.what)
+    listing = grid("#", "from", "to", "kind", "contents", title=diagram.title)
+    for entry in diagram.lines:
+        listing.add_row(str(entry.number), entry.of, ", ".join(entry.to), entry.kind, entry.what)
     console().print(listing)
-    typer.echo(found.caption)
+    typer.echo(diagram.caption)
     if output is not None:
         typer.echo(f"The picture is in {output}.")
 
@@ -248,52 +251,52 @@ def coalition(
     *,
     of: Annotated[
         str | None,
-        typer.Option("--of", help="Who puts together all they saw; default: every coalition.", metavar="NAME,NAME,…"),
+        typer.Option("--of", help="Members of the coalition; default: every coalition.", metavar="NAME,NAME,…"),
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Say what some parties together would learn beyond their own values and the result: exactly, from the protocol.
+    """Show what a coalition learns beyond its own values and the result, computed exactly from the protocol.
 
-    Where parties may leave, also what the named ones would learn at worst, or learnt in the session that was run.
+    Where parties may drop out, also what it would learn at worst, or learnt in the session that was run.
 
     \b
     Example:
       discreet combine coalition pay.toml --of south,west
     """
-    from discreet.verbs.combine import horizontal_or_vertical, summary
+    from discreet.verbs.combine import session, summary
     from discreet.verbs.combine.net.manifest import load
-    from discreet.verbs.combine.running import included
-    from discreet.verbs.combine.symbolic.coalition import every, learns
+    from discreet.verbs.combine.participation import included_parties
+    from discreet.verbs.combine.symbolic.coalition import leakage, leakages
 
-    terms = horizontal_or_vertical.require_sums(load(file).terms)
-    then = ""
+    terms = session.require_sums(load(file).terms)
+    if_dropout = ""
     if of is not None:
-        some = tuple(one.strip() for one in of.split(",") if one.strip())
-        found = {some: learns(terms, terms.parties, some)}
-        stayed = included(file)
-        then = summary.afterwards(terms, some, [party for party in terms.parties if stayed and party not in stayed])
+        members = tuple(name.strip() for name in of.split(",") if name.strip())
+        found = {members: leakage(terms, terms.parties, members)}
+        stayed = included_parties(file)
+        dropped = [party for party in terms.parties if stayed and party not in stayed]
+        if_dropout = summary.describe_dropout_leakage(terms, members, dropped)
     else:
-        found = every(terms, terms.parties)
+        found = leakages(terms, terms.parties)
         if 0 < terms.threshold < len(terms.parties):
-            then = "This is when all stay. Of one coalition (--of) it is also said what it learns if others leave."
-    revealed = horizontal_or_vertical.reveals(terms)
+            if_dropout = "This holds when all stay. Name a coalition (--of) to see what it learns if others drop out."
+    revealed = session.reveals(terms)
     if as_json:
         print_json(
             [
                 {
-                    "coalition": list(who),
-                    "learns": summary.learnt(terms, learnt),
-                    "beyond": [str(form) for form in learnt.beyond],
-                    "if others leave": then if of is not None else None,
+                    "coalition": list(members),
+                    "learns": summary.describe_leakage(terms, leak),
+                    "beyond": [str(form) for form in leak.beyond],
+                    "if others leave": if_dropout if of is not None else None,
                     "everybody sees": list(revealed),
                 }
-                for who, learnt in found.items()
+                for members, leak in found.items()
             ]
         )
         return
-    for learnt in found.values():
-        typer.echo(summary.learnt(terms, learnt))
-    for line in (*([then] if then else []), *revealed):
+    described = [summary.describe_leakage(terms, leak) for leak in found.values()]
+    for line in (*described, *([if_dropout] if if_dropout else []), *revealed):
         typer.echo(line)
 
 
@@ -303,82 +306,142 @@ def verify(
     *,
     as_json: Json = False,
 ) -> None:
-    """Cross-check parties' transcripts: unbroken, signed, and what one says it sent is what the other says it got.
+    """Cross-check parties' transcripts: unbroken, signed, and the same on both sides.
 
-    Evidence that a party kept against another is checked as well. The exit status is 1 if something is wrong. Compare
-    the manifest's digest with that of your own: whoever gives you the folders could have made up all of it.
+    Evidence that a party kept against another is checked as well. The exit status is 1 if there is a problem. Compare
+    the manifest's digest with your own: whoever gives you the folders could have made up all of it.
 
     \b
     Example:
       discreet combine verify pay.*/
     """
-    from discreet.verbs.combine.checking import verify as checked
+    from discreet.verbs.combine.transcript_check import verify as check_transcripts
 
-    found: Checked = checked(folders)
+    check: TranscriptCheck = check_transcripts(folders)
     if as_json:
-        print_json(found.to_dict())
+        print_json(check.to_dict())
     else:
-        typer.echo(str(found))
-    if not found.sound:
-        raise typer.Exit(_FOUND_WRONG)
+        typer.echo(str(check))
+    if not check.sound:
+        raise typer.Exit(_EXIT_PROBLEMS)
 
 
 @app.command("protocols")
 def protocols(*, as_json: Json = False) -> None:
-    """List the protocols: how each keeps values secret, and whether parties may leave on the way.
+    """List the protocols: how each works, and whether parties may drop out.
 
     \b
     Example:
       discreet combine protocols
     """
-    from discreet.verbs.combine.new_manifest import protocols as known
+    from discreet.verbs.combine.session import known_protocols
 
     if as_json:
-        print_json([{"name": name, "title": title, "drops": drops} for name, title, drops in known()])
+        print_json([{"name": name, "title": title, "drops": drops} for name, title, drops in known_protocols()])
         return
-    listing = grid("protocol", "how", "parties may leave")
-    for name, title, drops in known():
+    listing = grid("protocol", "how it works", "dropouts")
+    for name, title, drops in known_protocols():
         listing.add_row(name, title, "yes" if drops else "no")
     console().print(listing)
 
 
 @app.command("functions")
 def functions(*, as_json: Json = False) -> None:
-    """List the functions: what can be computed, and how each is written.
+    """List the functions, and how each is written.
 
     \b
     Example:
       discreet combine functions
     """
-    from discreet.verbs.combine.new_manifest import functions as known
+    from discreet.verbs.combine.session import known_functions
 
     if as_json:
-        print_json([dict(zip(("name", "written", "title"), one, strict=True)) for one in known()])
+        print_json([dict(zip(("name", "written", "title"), one, strict=True)) for one in known_functions()])
         return
-    listing = grid("function", "written", "what it gives")
-    for one in known():
+    listing = grid("function", "written", "result")
+    for one in known_functions():
         listing.add_row(*one)
     console().print(listing)
 
 
-def _show(release: Release[Any], place: Seated, *, whole: bool) -> None:
-    from discreet.verbs.combine.session import Result
+def _show(release: Release[Any], participant: Participant, *, whole: bool) -> None:
+    from discreet.verbs.combine.result import Result
 
     included = release.recipe.parameters["included"]
     console().print(bold(str(Result(release.payload, tuple(included)))))
     typer.echo(f"Of {', '.join(included)} together.")
-    where = f"all of it: discreet show {place.folder / 'release'}, or --statement"
-    _promise(place.manifest.terms, whole=whole, where=where, included=included)
+    where = f"all of it: discreet show {participant.folder / 'release'}, or --statement"
+    _promise(participant.manifest.terms, whole=whole, where=where, included=included)
     if release.receipt is not None:
         typer.echo(str(release.receipt))
 
 
 def _promise(terms: Terms, *, whole: bool, where: str, included: Sequence[str] = ()) -> None:
-    """What is promised: two lines and where the rest is, or the whole statement."""
-    from discreet.verbs.combine import horizontal_or_vertical, summary
+    """Print what is promised: two lines and where the rest is, or the whole statement."""
+    from discreet.verbs.combine import session, summary
 
     if whole:
-        typer.echo(str(horizontal_or_vertical.statement(terms)))
+        typer.echo(str(session.statement(terms)))
         return
     learns, noise = summary.brief(terms, included)
     typer.echo(f"{learns}\n{noise} ({where})")
+
+
+def _require_new(path: Path) -> None:
+    if path.exists():
+        raise BadInput(f"{path} is there already.", hint="Give a new name, or move it away.")
+
+
+@contextmanager
+def _charging(
+    participant: Participant, workspace: Path | None, account: str | None, budget: str | None, beside: Path
+) -> Iterator[LedgerCharge | None]:
+    """Open the ledger to charge while the block runs; None if no ledger is named, or there is no noise."""
+    from discreet.verbs.combine.participation import LedgerCharge
+    from discreet.verbs.combine.session import statement
+
+    if (workspace is None) != (account is None) or (workspace is not None and budget is not None):
+        raise BadInput(
+            "A workspace's ledger is charged on one of its accounts.",
+            hint='Say --ledger clinic --account visits, or --budget "epsilon=3" alone.',
+        )
+    what = f"combine {participant.manifest.name} ({participant.manifest.terms.function})"
+    if (workspace is None and budget is None) or statement(participant.manifest.terms).loss is None:
+        yield None
+        return
+    from discreet.budget.opening import create_ledger, open_ledger
+
+    if workspace is not None:
+        from discreet.curator.books import open_books
+        from discreet.curator.workspace import open_workspace
+
+        with open_books(open_workspace(workspace)) as ledger:
+            ledger.account(str(account))
+            yield LedgerCharge(ledger, str(account), what)
+    else:
+        from discreet.cli.workspace import loss_of
+
+        file, limit = beside / f"{participant.name}.ledger", loss_of(str(budget))
+        with open_ledger(file) if file.exists() else create_ledger(file) as ledger:
+            _set_limit(ledger, limit, file)
+            yield LedgerCharge(ledger, _KEY_ACCOUNT, what)
+
+
+def _unit_column(workspace: Path, account: str) -> str:
+    """Unit column of the account's table, by its card."""
+    from discreet.curator.workspace import open_workspace
+    from discreet.verbs.combine.participation import EACH_ROW
+
+    return open_workspace(workspace).full_card(account.partition("/")[0]).unit or EACH_ROW
+
+
+def _set_limit(ledger: SqlLedger, limit: Loss, file: Path) -> None:
+    """Open the account, or set its limit."""
+    from discreet.budget.filter import Budget
+
+    account = ledger.find_accounts(_KEY_ACCOUNT).get(_KEY_ACCOUNT)
+    if account is None:
+        ledger.open_account(_KEY_ACCOUNT, limit)
+    elif account.budget != Budget(limit):
+        ledger.set_limit(_KEY_ACCOUNT, limit, why="said with --budget")
+        typer.echo(f"The limit in {file} was {account.budget}; from now on it is {limit}.", err=True)

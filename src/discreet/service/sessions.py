@@ -13,7 +13,7 @@ from discreet.curator.workspace import Workspace
 from discreet.errors import BadInput, NotFound
 
 if TYPE_CHECKING:
-    from discreet.verbs.combine.running import Seated
+    from discreet.verbs.combine.participation import Participant
 
 FOLDER = "combine"
 _INPUTS = (".txt", ".csv", ".parquet")
@@ -48,15 +48,15 @@ def names_of(workspace: Workspace) -> list[str]:
 
 def view_of(workspace: Workspace, name: str) -> SessionView:
     """One of them; an error if its manifest or the own key is not right."""
-    from discreet.verbs.combine import horizontal_or_vertical, summary
-    from discreet.verbs.combine.symbolic.coalition import every
+    from discreet.verbs.combine import session, summary
+    from discreet.verbs.combine.symbolic.coalition import leakages
 
     place = _seated(workspace, name)
     terms = place.manifest.terms
     learnt: tuple[tuple[str, str], ...] = ()
-    if len(terms.parties) <= _MOST_SHOWN and not horizontal_or_vertical.joins(terms):
-        found = every(terms, terms.parties)
-        learnt = tuple((", ".join(who), summary.learnt(terms, one)) for who, one in found.items())
+    if len(terms.parties) <= _MOST_SHOWN and not session.joins(terms):
+        found = leakages(terms, terms.parties)
+        learnt = tuple((", ".join(who), summary.describe_leakage(terms, one)) for who, one in found.items())
     files = sorted(path.name for path in (workspace.folder / FOLDER).iterdir() if path.suffix in _INPUTS)
     return SessionView(
         name,
@@ -64,7 +64,7 @@ def view_of(workspace: Workspace, name: str) -> SessionView:
         tuple((party.name, party.address, party.fingerprint) for party in place.manifest.parties),
         terms.function,
         terms.protocol,
-        str(horizontal_or_vertical.statement(terms)),
+        str(session.statement(terms)),
         summary.brief(terms),
         learnt,
         (*workspace.private, *files),
@@ -73,7 +73,7 @@ def view_of(workspace: Workspace, name: str) -> SessionView:
 
 def require_playable(workspace: Workspace, name: str, brings: str) -> None:
     """An error if this workspace cannot take part with this; no row is looked at."""
-    from discreet.verbs.combine import horizontal_or_vertical
+    from discreet.verbs.combine import session
 
     view = view_of(workspace, name)
     if brings not in view.inputs:
@@ -81,7 +81,7 @@ def require_playable(workspace: Workspace, name: str, brings: str) -> None:
     if brings in workspace.private:
         with open_books(workspace) as ledger:
             require_noise(ledger, [brings])
-    loss = horizontal_or_vertical.statement(_seated(workspace, name).manifest.terms).loss
+    loss = session.statement(_seated(workspace, name).manifest.terms).loss
     if loss is not None and brings not in workspace.private:
         raise BadInput(
             f"There is noise in the result ({loss}), which is charged to the budget of a table.",
@@ -91,30 +91,30 @@ def require_playable(workspace: Workspace, name: str, brings: str) -> None:
 
 def take_part(workspace: Workspace, name: str, brings: str, progress: Callable[[str], None]) -> dict[str, Any]:
     """Play this workspace's part to its end; the result and what was seen, as plain data."""
-    from discreet.verbs.combine import running, summary
-    from discreet.verbs.combine.session import Result
+    from discreet.verbs.combine import participation, summary
+    from discreet.verbs.combine.result import Result
 
     place, private = _seated(workspace, name), brings in workspace.private
     with open_books(workspace) as ledger:
         require_noise(ledger, [brings] if private else [])  # what is combined of an audited table is not in its history
         data: Any = workspace.original(brings) if private else workspace.folder / FOLDER / brings
-        charge = running.OnLedger(ledger, brings, f"combine {name}") if private else None
-        release = running.run(place, data, charge=charge, progress=progress)
-    seen = running.slide(workspace.folder / FOLDER / name, place.name)
+        charge = participation.LedgerCharge(ledger, brings, f"combine {name}") if private else None
+        release = participation.take_part(place, data, charge=charge, progress=progress)
+    seen = participation.draw_view(workspace.folder / FOLDER / name, place.name)
     return {
         "session": name,
         "result": str(Result(release.payload, ())),
         "included": list(release.recipe.parameters["included"]),
-        "off": summary.error(place.manifest.terms, len(release.recipe.parameters["included"])),
+        "off": summary.expected_error(place.manifest.terms, len(release.recipe.parameters["included"])),
         "promise": release.promise,
         "picture": seen.figure,
         "lines": [[str(one.number), one.of, ", ".join(one.to), one.kind, one.what] for one in seen.lines[:500]],
     }
 
 
-def _seated(workspace: Workspace, name: str) -> Seated:
-    from discreet.verbs.combine.running import seated
+def _seated(workspace: Workspace, name: str) -> Participant:
+    from discreet.verbs.combine.participation import find_participant
 
     if name not in names_of(workspace):
         raise NotFound(f"There is no session called {name!r:.60} here.", hint=f"Put its manifest into {FOLDER}/.")
-    return seated(Path(workspace.folder) / FOLDER / f"{name}.toml")
+    return find_participant(Path(workspace.folder) / FOLDER / f"{name}.toml")

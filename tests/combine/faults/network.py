@@ -18,7 +18,7 @@ from tests.combine.net.sessions import identity, part
 
 from discreet.verbs.combine.net import wire
 from discreet.verbs.combine.net.driver import run
-from discreet.verbs.combine.net.frames import SIGNATURE, Header, sign
+from discreet.verbs.combine.net.frames import SIGNATURE_BYTES, Header, sign
 from discreet.verbs.combine.net.link import Link
 
 LATENCY, INSTANT = 0.01, 1e-7
@@ -74,25 +74,25 @@ class Network:
     """What becomes of a message on its way: what arrives instead, or None: the connection breaks."""
     latency: Callable[[str, str], float] = lambda of, to: LATENCY
     bring: Callable[[str], object] = lambda name: None
-    roads: dict[str, Roads] = field(default_factory=dict)
+    connector: dict[str, Connector] = field(default_factory=dict)
     tasks: dict[str, asyncio.Task] = field(default_factory=dict)
 
     def start(self, name):
         """Start a party, or start it again."""
-        self.roads[name] = Roads(self, name)
+        self.connector[name] = Connector(self, name)
         work = run(
             self.session,
             identity(name),
             part(self.session, name, 2, self.bring(name)),
             self.folder / name,
             brought=str(self.bring(name)),
-            roads=self.roads[name],
+            connector=self.connector[name],
         )
         self.tasks[name] = asyncio.get_running_loop().create_task(work)
 
     async def kill(self, name):
         """End a party's process at once."""
-        self.roads[name].dead = True
+        self.connector[name].dead = True
         self.sever(name)
         self.tasks[name].cancel()
         with suppress(asyncio.CancelledError, Exception):
@@ -100,18 +100,18 @@ class Network:
 
     def sever(self, one, other=None):
         """Break connections of a party."""
-        for peer, end in list(self.roads[one].ends.items()):
+        for peer, end in list(self.connector[one].ends.items()):
             if other in (None, peer):
                 end.abort()
 
     async def outcomes(self):
         """How it ended for each party that was not killed for good: a total, or an error."""
-        alive = {name: task for name, task in self.tasks.items() if not self.roads[name].dead}
+        alive = {name: task for name, task in self.tasks.items() if not self.connector[name].dead}
         ended = await asyncio.gather(*alive.values(), return_exceptions=True)
         return dict(zip(alive, ended, strict=True))
 
 
-class Roads:
+class Connector:
     """A party's way to the others: the later one calls the earlier one until it is there."""
 
     def __init__(self, network, name):
@@ -126,7 +126,7 @@ class Roads:
 
     async def call(self, other):
         while True:
-            there = self.network.roads.get(other)
+            there = self.network.connector.get(other)
             if there and there.mesh and not there.dead:
                 mine = connect(self, there)
                 await mine.gone
@@ -146,7 +146,7 @@ def connect(here, there):
     ends = End(here, there, near), End(there, here, far)
     ends[0].other, ends[1].other = ends[1], ends[0]
     for end in ends:
-        end.roads.ends[end.peer.name] = end
+        end.connector.ends[end.peer.name] = end
         end.link.connection_made(end)
     return near
 
@@ -154,9 +154,9 @@ def connect(here, there):
 class End(asyncio.Transport):
     """One end of a connection in memory: what is written arrives later, in order, as one piece."""
 
-    def __init__(self, roads, peer, link):
+    def __init__(self, connector, peer, link):
         super().__init__()
-        self.roads, self.peer, self.link, self.other = roads, peer, link, None
+        self.connector, self.peer, self.link, self.other = connector, peer, link, None
         self.closing = self.lost = False
         self.due = 0.0
 
@@ -167,20 +167,20 @@ class End(asyncio.Transport):
         return self.closing
 
     def write(self, data):
-        loop, network = asyncio.get_running_loop(), self.roads.network
+        loop, network = asyncio.get_running_loop(), self.connector.network
         if self.closing:
             return
-        pieces = network.harm(self.roads.name, self.peer.name, bytes(data))
+        pieces = network.harm(self.connector.name, self.peer.name, bytes(data))
         if pieces is None:
             self.abort()
             return
-        self.due = max(self.due, loop.time() + network.latency(self.roads.name, self.peer.name))
+        self.due = max(self.due, loop.time() + network.latency(self.connector.name, self.peer.name))
         for piece in pieces:
             self.due += INSTANT  # what is due at the same time would come in any order
             loop.call_at(self.due, self.other.feed, piece)
 
     def feed(self, data):
-        while data and not self.lost and not self.roads.dead:
+        while data and not self.lost and not self.connector.dead:
             room = self.link.get_buffer(len(data))
             count = min(len(room), len(data))
             room[:count] = data[:count]
@@ -212,7 +212,7 @@ def read(data):
     if word:
         return None
     at = _HEAD.size + size
-    return place, Header.unpack(data[_HEAD.size : at]), data[at : at + SIGNATURE], data[at + SIGNATURE :]
+    return place, Header.unpack(data[_HEAD.size : at]), data[at : at + SIGNATURE_BYTES], data[at + SIGNATURE_BYTES :]
 
 
 def twisted(data, **changes):

@@ -9,12 +9,12 @@ from tests.combine.faults.network import LATENCY, Network, on_clock, read, twist
 from tests.combine.net.sessions import NAMES, manifest, total
 
 from discreet.errors import Aborted
-from discreet.verbs.combine.checking import verify
 from discreet.verbs.combine.net.evidence import check_evidence, load_evidence
 from discreet.verbs.combine.net.manifest import dump
 from discreet.verbs.combine.net.mesh import EVIDENCE
-from discreet.verbs.combine.party import Total
-from discreet.verbs.combine.running import MANIFEST
+from discreet.verbs.combine.participation import MANIFEST
+from discreet.verbs.combine.protocols.protocol import Total
+from discreet.verbs.combine.transcript_check import verify
 
 PLACES = [f"127.0.0.1:{port}" for port in range(4001, 4006)]
 FIVE = (*NAMES, "middle")
@@ -98,9 +98,9 @@ class Schedule:
         for at, move, name in sorted(self.moves):
             await asyncio.sleep(at - clock.time())
             match move:
-                case "kill" if not network.roads[name].dead:
+                case "kill" if not network.connector[name].dead:
                     await network.kill(name)
-                case "start" if network.roads[name].dead:
+                case "start" if network.connector[name].dead:
                     network.start(name)
                 case "sever":
                     network.sever(name)
@@ -191,7 +191,7 @@ def test_a_party_that_lost_what_it_kept_is_not_convicted_of_contradicting_itself
         network = Network(session, tmp_path, harm)
         for name in NAMES:
             network.start(name)
-        while not all(network.roads["north"].ends.get(name) for name in NAMES[1:]) or len(said) < messages:
+        while not all(network.connector["north"].ends.get(name) for name in NAMES[1:]) or len(said) < messages:
             await asyncio.sleep(LATENCY / 10)
         await asyncio.sleep(2 * LATENCY)
         await network.kill("north")

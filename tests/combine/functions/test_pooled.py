@@ -14,7 +14,7 @@ from tests.combine.playing import played, result
 from discreet.core.document import dumps, loads
 from discreet.errors import Aborted, BadInput, DataError
 from discreet.verbs.combine.data import load
-from discreet.verbs.combine.functions.parse import FUNCTIONS, function
+from discreet.verbs.combine.functions.parse import FUNCTIONS, parse_function
 from discreet.verbs.combine.terms import Terms
 
 SIZES = {"north": 170, "south": 90, "east": 40}
@@ -101,7 +101,7 @@ def test_order_statistics_are_exact_and_say_what_was_seen(found):
         expected = np.quantile(ALL[column], share, method="inverted_cdf")
         assert float(found[name].value[name]) == expected
         seen = found[name].revealed[-1]
-        most = function(FIELDS[name]).sums(Terms(tuple(SIZES), function=FIELDS[name]))
+        most = parse_function(FIELDS[name]).sums(Terms(tuple(SIZES), function=FIELDS[name]))
         assert seen.count(" at or below ") <= most - 1
     assert f"{int((ALL['age'] <= 55).sum())} at or below 55" in found["median"].revealed[-1]
 
@@ -234,7 +234,7 @@ def test_the_sums_are_as_many_as_the_steps_say():
         terms = Terms(tuple(SIZES), "shares", text)
         messages = played(terms, HELD).messages
         sums = {message.kind.partition("/")[0] for message in messages}
-        assert len(sums) <= function(terms.function).sums(terms), name
+        assert len(sums) <= parse_function(terms.function).sums(terms), name
         if name not in ("logistic", "kmeans", "tree", "min", "max", "median", "quantile"):
             assert len(sums) == 1
 
@@ -273,7 +273,7 @@ def test_perfectly_separated_classes_are_said_not_to_converge():
 )
 def test_a_wrong_text_is_told_with_a_reason(text, why):
     with pytest.raises(BadInput, match=why):
-        function(text).check(Terms(tuple(SIZES)))
+        parse_function(text).check(Terms(tuple(SIZES)))
 
 
 def test_a_category_that_was_not_declared_is_an_error_before_anything_is_sent():

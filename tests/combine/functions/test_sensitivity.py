@@ -12,7 +12,7 @@ import pytest
 
 from discreet.errors import NoPromise
 from discreet.verbs.combine.data import Data
-from discreet.verbs.combine.functions.parse import FUNCTIONS, function
+from discreet.verbs.combine.functions.parse import FUNCTIONS, parse_function
 from discreet.verbs.combine.terms import Terms
 
 BOUNDS = [(-7, 3), (-9, -4), (2, 9), (0, 5), (4, 4)]
@@ -37,7 +37,7 @@ def terms_of(text, low, high):
 def changes(asked, terms, pairs) -> Iterator[list[int]]:
     """What each pair of neighbours changes in the figures."""
     for one, other in pairs:
-        before, after = (asked.local(Data.of(data), terms) for data in (one, other))
+        before, after = (asked.local(Data.from_value(data), terms) for data in (one, other))
         yield [abs(int(b) - int(a)) for a, b in zip(before, after, strict=True)]
 
 
@@ -45,10 +45,10 @@ def check(asked, terms, pairs):
     """The largest change, and the largest sum of squares, of each lot of figures."""
     found = list(changes(asked, terms, pairs))
     at = 0
-    for some in asked.figures(terms):
+    for some in asked.sensitivities(terms):
         lot = [one[at : at + some.length] for one in found]
-        assert max(map(sum, lot)) == some.change or not any(map(any, lot))
-        assert max(sum(n * n for n in one) for one in lot) <= (some.square or some.change**2)
+        assert max(map(sum, lot)) == some.l1 or not any(map(any, lot))
+        assert max(sum(n * n for n in one) for one in lot) <= (some.l2_squared or some.l1**2)
         at += some.length
     assert all(len(one) == at for one in found)
 
@@ -57,7 +57,7 @@ def check(asked, terms, pairs):
 @pytest.mark.parametrize("text", ROWS)
 def test_a_row_that_comes_changes_what_is_declared(text, low, high):
     terms = terms_of(text, low, high)
-    asked = function(terms.function)
+    asked = parse_function(terms.function)
     values = {"x": range(low, high + 1), "c": "abc", "d": ("no", "yes")}
     rows = list(product(*(values[name] for name in ROWS[text])))
     held = [rows[0], rows[-1]]
@@ -74,10 +74,10 @@ def test_a_row_that_comes_changes_what_is_declared(text, low, high):
 def test_another_number_of_a_party_changes_what_is_declared(text, low, high):
     terms, ends = terms_of(text, low, high), sorted({low, (low + high) // 2, high})
     every = [list(some) for some in product(ends, repeat=OWN[text])]
-    asked = function(terms.function)
+    asked = parse_function(terms.function)
     check(asked, terms, product(every, every))
-    wide = max(high - low, 1)
-    assert asked.figures(terms)[0].square == OWN[text] * wide**2
+    width = max(high - low, 1)
+    assert asked.sensitivities(terms)[0].l2_squared == OWN[text] * width**2
     assert asked.replaces
 
 
@@ -86,4 +86,4 @@ def test_every_function_that_offers_noise_is_here():
     for name, kind in FUNCTIONS.items():
         if name not in here:
             with pytest.raises(NoPromise):
-                kind.figures(object.__new__(kind), terms_of("sum", 0, 1))
+                kind.sensitivities(object.__new__(kind), terms_of("sum", 0, 1))

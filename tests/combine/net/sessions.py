@@ -6,15 +6,15 @@ import socket
 
 import numpy as np
 
-from discreet.verbs.combine.group import Group
+from discreet.verbs.combine.group import ModularGroup
 from discreet.verbs.combine.net.keys import Identity
-from discreet.verbs.combine.net.manifest import Manifest, Party
-from discreet.verbs.combine.party import Seat
-from discreet.verbs.combine.protocols.parse import protocol
+from discreet.verbs.combine.net.manifest import Endpoint, Manifest
+from discreet.verbs.combine.protocols.parse import parse_protocol
+from discreet.verbs.combine.protocols.protocol import Party
 from discreet.verbs.combine.terms import Terms
 
 NAMES = ("north", "south", "east", "west")
-GROUP = Group(64)
+GROUP = ModularGroup(64)
 
 
 def identity(name):
@@ -36,7 +36,7 @@ def ports(count):
 def manifest(names=NAMES, *, at=None, text="shares", threshold=0, deadline=5, nonce="0123456789abcdef", **also):
     """A session of these parties on this machine."""
     places = at or [f"127.0.0.1:{port}" for port in ports(len(names))]
-    people = tuple(Party(name, place, identity(name).public) for name, place in zip(names, places, strict=True))
+    people = tuple(Endpoint(name, place, identity(name).public) for name, place in zip(names, places, strict=True))
     terms = Terms(parties=tuple(names), protocol=text, threshold=threshold)
     return Manifest(terms, people, nonce=nonce, deadline=deadline, **{"start_within": 20, **also})
 
@@ -48,15 +48,15 @@ def value(name, length):
 
 def total(names, length):
     """What comes out."""
-    return GROUP.reduced(sum((value(name, length) for name in names), start=np.zeros(length, np.uint64)))
+    return GROUP.reduce(sum((value(name, length) for name in names), start=np.zeros(length, np.uint64)))
 
 
 def part(session, name, length=3, bring=None):
     """What a party plays."""
 
-    def begin(tools):
+    def begin(crypto):
         terms = session.terms
-        seat = Seat(name, terms.parties, GROUP, length, tools, "sum 1/", terms.threshold, terms.adder)
-        return protocol(terms.protocol).play(seat, value(name, length) if bring is None else bring)
+        me = Party(name, terms.parties, GROUP, length, crypto, "sum 1/", terms.threshold, terms.adder)
+        return parse_protocol(terms.protocol).play(me, value(name, length) if bring is None else bring)
 
     return begin

@@ -6,19 +6,19 @@ import json
 from dataclasses import replace
 
 import pytest
-from tests.combine.faults.network import LATENCY, Network, Roads, on_clock, packed, read
+from tests.combine.faults.network import LATENCY, Connector, Network, on_clock, packed, read
 from tests.combine.net.sessions import NAMES, identity, manifest, part, total
 from tests.loops import run as run_loop
 
 from discreet.errors import Aborted, BadInput, Damaged
-from discreet.verbs.combine.effects import Receive, Send, Tell
+from discreet.verbs.combine.effects import Broadcast, Receive, Send
 from discreet.verbs.combine.net import wire
 from discreet.verbs.combine.net.driver import run
 from discreet.verbs.combine.net.frames import sign
 from discreet.verbs.combine.net.journal import JOURNAL, SECRET, Journal
 from discreet.verbs.combine.net.transcript_log import SEEN, TRANSCRIPT
-from discreet.verbs.combine.net.transcript_log import read as lines
-from discreet.verbs.combine.party import Total
+from discreet.verbs.combine.net.transcript_log import read_transcript as lines
+from discreet.verbs.combine.protocols.protocol import Total
 
 PLACES = [f"127.0.0.1:{port}" for port in range(4001, 4005)]
 SESSION = manifest(at=PLACES, deadline=4)
@@ -76,7 +76,7 @@ def test_another_input_has_other_draws_and_may_be_brought_while_nobody_was_met(t
     assert first.key == second.key
     assert first.secret != second.secret
     again = Journal(tmp_path, SESSION, "north", "two")
-    again.waited(1, ("south",))
+    again.record_late(1, ("south",))
     again.flush()
     again.close()
     assert again.secret == second.secret
@@ -291,8 +291,8 @@ def together(folder, session, north, *, harm=None):
         network = Network(session, folder, **({"harm": harm} if harm else {}))
         for name in session.terms.parties[1:]:
             network.start(name)
-        network.roads["north"] = Roads(network, "north")
-        work = run(session, identity("north"), north, folder / "north", roads=network.roads["north"])
+        network.connector["north"] = Connector(network, "north")
+        work = run(session, identity("north"), north, folder / "north", connector=network.connector["north"])
         network.tasks["north"] = asyncio.get_running_loop().create_task(work)
         return await network.outcomes()
 
@@ -300,12 +300,12 @@ def together(folder, session, north, *, harm=None):
 
 
 def test_what_must_be_told_to_all_may_not_be_sent_to_each(tmp_path):
-    def lying(tools):
-        honest, given = part(SESSION, "north", 2)(tools), None
+    def lying(crypto):
+        honest, given = part(SESSION, "north", 2)(crypto), None
         while True:
             effect = honest.send(given)
             given = None
-            if isinstance(effect, Tell):
+            if isinstance(effect, Broadcast):
                 for name in effect.to:
                     yield Send(name, effect.kind, effect.body)
             else:
@@ -327,7 +327,7 @@ def test_an_accusation_without_proof_is_not_passed_on(tmp_path):
             signed[of] = wire.decode(found[3], 10**6)["culprits"]
         return [data]
 
-    def lying(tools):
+    def lying(crypto):
         raise Aborted("\x1b[2J send your key" + 10_000 * "x", culprits=("east", "nobody at all"))
         yield
 
@@ -394,16 +394,16 @@ def test_what_would_be_said_differently_after_a_crash_is_not_said(tmp_path):
     session = manifest(("north", "south"), at=PLACES[:2])
     said = iter("ab")
 
-    def play(tools):
-        yield Tell(("south",), "word", {"text": next(said)})
+    def play(crypto):
+        yield Broadcast(("south",), "word", {"text": next(said)})
         yield Receive("south", "never")
 
     async def twice():
         network = Network(session, tmp_path)
         network.start("south")
         for ends in (False, True):
-            network.roads["north"] = Roads(network, "north")
-            work = run(session, identity("north"), play, tmp_path / "north", roads=network.roads["north"])
+            network.connector["north"] = Connector(network, "north")
+            work = run(session, identity("north"), play, tmp_path / "north", connector=network.connector["north"])
             network.tasks["north"] = asyncio.get_running_loop().create_task(work)
             if not ends:
                 await asyncio.sleep(10 * LATENCY)
@@ -416,15 +416,15 @@ def test_what_would_be_said_differently_after_a_crash_is_not_said(tmp_path):
 def test_no_protocol_may_speak_for_the_driver(tmp_path):
     session = manifest(("north", "south"), at=PLACES[:2])
 
-    def play(tools):
+    def play(crypto):
         yield Send("south", "abort", {"text": "x"})
 
     async def once():
         network = Network(session, tmp_path)
         network.start("south")
-        network.roads["north"] = Roads(network, "north")
+        network.connector["north"] = Connector(network, "north")
         return await asyncio.gather(
-            run(session, identity("north"), play, tmp_path / "north", roads=network.roads["north"]),
+            run(session, identity("north"), play, tmp_path / "north", connector=network.connector["north"]),
             network.tasks["south"],
             return_exceptions=True,
         )

@@ -8,7 +8,7 @@ from tests.combine.net.sessions import identity, manifest
 
 from discreet.errors import BadInput
 from discreet.verbs.combine.net.evidence import Evidence, check_evidence, load_evidence
-from discreet.verbs.combine.net.frames import Frame, Header, Sealer, Signed, public_half, sign
+from discreet.verbs.combine.net.frames import Frame, Header, Sealer, Signed, sealing_key, sign
 
 SESSION = manifest(at=[f"host:{4000 + place}" for place in range(4)])
 HEADER = Header(SESSION.digest, 3, "north", (), sealed=False, kind="sum 1/key")
@@ -52,15 +52,15 @@ def test_a_changed_header_or_body_or_another_session_is_noticed():
 
 def test_only_the_two_can_open_what_is_sealed_and_it_cannot_be_moved():
     mine, theirs, stranger = (bytes([place]) * 32 for place in (1, 2, 3))
-    here = Sealer(mine, public_half(theirs), SESSION.digest, ("north", "south"))
-    there = Sealer(theirs, public_half(mine), SESSION.digest, ("south", "north"))
+    here = Sealer(mine, sealing_key(theirs), SESSION.digest, ("north", "south"))
+    there = Sealer(theirs, sealing_key(mine), SESSION.digest, ("south", "north"))
     sealed = here.seal("north", 4, "piece", b"secret")
     assert b"secret" not in sealed
     assert sealed == here.seal("north", 4, "piece", b"secret"), "the same after a crash"
     assert sealed[:12] != here.seal("north", 4, "piece", b"Secret")[:12], "a nonce is for one text"
     assert there.open("north", 4, "piece", sealed) == b"secret"
-    outside = Sealer(stranger, public_half(mine), SESSION.digest, ("south", "north"))
-    later = Sealer(theirs, public_half(mine), bytes(32), ("south", "north"))
+    outside = Sealer(stranger, sealing_key(mine), SESSION.digest, ("south", "north"))
+    later = Sealer(theirs, sealing_key(mine), bytes(32), ("south", "north"))
     for who, of, number, kind in (
         (outside, "north", 4, "piece"),
         (later, "north", 4, "piece"),

@@ -13,7 +13,7 @@ from tests.combine.net.sessions import NAMES, manifest, total
 
 from discreet.verbs.combine.net.journal import SECRET
 from discreet.verbs.combine.net.manifest import dump
-from discreet.verbs.combine.net.transcript_log import read, seen
+from discreet.verbs.combine.net.transcript_log import read_transcript, read_view
 
 LENGTH = 4
 
@@ -57,11 +57,11 @@ def test_parties_on_one_machine(tmp_path):
         for host in hosts.values():
             expect_total(host.said())
     for name in NAMES:
-        lines = list(read(tmp_path / name, session.digest))
+        lines = list(read_transcript(tmp_path / name, session.digest))
         for line in lines:
             line.signed.check(session)
         assert {line.kind for line in lines} == {"hello", "sum 1/key", "sum 1/masked", "settled"}
-        assert len(seen(tmp_path / name, NAMES)) == len(lines)
+        assert len(read_view(tmp_path / name, NAMES)) == len(lines)
         assert (tmp_path / name / SECRET).stat().st_mode & 0o777 == 0o600
 
 
@@ -79,9 +79,10 @@ def test_killed_at_any_time_and_started_again_a_party_says_the_same_again(tmp_pa
             expect_total(south.said())
         for host in others:
             expect_total(host.said())
-    sent = {line.number: line.header for line in read(tmp_path / "south", session.digest) if line.sent}
+    sent = {line.number: line.header for line in read_transcript(tmp_path / "south", session.digest) if line.sent}
     for name in ("north", "east", "west"):
-        got = [line for line in read(tmp_path / name, session.digest) if not line.sent and line.peer == "south"]
+        lines = read_transcript(tmp_path / name, session.digest)
+        got = [line for line in lines if not line.sent and line.peer == "south"]
         assert got
         assert all(sent[line.number] == line.header for line in got)
 

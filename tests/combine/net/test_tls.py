@@ -14,7 +14,7 @@ from discreet.errors import Aborted, BadInput, EngineError
 from discreet.verbs.combine.net import tls
 from discreet.verbs.combine.net.driver import run
 from discreet.verbs.combine.net.keys import Identity, certificate
-from discreet.verbs.combine.net.tls_socket import Secure
+from discreet.verbs.combine.net.tls_socket import TlsTransport
 
 PAIR = ("north", "south")
 
@@ -140,7 +140,7 @@ def test_who_answers_must_be_the_one_who_was_meant(tmp_path):
 
 def test_the_manifest_must_have_the_own_key():
     with pytest.raises(BadInput, match=r"Send south\.pub again"):
-        tls.Tls(manifest(PAIR), Identity.new("south"))
+        tls.TlsConnector(manifest(PAIR), Identity.new("south"))
 
 
 def test_an_address_that_is_taken_is_said(tmp_path):
@@ -150,7 +150,7 @@ def test_an_address_that_is_taken_is_said(tmp_path):
 
 
 def test_the_key_is_on_no_disk():
-    with tls._unlisted() as file:
+    with tls._memory_file() as file:
         assert isinstance(file.name, int)
 
 
@@ -171,7 +171,7 @@ def test_what_a_socket_takes_in_part_is_sent_whole():
     async def play():
         here, there = socket.socketpair()
         here.setblocking(False)
-        transport = Secure(Trickle(here), asyncio.BufferedProtocol())
+        transport = TlsTransport(Trickle(here), asyncio.BufferedProtocol())
         transport.write(b"north and ")
         transport.write(b"south")
         transport.close()

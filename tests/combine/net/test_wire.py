@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.errors import BadInput
-from discreet.verbs.combine.group import Group
+from discreet.verbs.combine.group import ModularGroup
 from discreet.verbs.combine.net.wire import decode, encode
 
 MOST = 100_000
@@ -13,7 +13,7 @@ PARTS = st.one_of(
     st.text(max_size=20),
     st.lists(st.text(max_size=10), max_size=4).map(tuple),
     st.tuples(st.sampled_from([1, 8, 24, 64, 128]), st.lists(st.integers(0, 2**130), max_size=5)).map(
-        lambda drawn: Group(drawn[0]).vector(drawn[1])
+        lambda drawn: ModularGroup(drawn[0]).vector(drawn[1])
     ),
 )
 
@@ -49,7 +49,7 @@ def test_changed_bytes_are_refused_or_can_be_said_again(body, data):
 
 @pytest.mark.parametrize("bits, size", [(1, 1 / 8), (8, 1), (24, 3), (56, 7), (64, 8)])
 def test_vectors_take_the_width_of_the_group_whatever_their_values(bits, size):
-    group = Group(bits)
+    group = ModularGroup(bits)
     for values in ([group.modulus - 1] * 8000, [0] * 8000, [1, *[0] * 7999]):
         data = encode({"vector": group.vector(values)}, MOST, {8000: bits})
         assert len(data) == pytest.approx(8000 * size, abs=30)
@@ -57,17 +57,17 @@ def test_vectors_take_the_width_of_the_group_whatever_their_values(bits, size):
 
 
 def test_where_no_group_is_known_vectors_take_whole_words():
-    sizes = {len(encode({"v": Group(64).vector([top] + [0] * 2000)}, MOST)) for top in (3, 60_000, 2**60)}
+    sizes = {len(encode({"v": ModularGroup(64).vector([top] + [0] * 2000)}, MOST)) for top in (3, 60_000, 2**60)}
     assert len(sizes) == 1
 
 
 def test_a_vector_that_is_not_of_the_known_group_takes_whole_words():
-    for group, values in ((Group(64), [300, 2]), (Group(128), [300, 2**70])):
+    for group, values in ((ModularGroup(64), [300, 2]), (ModularGroup(128), [300, 2**70])):
         assert same(decode(encode({"v": group.vector(values)}, MOST, {2: 8}), MOST)["v"], group.vector(values))
 
 
 def test_what_the_receiver_would_refuse_for_its_size_is_not_said():
-    vector, exactly = Group(8).vector([200] * 1000), 8000
+    vector, exactly = ModularGroup(8).vector([200] * 1000), 8000
     assert len(decode(encode({"v": vector}, exactly, {1000: 8}), exactly)["v"]) == 1000
     with pytest.raises(BadInput, match="larger than the session allows"):
         encode({"v": vector}, exactly - 1, {1000: 8})

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 
 from discreet.verbs.combine import bus
-from discreet.verbs.combine.bus import Played
+from discreet.verbs.combine.bus import BusRun
+from discreet.verbs.combine.crypto import NumericCrypto
 from discreet.verbs.combine.effects import Effect, Play
-from discreet.verbs.combine.group import Group
-from discreet.verbs.combine.party import Seat, Total
-from discreet.verbs.combine.protocols.parse import protocol
-from discreet.verbs.combine.tools import Numeric
+from discreet.verbs.combine.group import ModularGroup
+from discreet.verbs.combine.protocols.parse import parse_protocol
+from discreet.verbs.combine.protocols.protocol import Party, Total
 
 NAMES = ("north", "south", "east", "west", "mid", "far")
 Change = Callable[[Effect], Effect | Sequence[Effect]]
@@ -37,12 +37,12 @@ class Case:
         return NAMES[: self.count]
 
     @property
-    def group(self) -> Group:
-        return Group(self.bits)
+    def group(self) -> ModularGroup:
+        return ModularGroup(self.bits)
 
-    def seat(self, name: str) -> Seat:
-        tools = Numeric(bytes([NAMES.index(name), self.salt] * 16), b"session".ljust(32))
-        return Seat(name, self.parties, self.group, self.length, tools, "sum 1/", self.threshold, self.adder)
+    def me(self, name: str) -> Party:
+        crypto = NumericCrypto(bytes([NAMES.index(name), self.salt] * 16), b"session".ljust(32))
+        return Party(name, self.parties, self.group, self.length, crypto, "sum 1/", self.threshold, self.adder)
 
     def value(self, name: str) -> Any:
         """Elements that make sums wrap round."""
@@ -54,10 +54,10 @@ class Case:
         *,
         leaves: Callable[[str, Effect], bool] | None = None,
         changes: Mapping[str, Change] | None = None,
-    ) -> Played[Total]:
+    ) -> BusRun[Total]:
         """Everybody plays; some leave, some change what they say."""
-        made = protocol(self.text)
-        plays = {name: made.play(self.seat(name), self.value(name)) for name in self.parties}
+        made = parse_protocol(self.text)
+        plays = {name: made.play(self.me(name), self.value(name)) for name in self.parties}
         for name, change in (changes or {}).items():
             plays[name] = _changed(plays[name], change)
         return bus.play(plays, leaves=leaves)
@@ -94,7 +94,7 @@ def effects(case: Case, party: str) -> list[Effect]:
     return seen
 
 
-def plain(played: Played[Total]) -> list[tuple[object, ...]]:
+def plain(played: BusRun[Total]) -> list[tuple[object, ...]]:
     """All messages, such that they can be compared."""
     return [
         (

@@ -11,27 +11,27 @@ import pytest
 from tests.combine.protocols.table import NAMES, Case, Change, effects, leaving, plain
 
 from discreet.errors import Aborted, BadInput
-from discreet.verbs.combine.bus import Played
-from discreet.verbs.combine.effects import Effect, Gather, Send, Tell
-from discreet.verbs.combine.party import Total
-from discreet.verbs.combine.protocols.dropout import require_sound
-from discreet.verbs.combine.protocols.parse import protocol
+from discreet.verbs.combine.bus import BusRun
+from discreet.verbs.combine.effects import Broadcast, Effect, Gather, Send
+from discreet.verbs.combine.protocols.dropout import require_safe_survivors
+from discreet.verbs.combine.protocols.parse import parse_protocol
+from discreet.verbs.combine.protocols.protocol import Total
 
 
-def given_away(played: Played[Total]) -> set[str]:
+def given_away(played: BusRun[Total]) -> set[str]:
     """Whose secrets shares were given of, such as "seed north"."""
     return {name for message in played.messages if message.kind.endswith("unmask") for name in message.body}
 
 
-def never_both(played: Played[Total]) -> bool:
+def never_both(played: BusRun[Total]) -> bool:
     given = given_away(played)
     return not any({f"seed {name}", f"key {name}"} <= given for name in NAMES)
 
 
-def told(kind: str, change: Callable[[Send | Tell], Effect | list[Effect]]) -> Change:
+def told(kind: str, change: Callable[[Send | Broadcast], Effect | list[Effect]]) -> Change:
     """Change the messages of one kind."""
     return lambda effect: (
-        change(effect) if isinstance(effect, Send | Tell) and effect.kind == f"sum 1/{kind}" else effect
+        change(effect) if isinstance(effect, Send | Broadcast) and effect.kind == f"sum 1/{kind}" else effect
     )
 
 
@@ -56,7 +56,7 @@ def test_whoever_leaves_whenever(count: int, threshold: int, adder: str) -> None
             half_shared = isinstance(effect, Send) and effect.kind.endswith("shares") and effect is not _first(done)
             if victim != adder and not half_shared:
                 assert set(played.results) == others, (victim, effect, played.aborted)
-                late = any(one.kind.endswith("masked") for one in done[:at] if isinstance(one, Send | Tell))
+                late = any(one.kind.endswith("masked") for one in done[:at] if isinstance(one, Send | Broadcast))
                 assert all((victim in total.parties) == late for total in played.results.values())
 
 
@@ -125,14 +125,14 @@ def test_not_more_than_half_is_refused(count: int, threshold: int) -> None:
     with pytest.raises(BadInput, match="more than half"):
         Case("masks", count, threshold=threshold).play()
     with pytest.raises(BadInput, match="more than half"):
-        protocol("masks").withstands(NAMES[:count], threshold)
+        parse_protocol("masks").withstands(NAMES[:count], threshold)
 
 
 @pytest.mark.parametrize(
     ("count", "threshold", "size"), [(5, 0, 3), (5, 5, 3), (5, 4, 3), (5, 3, 2), (3, 2, 1), (2, 0, 1)]
 )
 def test_withstands_fewer_than_the_threshold(count: int, threshold: int, size: int) -> None:
-    assert {len(some) for some in protocol("masks").withstands(NAMES[:count], threshold)} == {size}
+    assert {len(some) for some in parse_protocol("masks").withstands(NAMES[:count], threshold)} == {size}
 
 
 def test_the_same_again_when_somebody_leaves() -> None:
@@ -155,9 +155,9 @@ def test_two_lists_are_found_before_anything_is_given_away() -> None:
     """An adder who tells two groups different lists, to get a seed of one and a key of the other."""
     case = Case("masks", 5, threshold=3, adder="north")
 
-    def split(tell: Send | Tell) -> list[Effect]:
+    def split(tell: Send | Broadcast) -> list[Effect]:
         less = {"stay": tuple(name for name in case.parties if name != "south"), "gone": ("south",)}
-        return [Tell(("south", "east"), tell.kind, tell.body), Tell(("west", "mid"), tell.kind, less)]
+        return [Broadcast(("south", "east"), tell.kind, tell.body), Broadcast(("west", "mid"), tell.kind, less)]
 
     played = case.play(changes={"north": told("arrived", split)})
     assert not played.results and not given_away(played)
@@ -174,9 +174,9 @@ def test_two_lists_are_found_before_anything_is_given_away() -> None:
     ],
 )
 def test_unsound_lists(stay: tuple[str, ...], gone: tuple[str, ...], words: str) -> None:
-    seat = Case("masks", 5, threshold=3, adder="north").seat("south")
+    me = Case("masks", 5, threshold=3, adder="north").me("south")
     with pytest.raises(Aborted, match=words):
-        require_sound(seat, stay, gone, NAMES[:4])
+        require_safe_survivors(me, stay, gone, NAMES[:4])
 
 
 @pytest.mark.parametrize(
@@ -249,8 +249,11 @@ def test_who_tells_different_things_is_found(word: str) -> None:
     other = replace(case, salt=1).play()
     body = next(message.body for message in other.messages if message.of == "south" and message.kind.endswith(word))
 
-    def split(tell: Send | Tell) -> list[Effect]:
-        return [Tell(("north", "east"), tell.kind, tell.body), Tell(("west", "mid"), tell.kind, {**tell.body, **body})]
+    def split(tell: Send | Broadcast) -> list[Effect]:
+        return [
+            Broadcast(("north", "east"), tell.kind, tell.body),
+            Broadcast(("west", "mid"), tell.kind, {**tell.body, **body}),
+        ]
 
     played = case.play(changes={"south": told(word, split)})
     assert not played.results and not given_away(played)
@@ -263,9 +266,9 @@ def test_who_tells_different_lists_of_masks_is_found() -> None:
     case = Case("masks", 5, threshold=3)
     at = next(at for at, effect in enumerate(effects(case, "mid")) if effect.kind.endswith("masked"))
 
-    def split(tell: Send | Tell) -> list[Effect]:
+    def split(tell: Send | Broadcast) -> list[Effect]:
         less = {**tell.body, "with": tuple(name for name in tell.body["with"] if name != "mid")}
-        return [Tell(("north", "west", "mid"), tell.kind, tell.body), Tell(("east",), tell.kind, less)]
+        return [Broadcast(("north", "west", "mid"), tell.kind, tell.body), Broadcast(("east",), tell.kind, less)]
 
     played = case.play(changes={"south": told("masked", split)}, leaves=leaving(mid=at))
     assert not played.results and not given_away(played)
@@ -305,9 +308,9 @@ def test_an_adder_cannot_tell_different_totals_under_one_digest(threshold: int) 
     """Bits above those of the group would not be in the digest."""
     case = Case("masks", 4, bits=24, threshold=threshold, adder="north")
 
-    def split(tell: Send | Tell) -> list[Effect]:
+    def split(tell: Send | Broadcast) -> list[Effect]:
         more = {"vector": tell.body["vector"] + np.uint64(1 << 40)}
-        return [Tell(("south", "east"), tell.kind, tell.body), Tell(("west",), tell.kind, more)]
+        return [Broadcast(("south", "east"), tell.kind, tell.body), Broadcast(("west",), tell.kind, more)]
 
     played = case.play(changes={"north": told("total", split)})
     assert all(case.right(total) for total in played.results.values())
@@ -339,10 +342,10 @@ def test_what_must_be_told_to_all_may_not_be_sent(text: str, threshold: int, add
 def test_an_adder_who_tells_different_totals_is_found(threshold: int) -> None:
     case = Case("masks", 4, threshold=threshold, adder="north")
 
-    def split(tell: Send | Tell) -> list[Effect]:
+    def split(tell: Send | Broadcast) -> list[Effect]:
         return [
-            Tell(("south", "east"), tell.kind, tell.body),
-            Tell(("west",), tell.kind, {"vector": case.value("mid")}),
+            Broadcast(("south", "east"), tell.kind, tell.body),
+            Broadcast(("west",), tell.kind, {"vector": case.value("mid")}),
         ]
 
     played = case.play(changes={"north": told("total", split)})

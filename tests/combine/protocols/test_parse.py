@@ -6,16 +6,16 @@ import pytest
 
 from discreet.errors import BadInput
 from discreet.verbs.combine.protocols.masks import Masks
-from discreet.verbs.combine.protocols.parse import PROTOCOLS, protocol
-from discreet.verbs.combine.protocols.paths import Paths
+from discreet.verbs.combine.protocols.parse import PROTOCOLS, parse_protocol
+from discreet.verbs.combine.protocols.rings import Paths
 from discreet.verbs.combine.protocols.trusted import Trusted
 
 
 def test_texts() -> None:
     assert next(iter(PROTOCOLS)) == "masks"
-    assert protocol(" Masks ") == Masks()
-    assert protocol("paths count=3") == Paths(3)
-    assert protocol("trusted party=north") == Trusted("north")
+    assert parse_protocol(" Masks ") == Masks()
+    assert parse_protocol("paths count=3") == Paths(3)
+    assert parse_protocol("trusted party=north") == Trusted("north")
 
 
 @pytest.mark.parametrize(
@@ -31,9 +31,9 @@ def test_texts() -> None:
 )
 def test_mistakes(text: str, words: str) -> None:
     with pytest.raises(BadInput, match=words):
-        protocol(text)
+        parse_protocol(text)
 
 
 def test_who_is_trusted_must_be_there() -> None:
     with pytest.raises(BadInput, match="is trusted and is not one"):
-        protocol("trusted party=up").withstands(("north", "south"), 0)
+        parse_protocol("trusted party=up").withstands(("north", "south"), 0)

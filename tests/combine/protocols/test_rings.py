@@ -7,8 +7,8 @@ from itertools import combinations
 import pytest
 from tests.combine.protocols.table import NAMES, Case
 
-from discreet.verbs.combine.protocols.parse import protocol
-from discreet.verbs.combine.protocols.paths import rings
+from discreet.verbs.combine.protocols.parse import parse_protocol
+from discreet.verbs.combine.protocols.rings import rings
 
 
 def pairs(order: tuple[str, ...]) -> set[frozenset[str]]:
@@ -43,11 +43,11 @@ def test_two_neighbours_expose_who_is_between() -> None:
 
 def test_all_but_two_neighbours() -> None:
     four = NAMES[:4]
-    ring = {frozenset(some) for some in protocol("ring").withstands(four, 0)}
+    ring = {frozenset(some) for some in parse_protocol("ring").withstands(four, 0)}
     assert ring == {frozenset(pair) for pair in [four[:2], four[1:3], four[2:], (four[3], four[0])]}
-    paths = {frozenset(some) for some in protocol("paths count=2").withstands(four, 0)}
+    paths = {frozenset(some) for some in parse_protocol("paths count=2").withstands(four, 0)}
     assert paths == {frozenset(pair) for pair in combinations(four, 2)}
-    assert set(protocol("ring").withstands(four[:2], 0)) == {("north",), ("south",)}
+    assert set(parse_protocol("ring").withstands(four[:2], 0)) == {("north",), ("south",)}
 
 
 def test_all_rings_turn_at_the_same_time() -> None:

@@ -10,8 +10,8 @@ from tests.combine.protocols.table import NAMES, Case, plain
 
 from discreet.errors import BadInput
 from discreet.verbs.combine import bus
-from discreet.verbs.combine.effects import Effect, Send, Tell
-from discreet.verbs.combine.protocols.parse import PROTOCOLS, protocol
+from discreet.verbs.combine.effects import Broadcast, Effect, Send
+from discreet.verbs.combine.protocols.parse import PROTOCOLS, parse_protocol
 
 TEXTS = ("masks", "shares", "paths", "paths count=3", "ring", "trusted", "trusted party=south")
 
@@ -59,9 +59,9 @@ def test_dining_is_for_bits() -> None:
 )
 def test_any_numbers(text: str, bits: int, numbers: list[list[int]]) -> None:
     case = Case(text, len(numbers), bits, length=2)
-    made = protocol(text)
+    made = parse_protocol(text)
     values = {name: case.group.vector(some) for name, some in zip(NAMES, numbers, strict=False)}
-    played = bus.play({name: made.play(case.seat(name), value) for name, value in values.items()})
+    played = bus.play({name: made.play(case.me(name), value) for name, value in values.items()})
     want = [sum(column) % case.group.modulus for column in zip(*numbers, strict=True)]
     assert all([int(one) for one in total.vector] == want for total in played.results.values())
     assert len(played.results) == len(numbers)
@@ -89,11 +89,11 @@ def test_what_is_sent_is_reduced(text: str, bits: int) -> None:
 @pytest.mark.parametrize("text", TEXTS)
 def test_values_are_left_as_they_are(text: str) -> None:
     case = Case(text, 3)
-    made = protocol(text)
+    made = parse_protocol(text)
     values = {name: case.value(name) for name in case.parties}
     for value in values.values():
         value.setflags(write=False)
-    played = bus.play({name: made.play(case.seat(name), value) for name, value in values.items()})
+    played = bus.play({name: made.play(case.me(name), value) for name, value in values.items()})
     assert all(np.array_equal(value, case.value(name)) for name, value in values.items())
     assert all(case.right(total) for total in played.results.values())
 
@@ -104,7 +104,7 @@ def test_values_are_left_as_they_are(text: str) -> None:
 )
 def test_who_sends_no_vector_is_named(text: str, junk: object) -> None:
     def change(effect: Effect) -> Effect:
-        if isinstance(effect, Send | Tell) and "vector" in effect.body:
+        if isinstance(effect, Send | Broadcast) and "vector" in effect.body:
             return type(effect)(effect.to, effect.kind, {"vector": junk})  # type: ignore[arg-type]
         return effect
 
@@ -128,7 +128,7 @@ def test_who_leaves_ends_it(text: str) -> None:
 
 def test_every_protocol_says_what_it_is() -> None:
     for name, kind in PROTOCOLS.items():
-        made = protocol(name)
+        made = parse_protocol(name)
         assert made.name == name and isinstance(made, kind)
         assert made.title and made.adversary().endswith(".")
 
@@ -137,7 +137,7 @@ def test_every_protocol_says_what_it_is() -> None:
 @pytest.mark.parametrize("count", [2, 3, 4, 5, 6])
 def test_withstands_are_coalitions(text: str, count: int) -> None:
     parties = NAMES[:count]
-    found = list(protocol(text).withstands(parties, 0))
+    found = list(parse_protocol(text).withstands(parties, 0))
     assert found and len(set(found)) == len(found)
     most = 2 if text == "ring" else count
     assert all(len(some) == max(min(count - 2, most), 1) and set(some) < set(parties) for some in found)

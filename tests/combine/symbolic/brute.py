@@ -17,18 +17,17 @@ from typing import Any
 import numpy as np
 
 from discreet.verbs.combine import bus
-from discreet.verbs.combine.effects import Effect, Send, Tell
-from discreet.verbs.combine.group import Group
-from discreet.verbs.combine.party import Seat
-from discreet.verbs.combine.protocols.protocol import Protocol
-from discreet.verbs.combine.symbolic.forms import Form, Value
-from discreet.verbs.combine.symbolic.learnt import Learnt
+from discreet.verbs.combine.effects import Broadcast, Effect, Send
+from discreet.verbs.combine.group import ModularGroup
+from discreet.verbs.combine.protocols.protocol import Party, SumProtocol
+from discreet.verbs.combine.symbolic.leakage import Leakage
+from discreet.verbs.combine.symbolic.symbols import LinearForm, Value
 
 _CASES = 1 << 13
 """Where there are more, what the coalition knows itself is not tried but fixed."""
 
 
-class Small(Group):
+class Small(ModularGroup):
     """Integers modulo 2 or 4, of which all can be tried."""
 
     def __post_init__(self) -> None:
@@ -61,7 +60,7 @@ class Enumerated:
     party: str
     world: World
 
-    def draw(self, label: str, group: Group, length: int) -> Any:
+    def draw(self, label: str, group: ModularGroup, length: int) -> Any:
         return self.world.variable(("draw", self.party, label)).copy()
 
     def secret(self, label: str) -> Any:
@@ -73,7 +72,7 @@ class Enumerated:
     def agree(self, mine: Any, theirs: Any) -> Any:
         return ("seed", *sorted((mine, theirs[1])))
 
-    def mask(self, seed: Any, label: str, group: Group, length: int) -> Any:
+    def mask(self, seed: Any, label: str, group: ModularGroup, length: int) -> Any:
         return self.world.variable(("mask", seed, label)).copy()
 
     def split(self, secret: Any, label: str, holders: Sequence[str], threshold: int) -> dict[str, Any]:
@@ -84,10 +83,10 @@ class Enumerated:
         assert _determined(threshold, frozenset(share[4] for share in shares.values()))
         return secret
 
-    def digest(self, group: Group, *parts: Any) -> Any:
+    def digest(self, group: ModularGroup, *parts: Any) -> Any:
         return Told(parts, tuple(part.tobytes() if isinstance(part, np.ndarray) else part for part in parts))
 
-    def fits(self, part: Any, group: Group, length: int) -> bool:
+    def fits(self, part: Any, group: ModularGroup, length: int) -> bool:
         return isinstance(part, np.ndarray)
 
     def is_public(self, part: Any) -> bool:
@@ -97,10 +96,10 @@ class Enumerated:
         return part is not None
 
 
-def agrees(protocol: Protocol, parties: Sequence[str], bits: int, found: Learnt, **case: Any) -> bool:
+def agrees(protocol: SumProtocol, parties: Sequence[str], bits: int, found: Leakage, **case: Any) -> bool:
     """Whether what was found tells the same honest inputs apart as the views do."""
     honest = [party for party in parties if party not in found.coalition]
-    forms = [*found.beyond, Form.sum(Value(party) for party in found.result)]
+    forms = [*found.beyond, LinearForm.sum(Value(party) for party in found.result)]
     told = {
         inputs: tuple(_evaluated(form, dict(zip(honest, inputs, strict=True))) % (1 << bits) for form in forms)
         for inputs in product(range(1 << bits), repeat=len(honest))
@@ -109,7 +108,7 @@ def agrees(protocol: Protocol, parties: Sequence[str], bits: int, found: Learnt,
 
 
 def views(
-    protocol: Protocol, parties: Sequence[str], bits: int, coalition: Sequence[str], **case: Any
+    protocol: SumProtocol, parties: Sequence[str], bits: int, coalition: Sequence[str], **case: Any
 ) -> dict[tuple[int, ...], Any]:
     """For all inputs of the honest parties, how often each view of the coalition occurs."""
     world = World()
@@ -154,7 +153,7 @@ def _counted(which: Any, columns: Sequence[Any], bits: int) -> dict[int, Any]:
 
 def _view(
     world: World,
-    protocol: Protocol,
+    protocol: SumProtocol,
     parties: Sequence[str],
     bits: int,
     coalition: Sequence[str],
@@ -169,7 +168,7 @@ def _view(
     after: list[Any] = []
 
     def leaves(party: str, effect: Effect) -> bool:
-        gone = isinstance(effect, Send | Tell) and leave.get(party) == effect.kind
+        gone = isinstance(effect, Send | Broadcast) and leave.get(party) == effect.kind
         if gone and party in (late or {}):
             to = (effect.to,) if isinstance(effect, Send) else effect.to
             after.extend(_parts(effect.body) if set(to) & set(coalition) else ())
@@ -177,10 +176,10 @@ def _view(
 
     plays = {}
     for party in parties:
-        seat = Seat(party, tuple(parties), Small(bits), world.length, Enumerated(party, world), "", threshold, adder)
-        plays[party] = protocol.play(seat, world.variable(("value", party)).copy())
+        me = Party(party, tuple(parties), Small(bits), world.length, Enumerated(party, world), "", threshold, adder)
+        plays[party] = protocol.play(me, world.variable(("value", party)).copy())
     played = bus.play(plays, leaves=leaves)
-    seen = [part for party in coalition for message in played.seen(party) for part in _parts(message.body)]
+    seen = [part for party in coalition for message in played.view(party) for part in _parts(message.body)]
     totals = list(played.results.values())
     whose = max((total.parties for total in totals), key=len, default=())
     result = sum((world.variable(("value", party)) for party in whose), start=np.zeros(world.length, np.uint64))
@@ -231,7 +230,7 @@ def _determined(threshold: int, points: frozenset[int]) -> bool:
     return apart == 7
 
 
-def _evaluated(form: Form, values: Mapping[str, int]) -> int:
+def _evaluated(form: LinearForm, values: Mapping[str, int]) -> int:
     return sum(factor * values.get(variable.party, 0) for variable, factor in form)
 
 

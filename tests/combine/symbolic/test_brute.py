@@ -9,9 +9,9 @@ from tests.combine.symbolic.brute import Small, agrees
 from tests.combine.symbolic.toys import Escrow, Pairs, Pieces, Told, Unshielded
 
 from discreet.verbs.combine.protocols.parse import PROTOCOLS
-from discreet.verbs.combine.protocols.parse import protocol as parsed
-from discreet.verbs.combine.symbolic.coalition import every
-from discreet.verbs.combine.symbolic.forms import Form, Value
+from discreet.verbs.combine.protocols.parse import parse_protocol as parsed
+from discreet.verbs.combine.symbolic.coalition import leakages
+from discreet.verbs.combine.symbolic.symbols import LinearForm, Value
 
 PARTIES = ("north", "south", "east", "west")
 SMALL = [(2, 1), (2, 2), (3, 1), (3, 2), (4, 1)]
@@ -21,7 +21,7 @@ LEAVING = ("keys", "shares", "masked", "survivors", "unmask")
 
 def compare(protocol, count, bits, **case):
     parties = PARTIES[:count]
-    for learnt in every(protocol, parties, group=Small(bits), **case).values():
+    for learnt in leakages(protocol, parties, group=Small(bits), **case).values():
         assert agrees(protocol, parties, bits, learnt, **case), str(learnt)
 
 
@@ -35,14 +35,14 @@ def test_protocols(text, count, bits):
 @pytest.mark.parametrize("bits", [1, 2])
 def test_a_wrong_answer_would_be_noticed(bits):
     """Saying less or more than the truth, by as little as one bit, is not what counting finds."""
-    north, east = (Form.sum([Value(party)]) for party in ("north", "east"))
-    ring = every("ring", PARTIES, group=Small(1))["south", "west"]
-    masks = every("masks", PARTIES[:3], group=Small(bits))["south",]
-    told = every(Told(2), PARTIES[:2], group=Small(bits))["south",]
+    north, east = (LinearForm.sum([Value(party)]) for party in ("north", "east"))
+    ring = leakages("ring", PARTIES, group=Small(1))["south", "west"]
+    masks = leakages("masks", PARTIES[:3], group=Small(bits))["south",]
+    told = leakages(Told(2), PARTIES[:2], group=Small(bits))["south",]
     assert agrees(parsed("ring"), PARTIES, 1, ring)
     for beyond in ((), (north + east,)):
         assert not agrees(parsed("ring"), PARTIES, 1, replace(ring, beyond=beyond))
-    for beyond in ((north,), (Form({Value("north"): 1 << (bits - 1)}),)):
+    for beyond in ((north,), (LinearForm({Value("north"): 1 << (bits - 1)}),)):
         assert not agrees(parsed("masks"), PARTIES[:3], bits, replace(masks, beyond=beyond))
     assert agrees(Told(2), PARTIES[:2], bits, told)
     assert not agrees(Told(2), PARTIES[:2], bits, replace(told, beyond=()))

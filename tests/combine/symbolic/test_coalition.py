@@ -10,9 +10,9 @@ from tests.combine.symbolic.toys import Escrow, Pairs, Pieces, Told, Unshielded
 from discreet.errors import BadInput
 from discreet.verbs.combine.protocols.masks import Masks
 from discreet.verbs.combine.protocols.parse import PROTOCOLS
-from discreet.verbs.combine.protocols.parse import protocol as parsed
-from discreet.verbs.combine.protocols.paths import rings
-from discreet.verbs.combine.symbolic.coalition import every, learns, withstands
+from discreet.verbs.combine.protocols.parse import parse_protocol as parsed
+from discreet.verbs.combine.protocols.rings import rings
+from discreet.verbs.combine.symbolic.coalition import leakage, leakages, withstands
 from discreet.verbs.combine.terms import Terms
 
 PARTIES = ("north", "south", "east", "west", "up", "down")
@@ -42,7 +42,7 @@ def runs(order, coalition):
 
 @pytest.mark.parametrize("count", SIZES)
 def test_ring_gives_away_what_each_run_between_members_adds_up_to(count):
-    for coalition, learnt in every("ring", PARTIES[:count]).items():
+    for coalition, learnt in leakages("ring", PARTIES[:count]).items():
         between = runs(PARTIES[:count], coalition)
         assert {parties_in(form) for form in learnt.beyond} == (set(between) if len(between) > 1 else set())
         assert {frozenset((party,)) for party in learnt.values} == {run for run in between if len(run) == 1}
@@ -57,7 +57,7 @@ def test_paths_give_a_value_away_when_it_is_surrounded_on_every_one(count, paths
         for one, other in pairwise((*order, order[0])):
             neighbours[one].add(other)
             neighbours[other].add(one)
-    for coalition, learnt in every(f"paths count={paths}", parties).items():
+    for coalition, learnt in leakages(f"paths count={paths}", parties).items():
         surrounded = {party for party in parties if party not in coalition and neighbours[party] <= set(coalition)}
         assert set(learnt.values) == surrounded
 
@@ -65,20 +65,20 @@ def test_paths_give_a_value_away_when_it_is_surrounded_on_every_one(count, paths
 @pytest.mark.parametrize("count", SIZES)
 @pytest.mark.parametrize("text", ["masks", "shares", "dining"])
 def test_masks_and_shares_give_nothing_away_short_of_all_but_one(text, count):
-    for coalition, learnt in every(text, PARTIES[:count]).items():
+    for coalition, learnt in leakages(text, PARTIES[:count]).items():
         assert learnt.nothing
         assert len(learnt.values) == (1 if len(coalition) == count - 1 else 0)
 
 
 @pytest.mark.parametrize("count", SIZES)
 def test_masks_with_an_adder_give_nothing_away_either(count):
-    assert all(learnt.nothing for learnt in every("masks", PARTIES[:count], adder="south").values())
+    assert all(learnt.nothing for learnt in leakages("masks", PARTIES[:count], adder="south").values())
 
 
 @pytest.mark.parametrize("count", SIZES)
 @pytest.mark.parametrize("text, trusted", [("trusted", "north"), ("trusted party=south", "south")])
 def test_whoever_is_trusted_sees_all(text, trusted, count):
-    for coalition, learnt in every(text, PARTIES[:count]).items():
+    for coalition, learnt in leakages(text, PARTIES[:count]).items():
         honest = [party for party in PARTIES[:count] if party not in coalition]
         sees = trusted in coalition or len(honest) == 1
         assert learnt.values == (tuple(honest) if sees else ())
@@ -102,11 +102,11 @@ def test_masks_withstand_fewer_than_the_threshold(count, threshold):
     parties = PARTIES[:count]
     promised = set(Masks().withstands(parties, threshold))
     assert promised == set(withstands("masks", parties, threshold=threshold))
-    with_adder = every("masks", parties, threshold=threshold, adder="east")
+    with_adder = leakages("masks", parties, threshold=threshold, adder="east")
     assert all(with_adder[coalition].nothing for coalition in promised)  # who never sees a vector may be more
     if threshold < count - 1:
         others = tuple(party for party in parties if party != "north")[:threshold]
-        learnt = learns("masks", parties, others, threshold=threshold)
+        learnt = leakage("masks", parties, others, threshold=threshold)
         assert set(learnt.values) == set(parties) - set(others)
 
 
@@ -114,7 +114,7 @@ def test_masks_withstand_fewer_than_the_threshold(count, threshold):
 @pytest.mark.parametrize("how", ["drops", "late"])
 def test_a_party_that_leaves_gives_nothing_away(how, kind):
     parties = PARTIES[:5]
-    for coalition, learnt in every("masks", parties, threshold=4, **{how: {"east": kind}}).items():
+    for coalition, learnt in leakages("masks", parties, threshold=4, **{how: {"east": kind}}).items():
         if len(coalition) < 4:
             assert learnt.nothing
             assert learnt.result == (
@@ -124,31 +124,31 @@ def test_a_party_that_leaves_gives_nothing_away(how, kind):
 
 @pytest.mark.parametrize("text, kind", [("masks", "masked"), ("shares", "part"), ("dining", "masked")])
 def test_where_nobody_may_leave_an_unfinished_sum_is_at_most_the_sum_of_all(text, kind):
-    for coalition, learnt in every(text, FOUR, drops={"east": kind}).items():
+    for coalition, learnt in leakages(text, FOUR, drops={"east": kind}).items():
         assert learnt.result == ()
         honest = frozenset(FOUR) - set(coalition)
         assert [parties_in(form) for form in learnt.beyond] == ([honest] if "east" in coalition else [])
 
 
 def test_a_vector_that_comes_late_is_naked_without_a_mask_of_its_own():
-    dropped = learns(Unshielded(), FOUR, ["north"], drops={"east": "vector"})
-    late = learns(Unshielded(), FOUR, ["north"], late={"east": "vector"})
+    dropped = leakage(Unshielded(), FOUR, ["north"], drops={"east": "vector"})
+    late = leakage(Unshielded(), FOUR, ["north"], late={"east": "vector"})
     assert dropped.nothing
     assert str(late) == "north alone learns east's value."
-    assert learns("masks", FOUR, ["north"], threshold=3, late={"east": "masked"}).nothing
+    assert leakage("masks", FOUR, ["north"], threshold=3, late={"east": "masked"}).nothing
 
 
 def test_broken_protocols_are_found_to_leak():
     assert withstands(Pairs(wrong=False), FOUR) == withstands("masks", FOUR)
-    wrong = learns(Pairs(wrong=True), FOUR, ["south", "west"])
+    wrong = leakage(Pairs(wrong=True), FOUR, ["south", "west"])
     assert str(wrong) == "south and west together learn the last 63 bits of east's value."
-    assert str(learns(Pieces(), FOUR, ["north"])) == (
+    assert str(leakage(Pieces(), FOUR, ["north"])) == (
         "north alone learns south's value, east's value and west's value."
     )
-    assert learns(Pieces(), FOUR, ["west"]).nothing
-    assert learns(Escrow(threshold=2, twice=False), FOUR, ["south"]).nothing
-    assert learns(Escrow(threshold=2, twice=True), FOUR, ["south"]).values == ("north",)
-    assert str(learns(Told(times=2), FOUR, ["south", "north", "east"])) == (
+    assert leakage(Pieces(), FOUR, ["west"]).nothing
+    assert leakage(Escrow(threshold=2, twice=False), FOUR, ["south"]).nothing
+    assert leakage(Escrow(threshold=2, twice=True), FOUR, ["south"]).values == ("north",)
+    assert str(leakage(Told(times=2), FOUR, ["south", "north", "east"])) == (
         "north, south and east together learn the last bit of west's value, though there is no result."
     )
 
@@ -168,28 +168,28 @@ def test_broken_protocols_are_found_to_leak():
     ],
 )
 def test_in_words(text, coalition, said):
-    learnt = learns(text, FOUR, coalition.split(","))
+    learnt = leakage(text, FOUR, coalition.split(","))
     assert str(learnt) == said
     assert learnt._repr_html_() == f"<p>{said.replace(chr(39), '&#x27;')}</p>"
 
 
 def test_sums_of_several_in_words():
     assert (
-        str(learns("ring", PARTIES, ["north", "west"])) == "north and west together learn south + east and up + down."
+        str(leakage("ring", PARTIES, ["north", "west"])) == "north and west together learn south + east and up + down."
     )
 
 
 def test_a_session_brings_its_own_threshold_and_adder():
     terms = Terms(FOUR, protocol="masks", threshold=3)
-    assert learns(terms, FOUR, FOUR[:3]).nothing
+    assert leakage(terms, FOUR, FOUR[:3]).nothing
     terms = Terms(PARTIES[:5], protocol="masks", threshold=3)
-    assert learns(terms, terms.parties, FOUR[:3]).values == ("west", "up")
+    assert leakage(terms, terms.parties, FOUR[:3]).values == ("west", "up")
 
 
 def test_many_parties():
     many = tuple(f"p{number}" for number in range(30))
-    assert str(learns("ring", many, ["p3", "p5"])).startswith("p3 and p5 together learn p4's value and p0 + p1")
-    assert learns("masks", many, many[:20]).nothing
+    assert str(leakage("ring", many, ["p3", "p5"])).startswith("p3 and p5 together learn p4's value and p0 + p1")
+    assert leakage("masks", many, many[:20]).nothing
     with pytest.raises(BadInput, match="up to 10 parties"):
         withstands("masks", many)
 
@@ -197,9 +197,9 @@ def test_many_parties():
 @pytest.mark.parametrize("coalition", [[], FOUR, ["nobody"], ["north", "nobody"]])
 def test_a_coalition_is_some_of_the_parties(coalition):
     with pytest.raises(BadInput, match="A coalition is some of"):
-        learns("masks", FOUR, coalition)
+        leakage("masks", FOUR, coalition)
 
 
 def test_a_message_that_is_never_sent_cannot_be_died_before():
     with pytest.raises(BadInput, match="east never came to"):
-        learns("masks", FOUR, ["north"], drops={"east": "letter"})
+        leakage("masks", FOUR, ["north"], drops={"east": "letter"})

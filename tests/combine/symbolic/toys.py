@@ -6,13 +6,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import ClassVar
 
-from discreet.verbs.combine.effects import Gather, Play, Send, Tell
+from discreet.verbs.combine.effects import Broadcast, Gather, Play, Send
 from discreet.verbs.combine.group import Vector
-from discreet.verbs.combine.party import Seat, Total
-from discreet.verbs.combine.protocols.protocol import Protocol
+from discreet.verbs.combine.protocols.protocol import Party, SumProtocol, Total
 
 
-class Toy(Protocol):
+class Toy(SumProtocol):
     """What all of them have: nothing is promised."""
 
     name: ClassVar[str] = "toy"
@@ -28,10 +27,10 @@ class Told(Toy):
 
     times: int
 
-    def play(self, seat: Seat, value: Vector) -> Play[Total]:
-        hidden = sum((seat.draw("r") for _ in range(self.times)), start=value)
-        yield Tell(seat.others, "told", {"vector": hidden})
-        yield Gather(seat.others, "told", len(seat.others))
+    def play(self, me: Party, value: Vector) -> Play[Total]:
+        hidden = sum((me.draw("r") for _ in range(self.times)), start=value)
+        yield Broadcast(me.others, "told", {"vector": hidden})
+        yield Gather(me.others, "told", len(me.others))
         return Total(value - value, ())
 
 
@@ -41,37 +40,37 @@ class Pairs(Toy):
 
     wrong: bool
 
-    def play(self, seat: Seat, value: Vector) -> Play[Total]:
-        mine = seat.tools.secret("key")
-        yield Tell(seat.others, "key", {"key": seat.tools.public(mine)})
-        keys = yield Gather(seat.others, "key", len(seat.others))
-        for other in seat.others:
-            mask = seat.mask(seat.tools.agree(mine, keys[other]["key"]), "mask")
-            value = value + mask if self.wrong or seat.name < other else value - mask
-        value = seat.group.reduced(value)
-        yield Tell(seat.others, "vector", {"vector": value})
-        vectors = yield Gather(seat.others, "vector", len(seat.others))
+    def play(self, me: Party, value: Vector) -> Play[Total]:
+        mine = me.crypto.secret("key")
+        yield Broadcast(me.others, "key", {"key": me.crypto.public(mine)})
+        keys = yield Gather(me.others, "key", len(me.others))
+        for other in me.others:
+            mask = me.mask(me.crypto.agree(mine, keys[other]["key"]), "mask")
+            value = value + mask if self.wrong or me.name < other else value - mask
+        value = me.group.reduce(value)
+        yield Broadcast(me.others, "vector", {"vector": value})
+        vectors = yield Gather(me.others, "vector", len(me.others))
         total = sum((each["vector"] for each in vectors.values()), start=value)
-        return Total(seat.group.reduced(total), seat.parties)
+        return Total(me.group.reduce(total), me.parties)
 
 
 @dataclass(frozen=True)
 class Pieces(Toy):
     """Additive shares; the first of the others gets, beside its own piece, all that are for the others as well."""
 
-    def play(self, seat: Seat, value: Vector) -> Play[Total]:
+    def play(self, me: Party, value: Vector) -> Play[Total]:
         kept = value
-        for other in seat.others:
-            piece = seat.draw(f"piece for {other}")
+        for other in me.others:
+            piece = me.draw(f"piece for {other}")
             kept = kept - piece
             yield Send(other, "piece", {"vector": piece})
-            yield Send(seat.others[0], f"again for {other}", {"vector": piece})
-        pieces = yield Gather(seat.others, "piece", len(seat.others))
-        mine = seat.group.reduced(sum((piece["vector"] for piece in pieces.values()), start=kept))
-        yield Tell(seat.others, "part", {"vector": mine})
-        parts = yield Gather(seat.others, "part", len(seat.others))
+            yield Send(me.others[0], f"again for {other}", {"vector": piece})
+        pieces = yield Gather(me.others, "piece", len(me.others))
+        mine = me.group.reduce(sum((piece["vector"] for piece in pieces.values()), start=kept))
+        yield Broadcast(me.others, "part", {"vector": mine})
+        parts = yield Gather(me.others, "part", len(me.others))
         total = sum((part["vector"] for part in parts.values()), start=mine)
-        return Total(seat.group.reduced(total), seat.parties)
+        return Total(me.group.reduce(total), me.parties)
 
 
 @dataclass(frozen=True)
@@ -81,16 +80,16 @@ class Escrow(Toy):
     threshold: int
     twice: bool
 
-    def play(self, seat: Seat, value: Vector) -> Play[Total]:
-        seed = seat.tools.secret("seed")
-        shares = seat.tools.split(seed, "shares", seat.others, self.threshold)
-        yield Tell(seat.others, "told", {"vector": seat.group.reduced(value + seat.mask(seed, "mask"))})
-        for other in seat.others:
+    def play(self, me: Party, value: Vector) -> Play[Total]:
+        seed = me.crypto.secret("seed")
+        shares = me.crypto.split(seed, "shares", me.others, self.threshold)
+        yield Broadcast(me.others, "told", {"vector": me.group.reduce(value + me.mask(seed, "mask"))})
+        for other in me.others:
             yield Send(other, "share", {"share": shares[other]})
         if self.twice:
-            last = seat.others[-1]
-            yield Send(seat.others[0], "another", {"share": shares[last]})
-        yield Gather(seat.others, "share", len(seat.others))
+            last = me.others[-1]
+            yield Send(me.others[0], "another", {"share": shares[last]})
+        yield Gather(me.others, "share", len(me.others))
         return Total(value - value, ())
 
 
@@ -98,24 +97,24 @@ class Escrow(Toy):
 class Unshielded(Toy):
     """Masks whose keys are told when their owner drops out, without a mask of its own: a late vector is naked."""
 
-    def play(self, seat: Seat, value: Vector) -> Play[Total]:
-        keys = {other: seat.tools.secret(f"key for {other}") for other in seat.others}
+    def play(self, me: Party, value: Vector) -> Play[Total]:
+        keys = {other: me.crypto.secret(f"key for {other}") for other in me.others}
         for other, key in keys.items():
-            yield Send(other, "key", {"key": seat.tools.public(key)})
-        theirs = yield Gather(seat.others, "key", len(seat.others))
-        seeds = {other: seat.tools.agree(key, theirs[other]["key"]) for other, key in keys.items()}
+            yield Send(other, "key", {"key": me.crypto.public(key)})
+        theirs = yield Gather(me.others, "key", len(me.others))
+        seeds = {other: me.crypto.agree(key, theirs[other]["key"]) for other, key in keys.items()}
         for other, seed in seeds.items():
-            value = value + seat.mask(seed, "mask") if seat.name < other else value - seat.mask(seed, "mask")
-        value = seat.group.reduced(value)
-        yield Tell(seat.others, "vector", {"vector": value})
-        vectors = yield Gather(seat.others, "vector", 1)
-        gone = [other for other in seat.others if other not in vectors]
-        yield Tell(seat.others, "seeds", {other: seeds[other] for other in gone})
+            value = value + me.mask(seed, "mask") if me.name < other else value - me.mask(seed, "mask")
+        value = me.group.reduce(value)
+        yield Broadcast(me.others, "vector", {"vector": value})
+        vectors = yield Gather(me.others, "vector", 1)
+        gone = [other for other in me.others if other not in vectors]
+        yield Broadcast(me.others, "seeds", {other: seeds[other] for other in gone})
         told = yield Gather(tuple(vectors), "seeds", len(vectors))
         total = sum((each["vector"] for each in vectors.values()), start=value)
-        for name, known in [(seat.name, seeds), *told.items()]:
+        for name, known in [(me.name, seeds), *told.items()]:
             for other in gone:
-                mask = seat.mask(known[other], "mask")
+                mask = me.mask(known[other], "mask")
                 total = total - mask if name < other else total + mask
-        stayed = tuple(party for party in seat.parties if party not in gone)
-        return Total(seat.group.reduced(total), stayed)
+        stayed = tuple(party for party in me.parties if party not in gone)
+        return Total(me.group.reduce(total), stayed)

@@ -7,9 +7,9 @@ from tests.combine.net.sessions import identity, manifest
 from tests.loops import run
 
 from discreet.verbs.combine import bus
+from discreet.verbs.combine.crypto import NumericCrypto
 from discreet.verbs.combine.data import Data
 from discreet.verbs.combine.net import driver
-from discreet.verbs.combine.tools import Numeric
 from discreet.verbs.combine.vertical import session
 
 NAMES = ("north", "south", "west")
@@ -29,7 +29,7 @@ def joined():
 
 
 def part(agreed, name):
-    return lambda tools: session.play(agreed.terms, name, tools, Data.of(HELD[name]))
+    return lambda crypto: session.play(agreed.terms, name, crypto, Data.from_value(HELD[name]))
 
 
 def test_over_tls_it_gives_what_it_gives_in_one_process(tmp_path):
@@ -40,7 +40,7 @@ def test_over_tls_it_gives_what_it_gives_in_one_process(tmp_path):
         return await asyncio.gather(*runs)
 
     first, *others = run(everybody())
-    alone = bus.play({name: part(agreed, name)(Numeric(name.encode().ljust(32), b"session")) for name in NAMES})
+    alone = bus.play({name: part(agreed, name)(NumericCrypto(name.encode().ljust(32), b"session")) for name in NAMES})
     assert alone.results["west"] == first
     assert first.value["number of people"] == 40
     assert all(other == first for other in others)

@@ -7,9 +7,9 @@ import pytest
 
 from discreet.errors import Aborted, BadInput, NoPromise
 from discreet.verbs.combine import bus
-from discreet.verbs.combine.group import Group
-from discreet.verbs.combine.tools import Numeric
-from discreet.verbs.combine.vertical.products import Bench, dealer, holding, products, withstands
+from discreet.verbs.combine.crypto import NumericCrypto
+from discreet.verbs.combine.group import ModularGroup
+from discreet.verbs.combine.vertical.products import ProductParty, dealer, product_group, products, withstands
 
 LAYOUTS = [
     (("north", "south", "west"), {"north": 3, "south": 2}),
@@ -21,15 +21,15 @@ LAYOUTS = [
 
 
 def numeric(name):
-    return Numeric(hashlib.sha256(name.encode()).digest(), b"session")
+    return NumericCrypto(hashlib.sha256(name.encode()).digest(), b"session")
 
 
-def multiplied(parties, widths, rows, group, tools=numeric, **more):
+def multiplied(parties, widths, rows, group, crypto=numeric, **more):
     count = len(next(iter(rows.values())))
     plays = {}
     for name in parties:
         mine = group.vector(rows[name].reshape(-1)).reshape(rows[name].shape) if name in rows else None
-        plays[name] = products(Bench(name, parties, widths, count, group, tools(name)), mine)
+        plays[name] = products(ProductParty(name, parties, widths, count, group, crypto(name)), mine)
     return bus.play(plays, **more)
 
 
@@ -39,7 +39,7 @@ def test_products_are_exact(parties, widths, largest):
     draws = np.random.default_rng(1)
     rows = {name: draws.integers(0, largest, (20, width), endpoint=True) for name, width in widths.items()}
     rows["north"][:] = largest
-    played = multiplied(parties, widths, rows, holding(20, [largest]))
+    played = multiplied(parties, widths, rows, product_group(20, [largest]))
     assert not played.aborted
     for name in parties:
         assert len(played.results[name]) == len(widths) * (len(widths) - 1) / 2
@@ -49,7 +49,7 @@ def test_products_are_exact(parties, widths, largest):
 
 def test_the_same_again():
     rows = {"north": np.ones((2, 1), int), "south": np.ones((2, 1), int)}
-    once, again = (multiplied(*LAYOUTS[0][:1], {"north": 1, "south": 1}, rows, Group(64)).messages for _ in "ab")
+    once, again = (multiplied(*LAYOUTS[0][:1], {"north": 1, "south": 1}, rows, ModularGroup(64)).messages for _ in "ab")
     assert once == again
 
 
@@ -88,17 +88,17 @@ class Counted:
 
 def views(parties, widths, inputs, bits):
     """What each party has seen at the end, for one choice of all random bits."""
-    source, given, tools = iter(bits), {}, {}
+    source, given, crypto = iter(bits), {}, {}
     for name in parties:
-        tools[name] = Counted(source, given, name)
-    played = multiplied(parties, widths, inputs, Group(1), tools.__getitem__)
+        crypto[name] = Counted(source, given, name)
+    played = multiplied(parties, widths, inputs, ModularGroup(1), crypto.__getitem__)
     assert not list(source)
     assert not played.aborted
     blocks = tuple(block.tobytes() for block in played.results[parties[0]].values())
     seen = {}
     for name in parties:
         got = tuple((m.of, m.kind, tuple(m.body.items())) for m in played.messages if name in m.to)
-        seen[name] = got, tuple(sorted(tools[name].seen.items()))
+        seen[name] = got, tuple(sorted(crypto[name].seen.items()))
     return seen, blocks
 
 
@@ -145,9 +145,9 @@ def test_views_when_each_deals_for_two_others():
 
 
 def test_a_group_that_holds_all():
-    assert holding(100_000, [10**7, 50]) == Group(64)
-    assert holding(1, [0]) == Group(8)
-    assert holding(2, [2**31]).modulus > 2 * 2**62
+    assert product_group(100_000, [10**7, 50]) == ModularGroup(64)
+    assert product_group(1, [0]) == ModularGroup(8)
+    assert product_group(2, [2**31]).modulus > 2 * 2**62
 
 
 def test_whoever_leaves_ends_it():
@@ -157,7 +157,7 @@ def test_whoever_leaves_ends_it():
         parties,
         widths,
         rows,
-        Group(64),
+        ModularGroup(64),
         leaves=lambda name, effect: name == "south" and getattr(effect, "kind", "") == "part",
     )
     assert not played.results
@@ -165,19 +165,21 @@ def test_whoever_leaves_ends_it():
 
 
 def test_rows_belong_to_holders():
-    bench = Bench("west", ("north", "south", "west"), {"north": 1, "south": 1}, 1, Group(8), numeric("west"))
+    party = ProductParty(
+        "west", ("north", "south", "west"), {"north": 1, "south": 1}, 1, ModularGroup(8), numeric("west")
+    )
     with pytest.raises(BadInput, match="exactly if"):
-        next(products(bench, np.ones((1, 1), np.uint64)))
+        next(products(party, np.ones((1, 1), np.uint64)))
 
 
 @pytest.mark.parametrize(
     ("kind", "body"), [("seed", {"seed": b"short"}), ("rows", {"rows": bytes(3)}), ("part", {"part": b""})]
 )
 def test_matrices_of_the_wrong_size_end_it(kind, body):
-    group, parties, widths = Group(64), ("north", "south", "west"), {"north": 1, "south": 1}
+    group, parties, widths = ModularGroup(64), ("north", "south", "west"), {"north": 1, "south": 1}
     rows = np.ones((2, 1), np.uint64)
     right = {"seed": {"seed": bytes(32)}, "rows": {"rows": bytes(16)}, "part": {"part": bytes(8)}}
-    play = products(Bench("north", parties, widths, 2, group, numeric("north")), rows)
+    play = products(ProductParty("north", parties, widths, 2, group, numeric("north")), rows)
     given = None
     with pytest.raises(Aborted) as ended:
         while True:

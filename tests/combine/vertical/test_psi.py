@@ -6,9 +6,9 @@ import pytest
 
 from discreet.errors import Aborted, BadInput
 from discreet.verbs.combine import bus
+from discreet.verbs.combine.crypto import NumericCrypto
 from discreet.verbs.combine.effects import Receive, Send
-from discreet.verbs.combine.tools import Numeric
-from discreet.verbs.combine.vertical import keys, psi
+from discreet.verbs.combine.vertical import blinded_keys, psi
 
 PEOPLE = {
     "north": ["ann", "bob", "cleo", "dora", "emil"],
@@ -17,13 +17,17 @@ PEOPLE = {
 }
 
 
-def circle(name, holders, most=100, listeners=()):
-    return psi.Circle(name, holders, Numeric(hashlib.sha256(name.encode()).digest(), b"session"), most, listeners)
+def party(name, holders, most=100, listeners=()):
+    return psi.IntersectionParty(
+        name, holders, NumericCrypto(hashlib.sha256(name.encode()).digest(), b"session"), most, listeners
+    )
 
 
-def met(holders, way=psi.members, listeners=(), people=PEOPLE):
-    plays = {name: way(circle(name, holders, 100, listeners), keys.digests(people[name], 100)) for name in holders}
-    plays |= {name: psi.count(circle(name, holders, 100, listeners)) for name in listeners}
+def met(holders, way=psi.intersect, listeners=(), people=PEOPLE):
+    plays = {
+        name: way(party(name, holders, 100, listeners), blinded_keys.digests(people[name], 100)) for name in holders
+    }
+    plays |= {name: psi.receive_size(party(name, holders, 100, listeners)) for name in listeners}
     return bus.play(plays)
 
 
@@ -32,8 +36,8 @@ def met(holders, way=psi.members, listeners=(), people=PEOPLE):
 )
 def test_all_find_the_people_they_share_in_the_same_order(holders):
     played = met(holders)
-    found = [[keys.normalised(PEOPLE[name][row]) for row in played.results[name]] for name in holders]
-    shared = set.intersection(*({keys.normalised(key) for key in PEOPLE[name]} for name in holders))
+    found = [[blinded_keys.normalise_key(PEOPLE[name][row]) for row in played.results[name]] for name in holders]
+    shared = set.intersection(*({blinded_keys.normalise_key(key) for key in PEOPLE[name]} for name in holders))
     assert set(found[0]) == shared
     assert all(names == found[0] for names in found)
     assert len(found[0]) == len(shared)
@@ -53,7 +57,7 @@ def test_a_party_without_keys_is_told_how_many():
 
 
 def test_only_the_size():
-    played = met(("north", "south"), psi.size, listeners=("west",))
+    played = met(("north", "south"), psi.intersection_size, listeners=("west",))
     assert played.results == {"north": 3, "south": 3, "west": 3}
     (answer,) = (message for message in played.messages if message.kind == "keys again")
     for part in answer.body.values():
@@ -63,7 +67,7 @@ def test_only_the_size():
 
 def test_only_the_size_needs_two():
     with pytest.raises(BadInput, match="two holders"):
-        met(("north", "south", "east"), psi.size)
+        met(("north", "south", "east"), psi.intersection_size)
 
 
 def test_the_order_of_rows_is_not_seen():
@@ -79,8 +83,8 @@ def test_the_same_again():
 
 def test_no_list_holds_an_unblinded_key_and_no_two_readers_get_the_same():
     played = met(("north", "south", "east"))
-    plain = {point for names in PEOPLE.values() for point in keys.points(keys.digests(names, 100))}
-    hashes = {digest for names in PEOPLE.values() for digest in keys.digests(names, 100)}
+    plain = {point for names in PEOPLE.values() for point in blinded_keys.points(blinded_keys.digests(names, 100))}
+    hashes = {digest for names in PEOPLE.values() for digest in blinded_keys.digests(names, 100)}
     lists = [message.body["points"] for message in played.messages if "points" in message.body]
     points = [part[place : place + 32] for part in lists for place in range(0, len(part), 32)]
     assert not set(points) & (plain | hashes)
@@ -88,14 +92,17 @@ def test_no_list_holds_an_unblinded_key_and_no_two_readers_get_the_same():
 
 
 def test_the_hub_alone_learns_of_pairs_and_says_so():
-    two, three = psi.learns(("north", "south"), names=True), psi.learns(("north", "south", "east"), names=True)
+    two, three = (
+        psi.disclosures(("north", "south"), names=True),
+        psi.disclosures(("north", "south", "east"), names=True),
+    )
     assert "north and south learn which of their people all of them have." in two
     assert "north learns which of its people each of south and east has; the others do not." in three
     assert not any("each of" in sentence and "which" in sentence for sentence in two)
-    assert "none learns whom" in psi.learns(("north", "south"), names=False)[-1]
+    assert "none learns whom" in psi.disclosures(("north", "south"), names=False)[-1]
 
 
-POINTS = b"".join(keys.blinded(bytes(range(32)), keys.points(keys.digests(range(4), 4))))
+POINTS = b"".join(blinded_keys.blind(bytes(range(32)), blinded_keys.points(blinded_keys.digests(range(4), 4))))
 
 
 @pytest.mark.parametrize(
@@ -109,7 +116,7 @@ POINTS = b"".join(keys.blinded(bytes(range(32)), keys.points(keys.digests(range(
     ],
 )
 def test_lists_that_do_not_fit_end_the_session(sent):
-    play = psi.members(circle("south", ("north", "south"), most=3), keys.digests(["ann"], 3))
+    play = psi.intersect(party("south", ("north", "south"), most=3), blinded_keys.digests(["ann"], 3))
     assert play.send(None) == Receive("north", "keys")
     with pytest.raises(Aborted) as ended:
         play.send(sent)
@@ -117,7 +124,7 @@ def test_lists_that_do_not_fit_end_the_session(sent):
 
 
 def test_a_shorter_answer_ends_the_session():
-    play = psi.members(circle("north", ("north", "south")), keys.digests(["ann", "bob"], 9))
+    play = psi.intersect(party("north", ("north", "south")), blinded_keys.digests(["ann", "bob"], 9))
     assert isinstance(play.send(None), Send)
     assert play.send(None) == Receive("south", "keys again")
     with pytest.raises(Aborted) as ended:
@@ -127,7 +134,7 @@ def test_a_shorter_answer_ends_the_session():
 
 @pytest.mark.parametrize("places", [[0, 0], [2], [0, 1, 2]])
 def test_people_that_a_holder_has_not_end_the_session(places):
-    play = psi.members(circle("south", ("north", "south")), keys.digests(["ann", "bob"], 9))
+    play = psi.intersect(party("south", ("north", "south")), blinded_keys.digests(["ann", "bob"], 9))
     play.send(None)
     play.send({"points": POINTS})
     play.send(None)
@@ -138,7 +145,7 @@ def test_people_that_a_holder_has_not_end_the_session(places):
 
 @pytest.mark.parametrize("count", ["-1", "1000", "1e3", "", "٣", 3])
 def test_a_count_that_cannot_be_ends_the_session(count):
-    play = psi.count(circle("west", ("north", "south"), most=100))
+    play = psi.receive_size(party("west", ("north", "south"), most=100))
     play.send(None)
     with pytest.raises(Aborted):
         play.send({"count": count})

@@ -6,9 +6,9 @@ import pytest
 from discreet.core import document
 from discreet.errors import Aborted, BadInput, DataError, NoPromise, NotDeclared, NotFound
 from discreet.verbs.combine import bus
+from discreet.verbs.combine.crypto import NumericCrypto
 from discreet.verbs.combine.data import Data
 from discreet.verbs.combine.terms import Terms
-from discreet.verbs.combine.tools import Numeric
 from discreet.verbs.combine.vertical import session
 
 PARTIES = ("north", "south", "west")
@@ -38,8 +38,8 @@ def played(function, parties=PARTIES, held=None, **more):
     terms = Terms(parties, protocol="join", function=function, **more)
     plays = {}
     for name in parties:
-        data = Data.of(held.get(name, {"nothing": []}))
-        plays[name] = session.play(terms, name, Numeric(name.encode().ljust(32), b"session"), data)
+        data = Data.from_value(held.get(name, {"nothing": []}))
+        plays[name] = session.play(terms, name, NumericCrypto(name.encode().ljust(32), b"session"), data)
     return bus.play(plays)
 
 
@@ -154,7 +154,7 @@ def test_wrong_data_are_an_error_before_anything_is_sent(spoil, error):
     spoil(held)
     terms = Terms(PARTIES, protocol="join", function=COVARIANCE)
     with pytest.raises(error):
-        next(session.play(terms, "north", Numeric(bytes(32), b"session"), Data.of(held)))
+        next(session.play(terms, "north", NumericCrypto(bytes(32), b"session"), Data.from_value(held)))
 
 
 @pytest.mark.parametrize(
@@ -184,14 +184,14 @@ def test_terms_that_cannot_be_kept_are_refused(change, error, says):
     with pytest.raises(error, match=says):
         session.statement(terms)
     with pytest.raises(error, match=says):
-        next(session.play(terms, "north", Numeric(bytes(32), b"session"), Data.of(people()[0]["north"])))
+        next(session.play(terms, "north", NumericCrypto(bytes(32), b"session"), Data.from_value(people()[0]["north"])))
 
 
 def test_too_many_keys_of_another_are_counted():
     """A holder who agreed to fewer keys does not answer for more of them."""
     terms = Terms(PARTIES, protocol="join", function=COVARIANCE + " most=250")
     held = {name: {key: values[:250] for key, values in columns.items()} for name, columns in people()[0].items()}
-    play = session.play(terms, "south", Numeric(bytes(32), b"session"), Data.of(held["south"]))
+    play = session.play(terms, "south", NumericCrypto(bytes(32), b"session"), Data.from_value(held["south"]))
     next(play)
     with pytest.raises(Aborted) as ended:
         play.send({"points": bytes(32 * 251)})
@@ -235,7 +235,9 @@ def test_whoever_leaves_is_named_and_no_result_is_wrong(leaver):
     def run(at):
         count = iter(range(10**6))
         plays = {
-            name: session.play(terms, name, Numeric(name.encode().ljust(32), b"session"), Data.of(held[name]))
+            name: session.play(
+                terms, name, NumericCrypto(name.encode().ljust(32), b"session"), Data.from_value(held[name])
+            )
             for name in PARTIES
         }
         return bus.play(plays, leaves=lambda name, effect: name == leaver and (steps.append(1) or next(count) == at))

@@ -1,4 +1,4 @@
-"""/combine: sessions with other holders: who takes part, what a coalition would learn, taking part, and the result.
+"""/combine: sessions with other holders: parties, leakage to coalitions, taking part, and the result.
 
 data-testid: combine-session, combine-parties, combine-learnt, combine-brings, combine-start, combine-result,
 combine-seen.
@@ -20,7 +20,7 @@ from discreet.service.jobs.job import Job
 from discreet.service.jobs.specs import Combine
 from discreet.service.sessions import FOLDER, SessionView
 
-_ABOUT = "Several holders compute together, each with data that stay where they are, and share only the result."
+_ABOUT = "Several holders compute together; each keeps its data and learns only the result."
 _NONE = (
     f"There is no session yet. Put its manifest (discreet combine new) and the key of this workspace's party "
     f"(discreet combine keys) into the folder {FOLDER}/ of the workspace."
@@ -59,37 +59,37 @@ PAGE = Page("/combine", "Combine", "hub", (Role.STEWARD,), 55, _build)
 
 
 class _Form:
-    """One session: what it is, and what becomes of it."""
+    """One session: its terms, taking part, and its result."""
 
     def __init__(self, seat: Seat, view: SessionView, before: list[Job]) -> None:
         self._seat, self._view = seat, view
-        with theme.card("Who takes part", note=f"{view.function} by {view.protocol}") as box:
+        with theme.card("Parties", note=f"{view.function} by {view.protocol}") as box:
             box.props("data-testid=combine-parties")
             rows = [(f"{name} (you)" if name == view.me else name, at, key) for name, at, key in view.parties]
-            theme.grid(["Party", "At", "Fingerprint of the key"], rows)
+            theme.grid(["Party", "Address", "Key fingerprint"], rows)
             for line in view.brief:
                 theme.prose(line)
             theme.promise(theme.statement(view.statement))
         if view.learnt:
-            with theme.card("What would they learn together?", note="Beyond their own values and the result") as box:
+            with theme.card("Leakage to coalitions", note="Beyond their own values and the result") as box:
                 box.props("data-testid=combine-learnt")
-                theme.grid(["Who puts together all they saw", "What they learn"], view.learnt)
+                theme.grid(["Coalition", "What it learns"], view.learnt)
         with theme.card("Take part"):
             theme.prose(
-                "All parties start theirs at about the same time. Nothing is sent before all are there.", soft=True
+                "All parties start at about the same time. Nothing is sent before all are connected.", soft=True
             )
             with theme.row():
-                self._brings = ui.select(list(view.inputs), value=view.inputs[0], label="Bring")
+                self._brings = ui.select(list(view.inputs), value=view.inputs[0], label="Data")
                 self._brings.props("outlined dense options-dense data-testid=combine-brings").classes("dc-mid")
                 start = ui.button("Take part", icon="hub", on_click=self._start)
                 start.props("unelevated data-testid=combine-start")
         self._box = JobBox(seat, "Computing together", self._show)
         if before:
-            with theme.card("Earlier"):
+            with theme.card("Earlier sessions"):
                 listed(before, self.follow, lambda job: f"{job.table}, with {job.spec['brings']}")
 
     async def follow(self, job: Job) -> None:
-        """Show what became of a job."""
+        """Show the outcome of a job."""
         await self._box.follow(job)
 
     async def _start(self) -> None:
@@ -104,14 +104,14 @@ class _Form:
 
 
 def _result(found: Mapping[str, Any]) -> None:
-    with theme.card("The result", note=f"Of {', '.join(found['included'])} together") as box:
+    with theme.card("Result", note=f"Of {', '.join(found['included'])} together") as box:
         box.props("data-testid=combine-result")
         ui.label(found["result"]).classes("dc-code dc-strong").style("white-space: pre-wrap")
         if found.get("off"):
             theme.prose(found["off"], soft=True)
         theme.promise(theme.statement(found["promise"]))
-    with theme.card("What you saw", note="For you alone") as box:
+    with theme.card("Your view", note="For you alone") as box:
         box.props("data-testid=combine-seen")
         ui.html(found["picture"], sanitize=False)
         with ui.expansion("Every message").classes("dc-more"):
-            theme.grid(["", "From", "To", "Kind", "What it holds"], found["lines"], numbers=(0,))
+            theme.grid(["", "From", "To", "Kind", "Contents"], found["lines"], numbers=(0,))

@@ -1,10 +1,11 @@
-"""Several holders compute together and share only the result.
+"""Secure multiparty computation: several holders compute together and share only the result.
 
-    told = discreet.verbs.combine.simulate("ring", {"north": 100, "south": 200, "east": 300, "west": 400})
-    told.result                      # in one process, to learn and to try
-    told.coalition("south", "west")  # what these two together would learn
+    simulation = discreet.verbs.combine.simulate("ring", {"north": 100, "south": 200, "east": 300, "west": 400})
+    simulation.result                    # in one process, to learn and to try
+    simulation.leakage("south", "west")  # what these two together would learn
 
-Between hosts each party calls ``run``, or the command ``discreet combine run``. Each name is loaded when first used.
+Between hosts each party calls ``discreet.combine``, or the command ``discreet combine run``. Each name is loaded when
+first used.
 """
 
 from discreet.core.lazy import lazy_names

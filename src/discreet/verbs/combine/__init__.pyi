@@ -1,10 +1,9 @@
-from discreet.verbs.combine.checking import Checked as Checked
-from discreet.verbs.combine.checking import verify as verify
-from discreet.verbs.combine.running import OnLedger as OnLedger
-from discreet.verbs.combine.running import run as run
+from discreet.verbs.combine.participation import LedgerCharge as LedgerCharge
 from discreet.verbs.combine.simulation import Simulation as Simulation
 from discreet.verbs.combine.simulation import simulate as simulate
-from discreet.verbs.combine.symbolic.coalition import every as every
-from discreet.verbs.combine.symbolic.coalition import learns as learns
-from discreet.verbs.combine.symbolic.learnt import Learnt as Learnt
+from discreet.verbs.combine.symbolic.coalition import leakage as leakage
+from discreet.verbs.combine.symbolic.coalition import leakages as leakages
+from discreet.verbs.combine.symbolic.leakage import Leakage as Leakage
 from discreet.verbs.combine.terms import Terms as Terms
+from discreet.verbs.combine.transcript_check import TranscriptCheck as TranscriptCheck
+from discreet.verbs.combine.transcript_check import verify as verify

@@ -1,8 +1,7 @@
-"""All parties of a session in one process, for teaching, tests and symbols: messages wait in memory.
+"""In-memory message bus: all parties of a session in one process, for simulation, tests and symbolic runs.
 
-Nothing happens at once and nothing depends on chance: the parties move in the order of the manifest, each as far as
-it can. Who is waited for and can never come is late; so what a deadline does between hosts happens here when nobody
-can move.
+The schedule is deterministic: parties move in the order of the manifest, each as far as it can. When nobody can move,
+a party that waits for one that has dropped out is told that it is late, as a deadline does between hosts.
 """
 
 from __future__ import annotations
@@ -12,14 +11,14 @@ from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
 from discreet.errors import Aborted
-from discreet.verbs.combine.effects import Body, Effect, Gather, Play, Receive, Send, Tell
+from discreet.verbs.combine.effects import Body, Broadcast, Effect, Gather, Play, Receive, Send
 
 T = TypeVar("T")
 
 
 @dataclass(frozen=True)
 class Message:
-    """What was said: number ``number`` of all, from one party to some."""
+    """The ``number``-th message of a session, from one party to others."""
 
     number: int
     of: str
@@ -27,33 +26,33 @@ class Message:
     kind: str
     body: Body
     sealed: bool = False
-    """Whether nobody but the one it is for can read it."""
+    """Whether only its receiver can read it."""
 
 
 @dataclass(frozen=True)
-class Played(Generic[T]):
-    """What happened: who ended with what, and all messages in their order."""
+class BusRun(Generic[T]):
+    """Outcome of a run: each party's result or abort, and all messages in their order."""
 
     results: dict[str, T]
     aborted: dict[str, Aborted]
     messages: tuple[Message, ...]
 
-    def seen(self, party: str) -> tuple[Message, ...]:
-        """What this party sent or got."""
+    def view(self, party: str) -> tuple[Message, ...]:
+        """Messages that this party sent or received: its view."""
         return tuple(message for message in self.messages if party == message.of or party in message.to)
 
 
-def play(plays: Mapping[str, Play[T]], *, leaves: Callable[[str, Effect], bool] | None = None) -> Played[T]:
-    """Let all parties play to their end. ``leaves`` says whether a party dies just before one of its effects."""
-    table = _Table(dict(plays), leaves or (lambda party, effect: False))
-    while table.move():
+def play(plays: Mapping[str, Play[T]], *, leaves: Callable[[str, Effect], bool] | None = None) -> BusRun[T]:
+    """Run all parties to their end. ``leaves`` says whether a party drops out just before one of its effects."""
+    scheduler = _Scheduler(dict(plays), leaves or (lambda party, effect: False))
+    while scheduler.move():
         pass
-    return Played(table.results, table.aborted, tuple(table.messages))
+    return BusRun(scheduler.results, scheduler.aborted, tuple(scheduler.messages))
 
 
 @dataclass
-class _Table(Generic[T]):
-    """Who plays still, what each waits for, and what lies there."""
+class _Scheduler(Generic[T]):
+    """Running parties, what each waits for, and undelivered messages."""
 
     playing: dict[str, Play[T]]
     leaves: Callable[[str, Effect], bool]
@@ -64,9 +63,9 @@ class _Table(Generic[T]):
     aborted: dict[str, Aborted] = field(default_factory=dict)
 
     def move(self) -> bool:
-        """Let everybody go on as far as possible; if nobody could, one who waits is told who is late.
+        """Run every party as far as possible; if none could move, tell one that waits who is late.
 
-        That is the first who waits only for parties that are gone: whoever waits for one that still plays is patient.
+        That is the first that waits only for parties that dropped out: one that waits for a running party is patient.
         """
         moved = False
         for party in list(self.playing):
@@ -88,7 +87,7 @@ class _Table(Generic[T]):
                 return all((party, other, kind) in self.box for other in of)
 
     def _go_on(self, party: str) -> None:
-        """Give a party what it waits for, as far as it is there; its session ends if what had to be told was sent."""
+        """Deliver what a party waits for; its session ends if a message that must be broadcast was sent to it alone."""
         waited = self.waits.pop(party, None)
         if waited is None:
             self._step(party, None)
@@ -111,7 +110,7 @@ class _Table(Generic[T]):
             self._end(party, Aborted.missing(late, waited.kind))
 
     def _late(self, party: str) -> tuple[str, ...]:
-        """Who has not yet sent what this party waits for."""
+        """Parties that have not yet sent what this party waits for."""
         waited = self.waits[party]
         of = waited.of if isinstance(waited, Gather) else (waited.of,)
         return tuple(other for other in of if (party, other, waited.kind) not in self.box)
@@ -134,7 +133,7 @@ class _Table(Generic[T]):
                 self.waits[party] = effect
             case Send(to=to, kind=kind, body=body):
                 self._post(Message(len(self.messages) + 1, party, (to,), kind, body, sealed=True))
-            case Tell(to=many, kind=kind, body=body):
+            case Broadcast(to=many, kind=kind, body=body):
                 self._post(Message(len(self.messages) + 1, party, many, kind, body))
 
     def _post(self, message: Message) -> None:

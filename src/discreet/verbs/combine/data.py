@@ -1,6 +1,6 @@
-"""What a party brings: numbers, or rows with columns, in memory or where a database has them.
+"""Input data of a party: numbers, or rows with columns, in memory or on an engine.
 
-Bounds and categories never come from here: all parties declared them in the terms.
+Bounds and categories are never read from the data: all parties declared them in the terms.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import BadInput, DataError, NotFound, Refused
-from discreet.verbs.combine.numbers import MOST_ROWS, Grid, Units
+from discreet.verbs.combine.fixed_point import MAX_PARTY_ROWS, FixedPoint, Units
 
 if TYPE_CHECKING:
     from sqlglot import exp
@@ -27,85 +27,78 @@ if TYPE_CHECKING:
     from discreet.core.engine import Engine
 
 VALUE = "value"
-"""What the column of plain numbers is called."""
-_TEXT = (".txt", "")
+"""Name of the column of plain numbers."""
+_TEXT_SUFFIXES = (".txt", "")
 
 
 class Data(ABC):
     """Rows of one party."""
 
+    rows: int
+    """Number of rows."""
+
     @staticmethod
-    def of(value: Any) -> Data:
-        """A number, several numbers, columns by name, a data frame, or a table of ``dc.read``, as data."""
+    def from_value(value: Any) -> Data:
+        """Data from a number, a list of numbers, columns by name, a data frame, or a table of ``dc.read``."""
         if isinstance(value, Data):
             return value
         if hasattr(value, "engine") and hasattr(value, "relation"):
-            return Stored(value.engine, value.relation, value.card.unit)
+            return EngineData(value.engine, value.relation, value.card.unit)
         if isinstance(value, Mapping):
-            return Columns(value)
+            return MemoryData(value)
         if isinstance(value, int | float | str | Decimal | Fraction | np.generic):
-            return Columns({VALUE: [value]})
+            return MemoryData({VALUE: [value]})
         if hasattr(value, "__dataframe__"):
             names = getattr(value, "column_names", None) or list(value.columns)
-            return Columns({str(name): _listed(value[name]) for name in names})
+            return MemoryData({str(name): _as_list(value[name]) for name in names})
         if value is None or not isinstance(value, Iterable):
             raise BadInput(
                 f"A party cannot bring {'nothing' if value is None else f'a {type(value).__name__}'}.",
                 hint="Give a number, a list of numbers, columns by name, a data frame, or a table of dc.read.",
             )
-        return Columns({VALUE: value if isinstance(value, np.ndarray) else list(value)})
-
-    @property
-    @abstractmethod
-    def rows(self) -> int:
-        """How many rows there are."""
+        return MemoryData({VALUE: value if isinstance(value, np.ndarray) else list(value)})
 
     @property
     @abstractmethod
     def digest(self) -> bytes:
-        """SHA-256 of all that is brought: a session that is resumed goes on with the same."""
+        """SHA-256 of the data: a session is resumed with the same data only."""
 
     @abstractmethod
     def columns(self, names: Sequence[str]) -> list[NDArray[Any]]:
-        """The values of some columns, row by row."""
+        """Values of some columns, row by row."""
 
     @abstractmethod
     def distinct(self, names: Sequence[str]) -> tuple[list[NDArray[Any]], Units]:
-        """Values of some columns, and how many rows have them; a combination may come more than once."""
+        """Combinations of values of some columns, and the number of rows of each; one may come more than once."""
 
     @abstractmethod
     def require_one_row_each(self) -> None:
-        """Refuse rows of which several are one person's, where that is known."""
+        """Refuse data in which a person has several rows, where that is known."""
 
-    def numbers(self, name: str, grid: Grid) -> tuple[Units, Units]:
-        """The numbers of a column in units, and how many rows have each."""
+    def numbers(self, name: str, encoding: FixedPoint) -> tuple[Units, Units]:
+        """Values of a column in units, and the number of rows of each."""
         [values], times = self.distinct([name])
-        return grid.units(values, _called(name)), times
+        return encoding.encode(values, _label(name)), times
 
     def counts(self, names: Sequence[str]) -> Counter[tuple[str, ...]]:
-        """How many rows have each combination of values, these as texts."""
+        """Number of rows with each combination of values, as texts."""
         columns, times = self.distinct(names)
-        found: Counter[tuple[str, ...]] = Counter()
+        counts: Counter[tuple[str, ...]] = Counter()
         for *values, n in zip(*(column.tolist() for column in columns), times.tolist(), strict=True):
-            found[tuple(as_text(value) for value in values)] += n
-        return found
+            counts[tuple(as_text(value) for value in values)] += n
+        return counts
 
 
-class Columns(Data):
-    """Columns in memory."""
+class MemoryData(Data):
+    """Data in memory."""
 
     def __init__(self, columns: Mapping[str, Any]) -> None:
         self._columns = {name: _array(values) for name, values in columns.items()}
         lengths = {column.size for column in self._columns.values()}
         if len(lengths) != 1:
             raise BadInput("All columns have the same number of values, and there is one column at least.")
-        [self._rows] = lengths
-        _require_few(self._rows)
-
-    @property
-    def rows(self) -> int:
-        """How many rows there are."""
-        return self._rows
+        [self.rows] = lengths
+        _require_row_limit(self.rows)
 
     @cached_property
     def digest(self) -> bytes:
@@ -113,33 +106,28 @@ class Columns(Data):
         return _digest(self._columns)
 
     def columns(self, names: Sequence[str]) -> list[NDArray[Any]]:
-        """The values of some columns, row by row."""
+        """Values of some columns, row by row."""
         return [self._columns[_known(name, self._columns)] for name in names]
 
     def distinct(self, names: Sequence[str]) -> tuple[list[NDArray[Any]], Units]:
-        """The rows as they are, once each."""
-        return self.columns(names), np.ones(self._rows, dtype=np.int64)
+        """The rows themselves, once each."""
+        return self.columns(names), np.ones(self.rows, dtype=np.int64)
 
     def require_one_row_each(self) -> None:
-        """Nothing is known of whose they are: the statement says that one row each is assumed."""
+        """Accept: whose rows they are is unknown, and the statement says that one row each is assumed."""
 
 
-class Stored(Data):
-    """Rows on an engine, which counts them where they are; only what a function asks for comes here."""
+class EngineData(Data):
+    """Data on an engine, which counts rows in place; only what a function needs is fetched."""
 
     def __init__(self, engine: Engine, relation: exp.Query, unit: str | None = None, digest: bytes = b"") -> None:
         self._engine, self._relation, self._unit = engine, relation, unit
         self._names = list(engine.schema(relation).names)
         if unit is not None:
             _known(unit, self._names)
-        self._rows = int(self._fetched("COUNT(*) AS n")[0][0])
-        _require_few(self._rows)
+        self.rows = int(self._fetch("COUNT(*) AS n")[0][0])
+        _require_row_limit(self.rows)
         self._digest = digest
-
-    @property
-    def rows(self) -> int:
-        """How many rows there are."""
-        return self._rows
 
     @cached_property
     def digest(self) -> bytes:
@@ -147,23 +135,23 @@ class Stored(Data):
         return self._digest or _digest(dict(zip(self._names, self.columns(self._names), strict=True)))
 
     def columns(self, names: Sequence[str]) -> list[NDArray[Any]]:
-        """The values of some columns, row by row."""
+        """Values of some columns, row by row."""
         from discreet.core import sql
 
-        return self._fetched(*(sql.column(_known(name, self._names)) for name in names))
+        return self._fetch(*(sql.column(_known(name, self._names)) for name in names))
 
     def distinct(self, names: Sequence[str]) -> tuple[list[NDArray[Any]], Units]:
-        """Every combination of values once, counted by the engine (``GROUP BY``)."""
+        """Each combination of values once, counted by the engine (``GROUP BY``)."""
         from discreet.core import sql
         from discreet.core.table import count_name
 
         keys = [sql.column(_known(name, self._names)) for name in names]
         counted = sql.named(sql.count_rows(), count_name(names))
-        *values, times = self._fetched(*keys, counted, by=keys)
+        *values, times = self._fetch(*keys, counted, by=keys)
         return values, times.astype(np.int64)
 
     def require_one_row_each(self) -> None:
-        """Refuse rows of which several are one person's, where the card says whose they are."""
+        """Refuse data in which a person has several rows, if the card names the unit column."""
         if self._unit is None:
             return
         _, times = self.distinct([self._unit])
@@ -173,7 +161,7 @@ class Stored(Data):
                 hint="Make one row of each person's rows first.",
             )
 
-    def _fetched(self, *what: Any, by: Sequence[Any] = ()) -> list[NDArray[Any]]:
+    def _fetch(self, *what: Any, by: Sequence[Any] = ()) -> list[NDArray[Any]]:
         from sqlglot import exp
 
         query = exp.select(*what).from_(self._relation.subquery("t"))
@@ -182,29 +170,29 @@ class Stored(Data):
 
 
 def load(path: str | Path, unit: str | None = None) -> Data:
-    """The data in a file: a text file with one number a line, or a CSV or Parquet file with columns.
+    """Load data from a text file with one number a line, or from a CSV or Parquet file.
 
-    ``unit`` is the column that says whose each row is, if several may be one person's.
+    ``unit`` is the column that says whose each row is, if a person may have several.
     """
     path = Path(path)
     if not path.exists():
         raise NotFound(f"There is no file {path}.")
     if is_text(path):
-        return Columns({VALUE: _lines(path)})
+        return MemoryData({VALUE: _read_numbers(path)})
     from discreet.engines.read import open_source
 
     source = open_source(path)
     digest = hashlib.sha256(path.read_bytes()).digest() if path.is_file() else b""
-    return Stored(source.engine, source.relation, unit, digest)
+    return EngineData(source.engine, source.relation, unit, digest)
 
 
 def is_text(path: str | Path) -> bool:
-    """Whether a file has numbers alone, one a line, each of somebody else."""
-    return Path(path).suffix.lower() in _TEXT
+    """Whether a file has one number a line, each of another person."""
+    return Path(path).suffix.lower() in _TEXT_SUFFIXES
 
 
 def as_text(value: Any) -> str:
-    """A value as a category is written: true and false in small letters, whole numbers without a point."""
+    """A value written as a category: true and false in small letters, whole numbers without a point."""
     if value is None or value != value:  # noqa: PLR0124  # NaN
         raise DataError("A category is missing in some rows.", hint="Leave such rows out of the input.")
     if isinstance(value, bool | np.bool_):
@@ -214,35 +202,35 @@ def as_text(value: Any) -> str:
     return str(value)
 
 
-def _lines(path: Path) -> list[Decimal]:
-    found = []
-    place = 0
+def _read_numbers(path: Path) -> list[Decimal]:
+    numbers = []
+    line_number = 0
     try:
         for line in path.read_text("utf-8").split("\n"):
-            place += 1
+            line_number += 1
             if text := line.strip():
-                found.append(Decimal(text))
+                numbers.append(Decimal(text))
     except (ArithmeticError, UnicodeDecodeError):
         raise DataError(
-            f"{path.name}, line {max(place, 1)}, is not a number.", hint="Write one number a line, with a point."
+            f"{path.name}, line {max(line_number, 1)}, is not a number.", hint="Write one number a line, with a point."
         ) from None
-    return found
+    return numbers
 
 
 def _array(values: Any) -> NDArray[Any]:
-    found = np.asarray(values)
-    if found.dtype.kind in "US":
-        found = np.asarray(values, dtype=object)
-    if found.ndim != 1:
+    array = np.asarray(values)
+    if array.dtype.kind in "US":
+        array = np.asarray(values, dtype=object)
+    if array.ndim != 1:
         raise BadInput("A column is a list of values.")
-    return found
+    return array
 
 
-def _listed(column: Any) -> list[Any]:
+def _as_list(column: Any) -> list[Any]:
     """The values of a data frame's column, as Python's."""
-    for way in ("tolist", "to_pylist", "to_list"):
-        if hasattr(column, way):
-            return list(getattr(column, way)())
+    for method in ("tolist", "to_pylist", "to_list"):
+        if hasattr(column, method):
+            return list(getattr(column, method)())
     return list(column)
 
 
@@ -253,13 +241,13 @@ def _known(name: str, names: Iterable[str]) -> str:
     return name
 
 
-def _called(name: str) -> str:
+def _label(name: str) -> str:
     return "The input" if name == VALUE else f"Column {name!r}"
 
 
-def _require_few(rows: int) -> None:
-    if rows > MOST_ROWS:
-        raise BadInput(f"A party brings at most {MOST_ROWS:,} rows, not {rows:,}.")
+def _require_row_limit(rows: int) -> None:
+    if rows > MAX_PARTY_ROWS:
+        raise BadInput(f"A party brings at most {MAX_PARTY_ROWS:,} rows, not {rows:,}.")
 
 
 def _digest(columns: Mapping[str, NDArray[Any]]) -> bytes:

@@ -1,9 +1,9 @@
-"""What a protocol may do besides computing: tell others something, and wait for what they tell.
+"""Messages of a protocol as effects: send, broadcast, receive, gather.
 
-A protocol is a generator of these effects, one for each party, and knows nothing of how they are carried out. So the
-same code runs between hosts, in one process, and on symbols instead of numbers; and since everything random in it
-comes from ``Tools`` under a label, running it again on the same messages does exactly the same again, which is how a
-party resumes after a crash.
+A protocol is a generator of these effects, one for each party, and does not know how they are carried out. So the same
+code runs between hosts, in one process, and on symbols instead of numbers. Everything random in it comes from
+``Crypto`` under a label, so running it again on the same messages repeats it exactly: that is how a party resumes after
+a crash.
 """
 
 from __future__ import annotations
@@ -12,15 +12,15 @@ from collections.abc import Generator, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias, TypeVar
 
-Part: TypeAlias = Any
+MessagePart: TypeAlias = Any
 """A vector of the group, bytes (keys, shares, digests), a text or a tuple of texts; symbols when run on symbols."""
-Body: TypeAlias = Mapping[str, Part]
-"""What a message says, by name."""
+Body: TypeAlias = Mapping[str, MessagePart]
+"""The parts of a message, by name."""
 
 
 @dataclass(frozen=True)
 class Send:
-    """A message for one party, which nobody else can read."""
+    """Send a message to one party; nobody else can read it."""
 
     to: str
     kind: str
@@ -28,8 +28,8 @@ class Send:
 
 
 @dataclass(frozen=True)
-class Tell:
-    """One message for all other parties, signed once: whoever tells them different things can be convicted of it."""
+class Broadcast:
+    """Send one signed message to all other parties: whoever tells them different things can be convicted of it."""
 
     to: tuple[str, ...]
     kind: str
@@ -38,29 +38,29 @@ class Tell:
 
 @dataclass(frozen=True)
 class Receive:
-    """Wait for a message; gives its body. If it does not come in time, the session ends and names who was missing."""
+    """Wait for one message, whose body it gives. If it is late, the session ends and names who was missing."""
 
     of: str
     kind: str
     told: bool = False
-    """Whether it must have been told alike to all (``Tell``): one that went to this party alone ends the session."""
+    """Whether it must have been broadcast: a message to this party alone ends the session."""
 
 
 @dataclass(frozen=True)
 class Gather:
-    """Wait for one message of each; gives the bodies of those who were in time, by party.
+    """Wait for one message of each party, and give the bodies of those in time, by party.
 
-    When fewer than ``least`` of them are, the session ends.
+    When fewer than ``least`` are in time, the session ends.
     """
 
     of: tuple[str, ...]
     kind: str
     least: int
     told: bool = False
-    """Whether each must have been told alike to all, as with ``Receive``."""
+    """Whether each must have been broadcast, as with ``Receive``."""
 
 
-Effect: TypeAlias = Send | Tell | Receive | Gather
+Effect: TypeAlias = Send | Broadcast | Receive | Gather
 T = TypeVar("T")
 Play: TypeAlias = Generator[Effect, Any, T]
-"""What one party does, step by step; what it returns is its result."""
+"""One party's run of a protocol, step by step; it returns the party's result."""

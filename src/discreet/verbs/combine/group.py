@@ -1,4 +1,4 @@
-"""The numbers that are added: integers modulo 2**bits, as vectors.
+"""Vectors of integers modulo 2**bits, in which secure sums are computed.
 
 One implementation serves them all. Up to 64 bits a vector is an array of 64-bit words that wrap round by themselves, of
 which the low bits count; with one bit this is the sum of the dining cryptographers (exclusive or), with 64 the sum of
@@ -17,24 +17,24 @@ from discreet.errors import BadInput
 
 Vector: TypeAlias = NDArray[Any]
 """Elements of a group: 64-bit words, or Python's integers in a group of more than 64 bits."""
-_WORD = 64
-_MOST = 4096
+_WORD_BITS = 64
+_MAX_BITS = 4096
 
 
 @dataclass(frozen=True)
-class Group:
+class ModularGroup:
     """Integers modulo 2**bits, with bits 1 or a multiple of 8."""
 
     bits: int
 
     def __post_init__(self) -> None:
-        if self.bits != 1 and (self.bits % 8 or not 8 <= self.bits <= _MOST):
-            raise BadInput(f"A group has 1 bit, or a multiple of 8 up to {_MOST}; got {self.bits}.")
+        if self.bits != 1 and (self.bits % 8 or not 8 <= self.bits <= _MAX_BITS):
+            raise BadInput(f"A group has 1 bit, or a multiple of 8 up to {_MAX_BITS}; got {self.bits}.")
 
     @classmethod
-    def holding(cls, most: int) -> Group:
-        """The smallest group in which 0, 1, …, ``most`` are all different."""
-        bits = most.bit_length()
+    def fitting(cls, largest: int) -> ModularGroup:
+        """The smallest group in which 0, 1, …, ``largest`` are all different."""
+        bits = largest.bit_length()
         return cls(1 if bits <= 1 else -(-bits // 8) * 8)
 
     def __str__(self) -> str:
@@ -42,47 +42,47 @@ class Group:
 
     @property
     def modulus(self) -> int:
-        """How many elements there are."""
+        """Number of elements."""
         return 1 << self.bits
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """What an array of elements is made of."""
-        return np.dtype(object if self.bits > _WORD else np.uint64)
+        """NumPy type of a vector."""
+        return np.dtype(object if self.bits > _WORD_BITS else np.uint64)
 
     def vector(self, numbers: Any) -> Vector:
-        """Integers, of any sign and size, as elements."""
-        if self.bits > _WORD:
+        """Integers of any sign and size as elements."""
+        if self.bits > _WORD_BITS:
             return np.array([int(number) % self.modulus for number in numbers], dtype=object)
-        found = np.asarray(numbers)
-        if found.dtype.kind in "iu":
-            return found.astype(np.uint64) & self._mask
+        array = np.asarray(numbers)
+        if array.dtype.kind in "iu":
+            return array.astype(np.uint64) & self._mask
         return np.array([int(number) % self.modulus for number in numbers], dtype=np.uint64)
 
-    def reduced(self, vector: Vector) -> Vector:
-        """The elements that sums and differences of elements stand for."""
-        if self.bits == _WORD:
+    def reduce(self, vector: Vector) -> Vector:
+        """Reduce sums and differences of elements to elements."""
+        if self.bits == _WORD_BITS:
             return vector
-        return vector % self.modulus if self.bits > _WORD else vector & self._mask
+        return vector % self.modulus if self.bits > _WORD_BITS else vector & self._mask
 
-    def holds(self, vector: Vector) -> bool:
-        """Whether these are elements as they should be: whole numbers from 0 to below the modulus."""
-        if self.bits > _WORD:
+    def contains(self, vector: Vector) -> bool:
+        """Whether all are elements: whole numbers from 0 to below the modulus."""
+        if self.bits > _WORD_BITS:
             return all(isinstance(item, int) and 0 <= item < self.modulus for item in vector)
-        return self.bits == _WORD or int(vector.max(initial=0)) < self.modulus
+        return self.bits == _WORD_BITS or int(vector.max(initial=0)) < self.modulus
 
     def size(self, length: int) -> int:
-        """How many bytes ``length`` elements take."""
+        """Size of ``length`` elements, in bytes."""
         return (length + 7) // 8 if self.bits == 1 else length * self.bits // 8
 
     def pack(self, vector: Vector) -> bytes:
         """Elements as bytes, the lowest first."""
         if self.bits == 1:
             return np.packbits(vector.astype(np.uint8) & 1, bitorder="little").tobytes()
-        if self.bits > _WORD:
+        if self.bits > _WORD_BITS:
             return b"".join(int(item % self.modulus).to_bytes(self.bits // 8, "little") for item in vector)
         words = np.ascontiguousarray(vector, dtype="<u8")
-        if self.bits == _WORD:
+        if self.bits == _WORD_BITS:
             return words.tobytes()
         return np.ascontiguousarray(words.view(np.uint8).reshape(-1, 8)[:, : self.bits // 8]).tobytes()
 
@@ -92,14 +92,14 @@ class Group:
             raise BadInput(f"{length:,} {self} take {self.size(length):,} bytes, got {len(data):,}.")
         if self.bits == 1:
             return np.unpackbits(np.frombuffer(data, np.uint8), count=length, bitorder="little").astype(np.uint64)
-        wide = self.bits // 8
-        if self.bits > _WORD:
-            parts = (data[place : place + wide] for place in range(0, len(data), wide))
+        width = self.bits // 8
+        if self.bits > _WORD_BITS:
+            parts = (data[place : place + width] for place in range(0, len(data), width))
             return np.array([int.from_bytes(part, "little") for part in parts], dtype=object)
-        if self.bits == _WORD:
+        if self.bits == _WORD_BITS:
             return np.frombuffer(data, "<u8").astype(np.uint64, copy=False)
         words = np.zeros((length, 8), np.uint8)
-        words[:, :wide] = np.frombuffer(data, np.uint8).reshape(length, wide)
+        words[:, :width] = np.frombuffer(data, np.uint8).reshape(length, width)
         return words.reshape(-1).view("<u8").astype(np.uint64, copy=False)
 
     @property

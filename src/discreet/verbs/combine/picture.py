@@ -1,9 +1,8 @@
-"""A session as a lecture slide would draw it: the parties on a circle, an arrow for each message, its number beside it.
+"""Message diagrams of a session: the parties on a circle, a numbered arrow for each message.
 
 Each kind of message is a drawing of its own, in the order in which the first of each was sent, so that a step can be
-read by itself. A line that is drawn through is a sealed message for one party; dashes are told to all. Among many
-parties what is told to all is one mark at whoever tells it, instead of an arrow to everybody. Whoever points at an
-arrow or a mark sees what it holds.
+read by itself. A solid line is a sealed message for one party; dashes are a broadcast. Among many parties a broadcast
+is one mark at its sender, instead of an arrow to each receiver. Pointing at an arrow or a mark shows its contents.
 """
 
 from __future__ import annotations
@@ -18,23 +17,22 @@ from discreet.core.markup import Markup, Value, drawing, markup, page, style, ta
 from discreet.core.picture import Picture
 from discreet.core.text import number
 from discreet.errors import BadInput
-from discreet.verbs.combine.transcript import Said, listed
+from discreet.verbs.combine.transcript import TranscriptEntry, entries_table
 
 _WIDTH = 640
-_FEW, _CROWD, _MANY = 6, 12, 24
-"""Up to so many parties two drawings stand side by side; beyond the second, what is told to all is one mark; beyond the
-third, parties are dots."""
-_STEPS = 24
-_FIRST = "sum 1/"
-"""What kinds begin with where there is one sum; that goes without saying."""
-_ARROWS = 600
-"""So many arrows of a step are drawn."""
-_PILL = 26
-_MIDDLE = 20
-_BEND = 14
-_CUT = 12
-_ROOM_FOR_WORDS = 8
-"""With more arrows in a drawing than this, what they hold is not written beside them."""
+_SIDE_BY_SIDE_PARTIES, _ARROW_PARTIES, _LABELLED_PARTIES = 6, 12, 24
+"""Number of parties up to which two drawings stand side by side, broadcasts are arrows, and parties have labels."""
+_MAX_STEPS = 24
+_FIRST_SUM = "sum 1/"
+"""Prefix of kinds where there is one sum; it is left out."""
+_MAX_ARROWS = 600
+"""Number of arrows drawn in a step."""
+_PILL_PIXELS = 26
+_MIDDLE_PIXELS = 20
+_BEND_PIXELS = 14
+_MAX_LETTERS = 12
+_MAX_WORDED_ARROWS = 8
+"""Number of arrows in a drawing up to which contents are written beside them."""
 _PLAIN = {
     "so far": "what came so far, handed on",
     "total": "the total, told to all",
@@ -50,7 +48,7 @@ _PLAIN = {
     "heard": "what was heard, compared",
     "value": "the value itself",
 }
-"""What kinds of messages are, in plain words."""
+"""Kinds of messages, in plain words."""
 _PAGE = (
     "body{font:15px/1.5 system-ui,sans-serif;max-width:46rem;margin:2rem auto;padding:0 1rem}"
     "svg{max-width:100%;height:auto}"
@@ -74,61 +72,61 @@ _Point: TypeAlias = tuple[float, float]
 
 
 @dataclass(frozen=True)
-class Slide(Picture):
-    """A picture of messages, and the list of them."""
+class MessageDiagram(Picture):
+    """A picture of messages, with the list of them."""
 
-    lines: tuple[Said, ...] = ()
+    lines: tuple[TranscriptEntry, ...] = ()
 
     @property
     def page(self) -> str:
-        """The picture and the list as a page that opens offline."""
+        """The picture and the list as an HTML page that opens offline."""
         return page(self.title, self._repr_html_(), sheet=_PAGE)
 
     def _repr_html_(self) -> str:
-        """Inside the page and not as an image, so that what an arrow holds is shown to whoever points at it."""
+        """Inline SVG rather than an image, so that pointing at an arrow shows its contents."""
         told = tag("pre" if "\n" in self.caption else "p", self.caption)
-        return markup(tag("h4", self.title), Markup(self.svg), told, style(_TABLE), listed(self.lines))
+        return markup(tag("h4", self.title), Markup(self.svg), told, style(_TABLE), entries_table(self.lines))
 
     def __repr__(self) -> str:
-        return f"<Slide: {self.title}, {number(len(self.lines), 'message')}>"
+        return f"<MessageDiagram: {self.title}, {number(len(self.lines), 'message')}>"
 
     def __str__(self) -> str:
         return "\n".join([self.title, *map(str, self.lines), *([self.caption] if self.caption else [])])
 
 
-def drawn(
+def draw_messages(
     title: str,
     parties: Sequence[str],
-    lines: Iterable[Said],
+    lines: Iterable[TranscriptEntry],
     *,
     values: Mapping[str, str] | None = None,
     me: str = "",
     caption: str = "",
-) -> Slide:
-    """All ``lines``, a drawing for each kind; ``values`` stand below the names, and ``me`` is who looks."""
+) -> MessageDiagram:
+    """Draw messages, one drawing for each kind; ``values`` stand below the names, ``me`` is the viewing party."""
     every = tuple(lines)
     if me and me not in parties:
         raise BadInput(f"{me} is not one of {', '.join(parties)}.")
-    steps: dict[str, list[Said]] = {}
+    steps: dict[str, list[TranscriptEntry]] = {}
     for one in every:
         steps.setdefault(one.kind, []).append(one)
-    across = 2 if len(parties) <= _FEW else 1
+    across = 2 if len(parties) <= _SIDE_BY_SIDE_PARTIES else 1
     size = _WIDTH / across
-    alone = all(kind.startswith(_FIRST) for kind in steps)
+    alone = all(kind.startswith(_FIRST_SUM) for kind in steps)
     around = _Circle(tuple(parties), size, values or {}, me)
-    inside, shown = [], list(steps.items())[:_STEPS]
+    inside, shown = [], list(steps.items())[:_MAX_STEPS]
     for place, (kind, some) in enumerate(shown or [("no messages", [])]):
         left, top = (place % across) * size, place // across * size
-        head = _in_words(kind, alone=alone)
+        head = _describe_kind(kind, alone=alone)
         inside.append(tag("g", around.step(place + 1, head, some), transform=f"translate({left:.0f} {top:.0f})"))
     height = math.ceil(max(len(shown), 1) / across) * size
-    if any(sum(around.arrows(one) for one in some) > _ARROWS for some in steps.values()):
-        caption = f"{caption} Of each step the first {_ARROWS} arrows are drawn.".strip()
-    if len(steps) > _STEPS:
-        caption = f"{caption} {number(len(steps) - _STEPS, 'further step')} not drawn.".strip()
+    if any(sum(around.arrows(one) for one in some) > _MAX_ARROWS for some in steps.values()):
+        caption = f"{caption} Of each step the first {_MAX_ARROWS} arrows are drawn.".strip()
+    if len(steps) > _MAX_STEPS:
+        caption = f"{caption} {number(len(steps) - _MAX_STEPS, 'further step')} not drawn.".strip()
     aloud = "; ".join(f"{one.number}: {one.of} to {', '.join(one.to)}, {one.kind}" for one in every[:200])
     svg = drawing(_WIDTH, round(height), title, _HEADS, inside, said=aloud, sheet=_STYLE, class_="dcc")
-    return Slide(title, caption, svg, every)
+    return MessageDiagram(title, caption, svg, every)
 
 
 _BOX: dict[str, Value] = {"viewBox": "0 0 8 8", "refX": 7, "refY": 4, "markerWidth": 7, "markerHeight": 7}
@@ -143,38 +141,38 @@ _HEADS = tag(
 
 @dataclass(frozen=True)
 class _Circle:
-    """The parties in their places."""
+    """The parties on a circle."""
 
     parties: tuple[str, ...]
     size: float
     values: Mapping[str, str]
     me: str
 
-    def step(self, place: int, kind: str, some: Sequence[Said]) -> Markup:
+    def step(self, place: int, kind: str, some: Sequence[TranscriptEntry]) -> Markup:
         """One drawing: the arrows of a step, and the parties above them."""
-        wordy = len(some) <= _ROOM_FOR_WORDS
+        wordy = len(some) <= _MAX_WORDED_ARROWS
         sizes = accumulate(self.arrows(one) for one in some)
-        few = [one for one, arrows in zip(some, sizes, strict=True) if arrows <= _ARROWS]
+        few = [one for one, arrows in zip(some, sizes, strict=True) if arrows <= _MAX_ARROWS]
         arrows = [self._message(one, wordy=wordy) for one in few]
         if few and not any(map(self.arrows, few)):
             kind = f"{kind} (a dashed ring: told to everybody)"
         head = tag("text", f"{place}. {kind}", class_="h", x=10, y=18)
         return markup(head, arrows, map(self._party, self.parties))
 
-    def arrows(self, one: Said) -> int:
-        """How many arrows a message is drawn as: what is told to all of a crowd is none, but a mark."""
-        crowd = len(self.parties) > _CROWD and not one.sealed and len(one.to) == len(self.parties) - 1
+    def arrows(self, one: TranscriptEntry) -> int:
+        """Number of arrows of a message; 0 for a broadcast among many, which is a mark."""
+        crowd = len(self.parties) > _ARROW_PARTIES and not one.sealed and len(one.to) == len(self.parties) - 1
         return 0 if crowd else len(one.to)
 
     def at(self, party: str) -> _Point:
-        """Where a party stands: the first on top, then clockwise."""
+        """Position of a party: the first on top, then clockwise."""
         radius = self.size / 2 - 66
         angle = 2 * math.pi * self.parties.index(party) / len(self.parties) - math.pi / 2
         return self.size / 2 + radius * math.cos(angle), self.size / 2 + 14 + radius * math.sin(angle)
 
     def _party(self, party: str) -> Markup:
         x, y = self.at(party)
-        if len(self.parties) > _MANY:
+        if len(self.parties) > _LABELLED_PARTIES:
             return tag("g", tag("title", party), tag("circle", class_="p", cx=x, cy=y, r=5))
         wide, tall = self._wide(party), self._tall
         look = "p me" if party == self.me else "p"
@@ -182,9 +180,9 @@ class _Circle:
         return tag(
             "g",
             tag("title", f"{party}: {value}" if value else party),
-            tag("rect", class_=look, x=x - wide / 2, y=y - tall / 2, width=wide, height=tall, rx=_PILL // 2),
-            tag("text", _cut(party), x=x, y=y + 4 - up),
-            tag("text", _cut(value), class_="v", x=x, y=y + 12) if value else None,
+            tag("rect", class_=look, x=x - wide / 2, y=y - tall / 2, width=wide, height=tall, rx=_PILL_PIXELS // 2),
+            tag("text", _shorten(party), x=x, y=y + 4 - up),
+            tag("text", _shorten(value), class_="v", x=x, y=y + 12) if value else None,
         )
 
     def _value(self, party: str) -> str:
@@ -192,35 +190,35 @@ class _Circle:
 
     @property
     def _tall(self) -> int:
-        return _PILL + (10 if self.values else 0)
+        return _PILL_PIXELS + (10 if self.values else 0)
 
     def _wide(self, party: str) -> float:
-        longest = max(len(_cut(party)), len(_cut(self._value(party))))
-        return 10 if len(self.parties) > _MANY else 22 + 7.0 * longest
+        longest = max(len(_shorten(party)), len(_shorten(self._value(party))))
+        return 10 if len(self.parties) > _LABELLED_PARTIES else 22 + 7.0 * longest
 
-    def _message(self, one: Said, *, wordy: bool) -> Markup:
+    def _message(self, one: TranscriptEntry, *, wordy: bool) -> Markup:
         told = not one.sealed
-        ways = [self._way(one.of, other) for other in one.to] if self.arrows(one) else []
+        curves = [self._curve(one.of, other) for other in one.to] if self.arrows(one) else []
         look, head = ("w t", "b") if told else ("w", "a")
-        lines = (tag("path", class_=look, d=way.path, marker_end=f"url(#dcc-{head})") for way in ways)
+        lines = (tag("path", class_=look, d=curve.path, marker_end=f"url(#dcc-{head})") for curve in curves)
         hover = f"{one.number}. {one.of} to {', '.join(one.to)} ({one.kind}): {one.what}"
         word = one.short if wordy else ""
-        if not ways:
+        if not curves:
             mark = self._beside(one.number, one.of)
-        elif len(ways) == 1:
-            at = ways[0].along(0.42)
-            if not wordy or abs(at[0] - self.size / 2) <= _MIDDLE:  # where lines cross
-                at = ways[0].along(0.3)
+        elif len(curves) == 1:
+            at = curves[0].along(0.42)
+            if not wordy or abs(at[0] - self.size / 2) <= _MIDDLE_PIXELS:  # where lines cross
+                at = curves[0].along(0.3)
             mark = _mark(one.number, word, at, outward=at[0] - self.size / 2)
         else:
             x, y = self.at(one.of)
-            above, aside = y <= self.size / 2 + _PILL, abs(x - self.size / 2) > _MIDDLE
+            above, aside = y <= self.size / 2 + _PILL_PIXELS, abs(x - self.size / 2) > _MIDDLE_PIXELS
             off = self._tall / 2 + (27 if word and above and not aside else 12)
             mark = _mark(one.number, word, (x, y - off if above else y + off), over=above and aside)
         return tag("g", tag("title", hover), lines, mark)
 
     def _beside(self, count: int, party: str) -> Markup:
-        """A dashed mark between a party and the middle: it tells everybody."""
+        """Dashed mark between a party and the middle: a broadcast."""
         (x, y), middle = self.at(party), (self.size / 2, self.size / 2 + 14)
         dx, dy = middle[0] - x, middle[1] - y
         long = math.hypot(dx, dy) or 1.0
@@ -228,15 +226,15 @@ class _Circle:
         at = start[0] + dx / long * 16, start[1] + dy / long * 16
         return markup(tag("circle", class_="w t", cx=at[0], cy=at[1], r=11), _mark(count, "", at))
 
-    def _way(self, of: str, to: str) -> _Way:
+    def _curve(self, of: str, to: str) -> _Curve:
         start, end = self.at(of), self.at(to)
         dx, dy = end[0] - start[0], end[1] - start[1]
         long = math.hypot(dx, dy) or 1.0
-        middle = (start[0] + end[0]) / 2 - dy / long * _BEND, (start[1] + end[1]) / 2 + dx / long * _BEND
-        return _Way(self._off(of, middle), middle, self._off(to, middle))
+        middle = (start[0] + end[0]) / 2 - dy / long * _BEND_PIXELS, (start[1] + end[1]) / 2 + dx / long * _BEND_PIXELS
+        return _Curve(self._off(of, middle), middle, self._off(to, middle))
 
     def _off(self, party: str, toward: _Point) -> _Point:
-        """Where a line toward a point leaves a party's place."""
+        """Point where a line toward a target leaves a party's box."""
         at, wide = self.at(party), self._wide(party)
         dx, dy = toward[0] - at[0], toward[1] - at[1]
         long = math.hypot(dx, dy) or 1.0
@@ -246,8 +244,8 @@ class _Circle:
 
 
 @dataclass(frozen=True)
-class _Way:
-    """A bent line, so that there and back are two lines."""
+class _Curve:
+    """A bent line, so that both directions are two lines."""
 
     start: _Point
     middle: _Point
@@ -255,12 +253,12 @@ class _Way:
 
     @property
     def path(self) -> str:
-        """As SVG draws it."""
+        """SVG path."""
         (ax, ay), (bx, by), (cx, cy) = self.start, self.middle, self.end
         return f"M{ax:.1f} {ay:.1f}Q{bx:.1f} {by:.1f} {cx:.1f} {cy:.1f}"
 
     def along(self, share: float) -> _Point:
-        """The point so far along it."""
+        """Point at a share of the line."""
         weights = (1 - share) ** 2, 2 * share * (1 - share), share**2
         points = (self.start, self.middle, self.end)
         return (
@@ -270,10 +268,10 @@ class _Way:
 
 
 def _mark(count: int, word: str, at: _Point, *, outward: float = 0.0, over: bool = False) -> Markup:
-    """The number of a message in a small ring, and what the message holds: on the outer side, or below, or above."""
+    """Number of a message in a small ring, with its contents on the outer side, below or above."""
     x, y = at
     place: dict[str, Value] = {"x": x, "y": y - 13 if over else y + 20}
-    if abs(outward) > _MIDDLE:
+    if abs(outward) > _MIDDLE_PIXELS:
         side, end = (12, "start") if outward > 0 else (-12, "end")
         place = {"x": x + side, "y": y + 4, "style": f"text-anchor:{end}"}
     return markup(
@@ -283,8 +281,8 @@ def _mark(count: int, word: str, at: _Point, *, outward: float = 0.0, over: bool
     )
 
 
-def _in_words(kind: str, *, alone: bool) -> str:
-    """A kind of messages for people: ``sum 1/so far 2`` is what came so far, on the second ring."""
+def _describe_kind(kind: str, *, alone: bool) -> str:
+    """Describe a kind of messages: ``sum 1/so far 2`` is the sum so far, on the second ring."""
     head, slash, word = kind.rpartition("/")
     base, _, ring = word.rpartition(" ")
     if ring.isdecimal() and base in _PLAIN:
@@ -294,5 +292,5 @@ def _in_words(kind: str, *, alone: bool) -> str:
     return said if alone or not slash else f"{head}: {said}"
 
 
-def _cut(text: str) -> str:
-    return text if len(text) <= _CUT else text[: _CUT - 1] + "…"
+def _shorten(text: str) -> str:
+    return text if len(text) <= _MAX_LETTERS else text[: _MAX_LETTERS - 1] + "…"

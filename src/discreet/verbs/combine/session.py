@@ -1,194 +1,138 @@
-"""A session as one party plays it: charge, add up, answer; and what is promised about it.
+"""A session of several parties, whether they hold different rows or different columns of the same people.
 
-The same generator runs between hosts and in one process. Everything that can be wrong with the terms or with the
-party's own data shows before its first message; so does a budget that does not cover the loss.
+Parties with different rows add up by a secure-sum protocol (``horizontal.py``); parties with different columns use the
+protocol *join* (``vertical/``).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from decimal import Decimal
-from fractions import Fraction
-from itertools import islice
-from typing import TYPE_CHECKING, Any, TypeAlias
+from collections.abc import Sequence
+from typing import Any, Unpack
 
-from discreet.core.loss import Loss
-from discreet.core.picture import Picture, bars
-from discreet.core.statement import Evidence, Secrecy, Statement
+from discreet.core.exact import Number, exact
+from discreet.core.statement import Statement
+from discreet.core.text import meant
 from discreet.errors import BadInput
-from discreet.verbs.combine import distributed
+from discreet.noise.parameters import signed
+from discreet.verbs.combine import horizontal
+from discreet.verbs.combine.crypto import NumericCrypto
 from discreet.verbs.combine.data import Data
 from discreet.verbs.combine.effects import Play
-from discreet.verbs.combine.functions.parse import function
-from discreet.verbs.combine.functions.sums import Parity
-from discreet.verbs.combine.protocols.dining import Dining
-from discreet.verbs.combine.protocols.parse import protocol
-from discreet.verbs.combine.summing import Summer
-from discreet.verbs.combine.terms import Terms
-from discreet.verbs.combine.tools import Numeric
+from discreet.verbs.combine.functions.parse import FUNCTIONS, parse_function
+from discreet.verbs.combine.horizontal import Charge
+from discreet.verbs.combine.protocols.parse import PROTOCOLS, parse_protocol
+from discreet.verbs.combine.protocols.rings import Paths
+from discreet.verbs.combine.result import Result
+from discreet.verbs.combine.terms import TermOptions, Terms, checked_name
+from discreet.verbs.combine.vertical import session as vertical
+from discreet.verbs.combine.vertical.functions import FUNCTIONS as VERTICAL_FUNCTIONS
 
-if TYPE_CHECKING:
-    from discreet.core.release import Receipt
-
-Charge: TypeAlias = "Callable[[Loss, str], Receipt]"
-"""Charges a loss on the party's own ledger, once for each key."""
-_MOST_COALITIONS = 64
+JOIN = vertical.PROTOCOL
 
 
-@dataclass(frozen=True)
-class Result:
-    """What the parties learn."""
+def agree_terms(parties: Sequence[str] | str, protocol: str, function: str, **options: Unpack[TermOptions]) -> Terms:
+    """Make the terms of a session, and raise an error for whatever is wrong with them.
 
-    value: Any
-    """Plain data that ``core/document.py`` can write."""
-    parties: tuple[str, ...]
-    """Whose data are in it."""
-    revealed: tuple[str, ...] = ()
-    """What else everybody saw, as full sentences."""
-
-    def __str__(self) -> str:
-        return "\n".join(_lines(self.value))
-
-    @property
-    def picture(self) -> Picture | None:
-        """Counts as bars; nothing for other results."""
-        counts = self.value.get("counts") if isinstance(self.value, dict) else None
-        if not counts:
-            return None
-        return bars("Rows", list(counts), list(counts.values()), caption=f"Of {', '.join(self.parties)} together.")
-
-
-def play(terms: Terms, name: str, tools: Numeric, data: Data, *, charge: Charge | None = None) -> Play[Result]:
-    """What the party ``name`` does, who brings ``data``; its loss is charged before its first message."""
-    asked = function(terms.function)
+    Parties may be one text with commas, as a command has them, and bounds a text such as ``0:100000``.
+    """
+    if isinstance(parties, str):
+        parties = [checked_name(name.strip()) for name in parties.split(",") if name.strip()]
+    low, high = _bounds(options.get("bounds"))
+    epsilon, others = options.get("epsilon"), {name: value for name, value in options.items() if name != "bounds"}
+    exact_ones = {
+        "low": None if low is None else signed(low, "the lower bound"),
+        "high": None if high is None else signed(high, "the upper bound"),
+        "epsilon": None if epsilon is None else exact(epsilon, "epsilon"),
+        "delta": exact(options.get("delta", 0), "delta"),
+    }
+    terms = Terms(tuple(parties), protocol, function, **{**others, **exact_ones})  # type: ignore[arg-type]
+    _require_intended(terms)
     statement(terms)
-    summer = Summer(terms, name, tools)
-    if terms.epsilon is not None and not asked.replaces:
-        data.require_one_row_each()
-    playing = asked.play(summer, data)
-    effect = next(playing)  # the party's own data are looked at here, and nothing is sent yet
-    loss = distributed.loss(terms)
-    if loss is not None and charge is not None:
-        charge(loss, f"combine {tools.stream('charge').bytes(16).hex()}")
-    answer = yield from _rest(playing, effect)
-    return Result(answer.value, summer.parties, answer.revealed)
+    return terms
 
 
-def reveals(terms: Terms) -> tuple[str, ...]:
-    """What everybody learns besides the result, as full sentences."""
-    return function(terms.function).reveals(terms)
+def play(terms: Terms, name: str, crypto: NumericCrypto, data: Data, *, charge: Charge | None = None) -> Play[Result]:
+    """Play the part of the party ``name``, who brings ``data``."""
+    if joins(terms):
+        return vertical.play(terms, name, crypto, data)  # there is no noise in it, so nothing to charge
+    return horizontal.play(terms, name, crypto, data, charge=charge)
 
 
 def statement(terms: Terms) -> Statement:
-    """What a session with these terms promises; whatever is wrong with them is an error here."""
-    asked, way = function(terms.function), protocol(terms.protocol)
-    asked.check(terms)
-    if (way.name == Dining.name) != (asked.name == Parity.name):
+    """State what a session with these terms promises, and raise an error for whatever is wrong with them."""
+    return vertical.statement(terms) if joins(terms) else horizontal.statement(terms)
+
+
+def reveals(terms: Terms) -> tuple[str, ...]:
+    """What every party sees besides the result, as full sentences."""
+    return vertical.revealed(terms) if joins(terms) else horizontal.reveals(terms)
+
+
+def require_sums(terms: Terms) -> Terms:
+    """These terms, if what a coalition learns can be computed for them."""
+    if joins(terms):
         raise BadInput(
-            "The dining cryptographers compute a parity, and nothing else does.", hint="Say dining and parity."
+            "What a coalition learns is computed for secure sums, not for joins across columns.",
+            hint="The statement says which coalitions a join withstands.",
         )
-    if terms.threshold and terms.threshold < len(terms.parties) and not way.drops:
+    return terms
+
+
+def joins(terms: Terms) -> bool:
+    """Whether the parties hold different columns of the same people."""
+    return terms.protocol.strip() == JOIN
+
+
+def hides_rows(terms: Terms) -> bool:
+    """Whether there is noise that hides one row, so that nobody may have several."""
+    return terms.epsilon is not None and not joins(terms) and not parse_function(terms.function).replaces
+
+
+def brings_nothing(terms: Terms, name: str) -> bool:
+    """Whether a party has no data to bring, and only helps the others."""
+    return joins(terms) and name not in vertical.parse_checked(terms).holders(terms)
+
+
+def known_functions() -> list[tuple[str, str, str]]:
+    """All functions: name, how it is written, and what it gives."""
+    vertical_ones = (
+        (kind.name, kind.example, f"{kind.title} (protocol {JOIN})") for kind in VERTICAL_FUNCTIONS.values()
+    )
+    return [*((kind.name, kind.example, kind.title) for kind in FUNCTIONS.values()), *vertical_ones]
+
+
+def known_protocols() -> list[tuple[str, str, bool]]:
+    """All protocols: name, how it works, and whether parties may drop out."""
+    join = (JOIN, "different columns about the same people: private set intersection, then products", False)
+    return [*((kind.name, kind.title, kind.drops) for kind in PROTOCOLS.values()), join]
+
+
+def _bounds(bounds: Any) -> tuple[Number | None, Number | None]:
+    if bounds is None:
+        return None, None
+    pair = [part.strip() for part in bounds.split(":", 1)] if isinstance(bounds, str) else bounds
+    if not isinstance(pair, Sequence) or len(pair) != 2:
+        written = "--bounds 0:100000" if isinstance(bounds, str) else "bounds=(0, 100_000)"
+        raise BadInput(f"{bounds!r:.60} are no bounds.", hint=f"Write {written}")
+    return pair[0], pair[1]
+
+
+def _require_intended(terms: Terms) -> None:
+    """Refuse terms that would compute something other than their author most likely means."""
+    known, name = (*PROTOCOLS, JOIN), terms.protocol.strip().split(" ")[0]
+    if name not in known:
+        raise BadInput(f"There is no protocol {name!r}{meant(name, known)}.", hint=f"Known: {', '.join(known)}.")
+    if terms.epsilon is not None and terms.epsilon <= 0:
+        raise BadInput("epsilon is above 0.", hint="Leave it out for a result without noise.")
+    if terms.epsilon is None and (terms.delta or terms.honest):
         raise BadInput(
-            f"With {way.name} nobody may leave, so the threshold is all {len(terms.parties)} parties.",
-            hint="Use masks, or leave the threshold out.",
+            f"{'delta' if terms.delta else 'honest'} is about noise, and without epsilon there is none.",
+            hint="Say --epsilon 1 as well, or leave it out.",
         )
-    coalitions = tuple(islice(way.withstands(terms.parties, terms.threshold), _MOST_COALITIONS + 1))
-    caveats = list(reveals(terms))
-    if len(coalitions) > _MOST_COALITIONS:
-        coalitions = coalitions[:_MOST_COALITIONS]
-        caveats.append(f"There are more coalitions that are withstood; the first {_MOST_COALITIONS} are listed.")
-    caveats.append("Nobody is kept from lying about the own value.")
-    assumes = [way.adversary()]
-    if asked.sums(terms) > 1:
-        assumes.append(
-            f"Every party brings the same data to each of the up to {asked.sums(terms)} sums: what is secret is so in "
-            "each sum by itself, and a party that does not follow the protocol can choose, by what it brings to one "
-            "sum, what is asked in the next, and so learn single values of others."
+    rings = len(terms.parties) // 2
+    if name == Paths.name and isinstance(paths := parse_protocol(terms.protocol), Paths) and paths.count > rings:
+        raise BadInput(
+            f"Among {len(terms.parties)} parties there {'is' if rings == 1 else 'are'} only {rings} different "
+            f"ring{'s' * (rings > 1)}, not {paths.count}: further ones would protect nobody.",
+            hint=f"Write paths count={rings}, or use masks." if rings > 1 else "Use masks or shares.",
         )
-    loss = distributed.loss(terms)
-    if loss is not None:
-        assumes += _noise_assumes(terms, asked.replaces)
-        caveats += _noise_caveats(terms)
-    return Statement(
-        "party" if asked.replaces and terms.unit == "person" else terms.unit,
-        loss,
-        secrecy=Secrecy(terms.parties, coalitions),
-        evidence=Evidence.ARGUED,
-        assumes=tuple(assumes),
-        caveats=tuple(caveats),
-        replaces=asked.replaces and loss is not None,
-    )
-
-
-def _noise_assumes(terms: Terms, replaces: bool) -> list[str]:
-    among = distributed.honest(terms)
-    said = [
-        f"At least {among} of the parties that stay to the end add their noise and tell it nobody.",
-        "Only coalitions that are named above put together what they saw: in a single value there is little noise.",
-    ]
-    return said if replaces else [*said, f"No {terms.unit} has more than one row in all parties' data together."]
-
-
-def _noise_caveats(terms: Terms) -> list[str]:
-    least = terms.threshold or len(terms.parties)
-    spare = least - distributed.honest(terms)
-    if not spare:
-        return [
-            "The loss is what somebody learns who is no party: a party knows its own noise and can take it away, so "
-            f"that it learns more. Without honest = {least} the loss would hold against every single party too."
-        ]
-    who = (
-        "any one party, who knows its own noise"
-        if spare == 1
-        else f"any {spare} parties together, who know their noise"
-    )
-    return [f"The loss holds also against {who}."]
-
-
-def _rest(playing: Play[Any], effect: Any) -> Play[Any]:
-    """A play that has begun, from its first effect on."""
-    while True:
-        given = yield effect
-        try:
-            effect = playing.send(given)
-        except StopIteration as ended:
-            return ended.value
-
-
-def _lines(value: Any, indent: str = "") -> list[str]:
-    """Plain data for people."""
-    if not isinstance(value, dict):
-        return [indent + _shown(value)]
-    found = []
-    if "columns" in value and "rows" in value and isinstance(value["rows"], list):
-        found += _table(value["columns"], value["rows"], indent)
-        value = {key: item for key, item in value.items() if key not in ("columns", "rows")}
-    for key, item in value.items():
-        if isinstance(item, dict):
-            found += [f"{indent}{key}", *_lines(item, indent + "  ")]
-        else:
-            found.append(f"{indent}{key}: {_shown(item)}")
-    return found
-
-
-def _table(columns: list[str], rows: list[list[Any]], indent: str) -> list[str]:
-    cells = [columns, *([_shown(item) for item in row] for row in rows)]
-    wide = [max(len(row[place]) for row in cells) for place in range(len(columns))]
-    return [indent + "  ".join(f"{cell:<{w}}" for cell, w in zip(row, wide, strict=True)).rstrip() for row in cells]
-
-
-def _shown(value: Any) -> str:
-    if value is None:
-        return "none"
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if isinstance(value, float):
-        return f"{value:,.6g}"
-    if isinstance(value, int | Decimal):
-        return f"{value:,}"
-    if isinstance(value, Fraction):
-        return str(value)
-    if isinstance(value, list):
-        return ", ".join(_shown(item) for item in value)
-    return str(value)

@@ -1,19 +1,25 @@
-"""What the parties of a session agree on, apart from where they are and which keys they have."""
+"""The terms of a session: all that parties agree on, except their addresses and keys."""
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, fields
 from fractions import Fraction
-from typing import Any
+from typing import Any, TypedDict
 
+from discreet.core.exact import Number
 from discreet.errors import BadInput
 
-_FEWEST, _MOST = 2, 1000
+MIN_PARTIES, MAX_PARTIES = 2, 1000
+"""Number of parties in a session."""
+NAME = re.compile(r"[a-z][a-z0-9._-]{0,39}")
+"""Names of parties and sessions between hosts."""
+NAMES = "small letters, digits, . _ and -, at most 40, a letter first."
 
 
 @dataclass(frozen=True)
 class Terms:
-    """Everything that decides what is computed and how; the same for all parties."""
+    """What is computed, and by which protocol; the same for all parties."""
 
     parties: tuple[str, ...]
     protocol: str = "masks"
@@ -21,32 +27,52 @@ class Terms:
     function: str = "sum"
     """A function and its parameters, such as ``histogram of=age edges=0,18,65,120``."""
     low: Fraction | None = None
-    """No value is smaller; what is, is an error before anything is sent."""
+    """Lower bound of the values; a smaller one is an error before anything is sent."""
     high: Fraction | None = None
     decimals: int = 0
-    """How many decimal places are kept: values are added as integers, exactly."""
+    """Decimal places of the values, which are added exactly as integers."""
     threshold: int = 0
-    """How many parties must stay to the end, where the protocol can do without the others; 0 means all."""
+    """Number of parties that must stay, where the protocol allows dropouts; 0 means all."""
     adder: str = ""
-    """Who adds up and tells the others; nobody means that each does it."""
+    """The party that adds up and broadcasts the total; empty means that each adds up for itself."""
     epsilon: Fraction | None = None
-    """The loss of the noise inside the result, for each party's unit; none means an exact result."""
+    """Privacy loss of the result, by noise that the parties add; None means an exact result."""
     delta: Fraction = Fraction(0)
-    """0 means Laplace noise."""
+    """Delta of the privacy loss; 0 means Laplace noise."""
     honest: int = 0
-    """How many of those who stay are taken to add their noise and tell nobody; 0 means all that
-    must stay but one, who may be whoever looks at the result."""
+    """Number of parties assumed to add their noise and keep it secret; 0 means all that must stay but
+    one, who may be whoever looks at the result."""
     unit: str = "person"
-    """Whom the noise protects."""
+    """Unit that the noise protects."""
 
     def __post_init__(self) -> None:
-        if not _FEWEST <= len(self.parties) <= _MOST or len(set(self.parties)) < len(self.parties):
-            raise BadInput(f"A session has {_FEWEST} to {_MOST:,} parties with different names.")
-        if self.threshold and not _FEWEST <= self.threshold <= len(self.parties):
-            raise BadInput(f"The threshold is between {_FEWEST} and the number of parties, got {self.threshold}.")
+        if not MIN_PARTIES <= len(self.parties) <= MAX_PARTIES or len(set(self.parties)) < len(self.parties):
+            raise BadInput(f"A session has {MIN_PARTIES} to {MAX_PARTIES:,} parties with different names.")
+        if self.threshold and not MIN_PARTIES <= self.threshold <= len(self.parties):
+            raise BadInput(f"The threshold is between {MIN_PARTIES} and the number of parties, got {self.threshold}.")
         if self.adder and self.adder not in self.parties:
             raise BadInput(f"{self.adder} adds up and is not one of the parties.")
 
     def to_dict(self) -> dict[str, Any]:
         """This as plain data."""
         return {field.name: getattr(self, field.name) for field in fields(self)}
+
+
+class TermOptions(TypedDict, total=False):
+    """Optional terms as people write them; ``Terms`` explains each."""
+
+    bounds: tuple[Number, Number] | str | None
+    decimals: int
+    threshold: int
+    adder: str
+    epsilon: Number | None
+    delta: Number
+    honest: int
+    unit: str
+
+
+def checked_name(name: str) -> str:
+    """A party's name, or an error that says what names look like."""
+    if not NAME.fullmatch(name):
+        raise BadInput(f"{name!r} is not a party's name: {NAMES}")
+    return name

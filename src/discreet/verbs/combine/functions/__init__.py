@@ -1,1 +1,1 @@
-"""What can be computed by secure sums, where each party has rows of its own."""
+"""Functions of horizontally partitioned data, computed by secure sums: each party has rows of its own."""

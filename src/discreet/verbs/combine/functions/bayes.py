@@ -1,4 +1,4 @@
-"""Naive Bayes by one sum: rows by class, and by class the categories of each column, or its mean and variance.
+"""Naive Bayes by one secure sum: class counts, and by class the category counts or moments of each column.
 
 What one row can change: one count of the classes, one of each column of categories, and of each column of numbers
 the sum and the sum of squares of one class. These share the loss evenly.
@@ -10,20 +10,26 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Any, ClassVar
 
-from discreet.errors import BadInput
 from discreet.verbs.combine.data import Data
-from discreet.verbs.combine.distributed import Figures
-from discreet.verbs.combine.functions.fields import Choice, Field, Measure, choices, counted, fields
-from discreet.verbs.combine.functions.function import OneSum, as_rows, over_rows, require_few
-from discreet.verbs.combine.functions.moments import described, moments
+from discreet.verbs.combine.distributed_noise import FigureSensitivity
+from discreet.verbs.combine.functions.columns import (
+    CategoryColumn,
+    DeclaredColumn,
+    NumberColumn,
+    count_categories,
+    parse_columns,
+    target_column,
+)
+from discreet.verbs.combine.functions.function import SingleSumFunction, as_rows, bounds_over_rows, limit_figures
+from discreet.verbs.combine.functions.moments import mean_and_variance, moments
 from discreet.verbs.combine.terms import Terms
 
 
 @dataclass(frozen=True)
-class Bayes(OneSum):
-    """A naive Bayes classifier: shares of the classes, and for each column what it is like in each class.
+class Bayes(SingleSumFunction):
+    """Naive Bayes classifier: class counts, and the distribution of each column by class.
 
-    Chances of categories are (count + 1) / (rows + categories), so that none is zero.
+    Probabilities of categories are (count + 1) / (rows + categories), so that none is zero.
     """
 
     y: str
@@ -33,55 +39,55 @@ class Bayes(OneSum):
     example: ClassVar[str] = "bayes y=ill:no|yes x=smoker:no|yes,age:0:110"
 
     def bounds(self, terms: Terms) -> tuple[list[int], list[int]]:
-        """Counts, sums and squares, class by class."""
+        """Bounds of counts, sums and squares, class by class."""
         target, inputs = self._fields(terms)
         least, most = [0] * len(target.values), [1] * len(target.values)
         for field in inputs:
-            wide = field.grid.wide if isinstance(field, Measure) else 0
-            for low, high in [(-wide, wide), (0, wide * wide)] if isinstance(field, Measure) else [(0, 1)]:
-                each = len(target.values) * (len(field.values) if isinstance(field, Choice) else 1)
+            width = field.encoding.width if isinstance(field, NumberColumn) else 0
+            for low, high in [(-width, width), (0, width * width)] if isinstance(field, NumberColumn) else [(0, 1)]:
+                each = len(target.values) * (len(field.values) if isinstance(field, CategoryColumn) else 1)
                 least, most = [*least, *[low] * each], [*most, *[high] * each]
-        return over_rows(least, most)
+        return bounds_over_rows(least, most)
 
     def local(self, data: Data, terms: Terms) -> list[int]:
-        """Counts by the engine; sums of numbers class by class."""
+        """Counts by the engine, and moments class by class."""
         target, inputs = self._fields(terms)
-        classes = counted(data, (target,))
-        found = [classes[value,] for value in target.values]
-        codes = target.codes(data) if any(isinstance(field, Measure) for field in inputs) else None
+        classes = count_categories(data, (target,))
+        figures = [classes[value,] for value in target.values]
+        codes = target.codes(data) if any(isinstance(field, NumberColumn) for field in inputs) else None
         for field in inputs:
-            if isinstance(field, Choice):
-                cells = counted(data, (target, field))
-                found += [cells[pair] for pair in product(target.values, field.values)]
+            if isinstance(field, CategoryColumn):
+                cells = count_categories(data, (target, field))
+                figures += [cells[pair] for pair in product(target.values, field.values)]
                 continue
             units = field.units(data)
             assert codes is not None  # noqa: S101  # there is a measure
             parts = [units[codes == place] for place in range(len(target.values))]
             _, first, second = zip(*(moments(part, part * 0 + 1, field, 2) for part in parts), strict=True)
-            found += [*first, *second]
-        return found
+            figures += [*first, *second]
+        return figures
 
-    def figures(self, terms: Terms) -> tuple[Figures, ...]:
+    def sensitivities(self, terms: Terms) -> tuple[FigureSensitivity, ...]:
         """A row is in one class, and in one category of each column."""
         target, inputs = self._fields(terms)
         size = len(target.values)
-        found = [Figures(size, 1)]
+        sensitivities = [FigureSensitivity(size, 1)]
         for field in inputs:
-            if isinstance(field, Choice):
-                found.append(Figures(size * len(field.values), 1))
+            if isinstance(field, CategoryColumn):
+                sensitivities.append(FigureSensitivity(size * len(field.values), 1))
             else:
-                wide = max(field.grid.wide, 1)
-                found += [Figures(size, wide), Figures(size, wide**2)]
-        return tuple(found)
+                width = max(field.encoding.width, 1)
+                sensitivities += [FigureSensitivity(size, width), FigureSensitivity(size, width**2)]
+        return tuple(sensitivities)
 
     def answer(self, totals: list[int], terms: Terms) -> dict[str, Any]:
-        """The classes, and a small table for each column."""
+        """Class counts, and a small table for each column."""
         target, inputs = self._fields(terms)
         given: dict[str, Any] = {}
         left = iter(totals)
         classes = {value: next(left) for value in target.values}
         for field in inputs:
-            if isinstance(field, Choice):
+            if isinstance(field, CategoryColumn):
                 rows = []
                 for one, value in product(target.values, field.values):
                     n = next(left)
@@ -93,21 +99,18 @@ class Bayes(OneSum):
             second = [next(left) for _ in target.values]
             noisy = terms.epsilon is not None
             told = (
-                (one, *described([classes[one], a, b], field, noisy=noisy))
+                (one, *mean_and_variance([classes[one], a, b], field, noisy=noisy))
                 for one, a, b in zip(target.values, first, second, strict=True)
             )
             given[field.name] = as_rows([target.name, "mean", "variance"], told)
         return {"classes": classes, "given": given}
 
     def check(self, terms: Terms) -> None:
-        """Bounds and categories are needed."""
+        """Require bounds and categories."""
         target, inputs = self._fields(terms)
-        require_few(len(target.values) * sum(len(f.values) if isinstance(f, Choice) else 2 for f in inputs))
+        limit_figures(len(target.values) * sum(len(f.values) if isinstance(f, CategoryColumn) else 2 for f in inputs))
         super().check(terms)
 
-    def _fields(self, terms: Terms) -> tuple[Choice, tuple[Field, ...]]:
-        [target, *more] = choices(self.y, terms)
-        inputs = fields(self.x, terms)
-        if more or target.name in {field.name for field in inputs}:
-            raise BadInput("y is one column, and none of x.", hint=f"Write: {self.example}")
-        return target, inputs
+    def _fields(self, terms: Terms) -> tuple[CategoryColumn, tuple[DeclaredColumn, ...]]:
+        inputs = parse_columns(self.x, terms)
+        return target_column(self.y, inputs, terms, self.example), inputs

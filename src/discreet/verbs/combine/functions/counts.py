@@ -1,4 +1,4 @@
-"""Histograms and cross-tables: counts of rows in declared cells. A row is in one cell, and changes one count by one."""
+"""Histograms and contingency tables: counts of rows in declared cells. A row is in one cell, so sensitivity is 1."""
 
 from __future__ import annotations
 
@@ -12,26 +12,26 @@ import numpy as np
 from discreet.errors import BadInput
 from discreet.noise.parameters import signed
 from discreet.verbs.combine.data import VALUE, Data
-from discreet.verbs.combine.distributed import Figures
-from discreet.verbs.combine.functions.fields import Choice, choices, counted
-from discreet.verbs.combine.functions.function import OneSum, as_rows, require_few
-from discreet.verbs.combine.numbers import MOST_ROWS, Grid
+from discreet.verbs.combine.distributed_noise import FigureSensitivity
+from discreet.verbs.combine.fixed_point import MAX_PARTY_ROWS, FixedPoint
+from discreet.verbs.combine.functions.columns import CategoryColumn, category_columns, count_categories
+from discreet.verbs.combine.functions.function import SingleSumFunction, as_rows, limit_figures
 from discreet.verbs.combine.terms import Terms
 
 
-class _Cells(OneSum):
-    """Counts of cells."""
+class _CellCounts(SingleSumFunction):
+    """Counts of rows in cells."""
 
     def bounds(self, terms: Terms) -> tuple[int, int]:
-        """No cell has more rows than there may be."""
-        return 0, MOST_ROWS
+        """Bounds of a cell: up to the row limit."""
+        return 0, MAX_PARTY_ROWS
 
-    def figures(self, terms: Terms) -> tuple[Figures, ...]:
+    def sensitivities(self, terms: Terms) -> tuple[FigureSensitivity, ...]:
         """A row is in one cell."""
-        return (Figures(self._cells(terms), 1),)
+        return (FigureSensitivity(self._cells(terms), 1),)
 
     def check(self, terms: Terms) -> None:
-        """Cells are declared, and not too many."""
+        """Require declared cells, within the limit."""
         self._cells(terms)
         super().check(terms)
 
@@ -40,8 +40,8 @@ class _Cells(OneSum):
 
 
 @dataclass(frozen=True)
-class Histogram(_Cells):
-    """How many rows lie between declared edges (the last one included), or have each declared category."""
+class Histogram(_CellCounts):
+    """Histogram: rows between declared edges (the last one included), or with each declared category."""
 
     of: str = VALUE
     edges: str = ""
@@ -50,22 +50,22 @@ class Histogram(_Cells):
     example: ClassVar[str] = "histogram of=age edges=0,18,65,110; histogram of=city:ulm|bonn"
 
     def local(self, data: Data, terms: Terms) -> list[int]:
-        """Counts of its own rows."""
+        """Counts of the party's own rows."""
         if self._choice(terms) is not None:
-            [choice] = choices(self.of, terms)
-            found = counted(data, (choice,))
+            [choice] = category_columns(self.of, terms)
+            found = count_categories(data, (choice,))
             return [found[value,] for value in choice.values]
         edges = self._edges(terms)
-        units, times = data.numbers(self.of, Grid(edges[0], edges[-1], terms.decimals))
+        units, times = data.numbers(self.of, FixedPoint(edges[0], edges[-1], terms.decimals))
         places = np.minimum(np.searchsorted(edges, units, side="right") - 1, len(edges) - 2)
         return [int(n) for n in np.bincount(places, weights=times, minlength=len(edges) - 1)]
 
     def answer(self, totals: list[int], terms: Terms) -> dict[str, Any]:
-        """A count for each."""
+        """Count of each interval or category."""
         return {"counts": dict(zip(self._labels(terms), totals, strict=True))}
 
     def _cells(self, terms: Terms) -> int:
-        return require_few(len(self._labels(terms)))
+        return limit_figures(len(self._labels(terms)))
 
     def _labels(self, terms: Terms) -> list[str]:
         if (choice := self._choice(terms)) is not None:
@@ -75,8 +75,8 @@ class Histogram(_Cells):
         *most, last = (f"{low} to below {high}" for low, high in pairwise(shown))
         return [*most, last.replace("to below", "to")]
 
-    def _choice(self, terms: Terms) -> Choice | None:
-        return choices(self.of, terms)[0] if "|" in self.of else None
+    def _choice(self, terms: Terms) -> CategoryColumn | None:
+        return category_columns(self.of, terms)[0] if "|" in self.of else None
 
     def _written(self) -> list[str]:
         return [edge.strip() for edge in self.edges.split(",") if edge.strip()]
@@ -93,8 +93,8 @@ class Histogram(_Cells):
 
 
 @dataclass(frozen=True)
-class Table(_Cells):
-    """How many rows have each combination of categories (a contingency table)."""
+class ContingencyTable(_CellCounts):
+    """Contingency table: rows with each combination of categories."""
 
     of: str
     name: ClassVar[str] = "table"
@@ -102,17 +102,17 @@ class Table(_Cells):
     example: ClassVar[str] = "table of=sex:f|m,city:ulm|bonn"
 
     def local(self, data: Data, terms: Terms) -> list[int]:
-        """Counts of its own rows."""
-        of = choices(self.of, terms)
-        found = counted(data, of)
+        """Counts of the party's own rows."""
+        of = category_columns(self.of, terms)
+        found = count_categories(data, of)
         return [found[values] for values in product(*(choice.values for choice in of))]
 
     def answer(self, totals: list[int], terms: Terms) -> dict[str, Any]:
-        """A row for each combination."""
-        of = choices(self.of, terms)
+        """One row for each combination of categories."""
+        of = category_columns(self.of, terms)
         combinations = product(*(choice.values for choice in of))
         rows = ((*values, n) for values, n in zip(combinations, totals, strict=True))
         return as_rows([*(choice.name for choice in of), "rows"], rows)
 
     def _cells(self, terms: Terms) -> int:
-        return require_few(prod(len(choice.values) for choice in choices(self.of, terms)))
+        return limit_figures(prod(len(choice.values) for choice in category_columns(self.of, terms)))

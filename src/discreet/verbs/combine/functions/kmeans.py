@@ -1,4 +1,4 @@
-"""k-means: in every round the parties add up how many rows are nearest to each centre, and the sums of their columns.
+"""k-means clustering: each round sums, for each centre, the number of nearest rows and their columns.
 
 Distances are taken with every column scaled by its declared bounds. The first centres are spread over the bounds
 (Halton's points), so that nothing is read off the data; rounds end when no total changes. It is Lloyd's method on
@@ -16,10 +16,16 @@ import numpy as np
 from discreet.errors import BadInput
 from discreet.verbs.combine.data import Data
 from discreet.verbs.combine.effects import Play
-from discreet.verbs.combine.functions.fields import measures
-from discreet.verbs.combine.functions.function import Answer, Function, as_rows, over_rows, require_few
-from discreet.verbs.combine.numbers import summed
-from discreet.verbs.combine.summing import Summer
+from discreet.verbs.combine.fixed_point import exact_sum
+from discreet.verbs.combine.functions.columns import number_columns
+from discreet.verbs.combine.functions.function import (
+    Function,
+    FunctionAnswer,
+    as_rows,
+    bounds_over_rows,
+    limit_figures,
+)
+from discreet.verbs.combine.secure_sums import SecureSums
 from discreet.verbs.combine.terms import Terms
 
 _PRIMES = (2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37, 41, 43, 47, 53)
@@ -27,7 +33,7 @@ _PRIMES = (2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37, 41, 43, 47, 53)
 
 @dataclass(frozen=True)
 class KMeans(Function):
-    """Centres of groups of rows, and how many rows each has."""
+    """k-means: centres of clusters, and the number of rows of each."""
 
     x: str
     k: int
@@ -36,14 +42,19 @@ class KMeans(Function):
     title: ClassVar[str] = "k-means, in rounds"
     example: ClassVar[str] = "kmeans x=age:0:110,income:0:100000 k=3"
 
-    def play(self, summer: Summer, data: Data) -> Play[Answer]:
-        """Rounds, until no total changes. A centre that has no rows stays where it is."""
-        of = measures(self.x, summer.terms)
+    def play(self, secure_sums: SecureSums, data: Data) -> Play[FunctionAnswer]:
+        """Iterate until no total changes. A centre without rows stays where it is."""
+        of = number_columns(self.x, secure_sums.terms)
         units = [measure.units(data) for measure in of]
         places = np.column_stack([measure.scaled(column) for measure, column in zip(of, units, strict=True)])
-        low, high = over_rows([0, *(one.grid.low for one in of)] * self.k, [1, *(one.grid.high for one in of)] * self.k)
+        low, high = bounds_over_rows(
+            [0, *(one.encoding.low for one in of)] * self.k, [1, *(one.encoding.high for one in of)] * self.k
+        )
         centres = [
-            [one.grid.low + _halton(place + 1, prime) * one.grid.wide for one, prime in zip(of, _PRIMES, strict=False)]
+            [
+                one.encoding.low + _halton(place + 1, prime) * one.encoding.width
+                for one, prime in zip(of, _PRIMES, strict=False)
+            ]
             for place in range(self.k)
         ]
         sizes: list[int] = []
@@ -52,7 +63,7 @@ class KMeans(Function):
         while done < self.rounds and not converged:
             done += 1
             scaled = [
-                [float((2 * at - one.middle) / max(one.grid.wide, 1)) for at, one in zip(centre, of, strict=True)]
+                [float((2 * at - one.middle) / max(one.encoding.width, 1)) for at, one in zip(centre, of, strict=True)]
                 for centre in centres
             ]
             far = [((places - np.array(centre)) ** 2).sum(axis=1) for centre in scaled]
@@ -60,8 +71,8 @@ class KMeans(Function):
             own = []
             for place in range(self.k):
                 mine = nearest == place
-                own += [int(mine.sum()), *(summed(column[mine]) for column in units)]
-            totals = (yield from summer.total(own, low, high)).values
+                own += [int(mine.sum()), *(exact_sum(column[mine]) for column in units)]
+            totals = (yield from secure_sums.total(own, low, high)).values
             converged, before = totals == before, totals
             groups = [totals[i : i + len(of) + 1] for i in range(0, len(totals), len(of) + 1)]
             sizes = [n for n, *_ in groups]
@@ -70,34 +81,34 @@ class KMeans(Function):
                 for (n, *sums), old in zip(groups, centres, strict=True)
             ]
         rows = (
-            (*(float(one.grid.fraction(at)) for at, one in zip(centre, of, strict=True)), n)
+            (*(float(one.encoding.fraction(at)) for at, one in zip(centre, of, strict=True)), n)
             for centre, n in zip(centres, sizes, strict=True)
         )
         told = as_rows([*(one.name for one in of), "rows"], rows)
-        return Answer({**told, "converged": converged, "rounds": done}, self.reveals(summer.terms))
+        return FunctionAnswer({**told, "converged": converged, "rounds": done}, self.reveals(secure_sums.terms))
 
     def sums(self, terms: Terms) -> int:
-        """One a round."""
+        """One sum a round."""
         return self.rounds
 
     def reveals(self, terms: Terms) -> tuple[str, ...]:
-        """What every round tells."""
+        """What every party sees in each round."""
         return (
             f"Everybody learns, in each of up to {self.rounds} rounds, how many rows are nearest to each centre and "
             "the sums of their columns.",
         )
 
     def check(self, terms: Terms) -> None:
-        """Bounds are needed."""
-        of = measures(self.x, terms)
+        """Require bounds."""
+        of = number_columns(self.x, terms)
         if self.k < 1 or self.rounds < 1 or len(of) > len(_PRIMES):
             raise BadInput(f"k-means has one centre and one round at least, and {len(_PRIMES)} columns at most.")
-        require_few(self.k * (len(of) + 1))
+        limit_figures(self.k * (len(of) + 1))
         super().check(terms)
 
 
 def _halton(place: int, base: int) -> Fraction:
-    """The digits of a number in some base, mirrored at the point."""
+    """Halton sequence: the digits of a number in some base, mirrored at the point."""
     found, part = Fraction(0), Fraction(1, base)
     while place:
         place, digit = divmod(place, base)

@@ -1,4 +1,4 @@
-"""Logistic regression by Newton's method: in every round the parties add up gradient and Hessian at one place.
+"""Logistic regression by Newton's method: each round sums the gradient and the Hessian.
 
 Numbers are scaled to between -1 and 1 by the declared bounds, so that a row adds at most 1 to any figure; figures
 are added in units of 2**-40. All parties solve the same integers in rationals, so that they take the same step and
@@ -20,21 +20,21 @@ from numpy.typing import NDArray
 from discreet.errors import BadInput
 from discreet.verbs.combine.data import Data
 from discreet.verbs.combine.effects import Play
-from discreet.verbs.combine.functions.exact import inverse, times
-from discreet.verbs.combine.functions.fields import Choice, Measure, choices, measures
-from discreet.verbs.combine.functions.function import Answer, Function, as_rows
-from discreet.verbs.combine.numbers import MOST_ROWS, summed
-from discreet.verbs.combine.summing import Summer
+from discreet.verbs.combine.fixed_point import MAX_PARTY_ROWS, exact_sum
+from discreet.verbs.combine.functions.columns import CategoryColumn, NumberColumn, category_columns, number_columns
+from discreet.verbs.combine.functions.function import Function, FunctionAnswer, as_rows
+from discreet.verbs.combine.functions.linear import inverse, matrix_times
+from discreet.verbs.combine.secure_sums import SecureSums
 from discreet.verbs.combine.terms import Terms
 
-_BITS = 40
-_SMALL = Fraction(1, 2**30)
-_FAR = 64
+_FRACTION_BITS = 40
+_CONVERGED_STEP = Fraction(1, 2**30)
+_MAX_COEFFICIENT = 64
 
 
 @dataclass(frozen=True)
 class Logistic(Function):
-    """How the second of two categories depends on numbers: coefficients of the log odds, with standard errors."""
+    """Logistic regression of the second of two categories: log-odds coefficients with standard errors."""
 
     y: str
     x: str
@@ -43,18 +43,18 @@ class Logistic(Function):
     title: ClassVar[str] = "logistic regression, in rounds"
     example: ClassVar[str] = "logistic y=ill:no|yes x=age:0:110,dose:0:50"
 
-    def play(self, summer: Summer, data: Data) -> Play[Answer]:
-        """Rounds, until the step is small; or none of the rounds was enough, and then it says so."""
-        target, inputs = self._fields(summer.terms)
+    def play(self, secure_sums: SecureSums, data: Data) -> Play[FunctionAnswer]:
+        """Iterate until the step is small; the result says whether it converged."""
+        target, inputs = self._fields(secure_sums.terms)
         x = [np.ones(data.rows), *(measure.scaled(measure.units(data)) for measure in inputs)]
         y = target.codes(data).astype(np.float64)
         size = len(inputs) + 1
         at = [Fraction(0)] * size
         spread = [[Fraction(0)] * size] * size
-        converged, done, most = False, 0, MOST_ROWS << _BITS
-        while done < self.rounds and not converged and max(map(abs, at)) < _FAR:
+        converged, done, most = False, 0, MAX_PARTY_ROWS << _FRACTION_BITS
+        while done < self.rounds and not converged and max(map(abs, at)) < _MAX_COEFFICIENT:
             done += 1
-            totals = (yield from summer.total(_slopes(x, y, at), -most, most)).values
+            totals = (yield from secure_sums.total(_derivatives(x, y, at), -most, most)).values
             found = iter(totals[size:])
             bends = [[0] * size for _ in range(size)]
             for row, column in combinations_with_replacement(range(size), 2):
@@ -62,38 +62,38 @@ class Logistic(Function):
             if done > 1 and not any(map(any, bends)):
                 break  # every row is told apart, and the coefficients grow without end
             spread = inverse(bends)
-            step = times(spread, totals[:size])
+            step = matrix_times(spread, totals[:size])
             at = [Fraction(float(old + new)) for old, new in zip(at, step, strict=True)]
-            converged = max(map(abs, step)) < _SMALL
-        return Answer(_told(at, spread, inputs, converged, done), self.reveals(summer.terms))
+            converged = max(map(abs, step)) < _CONVERGED_STEP
+        return FunctionAnswer(_coefficients(at, spread, inputs, converged, done), self.reveals(secure_sums.terms))
 
     def sums(self, terms: Terms) -> int:
-        """One a round."""
+        """One sum a round."""
         return self.rounds
 
     def reveals(self, terms: Terms) -> tuple[str, ...]:
-        """What every round tells."""
+        """What every party sees in each round."""
         return (
             f"Everybody learns, in each of up to {self.rounds} rounds, the coefficients so far, and the gradient and "
             "the Hessian of the likelihood over all rows.",
         )
 
     def check(self, terms: Terms) -> None:
-        """Bounds and categories are needed."""
+        """Require bounds and categories."""
         self._fields(terms)
         if self.rounds < 1:
             raise BadInput("There is one round at least.")
         super().check(terms)
 
-    def _fields(self, terms: Terms) -> tuple[Choice, tuple[Measure, ...]]:
-        [target, *more] = choices(self.y, terms)
+    def _fields(self, terms: Terms) -> tuple[CategoryColumn, tuple[NumberColumn, ...]]:
+        [target, *more] = category_columns(self.y, terms)
         if more or len(target.values) != 2:
             raise BadInput("y is one column with two categories.", hint=f"Write: {self.example}")
-        return target, measures(self.x, terms)
+        return target, number_columns(self.x, terms)
 
 
-def _slopes(x: list[NDArray[np.float64]], y: NDArray[np.float64], at: list[Fraction]) -> list[int]:
-    """The gradient and the upper half of the Hessian, in units.
+def _derivatives(x: list[NDArray[np.float64]], y: NDArray[np.float64], at: list[Fraction]) -> list[int]:
+    """Gradient and upper half of the Hessian, in units of 2**-40.
 
     Each row is rounded to units and these are added as integers, so that neither the order of the rows nor the number
     of threads changes what is sent: a party that resumes sends the same again.
@@ -105,21 +105,23 @@ def _slopes(x: list[NDArray[np.float64]], y: NDArray[np.float64], at: list[Fract
     bend = chance * (1 - chance)
     gradient = [column * (y - chance) for column in x]
     hessian = [left * right * bend for left, right in combinations_with_replacement(x, 2)]
-    return [summed(np.rint(np.ldexp(figure, _BITS)).astype(np.int64)) for figure in (*gradient, *hessian)]
+    return [exact_sum(np.rint(np.ldexp(figure, _FRACTION_BITS)).astype(np.int64)) for figure in (*gradient, *hessian)]
 
 
-def _told(
-    at: list[Fraction], spread: list[list[Fraction]], inputs: tuple[Measure, ...], converged: bool, rounds: int
+def _coefficients(
+    at: list[Fraction], spread: list[list[Fraction]], inputs: tuple[NumberColumn, ...], converged: bool, rounds: int
 ) -> dict[str, Any]:
-    """In the numbers' own units: b of z = (2x - m) / w is 2b / w of x, -bm / w of the constant."""
+    """Coefficients in the numbers' own units: b of z = (2x - m) / w is 2b / w of x, -bm / w of the constant."""
     size = len(at)
-    wides = [max(one.grid.wide, 1) for one in inputs]
-    back = [[Fraction(1), *(Fraction(-one.middle, wide) for one, wide in zip(inputs, wides, strict=True))]]
-    for place, (one, wide) in enumerate(zip(inputs, wides, strict=True), 1):
-        back.append([Fraction(2 * 10**one.grid.decimals, wide) * (i == place) for i in range(size)])
+    wides = [max(one.encoding.width, 1) for one in inputs]
+    back = [[Fraction(1), *(Fraction(-one.middle, width) for one, width in zip(inputs, wides, strict=True))]]
+    for place, (one, width) in enumerate(zip(inputs, wides, strict=True), 1):
+        back.append([Fraction(2 * 10**one.encoding.decimals, width) * (i == place) for i in range(size)])
     rows = []
     for name, row in zip(["constant", *(one.name for one in inputs)], back, strict=True):
-        variance = sum((a * b for a, b in zip(row, times(spread, row), strict=True)), Fraction(0)) * 2**_BITS
+        variance = (
+            sum((a * b for a, b in zip(row, matrix_times(spread, row), strict=True)), Fraction(0)) * 2**_FRACTION_BITS
+        )
         estimate = sum((a * b for a, b in zip(row, at, strict=True)), Fraction(0))
         rows.append((name, float(estimate), math.sqrt(max(variance, 0))))
     told = as_rows(["coefficient", "estimate", "standard error"], rows)

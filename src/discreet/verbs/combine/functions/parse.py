@@ -1,4 +1,4 @@
-"""Functions as people write them: ``sum``, ``histogram of=age edges=0,18,65,110``."""
+"""Functions by name and parameters: ``sum``, ``histogram of=age edges=0,18,65,110``."""
 
 from __future__ import annotations
 
@@ -12,38 +12,38 @@ from discreet.core.spelled import require_options, spelled
 from discreet.core.text import meant
 from discreet.errors import BadInput
 from discreet.verbs.combine.functions.bayes import Bayes
-from discreet.verbs.combine.functions.counts import Histogram, Table
+from discreet.verbs.combine.functions.counts import ContingencyTable, Histogram
 from discreet.verbs.combine.functions.function import Function
 from discreet.verbs.combine.functions.kmeans import KMeans
 from discreet.verbs.combine.functions.linear import Regression
 from discreet.verbs.combine.functions.logistic import Logistic
 from discreet.verbs.combine.functions.moments import Mean, Variance
-from discreet.verbs.combine.functions.search import Max, Median, Min, Quantile
+from discreet.verbs.combine.functions.order_statistics import Max, Median, Min, QuantileFunction
 from discreet.verbs.combine.functions.sums import Count, Parity, Sum
-from discreet.verbs.combine.functions.tree import Tree
+from discreet.verbs.combine.functions.tree import Id3Tree
 
 T = TypeVar("T")
 _ALL: tuple[type[Function], ...] = (
-    Sum, Count, Mean, Variance, Histogram, Table, Min, Max, Median, Quantile,
-    Regression, Logistic, Bayes, Tree, KMeans, Parity,
+    Sum, Count, Mean, Variance, Histogram, ContingencyTable, Min, Max, Median, QuantileFunction,
+    Regression, Logistic, Bayes, Id3Tree, KMeans, Parity,
 )  # fmt: skip
 FUNCTIONS: Mapping[str, type[Function]] = MappingProxyType({kind.name: kind for kind in _ALL})
 """By name, the simplest first."""
 
 
 @lru_cache(maxsize=64)
-def function(text: str) -> Function:
-    """The function that a text names, with its parameters."""
-    return made(text, FUNCTIONS, "is no function")
+def parse_function(text: str) -> Function:
+    """Parse a function with its parameters."""
+    return parse_named(text, FUNCTIONS, "is no function")
 
 
-def made(text: str, known: Mapping[str, type[T]], unknown: str) -> T:
-    """What a text names, of what is ``known`` by name, with its parameters; for other names it says ``unknown``."""
-    name, said = spelled(text)
+def parse_named(text: str, known: Mapping[str, type[T]], unknown: str) -> T:
+    """Parse one of the ``known`` classes with its parameters; ``unknown`` is the error for other names."""
+    name, options = spelled(text)
     if name not in known:
         raise BadInput(f"{name!r} {unknown}{meant(name, known)}.", hint=f"Known: {', '.join(known)}.")
     kind: Any = known[name]
-    require_options(name, kind, said, kind.example)
+    require_options(name, kind, options, kind.example)
     texts = {field.name for field in fields(kind) if field.type == "str"}
-    found: T = kind(**{option: str(value) if option in texts else value for option, value in said.items()})
+    found: T = kind(**{option: str(value) if option in texts else value for option, value in options.items()})
     return found

@@ -1,4 +1,4 @@
-"""Sums: of one number a party, of several side by side, or of a column's rows; counts; and parities."""
+"""Sums of one number a party, of several side by side, or of a column; counts of rows; parities."""
 
 from __future__ import annotations
 
@@ -7,20 +7,26 @@ from typing import Any, ClassVar
 
 from discreet.errors import BadInput, DataError
 from discreet.verbs.combine.data import VALUE, Data
-from discreet.verbs.combine.distributed import Figures
+from discreet.verbs.combine.distributed_noise import FigureSensitivity
 from discreet.verbs.combine.effects import Play
-from discreet.verbs.combine.functions.fields import Measure, measures
-from discreet.verbs.combine.functions.function import Answer, Function, OneSum, over_rows, require_few
-from discreet.verbs.combine.numbers import MOST_ROWS, Grid, Units, product
-from discreet.verbs.combine.summing import Summer
+from discreet.verbs.combine.fixed_point import MAX_PARTY_ROWS, FixedPoint, Units, exact_dot
+from discreet.verbs.combine.functions.columns import NumberColumn, number_columns
+from discreet.verbs.combine.functions.function import (
+    Function,
+    FunctionAnswer,
+    SingleSumFunction,
+    bounds_over_rows,
+    limit_figures,
+)
+from discreet.verbs.combine.secure_sums import SecureSums
 from discreet.verbs.combine.terms import Terms
 
 
 @dataclass(frozen=True)
-class Sum(OneSum):
-    """The sum of what the parties have: their salaries, or, with ``of``, the rows of a column.
+class Sum(SingleSumFunction):
+    """Sum of the parties' numbers, such as salaries, or, with ``of``, of a column.
 
-    What one unit can change: a party's number moves by the distance of the bounds, in each of ``length`` places; a
+    Sensitivity: a party's number moves by the distance of the bounds, in each of ``length`` places; a
     row that comes or goes moves the sum by the bound that is farther from zero.
     """
 
@@ -33,65 +39,65 @@ class Sum(OneSum):
     def __post_init__(self) -> None:
         if self.length < 1 or (self.of and self.length > 1):
             raise BadInput("A sum has a length of 1 or more, and of a column it is one number.")
-        require_few(self.length)
+        limit_figures(self.length)
 
     @property
     def replaces(self) -> bool:  # type: ignore[override]
-        """Without a column it is the parties' own numbers that are hidden, and everybody knows who takes part."""
+        """Without a column, noise hides the parties' own numbers, and who takes part is known."""
         return not self.of
 
     def bounds(self, terms: Terms) -> tuple[int | list[int], int | list[int]]:
-        """Those of the numbers, or so many times as there may be rows."""
-        grid = self._grid(terms)
-        return over_rows([grid.low], [grid.high]) if self.of else (grid.low, grid.high)
+        """Bounds of the numbers, or of a column's sum."""
+        encoding = self._grid(terms)
+        return bounds_over_rows([encoding.low], [encoding.high]) if self.of else (encoding.low, encoding.high)
 
     def local(self, data: Data, terms: Terms) -> Units | list[int]:
-        """The numbers as they are, or the sum of the column."""
-        grid = self._grid(terms)
+        """The party's numbers, or the sum of its column."""
+        encoding = self._grid(terms)
         if self.of:
-            return [product(*data.numbers(one_measure(self.of, terms).name, grid))]
+            return [exact_dot(*data.numbers(one_number_column(self.of, terms).name, encoding))]
         [values] = data.columns([VALUE])
         if values.size != self.length:
             raise DataError(
                 f"Each party brings {self.length:,} number{'s' * (self.length > 1)} for this sum, not {values.size:,}.",
                 hint=f"Write sum length={values.size} to add place by place, or sum of=value to add up all lines.",
             )
-        return grid.units(values, "The input")
+        return encoding.encode(values, "The input")
 
     def answer(self, totals: list[int], terms: Terms) -> Any:
         """One number, or a list of them."""
-        grid = self._grid(terms)
-        found = [grid.plain(total) for total in totals] if grid.decimals else totals
+        encoding = self._grid(terms)
+        found = [encoding.decode(total) for total in totals] if encoding.decimals else totals
         return found[0] if self.length == 1 else found
 
-    def figures(self, terms: Terms) -> tuple[Figures, ...]:
-        """All places together."""
-        grid = self._grid(terms)
+    def sensitivities(self, terms: Terms) -> tuple[FigureSensitivity, ...]:
+        """Sensitivity of all places together."""
+        encoding = self._grid(terms)
         if self.of:
-            return (Figures(1, max(grid.farthest, 1)),)
-        wide = max(grid.wide, 1)
-        return (Figures(self.length, self.length * wide, self.length * wide**2),)
+            return (FigureSensitivity(1, max(encoding.magnitude, 1)),)
+        width = max(encoding.width, 1)
+        return (FigureSensitivity(self.length, self.length * width, self.length * width**2),)
 
     def check(self, terms: Terms) -> None:
-        """Bounds are needed."""
+        """Require bounds."""
         self._grid(terms)
         super().check(terms)
 
-    def _grid(self, terms: Terms) -> Grid:
-        return one_measure(self.of, terms).grid if self.of else Grid.of(terms)
+    def _grid(self, terms: Terms) -> FixedPoint:
+        return one_number_column(self.of, terms).encoding if self.of else FixedPoint.from_terms(terms)
 
 
 @dataclass(frozen=True)
-class Count(OneSum):
-    """How many rows all parties have together. One row more or less changes it by one."""
+class Count(SingleSumFunction):
+    """Number of rows of all parties together; its sensitivity is 1."""
 
     name: ClassVar[str] = "count"
     title: ClassVar[str] = "how many rows all have together"
     example: ClassVar[str] = "count"
 
     def bounds(self, terms: Terms) -> tuple[int, int]:
-        """No party has more than the most rows."""
-        return 0, MOST_ROWS
+        """Bounds: up to the row limit."""
+        return 0, MAX_PARTY_ROWS
 
     def local(self, data: Data, terms: Terms) -> list[int]:
         """The number of rows."""
@@ -101,47 +107,47 @@ class Count(OneSum):
         """The number."""
         return totals[0]
 
-    def figures(self, terms: Terms) -> tuple[Figures, ...]:
-        """One row, one more."""
-        return (Figures(1, 1),)
+    def sensitivities(self, terms: Terms) -> tuple[FigureSensitivity, ...]:
+        """A row changes it by one."""
+        return (FigureSensitivity(1, 1),)
 
 
 @dataclass(frozen=True)
 class Parity(Function):
-    """Of zeros and ones, whether an odd number of parties has a one: what the dining cryptographers ask."""
+    """Parity: whether an odd number of parties has a one, as the dining cryptographers ask."""
 
     length: int = 1
     name: ClassVar[str] = "parity"
     title: ClassVar[str] = "whether an odd number of parties has a one (for dining)"
     example: ClassVar[str] = "parity; parity length=8"
 
-    def play(self, summer: Summer, data: Data) -> Play[Answer]:
+    def play(self, secure_sums: SecureSums, data: Data) -> Play[FunctionAnswer]:
         """One sum modulo two."""
         [values] = data.columns([VALUE])
         if values.size != self.length:
             raise DataError(f"Each party brings {self.length:,} zeros and ones, not {values.size:,}.")
-        summed = yield from summer.parity(Grid(0, 1).units(values, "The input").tolist())
-        return Answer(summed.values[0] if self.length == 1 else summed.values)
+        summed = yield from secure_sums.parity(FixedPoint(0, 1).encode(values, "The input").tolist())
+        return FunctionAnswer(summed.values[0] if self.length == 1 else summed.values)
 
 
-class OfColumn(Function):
-    """A function of one column of numbers, which ``of`` names."""
+class ColumnFunction(Function):
+    """A function of the one column of numbers that ``of`` names."""
 
     of: str
 
     def check(self, terms: Terms) -> None:
-        """Bounds are needed."""
+        """Require bounds."""
         self.measure(terms)
         super().check(terms)
 
-    def measure(self, terms: Terms) -> Measure:
+    def measure(self, terms: Terms) -> NumberColumn:
         """The column."""
-        return one_measure(self.of, terms)
+        return one_number_column(self.of, terms)
 
 
-def one_measure(text: str, terms: Terms) -> Measure:
-    """The one column of numbers that a text declares."""
-    found = measures(text, terms)
+def one_number_column(text: str, terms: Terms) -> NumberColumn:
+    """Parse the one column of numbers that a text declares."""
+    found = number_columns(text, terms)
     if len(found) > 1:
         raise BadInput(f"{text!r} is more than one column.", hint="Name one.")
     return found[0]

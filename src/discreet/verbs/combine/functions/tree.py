@@ -1,4 +1,4 @@
-"""A decision tree by counts (ID3, Quinlan 1986): all open nodes of a level are counted in one sum.
+"""Decision tree by counts (ID3, Quinlan 1986): one secure sum for all open nodes of a level.
 
 All parties choose the same splits, since they see the same counts and compare them in decimals, which are the same
 on every machine. A node is split by the column that leaves the least entropy of the classes.
@@ -15,31 +15,31 @@ from typing import Any, ClassVar
 from discreet.errors import BadInput
 from discreet.verbs.combine.data import Data
 from discreet.verbs.combine.effects import Play
-from discreet.verbs.combine.functions.fields import Choice, choices, counted
-from discreet.verbs.combine.functions.function import Answer, Function, require_few
-from discreet.verbs.combine.numbers import MOST_ROWS
-from discreet.verbs.combine.summing import Summer
+from discreet.verbs.combine.fixed_point import MAX_PARTY_ROWS
+from discreet.verbs.combine.functions.columns import CategoryColumn, category_columns, count_categories, target_column
+from discreet.verbs.combine.functions.function import Function, FunctionAnswer, limit_figures
+from discreet.verbs.combine.secure_sums import SecureSums
 from discreet.verbs.combine.terms import Terms
 
-_DIGITS = 40
-_SAME = Decimal(10) ** -20
+_ENTROPY_DIGITS = 40
+_ENTROPY_STEP = Decimal(10) ** -20
 
 
 @dataclass
 class _Node:
-    """A place in the tree: who comes here, and what is asked of them."""
+    """A node: the path to it, its class counts, and its split."""
 
     path: Mapping[str, str]
     classes: tuple[int, ...]
-    before: str
-    """What the node above would say."""
+    parent_majority: str
+    """Majority class of the parent."""
     split: str = ""
     children: dict[str, _Node] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
-class Tree(Function):
-    """A tree of questions that tells one of some classes."""
+class Id3Tree(Function):
+    """Decision tree over categories."""
 
     y: str
     x: str
@@ -48,10 +48,10 @@ class Tree(Function):
     title: ClassVar[str] = "a decision tree by counts, level by level"
     example: ClassVar[str] = "tree y=play:no|yes x=outlook:sunny|overcast|rain,windy:no|yes depth=3"
 
-    def play(self, summer: Summer, data: Data) -> Play[Answer]:
-        """Level by level, from the root."""
-        target, inputs = self._fields(summer.terms)
-        rows = counted(data, (target, *inputs))
+    def play(self, secure_sums: SecureSums, data: Data) -> Play[FunctionAnswer]:
+        """Grow the tree level by level, from the root."""
+        target, inputs = self._fields(secure_sums.terms)
+        rows = count_categories(data, (target, *inputs))
         root: _Node | None = None
         level = [_Node({}, (), "")]
         for _ in range(self.depth):
@@ -59,48 +59,49 @@ class Tree(Function):
             if not level:
                 break
             wanted = [(node, choice) for node in level for choice in inputs if choice.name not in node.path]
-            require_few(sum(len(choice.values) for _, choice in wanted) * len(target.values))
+            limit_figures(sum(len(choice.values) for _, choice in wanted) * len(target.values))
             own = [n for node, choice in wanted for n in _cells(rows, node, choice, target, inputs)]
-            totals = iter((yield from summer.total(own, 0, MOST_ROWS)).values)
-            found: dict[int, list[tuple[Choice, list[tuple[int, ...]]]]] = {}
+            totals = iter((yield from secure_sums.total(own, 0, MAX_PARTY_ROWS)).values)
+            found: dict[int, list[tuple[CategoryColumn, list[tuple[int, ...]]]]] = {}
             for node, choice in wanted:
                 cells = [tuple(next(totals) for _ in target.values) for _ in choice.values]
                 found.setdefault(id(node), []).append((choice, cells))
             root = root or level[0]
             level = [child for node in level for child in _split(node, found[id(node)], target)]
         assert root is not None  # noqa: S101  # a depth of one at least, and a column
-        return Answer(_told(root, target), self.reveals(summer.terms))
+        return FunctionAnswer(_as_data(root, target), self.reveals(secure_sums.terms))
 
     def sums(self, terms: Terms) -> int:
-        """One a level."""
+        """One sum a level."""
         return self.depth
 
     def reveals(self, terms: Terms) -> tuple[str, ...]:
-        """The counts that splits are chosen by."""
+        """Every party sees the counts by which splits are chosen."""
         return (
             "Everybody learns, for every node of the tree that could be split, how many rows of each class have each "
             "category of each column that was not asked yet.",
         )
 
     def check(self, terms: Terms) -> None:
-        """Categories are needed."""
+        """Require categories."""
         self._fields(terms)
         if self.depth < 1:
             raise BadInput("A tree has a depth of one at least.")
         super().check(terms)
 
-    def _fields(self, terms: Terms) -> tuple[Choice, tuple[Choice, ...]]:
-        [target, *more] = choices(self.y, terms)
-        inputs = choices(self.x, terms)
-        if more or target.name in {choice.name for choice in inputs}:
-            raise BadInput("y is one column, and none of x.", hint=f"Write: {self.example}")
-        return target, inputs
+    def _fields(self, terms: Terms) -> tuple[CategoryColumn, tuple[CategoryColumn, ...]]:
+        inputs = category_columns(self.x, terms)
+        return target_column(self.y, inputs, terms, self.example), inputs
 
 
 def _cells(
-    rows: Counter[tuple[str, ...]], node: _Node, choice: Choice, target: Choice, inputs: tuple[Choice, ...]
+    rows: Counter[tuple[str, ...]],
+    node: _Node,
+    choice: CategoryColumn,
+    target: CategoryColumn,
+    inputs: tuple[CategoryColumn, ...],
 ) -> list[int]:
-    """Of the rows that come to a node: how many have each category of a column and each class."""
+    """Number of a node's rows with each category of a column and each class."""
     places = {one.name: place for place, one in enumerate(inputs, 1)}
     found: Counter[tuple[str, str]] = Counter()
     for values, n in rows.items():
@@ -109,8 +110,10 @@ def _cells(
     return [found[value, one] for value in choice.values for one in target.values]
 
 
-def _split(node: _Node, options: list[tuple[Choice, list[tuple[int, ...]]]], target: Choice) -> list[_Node]:
-    """Split a node by the column that leaves the least entropy, if any leaves less; gives the nodes still open."""
+def _split(
+    node: _Node, options: list[tuple[CategoryColumn, list[tuple[int, ...]]]], target: CategoryColumn
+) -> list[_Node]:
+    """Split a node by the column that leaves the least entropy, if any reduces it; gives the open children."""
     node.classes = node.classes or tuple(map(sum, zip(*options[0][1], strict=True)))
     if sum(map(bool, node.classes)) < 2:
         return []
@@ -127,28 +130,28 @@ def _split(node: _Node, options: list[tuple[Choice, list[tuple[int, ...]]]], tar
 
 
 def _entropy(cells: list[tuple[int, ...]]) -> Decimal:
-    """The entropy of the classes left in these cells, times the number of rows; rounded, so that equals are equal."""
+    """Conditional entropy of the classes, times the number of rows; rounded, so that ties are exact."""
     with localcontext() as context:
-        context.prec = _DIGITS
+        context.prec = _ENTROPY_DIGITS
         left = Decimal(0)
         for classes in cells:
             left += sum(((n * Decimal(n).ln()) for n in (sum(classes),) if n), Decimal(0))
             left -= sum((n * Decimal(n).ln() for n in classes if n), Decimal(0))
-        return left.quantize(_SAME)
+        return left.quantize(_ENTROPY_STEP)
 
 
-def _majority(node: _Node, target: Choice) -> str:
+def _majority(node: _Node, target: CategoryColumn) -> str:
     if not any(node.classes):
-        return node.before
+        return node.parent_majority
     return target.values[node.classes.index(max(node.classes))]
 
 
-def _told(node: _Node, target: Choice) -> dict[str, Any]:
+def _as_data(node: _Node, target: CategoryColumn) -> dict[str, Any]:
     said: dict[str, Any] = {
         "says": _majority(node, target),
         "rows": dict(zip(target.values, node.classes, strict=True)),
     }
     if node.split:
         said["asks"] = node.split
-        said["answers"] = {value: _told(child, target) for value, child in node.children.items()}
+        said["answers"] = {value: _as_data(child, target) for value, child in node.children.items()}
     return said

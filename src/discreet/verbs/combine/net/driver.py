@@ -1,4 +1,4 @@
-"""Plays a party's part between hosts: does its effects over the mesh, in time, so that it can go on after a crash.
+"""Driver of one party between hosts: carries out its effects over the mesh, within deadlines and across crashes.
 
 Whatever decides what the party says next (a message, who was late) is on the disk before the play goes on; playing
 again from the beginning gives identical messages. At the end the parties *settle*: each signs what it heard everybody
@@ -9,7 +9,7 @@ the protocol, and two honest parties never hold results of different messages.
 Time: a step has the manifest's deadline. Whoever has not spoken by then is asked whether it is there; one that
 answers gets as long again (it waits for somebody else, perhaps), one that does not is late. Where the protocol can do
 without it, the others go on; otherwise the session ends, and all are told who was missing. Each asks for itself before
-it names somebody (``ending.py``).
+it names somebody (``evidence.py``).
 """
 
 from __future__ import annotations
@@ -21,106 +21,106 @@ from pathlib import Path
 from typing import Any, Generic, Protocol, TypeVar
 
 from discreet.errors import Aborted, BadInput, DiscreetError
-from discreet.verbs.combine.effects import Body, Gather, Part, Play, Receive, Send, Tell
-from discreet.verbs.combine.group import Group, Vector
-from discreet.verbs.combine.net.ending import Disputed, Ended
+from discreet.verbs.combine.crypto import NumericCrypto
+from discreet.verbs.combine.effects import Body, Broadcast, Gather, MessagePart, Play, Receive, Send
+from discreet.verbs.combine.group import ModularGroup, Vector
+from discreet.verbs.combine.net.evidence import DisputedBroadcast, SessionEnded
 from discreet.verbs.combine.net.frames import OWN_KINDS, SETTLED
 from discreet.verbs.combine.net.journal import Journal
 from discreet.verbs.combine.net.keys import Identity
 from discreet.verbs.combine.net.manifest import Manifest
 from discreet.verbs.combine.net.mesh import Mesh
 from discreet.verbs.combine.net.peer import Peer
-from discreet.verbs.combine.net.tls import Tls
-from discreet.verbs.combine.tools import Numeric
+from discreet.verbs.combine.net.tls import TlsConnector
 
 T = TypeVar("T")
-_PATIENCE = 4
-"""Who is asked has the deadline over this to answer."""
+_ANSWER_FRACTION = 4
+"""A party that is asked whether it is there has the deadline divided by this to answer."""
 
 
 @dataclass(frozen=True)
 class Progress:
-    """How far a session is."""
+    """Progress of a session."""
 
     step: str
-    """What is waited for: ``parties`` at first, then kinds of messages, ``settled`` and ``end``."""
+    """Current step: ``parties`` at first, then kinds of messages, ``settled`` and ``end``."""
     there: tuple[str, ...]
-    """The other parties that are connected."""
+    """Parties that are connected."""
     waiting: tuple[str, ...]
-    """The parties that are waited for."""
+    """Parties that are awaited."""
 
 
-class Roads(Protocol):
-    """What opens connections to the other parties and says whose they are."""
+class Connector(Protocol):
+    """Opens connections to the other parties and says whose they are."""
 
     def open(self, mesh: Mesh) -> None:
-        """Begin."""
+        """Start opening connections."""
 
     async def close(self) -> None:
-        """End."""
+        """Close all connections."""
 
 
 async def run(
     manifest: Manifest,
     identity: Identity,
-    part: Callable[[Numeric], Play[T]],
+    part: Callable[[NumericCrypto], Play[T]],
     folder: Path,
     *,
     brought: str = "",
     begun: Path | None = None,
     progress: Callable[[Progress], None] | None = None,
-    roads: Roads | None = None,
+    connector: Connector | None = None,
 ) -> T:
-    """Play a party's part in a session to its end; gives the result, or raises Aborted, which names culprits.
+    """Run one party of a session to its end; gives the result, or raises Aborted, which names culprits.
 
     ``folder`` is the party's own for this session. If it was begun there before, it goes on, provided that
     ``brought`` (a digest of the party's input) is the same as then; ``begun`` is the file that notes which sessions
     this party began, so that one whose folder is gone is not begun again.
     """
-    road = roads or Tls(manifest, identity)
+    connector = connector or TlsConnector(manifest, identity)
     journal = Journal(folder, manifest, identity.name, brought, begun)
     try:
         if journal.ended:
             raise journal.ended
         mesh = Mesh(manifest, identity, journal, folder)
         try:
-            tools = _Tools(journal.secret, manifest.digest, mesh.widths)
-            driver = _Driver(manifest, mesh, journal, part(tools), progress)
+            crypto = _WidthNotingCrypto(journal.secret, manifest.digest, mesh.widths)
+            driver = _Driver(manifest, mesh, journal, part(crypto), progress)
             mesh.flush()
             if not journal.over:
-                road.open(mesh)
+                connector.open(mesh)
             try:
                 return await driver.play()
             finally:
-                await road.close()
+                await connector.close()
         finally:
             mesh.close()
     finally:
         journal.close()
 
 
-class _Tools(Numeric):
-    """Notes in which group the party computes with vectors of a length, which is how wide they are sent."""
+class _WidthNotingCrypto(NumericCrypto):
+    """Primitives that note the group of vectors of each length, which is the width they are sent with."""
 
     def __init__(self, secret: bytes, session: bytes, widths: dict[int, int]) -> None:
         super().__init__(secret, session)
         self._widths = widths
 
-    def draw(self, label: str, group: Group, length: int) -> Vector:
+    def draw(self, label: str, group: ModularGroup, length: int) -> Vector:
         self._widths[length] = group.bits
         return super().draw(label, group, length)
 
-    def mask(self, seed: bytes, label: str, group: Group, length: int) -> Vector:
+    def mask(self, seed: bytes, label: str, group: ModularGroup, length: int) -> Vector:
         self._widths[length] = group.bits
         return super().mask(seed, label, group, length)
 
-    def fits(self, part: Part, group: Group, length: int) -> bool:
+    def fits(self, part: MessagePart, group: ModularGroup, length: int) -> bool:
         self._widths[length] = group.bits
         return super().fits(part, group, length)
 
 
 class _Driver(Generic[T]):
-    """One party's play, as it goes."""
+    """State of one party's run."""
 
     def __init__(
         self,
@@ -134,15 +134,15 @@ class _Driver(Generic[T]):
         self._deadline, self._start_within = float(manifest.deadline), float(manifest.start_within)
         self._threshold = manifest.terms.threshold
         self._least = (self._threshold or len(manifest.parties)) - 1
-        """So many others must stay to the end."""
+        """Number of other parties that must stay to the end."""
         self._waits = 0
         self._late: set[str] = set()
         self._others = tuple(mesh.peers)
         self._about: tuple[str, ...] | None = None
-        """Whose messages may show who is to blame, if that is not said by the error itself."""
+        """Parties whose messages may show who is to blame, if the error itself does not say so."""
 
     async def play(self) -> T:
-        """Everything, from meeting the others to parting."""
+        """Run everything, from meeting the others to parting."""
         try:
             if not self._begun:
                 await self._assemble()
@@ -163,7 +163,7 @@ class _Driver(Generic[T]):
         return any(peer.got for peer in self._mesh.peers.values())
 
     async def _assemble(self) -> None:
-        """Wait until everybody has met; go on without some only where the protocol can, and when time is up."""
+        """Wait until all have met; when time is up, go on without some where the protocol allows it."""
         until = asyncio.get_running_loop().time() + self._start_within
         while missing := [peer for peer in self._mesh.peers.values() if not peer.met]:
             self._check_ended()
@@ -173,7 +173,7 @@ class _Driver(Generic[T]):
                 if self._threshold and len(self._others) - len(missing) >= self._least:
                     break
                 why = "".join(f" ({peer.problem})" for peer in missing if peer.problem)
-                raise _NotThere(
+                raise _NeverMet(
                     f"Nobody came for {', '.join(names)} within {self._start_within:.0f} seconds{why}.",
                     culprits=names,
                     hint="When they run the session as well, run it again.",
@@ -199,27 +199,27 @@ class _Driver(Generic[T]):
             match effect:
                 case Send(to=to, kind=kind, body=body):
                     self._mesh.send(to, kind, body)
-                case Tell(kind=kind, body=body):
-                    self._mesh.tell(kind, body)
+                case Broadcast(kind=kind, body=body):
+                    self._mesh.broadcast(kind, body)
                 case Receive(of=of, kind=kind, told=told):
                     given = (await self._wait((of,), kind, 1, told=told))[of]
                 case Gather(of=several, kind=kind, least=least, told=told):
                     given = await self._wait(several, kind, least, told=told)
 
     async def _wait(self, of: tuple[str, ...], kind: str, least: int, *, told: bool) -> dict[str, Body]:
-        """One message of each, of those in time; what it was is on the disk when this returns."""
+        """Wait for one message of each party; what came in time is on the disk when this returns."""
         self._waits += 1
         late = self._journal.late.get(self._waits)
         if late is None:
             late = await self._missing(of, kind, least)
             if late:
-                self._journal.waited(self._waits, late)
+                self._journal.record_late(self._waits, late)
         self._late |= set(late)
         self._mesh.flush()
         return {name: self._mesh.take(name, kind, told=told) for name in of if name not in late}
 
     async def _missing(self, of: tuple[str, ...], kind: str, least: int) -> tuple[str, ...]:
-        """Wait for messages; who did not send any in time."""
+        """Wait for messages; gives the parties that did not send any in time."""
         mesh, begun = self._mesh, asyncio.get_running_loop().time()
         until, asked = begun + self._deadline, False
         while True:
@@ -232,7 +232,7 @@ class _Driver(Generic[T]):
                     continue
                 if not asked:
                     mesh.ask(waiting)
-                    asked, until = True, until + self._deadline / _PATIENCE
+                    asked, until = True, until + self._deadline / _ANSWER_FRACTION
                     continue
                 if until < begun + 2 * self._deadline and any(mesh.peers[name].busy for name in waiting):
                     until = begun + 2 * self._deadline
@@ -251,7 +251,7 @@ class _Driver(Generic[T]):
         return Aborted(f"{Aborted.missing(missing, kind).message} They are there, and may wait for somebody else.")
 
     def _check_ended(self) -> None:
-        """Raise if the session cannot go on: somebody broke the rules, or too many left."""
+        """Raise if the session cannot go on: a party broke the rules, or too many dropped out."""
         if self._mesh.aborted:
             raise self._mesh.aborted
         left = self._mesh.departed
@@ -261,7 +261,7 @@ class _Driver(Generic[T]):
     # -- the end
 
     async def _settle(self) -> None:
-        """Agree with the others on what everybody told all."""
+        """Agree with the others on all broadcasts."""
         mesh = self._mesh
         mesh.settle()
         staying = tuple(name for name in self._others if name not in self._late and not mesh.peers[name].left)
@@ -270,45 +270,45 @@ class _Driver(Generic[T]):
             mesh.compare(name, body.get("heard"))
 
     async def _abort(self, error: Aborted) -> Aborted:
-        """Tell everybody, and leave when they know; the error as it is in the light of what they said."""
+        """Broadcast the abort and wait until it is received; gives the error in the light of what others said."""
         mesh = self._mesh
         self._play.close()
-        if isinstance(error, _NotThere):
+        if isinstance(error, _NeverMet):
             return error
-        suspects = error.suspects if isinstance(error, Ended | Disputed) else error.culprits
-        self._journal.end(error)
+        suspects = error.suspects if isinstance(error, SessionEnded | DisputedBroadcast) else error.culprits
+        self._journal.record_abort(error)
         mesh.abort(error, suspects if self._about is None else self._about)
         mesh.flush()
         mesh.ask(name for name in suspects if name in mesh.peers)
         mesh.finish()
-        await self._linger(self._deadline / _PATIENCE, lambda peer: peer.link is None)
-        judged = self._judged(error)
+        await self._linger(self._deadline / _ANSWER_FRACTION, lambda peer: peer.link is None)
+        judged = self._attribute(error)
         if judged is not error:
-            self._journal.end(judged)
+            self._journal.record_abort(judged)
         return judged
 
-    def _judged(self, error: Aborted) -> Aborted:
-        """Name who is convicted; without proof, a witness that showed none, or a suspect that is missing here, too."""
+    def _attribute(self, error: Aborted) -> Aborted:
+        """Name the convicted; without proof, a witness that showed none, or a suspect that is missing here, too."""
         mesh = self._mesh
         if error is mesh.aborted:
             return error
         if mesh.convicted:
             return mesh.convicted
-        if isinstance(error, Disputed):
+        if isinstance(error, DisputedBroadcast):
             return Aborted(f"{error.message} It shows no proof.", culprits=(error.witness,))
-        if isinstance(error, Ended) and not error.culprits:
+        if isinstance(error, SessionEnded) and not error.culprits:
             peers = (mesh.peers[name] for name in error.suspects if name in mesh.peers)
             missing = tuple(peer.name for peer in peers if not (peer.left or peer.done or (peer.link and peer.busy)))
             return Aborted(error.message, culprits=missing)
         return error
 
     async def _part(self) -> None:
-        """Stay until everybody has what it needs of this party, also those who crashed and come back."""
+        """Stay until all have what they need of this party, also those who crashed and come back."""
         if self._journal.over:
             return
         self._mesh.finish()
         if await self._linger(self._deadline, lambda peer: peer.name in self._late or peer.left is not None):
-            self._journal.close_up()
+            self._journal.record_finished()
 
     async def _linger(self, seconds: float, without: Callable[[Peer], bool]) -> bool:
         until = asyncio.get_running_loop().time() + seconds
@@ -324,5 +324,5 @@ class _Driver(Generic[T]):
             self._progress(Progress(step, there, waiting))
 
 
-class _NotThere(Aborted):
-    """Somebody never came: nothing was said yet, and the session can be begun again."""
+class _NeverMet(Aborted):
+    """A party never came: nothing was sent yet, and the session can be started again."""

@@ -1,4 +1,6 @@
-"""Two signed headers that contradict each other: proof, to anybody and for ever, that their signer broke the rules.
+"""Evidence of cheating and its limits: contradictory signatures, and whom a party may blame for an abort.
+
+Two signed headers that contradict each other prove to anybody, for ever, that their signer broke the rules.
 
 An honest party numbers its messages, never uses a number twice, and tells each party each kind once; what it tells all
 has places, of which it uses each once. After a crash it says exactly the same again. So two different headers of one
@@ -7,18 +9,27 @@ honest. Two parties who were told different things always hold such a pair: in t
 
 Hellos are the exception: a hello says by which fresh key a party is sealed for, and one that lost its folder says
 another when it begins again. That ends the session, and names the party; it convicts nobody.
+
+A party names others for what it saw itself: they broke the rules towards it, or were not there when it asked. Of what
+another says it believes only what such evidence proves. So no liar can make honest parties accuse an honest one: where
+there is no proof, they say who ended the session and why that one says it did, and name nobody.
 """
 
 from __future__ import annotations
 
 import base64
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from discreet.core import document
-from discreet.errors import BadInput
-from discreet.verbs.combine.net.frames import HELLO, Header, Signed
+from discreet.errors import Aborted, BadInput
+from discreet.verbs.combine.net.frames import HELLO, SIGNATURE_BYTES, Header, Signed
 from discreet.verbs.combine.net.manifest import Manifest
+
+_MAX_LETTERS = 500
+_MAX_PROOF_HEADERS = 5000
+_LENGTH_BYTES = 2
 
 
 @dataclass(frozen=True)
@@ -29,7 +40,7 @@ class Evidence:
     second: Signed
 
     def dump(self) -> str:
-        """This as JSON."""
+        """Evidence as JSON."""
         return document.dumps(
             {
                 name: {"header": _text(signed.raw), "signature": _text(signed.signature)}
@@ -39,13 +50,13 @@ class Evidence:
 
 
 def load_evidence(path: Path | str) -> Evidence:
-    """The evidence that a party kept."""
+    """Load the evidence that a party kept."""
     data = document.fields(document.loads(Path(path).read_text()), "Evidence", first=dict, second=dict)
     return Evidence(_signed(data["first"]), _signed(data["second"]))
 
 
 def check_evidence(manifest: Manifest, evidence: Evidence) -> str:
-    """Who is convicted; BadInput if nobody is."""
+    """Check evidence and give the convicted party; BadInput if it convicts nobody."""
     first, second = evidence.first, evidence.second
     for signed in (first, second):
         signed.check(manifest)
@@ -77,3 +88,44 @@ def _signed(data: object) -> Signed:
         return Signed(base64.b64decode(found["header"]), base64.b64decode(found["signature"]))
     except ValueError:
         raise BadInput("The evidence cannot be read.") from None
+
+
+class SessionEnded(Aborted):
+    """Another party ended the session. Its accusation of the ``suspects`` is unproved, unless it names itself."""
+
+    def __init__(self, by: str, suspects: tuple[str, ...], why: str) -> None:
+        said = f" It says: {printable_excerpt(why)}" if why else ""
+        super().__init__(f"{by} ended the session.{said}", culprits=suspects if suspects == (by,) else ())
+        self.suspects = suspects
+
+
+class DisputedBroadcast(Aborted):
+    """A witness heard another broadcast of a party than this party did: one of the two lies."""
+
+    def __init__(self, suspect: str, witness: str, here: str) -> None:
+        super().__init__(f"What {witness} says it heard of {suspect} is not what {here} heard.")
+        self.suspects, self.witness = (suspect,), witness
+
+
+def printable_excerpt(text: str) -> str:
+    """Excerpt of another party's text, without control characters for the terminal."""
+    cut = "".join(letter if letter.isprintable() else " " for letter in text[:_MAX_LETTERS])
+    return cut + "…" if len(text) > _MAX_LETTERS else cut
+
+
+def pack_proof(told: Iterable[Signed]) -> bytes:
+    """Pack signed headers to show them to others, who may have been told something else."""
+    some = list(told)[:_MAX_PROOF_HEADERS]
+    return b"".join(len(one.raw).to_bytes(_LENGTH_BYTES, "big") + one.raw + one.signature for one in some)
+
+
+def unpack_proof(proof: bytes) -> Iterator[Signed]:
+    """Unpack signed headers that a party shows; BadInput if they cannot be read."""
+    at = 0
+    while at < len(proof):
+        start = at + _LENGTH_BYTES
+        end = start + int.from_bytes(proof[at:start], "big")
+        at = end + SIGNATURE_BYTES
+        if at > len(proof):
+            raise BadInput("What it shows as proof cannot be read.")
+        yield Signed(proof[start:end], proof[end:at])

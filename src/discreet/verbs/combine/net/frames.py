@@ -1,4 +1,4 @@
-"""A message between hosts: a signed header, and the body that the header has the digest of.
+"""Message frames between hosts: a signed header, and a body whose digest the header has.
 
 The header says in which session, who, to whom, of which kind and the how-maniest of the sender's messages. It is
 signed once, and checked by every receiver before anything is made of it. A message is sealed for one party, or told to
@@ -33,45 +33,45 @@ with extra("combine"):
 HELLO, ABORT, SETTLED = "hello", "abort", "settled"
 OWN_KINDS = (HELLO, ABORT, SETTLED)
 """Kinds that no protocol may use."""
-MOST_HEADER = 60_000
-SIGNATURE = 64
+MAX_HEADER_BYTES = 60_000
+SIGNATURE_BYTES = 64
 _CONTEXT = b"discreet combine message 1\n"
 _FIXED = struct.Struct(">32sII?QH32s")
-_NONCE = 12
-_LONGEST_KIND = 200
+_NONCE_BYTES = 12
+_MAX_KIND_BYTES = 200
 
 
 @dataclass(frozen=True)
 class Header:
-    """What is signed of a message."""
+    """Signed header of a message."""
 
     session: bytes
     number: int
-    """Counts the sender's messages, to whomever they go."""
+    """Number among all messages of the sender."""
     of: str
     to: tuple[str, ...]
-    """Empty means all others."""
+    """Receivers; empty for a broadcast."""
     sealed: bool
     kind: str
     size: int = 0
-    """Of the body, as it is sent."""
+    """Size of the body as it is sent, bytes."""
     digest: bytes = bytes(32)
     """SHA-256 of the body, as it is sent."""
     place: int = 0
-    """Of a message to all: how many its sender told before."""
+    """Of a broadcast: number of the sender's earlier broadcasts."""
 
     def pack(self) -> bytes:
-        """This as bytes, in the one form there is."""
+        """Header as bytes, in its one canonical form."""
         kind = self.kind.encode()
         names = b"".join(bytes([len(name)]) + name.encode() for name in (self.of, *self.to))
-        if not 0 < len(kind) <= _LONGEST_KIND:
-            raise BadInput(f"A message's kind has 1 to {_LONGEST_KIND} bytes, got {self.kind!r}.")
+        if not 0 < len(kind) <= _MAX_KIND_BYTES:
+            raise BadInput(f"A message's kind has 1 to {_MAX_KIND_BYTES} bytes, got {self.kind!r}.")
         fixed = _FIXED.pack(self.session, self.number, self.place, self.sealed, self.size, len(self.to), self.digest)
         return fixed + bytes([len(kind)]) + kind + names
 
     @classmethod
     def unpack(cls, raw: bytes) -> Header:
-        """The header that ``pack`` wrote; otherwise BadInput."""
+        """Header from the bytes that ``pack`` wrote; BadInput for others."""
         try:
             session, number, place, sealed, size, count, digest = _FIXED.unpack_from(raw)
             texts, at = [], _FIXED.size
@@ -81,25 +81,25 @@ class Header:
         except (struct.error, IndexError, UnicodeDecodeError):
             raise BadInput("A message's header cannot be read.") from None
         made = cls(session, number, texts[1], tuple(texts[2:]), sealed, texts[0], size, digest, place)
-        if not texts[0] or len(texts[0].encode()) > _LONGEST_KIND or made.pack() != raw:
+        if not texts[0] or len(texts[0].encode()) > _MAX_KIND_BYTES or made.pack() != raw:
             raise BadInput("A message's header cannot be read.")
         return made
 
 
 @dataclass(frozen=True)
 class Signed:
-    """A header as it was sent, and its signature."""
+    """A header as it was sent, with its signature."""
 
     raw: bytes
     signature: bytes
 
     @cached_property
     def header(self) -> Header:
-        """What it says."""
+        """The header."""
         return Header.unpack(self.raw)
 
     def check(self, manifest: Manifest) -> None:
-        """Raise BadInput unless it is signed by whom it says, in this session."""
+        """Raise BadInput unless its sender signed it, in this session."""
         if self.header.session != manifest.digest:
             raise BadInput(f"A message of {self.header.of} belongs to another session.")
         try:
@@ -110,14 +110,14 @@ class Signed:
 
 @dataclass(frozen=True)
 class Frame:
-    """A whole message: the signed header and the body as it is sent."""
+    """A message: its signed header, and its body as it is sent."""
 
     signed: Signed
     body: bytes | bytearray
 
     @property
     def header(self) -> Header:
-        """What is signed."""
+        """The header."""
         return self.signed.header
 
     def check_body(self) -> None:
@@ -127,13 +127,13 @@ class Frame:
 
 
 def sign(identity: Identity, header: Header, body: bytes) -> Frame:
-    """A message as it is sent; ``header`` says everything but the size and the digest of the body."""
+    """Sign a message; ``header`` has everything but the size and the digest of the body."""
     raw = replace(header, size=len(body), digest=hashlib.sha256(body).digest()).pack()
     return Frame(Signed(raw, identity.sign(_CONTEXT + raw)), body)
 
 
 class Sealer:
-    """Seals and opens what two parties say to each other alone."""
+    """Authenticated encryption between two parties."""
 
     def __init__(self, mine: bytes, theirs: bytes, session: bytes, pair: tuple[str, str]) -> None:
         try:
@@ -144,22 +144,22 @@ class Sealer:
         self._cipher, self._nonces = AESGCM(stream.bytes(32)), stream.bytes(32)
 
     def seal(self, of: str, number: int, kind: str, body: bytes) -> bytes:
-        """The body, which only the two can read, and nobody change."""
+        """Encrypt a body for the other party."""
         label = _label(of, number, kind)
-        nonce = hmac.digest(self._nonces, label + body, "sha256")[:_NONCE]
+        nonce = hmac.digest(self._nonces, label + body, "sha256")[:_NONCE_BYTES]
         return nonce + self._cipher.encrypt(nonce, body, label)
 
     def open(self, of: str, number: int, kind: str, sealed: bytes | bytearray) -> bytes:
-        """What was sealed; BadInput if it was not, or not as this message."""
+        """Decrypt a body; BadInput if it was not sealed, or not as this message."""
         view = memoryview(sealed)
         try:
-            return self._cipher.decrypt(view[:_NONCE], view[_NONCE:], _label(of, number, kind))
+            return self._cipher.decrypt(view[:_NONCE_BYTES], view[_NONCE_BYTES:], _label(of, number, kind))
         except (InvalidTag, ValueError):
             raise BadInput(f"A sealed message of {of} cannot be opened.") from None
 
 
-def public_half(secret: bytes) -> bytes:
-    """The key that others seal with for the owner of this secret."""
+def sealing_key(secret: bytes) -> bytes:
+    """Public key that others seal with for the owner of this secret."""
     return X25519PrivateKey.from_private_bytes(secret).public_key().public_bytes_raw()
 
 

@@ -1,4 +1,4 @@
-"""What a party must not forget: its secret, what it was given to add, every message it got, and who was late.
+"""Durable journal of one party: its secret, the digest of its input, every message received, and who was late.
 
 With these, playing again from the beginning does exactly what was done before, so a party resumes after a crash by
 playing again. Everything that decides what a party says next is on the disk before it says it. A record that a crash
@@ -29,8 +29,8 @@ from discreet.core.formats import Format
 from discreet.errors import Aborted, BadInput, Damaged
 from discreet.noise.entropy import SYSTEM
 from discreet.noise.stream import Stream
-from discreet.verbs.combine.net.frames import SIGNATURE, Frame, Signed
-from discreet.verbs.combine.net.keys import owner_only
+from discreet.verbs.combine.net.frames import SIGNATURE_BYTES, Frame, Signed
+from discreet.verbs.combine.net.keys import write_private
 from discreet.verbs.combine.net.manifest import Manifest
 
 FORMAT: Format[dict[str, Any]] = Format("journal", unmarked=True)
@@ -51,15 +51,15 @@ class Journal:
         self._handle = os.open(folder / JOURNAL, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600)
         self._pending: list[bytes | bytearray] = []
         self.frames: list[Frame] = []
-        """What was received before, in its order."""
+        """Messages received before, in their order."""
         self.late: dict[int, tuple[str, ...]] = {}
-        """Who was late, by the how-maniest wait it was."""
+        """Parties that were late, by number of the wait."""
         self.ended: Aborted | None = None
         """How the session ended, if it ended without a result."""
         self.over = False
-        """Whether everybody has everything."""
+        """Whether all parties have everything."""
         self.settled: tuple[bytes, bytes] | None = None
-        """What was heard of everybody and the transcript's chain, as they were signed at the end, if they were."""
+        """Digests of broadcasts and the transcript's chain, as signed at the end; None before."""
         try:
             self._lock(folder)
             self._begin(folder, manifest, name, brought, begun)
@@ -69,45 +69,45 @@ class Journal:
         self.key = (folder / SECRET).read_bytes()
         """32 secret bytes of this party in this session."""
         self.secret = Stream(self.key, (manifest.digest, b"draws", brought.encode())).bytes(32)
-        """What all its draws come from: another for another input."""
+        """Seed of all its draws: another for another input."""
 
-    def got(self, frame: Frame) -> None:
-        """A message was received."""
+    def record_message(self, frame: Frame) -> None:
+        """Record a received message."""
         signed = frame.signed
         self._add(_GOT, _FRAME.pack(len(signed.raw)), signed.raw, signed.signature, frame.body)
 
-    def waited(self, place: int, late: tuple[str, ...]) -> None:
-        """A wait ended without these parties."""
+    def record_late(self, place: int, late: tuple[str, ...]) -> None:
+        """Record the parties that were late at a wait."""
         self._add(_LATE, document.dumps({"place": place, "late": list(late)}).encode())
 
-    def end(self, error: Aborted) -> None:
-        """The session ended without a result."""
+    def record_abort(self, error: Aborted) -> None:
+        """Record that the session ended without a result."""
         told = {"message": error.message, "culprits": list(error.culprits), "hint": error.hint}
         self._add(_ENDED, document.dumps(told).encode())
         self.flush()
 
-    def settle(self, heard: bytes, head: bytes) -> None:
-        """What will be signed at the end, however much is heard before it is sent again after a crash."""
+    def record_settled(self, heard: bytes, head: bytes) -> None:
+        """Record what is signed at the end, so that it is the same again after a crash."""
         self.settled = heard, head
         self._add(_SETTLED, head, heard)
         self.flush()
 
-    def close_up(self) -> None:
-        """Everybody has everything: nobody will ask this party again. If this is forgotten, nothing is lost."""
+    def record_finished(self) -> None:
+        """Record that all parties have everything. If this is lost, nothing is."""
         self._add(_OVER)
-        self._hand_over()
+        self._write_pending()
 
     def flush(self) -> None:
-        """See to it that all of it is on the disk."""
+        """Make all records durable."""
         if self._pending:
-            self._hand_over()
+            self._write_pending()
             os.fdatasync(self._handle)
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         os.close(self._handle)
 
-    def _hand_over(self) -> None:
+    def _write_pending(self) -> None:
         _write(self._handle, self._pending)
         self._pending = []
 
@@ -155,29 +155,29 @@ class Journal:
                     hint="Take that again, or agree on a new session (discreet combine new).",
                 )
         for kind, data in records[1:]:
-            self._again(kind, data)
+            self._replay(kind, data)
 
     def _new(self, folder: Path, begun: dict[str, str]) -> None:
-        """Begin: the secret gets its name after the journal has begun, so that a secret alone means a lost journal."""
+        """Start a journal: the secret gets its name afterwards, so that a secret alone means a lost journal."""
         if (folder / SECRET).exists():
             raise Damaged(
                 f"{folder} has lost its journal: this party cannot go on, since nobody knows what it said.",
                 hint="Agree on a new session.",
             )
         (folder / _NEW).unlink(missing_ok=True)
-        owner_only(folder / _NEW, SYSTEM.bytes(32))
+        write_private(folder / _NEW, SYSTEM.bytes(32))
         self._add(_BEGUN, document.dumps(FORMAT.mark() | begun).encode())
         self.flush()
         flush_name(folder / JOURNAL)
         (folder / _NEW).rename(folder / SECRET)
 
-    def _again(self, kind: int, data: bytes) -> None:
+    def _replay(self, kind: int, data: bytes) -> None:
         match kind:
             case 2:
                 [size] = _FRAME.unpack_from(data)
                 at = _FRAME.size + size
-                signed = Signed(data[_FRAME.size : at], data[at : at + SIGNATURE])
-                self.frames.append(Frame(signed, data[at + SIGNATURE :]))
+                signed = Signed(data[_FRAME.size : at], data[at : at + SIGNATURE_BYTES])
+                self.frames.append(Frame(signed, data[at + SIGNATURE_BYTES :]))
             case 3:
                 found = document.loads(data.decode())
                 self.late[found["place"]] = tuple(found["late"])
@@ -214,7 +214,7 @@ def _is_noted(file: Path, manifest: Manifest) -> bool:
 
 
 def _note(file: Path, manifest: Manifest) -> None:
-    """Note that a session was begun, before anything is said in it."""
+    """Note durably that a session was begun, before anything is sent in it."""
     handle = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
     try:
         os.write(handle, f"{manifest.digest.hex()}\n".encode())

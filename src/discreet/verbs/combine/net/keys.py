@@ -1,4 +1,4 @@
-"""Who a party is: an Ed25519 key of its own, the public half of which the others know beforehand.
+"""Identity keys of parties: Ed25519 keys, whose public halves the others know beforehand.
 
 There is no authority. A public key stands in the manifest, and whoever proves to have the private half is that party;
 people compare fingerprints once, by phone. The certificate that TLS asks for is only a wrapper: it is made of the name
@@ -14,7 +14,6 @@ import binascii
 import datetime as dt
 import hashlib
 import os
-import re
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from pathlib import Path
@@ -23,6 +22,7 @@ from discreet.core.atomic_files import flush_name
 from discreet.core.optional import extra
 from discreet.errors import BadInput, NotFound
 from discreet.noise.entropy import SYSTEM
+from discreet.verbs.combine.terms import checked_name
 
 with extra("combine"):
     from cryptography import x509
@@ -30,11 +30,9 @@ with extra("combine"):
     from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, load_pem_private_key
     from cryptography.x509.oid import NameOID
 
-NAME = re.compile(r"[a-z][a-z0-9._-]{0,39}")
-NAMES = "small letters, digits, . _ and -, at most 40, a letter first."
-_KIND = "ed25519:"
-_NOBODY = Ed25519PrivateKey.from_private_bytes(bytes(32))
-_FROM, _UNTIL = dt.datetime(2020, 1, 1), dt.datetime(9999, 1, 1)
+_KEY_PREFIX = "ed25519:"
+_PUBLIC_SIGNER = Ed25519PrivateKey.from_private_bytes(bytes(32))
+_VALID_FROM, _VALID_UNTIL = dt.datetime(2020, 1, 1), dt.datetime(9999, 1, 1)
 _OWNER_ONLY = 0o600
 
 
@@ -51,12 +49,12 @@ class Identity:
 
     @classmethod
     def new(cls, name: str) -> Identity:
-        """A fresh key for the party of this name."""
+        """Make a fresh key for the party of this name."""
         return cls(checked_name(name), SYSTEM.bytes(32))
 
     @classmethod
     def load(cls, path: Path | str) -> Identity:
-        """The identity that ``save`` wrote as NAME.key."""
+        """Load the identity that ``save`` wrote as NAME.key."""
         path = Path(path)
         if not path.is_file():
             raise NotFound(f"There is no key {path}.", hint=f"Make one: discreet combine keys {path.stem}")
@@ -77,7 +75,7 @@ class Identity:
         for path in (place, public):
             if path.exists():
                 raise BadInput(f"{path} exists.", hint="A key that is overwritten is lost; move it away first.")
-        owner_only(place, self._key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()))
+        write_private(place, self._key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()))
         public.write_text(f"{self.name} {self.public}\n")
         flush_name(place)
         return place
@@ -93,11 +91,11 @@ class Identity:
         return fingerprint(self.public)
 
     def sign(self, data: bytes) -> bytes:
-        """64 bytes that nobody else can make."""
+        """Ed25519 signature, 64 bytes."""
         return self._key.sign(data)
 
     def pem(self) -> bytes:
-        """The certificate and the private key, as TLS wants them."""
+        """Certificate and private key in PEM, for TLS."""
         return (
             certificate(self.name, self.public).public_bytes(Encoding.PEM)
             + self._key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
@@ -109,7 +107,7 @@ class Identity:
 
 
 def read_public(path: Path | str) -> tuple[str, str]:
-    """The name and the public key in a file NAME.pub."""
+    """Read the name and the public key in a file NAME.pub."""
     path = Path(path)
     if not path.is_file():
         raise NotFound(f"There is no public key {path}.", hint=f"Ask {path.stem} for the file {path.name}.")
@@ -122,49 +120,42 @@ def read_public(path: Path | str) -> tuple[str, str]:
 
 def public_text(raw: bytes) -> str:
     """A public key as it stands in the manifest."""
-    return _KIND + base64.b64encode(raw).decode()
+    return _KEY_PREFIX + base64.b64encode(raw).decode()
 
 
 def public_bytes(text: str) -> bytes:
     """The 32 bytes of a public key in the manifest."""
     try:
-        raw = base64.b64decode(text.removeprefix(_KIND), validate=True)
+        raw = base64.b64decode(text.removeprefix(_KEY_PREFIX), validate=True)
     except binascii.Error:
         raw = b""
     if len(raw) != 32 or public_text(raw) != text:
-        raise BadInput(f"{text!r} is not a public key: {_KIND} and 44 letters.")
+        raise BadInput(f"{text!r} is not a public key: {_KEY_PREFIX} and 44 letters.")
     return raw
 
 
 @lru_cache
 def verifier(text: str) -> Ed25519PublicKey:
-    """What checks signatures by the owner of this public key."""
+    """Verifier of signatures by this public key."""
     return Ed25519PublicKey.from_public_bytes(public_bytes(text))
 
 
 def fingerprint(text: str) -> str:
-    """128 bits of a public key's digest, in groups that can be read out."""
+    """Fingerprint of a public key: 128 bits of its digest, in groups that can be read out."""
     digest = hashlib.sha256(public_bytes(text)).hexdigest()[:32]
     return " ".join(digest[place : place + 4] for place in range(0, 32, 4))
 
 
 @lru_cache
 def certificate(name: str, public: str) -> x509.Certificate:
-    """The one certificate of a party; the same wherever it is made."""
+    """The one certificate of a party, the same wherever it is made."""
     called = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
-    made = x509.CertificateBuilder(called, called, verifier(public), 1, _FROM, _UNTIL)
-    return made.sign(_NOBODY, None)
+    made = x509.CertificateBuilder(called, called, verifier(public), 1, _VALID_FROM, _VALID_UNTIL)
+    return made.sign(_PUBLIC_SIGNER, None)
 
 
-def checked_name(name: str) -> str:
-    """A party's name, or an error that says what names look like."""
-    if not NAME.fullmatch(name):
-        raise BadInput(f"{name!r} is not a party's name: {NAMES}")
-    return name
-
-
-def owner_only(path: Path, data: bytes) -> None:
-    """A new file that only its owner may read; all of it is on the disk, its name is not yet."""
+def write_private(path: Path, data: bytes) -> None:
+    """Write a new file that only its owner may read; its contents are durable, its name is not yet."""
     handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, _OWNER_ONLY)
     with os.fdopen(handle, "wb") as file:
         file.write(data)

@@ -1,4 +1,4 @@
-"""One connection to another party: bytes in, messages out, and the other way.
+"""One connection to another party: turns bytes into messages and back.
 
 After the handshake of TLS each side says hello (a signed frame), and answers the other's by saying how many of its
 messages it has already; what is missing follows in order. Frames are numbered by their place among all for this
@@ -10,51 +10,29 @@ from __future__ import annotations
 
 import asyncio
 import struct
-from typing import Protocol, cast
+from typing import TYPE_CHECKING, cast
 
 from discreet.errors import BadInput
-from discreet.verbs.combine.net.frames import MOST_HEADER, SIGNATURE, Frame, Signed
+from discreet.verbs.combine.net.frames import MAX_HEADER_BYTES, SIGNATURE_BYTES, Frame, Signed
+
+if TYPE_CHECKING:
+    from discreet.verbs.combine.net.mesh import Mesh
 
 HAVE, DONE, ASK, BUSY = range(1, 5)
-"""What a side says besides frames: how much it has; that it is at its end; is anybody there; yes."""
+"""Control words: how much a side has; that it has finished; a question whether the peer is there; the answer."""
 GREETING = 0xFFFFFFFF
-"""The place of a hello."""
+"""Place of a hello."""
 _FRAME = 0
 _HEAD = struct.Struct(">BII")
-_BUFFER, _FULL_BUFFER = 1 << 12, 1 << 16
-_SMALL = 1 << 14
-"""Bodies up to this are joined with their header into one write."""
-
-
-class Owner(Protocol):
-    """Who has connections and is told what comes over them; BadInput raised there comes back by ``failed``."""
-
-    def opened(self, link: Link) -> None:
-        """The connection is there."""
-
-    def largest(self, link: Link) -> int:
-        """How many bytes the next body may have."""
-
-    def arrived(self, link: Link, place: int, frame: Frame) -> None:
-        """A message came."""
-
-    def told(self, link: Link, word: int, count: int) -> None:
-        """The other side said one of HAVE, DONE, ASK, BUSY."""
-
-    def writable(self, link: Link) -> None:
-        """There is room again for more."""
-
-    def failed(self, link: Link, error: BadInput) -> None:
-        """The other side sent what cannot be read."""
-
-    def closed(self, link: Link) -> None:
-        """The connection is gone."""
+_BUFFER_BYTES, _FULL_BUFFER_BYTES = 1 << 12, 1 << 16
+_JOINED_BYTES = 1 << 14
+"""Size of bodies that are joined with their header into one write."""
 
 
 class Link(asyncio.BufferedProtocol):
-    """A connection, seen from one side."""
+    """A connection, seen from one side. BadInput that its mesh raises comes back by ``Mesh.failed``."""
 
-    def __init__(self, owner: Owner, peer: str = "") -> None:
+    def __init__(self, owner: Mesh, peer: str = "") -> None:
         self.peer, self.full, self.next = peer, False, 0
         """Whose it is; whether writing must wait; the place of the next frame to be sent."""
         self.greeted = self.has = False
@@ -62,11 +40,11 @@ class Link(asyncio.BufferedProtocol):
         self.finished = False
         """Whether the other side was told that this one is at its end."""
         self.sent = 0
-        """How many bytes were given to the transport."""
+        """Bytes given to the transport."""
         self.gone: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._owner = owner
         self._transport: asyncio.Transport | None = None
-        self._buffer, self._start, self._end = bytearray(_BUFFER), 0, 0
+        self._buffer, self._start, self._end = bytearray(_BUFFER_BYTES), 0, 0
         self._head: tuple[int, Signed] | None = None
         self._body, self._filled = bytearray(), 0
 
@@ -94,7 +72,7 @@ class Link(asyncio.BufferedProtocol):
         self._owner.writable(self)
 
     def get_buffer(self, sizehint: int) -> memoryview:
-        """Where the next bytes go: the body that is being read, or the buffer."""
+        """Buffer for the next bytes: the body that is being read, or the common buffer."""
         if self._head:
             return memoryview(self._body)[self._filled :]
         if self._start == self._end:
@@ -104,11 +82,11 @@ class Link(asyncio.BufferedProtocol):
             self._buffer[: len(rest)] = rest
             self._start, self._end = 0, len(rest)
         if self._end == len(self._buffer):
-            self._buffer = self._buffer.ljust(_FULL_BUFFER)
+            self._buffer = self._buffer.ljust(_FULL_BUFFER_BYTES)
         return memoryview(self._buffer)[self._end :]
 
     def buffer_updated(self, nbytes: int) -> None:
-        """So many bytes came."""
+        """Handle received bytes."""
         try:
             if self._head:
                 self._filled += nbytes
@@ -132,8 +110,8 @@ class Link(asyncio.BufferedProtocol):
         """Send a message."""
         signed, body = frame.signed, frame.body
         head = _HEAD.pack(_FRAME, place, len(signed.raw)) + signed.raw + signed.signature
-        self._write(head + body if len(body) <= _SMALL else head)
-        if len(body) > _SMALL:
+        self._write(head + body if len(body) <= _JOINED_BYTES else head)
+        if len(body) > _JOINED_BYTES:
             self._write(body)
 
     def say(self, word: int, count: int = 0) -> None:
@@ -141,14 +119,14 @@ class Link(asyncio.BufferedProtocol):
         self._write(_HEAD.pack(word, count, 0))
 
     def leave(self) -> None:
-        """End the connection after what was sent; without the courtesies of TLS, where all of it is on its way."""
+        """Close the connection after what was sent; without TLS's closing alert, where all of it is on its way."""
         if self._transport and self._transport.get_write_buffer_size():
             self._transport.close()
         else:
             self.drop()
 
     def drop(self) -> None:
-        """End the connection at once."""
+        """Close the connection at once."""
         if self._transport:
             self._transport.abort()
 
@@ -158,7 +136,7 @@ class Link(asyncio.BufferedProtocol):
             self._transport.write(data)
 
     def _parse(self) -> bool:
-        """Read one thing from the buffer; whether there was a whole one."""
+        """Parse one control word or header from the buffer; whether there was a whole one."""
         have = self._end - self._start
         if self._head or have < _HEAD.size:
             return False
@@ -167,14 +145,14 @@ class Link(asyncio.BufferedProtocol):
             self._start += _HEAD.size
             self._owner.told(self, word, count)
             return True
-        if word != _FRAME or size > MOST_HEADER:
+        if word != _FRAME or size > MAX_HEADER_BYTES:
             raise BadInput("What came is no message.")
-        if have < _HEAD.size + size + SIGNATURE:
+        if have < _HEAD.size + size + SIGNATURE_BYTES:
             return False
         at = self._start + _HEAD.size
         raw = bytes(self._buffer[at : at + size])
-        signed = Signed(raw, bytes(self._buffer[at + size : at + size + SIGNATURE]))
-        self._start = at + size + SIGNATURE
+        signed = Signed(raw, bytes(self._buffer[at + size : at + size + SIGNATURE_BYTES]))
+        self._start = at + size + SIGNATURE_BYTES
         if signed.header.size > self._owner.largest(self):
             raise BadInput(f"A message of {signed.header.size:,} bytes is larger than the session allows.")
         self._head, self._body = (count, signed), bytearray(signed.header.size)

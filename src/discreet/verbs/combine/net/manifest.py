@@ -1,5 +1,4 @@
-"""What all parties of a session agree on, in one file: the terms, who takes part, where they are and which keys they
-have.
+"""Manifest of a session: one file with the terms, the parties, their addresses and their public keys.
 
 Its digest is the session: it is in every signature and every key derivation, so that nothing said in one session means
 anything in another, and two parties with different files find out before anything else is said.
@@ -10,8 +9,8 @@ from __future__ import annotations
 import hashlib
 import json
 import tomllib
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, fields
 from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
@@ -19,19 +18,26 @@ from typing import Any
 
 from discreet.errors import BadInput, DiscreetError, NotFound
 from discreet.noise.entropy import token
-from discreet.verbs.combine.net.keys import NAME, NAMES, fingerprint, public_bytes
-from discreet.verbs.combine.terms import Terms
+from discreet.verbs.combine.net.keys import fingerprint, public_bytes, read_public
+from discreet.verbs.combine.terms import NAME, NAMES, Terms
 
-DEADLINE, START_WITHIN, LARGEST = 60, 600, 64
-_NONCE = 24
-_LONGEST = 1_000_000
-"""So many bytes a manifest may have."""
+DEADLINE_SECONDS = 60
+"""Default time limit of a step."""
+START_SECONDS = 600
+"""Default time to wait until all parties are there."""
+LARGEST_MEGABYTES = 64
+"""Default size limit of a message."""
+FIRST_PORT = 8650
+"""Port of the first party of a session on one computer; the next ones follow."""
+_NONCE_LETTERS = 24
+_MANIFEST_BYTES = 1_000_000
+"""Size limit of a manifest."""
 _HINT = "Whoever made the file should make it anew with: discreet combine new"
 
 
 @dataclass(frozen=True)
-class Party:
-    """One party: its name, where it listens, and its public key."""
+class Endpoint:
+    """A party's name, address and public key."""
 
     name: str
     address: str
@@ -53,20 +59,20 @@ class Party:
 
 @dataclass(frozen=True)
 class Manifest:
-    """A session. Later parties call earlier ones, so one that cannot be reached from outside should come last."""
+    """Manifest of a session. Later parties call earlier ones, so one that cannot be reached should come last."""
 
     terms: Terms
-    parties: tuple[Party, ...]
+    parties: tuple[Endpoint, ...]
     """In the order of the terms."""
     name: str = "session"
-    nonce: str = field(default_factory=lambda: token(_NONCE))
+    nonce: str = field(default_factory=lambda: token(_NONCE_LETTERS))
     """Makes this session different from all others with the same terms."""
-    deadline: int = DEADLINE
-    """How many seconds a party has for each step."""
-    start_within: int = START_WITHIN
-    """How many seconds parties wait for each other at the beginning."""
-    largest: int = LARGEST
-    """How many million bytes the largest message may have."""
+    deadline: int = DEADLINE_SECONDS
+    """Time limit of a step, seconds."""
+    start_within: int = START_SECONDS
+    """Time to wait for all parties at the start, seconds."""
+    largest: int = LARGEST_MEGABYTES
+    """Size limit of a message, megabytes."""
 
     def __post_init__(self) -> None:
         if problems := [*self._problems()]:
@@ -102,29 +108,54 @@ class Manifest:
 
     @cached_property
     def digest(self) -> bytes:
-        """32 bytes that stand for all of it."""
+        """SHA-256 of the manifest, which identifies the session."""
         text = json.dumps(_plain(self), sort_keys=True, separators=(",", ":"), ensure_ascii=True)
         return hashlib.sha256(b"discreet combine manifest 1\n" + text.encode()).digest()
 
     @property
     def most_bytes(self) -> int:
-        """How many bytes the largest message may have."""
+        """Size limit of a message, bytes."""
         return self.largest * 1_000_000
 
-    def party(self, name: str) -> Party:
+    def party(self, name: str) -> Endpoint:
         """The party of this name."""
         for party in self.parties:
             if party.name == name:
                 return party
         raise BadInput(f"{name} takes no part in {self.name}.", hint=f"Parties: {', '.join(self.terms.parties)}.")
 
-    def others(self, name: str) -> tuple[Party, ...]:
+    def others(self, name: str) -> tuple[Endpoint, ...]:
         """Everybody but this party."""
         return tuple(party for party in self.parties if party.name != name)
 
 
+def new_manifest(
+    name: str,
+    terms: Terms,
+    keys: Path,
+    at: Sequence[str] = (),
+    *,
+    deadline: int = DEADLINE_SECONDS,
+    start_within: int = START_SECONDS,
+) -> Manifest:
+    """Make a manifest with the public keys from NAME.pub files; parties without an address in ``at`` are local."""
+    addresses = _addresses(at, terms.parties)
+    if missing := [party for party in terms.parties if not (keys / f"{party}.pub").is_file()]:
+        raise NotFound(
+            f"In {keys.resolve()} there is no {', '.join(f'{party}.pub' for party in missing)}.",
+            hint=f"Each makes its own with: discreet combine keys {missing[0]}. Put the .pub file here.",
+        )
+    parties = []
+    for number, party in enumerate(terms.parties):
+        called, key = read_public(keys / f"{party}.pub")
+        if called != party:
+            raise BadInput(f"{keys / f'{party}.pub'} is the key of {called}.", hint=f"Ask {party} for its own.")
+        parties.append(Endpoint(party, addresses.get(party, f"127.0.0.1:{FIRST_PORT + number}"), key))
+    return Manifest(terms, tuple(parties), name, deadline=deadline, start_within=start_within)
+
+
 def dump(manifest: Manifest) -> str:
-    """The manifest as TOML, from which ``parse`` makes an equal one."""
+    """Write the manifest as TOML, from which ``parse`` makes an equal one."""
     plain = _plain(manifest)
     parties, terms = plain.pop("parties"), plain.pop("terms")
     blocks = [
@@ -138,11 +169,11 @@ def dump(manifest: Manifest) -> str:
 
 
 def load(path: Path | str) -> Manifest:
-    """The manifest in a file."""
+    """Load the manifest in a file."""
     path = Path(path)
     if not path.is_file():
         raise NotFound(f"There is no manifest {path}.", hint="Ask whoever began the session for the file.")
-    if path.stat().st_size > _LONGEST:
+    if path.stat().st_size > _MANIFEST_BYTES:
         raise BadInput(f"{path} is too long to be a manifest.")
     try:
         return parse(path.read_text(encoding="utf-8"))
@@ -153,7 +184,7 @@ def load(path: Path | str) -> Manifest:
 
 
 def parse(text: str) -> Manifest:
-    """The manifest that a text in TOML says."""
+    """Parse a manifest from TOML."""
     try:
         data = tomllib.loads(text, parse_float=Fraction)
     except (tomllib.TOMLDecodeError, ValueError, RecursionError) as error:
@@ -169,7 +200,7 @@ def parse(text: str) -> Manifest:
         problems.append("There must be a block [terms].")
         said = {}
     made = _read(data, own, {"name", "nonce"}, "The manifest", problems)
-    plan = {spec.name: spec.type for spec in fields(Party)}
+    plan = {spec.name: spec.type for spec in fields(Endpoint)}
     parties = [_read(item, plan, set(plan), f"Party {index}", problems) for index, item in enumerate(listed, 1)]
     wanted = {spec.name: spec.type for spec in fields(Terms) if spec.name != "parties"}
     terms = _read(said, wanted, {"protocol", "function"}, "The block [terms]", problems)
@@ -179,7 +210,7 @@ def parse(text: str) -> Manifest:
         except DiscreetError as error:
             problems.append(error.message)
         else:
-            return Manifest(terms=agreed, parties=tuple(Party(**party) for party in parties), **made)
+            return Manifest(terms=agreed, parties=tuple(Endpoint(**party) for party in parties), **made)
     raise BadInput("\n  ".join(["The manifest has problems:", *problems]), hint=_HINT)
 
 
@@ -200,16 +231,13 @@ def _read(
     return made
 
 
-def _integer(value: Any) -> int:
-    if type(value) is not int:
-        raise TypeError
-    return value
+def _exactly(kind: type) -> Callable[[Any], Any]:
+    def convert(value: Any) -> Any:
+        if type(value) is not kind:
+            raise TypeError
+        return value
 
-
-def _text(value: Any) -> str:
-    if type(value) is not str:
-        raise TypeError
-    return value
+    return convert
 
 
 def _number(value: Any) -> Fraction:
@@ -219,27 +247,34 @@ def _number(value: Any) -> Fraction:
 
 
 _KINDS: dict[str, tuple[Callable[[Any], Any], str]] = {
-    "int": (_integer, "a whole number"),
-    "str": (_text, "a text"),
+    "int": (_exactly(int), "a whole number"),
+    "str": (_exactly(str), "a text"),
     "Fraction": (_number, 'a number, such as 0.5 or "1/3"'),
     "Fraction | None": (_number, 'a number, such as 0.5 or "1/3"'),
 }
 
 
 def _plain(manifest: Manifest) -> dict[str, Any]:
-    """All of it as texts, integers, lists and objects; what is not said is left out."""
-    own = {
-        spec.name: getattr(manifest, spec.name) for spec in fields(Manifest) if spec.name not in ("terms", "parties")
-    }
+    """Manifest as plain data, without what is not given."""
+    plain = asdict(manifest)
     terms = {
         name: str(value) if isinstance(value, Fraction) else value
-        for name, value in manifest.terms.to_dict().items()
+        for name, value in plain["terms"].items()
         if value is not None and name != "parties"
     }
-    people = [{spec.name: getattr(party, spec.name) for spec in fields(Party)} for party in manifest.parties]
-    return {**own, "terms": terms, "parties": people}
+    return {**plain, "terms": terms, "parties": list(plain["parties"])}
 
 
 def _lines(plain: Mapping[str, Any]) -> list[str]:
     """TOML's basic texts are JSON's."""
     return [f"{name} = {json.dumps(value, ensure_ascii=False)}" for name, value in plain.items()]
+
+
+def _addresses(at: Sequence[str], parties: Sequence[str]) -> dict[str, str]:
+    found = {}
+    for text in at:
+        party, equals, address = text.partition("=")
+        if not equals or party not in parties:
+            raise BadInput(f"{text!r} does not say where a party is.", hint=f"Write --at {parties[0]}=host:port")
+        found[party] = address
+    return found

@@ -1,6 +1,6 @@
-"""Everybody's connections and messages, as one party has them: what it sends to each, and what it got of each.
+"""Mesh of connections to all other parties: numbered, signed and sealed messages, and checks of what arrives.
 
-A party is known by its key alone; ``roads`` (TLS between hosts) open connections and say whose they are. Here
+A party is known by its key alone; a connector (TLS between hosts) opens connections and says whose they are. Here
 messages are numbered, signed, sealed, kept until the end and sent again after a connection broke; what comes is
 checked, its signature included, and the same message twice is ignored. Whoever sends a different message in the place
 of another, or of a kind it sent before, is convicted by its own signatures.
@@ -22,33 +22,20 @@ from discreet._version import __version__
 from discreet.errors import Aborted, BadInput
 from discreet.noise.stream import Stream
 from discreet.verbs.combine.effects import Body
-from discreet.verbs.combine.net import wire
-from discreet.verbs.combine.net.ending import Ended, printable, read_shown, shown
-from discreet.verbs.combine.net.evidence import Evidence, contradict
-from discreet.verbs.combine.net.frames import (
-    ABORT,
-    HELLO,
-    SETTLED,
-    Frame,
-    Header,
-    Sealer,
-    Signed,
-    public_half,
-    sign,
-)
+from discreet.verbs.combine.net import evidence, frames, wire
 from discreet.verbs.combine.net.journal import Journal
 from discreet.verbs.combine.net.keys import Identity
 from discreet.verbs.combine.net.link import ASK, BUSY, DONE, GREETING, HAVE, Link
 from discreet.verbs.combine.net.manifest import Manifest
-from discreet.verbs.combine.net.peer import Peer, Unsealed, compare, heard_of
-from discreet.verbs.combine.net.transcript_log import HEAD, Log
+from discreet.verbs.combine.net.peer import Peer, Unsealed, broadcast_digests, compare_broadcasts
+from discreet.verbs.combine.net.transcript_log import HEAD, TranscriptLog
 
 EVIDENCE = "evidence.json"
-_MOST_HELLO = 1000
-_LAST = 0xFFFFFFFF
-_SALT, _SALT_SIZE = "salt", 16
-_UNREAD = 4
-"""So many times the largest message may lie here unread, of one party."""
+_MAX_HELLO_BYTES = 1000
+_LAST_NUMBER = 0xFFFFFFFF
+_SALT, _SALT_BYTES = "salt", 16
+_MAX_UNREAD_MESSAGES = 4
+"""Unread data of one party, in messages of the largest size."""
 
 
 class Mesh:
@@ -58,35 +45,35 @@ class Mesh:
         self.manifest, self.name = manifest, identity.name
         self.peers = {party.name: Peer(party.name) for party in manifest.others(identity.name)}
         self.inbox: dict[tuple[str, str], Body] = {}
-        """What came and was not taken yet, by sender and kind."""
+        """Messages received and not taken yet, by sender and kind."""
         self.aborted: Aborted | None = None
         """Why the session cannot go on, if it cannot."""
         self.departed: list[Aborted] = []
         """Why others ended the session, in the order they did."""
         self.convicted: Aborted | None = None
-        """Whom its own signatures name: it contradicted itself, or began twice."""
+        """Abort that names a party by its own signatures: it contradicted itself, or began twice."""
         self.widths: dict[int, int] = {}
-        """How many bits an element has in vectors of a length."""
+        """Bits of an element, by length of the vector."""
         self.own = Peer(identity.name)
-        """What this party told all others."""
+        """This party's own broadcasts."""
         self._identity, self._journal, self._folder = identity, journal, folder
         self._session = manifest.digest
-        self._log = Log(folder, self._session)
+        self._log = TranscriptLog(folder, self._session)
         self._seal = Stream(journal.key, (self._session, b"sealing")).bytes(32)
         self._salt = Stream(journal.key, (self._session, b"salts")).bytes(32)
         self._number = 0
         self._ended = False
         self._wakes: asyncio.Future[None] | None = None
-        hello = {"seal": public_half(self._seal), "version": __version__}
-        self._hello = self._framed(0, HELLO, hello)
-        self.own.heard(self._hello.signed)
+        hello = {"seal": frames.sealing_key(self._seal), "version": __version__}
+        self._hello = self._framed(0, frames.HELLO, hello)
+        self.own.record_broadcast(self._hello.signed)
         for known in journal.frames:
             self._take(self.peers[known.header.of], known)
 
     # -- what the driver does
 
     def send(self, to: str, kind: str, body: Body) -> None:
-        """A sealed message for one party."""
+        """Send a sealed message to one party."""
         self._number += 1
         peer = self._known(to)
         peer.outbox.append(Unsealed(self._number, kind, body))
@@ -97,36 +84,36 @@ class Mesh:
                 raise Aborted(f"What {to} gave to seal with is no key.", culprits=(to,)) from error
         self.writable(peer.link)
 
-    def tell(self, kind: str, body: Body) -> None:
-        """One message for all other parties."""
+    def broadcast(self, kind: str, body: Body) -> None:
+        """Send one message to all other parties."""
         self._number += 1
         made = self._framed(self._number, kind, body)
-        self.own.heard(made.signed)
+        self.own.record_broadcast(made.signed)
         self._to_all(made)
 
     def settle(self) -> None:
-        """Sign, and tell all, what this party heard everybody tell, and its transcript up to here."""
+        """Sign and broadcast the digest of all broadcasts heard, and the transcript up to here."""
         if not self._journal.settled:
             self._log.flush(to_disk=True)
-            self._journal.settle(heard_of(self._everybody), self._log.head)
+            self._journal.record_settled(broadcast_digests(self._everybody), self._log.head)
         heard, head = self._journal.settled or (b"", b"")
-        self.tell(SETTLED, {"heard": heard, HEAD: head})
+        self.broadcast(frames.SETTLED, {"heard": heard, HEAD: head})
 
     def compare(self, name: str, heard: object) -> None:
-        """End the session unless another party heard the same as this one, as far as both did."""
-        compare(self._everybody, self.own, name, heard)
+        """Abort unless another party heard the same broadcasts as this one, as far as both did."""
+        compare_broadcasts(self._everybody, self.own, name, heard)
 
     def abort(self, error: Aborted, about: Iterable[str]) -> None:
-        """Tell everybody that this party ends the session, and why: its last word, whatever its number would be.
+        """Broadcast that this party ends the session, and why: its last message, whatever its number would be.
 
         It shows what it was told by those whom it is ``about``: others may have been told something else.
         """
-        proof = shown(signed for name in about if name in self.peers for signed in self.peers[name].told)
-        said = {"culprits": error.culprits, "why": printable(error.message), "proof": proof}
-        self._to_all(self._framed(_LAST, ABORT, said))
+        proof = evidence.pack_proof(signed for name in about if name in self.peers for signed in self.peers[name].told)
+        said = {"culprits": error.culprits, "why": evidence.printable_excerpt(error.message), "proof": proof}
+        self._to_all(self._framed(_LAST_NUMBER, frames.ABORT, said))
 
     def take(self, of: str, kind: str, *, told: bool) -> Body:
-        """A message that came; the session ends if it was sent to this party alone and had to be ``told`` to all."""
+        """Take a received message; aborts if it had to be broadcast (``told``) and was sent to this party alone."""
         if told and self.peers[of].known[kind].header.sealed:
             raise Aborted(f"{of} sent {kind!r} to {self.name} alone, which must be told to all.", culprits=(of,))
         body = self.inbox.pop((of, kind))
@@ -134,12 +121,12 @@ class Mesh:
         return body
 
     def flush(self) -> None:
-        """See to it that what came is on the disk."""
+        """Make everything received durable."""
         self._journal.flush()
         self._log.flush()
 
     async def changed(self, until: float) -> bool:
-        """Wait until something happened; whether it did before this time."""
+        """Wait until something happens; whether it did before this time."""
         loop = asyncio.get_running_loop()
         self._wakes = loop.create_future()
         timer = loop.call_at(until, self._wake)
@@ -156,18 +143,18 @@ class Mesh:
                 peer.link.say(ASK)
 
     def finish(self) -> None:
-        """Tell everybody that this party is at its end, after everything else that is for them."""
+        """Tell all parties that this one has finished, after everything else that is for them."""
         self._ended = True
         for peer in self.peers.values():
             self.writable(peer.link)
 
-    def convict(self, first: Signed, second: Signed) -> Aborted:
-        """Keep two headers that contradict each other as evidence; what to end the session with."""
+    def convict(self, first: frames.Signed, second: frames.Signed) -> Aborted:
+        """Keep two contradictory headers as evidence; gives the abort that names their signer."""
         for signed in (first, second):
             signed.check(self.manifest)
         path = self._folder / EVIDENCE
         if not path.exists():
-            path.write_text(Evidence(first, second).dump())
+            path.write_text(evidence.Evidence(first, second).dump())
         who = first.header.of
         self.convicted = self.convicted or Aborted(
             f"{who} signed two messages that contradict each other ({first.header.kind}, {second.header.kind}).",
@@ -178,11 +165,11 @@ class Mesh:
 
     @property
     def sent(self) -> int:
-        """How many bytes were sent, before TLS."""
+        """Bytes sent, before TLS."""
         return sum(peer.link.sent for peer in self.peers.values() if peer.link)
 
     def close(self) -> None:
-        """Let go of files and connections."""
+        """Close files and connections."""
         for peer in self.peers.values():
             if peer.link:
                 peer.link.leave()
@@ -192,7 +179,7 @@ class Mesh:
     # -- what connections tell
 
     def opened(self, link: Link) -> None:
-        """A connection to ``link.peer`` is there: greet."""
+        """Greet the peer of a new connection."""
         peer = self.peers[link.peer]
         if peer.link:
             peer.link.drop()
@@ -200,11 +187,11 @@ class Mesh:
         link.frame(GREETING, self._hello)
 
     def largest(self, link: Link) -> int:
-        """How many bytes the next body may have."""
-        return self.manifest.most_bytes if link.greeted else _MOST_HELLO
+        """Size limit of the next body, bytes."""
+        return self.manifest.most_bytes if link.greeted else _MAX_HELLO_BYTES
 
-    def arrived(self, link: Link, place: int, came: Frame) -> None:
-        """A message came."""
+    def arrived(self, link: Link, place: int, came: frames.Frame) -> None:
+        """Handle a received message."""
         peer = self.peers[link.peer]
         if peer.link is not link:
             return
@@ -223,7 +210,7 @@ class Mesh:
         self._wake()
 
     def told(self, link: Link, word: int, count: int) -> None:
-        """The other side said how much it has, that it is at its end, or asks, or answers."""
+        """Handle a control word: how much the peer has, that it has finished, a question or an answer."""
         peer = self.peers[link.peer]
         if peer.link is not link:
             return
@@ -242,7 +229,7 @@ class Mesh:
         self._wake()
 
     def writable(self, link: Link | None) -> None:
-        """Send what is still to be sent, as far as there is room."""
+        """Send pending messages, as far as there is room."""
         if not link or not link.has or not link.open:
             return
         outbox = self.peers[link.peer].outbox
@@ -257,7 +244,7 @@ class Mesh:
             link.say(DONE)
 
     def failed(self, link: Link, error: BadInput) -> None:
-        """The other side broke the rules of the wire."""
+        """Handle a violation of the wire format."""
         link.drop()
         if self.peers[link.peer].link is link:
             said = (
@@ -266,7 +253,7 @@ class Mesh:
             self._stop(Aborted(said, culprits=(link.peer,)))
 
     def closed(self, link: Link) -> None:
-        """A connection is gone."""
+        """Handle a lost connection."""
         peer = self.peers.get(link.peer)
         if peer and peer.link is link:
             peer.link = None
@@ -283,20 +270,20 @@ class Mesh:
             raise BadInput(f"{name!r} is no other party of this session.")
         return self.peers[name]
 
-    def _to_all(self, made: Frame) -> None:
+    def _to_all(self, made: frames.Frame) -> None:
         for peer in self.peers.values():
             peer.outbox.append(made)
             self.writable(peer.link)
 
-    def _framed(self, number: int, kind: str, body: Body, to: Peer | None = None) -> Frame:
-        """A message for one party, sealed, or for all, with its salt and its place."""
+    def _framed(self, number: int, kind: str, body: Body, to: Peer | None = None) -> frames.Frame:
+        """Make a message: sealed for one party, or for all, with its salt and its place."""
         most, place = self.manifest.most_bytes, 0
         if to:
             data = wire.encode(body, most, self.widths)
             data = self._sealer(to).seal(self.name, number, kind, data)
         else:
-            place = _LAST if kind == ABORT else len(self.own.told)
-            salt = hmac.digest(self._salt, number.to_bytes(4, "big"), "sha256")[:_SALT_SIZE]
+            place = _LAST_NUMBER if kind == frames.ABORT else len(self.own.told)
+            salt = hmac.digest(self._salt, number.to_bytes(4, "big"), "sha256")[:_SALT_BYTES]
             data = wire.encode({**body, _SALT: salt}, most, self.widths)
         if len(data) > most:
             raise BadInput(
@@ -304,14 +291,14 @@ class Mesh:
                 hint="Agree on a larger `largest` in the manifest.",
             )
         receivers = (to.name,) if to else ()
-        header = Header(self._session, number, self.name, receivers, to is not None, kind, place=place)
-        made = sign(self._identity, header, data)
+        header = frames.Header(self._session, number, self.name, receivers, to is not None, kind, place=place)
+        made = frames.sign(self._identity, header, data)
         if self._log.sent.get(number, made.signed.raw) != made.signed.raw:
             raise BadInput(
                 f"Message {number} ({kind}) would now say something else than before the interruption.",
                 hint="This party cannot go on with this session: agree on a new one.",
             )
-        self._log.add(made.signed, body, sent=True, shown=data if kind == SETTLED else b"")
+        self._log.add(made.signed, body, sent=True, shown=data if kind == frames.SETTLED else b"")
         return made
 
     def _seal_all(self, peer: Peer) -> None:
@@ -320,15 +307,15 @@ class Mesh:
             if isinstance(waiting, Unsealed):
                 peer.outbox[place] = self._framed(waiting.number, waiting.kind, waiting.body, peer)
 
-    def _sealer(self, peer: Peer) -> Sealer:
+    def _sealer(self, peer: Peer) -> frames.Sealer:
         if not peer.sealer:
             try:
-                peer.sealer = Sealer(self._seal, peer.seal_key, self._session, (self.name, peer.name))
+                peer.sealer = frames.Sealer(self._seal, peer.seal_key, self._session, (self.name, peer.name))
             except BadInput as error:
                 raise _NoKey(error.message) from None
         return peer.sealer
 
-    def _check(self, peer: Peer, came: Frame) -> None:
+    def _check(self, peer: Peer, came: frames.Frame) -> None:
         header = came.header
         if header.of != peer.name:
             raise BadInput(f"It sent a message in the name of {header.of}.")
@@ -342,36 +329,36 @@ class Mesh:
         came.check_body()
         came.signed.check(self.manifest)
 
-    def _greeted(self, peer: Peer, link: Link, came: Frame) -> None:
-        if came.header.kind != HELLO or came.header.number:
+    def _greeted(self, peer: Peer, link: Link, came: frames.Frame) -> None:
+        if came.header.kind != frames.HELLO or came.header.number:
             raise BadInput("It did not say hello.")
         if peer.hello and peer.hello.raw != came.signed.raw:
             self._began_twice(peer.name)
             return
         if not peer.hello:
-            self._journal.got(came)
+            self._journal.record_message(came)
             self._meet(peer, came)
         link.greeted = True
         link.say(HAVE, len(peer.got))
 
-    def _meet(self, peer: Peer, came: Frame) -> None:
-        body = _unsalted(wire.decode(came.body, _MOST_HELLO))
+    def _meet(self, peer: Peer, came: frames.Frame) -> None:
+        body = _unsalted(wire.decode(came.body, _MAX_HELLO_BYTES))
         key, version = body.get("seal"), body.get("version")
         if set(body) != {"seal", "version"} or not isinstance(key, bytes) or len(key) != 32:
             raise BadInput("Its hello cannot be read.")
         if version != __version__:
             raise BadInput(f"It runs version {version} of discreet, here is {__version__}.")
         peer.hello, peer.seal_key = came.signed, key
-        peer.known[HELLO] = peer.known[0] = came.signed
-        peer.heard(came.signed)
+        peer.known[frames.HELLO] = peer.known[0] = came.signed
+        peer.record_broadcast(came.signed)
         self._log.add(came.signed, body, sent=False)
         if any(isinstance(waiting, Unsealed) for waiting in peer.outbox):
             self._seal_all(peer)
 
-    def _take(self, peer: Peer, came: Frame, *, new: bool = False) -> None:
-        """Read a message that was not here before."""
+    def _take(self, peer: Peer, came: frames.Frame, *, new: bool = False) -> None:
+        """Accept a new message."""
         header = came.header
-        if header.kind == HELLO:
+        if header.kind == frames.HELLO:
             if not new:
                 self._meet(peer, came)
                 return
@@ -380,34 +367,34 @@ class Mesh:
             self._differs(peer, before, came.signed)
             return
         body = self._opened(peer, came)
-        peer.heard(came.signed)
+        peer.record_broadcast(came.signed)
         if new:
-            self._journal.got(came)
+            self._journal.record_message(came)
         peer.got.append(came.signed)
         peer.known[header.kind] = peer.known[header.number] = came.signed
         self._log.add(came.signed, body, sent=False)
-        if header.kind == ABORT:
+        if header.kind == frames.ABORT:
             self._leaves(peer, body)
             return
         peer.unread += _weight(body)
-        if peer.unread > _UNREAD * self.manifest.most_bytes:
+        if peer.unread > _MAX_UNREAD_MESSAGES * self.manifest.most_bytes:
             raise BadInput("It sent more than anybody asked for.")
         self.inbox[peer.name, header.kind] = body
 
-    def _opened(self, peer: Peer, came: Frame) -> dict[str, Any]:
+    def _opened(self, peer: Peer, came: frames.Frame) -> dict[str, Any]:
         header, data, most = came.header, came.body, self.manifest.most_bytes
         if header.sealed:
             return wire.decode(self._sealer(peer).open(header.of, header.number, header.kind, data), most)
         return _unsalted(wire.decode(data, most))
 
-    def _differs(self, peer: Peer, first: Signed, second: Signed) -> None:
-        if contradict(self.manifest, first.header, second.header):
+    def _differs(self, peer: Peer, first: frames.Signed, second: frames.Signed) -> None:
+        if evidence.contradict(self.manifest, first.header, second.header):
             self._stop(self.convict(first, second))
         else:
             self._stop(Aborted(f"{peer.name} sent another message in the place of one.", culprits=(peer.name,)))
 
     def _began_twice(self, name: str) -> None:
-        """End a session in which a party said two hellos: nobody knows which of them it stands by."""
+        """Abort because a party said two hellos: nobody knows which of them it stands by."""
         self.convicted = self.convicted or Aborted(
             f"{name} began this session twice, with other keys: it lost the folder it kept, or ran it in two places.",
             culprits=(name,),
@@ -420,29 +407,29 @@ class Mesh:
             case {"culprits": tuple(culprits), "why": str(why), "proof": bytes(proof)} if len(body) == 3:
                 suspects = tuple(name for name in self.manifest.terms.parties if name in culprits)
                 self._examine(proof)
-                peer.left = Ended(peer.name, suspects, why)
+                peer.left = evidence.SessionEnded(peer.name, suspects, why)
                 self.departed.append(peer.left)
             case _:
                 raise BadInput("Its last word cannot be read.")
 
     def _examine(self, proof: bytes) -> None:
-        """Compare what somebody shows with what came here; convict whoever signed both and should not have.
+        """Compare shown headers with what came here, and convict whoever signed contradictory ones.
 
         Of a party that said two hellos nothing else is compared: both times it began with other keys.
         """
         twice: set[str] = set()
-        for one in read_shown(proof):
+        for one in evidence.unpack_proof(proof):
             header, peer = one.header, self.peers.get(one.header.of)
             if peer is None or header.sealed or peer.name in twice:
                 continue
-            if header.kind == HELLO and peer.hello and peer.hello.header != header:
+            if header.kind == frames.HELLO and peer.hello and peer.hello.header != header:
                 one.check(self.manifest)
                 twice.add(peer.name)
                 self._began_twice(peer.name)
                 continue
             here = [peer.known.get(header.kind), peer.known.get(header.number), *peer.told[header.place :][:1]]
             for held in here:
-                if held and contradict(self.manifest, held.header, header):
+                if held and evidence.contradict(self.manifest, held.header, header):
                     self._stop(self.convict(held, one))
 
     def _stop(self, error: Aborted) -> None:
@@ -455,17 +442,17 @@ class Mesh:
 
 
 class _OtherManifest(BadInput):
-    """Another party has another file: a mistake, most likely, of whoever sent it round."""
+    """Another party has another manifest: most likely a mistake of whoever distributed it."""
 
 
 class _NoKey(BadInput):
-    """What another party gave to seal with is no key."""
+    """Another party's sealing key is no key."""
 
 
 def _unsalted(body: dict[str, Any]) -> dict[str, Any]:
-    """What was told, without its salt; BadInput if it has none."""
+    """A broadcast's body without its salt; BadInput if it has none."""
     salt = body.pop(_SALT, None)
-    if not isinstance(salt, bytes) or len(salt) != _SALT_SIZE:
+    if not isinstance(salt, bytes) or len(salt) != _SALT_BYTES:
         raise BadInput("What it told has no salt.")
     return body
 

@@ -1,6 +1,6 @@
-"""Another party as one party knows it: what is for it, what came of it, and what of that it told all others.
+"""A peer as seen by one party: messages for it, messages from it, and its broadcasts.
 
-At the end parties *settle*: each says how much it heard of what everybody told all, and a digest of it, and compares
+At the end parties *settle*: each signs how many broadcasts of every party it heard, with a digest of them, and compares
 what the others say with what it heard itself.
 """
 
@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 from discreet.errors import Aborted, BadInput
 from discreet.verbs.combine.effects import Body
-from discreet.verbs.combine.net.ending import Disputed
+from discreet.verbs.combine.net.evidence import DisputedBroadcast
 from discreet.verbs.combine.net.frames import ABORT, Frame, Sealer, Signed
 from discreet.verbs.combine.net.link import Link
 
@@ -22,7 +22,7 @@ _CHAIN = struct.Struct(">I16s")
 
 @dataclass(frozen=True)
 class Unsealed:
-    """A message for a party that did not say yet what to seal with."""
+    """A message for a party whose sealing key is not known yet."""
 
     number: int
     kind: str
@@ -31,7 +31,7 @@ class Unsealed:
 
 @dataclass
 class Peer:
-    """Another party: what is for it, what came of it, and how it is reached."""
+    """Another party: its messages, its connection and its state."""
 
     name: str
     link: Link | None = None
@@ -40,18 +40,18 @@ class Peer:
     seal_key: bytes = b""
     outbox: list[Frame | Unsealed] = field(default_factory=list)
     got: list[Signed] = field(default_factory=list)
-    """Its messages to this party, in their order."""
+    """Messages received from it, in their order."""
     known: dict[str | int, Signed] = field(default_factory=dict)
     """The same by kind, and by number."""
     told: list[Signed] = field(default_factory=list)
-    """What it told all others, by its place."""
+    """Its broadcasts, by place."""
     chain: list[bytes] = field(default_factory=list)
-    """Digests of all it told, up to each of them."""
+    """Digests of its broadcasts, up to each of them."""
     met: bool = False
-    """Whether it has this party's hello, and this party its."""
+    """Whether both have each other's hello."""
     unread: int = 0
     done: bool = False
-    """Whether it is at its end and has what it needs of this party."""
+    """Whether it has finished and has what it needs of this party."""
     busy: bool = False
     """Whether it answered when it was asked."""
     left: Aborted | None = None
@@ -61,11 +61,11 @@ class Peer:
 
     @property
     def there(self) -> bool:
-        """Whether it can be spoken to."""
+        """Whether messages can be sent to it."""
         return self.link is not None and self.link.has
 
-    def heard(self, signed: Signed) -> None:
-        """Count in what it told all others; BadInput if it left something out."""
+    def record_broadcast(self, signed: Signed) -> None:
+        """Record a broadcast; BadInput if it left one out."""
         if signed.header.sealed or signed.header.kind == ABORT:
             return
         if signed.header.place != len(self.told):
@@ -75,20 +75,20 @@ class Peer:
         self.chain.append(hashlib.sha256(before + signed.raw).digest())
 
 
-def heard_of(everybody: Sequence[Peer]) -> bytes:
-    """How much each party told, as far as it was heard here, and a digest of it."""
+def broadcast_digests(everybody: Sequence[Peer]) -> bytes:
+    """Number of broadcasts of each party heard here, with a digest of them."""
     ends = [(len(peer.chain), peer.chain[-1][:16] if peer.chain else b"") for peer in everybody]
     return b"".join(_CHAIN.pack(*end) for end in ends)
 
 
-def compare(everybody: Sequence[Peer], own: Peer, name: str, heard: object) -> None:
-    """End the session unless the party of this name heard the same of everybody, as far as both heard it."""
+def compare_broadcasts(everybody: Sequence[Peer], own: Peer, name: str, heard: object) -> None:
+    """Abort unless the party of this name heard the same broadcasts, as far as both heard them."""
     if not isinstance(heard, bytes) or len(heard) != _CHAIN.size * len(everybody):
         raise Aborted(f"{name} broke the rules: what it says it heard cannot be read.", culprits=(name,))
     for peer, (count, digest) in zip(everybody, _CHAIN.iter_unpack(heard), strict=True):
         if 0 < count <= len(peer.chain) and peer.chain[count - 1][:16] != digest:
             if peer is own or peer.name == name:
                 raise Aborted(f"{name} says something else than it heard or told.", culprits=(name,))
-            raise Disputed(peer.name, name, own.name)
+            raise DisputedBroadcast(peer.name, name, own.name)
         if count > len(peer.chain) and peer is own:
             raise Aborted(f"{name} says it heard what was never told.", culprits=(name,))

@@ -1,4 +1,4 @@
-"""Connections between hosts: TLS 1.3, where both sides prove to have the key that the manifest says.
+"""Connections between hosts by TLS 1.3, in which both sides prove to have the key in the manifest.
 
 Each side trusts exactly the certificates that it makes itself of the names and keys in the manifest (``keys.py``), so
 the handshake fails for everybody else, before a byte of theirs is looked at. Whose connection it is, is read off the
@@ -26,24 +26,24 @@ from discreet.core.optional import extra
 from discreet.errors import BadInput, EngineError
 from discreet.verbs.combine.net.keys import Identity, certificate
 from discreet.verbs.combine.net.link import Link
-from discreet.verbs.combine.net.manifest import Manifest, Party
+from discreet.verbs.combine.net.manifest import Endpoint, Manifest
 from discreet.verbs.combine.net.mesh import Mesh
-from discreet.verbs.combine.net.tls_socket import Secure, ready, shaken
+from discreet.verbs.combine.net.tls_socket import TlsTransport, handshake, wait_ready
 
 with extra("combine"):
     from cryptography.hazmat.primitives.serialization import Encoding
 
-HANDSHAKE = 10.0
-"""So many seconds a handshake may take."""
-_STRANGERS = 256
-"""So many handshakes may be under way besides those of the parties."""
-_FIRST_PAUSE, _LONGEST_PAUSE = 0.05, 1.0
-_PARTING = 1.0
-"""So many seconds a connection has to end."""
+HANDSHAKE_SECONDS = 10.0
+"""Handshake timeout."""
+_MAX_STRANGERS = 256
+"""Number of unfinished handshakes besides those of the parties."""
+_FIRST_PAUSE_SECONDS, _LONGEST_PAUSE_SECONDS = 0.05, 1.0
+_CLOSE_SECONDS = 1.0
+"""Time limit for closing a connection."""
 
 
-class Tls:
-    """The roads to all other parties."""
+class TlsConnector:
+    """TLS connections to all other parties."""
 
     def __init__(self, manifest: Manifest, identity: Identity) -> None:
         self._me = manifest.party(identity.name)
@@ -58,9 +58,9 @@ class Tls:
         self._tasks: set[asyncio.Task[None]] = set()
         self._links: set[Link] = set()
         self._handshakes: dict[asyncio.Task[None], str] = {}
-        """Those under way, the oldest first, and the address they are with."""
+        """Unfinished handshakes, the oldest first, with their addresses."""
         self._silent: dict[asyncio.Task[None], str] = {}
-        """Those of them in which the caller has said nothing yet."""
+        """Handshakes in which the caller has sent nothing yet."""
 
     def open(self, mesh: Mesh) -> None:
         """Listen and call; goes on until ``close``."""
@@ -73,7 +73,7 @@ class Tls:
                 self._start(self._call(mesh, party, context))
 
     async def close(self) -> None:
-        """Answer and call no more, and end all connections: after what was sent, if that does not take long."""
+        """Stop listening and calling, and close all connections: after what was sent, if that does not take long."""
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
@@ -81,7 +81,7 @@ class Tls:
             for link in tuple(self._links):
                 end(link)
             if self._links:
-                await asyncio.wait([link.gone for link in self._links], timeout=_PARTING)
+                await asyncio.wait([link.gone for link in self._links], timeout=_CLOSE_SECONDS)
 
     def _start(self, work: Coroutine[None, None, None]) -> asyncio.Task[None]:
         task = asyncio.create_task(work)
@@ -97,16 +97,16 @@ class Tls:
                 try:
                     caller, address = await loop.sock_accept(listening)
                 except OSError:  # one who hung up at once, or too many open files
-                    await asyncio.sleep(_FIRST_PAUSE)
+                    await asyncio.sleep(_FIRST_PAUSE_SECONDS)
                     continue
-                if len(self._handshakes) >= _STRANGERS + len(names):
+                if len(self._handshakes) >= _MAX_STRANGERS + len(names):
                     self._make_room()
                 task = self._start(self._receive(mesh, caller, context, names))
                 self._handshakes[task] = self._silent[task] = address[0]
                 task.add_done_callback(self._forget)
 
     def _make_room(self) -> None:
-        """End the oldest handshake of the address that has most of them: of those who say nothing, if there are any."""
+        """Cancel the oldest handshake of the address that has most of them, silent ones first."""
         some = self._silent or self._handshakes
         [(most, _)] = Counter(some.values()).most_common(1)
         oldest = next(task for task, address in some.items() if address == most)
@@ -121,29 +121,29 @@ class Tls:
         self, mesh: Mesh, caller: socket.socket, context: ssl.SSLContext, names: dict[bytes, str]
     ) -> None:
         with caller, suppress(TimeoutError, OSError):  # a stranger, or one who hung up
-            async with asyncio.timeout(HANDSHAKE):
-                await ready(caller)
+            async with asyncio.timeout(HANDSHAKE_SECONDS):
+                await wait_ready(caller)
             if task := asyncio.current_task():
                 self._silent.pop(task, None)
-            self._joined(mesh, await shaken(caller, context, server=True, seconds=HANDSHAKE), names)
+            self._attach(mesh, await handshake(caller, context, server=True, seconds=HANDSHAKE_SECONDS), names)
 
-    async def _call(self, mesh: Mesh, party: Party, context: ssl.SSLContext) -> None:
-        names, pause = {_der(party): party.name}, _FIRST_PAUSE
+    async def _call(self, mesh: Mesh, party: Endpoint, context: ssl.SSLContext) -> None:
+        names, pause = {_der(party): party.name}, _FIRST_PAUSE_SECONDS
         while True:
             try:
-                raw = await _reached(*party.place)
-                link = self._joined(mesh, await shaken(raw, context, server=False, seconds=HANDSHAKE), names)
+                raw = await _connect(*party.place)
+                link = self._attach(mesh, await handshake(raw, context, server=False, seconds=HANDSHAKE_SECONDS), names)
                 await asyncio.shield(link.gone)
-                pause = _FIRST_PAUSE if link.greeted else pause
+                pause = _FIRST_PAUSE_SECONDS if link.greeted else pause
             except ssl.SSLCertVerificationError:
                 mesh.peers[party.name].problem = f"at {party.address} answers somebody who has not {party.name}'s key"
             except (TimeoutError, OSError) as error:
                 mesh.peers[party.name].problem = f"{party.address}: {error}"
             await asyncio.sleep(pause)
-            pause = min(2 * pause, _LONGEST_PAUSE)
+            pause = min(2 * pause, _LONGEST_PAUSE_SECONDS)
 
-    def _joined(self, mesh: Mesh, secure: ssl.SSLSocket, names: dict[bytes, str]) -> Link:
-        """A connection of the party whose certificate was shown; TLS has checked that it is one of the manifest."""
+    def _attach(self, mesh: Mesh, secure: ssl.SSLSocket, names: dict[bytes, str]) -> Link:
+        """Attach a connection to the party whose certificate was shown; TLS has checked it against the manifest."""
         name = names.get(secure.getpeercert(binary_form=True) or b"")
         if name is None:
             secure.close()
@@ -151,12 +151,12 @@ class Tls:
         link = Link(mesh, name)
         self._links.add(link)
         link.gone.add_done_callback(lambda _: self._links.discard(link))
-        Secure(secure, link)
+        TlsTransport(secure, link)
         return link
 
 
-async def _reached(host: str, port: int) -> socket.socket:
-    """A connected socket."""
+async def _connect(host: str, port: int) -> socket.socket:
+    """Open a connected socket."""
     loop = asyncio.get_running_loop()
     try:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_NUMERICHOST)
@@ -167,7 +167,7 @@ async def _reached(host: str, port: int) -> socket.socket:
         raw = socket.socket(family, kind, protocol)
         try:
             raw.setblocking(False)
-            async with asyncio.timeout(HANDSHAKE):
+            async with asyncio.timeout(HANDSHAKE_SECONDS):
                 await loop.sock_connect(raw, address)
         except OSError as error:
             raw.close()
@@ -180,7 +180,7 @@ async def _reached(host: str, port: int) -> socket.socket:
     raise problem
 
 
-def _context(key: bytes, others: tuple[Party, ...], side: int) -> ssl.SSLContext:
+def _context(key: bytes, others: tuple[Endpoint, ...], side: int) -> ssl.SSLContext:
     context = ssl.SSLContext(side)
     context.minimum_version = ssl.TLSVersion.TLSv1_3
     context.check_hostname = False  # names are those of the manifest, not of hosts
@@ -188,23 +188,23 @@ def _context(key: bytes, others: tuple[Party, ...], side: int) -> ssl.SSLContext
     context.load_verify_locations(cadata=b"".join(map(_der, others)))
     if side == ssl.PROTOCOL_TLS_SERVER:
         context.num_tickets = 0
-    with _unlisted() as file:
+    with _memory_file() as file:
         file.write(key)
         file.flush()
         context.load_cert_chain(f"/proc/self/fd/{file.fileno()}" if isinstance(file.name, int) else file.name)
     return context
 
 
-def _unlisted() -> IO[bytes]:
-    """A file for a key, as TLS reads them from files: on no disk where that can be, so that a crash leaves nothing."""
+def _memory_file() -> IO[bytes]:
+    """A file for a key, which TLS reads from files: in memory where possible, so that a crash leaves nothing."""
     return os.fdopen(os.memfd_create("key"), "wb") if hasattr(os, "memfd_create") else NamedTemporaryFile()
 
 
-def _der(party: Party) -> bytes:
+def _der(party: Endpoint) -> bytes:
     return certificate(party.name, party.key).public_bytes(Encoding.DER)
 
 
-def _listen(me: Party) -> socket.socket:
+def _listen(me: Endpoint) -> socket.socket:
     host, port = me.place
     try:
         family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]

@@ -1,4 +1,4 @@
-"""A connection with TLS that reads and writes its socket without layers in between.
+"""TLS transport for asyncio that reads and writes its socket directly.
 
 asyncio's own TLS passes everything through buffers in memory and several objects in Python, which for short messages
 costs more than the cryptography. Here OpenSSL has the socket itself: bytes go straight into the place they are for.
@@ -12,14 +12,14 @@ import socket
 import ssl
 from collections import deque
 
-_HIGH, _LOW = 1 << 18, 1 << 16
-"""With more bytes waiting the writer is told to stop, with fewer to go on."""
-_ROUNDS = 64
-"""So many times it is read before others have their turn."""
+_HIGH_WATER_BYTES, _LOW_WATER_BYTES = 1 << 18, 1 << 16
+"""Pending bytes above which the writer is paused, and below which it resumes."""
+_MAX_READS = 64
+"""Number of reads before others have their turn."""
 
 
-async def shaken(raw: socket.socket, context: ssl.SSLContext, *, server: bool, seconds: float) -> ssl.SSLSocket:
-    """The socket after a handshake of TLS; OSError or TimeoutError if there is none. The socket is then closed."""
+async def handshake(raw: socket.socket, context: ssl.SSLContext, *, server: bool, seconds: float) -> ssl.SSLSocket:
+    """Do the TLS handshake; on OSError or TimeoutError the socket is closed."""
     raw.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     secure = context.wrap_socket(raw, server_side=server, do_handshake_on_connect=False)
     try:
@@ -29,15 +29,15 @@ async def shaken(raw: socket.socket, context: ssl.SSLContext, *, server: bool, s
                     secure.do_handshake()
                     return secure
                 except ssl.SSLWantReadError:
-                    await ready(secure, write=False)
+                    await wait_ready(secure, write=False)
                 except ssl.SSLWantWriteError:
-                    await ready(secure, write=True)
+                    await wait_ready(secure, write=True)
     except BaseException:
         secure.close()
         raise
 
 
-async def ready(secure: socket.socket, *, write: bool = False) -> None:
+async def wait_ready(secure: socket.socket, *, write: bool = False) -> None:
     """Wait until there is something to read, or room to write."""
     loop = asyncio.get_running_loop()
     there: asyncio.Future[None] = loop.create_future()
@@ -55,8 +55,8 @@ def _tell(there: asyncio.Future[None]) -> None:
         there.set_result(None)
 
 
-class Secure(asyncio.Transport):
-    """Carries bytes between a socket after its handshake and a protocol that gives buffers."""
+class TlsTransport(asyncio.Transport):
+    """Transport between a TLS socket and a buffered protocol."""
 
     def __init__(self, secure: ssl.SSLSocket, protocol: asyncio.BufferedProtocol) -> None:
         super().__init__()
@@ -75,7 +75,7 @@ class Secure(asyncio.Transport):
         return self._closing
 
     def get_write_buffer_size(self) -> int:
-        """How many bytes are not on their way yet."""
+        """Number of pending bytes."""
         return self._size
 
     def write(self, data: bytes | bytearray | memoryview) -> None:
@@ -88,18 +88,18 @@ class Secure(asyncio.Transport):
             self._write()
             if self._size and not self._gone:
                 self._loop.add_writer(self._handle, self._write)
-        if self._size > _HIGH and not self._paused:
+        if self._size > _HIGH_WATER_BYTES and not self._paused:
             self._paused = True
             self._protocol.pause_writing()
 
     def close(self) -> None:
-        """End when everything is sent."""
+        """Close when everything is sent."""
         self._closing = True
         if not self._size:
             self.abort()
 
     def abort(self) -> None:
-        """End now."""
+        """Close now."""
         if not self._gone:
             self._gone = self._closing = True
             self._loop.remove_reader(self._handle)
@@ -108,7 +108,7 @@ class Secure(asyncio.Transport):
             self._loop.call_soon(self._protocol.connection_lost, None)
 
     def _read(self) -> None:
-        for _ in range(_ROUNDS):
+        for _ in range(_MAX_READS):
             if self._gone:
                 return
             buffer = self._protocol.get_buffer(-1)
@@ -145,6 +145,6 @@ class Secure(asyncio.Transport):
             if self._closing:
                 self.abort()
                 return
-        if self._paused and self._size < _LOW:
+        if self._paused and self._size < _LOW_WATER_BYTES:
             self._paused = False
             self._protocol.resume_writing()

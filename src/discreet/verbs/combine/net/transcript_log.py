@@ -1,4 +1,4 @@
-"""What a party sent and got, in the order it happened: one line a message, each with the digest of all before it.
+"""Transcript of one party: a line for each message sent or received, chained by digests.
 
 A line has no body, only its digest and the signed header. Bodies are sealed or have a salt, so that a digest says
 nothing about them and the transcript may be shown to others. A line that says somebody sent something has that party's
@@ -25,59 +25,59 @@ from discreet.errors import BadInput, Damaged
 from discreet.verbs.combine.effects import Body
 from discreet.verbs.combine.net import wire
 from discreet.verbs.combine.net.frames import SETTLED, Signed
-from discreet.verbs.combine.transcript import Said, held, single
+from discreet.verbs.combine.transcript import TranscriptEntry, describe_body, single_number
 
 TRANSCRIPT, SEEN = "transcript.jsonl", "seen.jsonl"
 HEAD = "transcript"
-"""The part of the message that settles which is the chain up to there."""
-_LONGEST_LINE = 200_000
-_LAST = ', "chain": "'
+"""Part of the settling message that has the chain up to there."""
+_MAX_LINE_LETTERS = 200_000
+_CHAIN_FIELD = ', "chain": "'
 _TRUTH = ("false", "true")
 
 
 @dataclass(frozen=True)
-class Line:
-    """One message as a party wrote it down."""
+class TranscriptLine:
+    """One message in a party's transcript."""
 
     number: int
-    """Of the sender's messages."""
+    """Number among the sender's messages."""
     at: float
-    """Seconds since 1970, by the party's own clock."""
+    """Time by the party's own clock, seconds since 1970."""
     sent: bool
     peer: str
-    """Who sent it, or whom it was for: a name, names with commas, or ``all``."""
+    """Its sender, or its receivers: a name, names with commas, or ``all``."""
     kind: str
     digest: str
     """SHA-256 of the body as it was sent, in hexadecimal."""
     size: int
     previous: str
-    """The chain up to here; at first the session's digest."""
+    """Chain up to here; at first the session's digest."""
     chain: str
-    """The chain with this line."""
+    """Chain with this line."""
     header: bytes
     signature: bytes
     shown: bytes = b""
-    """The body of the own message that settles."""
+    """Body of the own settling message."""
 
     @property
     def signed(self) -> Signed:
-        """What can be shown to others as proof."""
+        """Signed header, which can be shown to others as proof."""
         return Signed(self.header, self.signature)
 
 
-class Log:
-    """The transcript of one party, as it grows."""
+class TranscriptLog:
+    """Transcript of one party, to which messages are appended."""
 
     def __init__(self, folder: Path, session: bytes) -> None:
         self._folder, self._chain = folder, session.hex()
         self.sent: dict[int, bytes] = {}
-        """The headers of what was sent, by number."""
+        """Headers of messages sent, by number."""
         self.got: set[tuple[str, int]] = set()
-        """Whose messages of which number were written down."""
-        _cut(folder / TRANSCRIPT)
-        _cut(folder / SEEN)
+        """Sender and number of messages received."""
+        _remove_unfinished(folder / TRANSCRIPT)
+        _remove_unfinished(folder / SEEN)
         if (folder / TRANSCRIPT).exists():
-            for line in read(folder, session):
+            for line in read_transcript(folder, session):
                 self._chain = line.chain
                 if line.sent:
                     self.sent[line.number] = line.header
@@ -88,11 +88,11 @@ class Log:
 
     @property
     def head(self) -> bytes:
-        """The chain with all lines."""
+        """Chain with all lines."""
         return bytes.fromhex(self._chain)
 
     def add(self, signed: Signed, body: Body, *, sent: bool, shown: bytes = b"") -> None:
-        """Write a message down, unless it is there already; ``shown`` is its body, if anybody may see it."""
+        """Append a message, unless it is there already; ``shown`` is its body, if it may be seen by all."""
         header = signed.header
         if sent:
             if header.number in self.sent:
@@ -111,14 +111,15 @@ class Log:
             f'"shown": "{_text(shown)}"'
         )
         self._chain = hashlib.sha256(text.encode()).hexdigest()
-        self._lines[0].append(f'{text}{_LAST}{self._chain}"}}\n')
+        self._lines[0].append(f'{text}{_CHAIN_FIELD}{self._chain}"}}\n')
         self._lines[1].append(
             f'{{"number": {header.number}, "of": "{header.of}", "to": {json.dumps(header.to)}, "kind": {kind}, '
-            f'"what": {json.dumps(held(body))}, "sealed": {_TRUTH[header.sealed]}, "short": "{single(body)}"}}\n'
+            f'"what": {json.dumps(describe_body(body))}, "sealed": {_TRUTH[header.sealed]}, '
+            f'"short": "{single_number(body)}"}}\n'
         )
 
     def flush(self, *, to_disk: bool = False) -> None:
-        """Hand what was added to the operating system, or see to it that the transcript is on the disk."""
+        """Write pending lines to the files; with ``to_disk``, make the transcript durable."""
         for handle, lines in zip(self._files, self._lines, strict=True):
             if lines:
                 os.write(handle, "".join(lines).encode())
@@ -127,18 +128,18 @@ class Log:
             os.fdatasync(self._files[0])
 
     def close(self) -> None:
-        """Let go of the files."""
+        """Close the files."""
         for handle in self._files:
             os.close(handle)
         self._files = []
 
 
-def read(folder: Path, session: bytes | None = None) -> Iterator[Line]:
-    """The lines of a party's transcript; Damaged at the first that does not follow from those before."""
+def read_transcript(folder: Path, session: bytes | None = None) -> Iterator[TranscriptLine]:
+    """Read a party's transcript; Damaged at the first line that breaks the chain."""
     before = session.hex() if session else None
     chains = set()
     with (folder / TRANSCRIPT).open(encoding="utf-8") as file:
-        for place, text in enumerate(iter(lambda: file.readline(_LONGEST_LINE), ""), 1):
+        for place, text in enumerate(iter(lambda: file.readline(_MAX_LINE_LETTERS), ""), 1):
             line = _line(text, f"Line {place} of {folder / TRANSCRIPT}")
             if before is not None and line.previous != before:
                 raise Damaged(f"Line {place} of {folder / TRANSCRIPT} does not follow from the line before.")
@@ -149,43 +150,44 @@ def read(folder: Path, session: bytes | None = None) -> Iterator[Line]:
             yield line
 
 
-def seen(folder: Path, parties: tuple[str, ...]) -> tuple[Said, ...]:
-    """What a party of a session among ``parties`` saw, in words, in its order."""
-    said = []
+def read_view(folder: Path, parties: tuple[str, ...]) -> tuple[TranscriptEntry, ...]:
+    """Read what a party of a session among ``parties`` saw, as transcript entries."""
+    entries = []
     for text in (folder / SEEN).read_text(encoding="utf-8").splitlines():
         data = document.loads(text)
-        if not isinstance(data, dict) or any(not isinstance(data.get(name), kind) for name, kind in _SEEN.items()):
+        known = isinstance(data, dict)
+        if not known or any(not isinstance(data.get(name), kind) for name, kind in _VIEW_FIELDS.items()):
             raise Damaged(f"{folder / SEEN} was changed.")
         to = document.texts(data["to"], SEEN) or tuple(party for party in parties if party != data["of"])
-        said.append(Said(**{**{name: data[name] for name in _SEEN}, "to": to}))
-    return tuple(said)
+        entries.append(TranscriptEntry(**{**{name: data[name] for name in _VIEW_FIELDS}, "to": to}))
+    return tuple(entries)
 
 
-_SEEN = {"number": int, "of": str, "to": list, "kind": str, "what": str, "sealed": bool, "short": str}
+_VIEW_FIELDS = {"number": int, "of": str, "to": list, "kind": str, "what": str, "sealed": bool, "short": str}
 
 
-def _line(text: str, where: str) -> Line:
+def _line(text: str, where: str) -> TranscriptLine:
     try:
-        data = document.fields(document.loads(text), where, **_KINDS)
-        if hashlib.sha256(text.rpartition(_LAST)[0].encode()).hexdigest() != data["chain"]:
+        data = document.fields(document.loads(text), where, **_LINE_FIELDS)
+        if hashlib.sha256(text.rpartition(_CHAIN_FIELD)[0].encode()).hexdigest() != data["chain"]:
             raise Damaged(f"{where} was changed: its digest is another.")
         for name in ("header", "signature", "shown"):
             data[name] = base64.b64decode(data[name], validate=True)
     except (BadInput, ValueError) as error:
         raise Damaged(f"{where} cannot be read: {error}") from None
-    return Line(**data)
+    return TranscriptLine(**data)
 
 
-_KINDS: dict[str, type | UnionType] = {
+_LINE_FIELDS: dict[str, type | UnionType] = {
     **dict.fromkeys(("peer", "kind", "digest", "previous", "header", "signature", "shown", "chain"), str),
     **{"number": int, "size": int, "sent": bool, "at": float | int},
 }
 
 
-def _head(line: Line) -> str:
-    """The chain that a party signed when it settled."""
+def _head(line: TranscriptLine) -> str:
+    """Chain that a party signed when it settled."""
     try:
-        body = wire.decode(line.shown, _LONGEST_LINE)
+        body = wire.decode(line.shown, _MAX_LINE_LETTERS)
         head = body.get(HEAD) if hashlib.sha256(line.shown).digest() == line.signed.header.digest else None
     except BadInput:
         head = None
@@ -200,8 +202,8 @@ def _append(path: Path, mode: int) -> int:
     return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, mode)
 
 
-def _cut(path: Path) -> None:
-    """Take away a last line that a crash left unfinished."""
+def _remove_unfinished(path: Path) -> None:
+    """Remove a last line that a crash left unfinished."""
     if path.exists():
         data = path.read_bytes()
         os.truncate(path, data.rfind(b"\n") + 1)

@@ -1,1 +1,1 @@
-"""Ways to add up vectors so that nobody learns more than the sum."""
+"""Secure-sum protocols: parties add up vectors, and none learns more than the sum."""

@@ -1,4 +1,4 @@
-"""*masks*: every two parties agree on a mask, which one adds and the other subtracts; in the sum all masks are gone.
+"""*masks*: pairwise masks, one of two parties adds and the other subtracts, so that all masks cancel in the sum.
 
 **When all must stay** (the default), two rounds are enough: each party tells a public key, makes a mask of the seed
 that it agrees on with each other party, and tells its vector under all its masks. Why nothing but the total is
@@ -8,7 +8,7 @@ coalition learns this sum, which it can compute from the total and its own vecto
 together learn the last one's value from the total itself, whatever the protocol. This needs nobody's good will:
 whatever keys or vectors the coalition tells, to whomever, the masks of the honest are not touched.
 
-**When some may leave**, masks with those who are gone have to be taken out (Bonawitz and others 2017, in the version
+**With dropouts**, masks with those who are gone have to be taken out (Bonawitz and others 2017, in the version
 against active adversaries, here without a server). Each party draws two secrets, a key for masks with others and the
 seed of a mask of its own, tells the public keys of both, and gives every other party a share of each; ``threshold``
 shares give a secret. Then all tell their masked vectors, agree on who stays, and for each party who stays give away
@@ -26,7 +26,7 @@ learnt:
 - *Fewer than the threshold* have too few shares of anything, if they follow the protocol. That many or more have all
   secrets.
 
-What a leaving party reveals: nothing of its value. Its key becomes known, but not the seed of its own mask, so that
+What a dropout reveals: nothing of its value. Its key becomes known, but not the seed of its own mask, so that
 even a vector that arrives too late stays hidden. But the total is then of fewer parties: if so many leave that all
 who stay but one are in league, the total itself gives that one away. Below the threshold the session ends, and at
 most one of the two secrets of anybody is known.
@@ -34,6 +34,13 @@ most one of the two secrets of anybody is known.
 **With an adder** vectors go to one party, which adds up and tells the total: that costs n vectors each way instead of
 n·n. It learns nothing more, since everybody may see masked vectors. Everybody compares a digest of the total with all
 others before accepting it, so an adder cannot tell different totals; the same wrong one it can.
+
+**dining**: the dining cryptographers (Chaum 1988) are masks modulo two. Every two parties share a random bit for each
+place of the message; each party broadcasts the parity of its bits, and whoever has something to say adds its message.
+The parity of all broadcasts is the message, and nobody knows whose it is; if several speak at once it is the parity of
+their messages. Why the speaker stays hidden: the parity is the sum modulo two, so the argument above applies. Given the
+message, every other choice of honest speakers that gives it is equally likely. All but one together know whether the
+last one spoke, from the message itself.
 """
 
 from __future__ import annotations
@@ -44,40 +51,39 @@ from itertools import combinations
 from typing import ClassVar
 
 from discreet.errors import BadInput
-from discreet.verbs.combine.effects import Gather, Play, Send, Tell
+from discreet.verbs.combine.effects import Broadcast, Gather, Play, Send
 from discreet.verbs.combine.group import Vector
-from discreet.verbs.combine.party import Seat, Total
-from discreet.verbs.combine.protocols.dropout import play_with_leaving
-from discreet.verbs.combine.protocols.pairs import masked, settled
-from discreet.verbs.combine.protocols.protocol import Protocol
+from discreet.verbs.combine.protocols.dropout import play_with_dropout
+from discreet.verbs.combine.protocols.pairwise_masks import agree_on_total, mask_vector
+from discreet.verbs.combine.protocols.protocol import Party, SumProtocol, Total
 
 
 @dataclass(frozen=True)
-class Masks(Protocol):
-    """Pairwise masks; parties may leave if the threshold lets them."""
+class Masks(SumProtocol):
+    """Pairwise masks, with dropouts down to the threshold."""
 
     name: ClassVar[str] = "masks"
-    title: ClassVar[str] = "every two parties share a mask that cancels out; parties may leave"
+    title: ClassVar[str] = "every two parties share a mask that cancels out; parties may drop out"
     drops: ClassVar[bool] = True
 
-    def play(self, seat: Seat, value: Vector) -> Play[Total]:
-        """Keys, then masked vectors; if parties may leave, shares before and unmasking after."""
-        _require_majority(seat.parties, seat.least)
-        if seat.least < len(seat.parties):
-            return (yield from play_with_leaving(seat, value))
-        key = seat.tools.secret(seat.kind("mask key"))
-        yield Tell(seat.others, seat.kind("key"), {"key": seat.tools.public(key)})
-        told = yield Gather(seat.others, seat.kind("key"), len(seat.others), told=True)
-        mine = masked(seat, value, key, {other: body.get("key") for other, body in told.items()})
+    def play(self, me: Party, value: Vector) -> Play[Total]:
+        """Keys, then masked vectors; with dropouts, shares before and unmasking after."""
+        _require_majority(me.parties, me.least)
+        if me.least < len(me.parties):
+            return (yield from play_with_dropout(me, value))
+        key = me.crypto.secret(me.kind("mask key"))
+        yield Broadcast(me.others, me.kind("key"), {"key": me.crypto.public(key)})
+        told = yield Gather(me.others, me.kind("key"), len(me.others), told=True)
+        mine = mask_vector(me, value, key, {other: body.get("key") for other, body in told.items()})
         total = None
-        if not seat.adder:
-            yield Tell(seat.others, seat.kind("masked"), {"vector": mine})
-        elif seat.name != seat.adder:
-            yield Send(seat.adder, seat.kind("masked"), {"vector": mine})
-        if seat.adder in ("", seat.name):
-            vectors = yield Gather(seat.others, seat.kind("masked"), len(seat.others), told=not seat.adder)
-            total = seat.sum(mine, (seat.got(other, body) for other, body in vectors.items()))
-        return Total((yield from settled(seat, total, seat.parties)), seat.parties)
+        if not me.adder:
+            yield Broadcast(me.others, me.kind("masked"), {"vector": mine})
+        elif me.name != me.adder:
+            yield Send(me.adder, me.kind("masked"), {"vector": mine})
+        if me.adder in ("", me.name):
+            vectors = yield Gather(me.others, me.kind("masked"), len(me.others), told=not me.adder)
+            total = me.sum(mine, (me.vector_from(other, body) for other, body in vectors.items()))
+        return Total((yield from agree_on_total(me, total, me.parties)), me.parties)
 
     def withstands(self, parties: tuple[str, ...], threshold: int) -> Iterable[tuple[str, ...]]:
         """Fewer than the threshold, and all but two: with all but one the total itself gives the last value away."""
@@ -86,7 +92,7 @@ class Masks(Protocol):
         return combinations(parties, max(min(least - 1, len(parties) - 2), 1))
 
     def adversary(self) -> str:
-        """Liars learn nothing while they are few; what they can do to the total."""
+        """Malicious parties learn nothing while they are few; what they can do to the total."""
         return (
             "Values stay secret from parties that follow the protocol and put together all they saw (semi-honest), "
             "and also from those that do not follow it (malicious), as long as these are fewer than twice the "
@@ -94,6 +100,20 @@ class Masks(Protocol):
             "falsify the total, choose its value after it has seen what the others told, or end the session, and "
             "an adder can tell everybody the same wrong total."
         )
+
+
+@dataclass(frozen=True)
+class Dining(Masks):
+    """Masks of single bits: an anonymous message, or a parity."""
+
+    name: ClassVar[str] = "dining"
+    title: ClassVar[str] = "an anonymous message: masks modulo two"
+
+    def play(self, me: Party, value: Vector) -> Play[Total]:
+        """Masks over bits."""
+        if me.group.bits != 1:
+            raise BadInput(f"The dining cryptographers add single bits, not {me.group}.", hint="Use masks for numbers.")
+        return (yield from super().play(me, value))
 
 
 def _require_majority(parties: tuple[str, ...], least: int) -> None:

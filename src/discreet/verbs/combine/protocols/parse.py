@@ -1,4 +1,4 @@
-"""Protocols as people write them: ``masks``, ``paths count=3``, ``trusted party=north``."""
+"""Protocols by name and parameters: ``masks``, ``paths count=3``, ``trusted party=north``."""
 
 from __future__ import annotations
 
@@ -8,28 +8,26 @@ from types import MappingProxyType
 from discreet.core.spelled import require_options, spelled
 from discreet.core.text import meant
 from discreet.errors import BadInput
-from discreet.verbs.combine.protocols.dining import Dining
-from discreet.verbs.combine.protocols.masks import Masks
-from discreet.verbs.combine.protocols.paths import Paths
-from discreet.verbs.combine.protocols.protocol import Protocol
-from discreet.verbs.combine.protocols.ring import Ring
+from discreet.verbs.combine.protocols.masks import Dining, Masks
+from discreet.verbs.combine.protocols.protocol import SumProtocol
+from discreet.verbs.combine.protocols.rings import Paths, Ring
 from discreet.verbs.combine.protocols.shares import Shares
 from discreet.verbs.combine.protocols.trusted import Trusted
 
-PROTOCOLS: Mapping[str, type[Protocol]] = MappingProxyType(
+PROTOCOLS: Mapping[str, type[SumProtocol]] = MappingProxyType(
     {kind.name: kind for kind in (Masks, Shares, Paths, Ring, Dining, Trusted)}
 )
 """By name, the default first."""
 _EXAMPLES = {"paths": "paths count=3", "trusted": "trusted party=north"}
 
 
-def protocol(text: str) -> Protocol:
-    """The protocol that a text names, with its parameters."""
-    name, said = spelled(text)
+def parse_protocol(text: str) -> SumProtocol:
+    """Parse a protocol with its parameters."""
+    name, options = spelled(text)
     if name not in PROTOCOLS:
         raise BadInput(
             f"There is no protocol {name!r}{meant(name, PROTOCOLS)}.", hint=f"Known: {', '.join(PROTOCOLS)}."
         )
     kind = PROTOCOLS[name]
-    require_options(name, kind, said, _EXAMPLES.get(name, name))
-    return kind(**said)
+    require_options(name, kind, options, _EXAMPLES.get(name, name))
+    return kind(**options)

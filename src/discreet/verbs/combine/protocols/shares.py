@@ -1,5 +1,4 @@
-"""*shares*: each party cuts its vector into random pieces, one for everybody, and all add up what they got (additive
-sharing).
+"""*shares*: additive secret sharing, a random piece of each vector for every party, and all add up what they got.
 
 Why nothing but the total is learnt: the pieces a party gives away are uniform and independent, and the one it keeps
 is the vector minus all others. A coalition of all but two parties or fewer lacks at least the piece that an honest
@@ -14,31 +13,30 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import ClassVar
 
-from discreet.verbs.combine.effects import Gather, Play, Send, Tell
+from discreet.verbs.combine.effects import Broadcast, Gather, Play, Send
 from discreet.verbs.combine.group import Vector
-from discreet.verbs.combine.party import Seat, Total
-from discreet.verbs.combine.protocols.protocol import Protocol
+from discreet.verbs.combine.protocols.protocol import Party, SumProtocol, Total
 
 
 @dataclass(frozen=True)
-class Shares(Protocol):
-    """Additive shares: everybody gets a piece of everybody's vector."""
+class Shares(SumProtocol):
+    """Additive secret sharing: every party gets a piece of every vector."""
 
     name: ClassVar[str] = "shares"
     title: ClassVar[str] = "everybody gets a random piece of everybody's value"
 
-    def play(self, seat: Seat, value: Vector) -> Play[Total]:
-        """Pieces to all others, then the sums of the pieces told to all."""
+    def play(self, me: Party, value: Vector) -> Play[Total]:
+        """Send pieces to all others, then broadcast the sum of the pieces received."""
         kept = value
-        for other in seat.others:
-            piece = seat.draw(f"piece for {other}")
+        for other in me.others:
+            piece = me.draw(f"piece for {other}")
             kept = kept - piece
-            yield Send(other, seat.kind("piece"), {"vector": piece})
-        pieces = yield Gather(seat.others, seat.kind("piece"), len(seat.others))
-        mine = seat.sum(kept, (seat.got(other, piece) for other, piece in pieces.items()))
-        yield Tell(seat.others, seat.kind("part"), {"vector": mine})
-        parts = yield Gather(seat.others, seat.kind("part"), len(seat.others), told=True)
-        return Total(seat.sum(mine, (seat.got(other, part) for other, part in parts.items())), seat.parties)
+            yield Send(other, me.kind("piece"), {"vector": piece})
+        pieces = yield Gather(me.others, me.kind("piece"), len(me.others))
+        mine = me.sum(kept, (me.vector_from(other, piece) for other, piece in pieces.items()))
+        yield Broadcast(me.others, me.kind("part"), {"vector": mine})
+        parts = yield Gather(me.others, me.kind("part"), len(me.others), told=True)
+        return Total(me.sum(mine, (me.vector_from(other, part) for other, part in parts.items())), me.parties)
 
     def withstands(self, parties: tuple[str, ...], threshold: int) -> Iterable[tuple[str, ...]]:
         """All but two of them: with all but one the total itself gives the last value away."""

@@ -1,5 +1,4 @@
-"""*trusted*: everybody gives its vector to one party, who adds up and tells the total. The reference, not a
-protection.
+"""*trusted*: one trusted party adds up everybody's vectors. The baseline to compare with, not a protection.
 
 What is learnt: the trusted party sees everybody's vector. The others see the total only, so that a coalition without
 the trusted party learns nothing beyond it; all but the trusted one learn its value from the total itself.
@@ -13,31 +12,30 @@ from itertools import combinations
 from typing import ClassVar
 
 from discreet.errors import BadInput
-from discreet.verbs.combine.effects import Gather, Play, Receive, Send, Tell
+from discreet.verbs.combine.effects import Broadcast, Gather, Play, Receive, Send
 from discreet.verbs.combine.group import Vector
-from discreet.verbs.combine.party import Seat, Total
-from discreet.verbs.combine.protocols.protocol import Protocol
+from discreet.verbs.combine.protocols.protocol import Party, SumProtocol, Total
 
 
 @dataclass(frozen=True)
-class Trusted(Protocol):
-    """One party sees everything."""
+class Trusted(SumProtocol):
+    """A trusted party that sees every vector."""
 
     name: ClassVar[str] = "trusted"
     title: ClassVar[str] = "one party is trusted with everybody's value: it sees all"
     party: str = ""
-    """Who is trusted; nobody named means the first."""
+    """The trusted party; empty means the first."""
 
-    def play(self, seat: Seat, value: Vector) -> Play[Total]:
-        """Give the vector away, and hear the total."""
-        trusted = self._trusted(seat.parties)
-        if seat.name != trusted:
-            yield Send(trusted, seat.kind("value"), {"vector": value})
-            return Total(seat.got(trusted, (yield Receive(trusted, seat.kind("total"), told=True))), seat.parties)
-        values = yield Gather(seat.others, seat.kind("value"), len(seat.others))
-        total = seat.sum(value, (seat.got(other, body) for other, body in values.items()))
-        yield Tell(seat.others, seat.kind("total"), {"vector": total})
-        return Total(total, seat.parties)
+    def play(self, me: Party, value: Vector) -> Play[Total]:
+        """Send the vector to the trusted party, and receive the total."""
+        trusted = self._trusted(me.parties)
+        if me.name != trusted:
+            yield Send(trusted, me.kind("value"), {"vector": value})
+            return Total(me.vector_from(trusted, (yield Receive(trusted, me.kind("total"), told=True))), me.parties)
+        values = yield Gather(me.others, me.kind("value"), len(me.others))
+        total = me.sum(value, (me.vector_from(other, body) for other, body in values.items()))
+        yield Broadcast(me.others, me.kind("total"), {"vector": total})
+        return Total(total, me.parties)
 
     def withstands(self, parties: tuple[str, ...], threshold: int) -> Iterable[tuple[str, ...]]:
         """Those without the trusted party, all but one of them: with all of them the total gives its value away."""

@@ -1,1 +1,1 @@
-"""Holders that know different things about the same people: find whom they share, then compute across their columns."""
+"""Vertically partitioned data: private set intersection, then products across holders' columns."""

@@ -1,4 +1,4 @@
-"""What can be computed across columns, as people write it.
+"""Functions of vertically partitioned data, and how they are written.
 
     covariance key=id of=north/age:0:120,north/pay:0:100000:2,south/visits:0:50
     correlation key=id of=…
@@ -13,70 +13,140 @@ said otherwise. Whoever knows as many columns as there are people could solve th
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from itertools import combinations_with_replacement
 from math import sqrt
 from types import MappingProxyType
 from typing import Any, ClassVar
 
+from numpy.typing import NDArray
+
 from discreet.errors import BadInput, NoPromise
+from discreet.verbs.combine.fixed_point import FixedPoint, Units
+from discreet.verbs.combine.functions.columns import number_columns
 from discreet.verbs.combine.functions.function import as_rows
 from discreet.verbs.combine.functions.linear import Regression as Pooled
-from discreet.verbs.combine.functions.parse import made
+from discreet.verbs.combine.functions.parse import parse_named
 from discreet.verbs.combine.terms import Terms
-from discreet.verbs.combine.vertical.columns import Column, columns
-from discreet.verbs.combine.vertical.moments import Moments
 
-_LIMIT = 10_000_000
-_PEOPLE_A_COLUMN = 10
+_MAX_KEYS = 10_000_000
+_MIN_PEOPLE_PER_COLUMN = 10
+
+
+@dataclass(frozen=True)
+class HeldColumn:
+    """A column of one holder, with its encoding."""
+
+    party: str
+    name: str
+    encoding: FixedPoint
+
+    def __str__(self) -> str:
+        return f"{self.party}/{self.name}"
+
+    def integers(self, values: Sequence[Any] | NDArray[Any]) -> Units:
+        """Values as integers from 0 to ``encoding.width``."""
+        return self.encoding.encode(values, f"Column {self.name!r}") - self.encoding.low
+
+
+def held_columns(text: str, terms: Terms) -> tuple[HeldColumn, ...]:
+    """Parse columns, separated by commas; each belongs to a party of the session."""
+    found = []
+    for measure in number_columns(text, terms):
+        party, _, name = measure.name.partition("/")
+        if party not in terms.parties or not name:
+            raise BadInput(
+                f"{measure.name!r} is not a column of a party.",
+                hint=f"Write {terms.parties[0]}/age:0:110: who has it, and its name.",
+            )
+        found.append(HeldColumn(party, name, measure.encoding))
+    return tuple(found)
+
+
+@dataclass(frozen=True)
+class Moments:
+    """Number of people, sums of all columns and of the products of any two, in units."""
+
+    people: int
+    columns: tuple[HeldColumn, ...]
+    sums: tuple[int, ...]
+    products: tuple[tuple[int, ...], ...]
+
+    @classmethod
+    def from_offsets(
+        cls, people: int, columns: tuple[HeldColumn, ...], sums: list[int], products: list[list[int]]
+    ) -> Moments:
+        """Moments of the values, from those of their distances from the lower bounds."""
+        low = [column.encoding.low for column in columns]
+        every = range(len(columns))
+        return cls(
+            people,
+            columns,
+            tuple(sums[i] + people * low[i] for i in every),
+            tuple(
+                tuple(products[i][j] + low[i] * sums[j] + low[j] * sums[i] + people * low[i] * low[j] for j in every)
+                for i in every
+            ),
+        )
+
+    def mean(self, i: int) -> Fraction:
+        """Mean of a column."""
+        return self.columns[i].encoding.fraction(Fraction(self.sums[i], self.people))
+
+    def covariance(self, i: int, j: int) -> Fraction:
+        """Sample covariance of two columns."""
+        whole = self.people * self.products[i][j] - self.sums[i] * self.sums[j]
+        unit = self.columns[i].encoding.fraction(1) * self.columns[j].encoding.fraction(1)
+        return Fraction(whole, self.people * (self.people - 1)) * unit
 
 
 @dataclass(frozen=True, kw_only=True)
-class Function(ABC):
-    """A function of columns that different parties hold. Small, frozen, and made of the manifest's text."""
+class VerticalFunction(ABC):
+    """A function of columns that different parties hold, parsed from the manifest's text."""
 
     key: str
     most: int = 100_000
     least: int = 0
     name: ClassVar[str]
     title: ClassVar[str]
-    """In a few words, for people who choose one."""
+    """Short description, for people who choose one."""
     example: ClassVar[str]
-    """How it is written."""
+    """Example of how it is written."""
 
     @property
     @abstractmethod
     def text(self) -> str:
-        """The columns that it is about, as they are written."""
+        """The columns as text."""
 
-    def columns(self, terms: Terms) -> tuple[Column, ...]:
-        """The columns that it is about."""
-        return columns(self.text, terms)
+    def columns(self, terms: Terms) -> tuple[HeldColumn, ...]:
+        """The columns of the function."""
+        return held_columns(self.text, terms)
 
     def holders(self, terms: Terms) -> tuple[str, ...]:
-        """Who brings columns, in the manifest's order."""
+        """Parties that bring columns, in the manifest's order."""
         named = {column.party for column in self.columns(terms)}
         return tuple(party for party in terms.parties if party in named)
 
-    def held(self, party: str, terms: Terms) -> tuple[Column, ...]:
+    def held(self, party: str, terms: Terms) -> tuple[HeldColumn, ...]:
         """The columns of one party."""
         return tuple(column for column in self.columns(terms) if column.party == party)
 
-    def enough(self, terms: Terms) -> int:
-        """How many people must be shared."""
-        return self.least or _PEOPLE_A_COLUMN * len(self.columns(terms))
+    def min_people(self, terms: Terms) -> int:
+        """Minimum number of people that the holders must share."""
+        return self.least or _MIN_PEOPLE_PER_COLUMN * len(self.columns(terms))
 
     def check(self, terms: Terms) -> None:
-        """Whatever can be wrong, before any data."""
-        if not 1 <= self.most <= _LIMIT:
-            raise BadInput(f"most= is from 1 to {_LIMIT:,}, not {self.most}.")
+        """Raise an error for whatever is wrong with the terms, before any data are read."""
+        if not 1 <= self.most <= _MAX_KEYS:
+            raise BadInput(f"most= is from 1 to {_MAX_KEYS:,}, not {self.most}.")
         named = self.columns(terms)
         if len(self.holders(terms)) < 2:
             raise BadInput(f"{self.name} is of columns that two parties or more hold.", hint=f"Write: {self.example}")
         if any(column.name == self.key for column in named):
             raise BadInput("The key cannot be one of the columns.")
-        if self.enough(terms) < len(named) + 2:
+        if self.min_people(terms) < len(named) + 2:
             raise BadInput(f"least= is {len(named) + 2} or more for {len(named)} columns, not {self.least}.")
 
     @abstractmethod
@@ -84,17 +154,17 @@ class Function(ABC):
         """The result, as plain data."""
 
     def reveals(self) -> tuple[str, ...]:
-        """What everybody sees besides the result, as full sentences."""
+        """What every party sees besides the result, as full sentences."""
         return ("Everybody learns the mean of every column and the covariance of every two, of the people shared.",)
 
 
 @dataclass(frozen=True, kw_only=True)
-class _EveryTwo(Function):
-    """Means, and something of every two columns."""
+class _PairwiseFunction(VerticalFunction):
+    """Means, and a figure for every two columns."""
 
     of: str
     heads: ClassVar[tuple[str, ...]] = ()
-    """What else is told of each column."""
+    """Names of further figures of each column."""
 
     @property
     def text(self) -> str:
@@ -105,29 +175,34 @@ class _EveryTwo(Function):
         """A row for each column."""
         names, every = [str(column) for column in found.columns], range(len(found.columns))
         rows = [
-            [names[i], float(found.mean(i)), *self.alone(found, i), *(self.together(found, i, j) for j in every)]
+            [
+                names[i],
+                float(found.mean(i)),
+                *self.column_figures(found, i),
+                *(self.pair_figure(found, i, j) for j in every),
+            ]
             for i in every
         ]
         return {**as_rows(["column", "mean", *self.heads, *names], rows), "number of people": found.people}
 
-    def alone(self, found: Moments, i: int) -> tuple[float, ...]:
-        """What is told of a column, besides its mean."""
+    def column_figures(self, found: Moments, i: int) -> tuple[float, ...]:
+        """Figures of a column besides its mean."""
         return ()
 
     @abstractmethod
-    def together(self, found: Moments, i: int, j: int) -> float | None:
-        """What is told of two columns."""
+    def pair_figure(self, found: Moments, i: int, j: int) -> float | None:
+        """Figure of two columns."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Covariance(_EveryTwo):
+class Covariance(_PairwiseFunction):
     """Means, and the sample covariance of every two columns."""
 
     name: ClassVar[str] = "covariance"
     title: ClassVar[str] = "covariances of columns that different parties hold"
     example: ClassVar[str] = "covariance key=id of=north/age:0:120,south/visits:0:50"
 
-    def together(self, found: Moments, i: int, j: int) -> float:
+    def pair_figure(self, found: Moments, i: int, j: int) -> float:
         """The covariance."""
         return float(found.covariance(i, j))
 
@@ -137,7 +212,7 @@ class Covariance(_EveryTwo):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Correlation(_EveryTwo):
+class Correlation(_PairwiseFunction):
     """Means, standard deviations, and Pearson's correlation of every two columns."""
 
     name: ClassVar[str] = "correlation"
@@ -146,12 +221,12 @@ class Correlation(_EveryTwo):
 
     heads: ClassVar[tuple[str, ...]] = ("deviation",)
 
-    def alone(self, found: Moments, i: int) -> tuple[float, ...]:
+    def column_figures(self, found: Moments, i: int) -> tuple[float, ...]:
         """The standard deviation."""
         return (sqrt(found.covariance(i, i)),)
 
-    def together(self, found: Moments, i: int, j: int) -> float | None:
-        """Rounded last; none with a column that is the same for everybody."""
+    def pair_figure(self, found: Moments, i: int, j: int) -> float | None:
+        """Pearson's correlation; None with a constant column."""
         both, product = found.covariance(i, j), found.covariance(i, i) * found.covariance(j, j)
         if not product:
             return None
@@ -159,8 +234,8 @@ class Correlation(_EveryTwo):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Regression(Function):
-    """One column explained by others, by least squares with a constant."""
+class VerticalRegression(VerticalFunction):
+    """Linear regression of one column on others, with a constant."""
 
     y: str
     x: str
@@ -170,17 +245,17 @@ class Regression(Function):
 
     @property
     def text(self) -> str:
-        """The column to be explained comes last."""
+        """All columns, the dependent one last."""
         return f"{self.x},{self.y}"
 
     def check(self, terms: Terms) -> None:
-        """One column is explained."""
+        """Require one dependent column."""
         if "," in self.y:
             raise BadInput("A regression explains one column.", hint=f"Write: {self.example}")
         super().check(terms)
 
     def answer(self, found: Moments, terms: Terms) -> dict[str, Any]:
-        """That of the pooled rows, had one party all columns."""
+        """Regression of the pooled rows."""
         ones = [found.people, *found.sums]
         whole = [ones, *([total, *row] for total, row in zip(found.sums, found.products, strict=True))]
         pairs = combinations_with_replacement(range(len(whole)), 2)
@@ -188,8 +263,8 @@ class Regression(Function):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Overlap(Function):
-    """How many people two parties share; nobody learns whom."""
+class Overlap(VerticalFunction):
+    """Number of people two parties share; none learns whom."""
 
     between: str
     name: ClassVar[str] = "overlap"
@@ -201,7 +276,7 @@ class Overlap(Function):
         """None."""
         return ""
 
-    def columns(self, terms: Terms) -> tuple[Column, ...]:
+    def columns(self, terms: Terms) -> tuple[HeldColumn, ...]:
         """None."""
         return ()
 
@@ -209,7 +284,7 @@ class Overlap(Function):
         """The two."""
         return tuple(party for party in terms.parties if party in self.between.split(","))
 
-    def enough(self, terms: Terms) -> int:
+    def min_people(self, terms: Terms) -> int:
         """There may be nobody."""
         return 2
 
@@ -234,11 +309,11 @@ class Overlap(Function):
         return ()
 
 
-_ALL: tuple[type[Function], ...] = (Covariance, Correlation, Regression, Overlap)
-FUNCTIONS: Mapping[str, type[Function]] = MappingProxyType({kind.name: kind for kind in _ALL})
+_ALL: tuple[type[VerticalFunction], ...] = (Covariance, Correlation, VerticalRegression, Overlap)
+FUNCTIONS: Mapping[str, type[VerticalFunction]] = MappingProxyType({kind.name: kind for kind in _ALL})
 """By name."""
 
 
-def function(text: str) -> Function:
-    """The function that a text names, with its parameters."""
-    return made(text, FUNCTIONS, "is not computed across columns")
+def parse_vertical(text: str) -> VerticalFunction:
+    """Parse a function with its parameters."""
+    return parse_named(text, FUNCTIONS, "is not computed across columns")

@@ -1,4 +1,4 @@
-"""Products across holders: Xᵀ·Y where one has X and another Y, row by row about the same people.
+"""Secure matrix products Xᵀ·Y, where one holder has X and another Y of the same people.
 
 A third party, the *dealer* of the pair, helps with random numbers and sees none of the data (after Beaver 1997; Du
 and Atallah 2001). All is in a group of integers modulo 2**bits that holds every product's bounds, so nothing wraps
@@ -38,31 +38,31 @@ from itertools import combinations
 from typing import TypeAlias
 
 from discreet.errors import Aborted, BadInput, NoPromise
-from discreet.verbs.combine.effects import Body, Play, Receive, Send, Tell
-from discreet.verbs.combine.group import Group, Vector
-from discreet.verbs.combine.tools import Tools
+from discreet.verbs.combine.crypto import Crypto
+from discreet.verbs.combine.effects import Body, Broadcast, Play, Receive, Send
+from discreet.verbs.combine.group import ModularGroup, Vector
 
 Pair: TypeAlias = tuple[str, str]
-_SEED = 32
-_EXACT = 10
-"""Up to so many parties all coalitions are looked at."""
+_SEED_BYTES = 32
+_MAX_ENUMERATED_PARTIES = 10
+"""Number of parties up to which all coalitions are examined."""
 
 
 @dataclass(frozen=True)
-class Bench:
-    """A party's place at the products: who it is, who holds how many columns, and how many people there are."""
+class ProductParty:
+    """A party of the products: its name, each holder's number of columns, and the number of people."""
 
     name: str
     parties: tuple[str, ...]
     widths: Mapping[str, int]
-    """How many columns each holder has; whoever is not named has none."""
+    """Number of columns of each holder; parties that are missing have none."""
     rows: int
-    group: Group
-    tools: Tools
+    group: ModularGroup
+    crypto: Crypto
 
     @property
     def holders(self) -> tuple[str, ...]:
-        """Who has columns, in the manifest's order."""
+        """Parties with columns, in the manifest's order."""
         return tuple(party for party in self.parties if self.widths.get(party))
 
     @property
@@ -72,16 +72,16 @@ class Bench:
 
     @property
     def others(self) -> tuple[str, ...]:
-        """Everybody else."""
+        """The other parties."""
         return tuple(party for party in self.parties if party != self.name)
 
     def dealer(self, pair: Pair) -> str:
-        """Who deals for a pair."""
+        """Dealer of a pair."""
         return dealer(self.parties, self.holders, pair)
 
 
 def dealer(parties: tuple[str, ...], holders: tuple[str, ...], pair: Pair) -> str:
-    """Who deals for a pair of holders: somebody who has no data if possible, else the first who is not of the pair."""
+    """Dealer of a pair of holders: a party without data if possible, else the first outside the pair."""
     rest = [party for party in parties if party not in pair]
     if not rest:
         raise NoPromise(
@@ -92,7 +92,7 @@ def dealer(parties: tuple[str, ...], holders: tuple[str, ...], pair: Pair) -> st
 
 
 def assumes(parties: tuple[str, ...], holders: tuple[str, ...]) -> str:
-    """Who must not put together what they saw, as a full sentence."""
+    """Who must not collude, as a full sentence."""
     deals = dealer(parties, holders, (holders[0], holders[1]))
     if deals in holders:
         return "No two parties put together what they saw: they deal random numbers for each other."
@@ -100,9 +100,9 @@ def assumes(parties: tuple[str, ...], holders: tuple[str, ...]) -> str:
 
 
 def withstands(parties: tuple[str, ...], holders: tuple[str, ...]) -> tuple[tuple[str, ...], ...]:
-    """The largest coalitions that learn no more than their inputs and the result; single parties if there are many."""
+    """Largest coalitions that learn no more than their inputs and the result; single parties if there are many."""
     dealers = {pair: dealer(parties, holders, pair) for pair in combinations(holders, 2)}
-    if len(parties) > _EXACT:
+    if len(parties) > _MAX_ENUMERATED_PARTIES:
         return tuple((party,) for party in parties)
 
     def safe(some: tuple[str, ...]) -> bool:
@@ -118,22 +118,22 @@ def withstands(parties: tuple[str, ...], holders: tuple[str, ...]) -> tuple[tupl
     return tuple(sorted(found, key=lambda some: (-len(some), some)))
 
 
-def products(bench: Bench, mine: Vector | None) -> Play[dict[Pair, Vector]]:
-    """The products of every pair of holders, known to all parties; ``mine`` are this party's rows in the group."""
-    if (mine is not None) != (bench.name in bench.holders):
-        raise BadInput(f"{bench.name} must bring rows exactly if it holds columns.")
-    yield from _deal(bench)
-    own = {} if mine is None else (yield from _multiply(bench, mine))
+def products(party: ProductParty, mine: Vector | None) -> Play[dict[Pair, Vector]]:
+    """Compute the products of every pair of holders, for all parties; ``mine`` are this party's rows in the group."""
+    if (mine is not None) != (party.name in party.holders):
+        raise BadInput(f"{party.name} must bring rows exactly if it holds columns.")
+    yield from _deal(party)
+    own = {} if mine is None else (yield from _multiply(party, mine))
     for pair, block in own.items():
-        if pair[0] == bench.name:
-            yield Tell(bench.others, f"block {pair[0]} {pair[1]}", {"block": bench.group.pack(block.reshape(-1))})
+        if pair[0] == party.name:
+            yield Broadcast(party.others, f"block {pair[0]} {pair[1]}", {"block": party.group.pack(block.reshape(-1))})
     found: dict[Pair, Vector] = {}
-    for pair in bench.pairs:
-        if pair[0] == bench.name:
+    for pair in party.pairs:
+        if pair[0] == party.name:
             found[pair] = own[pair]
             continue
         told: Body = yield Receive(pair[0], f"block {pair[0]} {pair[1]}", told=True)
-        found[pair] = _matrix(bench, told.get("block"), bench.widths[pair[0]], bench.widths[pair[1]], pair[0])
+        found[pair] = _matrix(party, told.get("block"), party.widths[pair[0]], party.widths[pair[1]], pair[0])
         if pair in own and (found[pair] != own[pair]).any():
             raise Aborted(
                 f"{pair[0]} told another product than the one it computed with {pair[1]}.", culprits=(pair[0],)
@@ -141,34 +141,34 @@ def products(bench: Bench, mine: Vector | None) -> Play[dict[Pair, Vector]]:
     return found
 
 
-def _deal(bench: Bench) -> Play[None]:
-    """What this party does as the dealer of others."""
-    pairs = [pair for pair in bench.pairs if bench.dealer(pair) == bench.name]
+def _deal(party: ProductParty) -> Play[None]:
+    """Deal random numbers for the pairs whose dealer this party is."""
+    pairs = [pair for pair in party.pairs if party.dealer(pair) == party.name]
     seeds = {}
     for holder in dict.fromkeys(holder for pair in pairs for holder in pair):
-        seeds[holder] = bench.tools.secret(f"seed for {holder}")
+        seeds[holder] = party.crypto.secret(f"seed for {holder}")
         yield Send(holder, "seed", {"seed": seeds[holder]})
-    hides = {holder: _hide(bench, seed, holder) for holder, seed in seeds.items()}
+    hides = {holder: _row_mask(party, seed, holder) for holder, seed in seeds.items()}
     for a, b in pairs:
-        rest = bench.group.reduced(hides[a].T @ hides[b] - _apart(bench, seeds[a], (a, b)))
-        yield Send(b, f"rest {a}", {"rest": bench.group.pack(rest.reshape(-1))})
+        rest = party.group.reduce(hides[a].T @ hides[b] - _pair_mask(party, seeds[a], (a, b)))
+        yield Send(b, f"rest {a}", {"rest": party.group.pack(rest.reshape(-1))})
 
 
-def _multiply(bench: Bench, mine: Vector) -> Play[dict[Pair, Vector]]:
-    """This holder's products with every other holder."""
-    me, group, widths = bench.name, bench.group, bench.widths
+def _multiply(party: ProductParty, mine: Vector) -> Play[dict[Pair, Vector]]:
+    """Compute this holder's products with every other holder."""
+    me, group, widths = party.name, party.group, party.widths
     partners: dict[str, list[Pair]] = {}
-    for pair in bench.pairs:
+    for pair in party.pairs:
         if me in pair:
-            partners.setdefault(bench.dealer(pair), []).append(pair)
+            partners.setdefault(party.dealer(pair), []).append(pair)
     seeds, hides = {}, {}
     for deals, pairs in partners.items():
         dealt: Body = yield Receive(deals, "seed")
         seed = dealt.get("seed")
-        if not isinstance(seed, bytes) or len(seed) != _SEED:
+        if not isinstance(seed, bytes) or len(seed) != _SEED_BYTES:
             raise Aborted(f"{deals} sent a seed of the wrong size.", culprits=(deals,))
-        seeds[deals], hides[deals] = seed, _hide(bench, seed, me)
-        sent = group.pack(group.reduced(mine + hides[deals]).reshape(-1))
+        seeds[deals], hides[deals] = seed, _row_mask(party, seed, me)
+        sent = group.pack(group.reduce(mine + hides[deals]).reshape(-1))
         for pair in pairs:
             yield Send(_partner(pair, me), "rows", {"rows": sent})
     parts: dict[Pair, Vector] = {}
@@ -176,46 +176,46 @@ def _multiply(bench: Bench, mine: Vector) -> Play[dict[Pair, Vector]]:
         for pair in pairs:
             other = _partner(pair, me)
             hidden: Body = yield Receive(other, "rows")
-            theirs = _matrix(bench, hidden.get("rows"), bench.rows, widths[other], other)
+            theirs = _matrix(party, hidden.get("rows"), party.rows, widths[other], other)
             if me == pair[0]:
-                part = _apart(bench, seeds[deals], pair) - hides[deals].T @ theirs
+                part = _pair_mask(party, seeds[deals], pair) - hides[deals].T @ theirs
             else:
                 dealt = yield Receive(deals, f"rest {other}")
-                part = theirs.T @ mine + _matrix(bench, dealt.get("rest"), widths[other], widths[me], deals)
-            parts[pair] = group.reduced(part)
+                part = theirs.T @ mine + _matrix(party, dealt.get("rest"), widths[other], widths[me], deals)
+            parts[pair] = group.reduce(part)
             yield Send(other, "part", {"part": group.pack(parts[pair].reshape(-1))})
     whole: dict[Pair, Vector] = {}
     for pair, part in parts.items():
         told: Body = yield Receive(_partner(pair, me), "part")
-        theirs = _matrix(bench, told.get("part"), widths[pair[0]], widths[pair[1]], _partner(pair, me))
-        whole[pair] = group.reduced(part + theirs)
+        theirs = _matrix(party, told.get("part"), widths[pair[0]], widths[pair[1]], _partner(pair, me))
+        whole[pair] = group.reduce(part + theirs)
     return whole
 
 
-def _hide(bench: Bench, seed: bytes, holder: str) -> Vector:
-    """The matrix that hides a holder's rows."""
-    width = bench.widths[holder]
-    return bench.tools.mask(seed, "rows", bench.group, bench.rows * width).reshape(bench.rows, width)
+def _row_mask(party: ProductParty, seed: bytes, holder: str) -> Vector:
+    """Mask of a holder's rows: the matrix R."""
+    width = party.widths[holder]
+    return party.crypto.mask(seed, "rows", party.group, party.rows * width).reshape(party.rows, width)
 
 
-def _apart(bench: Bench, seed: bytes, pair: Pair) -> Vector:
-    """The matrix r of a pair, from the seed of its first."""
-    shape = bench.widths[pair[0]], bench.widths[pair[1]]
-    return bench.tools.mask(seed, f"product with {pair[1]}", bench.group, shape[0] * shape[1]).reshape(shape)
+def _pair_mask(party: ProductParty, seed: bytes, pair: Pair) -> Vector:
+    """Mask of a pair's product: the matrix r, from the seed of its first."""
+    shape = party.widths[pair[0]], party.widths[pair[1]]
+    return party.crypto.mask(seed, f"product with {pair[1]}", party.group, shape[0] * shape[1]).reshape(shape)
 
 
-def _matrix(bench: Bench, data: object, height: int, width: int, of: str) -> Vector:
-    """A matrix as it came, if it has the right size."""
-    if not isinstance(data, bytes) or len(data) != bench.group.size(height * width):
+def _matrix(party: ProductParty, data: object, height: int, width: int, of: str) -> Vector:
+    """A received matrix, if it has the right size."""
+    if not isinstance(data, bytes) or len(data) != party.group.size(height * width):
         raise Aborted(f"{of} sent a matrix of the wrong size.", culprits=(of,))
-    return bench.group.unpack(data, height * width).reshape(height, width)
+    return party.group.unpack(data, height * width).reshape(height, width)
 
 
 def _partner(pair: Pair, me: str) -> str:
     return pair[1] if me == pair[0] else pair[0]
 
 
-def holding(rows: int, largest: Iterable[int]) -> Group:
-    """The group that holds the sum over all rows of any product of two values, none above its ``largest``."""
+def product_group(rows: int, largest: Iterable[int]) -> ModularGroup:
+    """Group that fits the sum over all rows of any product of two values, none above its ``largest``."""
     most = max(largest)
-    return Group.holding(max(rows * most * most, rows, 255))
+    return ModularGroup.fitting(max(rows * most * most, rows, 255))

@@ -1,57 +1,51 @@
-"""A session across columns, from a party's data to the result: find the people all share, then multiply."""
+"""A session with vertically partitioned data: private set intersection, then secure products."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from discreet.core.statement import Evidence, Secrecy, Statement
 from discreet.errors import Aborted, BadInput, DataError, NoPromise
+from discreet.verbs.combine.crypto import Crypto
 from discreet.verbs.combine.data import Data
-from discreet.verbs.combine.effects import Body, Play, Receive, Tell
-from discreet.verbs.combine.group import Group, Vector
+from discreet.verbs.combine.effects import Body, Broadcast, Play, Receive
+from discreet.verbs.combine.group import ModularGroup, Vector
+from discreet.verbs.combine.result import Result
 from discreet.verbs.combine.terms import Terms
-from discreet.verbs.combine.tools import Tools
-from discreet.verbs.combine.vertical import keys, products, psi
-from discreet.verbs.combine.vertical.columns import Column
-from discreet.verbs.combine.vertical.functions import Function, Overlap, function
-from discreet.verbs.combine.vertical.moments import Moments
-
-if TYPE_CHECKING:
-    from discreet.verbs.combine.session import Result
+from discreet.verbs.combine.vertical import blinded_keys, products, psi
+from discreet.verbs.combine.vertical.functions import HeldColumn, Moments, Overlap, VerticalFunction, parse_vertical
 
 PROTOCOL = "join"
-"""What ``Terms.protocol`` says of a session across columns."""
+"""Name of the protocol in the terms."""
 
 
-def play(terms: Terms, name: str, tools: Tools, data: Data) -> Play[Result]:
-    """What one party does; a party named in no column brings nothing and may deal random numbers for the others."""
-    from discreet.verbs.combine.session import Result
-
-    asked = checked(terms)
-    holders = asked.holders(terms)
-    circle = psi.Circle(
-        name, holders, tools, asked.most, tuple(party for party in terms.parties if party not in holders)
+def play(terms: Terms, name: str, crypto: Crypto, data: Data) -> Play[Result]:
+    """Play one party's part; a party without columns brings nothing and may deal random numbers for the others."""
+    function = parse_checked(terms)
+    holders = function.holders(terms)
+    party = psi.IntersectionParty(
+        name, holders, crypto, function.most, tuple(party for party in terms.parties if party not in holders)
     )
-    if isinstance(asked, Overlap):
-        found = Moments((yield from _overlap(circle, asked, data)), (), (), ())
+    if isinstance(function, Overlap):
+        found = Moments((yield from _overlap(party, function, data)), (), (), ())
     else:
-        found = yield from _moments(terms, asked, circle, data)
-    return Result(_answered(asked, found, terms), holders, revealed(terms))
+        found = yield from _moments(terms, function, party, data)
+    return Result(_answer(function, found, terms), holders, revealed(terms))
 
 
 def statement(terms: Terms) -> Statement:
-    """What a session across columns promises; whatever is wrong with the terms is an error here."""
-    asked = checked(terms)
-    holders = asked.holders(terms)
+    """State what the session promises, and raise an error for whatever is wrong with the terms."""
+    function = parse_checked(terms)
+    holders = function.holders(terms)
     assumes = ["Every party follows the protocol, and may put together with others all that it saw (semi-honest)."]
     caveats = [*revealed(terms)]
     caveats.append(
-        f"A holder who puts in guessed keys, up to {asked.most:,}, learns whether the others have these people."
+        f"A holder who puts in guessed keys, up to {function.most:,}, learns whether the others have these people."
     )
-    if isinstance(asked, Overlap):
+    if isinstance(function, Overlap):
         coalitions = tuple(tuple(party for party in terms.parties if party != one) for one in holders)
     else:
         coalitions = products.withstands(terms.parties, holders)
@@ -66,14 +60,14 @@ def statement(terms: Terms) -> Statement:
 
 def revealed(terms: Terms) -> tuple[str, ...]:
     """What parties see besides the result, as full sentences."""
-    asked = function(terms.function)
-    return (*psi.learns(asked.holders(terms), names=not isinstance(asked, Overlap)), *asked.reveals())
+    function = parse_vertical(terms.function)
+    return (*psi.disclosures(function.holders(terms), names=not isinstance(function, Overlap)), *function.reveals())
 
 
-def checked(terms: Terms) -> Function:
-    """The function that the terms ask for, if it can be computed as they say."""
-    asked = function(terms.function)
-    asked.check(terms)
+def parse_checked(terms: Terms) -> VerticalFunction:
+    """The function of the terms, if it can be computed with them."""
+    function = parse_vertical(terms.function)
+    function.check(terms)
     if terms.epsilon is not None:
         raise NoPromise("Noise is not added to what is computed across columns.", hint="Leave epsilon out.")
     if terms.threshold not in (0, len(terms.parties)) or terms.adder:
@@ -81,95 +75,95 @@ def checked(terms: Terms) -> Function:
             "Across columns every party is needed to the end, and nobody adds up for the others.",
             hint="Leave out threshold and adder.",
         )
-    if not isinstance(asked, Overlap):
-        products.assumes(terms.parties, asked.holders(terms))
-    return asked
+    if not isinstance(function, Overlap):
+        products.assumes(terms.parties, function.holders(terms))
+    return function
 
 
-def _answered(asked: Function, found: Moments, terms: Terms) -> Any:
+def _answer(function: VerticalFunction, found: Moments, terms: Terms) -> Any:
     try:
-        return asked.answer(found, terms)
+        return function.answer(found, terms)
     except DataError as error:  # of the joined rows, which is the same for everybody
         raise Aborted(error.message, hint=error.hint) from None
 
 
-def _overlap(circle: psi.Circle, asked: Overlap, data: Data) -> Play[int]:
-    if circle.name not in circle.holders:
-        return (yield from psi.count(circle))
-    return (yield from psi.size(circle, _keys(data, asked)))
+def _overlap(party: psi.IntersectionParty, function: Overlap, data: Data) -> Play[int]:
+    if party.name not in party.holders:
+        return (yield from psi.receive_size(party))
+    return (yield from psi.intersection_size(party, _keys(data, function)))
 
 
-def _moments(terms: Terms, asked: Function, circle: psi.Circle, data: Data) -> Play[Moments]:
-    """Find the people, then multiply."""
+def _moments(terms: Terms, function: VerticalFunction, party: psi.IntersectionParty, data: Data) -> Play[Moments]:
+    """Intersect, then multiply: the moments of the columns."""
     mine = None
-    if circle.name in circle.holders:
-        mine = yield from _join(circle, asked, terms, data)
+    if party.name in party.holders:
+        mine = yield from _join(party, function, terms, data)
         people = len(mine)
     else:
-        people = yield from psi.count(circle)
-    if people < asked.enough(terms):
+        people = yield from psi.receive_size(party)
+    if people < function.min_people(terms):
         raise Aborted(
-            f"The holders share fewer than {asked.enough(terms):,} people, too few to hide anybody among.",
+            f"The holders share fewer than {function.min_people(terms):,} people, too few to hide anybody among.",
             hint="least= in the function says how many are needed.",
         )
-    columns = asked.columns(terms)
-    group = products.holding(people, (column.grid.wide for column in columns))
-    widths = {holder: len(asked.held(holder, terms)) for holder in circle.holders}
-    bench = products.Bench(circle.name, terms.parties, widths, people, group, circle.tools)
+    columns = function.columns(terms)
+    group = products.product_group(people, (column.encoding.width for column in columns))
+    widths = {holder: len(function.held(holder, terms)) for holder in party.holders}
+    multiplier = products.ProductParty(party.name, terms.parties, widths, people, group, party.crypto)
     rows = None if mine is None else group.vector(mine.reshape(-1)).reshape(mine.shape)
-    blocks = yield from products.products(bench, rows)
-    own = yield from _own(bench, rows)
-    return _together(columns, people, blocks, own)
+    blocks = yield from products.products(multiplier, rows)
+    own = yield from _own_moments(multiplier, rows)
+    return _order_moments(columns, people, blocks, own)
 
 
-def _join(circle: psi.Circle, asked: Function, terms: Terms, data: Data) -> Play[Vector]:
-    """A holder's rows of the people whom all share, as integers, in the order common to all."""
-    hashed, named = _keys(data, asked), asked.held(circle.name, terms)
+def _join(party: psi.IntersectionParty, function: VerticalFunction, terms: Terms, data: Data) -> Play[Vector]:
+    """Rows of a holder's shared people as integers, in the order common to all."""
+    hashed, named = _keys(data, function), function.held(party.name, terms)
     found = data.columns([column.name for column in named])
     mine = np.stack([column.integers(values) for column, values in zip(named, found, strict=True)], axis=1)
-    rows = yield from psi.members(circle, hashed)
+    rows = yield from psi.intersect(party, hashed)
     return mine[rows]
 
 
-def _keys(data: Data, asked: Function) -> list[bytes]:
-    [values] = data.columns([asked.key])
-    return keys.digests(values.tolist(), asked.most)
+def _keys(data: Data, function: VerticalFunction) -> list[bytes]:
+    [values] = data.columns([function.key])
+    return blinded_keys.digests(values.tolist(), function.most)
 
 
-def _own(bench: products.Bench, mine: Vector | None) -> Play[dict[str, tuple[Vector, Vector]]]:
-    """Every holder's sums and products of its own columns, told by itself."""
-    group, found = bench.group, {}
+def _own_moments(party: products.ProductParty, mine: Vector | None) -> Play[dict[str, tuple[Vector, Vector]]]:
+    """Sums and products of each holder's own columns, which it broadcasts itself."""
+    group, found = party.group, {}
     if mine is not None:
-        sums, squares = group.reduced(mine.sum(axis=0)), group.reduced(mine.T @ mine)
-        found[bench.name] = sums, squares
-        yield Tell(bench.others, "own", {"sums": group.pack(sums), "products": group.pack(squares.reshape(-1))})
-    for holder in bench.holders:
-        if holder != bench.name:
+        sums, squares = group.reduce(mine.sum(axis=0)), group.reduce(mine.T @ mine)
+        found[party.name] = sums, squares
+        yield Broadcast(party.others, "own", {"sums": group.pack(sums), "products": group.pack(squares.reshape(-1))})
+    for holder in party.holders:
+        if holder != party.name:
             told: Body = yield Receive(holder, "own", told=True)
-            width = bench.widths[holder]
+            width = party.widths[holder]
             sums = _read(group, told.get("sums"), width, holder)
             found[holder] = sums, _read(group, told.get("products"), width * width, holder).reshape(width, width)
     return found
 
 
-def _read(group: Group, data: object, length: int, of: str) -> Vector:
+def _read(group: ModularGroup, data: object, length: int, of: str) -> Vector:
     if not isinstance(data, bytes) or len(data) != group.size(length):
         raise Aborted(f"{of} sent sums of the wrong size.", culprits=(of,))
     return group.unpack(data, length)
 
 
-def _together(
-    columns: tuple[Column, ...],
+def _order_moments(
+    columns: tuple[HeldColumn, ...],
     people: int,
     blocks: Mapping[products.Pair, Vector],
     own: Mapping[str, tuple[Vector, Vector]],
 ) -> Moments:
-    """All sums and products, in the order of the function's columns."""
-    place: dict[Column, int] = {}
+    """Moments in the order of the function's columns."""
+    place: dict[HeldColumn, int] = {}
     for column in columns:
         place[column] = sum(other.party == column.party for other in place)
 
-    def product(a: Column, b: Column) -> int:
+    def product(a: HeldColumn, b: HeldColumn) -> int:
         if a.party == b.party:
             return int(own[a.party][1][place[a], place[b]])
         if (a.party, b.party) in blocks:
@@ -177,4 +171,4 @@ def _together(
         return int(blocks[b.party, a.party][place[b], place[a]])
 
     sums = [int(own[column.party][0][place[column]]) for column in columns]
-    return Moments.above(people, columns, sums, [[product(a, b) for b in columns] for a in columns])
+    return Moments.from_offsets(people, columns, sums, [[product(a, b) for b in columns] for a in columns])
