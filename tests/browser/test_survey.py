@@ -22,13 +22,13 @@ from tools.browser import DESKTOP, PHONE
 
 from discreet.verbs.collect import report_distribution
 from discreet.verbs.collect.frequency.coins import Coins
-from discreet.verbs.collect.frequency.direct import GRR
-from discreet.verbs.collect.frequency.unary import OUE, SUE
+from discreet.verbs.collect.frequency.grr import GRR
+from discreet.verbs.collect.frequency.unary_encoding import OUE, SUE
 from discreet.verbs.collect.numbers.duchi import Duchi
 from discreet.verbs.collect.numbers.grid import Grid
 from discreet.verbs.collect.numbers.window import Piecewise
 from discreet.verbs.collect.survey.browser_protocols import how
-from discreet.verbs.collect.survey.page import FILES, source
+from discreet.verbs.collect.survey.web import FILES, source
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, ConsoleMessage, Page

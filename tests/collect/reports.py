@@ -14,19 +14,19 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from discreet.verbs.collect import report_distribution as laws
-from discreet.verbs.collect.client import Client
-from discreet.verbs.collect.frequency.bits import rows_of
+from discreet.verbs.collect.bit_reports import rows_of
 from discreet.verbs.collect.frequency.coins import Coins
-from discreet.verbs.collect.frequency.direct import GRR
+from discreet.verbs.collect.frequency.count_mean_sketch import CMS, HCMS, Sketch
+from discreet.verbs.collect.frequency.grr import GRR
 from discreet.verbs.collect.frequency.hadamard import Hadamard
-from discreet.verbs.collect.frequency.hashing import BLH, OLH, Hashing
-from discreet.verbs.collect.frequency.projective import PGR
-from discreet.verbs.collect.frequency.sketch import CMS, HCMS, Sketch
-from discreet.verbs.collect.frequency.subset import SubsetSelection
-from discreet.verbs.collect.frequency.unary import OUE, SUE, Unary
-from discreet.verbs.collect.time.direct import LGRR
-from discreet.verbs.collect.time.hashing import LOLOHA
-from discreet.verbs.collect.time.unary import LOSUE, RAPPOR
+from discreet.verbs.collect.frequency.local_hashing import BLH, OLH, Hashing
+from discreet.verbs.collect.frequency.projective_geometry import PGR
+from discreet.verbs.collect.frequency.subset_selection import SubsetSelection
+from discreet.verbs.collect.frequency.unary_encoding import OUE, SUE, Unary
+from discreet.verbs.collect.frequency_oracle import Client
+from discreet.verbs.collect.longitudinal.l_grr import LGRR
+from discreet.verbs.collect.longitudinal.loloha import LOLOHA
+from discreet.verbs.collect.longitudinal.rappor import LOSUE, RAPPOR
 
 
 class SmallOLH(OLH):

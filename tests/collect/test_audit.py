@@ -13,10 +13,10 @@ from tests.collect.bad.sure import Sure
 from tests.collect.bad.unsplit import Unsplit
 
 from discreet.core.exact import exp_upper
-from discreet.verbs.collect.auditing import Audited, audit
-from discreet.verbs.collect.chance import claim, power
-from discreet.verbs.collect.frequency.direct import GRR
-from discreet.verbs.collect.frequency.unary import SUE
+from discreet.verbs.collect.frequency.grr import GRR
+from discreet.verbs.collect.frequency.unary_encoding import SUE
+from discreet.verbs.collect.loss_audit import Audited, audit
+from discreet.verbs.collect.probability import claim, power
 from discreet.verbs.collect.report_distribution import Coins, Law, Matrix
 
 

@@ -7,9 +7,8 @@ import math
 import pytest
 
 from discreet.errors import BadInput, NotFound
-from discreet.verbs.collect.choice import PRIVATE, Choice, choose
 from discreet.verbs.collect.frequency import projective
-from discreet.verbs.collect.protocols import PROTOCOLS
+from discreet.verbs.collect.protocol_choice import PRIVATE, PROTOCOLS, Choice, choose
 
 
 @pytest.mark.parametrize(

@@ -19,13 +19,12 @@ from tests.noise.bits import Repeatable
 from discreet.core.document import dumps, loads
 from discreet.core.loss import Pure
 from discreet.errors import BadInput, DataError, NotFound
-from discreet.verbs.collect.auditing import audit
-from discreet.verbs.collect.client import Client
 from discreet.verbs.collect.estimate import Estimate
-from discreet.verbs.collect.frequency.sketch import Sketch
-from discreet.verbs.collect.protocols import PROTOCOLS, from_dict, to_dict
+from discreet.verbs.collect.frequency.count_mean_sketch import Sketch
+from discreet.verbs.collect.frequency_oracle import Client, Tally
+from discreet.verbs.collect.loss_audit import audit
+from discreet.verbs.collect.protocol_choice import PROTOCOLS, from_dict, to_dict
 from discreet.verbs.collect.report_distribution import Alike, worst
-from discreet.verbs.collect.tally import Tally
 
 FALSE_POSITIVE = 1e-6
 BAD = {

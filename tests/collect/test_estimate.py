@@ -9,9 +9,9 @@ from scipy import stats
 
 from discreet.errors import BadInput
 from discreet.verbs.collect.estimate import Estimate
-from discreet.verbs.collect.frequency.direct import GRR
-from discreet.verbs.collect.frequency.unary import OUE
-from discreet.verbs.collect.tally import Tally
+from discreet.verbs.collect.frequency.grr import GRR
+from discreet.verbs.collect.frequency.unary_encoding import OUE
+from discreet.verbs.collect.frequency_oracle import Tally
 
 
 def estimated(supports: list[int], n: int, confidence: float = 0.95) -> Estimate:

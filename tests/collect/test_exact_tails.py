@@ -10,8 +10,8 @@ from scipy import stats
 from tests.noise.bits import Repeatable
 
 from discreet.verbs.collect.exact_tails import reach_of_coins, reach_of_people
-from discreet.verbs.collect.frequency.direct import GRR
-from discreet.verbs.collect.heavy.pem import PEM
+from discreet.verbs.collect.frequency.grr import GRR
+from discreet.verbs.collect.heavy_hitters.prefix_search import PEM
 from discreet.verbs.collect.numbers.duchi import Duchi
 from discreet.verbs.collect.numbers.grid import Grid
 from discreet.verbs.collect.numbers.mean import MeanProtocol

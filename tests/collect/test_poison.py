@@ -11,18 +11,18 @@ from scipy.stats import binom
 from tests.noise.bits import Repeatable
 
 from discreet.errors import BadInput
-from discreet.verbs.collect.client import Client
-from discreet.verbs.collect.frequency.direct import GRR
+from discreet.verbs.collect.frequency.count_mean_sketch import CMS
+from discreet.verbs.collect.frequency.grr import GRR
 from discreet.verbs.collect.frequency.hadamard import Hadamard
-from discreet.verbs.collect.frequency.hashing import OLH
-from discreet.verbs.collect.frequency.projective import PGR
-from discreet.verbs.collect.frequency.sketch import CMS
-from discreet.verbs.collect.frequency.subset import SubsetSelection
-from discreet.verbs.collect.frequency.unary import OUE, SUE
-from discreet.verbs.collect.poison import alarms, bearable, marginal
-from discreet.verbs.collect.time.buckets import DBitFlip
-from discreet.verbs.collect.time.hashing import LOLOHA
-from discreet.verbs.collect.time.unary import LOSUE
+from discreet.verbs.collect.frequency.local_hashing import OLH
+from discreet.verbs.collect.frequency.projective_geometry import PGR
+from discreet.verbs.collect.frequency.subset_selection import SubsetSelection
+from discreet.verbs.collect.frequency.unary_encoding import OUE, SUE
+from discreet.verbs.collect.frequency_oracle import Client
+from discreet.verbs.collect.longitudinal.dbitflip import DBitFlip
+from discreet.verbs.collect.longitudinal.loloha import LOLOHA
+from discreet.verbs.collect.longitudinal.rappor import LOSUE
+from discreet.verbs.collect.poisoning import alarms, bearable, marginal
 
 CLIENTS: list[Client] = [
     GRR(6, 1), SUE(6, 1), OUE(6, 1), OLH(6, 1), SubsetSelection(6, 1), Hadamard(6, 1), PGR(6, 1), LOSUE(6, 1),

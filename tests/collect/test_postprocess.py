@@ -13,8 +13,8 @@ from tests.noise.bits import Repeatable
 
 from discreet.errors import BadInput
 from discreet.verbs.collect.estimate import Estimate
-from discreet.verbs.collect.frequency.direct import GRR
-from discreet.verbs.collect.frequency.unary import OUE
+from discreet.verbs.collect.frequency.grr import GRR
+from discreet.verbs.collect.frequency.unary_encoding import OUE
 from discreet.verbs.collect.postprocess import STEPS
 
 N = 1000

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.errors import BadInput
-from discreet.verbs.collect.chance import GRID, claim, down, epsilon_of, power, up
+from discreet.verbs.collect.probability import GRID, claim, down, epsilon_of, power, up
 from discreet.verbs.collect.report_distribution import Coins, Law, Matrix, Public, Sent, Together, worst
 
 HALF, THIRD = Fraction(1, 2), Fraction(1, 3)

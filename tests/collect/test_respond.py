@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 
 from discreet.noise.entropy import Entropy
-from discreet.verbs.collect.respond import respond
+from discreet.verbs.collect.randomized_response import respond
 
 TRUE, LIE = 0, 2**64 - 1
 

@@ -7,13 +7,12 @@ import pytest
 from scipy import stats
 from tests.noise.bits import Repeatable
 
-from discreet.verbs.collect.frequency.direct import GRR
+from discreet.verbs.collect.frequency.grr import GRR
+from discreet.verbs.collect.longitudinal.dbitflip import DBitFlip
+from discreet.verbs.collect.multidimensional.key_value import KeyValue
+from discreet.verbs.collect.multidimensional.pckv import KeyValueGRR, KeyValueUE
 from discreet.verbs.collect.score_intervals import reach, reach_of_share
-from discreet.verbs.collect.several.keyvalue import KeyValue
-from discreet.verbs.collect.several.keyvalue_grr import KeyValueGRR
-from discreet.verbs.collect.several.keyvalue_ue import KeyValueUE
 from discreet.verbs.collect.survey.results import off_by
-from discreet.verbs.collect.time.buckets import DBitFlip
 
 RUNS = 300
 LEAST = stats.binom.ppf(1e-6, RUNS, 0.95)

@@ -10,7 +10,7 @@ import pytest
 from scipy.stats import binom
 
 from discreet.errors import BadInput
-from discreet.verbs.collect.shuffle import clones, delta_at, shuffled
+from discreet.verbs.collect.shuffling import clones, delta_at, shuffled
 
 
 def brute(local: float, people: int, epsilon: float) -> float:

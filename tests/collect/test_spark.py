@@ -11,13 +11,13 @@ import pyarrow.parquet as pq
 import pytest
 
 from discreet.errors import DataError, NotFound
-from discreet.verbs.collect.client import Client
-from discreet.verbs.collect.frequency.direct import GRR
+from discreet.verbs.collect.frequency.grr import GRR
 from discreet.verbs.collect.frequency.hadamard import Hadamard
-from discreet.verbs.collect.frequency.hashing import OLH
-from discreet.verbs.collect.frequency.unary import OUE
+from discreet.verbs.collect.frequency.local_hashing import OLH
+from discreet.verbs.collect.frequency.unary_encoding import OUE
+from discreet.verbs.collect.frequency_oracle import Client
+from discreet.verbs.collect.longitudinal.dbitflip import DBitFlip
 from discreet.verbs.collect.spark import tally
-from discreet.verbs.collect.time.buckets import DBitFlip
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -9,9 +9,9 @@ import pyarrow as pa
 import pytest
 
 from discreet.errors import BadInput, DataError
-from discreet.verbs.collect.frequency.direct import GRR
+from discreet.verbs.collect.frequency.grr import GRR
 from discreet.verbs.collect.frequency.hadamard import Hadamard
-from discreet.verbs.collect.tally import Tally
+from discreet.verbs.collect.frequency_oracle import Tally
 
 
 def test_it_adds_as_reports_come() -> None:

@@ -114,7 +114,7 @@ def serve(
     """
     from discreet.cli.collect_serve import serve_survey
     from discreet.service.settings import Settings
-    from discreet.verbs.collect.survey.codes import read_codes
+    from discreet.verbs.collect.survey.one_time_codes import read_codes
     from discreet.verbs.collect.survey.file import load
     from discreet.verbs.collect.survey.inbox import Inbox, beside
 
@@ -207,7 +207,7 @@ def randomize(
       discreet collect estimate music.toml reports.parquet
     """
     from discreet.verbs.collect.survey.file import load
-    from discreet.verbs.collect.survey.scale import randomize_file
+    from discreet.verbs.collect.survey.report_files import randomize_file
 
     asked = load(survey)
     with working("Flipping coins"), stoppable(lambda: "Nothing was written."):

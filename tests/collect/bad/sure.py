@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
-from discreet.verbs.collect.frequency.unary import Unary
+from discreet.verbs.collect.frequency.unary_encoding import Unary
 
 
 @dataclass(frozen=True, init=False)

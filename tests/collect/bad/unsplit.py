@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
-from discreet.verbs.collect.chance import down, power
-from discreet.verbs.collect.frequency.unary import Unary
+from discreet.verbs.collect.frequency.unary_encoding import Unary
+from discreet.verbs.collect.probability import down, power
 
 
 @dataclass(frozen=True, init=False)

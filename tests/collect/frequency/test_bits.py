@@ -7,8 +7,8 @@ import pyarrow as pa
 import pytest
 
 from discreet.errors import DataError
+from discreet.verbs.collect.bit_reports import as_reports, bits_as_reports, bits_type, count_bits, rows_of, words_of
 from discreet.verbs.collect.frequency import bits
-from discreet.verbs.collect.frequency.bits import as_reports, bits_as_reports, bits_type, count_bits, rows_of, words_of
 
 
 @pytest.mark.parametrize("d", [2, 7, 8, 9, 63, 64, 65, 100, 128, 130])

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from tests.noise.bits import Repeatable
 
-from discreet.verbs.collect.frequency.projective import PGR
-from discreet.verbs.collect.frequency.subset import SubsetSelection
-from discreet.verbs.collect.protocols import to_dict
+from discreet.verbs.collect.frequency.projective_geometry import PGR
+from discreet.verbs.collect.frequency.subset_selection import SubsetSelection
+from discreet.verbs.collect.protocol_choice import to_dict
 
 
 @pytest.mark.parametrize(("d", "epsilon"), [(13, 1), (40, 1), (57, 2), (100, 1), (250, "1/2")])

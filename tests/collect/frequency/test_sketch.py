@@ -10,7 +10,7 @@ from scipy import stats
 from tests.noise.bits import Repeatable
 
 from discreet.errors import BadInput
-from discreet.verbs.collect.frequency.sketch import CMS, HCMS, Sketch
+from discreet.verbs.collect.frequency.count_mean_sketch import CMS, HCMS, Sketch
 
 PEOPLE = np.array([0, 10, 2000, 300])
 

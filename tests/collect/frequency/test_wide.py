@@ -11,12 +11,12 @@ from scipy import stats
 from tests.noise.bits import Repeatable
 
 from discreet.errors import BadInput, DataError
-from discreet.verbs.collect.client import Client
-from discreet.verbs.collect.frequency.bits import rows_of
+from discreet.verbs.collect.bit_reports import rows_of
 from discreet.verbs.collect.frequency.hadamard import Hadamard
-from discreet.verbs.collect.frequency.hashing import BLH, OLH, Hashing, bucket_of, meeting, stretches
-from discreet.verbs.collect.frequency.subset import SubsetSelection
-from discreet.verbs.collect.frequency.unary import OUE, SUE
+from discreet.verbs.collect.frequency.local_hashing import BLH, OLH, Hashing, bucket_of, meeting, stretches
+from discreet.verbs.collect.frequency.subset_selection import SubsetSelection
+from discreet.verbs.collect.frequency.unary_encoding import OUE, SUE
+from discreet.verbs.collect.frequency_oracle import Client
 
 
 @pytest.mark.parametrize("d", [63, 64, 65, 1000])

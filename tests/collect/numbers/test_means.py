@@ -13,16 +13,16 @@ from tests.noise.bits import Repeatable
 
 from discreet.core.loss import Pure
 from discreet.errors import BadInput, DataError
-from discreet.verbs.collect.auditing import audit
-from discreet.verbs.collect.chance import power
+from discreet.verbs.collect.frequency_oracle import Tally
+from discreet.verbs.collect.loss_audit import audit
 from discreet.verbs.collect.numbers.channel import Channel, kept, parts_of
 from discreet.verbs.collect.numbers.grid import Grid
 from discreet.verbs.collect.numbers.hybrid import Hybrid
 from discreet.verbs.collect.numbers.laplace import Laplace
 from discreet.verbs.collect.numbers.mean import MeanProtocol
-from discreet.verbs.collect.numbers.means import MEANS, most_accurate
+from discreet.verbs.collect.probability import power
+from discreet.verbs.collect.protocol_choice import MEANS, most_accurate
 from discreet.verbs.collect.report_distribution import Matrix, Public
-from discreet.verbs.collect.tally import Tally
 
 FALSE_POSITIVE = 1e-6
 SMALL = Grid(-3, 5, 8)

@@ -10,11 +10,11 @@ from tests.noise.bits import Repeatable
 
 from discreet.core.loss import Pure
 from discreet.errors import BadInput, DataError
-from discreet.verbs.collect.auditing import audit
+from discreet.verbs.collect.frequency_oracle import Tally
+from discreet.verbs.collect.loss_audit import audit
 from discreet.verbs.collect.numbers.grid import Grid
 from discreet.verbs.collect.numbers.ranges import RangeEstimate, Ranges
-from discreet.verbs.collect.several.one_of import OneOf, short, support_table
-from discreet.verbs.collect.tally import Tally
+from discreet.verbs.collect.question_sampling import OneOf, short, support_table
 
 FALSE_POSITIVE = 1e-6
 

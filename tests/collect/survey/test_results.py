@@ -19,16 +19,16 @@ from discreet.core.statement import Evidence
 from discreet.errors import BadInput, NotFound
 from discreet.noise.expand import BULK
 from discreet.verbs.collect.frequency.coins import Coins
-from discreet.verbs.collect.frequency.direct import GRR
-from discreet.verbs.collect.frequency.unary import OUE, SUE
+from discreet.verbs.collect.frequency.grr import GRR
+from discreet.verbs.collect.frequency.unary_encoding import OUE, SUE
 from discreet.verbs.collect.numbers.grid import Grid
 from discreet.verbs.collect.numbers.window import Piecewise
-from discreet.verbs.collect.poison import alarms_of_numbers
+from discreet.verbs.collect.poisoning import alarms_of_numbers
 from discreet.verbs.collect.report_distribution import Matrix
-from discreet.verbs.collect.survey.counted import Counted
 from discreet.verbs.collect.survey.file import EXAMPLE
+from discreet.verbs.collect.survey.report_files import randomize_file, randomized
 from discreet.verbs.collect.survey.results import Results, _noise, estimate
-from discreet.verbs.collect.survey.scale import randomize_file, randomized
+from discreet.verbs.collect.survey.survey import Counted
 
 
 def results(made, rows, confidence=0.95, entropy=BULK):

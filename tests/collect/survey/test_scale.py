@@ -11,7 +11,7 @@ from tests.collect.survey.surveys import answers, survey
 from discreet.errors import BadInput, DataError, NotFound
 from discreet.noise.entropy import Entropy
 from discreet.verbs.collect.survey import scale
-from discreet.verbs.collect.survey.scale import randomize_file, randomized, read_reports
+from discreet.verbs.collect.survey.report_files import randomize_file, randomized, read_reports
 
 
 class Heads(Entropy):

@@ -14,8 +14,7 @@ from discreet.cli.collect_serve import Limited
 from discreet.service.api.guard import Guard
 from discreet.service.settings import Settings
 from discreet.verbs.collect.survey.inbox import Inbox
-from discreet.verbs.collect.survey.page import page, source
-from discreet.verbs.collect.survey.web import make_app
+from discreet.verbs.collect.survey.web import make_app, page, source
 
 SURVEY = survey()
 

@@ -22,12 +22,12 @@ from numpy.typing import NDArray
 from discreet.core.exact import equation
 from discreet.core.picture import Picture, bars
 from discreet.errors import BadInput
-from discreet.verbs.collect.client import Client
 from discreet.verbs.collect.domain import Counts
+from discreet.verbs.collect.frequency_oracle import Client
 from discreet.verbs.collect.score_intervals import reach_of_counts
 
 if TYPE_CHECKING:
-    from discreet.verbs.collect.tally import Tally
+    from discreet.verbs.collect.frequency_oracle import Tally
 
 _SHOWN = 20
 

@@ -20,12 +20,12 @@ from sqlglot import exp
 from discreet.core import sql
 from discreet.engines.spark import Spark
 from discreet.errors import DataError, NotFound
-from discreet.verbs.collect.client import Client
+from discreet.verbs.collect.frequency_oracle import Client
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-    from discreet.verbs.collect.tally import Tally
+    from discreet.verbs.collect.frequency_oracle import Tally
 
 _REPORTS = -1
 """The place at which a task says how many reports it counted."""

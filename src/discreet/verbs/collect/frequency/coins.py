@@ -25,10 +25,10 @@ from numpy.typing import NDArray
 from discreet.core.exact import Number, exact
 from discreet.errors import BadInput
 from discreet.noise.entropy import Entropy
-from discreet.verbs.collect.chance import claim
-from discreet.verbs.collect.client import Client
 from discreet.verbs.collect.domain import Codes, Counts, Domain
-from discreet.verbs.collect.numbers.alphabet import often
+from discreet.verbs.collect.frequency_oracle import Client
+from discreet.verbs.collect.integer_reports import often
+from discreet.verbs.collect.probability import claim
 from discreet.verbs.collect.report_distribution import Matrix
 
 

@@ -23,10 +23,10 @@ import pyarrow as pa
 
 from discreet.core.compiled import njit
 from discreet.noise.entropy import Entropy
-from discreet.verbs.collect.chance import down, power
-from discreet.verbs.collect.client import Client
 from discreet.verbs.collect.domain import Codes, Counts
-from discreet.verbs.collect.numbers.alphabet import often
+from discreet.verbs.collect.frequency_oracle import Client
+from discreet.verbs.collect.integer_reports import often
+from discreet.verbs.collect.probability import down, power
 from discreet.verbs.collect.report_distribution import Alike, Matrix, Public
 
 

@@ -19,8 +19,8 @@ import numpy as np
 from discreet.core.compiled import njit
 from discreet.errors import BadInput
 from discreet.noise.entropy import Entropy, Words
-from discreet.verbs.collect.chance import GRID, power
 from discreet.verbs.collect.domain import Codes
+from discreet.verbs.collect.probability import GRID, power
 from discreet.verbs.collect.report_distribution import Matrix
 
 Weights = Sequence[Sequence[int]]

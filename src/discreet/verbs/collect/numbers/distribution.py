@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from discreet.errors import BadInput
 from discreet.verbs.collect.domain import Counts
-from discreet.verbs.collect.numbers.alphabet import Reports, require
+from discreet.verbs.collect.integer_reports import Reports, require
 from discreet.verbs.collect.numbers.grid import Floats, Grid
 from discreet.verbs.collect.numbers.window import Window
 

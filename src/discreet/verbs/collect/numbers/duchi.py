@@ -15,10 +15,10 @@ from functools import cached_property
 import numpy as np
 
 from discreet.noise.entropy import Entropy, Words
-from discreet.verbs.collect.chance import GRID, down, power
 from discreet.verbs.collect.domain import Codes
 from discreet.verbs.collect.numbers.grid import Floats
 from discreet.verbs.collect.numbers.mean import MeanProtocol
+from discreet.verbs.collect.probability import GRID, down, power
 from discreet.verbs.collect.report_distribution import Matrix
 
 

@@ -16,12 +16,12 @@ from functools import cached_property
 import numpy as np
 
 from discreet.noise.entropy import Entropy
-from discreet.verbs.collect.chance import down
 from discreet.verbs.collect.domain import Codes
 from discreet.verbs.collect.numbers.duchi import Duchi
 from discreet.verbs.collect.numbers.grid import Floats
 from discreet.verbs.collect.numbers.mean import MeanProtocol
 from discreet.verbs.collect.numbers.window import Piecewise
+from discreet.verbs.collect.probability import down
 from discreet.verbs.collect.report_distribution import Law, Public
 
 _LEAST = Fraction(61, 100)

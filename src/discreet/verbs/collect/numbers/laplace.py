@@ -19,11 +19,11 @@ import numpy as np
 
 from discreet.noise.entropy import Entropy
 from discreet.noise.powers import exp_minus
-from discreet.verbs.collect.chance import GRID
 from discreet.verbs.collect.domain import Codes
 from discreet.verbs.collect.numbers.channel import Channel, kept
 from discreet.verbs.collect.numbers.grid import Floats
 from discreet.verbs.collect.numbers.mean import MeanProtocol
+from discreet.verbs.collect.probability import GRID
 from discreet.verbs.collect.report_distribution import Matrix
 
 _BITS = 160

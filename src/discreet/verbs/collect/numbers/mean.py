@@ -25,12 +25,12 @@ import pyarrow as pa
 from discreet.core.exact import Number, equation
 from discreet.noise.entropy import Entropy
 from discreet.noise.expand import BULK
-from discreet.verbs.collect.chance import epsilon_of
 from discreet.verbs.collect.domain import Codes, Counts, Values
 from discreet.verbs.collect.exact_tails import FEW
-from discreet.verbs.collect.numbers.alphabet import Reports, counted, in_parts, reported, require, type_of
+from discreet.verbs.collect.integer_reports import Reports, counted, in_parts, reported, require, type_of
 from discreet.verbs.collect.numbers.grid import Floats, Grid
-from discreet.verbs.collect.reporting import Reporting
+from discreet.verbs.collect.probability import epsilon_of
+from discreet.verbs.collect.protocol import Reporting
 from discreet.verbs.collect.score_intervals import reach_of_share, z_of
 
 

@@ -26,14 +26,14 @@ from discreet.core.exact import Number
 from discreet.errors import BadInput
 from discreet.noise.entropy import Entropy
 from discreet.noise.expand import BULK
-from discreet.verbs.collect.chance import epsilon_of
 from discreet.verbs.collect.domain import Codes, Counts, Values
-from discreet.verbs.collect.numbers.alphabet import Reports, in_parts, require
+from discreet.verbs.collect.integer_reports import Reports, in_parts, require
 from discreet.verbs.collect.numbers.grid import Floats, Grid
+from discreet.verbs.collect.probability import epsilon_of
+from discreet.verbs.collect.protocol import Reporting
+from discreet.verbs.collect.question_sampling import OneOf, short, support_table
 from discreet.verbs.collect.report_distribution import Law
-from discreet.verbs.collect.reporting import Reporting
 from discreet.verbs.collect.score_intervals import z_of
-from discreet.verbs.collect.several.one_of import OneOf, short, support_table
 
 _MOST_CELLS = 1024
 

@@ -24,10 +24,10 @@ from functools import cached_property
 import numpy as np
 
 from discreet.noise.entropy import Entropy
-from discreet.verbs.collect.chance import down, power
 from discreet.verbs.collect.domain import Codes
 from discreet.verbs.collect.numbers.grid import Floats
 from discreet.verbs.collect.numbers.mean import MeanProtocol
+from discreet.verbs.collect.probability import down, power
 from discreet.verbs.collect.report_distribution import Matrix
 
 

@@ -15,14 +15,14 @@ import numpy as np
 
 from discreet.core.exact import equation
 from discreet.errors import BadInput
-from discreet.verbs.collect.choice import choose
-from discreet.verbs.collect.client import Client
 from discreet.verbs.collect.frequency.coins import Coins
-from discreet.verbs.collect.frequency.direct import GRR
-from discreet.verbs.collect.frequency.unary import OUE, SUE, Unary
+from discreet.verbs.collect.frequency.grr import GRR
+from discreet.verbs.collect.frequency.unary_encoding import OUE, SUE, Unary
+from discreet.verbs.collect.frequency_oracle import Client
 from discreet.verbs.collect.numbers.duchi import Duchi
 from discreet.verbs.collect.numbers.mean import MeanProtocol
 from discreet.verbs.collect.numbers.window import Piecewise, Window
+from discreet.verbs.collect.protocol_choice import choose
 from discreet.verbs.collect.survey.question import Question
 
 Mechanism: TypeAlias = Client | MeanProtocol

@@ -24,9 +24,8 @@ import pyarrow as pa
 from discreet.core.atomic_files import flush_name
 from discreet.core.document import fields
 from discreet.errors import BadInput, DataError
-from discreet.verbs.collect.survey.codes import Codes
-from discreet.verbs.collect.survey.counted import Counted
-from discreet.verbs.collect.survey.survey import Asked, Survey
+from discreet.verbs.collect.survey.one_time_codes import Codes
+from discreet.verbs.collect.survey.survey import Asked, Counted, Survey
 
 _ID = re.compile(r"[0-9a-f]{32}")
 _AT_ONCE = 10_000

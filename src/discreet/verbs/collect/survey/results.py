@@ -34,18 +34,16 @@ from discreet.core.picture import Picture, bars
 from discreet.core.recipe import Recipe
 from discreet.core.release import Release
 from discreet.errors import BadInput
-from discreet.verbs.collect.client import Client
 from discreet.verbs.collect.estimate import Estimate
 from discreet.verbs.collect.exact_tails import FEW
-from discreet.verbs.collect.frequency.unary import Unary
+from discreet.verbs.collect.frequency.unary_encoding import Unary
+from discreet.verbs.collect.frequency_oracle import Client, Tally
 from discreet.verbs.collect.numbers.mean import MeanProtocol
-from discreet.verbs.collect.poison import Alarm, Watch, alarms_of_numbers, bearable
+from discreet.verbs.collect.poisoning import Alarm, Watch, alarms_of_numbers, bearable
 from discreet.verbs.collect.postprocess import STEPS
 from discreet.verbs.collect.score_intervals import reach, reach_of_share, z_of
-from discreet.verbs.collect.survey.counted import Counted
-from discreet.verbs.collect.survey.scale import had_codes, read_reports
-from discreet.verbs.collect.survey.survey import Survey
-from discreet.verbs.collect.tally import Tally
+from discreet.verbs.collect.survey.report_files import had_codes, read_reports
+from discreet.verbs.collect.survey.survey import Counted, Survey
 
 Floats = NDArray[np.float64]
 QUANTILES = {"lower quartile": 0.25, "median": 0.5, "upper quartile": 0.75}

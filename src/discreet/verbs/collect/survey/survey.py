@@ -3,6 +3,8 @@
 Why this is private. *split*: every question has a protocol with an equal part of ε; coins are independent, so chances
 of all reports together differ by the product of factors, and ε adds up. *sampled*: a device draws one question, which
 hangs on no answer, and answers it alone with all of ε; the draw is public and cancels in every quotient.
+
+What a collector keeps of a question's reports: a row of counts that never grows, whatever the protocol.
 """
 
 from __future__ import annotations
@@ -10,18 +12,23 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
-from typing import Literal, TypeAlias, get_args
+from typing import Any, Literal, Self, TypeAlias, get_args
+
+import numpy as np
+import pyarrow as pa
 
 from discreet.core.exact import equation
 from discreet.core.loss import Loss, Pure
 from discreet.core.statement import Evidence, Statement
 from discreet.errors import BadInput, NoPromise
-from discreet.verbs.collect.auditing import Audited, audit
-from discreet.verbs.collect.chance import epsilon_of
-from discreet.verbs.collect.shuffle import shuffled
+from discreet.verbs.collect.domain import Counts
+from discreet.verbs.collect.frequency_oracle import Client, Tally
+from discreet.verbs.collect.loss_audit import Audited, audit
+from discreet.verbs.collect.probability import epsilon_of
+from discreet.verbs.collect.shuffling import shuffled
 from discreet.verbs.collect.survey.browser_protocols import Mechanism, chosen, deviation, spread
 from discreet.verbs.collect.survey.question import Question
 
@@ -166,3 +173,26 @@ def better_share(survey: Survey) -> tuple[Share, str]:
         f"with all of {equation('ε', survey.epsilon)}. With {survey.people:,} people, shares are off by about "
         f"{off['split']:.1%} if split and {off['sampled']:.1%} if sampled, in the worst question."
     )
+
+
+@dataclass
+class Counted:
+    """How many reports there were, and what is kept of them."""
+
+    asked: Asked
+    reports: int = 0
+    kept: Tally | Counts = field(init=False)
+
+    def __post_init__(self) -> None:
+        mechanism = self.asked.mechanism
+        self.kept = mechanism.tally() if isinstance(mechanism, Client) else np.zeros(mechanism.outcomes, dtype=np.int64)
+
+    def add(self, reports: pa.Array[Any] | pa.ChunkedArray[Any]) -> Self:
+        """Count further reports; those that no device can have made are an error."""
+        if isinstance(self.kept, Tally):
+            self.kept.add(reports)
+        else:
+            assert not isinstance(self.asked.mechanism, Client)  # noqa: S101
+            self.kept = self.kept + self.asked.mechanism.count(reports)
+        self.reports += len(reports)
+        return self

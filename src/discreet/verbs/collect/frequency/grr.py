@@ -1,0 +1,66 @@
+"""Say it, or say something else: randomised response over any number of values.
+
+Why this is private. The own value is reported with a chance p, every other with (1 - p) / (d - 1); the two differ by a
+factor of at most e**ε when p <= e**ε / (e**ε + d - 1), and p is that, rounded down. With p = 3/4 and two values it is
+the lecture's two fair coins: heads, tell the truth; tails, answer by the second coin; ε = ln 3 (Warner 1965, Kairouz,
+Bonawitz and Ramage 2016).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+import pyarrow as pa
+
+from discreet.noise.entropy import Entropy
+from discreet.verbs.collect.domain import Codes, Counts
+from discreet.verbs.collect.frequency_oracle import Client
+from discreet.verbs.collect.integer_reports import often
+from discreet.verbs.collect.probability import down, power
+from discreet.verbs.collect.randomized_response import respond
+from discreet.verbs.collect.report_distribution import Alike, response
+
+
+@dataclass(frozen=True, init=False)
+class GRR(Client):
+    """Generalised randomised response: the most accurate where there are few values."""
+
+    name = "grr"
+
+    @cached_property
+    def own(self) -> Fraction:
+        """p, rounded down."""
+        odds = power(self.epsilon)
+        return down(odds / (odds + len(self.domain) - 1))
+
+    @cached_property
+    def other(self) -> Fraction:
+        """What is left, in equal parts."""
+        return (1 - self.own) / (len(self.domain) - 1)
+
+    @cached_property
+    def law(self) -> Alike:
+        """The own value with p, every other with q."""
+        return response(self.own, len(self.domain))
+
+    @cached_property
+    def report_type(self) -> pa.DataType:
+        """The place of a value."""
+        return pa.uint8() if len(self.domain) <= 256 else pa.uint16() if len(self.domain) <= 65536 else pa.uint32()
+
+    def draw(self, codes: Codes, entropy: Entropy) -> pa.Array[Any]:
+        """The own value, or a step of 1 to d - 1 further round the list."""
+        told = respond(codes, self.own, len(self.domain), entropy)
+        return pa.array(told.astype(self.report_type.to_pandas_dtype()))
+
+    @property
+    def operations(self) -> int:
+        """A coin, perhaps another value, and a count."""
+        return 4
+
+    def count(self, reports: pa.Array[Any]) -> Counts:
+        """A report supports the value that it names."""
+        return often(reports.to_numpy(), len(self.domain), "A report names a value that the question does not have.")

@@ -1,0 +1,164 @@
+"""Several values at once, of which one may be one's own: subset selection.
+
+A device reports ω of the d values: with a chance p its own and ω - 1 others, else ω others, drawn evenly. Why this is
+private: a subset that has the own value is at most e**ε times as likely as one that has not, p being rounded down, and
+no other quotients occur. With ω near d / (e**ε + 1) this is the most accurate protocol there is (Ye and Barg 2018; Wang
+and others 2016).
+
+Others are drawn by coins, 64 at once: each other value is in by a coin with the same chance, and then random ones are
+taken out or put in until there are as many as there must be. No step favours a value, so all subsets of that size are
+equally likely, whatever the coin's chance is; near their share it leaves little to mend. Whom to take out or put in is
+an even number below d, found exactly: 32 random bits times d, of which the upper half counts, and which is drawn again
+where the lower half would favour somebody (Lemire 2019) or where it is not a value to be changed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from itertools import combinations
+from math import comb, isqrt
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from discreet.core.compiled import njit
+from discreet.core.exact import Number
+from discreet.noise.entropy import Entropy
+from discreet.noise.packed import packed_flips
+from discreet.verbs.collect.bit_reports import AT_ONCE, bits_as_reports, bits_type, count_bits, rows_of, words_of
+from discreet.verbs.collect.domain import Codes, Counts, Domain
+from discreet.verbs.collect.frequency_oracle import Client
+from discreet.verbs.collect.probability import down, power
+from discreet.verbs.collect.report_distribution import Alike, Matrix
+
+_FINE = 1 << 6
+"""The coin's chance is a multiple of one in so many: the fewer digits it has, the fewer random words it takes."""
+_FEW = 1 << 10
+
+
+@dataclass(frozen=True, init=False)
+class SubsetSelection(Client):
+    """Subset selection: as many values are told as is best for the epsilon."""
+
+    name = "subset"
+    size: int
+    """ω: how many values are told."""
+
+    def __init__(self, domain: Domain | int | Iterable[Any], epsilon: Number) -> None:
+        super().__init__(domain, epsilon)
+        object.__setattr__(self, "size", max(1, round(len(self.domain) / (power(self.epsilon) + 1))))
+
+    @cached_property
+    def own(self) -> Fraction:
+        """A subset with the own value is e**ε times as likely as one without; rounded down."""
+        d, w, odds = len(self.domain), self.size, power(self.epsilon)
+        return down(odds * w / (odds * w + d - w))
+
+    @cached_property
+    def other(self) -> Fraction:
+        """Another value is among the ω - 1 or ω that are drawn from d - 1."""
+        return (self.own * (self.size - 1) + (1 - self.own) * self.size) / (len(self.domain) - 1)
+
+    @cached_property
+    def law(self) -> Alike:
+        """The chance of every subset. To two values there are four kinds: with both, one, the other, or neither."""
+        d, w = len(self.domain), self.size
+        with_own, without = self.own / comb(d - 1, w - 1), (1 - self.own) / comb(d - 1, w)
+        both, either, neither = comb(d - 2, w - 2) if w > 1 else 0, comb(d - 2, w - 1), comb(d - 2, w)
+        kinds = (both * with_own, either * with_own, either * without, neither * without)
+        pair = Matrix((kinds, (kinds[0], kinds[2], kinds[1], kinds[3])))
+
+        def whole() -> Matrix:
+            sets = list(combinations(range(d), w))
+            return Matrix(tuple(tuple(with_own if x in one else without for one in sets) for x in range(d)))
+
+        return Alike(pair, d, whole)
+
+    @cached_property
+    def report_type(self) -> pa.DataType:
+        """A bit for every value."""
+        return bits_type(len(self.domain))
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """How many values are told."""
+        return {"size": self.size}
+
+    @property
+    def operations(self) -> int:
+        """Some five words of coins for 64 values, a look-up for eight, and what is mended."""
+        return 5 * words_of(len(self.domain)) + 2 * self.report_type.byte_width + 2 * isqrt(len(self.domain))
+
+    @property
+    def at_once(self) -> int:
+        """As many as have a bounded number of words."""
+        return max(1, AT_ONCE // words_of(len(self.domain)))
+
+    def draw(self, codes: Codes, entropy: Entropy) -> pa.Array[Any]:
+        """The own value or not, and others, evenly."""
+        d, words = len(self.domain), words_of(len(self.domain))
+        others = self.size - entropy.flips(self.own, codes.size).astype(np.int64)
+        near = Fraction(round(Fraction(_FINE * self.size, d)), _FINE)
+        bits = packed_flips(near, codes.size * words, entropy).reshape(codes.size, words)
+        bits[:, -1] &= np.uint64((1 << (d - 64 * (words - 1))) - 1)
+        done = 0
+        while done < codes.size:
+            wanted = (codes.size - done) * (2 + isqrt(d)) + _FEW
+            done = int(_mend(bits, done, codes, others, (d, entropy.words(wanted // 2).view(np.uint32))))
+        _put(bits, codes, others < self.size)
+        return bits_as_reports(bits, d)
+
+    def count(self, reports: pa.Array[Any]) -> Counts:
+        """A report supports the values that it names."""
+        return count_bits(rows_of(reports), len(self.domain), self.size)
+
+
+@njit(cache=True)
+def _mend(bits: Any, done: int, own: Codes, others: Any, random: Any) -> int:
+    """From the ``done``-th row on, take out and put in values other than the own until there are as many as wanted.
+
+    How far the random numbers lasted: the row where they ran out goes on from where it is.
+    """
+    (d, drawn), at = random, 0
+    below = np.uint64(d)
+    uneven = np.uint64(0x100000000) % below
+    for row in range(done, own.size):
+        mine = own[row]
+        bits[row, mine >> 6] &= ~(np.uint64(1) << np.uint64(mine & 63))
+        has = np.int64(0)
+        for place in range(bits.shape[1]):
+            has += _ones(bits[row, place])
+        while has != others[row]:
+            if at == drawn.size:
+                return row
+            product = np.uint64(drawn[at]) * below
+            at += 1
+            pick = np.int64(product >> np.uint64(32))
+            if product & np.uint64(0xFFFFFFFF) < uneven or pick == mine:
+                continue
+            word, mask = pick >> 6, np.uint64(1) << np.uint64(pick & 63)
+            if (bits[row, word] & mask != 0) == (has > others[row]):
+                bits[row, word] ^= mask
+                has += 1 if has < others[row] else -1
+    return own.size
+
+
+@njit(cache=True)
+def _put(bits: Any, own: Codes, there: NDArray[np.bool_]) -> None:
+    """Put the own value in where it is told."""
+    for row in range(own.size):
+        bits[row, own[row] >> 6] |= np.uint64(there[row]) << np.uint64(own[row] & 63)
+
+
+@njit(cache=True)
+def _ones(word: np.uint64) -> np.int64:
+    """How many bits of a word are 1: pairs, fours, bytes, and the sum of the bytes."""
+    word -= word >> np.uint64(1) & np.uint64(0x5555555555555555)
+    word = (word & np.uint64(0x3333333333333333)) + (word >> np.uint64(2) & np.uint64(0x3333333333333333))
+    word = word + (word >> np.uint64(4)) & np.uint64(0x0F0F0F0F0F0F0F0F)
+    return np.int64(word * np.uint64(0x0101010101010101) >> np.uint64(56))

@@ -1,0 +1,110 @@
+"""A coin for every value: the report is a row of bits, one for each value of the question.
+
+The bit of the own value is 1 with a chance p, every other with q. Why this is private: two answers differ in two bits
+alone, so a report's chances differ by a factor of at most p (1 - q) / (q (1 - p)), which is kept at or below e**ε:
+
+* *SUE* (basic RAPPOR; Erlingsson, Pihur, Korolova 2014) treats 1 and 0 alike: p = 1 - q, and each of the two bits may
+  differ by e**(ε/2). Giving every bit all of ε, without that split, would lose 2ε.
+* *OUE* (Wang, Blocki, Li, Jha 2017) has p = 1/2 and q = 1 / (e**ε + 1): most bits are of values that one does not have,
+  so those get the smaller chance of error. This is as accurate as local privacy gets, at a bit for every value.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from discreet.core.compiled import njit
+from discreet.noise.entropy import Entropy
+from discreet.noise.packed import packed_flips
+from discreet.verbs.collect.bit_reports import AT_ONCE, bits_as_reports, bits_type, count_bits, rows_of, words_of
+from discreet.verbs.collect.domain import Codes, Counts
+from discreet.verbs.collect.frequency_oracle import Client
+from discreet.verbs.collect.probability import down, power, up
+from discreet.verbs.collect.report_distribution import Alike, Coins
+
+
+@dataclass(frozen=True, init=False)
+class Unary(Client):
+    """What the protocols with a coin for every value share."""
+
+    @cached_property
+    def law(self) -> Alike:
+        """A coin for every value. Those of values that neither of two people has are the same for both."""
+        return Alike(self._coins(2), len(self.domain), lambda: self._coins(len(self.domain)))
+
+    def _coins(self, d: int) -> Coins:
+        return Coins(tuple(tuple(self.own if x == y else self.other for y in range(d)) for x in range(d)))
+
+    @cached_property
+    def report_type(self) -> pa.DataType:
+        """A bit for every value."""
+        return bits_type(len(self.domain))
+
+    @property
+    def operations(self) -> int:
+        """Some seven words of coins for 64 values, and a look-up for eight."""
+        return 7 * words_of(len(self.domain)) + self.report_type.byte_width
+
+    @property
+    def at_once(self) -> int:
+        """As many as have a bounded number of words."""
+        return max(1, AT_ONCE // words_of(len(self.domain)))
+
+    def draw(self, codes: Codes, entropy: Entropy) -> pa.Array[Any]:
+        """The coins of all values, and then the own one again by its own chance."""
+        words = words_of(len(self.domain))
+        bits = packed_flips(self.other, codes.size * words, entropy).reshape(codes.size, words)
+        _set(bits, codes, entropy.flips(self.own, codes.size))
+        return bits_as_reports(bits, len(self.domain))
+
+    def count(self, reports: pa.Array[Any]) -> Counts:
+        """A report supports the values whose bits it has."""
+        return count_bits(rows_of(reports), len(self.domain))
+
+
+@dataclass(frozen=True, init=False)
+class SUE(Unary):
+    """Symmetric unary encoding: each bit is told truly with the same chance."""
+
+    name = "sue"
+
+    @cached_property
+    def own(self) -> Fraction:
+        """e**(ε/2) / (e**(ε/2) + 1), rounded down."""
+        odds = power(self.epsilon / 2)
+        return down(odds / (odds + 1))
+
+    @cached_property
+    def other(self) -> Fraction:
+        """1 - p."""
+        return 1 - self.own
+
+
+@dataclass(frozen=True, init=False)
+class OUE(Unary):
+    """Optimised unary encoding: the most accurate, at a bit for every value."""
+
+    name = "oue"
+    own = Fraction(1, 2)
+
+    @cached_property
+    def other(self) -> Fraction:
+        """1 / (e**ε + 1), rounded up."""
+        return up(1 / (power(self.epsilon) + 1))
+
+
+@njit(cache=True)
+def _set(bits: Any, own: Codes, heads: Any) -> None:
+    """Put the own bit of each row as it fell."""
+    for row in range(own.size):
+        word, mask = own[row] >> 6, np.uint64(1) << np.uint64(own[row] & 63)
+        if heads[row]:
+            bits[row, word] |= mask
+        else:
+            bits[row, word] &= ~mask

@@ -1,0 +1,143 @@
+"""Local hashing of strings of bits, of any length: m parities each, of bits that a random row chooses.
+
+A device draws a row t of random bits. The j-th parity of its string v is that of the bits of v at which t, moved by j
+places, has a 1; the m parities name one of 2**m buckets, and that or another is told by randomised response.
+
+Why this is private. The row hangs on nobody's string, and the bucket is told by randomised response with a loss of ε,
+its chance rounded down: so the report loses ε.
+
+Why it is unbiased. Take two strings that differ, and the last bit at which they do. Whether their j-th parities differ
+hangs on the bit of t that is j places after it, and on earlier ones: so the m differences are independent and fair, and
+the strings share a bucket with a chance of exactly 2**-m. Randomised response then supports a string that is not one's
+own with exactly 2**-m, whatever both are.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.core.compiled import njit
+from discreet.noise.entropy import Entropy
+from discreet.verbs.collect.bit_reports import read_only
+from discreet.verbs.collect.domain import Codes, Counts
+from discreet.verbs.collect.probability import down, power
+from discreet.verbs.collect.randomized_response import respond
+from discreet.verbs.collect.report_distribution import Public, response
+
+Bits: TypeAlias = NDArray[np.uint64]
+"""A row for each string: 64 bits a word, the first of them the lowest."""
+_MOST = 8
+
+
+@dataclass(frozen=True)
+class Parities:
+    """Local hashing by parities."""
+
+    epsilon: Fraction
+
+    @cached_property
+    def parities(self) -> int:
+        """m: of 1 to 8, the one by which a rare string is told most accurately."""
+
+        def spread(m: int) -> Fraction:
+            own, other = power(self.epsilon) / (power(self.epsilon) + (1 << m) - 1), Fraction(1, 1 << m)
+            return other * (1 - other) / (own - other) ** 2
+
+        return min(range(1, _MOST + 1), key=spread)
+
+    @property
+    def buckets(self) -> int:
+        """How many there are."""
+        return 1 << self.parities
+
+    @cached_property
+    def own(self) -> Fraction:
+        """p: the own bucket is told; rounded down."""
+        odds = power(self.epsilon)
+        return down(odds / (odds + self.buckets - 1))
+
+    @property
+    def other(self) -> Fraction:
+        """q: another string is supported."""
+        return Fraction(1, self.buckets)
+
+    @cached_property
+    def law(self) -> Public:
+        """Randomised response over buckets, given a row that tells two strings apart."""
+        return Public((response(self.own, self.buckets),))
+
+    def draw(self, strings: Bits, entropy: Entropy) -> tuple[Bits, NDArray[np.uint8]]:
+        """A random row for each string, a word longer than it, and the bucket that is told."""
+        rows = entropy.words(len(strings) * (strings.shape[1] + 1)).reshape(len(strings), -1)
+        bucket = hashed(rows, strings, self.parities)
+        return rows, respond(bucket, self.own, self.buckets, entropy).astype(np.uint8)
+
+    def supports(self, rows: Bits, told: NDArray[np.uint8], prefixes: Bits, start: int, width: int) -> Counts:
+        """How many reports support each prefix, of ``start`` bits, with each of the 2**``width`` ways to go on."""
+        arrays = read_only(rows), read_only(told), read_only(prefixes)
+        counts: Counts = _added_up(*arrays, (start, width, self.parities))
+        return counts
+
+    def variance(self, n: int, shares: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The variance of the estimated number of people, of ``n``, by the share of them that has a string."""
+        p, q = float(self.own), float(self.other)
+        return n * (shares * p * (1 - p) + (1 - shares) * q * (1 - q)) / (p - q) ** 2
+
+
+def hashed(rows: Bits, strings: Bits, parities: int) -> Codes:
+    """The bucket of each string by the row beside it."""
+    found: Codes = _hashed(read_only(rows), read_only(strings), parities)
+    return found
+
+
+@njit(cache=True)
+def _hashed(rows: Any, strings: Any, parities: int) -> Any:
+    found = np.empty(len(strings), dtype=np.int64)
+    for place in range(len(strings)):
+        found[place] = _bucket(rows[place], strings[place], parities)
+    return found
+
+
+@njit(cache=True)
+def _bucket(row: Any, string: Any, parities: int) -> Any:
+    bucket = np.int64(0)
+    for j in range(parities):
+        mixed = np.uint64(0)
+        for word in range(string.size):
+            moved = row[word] >> np.uint64(j)
+            if j:
+                moved |= row[word + 1] << np.uint64(64 - j)
+            mixed ^= moved & string[word]
+        for half in (32, 16, 8, 4, 2, 1):
+            mixed ^= mixed >> np.uint64(half)
+        bucket |= np.int64(mixed & np.uint64(1)) << j
+    return bucket
+
+
+@njit(cache=True)
+def _added_up(rows: Any, told: Any, prefixes: Any, sizes: tuple[int, int, int]) -> Any:
+    """Buckets are sums modulo 2 over a string's bits: those of all ways to go on are made once for each report."""
+    start, width, parities = sizes
+    counts = np.zeros((len(prefixes), 1 << width), dtype=np.int64)
+    ends = np.empty(1 << width, dtype=np.uint8)
+    for report in range(told.size):
+        ends[0] = 0
+        for bit in range(width):
+            word, shift = (start + bit) >> 6, (start + bit) & 63
+            moved = rows[report, word] >> np.uint64(shift)
+            if shift:
+                moved |= rows[report, word + 1] << np.uint64(64 - shift)
+            column = np.uint8(moved & np.uint64((1 << parities) - 1))
+            for end in range(1 << bit):
+                ends[end | 1 << bit] = ends[end] ^ column
+        for place in range(len(prefixes)):
+            wanted = np.uint8(told[report] ^ _bucket(rows[report], prefixes[place], parities))
+            for end in range(1 << width):
+                counts[place, end] += ends[end] == wanted
+    return counts

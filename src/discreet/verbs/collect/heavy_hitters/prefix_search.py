@@ -1,0 +1,304 @@
+"""Strings that many people have, found from their beginnings on.
+
+There are far too many strings to ask about each. So people are split, evenly and by chance, into as many groups as
+there are levels. Those of the first report how their string begins, those of the next how it begins a step further,
+those of the last all of it. The collector goes through the levels: of the beginnings that it kept it tries every way to
+go on, estimates how many people have each, and keeps some.
+
+Why this is private. Everybody makes one report, of one level, that is drawn without regard to the string: so the loss
+is that of one report (``parity``), ε, whatever the collector does with it.
+
+What error bars mean. Whoever is in the last group had no part in which beginnings were kept: so the figures of the last
+level are unbiased, and their bars hold, for whichever strings are left to try. ``together`` holds for all that were
+tried there at once, and so for those that were chosen because they are large. So many at once need tails that are far
+out: bars are by the exact binomial law of m coins, which those who reported on a level flip, being drawn of all n
+(``few``). The variance is that of the reports and of drawing m of n people,
+
+    n² / m ((f p (1 - p) + (1 - f) q (1 - q)) / (p - q)² + f (1 - f) (1 - m / n))          at a share f.
+
+A string that is not found may be rare, or may have lost on the way; it is not promised that nobody has it.
+
+The k most frequent strings: the prefix extending method (Wang, Li, Jha 2018).
+
+On every level the beginnings with the largest figures are kept, twice as many as are wanted in the end. Its privacy and
+the meaning of its error bars are those of ``prefixes``.
+
+All strings that are surely there: a tree of beginnings, pruned by significance (after Bassily, Nissim, Stemmer and
+Thakurta 2017).
+
+On every level those beginnings are kept that would be so large by chance, if nobody had them, with less than the stated
+risk: it is shared out evenly over all levels and, on each, over all beginnings that are tried. If nobody has one, each
+report supports it by a coin of known chance, and Chernoff's bound holds for however few of them; the normal law would
+not, so far out. So with the stated confidence nothing is found that nobody has. Its privacy and the meaning of its
+error bars are those of ``prefixes``.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cached_property
+from math import log, sqrt
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from discreet.core.exact import Number
+from discreet.errors import BadInput, DataError
+from discreet.noise.entropy import Entropy
+from discreet.noise.expand import BULK
+from discreet.verbs.collect.bit_reports import as_reports, rows_of
+from discreet.verbs.collect.chernoff import unlikely
+from discreet.verbs.collect.exact_tails import reach_of_coins
+from discreet.verbs.collect.heavy_hitters.parity_hashing import Bits, Parities
+from discreet.verbs.collect.probability import epsilon_of
+from discreet.verbs.collect.protocol import Reporting
+from discreet.verbs.collect.report_distribution import Public
+from discreet.verbs.collect.score_intervals import z_of
+
+_LONGEST = 64
+_AT_ONCE = 1 << 18
+_REVERSED = np.array([int(f"{byte:08b}"[::-1], 2) for byte in range(256)], dtype=np.uint8)
+
+
+@dataclass(frozen=True)
+class Found:
+    """Strings that were found, the most frequent first, and how many of ``n`` people have each."""
+
+    strings: tuple[bytes, ...]
+    counts: NDArray[np.float64]
+    deviations: NDArray[np.float64]
+    n: int
+    confidence: float
+    tried: int
+    """How many strings were tried on the last level."""
+    together: NDArray[np.float64]
+    """How far each count is off at most, all that were tried at once with the stated confidence."""
+
+    def table(self) -> pa.Table:
+        """Strings, counts and error bars."""
+        figures: dict[str, Any] = {"string": pa.array(self.strings, pa.binary()), "count": self.counts}
+        return pa.table(figures | {"count_error_together": self.together})
+
+
+@dataclass(frozen=True)
+class Level:
+    """What was estimated on one level, for every beginning that was tried: a row for each that was kept before."""
+
+    counts: NDArray[np.float64]
+    deviations: NDArray[np.float64]
+    people: int
+    group: int
+    """How many of them reported on this level."""
+    last: bool
+    confidence: float
+
+
+@dataclass(frozen=True, init=False)
+class Prefixes(Reporting):
+    """What methods share that find strings by their beginnings; they differ in what they keep."""
+
+    length: int
+    """So many bytes of a string count; what is behind is cut off."""
+    epsilon: Fraction
+    step: int
+    """How many bits further each level goes."""
+    reports: Parities = field(repr=False)
+
+    def __init__(self, length: int, epsilon: Number, step: int) -> None:
+        if not 1 <= length <= _LONGEST:
+            raise BadInput(f"1 to {_LONGEST} bytes of a string can be found, not {length}.")
+        if not 1 <= step <= 8:
+            raise BadInput(f"A level goes 1 to 8 bits further, not {step}.")
+        object.__setattr__(self, "length", length)
+        object.__setattr__(self, "epsilon", epsilon_of(epsilon))
+        object.__setattr__(self, "step", step)
+        object.__setattr__(self, "reports", Parities(self.epsilon))
+
+    @abstractmethod
+    def keep(self, level: Level) -> NDArray[np.int64]:
+        """The places of the beginnings that are worth going on with, or, on the last level, of what was found."""
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """What the method is, beside its name and epsilon, as plain data."""
+        return {"length": self.length, "step": self.step}
+
+    @property
+    def law(self) -> Public:
+        """How likely each bucket is, given the level and the random row."""
+        return self.reports.law
+
+    @property
+    def levels(self) -> int:
+        """How many groups people are split into."""
+        return -(-8 * self.length // self.step)
+
+    @cached_property
+    def report_type(self) -> pa.DataType:
+        """The level, the bucket and the random row."""
+        return pa.binary(self._row.itemsize)
+
+    def randomize(self, values: Iterable[str | bytes], *, entropy: Entropy = BULK) -> pa.Array[Any]:
+        """A report for each string."""
+        strings = [value.encode() if isinstance(value, str) else bytes(value) for value in values]
+        if any(b"\0" in string for string in strings):
+            raise DataError("A string has a zero byte, which stands for its end.")
+        told = np.empty(len(strings), dtype=self._row)
+        for start in range(0, len(strings), _AT_ONCE):
+            bits = self._bits(strings[start : start + _AT_ONCE])
+            part, level = told[start : start + _AT_ONCE], entropy.many_below(self.levels, len(bits))
+            part["level"] = level
+            part["row"], part["bucket"] = self.reports.draw(bits & self._masks[level], entropy)
+        return as_reports(told)
+
+    def estimate(self, reports: pa.Array[Any] | pa.ChunkedArray[Any], *, confidence: float = 0.95) -> Found:
+        """The strings that are found, with error bars."""
+        if not 0 < confidence < 1:
+            raise BadInput(f"Confidence lies between 0 and 1, got {confidence}.")
+        told = self._told(reports)
+        groups = np.bincount(told["level"], minlength=self.levels)
+        if not groups.all():
+            raise BadInput(f"Of {self.levels} groups, some have no reports.", hint="Shorter strings need fewer groups.")
+        kept = np.zeros((1, self._words), dtype=np.uint64)
+        for level in range(self.levels):
+            if not len(kept):
+                break
+            start = level * self.step
+            width = min(self.step, 8 * self.length - start)
+            group = told[told["level"] == level]
+            found = self.reports.supports(group["row"], group["bucket"], kept, start, width)
+            figures = self._level(found, told.size, group.size, level + 1 == self.levels, confidence)
+            chosen = self.keep(figures)
+            beginning, end = np.divmod(chosen, 1 << width)
+            kept = kept[beginning]
+            for bit in range(width):
+                word, shift = divmod(start + bit, 64)
+                kept[:, word] |= (end >> bit & 1).astype(np.uint64) << np.uint64(shift)
+        else:
+            counts, deviations = figures.counts.reshape(-1)[chosen], figures.deviations.reshape(-1)[chosen]
+            rise = float(self.reports.own - self.reports.other)
+            reached = reach_of_coins(found.reshape(-1)[chosen], group.size, (1 - confidence) / found.size)
+            return Found(
+                self._strings(kept), counts, deviations, told.size, confidence, found.size, told.size * reached / rise
+            )
+        return Found((), np.zeros(0), np.zeros(0), told.size, confidence, 1, np.zeros(0))
+
+    def _level(self, supports: NDArray[np.int64], n: int, group: int, last: bool, confidence: float) -> Level:
+        p, q = float(self.reports.own), float(self.reports.other)
+        shares = (supports / group - q) / (p - q)
+        near = np.clip(shares, 0, 1)
+        drawn = near * (1 - near) * (1 - group / n) * n / group * n
+        variances = self.reports.variance(group, near) * (n / group) ** 2
+        return Level(n * shares, np.sqrt(variances + drawn), n, group, last, confidence)
+
+    def _told(self, reports: pa.Array[Any] | pa.ChunkedArray[Any]) -> NDArray[Any]:
+        if reports.type != self.report_type or reports.null_count:
+            raise DataError(f"Reports of {self.name} are {self.report_type}, and none is missing.")
+        whole = reports.combine_chunks() if isinstance(reports, pa.ChunkedArray) else reports
+        told = rows_of(whole).view(self._row)[:, 0]
+        if told.size and (told["level"].max() >= self.levels or told["bucket"].max() >= self.reports.buckets):
+            raise DataError("A report names a level or a bucket that there is not.")
+        return told
+
+    @property
+    def _words(self) -> int:
+        return -(-self.length // 8)
+
+    @cached_property
+    def _row(self) -> np.dtype[Any]:
+        return np.dtype([("level", "<u2"), ("bucket", "u1"), ("row", "<u8", (self._words + 1,))])
+
+    @cached_property
+    def _masks(self) -> Bits:
+        """For each level, the bits that it reports."""
+        ends = np.minimum(np.arange(1, self.levels + 1) * self.step, 8 * self.length)
+        chosen = np.arange(64 * self._words) < ends[:, None]
+        return np.packbits(chosen, axis=1, bitorder="little").view("<u8").astype(np.uint64)
+
+    def _bits(self, strings: list[bytes]) -> Bits:
+        """Strings as rows of bits, the first bit of the first byte first."""
+        held = np.zeros((len(strings), 8 * self._words), dtype=np.uint8)
+        cut = np.array(strings, dtype=f"S{self.length}")
+        held[:, : self.length] = _REVERSED[cut.view(np.uint8).reshape(len(strings), self.length)]
+        return held.view("<u8").astype(np.uint64, copy=False)
+
+    def _strings(self, bits: Bits) -> tuple[bytes, ...]:
+        held = _REVERSED[np.ascontiguousarray(bits).astype("<u8").view(np.uint8)]
+        return tuple(row.tobytes()[: self.length].rstrip(b"\0") for row in held)
+
+
+@dataclass(frozen=True, init=False)
+class PEM(Prefixes):
+    """The prefix extending method: always finds ``k``, however uncertain they are."""
+
+    name = "pem"
+    k: int
+
+    def __init__(self, length: int, epsilon: Number, k: int = 16, step: int = 8) -> None:
+        super().__init__(length, epsilon, step)
+        if k < 1:
+            raise BadInput(f"One string or more can be looked for, not {k}.")
+        object.__setattr__(self, "k", k)
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """With how many strings are looked for."""
+        return {**super().parameters, "k": self.k}
+
+    def keep(self, level: Level) -> NDArray[np.int64]:
+        """The largest."""
+        figures = level.counts.reshape(-1)
+        return np.argsort(-figures, kind="stable")[: self.k if level.last else 2 * self.k]
+
+
+@dataclass(frozen=True, init=False)
+class Tree(Prefixes):
+    """A pruned tree: finds what is significant, be it nothing."""
+
+    name = "tree"
+    most: int
+    """So many beginnings are kept at most on a level, so that the work is bounded."""
+
+    def __init__(self, length: int, epsilon: Number, most: int = 256, step: int = 8) -> None:
+        super().__init__(length, epsilon, step)
+        if most < 1:
+            raise BadInput(f"One beginning or more is kept, not {most}.")
+        object.__setattr__(self, "most", most)
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """With how many beginnings are kept at most."""
+        return {**super().parameters, "most": self.most}
+
+    def keep(self, level: Level) -> NDArray[np.int64]:
+        """Those above the threshold, the largest first."""
+        figures = level.counts.reshape(-1)
+        order = np.argsort(-figures, kind="stable")[: self.most]
+        least = level.people * self._threshold(level.group, figures.size, level.confidence)
+        return order[figures[order] >= least]
+
+    def reach(self, people: int, *, confidence: float = 0.95) -> float:
+        """How many of so many people must have a string, for it to be found with the stated confidence.
+
+        It has to pass the threshold on every level, which is highest where as many beginnings are tried as ever are.
+        Groups are taken to be of equal size.
+        """
+        group = people / self.levels
+        sampled = z_of(2 * (1 - confidence) / self.levels)
+        highest = people * self._threshold(group, self.most << self.step, confidence)
+        count = highest
+        for _ in range(50):  # the spread of a figure grows with it
+            share = np.array([min(count / people, 1.0)])
+            own = float(self.reports.variance(1, share)[0]) / group + float(share[0] * (1 - share[0])) / group
+            count = highest + sampled * sqrt(own) * people
+        return count
+
+    def _threshold(self, group: float, tried: int, confidence: float) -> float:
+        """The share of people from which on a beginning is kept."""
+        p, q = float(self.reports.own), float(self.reports.other)
+        return (unlikely(q, group, log(self.levels * tried / (1 - confidence))) - q) / (p - q)

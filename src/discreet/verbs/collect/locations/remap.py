@@ -1,0 +1,83 @@
+"""The best guess from a noisy place and what everybody knows: where people usually are.
+
+A *prior* is a public weight for every point of the region. Given a noisy point z, the chance that somebody at x made it
+is in proportion to e**-(λ N(z - x)), exactly and for every x alike, so the posterior is the prior times that. The
+device then reports, instead of z, the point whose expected distance from the true one is least under the posterior
+(Chatzikokolakis, Elsalamouny, Palamidessi 2017). Why this costs nothing: it looks at z and at what is public, not at
+the place. It must look at z before it is cut to the region, which tells more.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import ArrayLike
+
+from discreet.errors import BadInput
+from discreet.noise.entropy import Entropy
+from discreet.noise.expand import BULK
+from discreet.verbs.collect.domain import Codes
+from discreet.verbs.collect.integer_reports import reported
+from discreet.verbs.collect.locations.planar_laplace import PlanarLaplace, lengths
+from discreet.verbs.collect.locations.region import Points
+from discreet.verbs.collect.numbers.grid import Floats
+
+_MOST_POINTS = 4096
+_AT_ONCE = 256
+
+
+@dataclass(frozen=True, eq=False)
+class Remap:
+    """A mechanism, and a public weight for every point of its region, in the order of their numbers."""
+
+    mechanism: PlanarLaplace
+    prior: Floats
+
+    def __post_init__(self) -> None:
+        points = len(self.mechanism.region)
+        if points > _MOST_POINTS:
+            raise BadInput(
+                f"At most {_MOST_POINTS:,} points can be weighed, not {points:,}.", hint="Take longer steps."
+            )
+        wrong = self.prior.shape != (points,) or not np.isfinite(self.prior).all() or (self.prior < 0).any()
+        if wrong or self.prior.sum() == 0:
+            raise BadInput("A prior has a weight for every point of the region, none below 0 and not all 0.")
+
+    def posterior(self, noisy: Points) -> Floats:
+        """A row for each noisy point: the chance of every point of the region that it was made of."""
+        apart = lengths(noisy[:, None] - self._points)
+        logs = np.log(self.prior, where=self.prior > 0, out=np.full(len(self.prior), -np.inf))
+        weights = logs - float(self.mechanism.rate) * apart
+        likely: Floats = np.exp(weights - weights.max(axis=1, keepdims=True))
+        posterior: Floats = likely / likely.sum(axis=1, keepdims=True)
+        return posterior
+
+    def apply(self, noisy: Points) -> Codes:
+        """The number of the best guess for each noisy point."""
+        different, which = np.unique(noisy, axis=0, return_inverse=True)
+        best = np.empty(len(different), dtype=np.int64)
+        for at in range(0, len(different), _AT_ONCE):
+            part = slice(at, at + _AT_ONCE)
+            best[part] = (self.posterior(different[part]) @ self._distances).argmin(axis=1)
+        return best[which]
+
+    def randomize(self, metres: ArrayLike, *, entropy: Entropy = BULK) -> pa.Array[Any]:
+        """The best guess of what is reported of each place: as private as the report."""
+        region = self.mechanism.region
+        noisy = self.mechanism.noisy(region.nearest(metres), entropy)
+        return reported(self.apply(noisy), len(region))
+
+    @cached_property
+    def _points(self) -> Points:
+        return self.mechanism.region.points(np.arange(len(self.mechanism.region)))
+
+    @cached_property
+    def _distances(self) -> Floats:
+        """From every point of the region to every other, in steps."""
+        squares = ((self._points[:, None] - self._points) ** 2).sum(axis=-1)
+        distances: Floats = np.sqrt(squares.astype(np.float64))
+        return distances

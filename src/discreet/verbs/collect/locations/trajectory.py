@@ -1,0 +1,169 @@
+"""A day of places: what all its reports lose together, by a budget that is declared for the day.
+
+Two days whose places, one by one, are within R metres of each other are told apart by at most ε: that is the promise. A
+report of a place has a loss by the metre as in ``planar``, and losses of a day's reports add up.
+
+* *independent*: each of the day's points has an equal part of ε.
+* *predictive* (Chatzikokolakis, Palamidessi, Stronati 2014): people stay where they are for much of the day. The last
+  report is taken as a prediction, and the device tests in private whether it is near enough. If so it is reported
+  again, and the test is all that is lost; if not, a fresh noisy point is. Every point but the first pays for a test,
+  and a declared number of points for noise; when these are used up the rest of the day repeats the last report, which
+  costs nothing.
+
+Why the test is private. N(x - z) of a point x from the prediction z differs by at most N(x - y) between x and y; with
+discrete Laplace noise of e**-(λ' |n|) the outcome of the test differs by a factor of at most e**(λ' N(x - y)). Which
+points were fresh follows from the reports and from coins that were paid for; and whatever they are, the day's losses
+stay within ε, as tests and fresh points are counted before they are taken.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import ArrayLike
+
+from discreet.core.exact import Number, exact
+from discreet.core.loss import Pure
+from discreet.errors import BadInput, DataError
+from discreet.noise.entropy import Entropy
+from discreet.noise.expand import BULK
+from discreet.noise.laplace import DiscreteLaplace
+from discreet.verbs.collect.domain import Codes
+from discreet.verbs.collect.integer_reports import reported, type_of
+from discreet.verbs.collect.locations.planar_laplace import UNIT, PlanarLaplace, lengths
+from discreet.verbs.collect.locations.region import Points, Region
+
+
+@dataclass(frozen=True, init=False)
+class Day:
+    """A day of ``points`` places, each with its own noise; all of them lose ``epsilon`` within ``within`` metres."""
+
+    name: ClassVar[str] = "independent"
+    region: Region
+    epsilon: Fraction
+    within: Fraction
+    points: int
+
+    def __init__(self, region: Region, epsilon: Number, within: Number, points: int) -> None:
+        object.__setattr__(self, "region", region)
+        object.__setattr__(self, "epsilon", exact(epsilon, "epsilon"))
+        object.__setattr__(self, "within", exact(within, "within"))
+        object.__setattr__(self, "points", points)
+        if points < 1:
+            raise BadInput(f"A day has one point or more, got {points}.")
+        if not (self.epsilon and self.within):
+            raise BadInput("epsilon and the metres it is lost within must be above 0.")
+
+    @property
+    def per_metre(self) -> Fraction:
+        """What the day loses with each metre between points of the grid."""
+        return self.epsilon / (self.within + self.region.blur)
+
+    @property
+    def loss_per_day(self) -> Pure:
+        """What a day loses at most about days whose places are within ``within`` metres, one by one."""
+        return Pure(self.epsilon)
+
+    def loss_at(self, metres: Number) -> Pure:
+        """The same within another distance."""
+        return Pure(self.per_metre * (exact(metres, "metres") + self.region.blur))
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """What it is made with, as plain data."""
+        given = {"epsilon": str(self.epsilon), "within": str(self.within), "points": self.points}
+        return {**self.region.parameters, **given}
+
+    @cached_property
+    def noise(self) -> PlanarLaplace:
+        """What a fresh point is drawn by."""
+        return PlanarLaplace(self.region, self.epsilon / self.points, self.within)
+
+    @property
+    def report_type(self) -> pa.DataType:
+        """The numbers of as many points."""
+        return pa.list_(type_of(len(self.region)), self.points)
+
+    def randomize(self, days: ArrayLike, *, entropy: Entropy = BULK) -> pa.Array[Any]:
+        """A report for each day: of people by points by metres east and north."""
+        places = self.region.nearest(days)
+        if places.ndim != 3 or places.shape[1] != self.points:
+            raise DataError(f"A day is {self.points} places, each of metres east and north.")
+        told = reported(self._told(places, entropy).reshape(-1), len(self.region))
+        return pa.FixedSizeListArray.from_arrays(told, self.points)
+
+    def _told(self, places: Points, entropy: Entropy) -> Codes:
+        return self._fresh(places, entropy)
+
+    def _fresh(self, places: Points, entropy: Entropy) -> Codes:
+        return self.region.codes(self.region.cut(self.noise.noisy(places, entropy)))
+
+
+@dataclass(frozen=True, init=False)
+class PredictiveDay(Day):
+    """A day of which a few points get fresh noise, and the others are the last report as long as it is near enough."""
+
+    name = "predictive"
+    near: Fraction
+    fresh: int
+    for_tests: Fraction
+
+    def __init__(
+        self,
+        region: Region,
+        epsilon: Number,
+        within: Number,
+        points: int,
+        *,
+        near: Number,
+        fresh: int,
+        for_tests: Number = Fraction(1, 4),
+    ) -> None:
+        """``near``: in metres; ``fresh``: how many points get their own noise; ``for_tests``: the tests' share of ε."""
+        object.__setattr__(self, "near", exact(near, "near"))
+        object.__setattr__(self, "fresh", fresh)
+        object.__setattr__(self, "for_tests", exact(for_tests, "for_tests"))
+        if not 1 <= fresh <= points or not 0 < self.for_tests < 1 or points < 2:
+            raise BadInput(
+                "A predictive day has 2 points or more, from one to all of them fresh, and a share of ε for its tests.",
+                hint="A quarter of ε for tests and as many fresh points as stops are usual.",
+            )
+        super().__init__(region, epsilon, within, points)
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """What it is made with, as plain data."""
+        return {**super().parameters, "near": str(self.near), "fresh": self.fresh, "for_tests": str(self.for_tests)}
+
+    @cached_property
+    def noise(self) -> PlanarLaplace:
+        """What a fresh point is drawn by: an equal part of what tests leave."""
+        return PlanarLaplace(self.region, self.epsilon * (1 - self.for_tests) / self.fresh, self.within)
+
+    @cached_property
+    def test(self) -> PlanarLaplace:
+        """What a test loses, by the metre: the noise of a point that would lose the same."""
+        return PlanarLaplace(self.region, self.epsilon * self.for_tests / (self.points - 1), self.within)
+
+    def is_near(self, places: Points, predicted: Codes, entropy: Entropy) -> Any:
+        """The test: whether each place seems to be near its prediction."""
+        apart = lengths(places - self.region.points(predicted))
+        edge = int(self.near / self.region.step * UNIT)
+        return DiscreteLaplace(1 / self.test.rate).add_all(apart, entropy) <= edge
+
+    def _told(self, places: Points, entropy: Entropy) -> Codes:
+        told = np.empty(places.shape[:2], dtype=np.int64)
+        told[:, 0] = self._fresh(places[:, 0], entropy)
+        left = np.full(len(places), self.fresh - 1)
+        for at in range(1, self.points):
+            told[:, at] = told[:, at - 1]
+            asked = np.flatnonzero(left > 0)
+            moved = asked[~self.is_near(places[asked, at], told[asked, at - 1], entropy)]
+            told[moved, at] = self._fresh(places[moved, at], entropy)
+            left[moved] -= 1
+        return told

@@ -1,0 +1,199 @@
+"""A few bits about a few values, kept for ever: dBitFlipPM (Ding, Kulkarni, Yekhanin 2017).
+
+A device draws a few of the values once (for numbers: of the ranges), and for each of them keeps a bit that says whether
+it has it, told truly with a chance p. Every report is that: the values it speaks of, and their bits.
+
+Why this is private. Which values are spoken of hangs on nobody's answer. Given them, two answers differ in two bits at
+most, each by a factor of p / (1 - p), which is kept at or below e**(ε/2); a device that speaks of one value only
+differs in one bit, which may have all of ε. The same bits are told in every round, so the loss of one report is that of
+all of them about a value that stays. Each value has bits of its own, and a change of value shows as soon as a bit
+changes: *when* it changed is not hidden at all, and there is no promise about it.
+
+The estimate. Those who speak of a value are drawn without regard to what they have; of their m bits about it, m q + c
+(p - q) are 1 on average if c of them have it. So n (ones / m - q) / (p - q) is unbiased, whatever m is but 0, with a
+variance
+
+    n² / m (f p (1 - p) + (1 - f) q (1 - q)) / (p - q)² + n² / m f (1 - f) (1 - m / n)          at a share f
+
+of which the last part is that of drawing m of n people.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from discreet.core.exact import Number
+from discreet.core.loss import Pure
+from discreet.errors import BadInput, DataError
+from discreet.noise.entropy import Entropy
+from discreet.verbs.collect.bit_reports import AT_ONCE, as_reports, count_bits, rows_of
+from discreet.verbs.collect.domain import Codes, Counts, Domain
+from discreet.verbs.collect.estimate import Estimate
+from discreet.verbs.collect.exact_tails import FEW
+from discreet.verbs.collect.frequency_oracle import Client, Tally
+from discreet.verbs.collect.probability import down, power
+from discreet.verbs.collect.report_distribution import Alike, Coins, Public
+from discreet.verbs.collect.score_intervals import reach, reach_of_share, z_of
+
+
+@dataclass(frozen=True, init=False)
+class DBitFlip(Client):
+    """dBitFlipPM: the least to send and to remember; ``bits`` values that a device speaks of."""
+
+    name = "dbitflip"
+    bits: int
+
+    def __init__(self, domain: Domain | int | Iterable[Any], epsilon: Number, bits: int = 1) -> None:
+        super().__init__(domain, epsilon)
+        if not 1 <= bits <= len(self.domain):
+            raise BadInput(f"A device speaks of 1 to {len(self.domain)} values, not {bits}.")
+        object.__setattr__(self, "bits", bits)
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """How many values a device speaks of."""
+        return {"bits": self.bits}
+
+    @cached_property
+    def own(self) -> Fraction:
+        """p: a bit is told truly, if it is spoken of; rounded down."""
+        odds = power(self.epsilon / min(self.bits, 2))
+        return down(odds / (odds + 1))
+
+    @cached_property
+    def other(self) -> Fraction:
+        """1 - p."""
+        return 1 - self.own
+
+    @cached_property
+    def law(self) -> Alike:
+        """For every two answers there are devices that speak of both, if of more than one, and nothing tells more."""
+        return Alike(self._told(2), len(self.domain), lambda: self._told(len(self.domain)))
+
+    def _told(self, d: int) -> Public:
+        rows = [[self.own if x == y else self.other for y in range(d)] for x in range(d)]
+        if self.bits > 1:
+            return Public((Coins(tuple(map(tuple, rows))),))
+        return Public(tuple(Coins(tuple((row[y],) for row in rows)) for y in range(d)))
+
+    @cached_property
+    def report_type(self) -> pa.DataType:
+        """A bit for every value that is spoken of, and then the bits that are told."""
+        return pa.binary(2 * self._width)
+
+    @property
+    def _width(self) -> int:
+        return -(-len(self.domain) // 8)
+
+    @property
+    def operations(self) -> int:
+        """A random number for every value, of which the least are taken."""
+        return 2 * len(self.domain)
+
+    @property
+    def at_once(self) -> int:
+        """As many as have a bounded number of random numbers."""
+        return max(1, AT_ONCE // len(self.domain))
+
+    @property
+    def kept(self) -> int:
+        """How many reports have each bit, and how many speak of each value."""
+        return 2 * len(self.domain)
+
+    def loss_of(self, rounds: int) -> Pure:
+        """What so many reports about a value that stays lose together: they are all the same."""
+        return Pure(self.epsilon)
+
+    @property
+    def loss_forever(self) -> Pure:
+        """What all reports about a value that stays lose together."""
+        return Pure(self.epsilon)
+
+    def loss_of_values(self, values: int) -> Pure:
+        """What all reports of a person with so many values lose about which they were; not about when they changed."""
+        return Pure(values * self.epsilon)
+
+    def remembered(self, code: int, stream: Callable[..., Entropy]) -> pa.Array[Any]:
+        """The values that the device speaks of, and the bits that belong to its value."""
+        return self._row(np.array([code]), self._spoken(1, stream("spoken")), stream("value", code))
+
+    def again(self, kept: pa.Array[Any], entropy: Entropy) -> pa.Array[Any]:
+        """The same."""
+        return kept
+
+    def draw(self, codes: Codes, entropy: Entropy) -> pa.Array[Any]:
+        """The first reports of as many devices."""
+        return self._row(codes, self._spoken(codes.size, entropy), entropy)
+
+    def count(self, reports: pa.Array[Any]) -> Counts:
+        """How many have each bit, and how many speak of each value."""
+        rows, d = rows_of(reports), len(self.domain)
+        spoken, told = rows[:, : self._width], rows[:, self._width :]
+        if (told & ~spoken).any():
+            raise DataError("A report has a bit of a value that it does not speak of.")
+        return np.concatenate([count_bits(told, d), count_bits(spoken, d, self.bits)])
+
+    def supported(self, counts: Counts) -> Counts:
+        """How many have each bit."""
+        return counts[: len(self.domain)]
+
+    def tally(self) -> Tally:
+        """A count that knows how many spoke of each value."""
+        return _Spoken(self)
+
+    def _spoken(self, people: int, entropy: Entropy) -> Codes:
+        """The places of the least of d random numbers, for each person."""
+        numbers = entropy.words(people * len(self.domain)).reshape(people, -1)
+        return np.argsort(numbers, axis=1, kind="stable")[:, : self.bits].astype(np.int64)
+
+    def _row(self, codes: Codes, spoken: Codes, entropy: Entropy) -> pa.Array[Any]:
+        """The values that are spoken of, and a bit for each."""
+        true = entropy.flips(self.own, spoken.size).reshape(spoken.shape)
+        said = np.zeros((2, codes.size, 8 * self._width), dtype=np.bool_)
+        people = np.arange(codes.size)[:, None]
+        said[0, people, spoken] = True
+        said[1, people, spoken] = (spoken == codes[:, None]) == true
+        return as_reports(np.concatenate(list(np.packbits(said, axis=2, bitorder="little")), axis=1))
+
+
+class _Spoken(Tally):
+    """A count of which every value has reports of its own."""
+
+    def estimate(self, *, confidence: float = 0.95) -> Estimate:
+        """How many people have each value, by those who spoke of it."""
+        whole, d = Estimate.of(self, confidence), len(self.client.domain)
+        ones, spoke = self.counts[:d], self.counts[d:]
+        if not spoke.all():
+            raise BadInput("Nobody spoke of some of the values.", hint="Wait for more reports.")
+        (p, q), n = self.client.chances, self.reports
+        shares = (ones / spoke - q) / (p - q)
+        near: NDArray[np.float64] = np.clip(shares, 0, 1)
+        variances = self.client.variances(n, near) * n / spoke + n * n / spoke * near * (1 - near) * (1 - spoke / n)
+        return _SpokenEstimate(
+            self.client, n, whole.supports, n * shares, np.sqrt(variances), confidence, spoke=spoke.copy()
+        )
+
+
+@dataclass(frozen=True)
+class _SpokenEstimate(Estimate):
+    """Figures of which each is by those who spoke of it."""
+
+    spoke: Counts = field(kw_only=True)
+
+    def bars_at(self, error: float) -> NDArray[np.float64]:
+        """As many as spoke were drawn of all, so the variance also grows with f (1 - f); where few decide, they are a
+        fair sample of coins."""
+        n, ones, (p, q) = self.n, self.supports / self.spoke, self.client.chances
+        drawn = (1 - self.spoke / n) / self.spoke
+        near = np.clip((ones - q) / (p - q), 0, 1)
+        normal = reach(z_of(error), (self.deviations / n) ** 2, drawn * (1 - 2 * near), drawn)
+        few = ones * (1 - ones) * self.spoke < FEW
+        return n * np.where(few, np.maximum(normal, reach_of_share(error, ones, self.spoke) / (p - q)), normal)

@@ -1,0 +1,123 @@
+"""A device that is asked again: it remembers one randomised answer for each value, and reports of that.
+
+Fresh noise in every round would average out: T reports would lose T times what one loses. So a device randomises each
+value once (the *permanent* step), and each report randomises that once more (the *instantaneous* step). What it
+remembers is not stored: it comes out the same again, of a secret that never leaves the device and HMAC-SHA256.
+
+What is promised, by three losses of which each is exact or rounded up:
+
+* one report loses ``epsilon``;
+* T reports about a value that stays lose ``loss_of(T)``, which grows with T to ``forever`` and not beyond, since all of
+  them are made of one permanent answer (post-processing);
+* a person who has k different values, one after the other, loses k times ``forever`` about *which* they were, because
+  each has a permanent answer of its own.
+
+The last does not hide *when* a value changed, nor that an earlier one came back. Two people whose values change at
+different times are told apart the better the longer they are asked, and all that can be promised against that is the
+instantaneous step of every round: ``loss_of_changes``. The literature's "k times ε" is silent on this.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from discreet.core.exact import Number
+from discreet.core.loss import Pure
+from discreet.errors import BadInput
+from discreet.noise.entropy import Entropy
+from discreet.verbs.collect.domain import Codes, Domain
+from discreet.verbs.collect.frequency_oracle import Client
+from discreet.verbs.collect.probability import claim, epsilon_of
+
+_FINE = 1 << 256
+
+
+@dataclass(frozen=True, init=False)
+class Memoised(Client):
+    """A protocol of two steps: ``epsilon`` is the loss of one report, ``forever`` that of all about one value."""
+
+    forever: Fraction
+
+    def __init__(self, domain: Domain | int | Iterable[Any], epsilon: Number, forever: Number | None = None) -> None:
+        """``forever`` is twice ``epsilon`` unless it is given."""
+        super().__init__(domain, epsilon)
+        self._promise(forever)
+
+    def _promise(self, forever: Number | None) -> None:
+        object.__setattr__(self, "forever", epsilon_of(2 * self.epsilon if forever is None else forever))
+        if self.forever <= self.epsilon:
+            raise BadInput(
+                f"All reports together lose more than one: forever must be above epsilon, got {forever}.",
+                hint="A protocol without a second step has one report lose all of it.",
+            )
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """The loss of all reports together."""
+        return {"forever": str(self.forever)}
+
+    @property
+    @abstractmethod
+    def permanent(self) -> Client:
+        """The step that is taken once for each value."""
+
+    @abstractmethod
+    def again(self, kept: pa.Array[Any], entropy: Entropy) -> pa.Array[Any]:
+        """A report of each permanent answer."""
+
+    @abstractmethod
+    def ratio(self, rounds: int) -> Fraction:
+        """How much likelier so many reports are for one value, that stays, than for another: at most."""
+
+    @property
+    @abstractmethod
+    def step_ratio(self) -> Fraction:
+        """How much likelier one report is for one permanent answer than for another: at most."""
+
+    def draw(self, codes: Codes, entropy: Entropy) -> pa.Array[Any]:
+        """Both steps: the first reports of as many devices."""
+        return self.again(self.permanent.draw(codes, entropy), entropy)
+
+    def remembered(self, code: int, stream: Callable[..., Entropy]) -> pa.Array[Any]:
+        """A device's permanent answer, of the random stream that belongs to the value."""
+        return self.permanent.draw(np.array([code]), stream("value", code))
+
+    def loss_of(self, rounds: int) -> Pure:
+        """What so many reports about a value that stays lose together."""
+        if rounds < 1:
+            raise BadInput(f"There is one round or more, got {rounds}.")
+        return self.loss if rounds == 1 else Pure(min(claim(self.ratio(rounds)), self.forever))
+
+    @property
+    def loss_forever(self) -> Pure:
+        """What all reports about a value that stays lose together, however many they are."""
+        return Pure(self.forever)
+
+    def loss_of_values(self, values: int) -> Pure:
+        """What all reports of a person with so many values lose about which they were; not about when they changed."""
+        return Pure(values * self.forever)
+
+    def loss_of_changes(self, rounds: int) -> Pure:
+        """What so many reports lose about anything at all, even about when values changed."""
+        return Pure(rounds * claim(self.step_ratio))
+
+
+def power_below(base: Fraction, times: int) -> Fraction:
+    """A multiple of 2**-256 not above ``base``**``times``, for a base from 0 to 1."""
+    result = Fraction(1)
+    while times:
+        if times & 1:
+            result = _floor(result * base)
+        base, times = _floor(base * base), times >> 1
+    return result
+
+
+def _floor(number: Fraction) -> Fraction:
+    return Fraction(number.numerator * _FINE // number.denominator, _FINE)

@@ -1,0 +1,184 @@
+"""One question answered truly, the others made up, and nobody sees which (RS+FD and RS+RFD).
+
+Arcolezi, Couchot, Al Bouna, Xiao (2021) make up values evenly; Arcolezi, Gambs, Couchot, Palamidessi (2023) make them
+up by what is known to be likely, which the estimate then has to make up for less. An even choice is one of them, so
+this is one protocol with a *prior* for each question.
+
+Why this is private, and what exactly. The truth is told by GRR with odds e**ε'. A report's chance is a product that
+hangs on no answer times a sum over questions (``laws.Hidden``), so a quotient of two people's chances is one of two
+sums whose terms differ by at most e**ε':
+
+* **person**: whatever of a person's answers differ, the quotient is at most e**ε', and it is reached when all differ.
+  Nothing is gained by hiding the question; so ε' = ε.
+* **answer**: if one answer differs and the others do not, their terms are in both sums and cover it. Then ε' may be
+  larger: for k questions of equally many values, made up evenly, e**ε' = 1 + k (e**ε - 1). That is the amplification by
+  which multi-freq-ldpy gives ε as its guarantee, though about a person ε' is lost. Here it must be asked for, ``loss``
+  says ε', and ``loss_of_answer`` ε.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from math import prod
+from typing import Any, Literal, get_args
+
+import numpy as np
+import pyarrow as pa
+
+from discreet.core.exact import Number, exact
+from discreet.core.loss import Pure
+from discreet.errors import BadInput
+from discreet.noise.entropy import Entropy
+from discreet.verbs.collect.domain import Codes, Counts, Domain
+from discreet.verbs.collect.frequency.grr import GRR
+from discreet.verbs.collect.integer_reports import Reports, counted, reported, type_of
+from discreet.verbs.collect.multidimensional.questions import Questions, Shares
+from discreet.verbs.collect.multidimensional.report_distributions import Hidden
+from discreet.verbs.collect.multidimensional.split_sample import Several, apart
+from discreet.verbs.collect.numbers.channel import Channel, parts_of
+from discreet.verbs.collect.probability import GRID, epsilon_of, power
+
+Protects = Literal["person", "answer"]
+_FINE = 1 << 20
+_HIGHEST = 20
+
+
+@dataclass(frozen=True, init=False)
+class Fake(Several):
+    """RS+RFD; without priors, RS+FD. ``epsilon`` is what is lost about the whole person."""
+
+    name = "rs+rfd"
+    priors: tuple[tuple[int, ...], ...]
+    """For each question, how likely each value is made up, in whole 2**-64ths."""
+    protects: Protects
+    of_answer: Fraction
+    """What is lost about one answer, if the others are known."""
+
+    def __init__(
+        self,
+        questions: Questions | Mapping[str, Domain | int | Iterable[Any]],
+        epsilon: Number,
+        priors: Mapping[str, Sequence[Number]] | None = None,
+        protects: Protects = "person",
+    ) -> None:
+        """``epsilon`` is kept to about the person, or about each answer."""
+        super().__init__(questions, epsilon)
+        if protects not in get_args(Protects):
+            raise BadInput(f"What is protected is the {' or the '.join(get_args(Protects))}, not {protects!r}.")
+        likely = priors or {}
+        object.__setattr__(self, "priors", tuple(_prior(domain, likely.get(n)) for n, domain in self.questions.domains))
+        object.__setattr__(self, "protects", protects)
+        if unknown := set(likely) - set(self.questions.names):
+            raise BadInput(f"There is no question {min(unknown)!r} to make up answers to.")
+        asked = self.epsilon
+        if protects == "answer":
+            object.__setattr__(self, "epsilon", epsilon_of(self._amplified(asked)))
+        object.__setattr__(self, "of_answer", asked)
+
+    @property
+    def loss_of_answer(self) -> Pure:
+        """What one report loses at most about one answer of a person whose other answers are known."""
+        return Pure(self.of_answer)
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """What it is made with, as plain data."""
+        priors = [[str(Fraction(part, GRID)) for part in prior] for prior in self.priors]
+        return {
+            **super().parameters,
+            "priors": dict(zip(self.questions.names, priors, strict=True)),
+            "protects": self.protects,
+            "of_answer": str(self.of_answer),
+        }
+
+    @cached_property
+    def clients(self) -> tuple[GRR, ...]:
+        """What a truth is told by."""
+        return tuple(GRR(domain, self.epsilon) for _, domain in self.questions.domains)
+
+    @cached_property
+    def law(self) -> Hidden:
+        """Which question is told truly is hidden."""
+        truths = tuple((client.own, client.other) for client in self.clients)
+        return Hidden(truths, self._made_up, self.questions.answers)
+
+    def answer_ratio(self, epsilon: Fraction) -> Fraction:
+        """The worst quotient when one answer differs and truths are told with a loss of ``epsilon``.
+
+        It is worst where the told value is made up least, and the other questions' terms, which do not differ, are
+        least: at a value that is not theirs and is made up most.
+        """
+        truths = [GRR(domain, epsilon) for _, domain in self.questions.domains]
+        covers = [truth.other / max(prior) for truth, prior in zip(truths, self._made_up, strict=True)]
+        worst = Fraction(1)
+        for truth, prior, cover in zip(truths, self._made_up, covers, strict=True):
+            rest, least = sum(covers, Fraction(0)) - cover, min(prior)
+            worst = max(worst, (rest + truth.own / least) / (rest + truth.other / least))
+        return worst
+
+    @cached_property
+    def report_type(self) -> pa.DataType:
+        """A value for each question."""
+        return pa.struct([(name, type_of(len(domain))) for name, domain in self.questions.domains])
+
+    def draw(self, columns: list[Codes], entropy: Entropy) -> pa.Array[Any]:
+        """Values that are made up, but for one."""
+        which = entropy.many_below(len(self.questions), len(columns[0]))
+        told = []
+        for place, (client, prior, codes) in enumerate(zip(self.clients, self.priors, columns, strict=True)):
+            values = Channel((prior,)).draw(np.zeros(codes.size, dtype=np.int64), entropy)
+            truly = np.flatnonzero(which == place)
+            values[truly] = client.draw(codes[truly], entropy).to_numpy()
+            told.append(reported(values, len(client.domain)))
+        return pa.StructArray.from_arrays(told, names=list(self.questions.names))
+
+    @property
+    def kept(self) -> int:
+        """How often each value of each question was told, one after the other."""
+        return sum(self.questions.sizes)
+
+    def count(self, reports: Reports) -> Counts:
+        """How often each value of each question was told, one after the other."""
+        told = apart(reports, self.report_type)
+        return np.concatenate([counted(one, size) for one, size in zip(told, self.questions.sizes, strict=True)])
+
+    def estimate_counts(self, counts: Counts, *, confidence: float = 0.95) -> dict[str, Shares]:
+        """One of k reports tells the truth of a question, as GRR does; the others what is made up."""
+        k, found = len(self.questions), {}
+        kept = np.split(counts, np.cumsum(self.questions.sizes)[:-1])
+        for name, client, prior, told in zip(self.questions.names, self.clients, self._made_up, kept, strict=True):
+            n = int(told.sum())
+            level = np.array([float((client.other + (k - 1) * chance) / k) for chance in prior])
+            rise = float((client.own - client.other) / k)
+            found[name] = Shares(client.domain, n, told / max(n, 1), level, rise, confidence)
+        return found
+
+    @cached_property
+    def _made_up(self) -> tuple[tuple[Fraction, ...], ...]:
+        return tuple(tuple(Fraction(part, GRID) for part in prior) for prior in self.priors)
+
+    def _amplified(self, epsilon: Fraction) -> Fraction:
+        """The largest loss about the person, in parts of 2**-20, that keeps to ``epsilon`` about one answer."""
+        low, high = int(epsilon * _FINE), _HIGHEST * _FINE
+        allowed = power(epsilon)
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (middle, high) if self.answer_ratio(Fraction(middle, _FINE)) <= allowed else (low, middle)
+        return Fraction(low, _FINE)
+
+
+def _prior(domain: Domain, weights: Sequence[Number] | None) -> tuple[int, ...]:
+    """Weights of values as chances in whole 2**-64ths."""
+    given = [Fraction(1)] * len(domain) if weights is None else [exact(weight, "a weight") for weight in weights]
+    if len(given) != len(domain) or min(given) == 0:
+        raise BadInput(
+            "A prior has a weight above 0 for every value.", hint="What is never made up would be known to be true."
+        )
+    common = prod({weight.denominator for weight in given})
+    parts = parts_of([int(weight * common) for weight in given])
+    if min(parts) == 0:
+        raise BadInput("A weight of a prior is too small to be drawn by.")
+    return parts

@@ -1,0 +1,198 @@
+"""PCKV by randomised response: a pair of a key and a sign, or any other.
+
+Why this is private. The d keys and ``length`` made-up ones, each with either sign, are 2 (d + length) pairs. The truth
+is told with odds of t' = 1 + length (e**ε - 1) to any other pair. A report is the truth of at most one of the at least
+``length`` keys that are drawn from, so its chance is at most (t' + length - 1) / length = e**ε times what it has at
+least for everybody. Keys differ from each other, or this would not hold; so the sampling earns a larger loss inside.
+
+PCKV by two bits a key: for each key nothing, minus or plus.
+
+Why this is private. The own key is told with a chance of 1/2, and then with its true sign with p; any other is told
+with b, and a fair sign. Two pairs of different keys differ in two places, by at most 2 p (1 - b) / b; two signs of one
+key by p / (1 - p); a made-up key leaves all d places alike. b is rounded up and p down such that all of these are at
+most e**ε. A person is a mixture of the pairs that may be drawn, and no mixture is worse. What would be told of made-up
+keys is not reported.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from discreet.errors import DataError
+from discreet.noise.entropy import Entropy
+from discreet.noise.packed import packed_flips
+from discreet.verbs.collect.bit_reports import as_reports, bits_as_reports, bits_type, count_bits, rows_of, words_of
+from discreet.verbs.collect.domain import Counts
+from discreet.verbs.collect.integer_reports import Reports, counted, reported, type_of
+from discreet.verbs.collect.multidimensional.key_value import Drawn, Gains, KeyValue
+from discreet.verbs.collect.probability import down, power, up
+from discreet.verbs.collect.randomized_response import respond
+from discreet.verbs.collect.report_distribution import Matrix
+
+
+@dataclass(frozen=True, init=False)
+class KeyValueGRR(KeyValue):
+    """PCKV-GRR: a pair, in a few bytes; for few keys."""
+
+    name = "pckv-grr"
+
+    @property
+    def pairs(self) -> int:
+        """How many pairs can be reported: the d keys and the made-up ones, each with either sign."""
+        return 2 * (len(self.keys) + self.length)
+
+    @cached_property
+    def own(self) -> Fraction:
+        """The chance that the pair is told truly, rounded down."""
+        odds = 1 + self.length * (power(self.epsilon) - 1)
+        return down(odds / (odds + self.pairs - 1))
+
+    @cached_property
+    def other(self) -> Fraction:
+        """That of any other pair."""
+        return (1 - self.own) / (self.pairs - 1)
+
+    @cached_property
+    def law(self) -> Matrix:
+        """People with no pair, with one, and with all keys: nobody's reports differ more than those of two with one."""
+        d = len(self.keys)
+        ones = [[(key, sign)] for key in range(d) for sign in (0, 1)]
+        return Matrix(tuple(self.row(pairs) for pairs in [[], *ones, [(key, key % 2) for key in range(d)]]))
+
+    def row(self, pairs: list[tuple[int, int]]) -> tuple[Fraction, ...]:
+        """How likely each report is for a person with pairs of a key's place and a sign."""
+        among = max(len(pairs), self.length)
+        made_up = range(len(self.keys), len(self.keys) + among - len(pairs))
+        weights = dict.fromkeys(((key, sign) for key in made_up for sign in (0, 1)), Fraction(1, 2))
+        weights |= dict.fromkeys(pairs, Fraction(1))
+        told = ((key, sign) for key in range(self.pairs // 2) for sign in (0, 1))
+        return tuple(self.other + weights.get(pair, Fraction(0)) / among * (self.own - self.other) for pair in told)
+
+    @property
+    def report_type(self) -> pa.DataType:
+        """Twice a key's place, and one more if the sign is plus."""
+        return type_of(self.pairs)
+
+    @cached_property
+    def gains(self) -> Gains:
+        """A key is told with either sign if the truth is, or by chance."""
+        gain = float(self.own - self.other)
+        return Gains(float(2 * self.other), gain, gain)
+
+    def draw(self, pairs: Drawn, entropy: Entropy) -> pa.Array[Any]:
+        """The pair, or another."""
+        return reported(respond(2 * pairs.keys + pairs.high, self.own, self.pairs, entropy), self.pairs)
+
+    def count(self, reports: Reports) -> Counts:
+        """What is kept."""
+        told = counted(reports, self.pairs)
+        signs = told[: 2 * len(self.keys)]
+        return np.concatenate([[told.sum()], signs[::2], signs[1::2]])
+
+
+_AT_ONCE = 1 << 20
+
+
+@dataclass(frozen=True)
+class Symbols:
+    """Places that are filled independently of each other: for each answer, the chances of each place's symbols."""
+
+    rows: tuple[tuple[tuple[Fraction, ...], ...], ...]
+
+    @property
+    def answers(self) -> int:
+        """How many answers it is given for."""
+        return len(self.rows)
+
+    def ratio(self, one: int, other: int) -> Fraction:
+        """The product of every place's largest quotient; no chance is 0."""
+        whole = Fraction(1)
+        for a, b in zip(self.rows[one], self.rows[other], strict=True):
+            whole *= max(x / y for x, y in zip(a, b, strict=True))
+        return whole
+
+
+@dataclass(frozen=True, init=False)
+class KeyValueUE(KeyValue):
+    """PCKV-UE: two bits for every key; for many keys."""
+
+    name = "pckv-ue"
+
+    @cached_property
+    def truth(self) -> Fraction:
+        """p: the chance that the sign of the own key is told truly, rounded down."""
+        odds = power(self.epsilon)
+        return down(odds / (odds + 1))
+
+    @cached_property
+    def other(self) -> Fraction:
+        """b: the chance that a key that is not the own one is told, rounded up."""
+        return up(2 * self.truth / (power(self.epsilon) + 2 * self.truth))
+
+    @cached_property
+    def law(self) -> Symbols:
+        """Places of keys that neither of two people has are filled alike for both, so that two keys stand for all."""
+        return self.law_of(2)
+
+    def law_of(self, d: int) -> Symbols:
+        """Of so many keys: a made-up one, and each with each sign; at each place nothing, minus or plus."""
+        half = Fraction(1, 2)
+        blank = (1 - self.other, self.other / 2, self.other / 2)
+        minus = (half, half * self.truth, half * (1 - self.truth))
+        own = (minus, (minus[0], minus[2], minus[1]))
+        rows = [tuple(sign if place == key else blank for place in range(d)) for key in range(d) for sign in own]
+        return Symbols(((blank,) * d, *rows))
+
+    @property
+    def report_type(self) -> pa.DataType:
+        """A bit for every key that is told with a minus, then one for every key that is told with a plus."""
+        return pa.binary(2 * bits_type(len(self.keys)).byte_width)
+
+    @cached_property
+    def gains(self) -> Gains:
+        """The own key is told half of the time."""
+        return Gains(float(self.other), float(Fraction(1, 2) - self.other), float(self.truth - Fraction(1, 2)))
+
+    def draw(self, pairs: Drawn, entropy: Entropy) -> pa.Array[Any]:
+        """So many devices at once as memory is bounded by."""
+        step = max(1, _AT_ONCE // words_of(len(self.keys)))
+        starts = range(0, max(pairs.keys.size, 1), step)
+        parts = [self._drawn(pairs.keys[at : at + step], pairs.high[at : at + step], entropy) for at in starts]
+        return parts[0] if len(parts) == 1 else pa.concat_arrays(parts)
+
+    def _drawn(self, keys: Any, high: Any, entropy: Entropy) -> pa.Array[Any]:
+        """All keys by chance, and then the own one again by its own."""
+        n, d = keys.size, len(self.keys)
+        words = words_of(d)
+        told = packed_flips(self.other, n * words, entropy).reshape(n, words)
+        plus = told & entropy.words(n * words).reshape(n, words)
+        minus = told & ~plus
+        own = np.flatnonzero(keys < d)
+        word, bit = keys[own] >> 6, np.uint64(1) << (keys[own] & 63).astype(np.uint64)
+        truly = entropy.flips(self.truth, own.size)
+        is_told, is_plus = entropy.coins(own.size), (high[own] == 1) == truly
+        for plane, here in ((minus, is_told & ~is_plus), (plus, is_told & is_plus)):
+            plane[own, word] = np.where(here, plane[own, word] | bit, plane[own, word] & ~bit)
+        planes = [rows_of(bits_as_reports(plane, d)) for plane in (minus, plus)]
+        return as_reports(np.hstack(planes))
+
+    def count(self, reports: Reports) -> Counts:
+        """What is kept."""
+        if reports.type != self.report_type or reports.null_count:
+            raise DataError(
+                f"A report is {self.report_type}, and none is missing.", hint="Read them with their own survey."
+            )
+        counts = np.zeros(1 + 2 * len(self.keys), dtype=np.int64)
+        for chunk in reports.chunks if isinstance(reports, pa.ChunkedArray) else [reports]:
+            minus, plus = np.split(rows_of(chunk), 2, axis=1)
+            if (minus & plus).any():
+                raise DataError("A report tells a key with both signs.")
+            told = [count_bits(plane, len(self.keys)) for plane in (minus, plus)]
+            counts += np.concatenate([[len(chunk)], *told])
+        return counts
