@@ -60,7 +60,6 @@ from discreet.models.risk import ProsecutorRisk as ProsecutorRisk
 from discreet.models.uniqueness import PopulationUniqueness as PopulationUniqueness
 from discreet.service.client import connect as connect
 from discreet.utility import quality as quality
-from discreet.verbs import collect as collect
 from discreet.verbs import combine as combine
 from discreet.verbs import prove as prove
 from discreet.verbs.ask.bounds import Bounds as Bounds
@@ -68,6 +67,7 @@ from discreet.verbs.ask.continual import SquareRootCounter as SquareRootCounter
 from discreet.verbs.ask.continual import TreeCounter as TreeCounter
 from discreet.verbs.ask.distribution import Distribution as Distribution
 from discreet.verbs.attack.attack import attack as attack
+from discreet.verbs.collect.collect import collect as collect
 from discreet.verbs.hide.hiding import hide as hide
 from discreet.verbs.learn.clusters import Clusters as Clusters
 from discreet.verbs.learn.evidence import Generators as Generators

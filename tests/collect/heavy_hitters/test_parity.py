@@ -9,17 +9,17 @@ import numpy as np
 import pytest
 from tests.noise.bits import Repeatable
 
-from discreet.verbs.collect.heavy_hitters.parity_hashing import Parities, hashed
+from discreet.verbs.collect.heavy_hitters.parity_hashing import ParityHashing, hashed
 from discreet.verbs.collect.loss_audit import audit
 
 
 @pytest.mark.parametrize(("epsilon", "buckets"), [(Fraction(1, 2), 2), (Fraction(1), 4), (Fraction(3), 16)])
 def test_audit(epsilon: Fraction, buckets: int) -> None:
-    oracle = Parities(epsilon)
+    oracle = ParityHashing(epsilon)
     assert oracle.buckets == buckets
-    found = audit(oracle)
-    assert found.holds
-    assert found.epsilon == pytest.approx(float(epsilon), abs=1e-12)
+    result = audit(oracle)
+    assert result.holds
+    assert result.epsilon == pytest.approx(float(epsilon), abs=1e-12)
 
 
 def test_two_strings_share_a_bucket_exactly_as_often_as_is_said() -> None:
@@ -35,9 +35,9 @@ def test_two_strings_share_a_bucket_exactly_as_often_as_is_said() -> None:
 def test_a_support_of_another_string_is_exactly_q() -> None:
     """By the law: own bucket with p, any other evenly; the other string's bucket is even given the own one."""
     for epsilon in (Fraction(1), Fraction(3)):
-        oracle = Parities(epsilon)
-        g, p = oracle.buckets, oracle.own
-        assert p * Fraction(1, g) + (1 - p) / (g - 1) * (1 - Fraction(1, g)) == oracle.other
+        oracle = ParityHashing(epsilon)
+        g, p = oracle.buckets, oracle.p_own
+        assert p * Fraction(1, g) + (1 - p) / (g - 1) * (1 - Fraction(1, g)) == oracle.q_other
 
 
 def test_rows_go_over_words() -> None:
@@ -47,22 +47,22 @@ def test_rows_go_over_words() -> None:
 
 
 def test_all_ways_to_go_on_are_counted_as_one_by_one() -> None:
-    oracle, entropy = Parities(Fraction(3)), Repeatable(1)
+    oracle, entropy = ParityHashing(Fraction(3)), Repeatable(1)
     strings = entropy.words(2 * 200).reshape(200, 2)
-    rows, told = oracle.draw(strings, entropy)
+    rows, report_codes = oracle.draw(strings, entropy)
     prefixes = strings[:3] & np.array([2**60 - 1, 0], dtype=np.uint64)
-    counts = oracle.supports(rows, told, prefixes, 60, 8)
-    for place, end in product(range(3), (0, 1, 77, 255)):
-        whole = prefixes[place] | np.array([end << 60 & 2**64 - 1, end >> 4], dtype=np.uint64)
-        assert counts[place, end] == (hashed(rows, np.tile(whole, (200, 1)), oracle.parities) == told).sum()
+    counts = oracle.supports(rows, report_codes, prefixes, 60, 8)
+    for index, end in product(range(3), (0, 1, 77, 255)):
+        whole = prefixes[index] | np.array([end << 60 & 2**64 - 1, end >> 4], dtype=np.uint64)
+        assert counts[index, end] == (hashed(rows, np.tile(whole, (200, 1)), oracle.parities) == report_codes).sum()
 
 
 def test_estimates_are_unbiased_over_many_reports() -> None:
     """One string of 3 bits against another: within six deviations of the exact mean, a fixed seed."""
-    oracle, entropy, n = Parities(Fraction(1)), Repeatable(2), 40_000
-    rows, told = oracle.draw(np.full((n, 1), 0b101, dtype=np.uint64), entropy)
-    supports = oracle.supports(rows, told, np.zeros((1, 1), dtype=np.uint64), 0, 3)[0]
-    p, q = float(oracle.own), float(oracle.other)
+    oracle, entropy, n = ParityHashing(Fraction(1)), Repeatable(2), 40_000
+    rows, report_codes = oracle.draw(np.full((n, 1), 0b101, dtype=np.uint64), entropy)
+    supports = oracle.supports(rows, report_codes, np.zeros((1, 1), dtype=np.uint64), 0, 3)[0]
+    p, q = float(oracle.p_own), float(oracle.q_other)
     counts = (supports - n * q) / (p - q)
     spread = np.sqrt(oracle.variance(n, np.eye(8)[0b101]))
     assert (np.abs(counts - n * np.eye(8)[0b101]) < 6 * spread).all()

@@ -20,7 +20,7 @@ FALSE_POSITIVE = 1e-6
 REGION = Region(500, 300, 100)
 
 
-def chances(rate: Fraction, reach: int) -> np.ndarray:
+def probabilities(rate: Fraction, reach: int) -> np.ndarray:
     """The chances of all steps up to ``reach`` along either axis, if there were no others."""
     at = np.arange(-reach, reach + 1)
     weights = np.exp(-float(rate) * lengths(np.stack(np.meshgrid(at, at, indexing="ij"), axis=-1)))
@@ -56,13 +56,13 @@ def test_rounded_lengths_keep_to_the_triangle_inequality() -> None:
 
 def test_the_audit_holds_over_a_whole_region() -> None:
     mechanism = PlanarLaplace(Region(300, 200, 100), "1.386", 200)
-    found = audit(mechanism)
-    assert found.holds
-    assert found.epsilon == pytest.approx(float(mechanism.epsilon), rel=0.01)
+    result = audit(mechanism)
+    assert result.holds
+    assert result.epsilon == pytest.approx(float(mechanism.epsilon), rel=0.01)
     assert mechanism.loss == Pure(mechanism.epsilon)
     assert mechanism.loss_at(200) == Pure("1.386")
-    assert mechanism.law.exponent(0, 1) == mechanism.rate * UNIT
-    assert mechanism.law.exponent(3, 3) == 0
+    assert mechanism.report_distribution.exponent(0, 1) == mechanism.rate * UNIT
+    assert mechanism.report_distribution.exponent(3, 3) == 0
 
 
 def test_the_promise_is_about_places_wherever_they_lie_between_points() -> None:
@@ -73,8 +73,8 @@ def test_the_promise_is_about_places_wherever_they_lie_between_points() -> None:
     for metres in (1, 142, 200):
         turn = np.append(generator.uniform(0, 2 * math.pi, 300), [math.pi / 4, 0])
         other = one + metres * np.stack([np.cos(turn), np.sin(turn)], axis=1)
-        codes = (REGION.codes(REGION.nearest(places)).tolist() for places in (one, other))
-        lost = [mechanism.law.exponent(*pair) for pair in zip(*codes, strict=True)]
+        codes = (REGION.codes(REGION.nearest(indices)).tolist() for indices in (one, other))
+        lost = [mechanism.report_distribution.exponent(*pair) for pair in zip(*codes, strict=True)]
         assert 0.8 * float(mechanism.loss_at(metres).epsilon) < max(lost) <= mechanism.loss_at(metres).epsilon
     assert mechanism.loss_at(200) == Pure(1)
 
@@ -84,25 +84,28 @@ def test_steps_are_drawn_by_the_law(rate: Fraction) -> None:
     """Chi-square over all steps that are not rare; the others are taken together."""
     n, reach = 60_000, 200
     drawn = offsets(rate, n, Repeatable(1))
-    law = n * chances(rate, reach)
-    seen = np.zeros_like(law)
+    distribution = n * probabilities(rate, reach)
+    seen = np.zeros_like(distribution)
     inside = (np.abs(drawn) <= reach).all(axis=1)
     np.add.at(seen, tuple(drawn[inside].T + reach), 1)
-    common = law >= 5
-    mean = np.append(law[common], law[~common].sum())
-    found = np.append(seen[common], n - seen[common].sum())
-    assert stats.chi2.sf(((found - mean) ** 2 / mean).sum(), mean.size - 1) > FALSE_POSITIVE
+    common = distribution >= 5
+    mean = np.append(distribution[common], distribution[~common].sum())
+    result = np.append(seen[common], n - seen[common].sum())
+    assert stats.chi2.sf(((result - mean) ** 2 / mean).sum(), mean.size - 1) > FALSE_POSITIVE
 
 
 def test_a_wrong_rate_would_be_noticed() -> None:
     """The same test refutes noise that is ten per cent too small."""
     n = 60_000
     drawn = offsets(Fraction(11, 640), n, Repeatable(1))
-    law = n * chances(Fraction(1, 64), 60)
-    seen = np.zeros_like(law)
+    distribution = n * probabilities(Fraction(1, 64), 60)
+    seen = np.zeros_like(distribution)
     np.add.at(seen, tuple(drawn[(np.abs(drawn) <= 60).all(axis=1)].T + 60), 1)
-    common = law >= 5
-    assert stats.chi2.sf(((seen - law)[common] ** 2 / law[common]).sum(), common.sum() - 1) < FALSE_POSITIVE
+    common = distribution >= 5
+    assert (
+        stats.chi2.sf(((seen - distribution)[common] ** 2 / distribution[common]).sum(), common.sum() - 1)
+        < FALSE_POSITIVE
+    )
 
 
 def test_what_is_reported_is_a_point_of_the_region() -> None:
@@ -136,8 +139,8 @@ def test_a_region_has_points_every_step() -> None:
 
 def test_degrees_become_metres() -> None:
     """A degree of latitude is some 111.2 km; one of longitude at 60 degrees half of that."""
-    found = metres_from([60, 61, 60], [10, 10, 11], (60, 10))
-    np.testing.assert_allclose(found, [[0, 0], [0, 111_195], [55_597, 0]], atol=2)
+    result = metres_from([60, 61, 60], [10, 10, 11], (60, 10))
+    np.testing.assert_allclose(result, [[0, 0], [0, 111_195], [55_597, 0]], atol=2)
 
 
 def test_what_cannot_be_protected_is_refused() -> None:

@@ -21,9 +21,9 @@ def test_the_posterior_is_bayes_rule() -> None:
     points = REGION.points(np.arange(len(REGION)))
     for noisy in ([2, 1], [-30, 45]):
         likely = prior * np.exp(-float(MECHANISM.rate) * (lengths(np.array(noisy) - points)))
-        found = Remap(MECHANISM, prior).posterior(np.array([noisy]))[0]
-        np.testing.assert_allclose(found, likely / likely.sum(), rtol=1e-9)
-        assert found[0] == 0
+        result = Remap(MECHANISM, prior).posterior(np.array([noisy]))[0]
+        np.testing.assert_allclose(result, likely / likely.sum(), rtol=1e-9)
+        assert result[0] == 0
 
 
 def test_the_guess_has_the_least_expected_distance() -> None:
@@ -42,12 +42,12 @@ def test_what_everybody_knows_makes_the_error_smaller() -> None:
     mechanism = PlanarLaplace(region, "1.386", 400)
     metres = region.metres(np.arange(len(region)))
     prior = np.exp(-((metres - 1000) ** 2).sum(axis=1) / (2 * 300**2))
-    places = np.clip(np.random.default_rng(1).normal(1000, 300, (3000, 2)), 0, 2000)
+    indices = np.clip(np.random.default_rng(1).normal(1000, 300, (3000, 2)), 0, 2000)
     off = [
-        np.hypot(*(region.metres(told.to_numpy().astype(np.int64)) - places).T).mean()
-        for told in (
-            mechanism.randomize(places, entropy=Repeatable(1)),
-            Remap(mechanism, prior).randomize(places, entropy=Repeatable(1)),
+        np.hypot(*(region.metres(report_codes.to_numpy().astype(np.int64)) - indices).T).mean()
+        for report_codes in (
+            mechanism.randomize(indices, entropy=Repeatable(1)),
+            Remap(mechanism, prior).randomize(indices, entropy=Repeatable(1)),
         )
     ]
     assert off[1] < 0.75 * off[0]

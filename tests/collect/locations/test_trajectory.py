@@ -13,11 +13,11 @@ from discreet.core.loss import Pure
 from discreet.errors import BadInput, DataError
 from discreet.verbs.collect.locations.planar_laplace import UNIT
 from discreet.verbs.collect.locations.region import Region
-from discreet.verbs.collect.locations.trajectory import Day, PredictiveDay
+from discreet.verbs.collect.locations.trajectory import PredictiveTrajectory, Trajectory
 
 REGION = Region(2000, 2000, 50)
-INDEPENDENT = Day(REGION, "1.386", 200, 24)
-PREDICTIVE = PredictiveDay(REGION, "1.386", 200, 24, near=200, fresh=3)
+INDEPENDENT = Trajectory(REGION, "1.386", 200, 24)
+PREDICTIVE = PredictiveTrajectory(REGION, "1.386", 200, 24, near=200, fresh=3)
 
 
 def commuters(n: int) -> np.ndarray:
@@ -42,19 +42,19 @@ def test_a_day_s_losses_add_up_to_its_budget() -> None:
 def test_the_test_is_a_coin_with_the_stated_chance(steps_away: int) -> None:
     """P(N + noise <= edge) for discrete Laplace noise of the stated rate, in closed form."""
     n, q = 20_000, math.exp(-float(PREDICTIVE.test.rate))
-    places = np.tile([[10 + steps_away, 10]], (n, 1))
+    indices = np.tile([[10 + steps_away, 10]], (n, 1))
     predicted = np.full(n, REGION.codes(np.array([10, 10])))
-    passed = PREDICTIVE.is_near(places, predicted, Repeatable(steps_away)).sum()
+    passed = PREDICTIVE.is_near(indices, predicted, Repeatable(steps_away)).sum()
     room = 4 * UNIT - steps_away * UNIT
-    chance = 1 - q ** (room + 1) / (1 + q) if room >= 0 else q**-room / (1 + q)
-    assert stats.binomtest(int(passed), n, chance).pvalue > 1e-6
+    probability = 1 - q ** (room + 1) / (1 + q) if room >= 0 else q**-room / (1 + q)
+    assert stats.binomtest(int(passed), n, probability).pvalue > 1e-6
 
 
 def test_no_more_points_are_fresh_than_were_paid_for() -> None:
     days = np.random.default_rng(2).uniform(0, 2000, (500, 24, 2))
-    told = PREDICTIVE.randomize(days, entropy=Repeatable(1))
-    assert told.type == PREDICTIVE.report_type
-    codes = told.flatten().to_numpy().reshape(500, 24)
+    report_codes = PREDICTIVE.randomize(days, entropy=Repeatable(1))
+    assert report_codes.type == PREDICTIVE.report_type
+    codes = report_codes.flatten().to_numpy().reshape(500, 24)
     assert ((np.diff(codes.astype(int), axis=1) != 0).sum(axis=1) <= PREDICTIVE.fresh - 1).all()
 
 
@@ -69,12 +69,12 @@ def test_staying_where_one_is_makes_the_error_smaller() -> None:
 
 def test_what_is_no_day_is_refused() -> None:
     with pytest.raises(BadInput, match="one point or more"):
-        Day(REGION, 1, 100, 0)
+        Trajectory(REGION, 1, 100, 0)
     with pytest.raises(BadInput, match="within"):
-        Day(REGION, 1, 0, 5)
+        Trajectory(REGION, 1, 0, 5)
     for wrong in ({"fresh": 0}, {"fresh": 9}, {"for_tests": 1}, {"for_tests": 0}):
         with pytest.raises(BadInput, match="predictive"):
-            PredictiveDay(REGION, 1, 100, 8, **({"near": 100, "fresh": 2} | wrong))
+            PredictiveTrajectory(REGION, 1, 100, 8, **({"near": 100, "fresh": 2} | wrong))
     for wrong in (np.zeros((3, 23, 2)), np.zeros((24, 2))):
         with pytest.raises(DataError, match="A day is 24"):
             INDEPENDENT.randomize(wrong)

@@ -45,12 +45,14 @@ SECRETS = [f"the secret of device {number:>4}".encode() for number in range(300)
 def test_a_device_remembers(protocol: Any) -> None:
     one, again = (Device(protocol, SECRETS[0], "music") for _ in range(2))
     for value in "abcd":
-        assert one.remembered(value).equals(again.remembered(value))
+        assert one.permanent_answer(value).equals(again.permanent_answer(value))
         assert one.report(value).type == protocol.report_type
-    others = [Device(protocol, secret, "music").remembered("a") for secret in SECRETS[:50]]
+    others = [Device(protocol, secret, "music").permanent_answer("a") for secret in SECRETS[:50]]
     assert len({str(other) for other in others}) > 1
     assert any(
-        not Device(protocol, s, "films").remembered("a").equals(Device(protocol, s, "music").remembered("a"))
+        not Device(protocol, s, "films")
+        .permanent_answer("a")
+        .equals(Device(protocol, s, "music").permanent_answer("a"))
         for s in SECRETS[:50]
     )
 
@@ -59,22 +61,22 @@ def test_a_device_remembers(protocol: Any) -> None:
 def test_what_devices_remember_never_changes(protocol: Any, known: str) -> None:
     """Else every device out there would give a second permanent answer, and lose as much again."""
     values = protocol.domain.values
-    some = [values[place] for place in (0, 1, len(values) // 2, -1)]
+    some = [values[index] for index in (0, 1, len(values) // 2, -1)]
     devices = [Device(protocol, secret, "music") for secret in SECRETS[:20]]
-    kept = "".join(str(device.remembered(value)[0].as_py()) for device in devices for value in some)
+    kept = "".join(str(device.permanent_answer(value)[0].as_py()) for device in devices for value in some)
     assert sha256(kept.encode()).hexdigest()[:16] == known
 
 
 def test_what_devices_draw_by_never_changes() -> None:
     """The version, the label as JSON and the stream, by hand; and the chances to the last bit."""
     assert VERSION == b"discreet device 1"
-    said = b'{"protocol":"l-grr","values":["a","b","c","d"],"with":{"epsilon":"1","forever":"2"}}'
-    label = (b"discreet device 1", said, b"music", b"value", b"0")
+    document = b'{"protocol":"l-grr","values":["a","b","c","d"],"with":{"epsilon":"1","forever":"2"}}'
+    label = (b"discreet device 1", document, b"music", b"value", b"0")
     key = hmac.digest(SECRETS[0], b"".join(len(part).to_bytes(8, "big") + part for part in label), "sha256")
     assert hmac.digest(key, bytes(8), "sha256")[:16].hex() == "082f05e6f646cfb0531dacda0bc76c26"
-    permanent = Device(LGRR("abcd", 1, 2), SECRETS[0], "music").remembered("a")
+    permanent = Device(LGRR("abcd", 1, 2), SECRETS[0], "music").permanent_answer("a")
     assert permanent.equals(GRR(4, 2).randomize([0], entropy=Keyed(SECRETS[0], label)))
-    assert {protocol: protocol.permanent.own * 2**64 for protocol in CHANCES} == CHANCES
+    assert {protocol: protocol.permanent.p_own * 2**64 for protocol in CHANCES} == CHANCES
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS, ids=repr)
@@ -86,13 +88,13 @@ def test_permanent_answers_have_their_law(protocol: Any) -> None:
     )
     estimate = protocol.estimate(reports, confidence=1 - 1e-6)
     true = np.array([values.count(value) for value in "abcd"])
-    assert (np.abs(estimate.counts - true) <= estimate.together).all()
+    assert (np.abs(estimate.counts - true) <= estimate.error_bars_together).all()
 
 
 def test_loloha_keeps_its_function_and_one_answer_for_each_bucket() -> None:
     protocol = LOLOHA(40, 1, 2, buckets=2)
     device = Device(protocol, SECRETS[0], "music")
-    kept = {device.remembered(value)[0].as_py() for value in range(40)}
+    kept = {device.permanent_answer(value)[0].as_py() for value in range(40)}
     assert len({row[:8] for row in kept}) == 1
     assert len(kept) <= 2
 

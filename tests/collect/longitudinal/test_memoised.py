@@ -14,17 +14,23 @@ from tests.collect.reports import whole
 from tests.noise.bits import Repeatable
 
 from discreet.errors import BadInput, DataError, NoPromise
-from discreet.verbs.collect.frequency.unary_encoding import Unary
+from discreet.verbs.collect.frequency.unary_encoding import UnaryEncoding
 from discreet.verbs.collect.longitudinal.dbitflip import DBitFlip
 from discreet.verbs.collect.longitudinal.l_grr import LGRR
 from discreet.verbs.collect.longitudinal.loloha import LOLOHA
-from discreet.verbs.collect.longitudinal.memoization import Memoised, power_below
-from discreet.verbs.collect.longitudinal.rappor import LOSUE, RAPPOR, KeptRow
-from discreet.verbs.collect.loss_audit import Audited, audit
-from discreet.verbs.collect.probability import power
-from discreet.verbs.collect.report_distribution import Law, Matrix, Sent, Together, worst
+from discreet.verbs.collect.longitudinal.memoization import MemoizedOracle, power_lower
+from discreet.verbs.collect.longitudinal.rappor import LOSUE, RAPPOR, MemoizedUnaryEncoding
+from discreet.verbs.collect.loss_audit import LossAudit, audit
+from discreet.verbs.collect.probability import exp_lower
+from discreet.verbs.collect.report_distribution import (
+    IndependentReports,
+    MappedAnswers,
+    Matrix,
+    ReportDistribution,
+    worst_ratio,
+)
 
-SOME: list[Memoised] = [
+SOME: list[MemoizedOracle] = [
     LGRR(4, 1, 2),
     LGRR(2, "1/2", 4),
     LOSUE(3, 1, 2),
@@ -41,90 +47,94 @@ def chain(permanent: Matrix, step: list[list[Fraction]], rounds: int) -> Matrix:
     kinds = range(len(step[0]))
     rows = []
     for row in permanent.rows:
-        chances = []
+        probabilities = []
         for seen in combinations_with_replacement(kinds, rounds):
             ways = factorial(rounds) // prod(factorial(seen.count(kind)) for kind in kinds)
-            chances.append(ways * sum(a * prod(step[z][y] for y in seen) for z, a in enumerate(row)))
-        rows.append(tuple(chances))
+            probabilities.append(ways * sum(a * prod(step[z][y] for y in seen) for z, a in enumerate(row)))
+        rows.append(tuple(probabilities))
     return Matrix(tuple(rows))
 
 
-def law_of(protocol: Memoised, rounds: int) -> Law:
+def law_of(protocol: MemoizedOracle, rounds: int) -> ReportDistribution:
     """The exact law of so many reports about a value that stays."""
     if isinstance(protocol, LOLOHA):
-        return Sent(law_of(protocol.inner, rounds), tuple(v % protocol.buckets for v in range(len(protocol.domain))))
+        return MappedAnswers(
+            law_of(protocol.inner, rounds), tuple(v % protocol.buckets for v in range(len(protocol.domain)))
+        )
     if isinstance(protocol, LGRR):
-        d, s = len(protocol.domain), protocol.steady
+        d, s = len(protocol.domain), protocol.p_instantaneous
         step = [[s if z == y else (1 - s) / (d - 1) for y in range(d)] for z in range(d)]
-        return chain(whole(protocol.permanent.law), step, rounds)
-    assert isinstance(protocol, KeptRow)
-    assert isinstance(protocol.permanent, Unary)
-    s = protocol.steady
+        return chain(whole(protocol.permanent.report_distribution), step, rounds)
+    assert isinstance(protocol, MemoizedUnaryEncoding)
+    assert isinstance(protocol.permanent, UnaryEncoding)
+    s = protocol.p_instantaneous
     bits = []
-    for heads in zip(*whole(protocol.permanent.law).heads, strict=True):
+    for heads in zip(*whole(protocol.permanent.report_distribution).ones, strict=True):
         one = Matrix(tuple((1 - head, head) for head in heads))
         bits.append(chain(one, [[s, 1 - s], [1 - s, s]], rounds))
-    return Together(tuple(bits))
+    return IndependentReports(tuple(bits))
 
 
 @pytest.mark.parametrize("protocol", SOME, ids=repr)
-def test_one_report_is_audited_and_uses_up_what_is_claimed(protocol: Memoised) -> None:
-    found = audit(protocol)
-    assert found.holds
-    assert found.epsilon == pytest.approx(float(protocol.epsilon), abs=1e-12)
-    assert worst(law_of(protocol, 1))[0] == found.ratio
+def test_one_report_is_audited_and_uses_up_what_is_claimed(protocol: MemoizedOracle) -> None:
+    result = audit(protocol)
+    assert result.holds
+    assert result.epsilon == pytest.approx(float(protocol.epsilon), abs=1e-12)
+    assert worst_ratio(law_of(protocol, 1))[0] == result.ratio
 
 
 @pytest.mark.parametrize("protocol", SOME, ids=repr)
-def test_several_reports_lose_what_the_exact_law_says(protocol: Memoised) -> None:
+def test_several_reports_lose_what_the_exact_law_says(protocol: MemoizedOracle) -> None:
     for rounds in (1, 2, 4):
-        ratio = worst(law_of(protocol, rounds))[0]
+        ratio = worst_ratio(law_of(protocol, rounds))[0]
         assert ratio is not None
         loss = protocol.loss_of(rounds).epsilon
-        assert Audited(loss, ratio, (0, 1)).holds
+        assert LossAudit(loss, ratio, (0, 1)).holds
         assert float(loss) == pytest.approx(math.log(ratio), abs=1e-9)
 
 
 @pytest.mark.parametrize("protocol", SOME, ids=repr)
-def test_all_reports_lose_forever_and_no_more(protocol: Memoised) -> None:
+def test_all_reports_lose_forever_and_no_more(protocol: MemoizedOracle) -> None:
     losses = [float(protocol.loss_of(rounds).epsilon) for rounds in (1, 2, 10, 100, 10**6)]
     assert losses == sorted(losses)
-    assert float(protocol.forever) - 1e-9 < losses[-1] <= protocol.forever
+    assert float(protocol.permanent_epsilon) - 1e-9 < losses[-1] <= protocol.permanent_epsilon
     assert audit(protocol.permanent).holds
-    assert protocol.loss_forever.epsilon == protocol.permanent.epsilon == protocol.forever
+    assert protocol.permanent_loss.epsilon == protocol.permanent.epsilon == protocol.permanent_epsilon
 
 
 def test_changes_are_hidden_by_the_second_step_alone() -> None:
     """Two rounds, values (x, x) or (x, y): the exact ratio is within loss_of_changes, and beyond forever."""
     protocol = LGRR(2, "39/10", 4)
-    s, a = protocol.steady, protocol.permanent.own
-    told = {True: s, False: 1 - s}
+    s, a = protocol.p_instantaneous, protocol.permanent.p_own
+    report_codes = {True: s, False: 1 - s}
 
-    def chance(seen: tuple[int, ...], values: tuple[int, ...]) -> Fraction:
+    def probability(seen: tuple[int, ...], values: tuple[int, ...]) -> Fraction:
         whole = Fraction(1)
         for value in set(values):
             rounds = [y for y, at in zip(seen, values, strict=True) if at == value]
-            whole *= sum((a if z == value else 1 - a) * prod(told[y == z] for y in rounds) for z in range(2))
+            whole *= sum((a if z == value else 1 - a) * prod(report_codes[y == z] for y in rounds) for z in range(2))
         return whole
 
-    assert chance((0,), (0,)) == protocol.own
+    assert probability((0,), (0,)) == protocol.p_own
     still, moved = (0,) * 8, (0, 1) * 4
     alternating = (0, 1) * 4
-    ratio = chance(alternating, moved) / chance(alternating, still)
-    assert power(protocol.loss_of_changes(8).epsilon) >= ratio
-    assert ratio > power(protocol.loss_of_values(2).epsilon)  # what the pattern of changes tells, nothing else bounds
+    ratio = probability(alternating, moved) / probability(alternating, still)
+    assert exp_lower(protocol.loss_of_changes(8).epsilon) >= ratio
+    assert ratio > exp_lower(
+        protocol.loss_of_values(2).epsilon
+    )  # what the pattern of changes tells, nothing else bounds
 
 
 def test_values_that_share_a_bucket_are_told_from_those_that_do_not() -> None:
     """Two values, each for some rounds: no number of buckets bounds what that loses, so nothing is promised."""
     protocol, rounds = LOLOHA(100, 1, 2, buckets=2), 20
-    s, a = protocol.inner.steady, protocol.permanent.own
-    told = {True: s**rounds, False: (1 - s) ** rounds}  # 0 in all of the first rounds, 1 in all of the others
-    shared = sum((a, 1 - a)[kept] * told[kept == 0] * told[kept == 1] for kept in (0, 1))
-    moved = sum((a, 1 - a)[kept] * told[kept == 0] for kept in (0, 1)) ** 2  # the second's is the mirror image
-    assert moved / shared > power(4 * protocol.buckets * protocol.forever / 2)
-    assert moved / shared <= power(protocol.loss_of_changes(2 * rounds).epsilon)
-    assert protocol.loss_of_values(1) == protocol.loss_forever
+    s, a = protocol.inner.p_instantaneous, protocol.permanent.p_own
+    report_codes = {True: s**rounds, False: (1 - s) ** rounds}  # 0 in all of the first rounds, 1 in all of the others
+    shared = sum((a, 1 - a)[kept] * report_codes[kept == 0] * report_codes[kept == 1] for kept in (0, 1))
+    moved = sum((a, 1 - a)[kept] * report_codes[kept == 0] for kept in (0, 1)) ** 2  # the second's is the mirror image
+    assert moved / shared > exp_lower(4 * protocol.buckets * protocol.permanent_epsilon / 2)
+    assert moved / shared <= exp_lower(protocol.loss_of_changes(2 * rounds).epsilon)
+    assert protocol.loss_of_values(1) == protocol.permanent_loss
     with pytest.raises(NoPromise, match="share a bucket"):
         protocol.loss_of_values(2)
     assert LGRR(100, 1, 2).loss_of_values(50).epsilon == 100
@@ -136,25 +146,25 @@ def test_a_round_is_estimated(protocol: Any) -> None:
     n, d = 20_000, len(protocol.domain)
     codes = np.arange(n) % 7 % d
     estimate = protocol.estimate(protocol.randomize(codes, entropy=Repeatable(3)), confidence=1 - 1e-6)
-    assert (np.abs(estimate.counts - np.bincount(codes, minlength=d)) <= estimate.together).all()
-    assert estimate.counts.sum() == pytest.approx(n, abs=estimate.together.sum())
+    assert (np.abs(estimate.counts - np.bincount(codes, minlength=d)) <= estimate.error_bars_together).all()
+    assert estimate.counts.sum() == pytest.approx(n, abs=estimate.error_bars_together.sum())
 
 
 def test_later_rounds_are_made_of_what_is_kept() -> None:
     protocol, entropy = LGRR(4, 1, 6), Repeatable(5)
     codes = np.arange(4000) % 4
     kept = protocol.permanent.draw(codes, entropy)
-    rounds = np.stack([protocol.again(kept, entropy).to_numpy() for _ in range(400)])
-    often = np.array([np.bincount(seen, minlength=4).argmax() for seen in rounds.T])
-    assert (often == kept.to_numpy()).mean() > 0.99
-    estimate = protocol.estimate(protocol.again(kept, entropy), confidence=1 - 1e-6)
-    assert (np.abs(estimate.counts - 1000) <= estimate.together).all()
+    rounds = np.stack([protocol.instantaneous_report(kept, entropy).to_numpy() for _ in range(400)])
+    count_outcomes = np.array([np.bincount(seen, minlength=4).argmax() for seen in rounds.T])
+    assert (count_outcomes == kept.to_numpy()).mean() > 0.99
+    estimate = protocol.estimate(protocol.instantaneous_report(kept, entropy), confidence=1 - 1e-6)
+    assert (np.abs(estimate.counts - 1000) <= estimate.error_bars_together).all()
 
 
 def test_powers_are_rounded_down() -> None:
     base = Fraction(1, 3)
-    assert base**50 * (1 - Fraction(1, 2**100)) < power_below(base, 50) <= base**50
-    assert power_below(base, 10**9) == 0
+    assert base**50 * (1 - Fraction(1, 2**100)) < power_lower(base, 50) <= base**50
+    assert power_lower(base, 10**9) == 0
 
 
 def test_the_first_report_may_not_lose_as_much_as_all() -> None:
@@ -171,28 +181,28 @@ class TestDBitFlip:
 
     @pytest.mark.parametrize("bits", [1, 2, 5])
     def test_audit(self, bits: int) -> None:
-        found = audit(DBitFlip(5, 1, bits))
-        assert found.holds
-        assert found.epsilon == pytest.approx(1, abs=1e-12)
+        result = audit(DBitFlip(5, 1, bits))
+        assert result.holds
+        assert result.epsilon == pytest.approx(1, abs=1e-12)
 
     def test_unbiased_and_its_variance_given_who_spoke(self) -> None:
         """Every way that 4 of 6 people can speak of a value, and every number of ones: E and Var in rationals."""
         protocol, n, m, have = DBitFlip(5, 1, 2), 6, 4, 2
-        p, q = protocol.own, protocol.other
+        p, q = protocol.p_own, protocol.q_other
         mean, square, ways = Fraction(0), Fraction(0), math.comb(n, m)
         for spoke_have in range(have + 1):
             if m - spoke_have > n - have:
                 continue
             drawn = Fraction(math.comb(have, spoke_have) * math.comb(n - have, m - spoke_have), ways)
-            for ones, chance in enumerate(_ones(spoke_have, m - spoke_have, p, q)):
+            for ones, probability in enumerate(_ones(spoke_have, m - spoke_have, p, q)):
                 figure = n * (Fraction(ones, m) - q) / (p - q)
-                mean += drawn * chance * figure
-                square += drawn * chance * figure**2
+                mean += drawn * probability * figure
+                square += drawn * probability * figure**2
         assert mean == have
         f = Fraction(have, n)
-        told = Fraction(n * n, m) * (f * p * (1 - p) + (1 - f) * q * (1 - q)) / (p - q) ** 2
+        report_codes = Fraction(n * n, m) * (f * p * (1 - p) + (1 - f) * q * (1 - q)) / (p - q) ** 2
         sampled = Fraction(n * n, m) * f * (1 - f) * (1 - Fraction(m, n)) * Fraction(n, n - 1)
-        assert square - mean**2 == told + sampled
+        assert square - mean**2 == report_codes + sampled
 
     def test_bad_reports_are_refused(self) -> None:
         protocol = DBitFlip(5, 1, 2)
@@ -211,19 +221,20 @@ class TestDBitFlip:
     def test_all_rounds_are_the_same(self) -> None:
         protocol = DBitFlip(9, 1, 4)
         kept = protocol.randomize(np.arange(9))
-        assert protocol.again(kept, Repeatable(1)).equals(kept)
-        assert protocol.loss_of(1000) == protocol.loss_forever == protocol.loss
+        assert protocol.instantaneous_report(kept, Repeatable(1)).equals(kept)
+        assert protocol.loss_of(1000) == protocol.permanent_loss == protocol.loss
         assert protocol.loss_of_values(3).epsilon == 3
 
 
 def _ones(have: int, others: int, p: Fraction, q: Fraction) -> list[Fraction]:
-    law = [Fraction(1)]
-    for chance in [p] * have + [q] * others:
-        law = [
-            (law[k] * (1 - chance) if k < len(law) else 0) + (law[k - 1] * chance if k else 0)
-            for k in range(len(law) + 1)
+    distribution = [Fraction(1)]
+    for probability in [p] * have + [q] * others:
+        distribution = [
+            (distribution[k] * (1 - probability) if k < len(distribution) else 0)
+            + (distribution[k - 1] * probability if k else 0)
+            for k in range(len(distribution) + 1)
         ]
-    return law
+    return distribution
 
 
 def _buffer(content: bytes) -> Any:

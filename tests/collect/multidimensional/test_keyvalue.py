@@ -14,11 +14,11 @@ from tests.noise.bits import Repeatable
 
 from discreet.core.loss import Pure
 from discreet.errors import BadInput, DataError
-from discreet.verbs.collect.frequency_oracle import Tally
+from discreet.verbs.collect.frequency_oracle import ReportTally
 from discreet.verbs.collect.loss_audit import audit
 from discreet.verbs.collect.multidimensional.key_value import KeyValue
 from discreet.verbs.collect.multidimensional.pckv import KeyValueGRR, KeyValueUE
-from discreet.verbs.collect.probability import power
+from discreet.verbs.collect.probability import exp_lower
 
 FALSE_POSITIVE = 1e-6
 both = pytest.mark.parametrize("kind", [KeyValueGRR, KeyValueUE])
@@ -30,9 +30,9 @@ lengths = pytest.mark.parametrize("length", [1, 2, 4])
 @pytest.mark.parametrize("epsilon", ["1/100", "1", "10", "20"])
 def test_the_promise_is_true_and_little_is_given_away(kind: type[KeyValue], length: int, epsilon: str) -> None:
     protocol = kind(3, epsilon, length=length)
-    found = audit(protocol)
-    assert found.holds
-    assert found.epsilon == pytest.approx(float(protocol.epsilon), rel=1e-9)
+    result = audit(protocol)
+    assert result.holds
+    assert result.epsilon == pytest.approx(float(protocol.epsilon), rel=1e-9)
     assert protocol.loss == Pure(epsilon)
 
 
@@ -48,11 +48,12 @@ def bits_row(protocol: KeyValueUE, pairs: list[tuple[int, int]]) -> list[Fractio
     """The chance of every report (nothing, minus or plus for each key) of a person, by hand."""
     d, among = len(protocol.keys), max(len(pairs), protocol.length)
     reports = list(product(range(3), repeat=d))
-    law = protocol.law_of(d)
-    rows = [law.rows[1 + 2 * key + sign] for key, sign in pairs]
-    rows += [law.rows[0]] * (among - len(pairs))
+    distribution = protocol.law_of(d)
+    rows = [distribution.rows[1 + 2 * key + sign] for key, sign in pairs]
+    rows += [distribution.rows[0]] * (among - len(pairs))
     return [
-        sum((prod(row[key][told] for key, told in enumerate(report)) for row in rows), Fraction(0)) / among
+        sum((prod(row[key][report_codes] for key, report_codes in enumerate(report)) for row in rows), Fraction(0))
+        / among
         for report in reports
     ]
 
@@ -65,7 +66,7 @@ def test_nobody_s_reports_differ_more_than_the_law_says(kind: type[KeyValue], le
     table = [row(pairs) for pairs in everybody(3)]
     assert all(sum(one) == 1 for one in table)
     worst = max(max(column) / min(column) for column in zip(*table, strict=True))
-    assert worst <= power(Fraction(1))
+    assert worst <= exp_lower(Fraction(1))
     assert worst == audit(protocol).ratio or length > 1
 
 
@@ -76,12 +77,12 @@ def test_devices_draw_by_the_law(kind: type[KeyValue]) -> None:
     drawn = protocol.randomize([{0: 10, 2: 0}] * n, entropy=Repeatable(1))
     pairs = [(0, 1), (2, 0)]
     if isinstance(protocol, KeyValueGRR):
-        chances, codes = protocol.row(pairs), drawn.to_numpy()
+        probabilities, codes = protocol.row(pairs), drawn.to_numpy()
     else:
-        chances = bits_row(protocol, pairs)
+        probabilities = bits_row(protocol, pairs)
         minus, plus = np.frombuffer(b"".join(drawn.to_pylist()), np.uint8).reshape(-1, 2).T
         codes = sum(((minus >> key & 1) + 2 * (plus >> key & 1)) * 3 ** (2 - key) for key in range(3))
-    mean = n * np.array(chances, dtype=float)
+    mean = n * np.array(probabilities, dtype=float)
     seen = np.bincount(codes, minlength=mean.size)
     assert stats.chi2.sf(((seen - mean) ** 2 / mean).sum(), mean.size - 1) > FALSE_POSITIVE
 
@@ -94,14 +95,14 @@ def test_shares_and_means_come_back_exactly(kind: type[KeyValue]) -> None:
     counts = np.zeros(7)
     for pairs in have:
         if isinstance(protocol, KeyValueGRR):
-            told = np.array(protocol.row(pairs), dtype=float)
-            counts += 1000 * np.concatenate([[1], told[:6:2], told[1:6:2]])
+            report_codes = np.array(protocol.row(pairs), dtype=float)
+            counts += 1000 * np.concatenate([[1], report_codes[:6:2], report_codes[1:6:2]])
         else:
             row, reports = np.array(bits_row(protocol, pairs), dtype=float), np.array(list(product(range(3), repeat=3)))
             counts += 1000 * np.concatenate([[1], row @ (reports == 1), row @ (reports == 2)])
-    found = protocol.estimate_counts(counts)
-    np.testing.assert_allclose(found.shares, [3 / 5, 3 / 5, 0], rtol=0, atol=1e-9)
-    np.testing.assert_allclose(found.means[:2], [1 / 3, -1 / 3], rtol=0, atol=1e-9)
+    result = protocol.estimate_counts(counts)
+    np.testing.assert_allclose(result.shares, [3 / 5, 3 / 5, 0], rtol=0, atol=1e-9)
+    np.testing.assert_allclose(result.means[:2], [1 / 3, -1 / 3], rtol=0, atol=1e-9)
 
 
 @both
@@ -117,9 +118,9 @@ def test_bars_and_intervals_cover_at_the_stated_rate(kind: type[KeyValue]) -> No
     true_mean = values[has[:, 1], 1].mean()
     shares = means = 0
     for _ in range(surveys):
-        found = protocol.estimate(protocol.randomize(people, entropy=entropy), confidence=0.9)
-        low, high = found.mean_intervals
-        shares += abs(found.shares[0] - has[:, 0].mean()) <= found.bars[0]
+        result = protocol.estimate(protocol.randomize(people, entropy=entropy), confidence=0.9)
+        low, high = result.mean_intervals
+        shares += abs(result.shares[0] - has[:, 0].mean()) <= result.error_bars[0]
         means += low[1] <= true_mean <= high[1]
         assert low[2] >= 0
         assert high[2] <= 10
@@ -135,7 +136,7 @@ def test_counts_merge_and_bad_reports_are_refused(kind: type[KeyValue]) -> None:
     assert reports.type == protocol.report_type
     merged = protocol.count(reports.slice(0, 60)) + protocol.count(reports.slice(60))
     assert protocol.count(pa.chunked_array([reports.slice(0, 7), reports.slice(7)])).tolist() == merged.tolist()
-    assert Tally(protocol).add(reports).counts.tolist() == merged.tolist()
+    assert ReportTally(protocol).add(reports).counts.tolist() == merged.tolist()
     assert protocol.estimate(reports).table().column_names[:2] == ["key", "share"]
     bad = pa.array([10], pa.uint8()) if kind is KeyValueGRR else pa.array([b"\x01\x01"], pa.binary(2))
     for wrong in (bad, pa.array(["x"]), pa.nulls(1, protocol.report_type)):
@@ -147,9 +148,9 @@ def test_counts_merge_and_bad_reports_are_refused(kind: type[KeyValue]) -> None:
 def test_maps_that_are_part_of_a_longer_column_are_read_from_their_start() -> None:
     whole = pa.array([[("a", 1.0)], [("b", -1.0)], [("b", -1.0)]], pa.map_(pa.string(), pa.float64()))
     protocol = KeyValueGRR("ab", 20)
-    found = protocol.estimate(protocol.randomize(whole.slice(1), entropy=Repeatable(1)))
-    assert found.shares == pytest.approx([0, 1], abs=1e-6)
-    assert found.means[1] == pytest.approx(-1, abs=1e-6)
+    result = protocol.estimate(protocol.randomize(whole.slice(1), entropy=Repeatable(1)))
+    assert result.shares == pytest.approx([0, 1], abs=1e-6)
+    assert result.means[1] == pytest.approx(-1, abs=1e-6)
     chunked = pa.chunked_array([whole.slice(0, 1), whole.slice(1)])
     assert len(protocol.randomize(chunked)) == 3
 
@@ -166,8 +167,8 @@ def test_what_would_break_the_promise_is_refused() -> None:
 
 def test_many_keys_are_drawn_in_parts() -> None:
     protocol, n = KeyValueUE(200_000, 1), 340
-    found = protocol.count(protocol.randomize([{199_999: 1.0}] * n, entropy=Repeatable(1)))
-    assert found[0] == n
-    signs = found[1:].reshape(2, -1)[:, :-1]
+    result = protocol.count(protocol.randomize([{199_999: 1.0}] * n, entropy=Repeatable(1)))
+    assert result[0] == n
+    signs = result[1:].reshape(2, -1)[:, :-1]
     for plane in signs:
-        assert stats.binomtest(int(plane.sum()), n * plane.size, float(protocol.other) / 2).pvalue > FALSE_POSITIVE
+        assert stats.binomtest(int(plane.sum()), n * plane.size, float(protocol.q_other) / 2).pvalue > FALSE_POSITIVE

@@ -14,27 +14,27 @@ from discreet.noise.entropy import Words
 from discreet.verbs.collect.domain import Counts
 
 Kind = TypeVar("Kind", bound=np.generic)
-AT_ONCE = 1 << 16
+WORDS_PER_BATCH = 1 << 16
 """Words of bits that are drawn at once: half a megabyte, which stays near the processor."""
 
 
-def bits_type(d: int) -> pa.DataType:
+def bit_report_type(d: int) -> pa.DataType:
     """The type of a report with ``d`` bits, in whole bytes."""
     return pa.binary(-(-d // 8))
 
 
-def words_of(d: int) -> int:
+def word_count(d: int) -> int:
     """How many words of 64 bits it takes."""
     return -(-d // 64)
 
 
-def as_reports(rows: NDArray[Any]) -> pa.Array[Any]:
+def rows_to_reports(rows: NDArray[Any]) -> pa.Array[Any]:
     """Rows of a fixed width as reports, without a copy."""
     width = rows.itemsize * (rows.shape[1] if rows.ndim > 1 else 1)
     return pa.Array.from_buffers(pa.binary(width), len(rows), [None, pa.py_buffer(rows.data)])
 
 
-def rows_of(reports: pa.Array[Any]) -> NDArray[np.uint8]:
+def reports_to_rows(reports: pa.Array[Any]) -> NDArray[np.uint8]:
     """Reports of a fixed width as rows of bytes, without a copy."""
     width, held = reports.type.bit_width // 8, reports.buffers()[1]
     whole = np.frombuffer(memoryview(held) if held is not None else b"", np.uint8).reshape(-1, width)
@@ -48,26 +48,26 @@ def read_only(array: NDArray[Kind]) -> NDArray[Kind]:
     return same
 
 
-def bits_as_reports(bits: Words, d: int) -> pa.Array[Any]:
+def bits_to_reports(bits: Words, d: int) -> pa.Array[Any]:
     """Rows of whole words as reports of ``d`` bits; what is behind the last is cut off."""
     bits[:, -1] &= np.uint64((1 << (d - 64 * (bits.shape[1] - 1))) - 1)
     width = -(-d // 8)
-    return as_reports(np.ascontiguousarray(bits.astype("<u8", copy=False).view(np.uint8)[:, :width]))
+    return rows_to_reports(np.ascontiguousarray(bits.astype("<u8", copy=False).view(np.uint8)[:, :width]))
 
 
 def count_bits(rows: NDArray[np.uint8], d: int, ones: int | None = None) -> Counts:
     """How many rows have each of ``d`` bits. None may have one behind the last, or another number than ``ones``."""
-    found = np.zeros((rows.shape[1], 8), dtype=np.int64)
-    if not _add_up(read_only(rows), found, -1 if ones is None else ones):
+    result = np.zeros((rows.shape[1], 8), dtype=np.int64)
+    if not _add_up(read_only(rows), result, -1 if ones is None else ones):
         raise DataError(f"A report does not have {ones} bits.")
-    counts = found.reshape(-1)
+    counts = result.reshape(-1)
     if counts[d:].any():
         raise DataError("A report has a bit for a value that the question does not have.")
     return counts[:d]
 
 
 @njit(cache=True)
-def _add_up(told: Any, found: Any, ones: int) -> bool:
+def _add_up(report_codes: Any, result: Any, ones: int) -> bool:
     """Add each bit of each byte to its count; whether all rows have so many ones, unless that is below 0.
 
     Counts of 255 rows at most are kept in bytes, eight to a word.
@@ -80,20 +80,20 @@ def _add_up(told: Any, found: Any, ones: int) -> bool:
                 eight |= np.uint64(1) << np.uint64(8 * bit)
                 many += 1
         spread[byte], has[byte] = eight, many
-    rows, width = told.shape
+    rows, width = report_codes.shape
     sums = np.empty(width, dtype=np.uint64)
     for start in range(0, rows, 255):
         sums[:] = 0
         for row in range(start, min(rows, start + 255)):
-            for place in range(width):
-                sums[place] += spread[told[row, place]]
+            for index in range(width):
+                sums[index] += spread[report_codes[row, index]]
             if ones >= 0:
                 many = 0
-                for place in range(width):
-                    many += has[told[row, place]]
+                for index in range(width):
+                    many += has[report_codes[row, index]]
                 if many != ones:
                     return False
-        for place in range(width):
+        for index in range(width):
             for bit in range(8):
-                found[place, bit] += np.int64(sums[place] >> np.uint64(8 * bit) & np.uint64(255))
+                result[index, bit] += np.int64(sums[index] >> np.uint64(8 * bit) & np.uint64(255))
     return True

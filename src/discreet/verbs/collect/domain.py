@@ -1,4 +1,4 @@
-"""What may be answered: a list of values that everybody knows before anybody answers."""
+"""The domain of a question: its possible answers, declared before anybody answers."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from discreet.errors import BadInput, DataError
 
 Codes: TypeAlias = NDArray[np.int64]
 Counts: TypeAlias = NDArray[np.int64]
+Floats: TypeAlias = NDArray[np.float64]
 Values: TypeAlias = Iterable[Any]
 """Answers: a list, a NumPy array or an Arrow array."""
 
@@ -63,12 +64,12 @@ class Domain:
             return codes
         try:
             given = answers if isinstance(answers, pa.Array | pa.ChunkedArray) else _array(answers)
-            found = pc.index_in(given.cast(self._known.type), value_set=self._known)
+            result = pc.index_in(given.cast(self._known.type), value_set=self._known)
         except (pa.ArrowException, OverflowError):  # what it says may quote an answer
             raise DataError(_UNKNOWN, hint=self._hint) from None
-        if found.null_count:
+        if result.null_count:
             raise DataError(_UNKNOWN, hint=self._hint)
-        return found.to_numpy(zero_copy_only=False).astype(np.int64)
+        return result.to_numpy(zero_copy_only=False).astype(np.int64)
 
 
 def _array(values: Any) -> pa.Array[Any]:

@@ -23,24 +23,23 @@ from math import exp, lgamma, log, log1p, sqrt
 
 import numpy as np
 
-from discreet.verbs.collect.domain import Counts
-from discreet.verbs.collect.numbers.grid import Floats
+from discreet.verbs.collect.domain import Counts, Floats
 
-FEW = 25.0
+NORMAL_LAW_VARIANCE = 25.0
 """From so large a variance on, in reports squared, the normal law will do, with what is added for skewness."""
 _DEVIATIONS = 12
 """Beyond so many deviations and as many reports more, a binomial tail is below 1e-16."""
 
 
-def reach_of_people(supports: Counts, n: int, own: Floats, other: Floats, error: float) -> Floats:
+def exact_count_error_bound(supports: Counts, n: int, own: Floats, other: Floats, error: float) -> Floats:
     """How far each estimated number of people is off at most, given by how many reports supported it."""
-    found = np.zeros(len(supports))
-    for place, (heads, p, q) in enumerate(zip(supports, own, other, strict=True)):
-        found[place] = _people(int(heads), n, float(p), float(q), error / 2)
-    return found
+    result = np.zeros(len(supports))
+    for index, (heads, p, q) in enumerate(zip(supports, own, other, strict=True)):
+        result[index] = _people(int(heads), n, float(p), float(q), error / 2)
+    return result
 
 
-def reach_of_coins(heads: Counts, n: Counts | int, error: float) -> Floats:
+def exact_share_error_bound(heads: Counts, n: Counts | int, error: float) -> Floats:
     """How far the mean chance of n coins, so many of which fell heads, is from their share at most."""
     pairs = zip(heads.tolist(), np.broadcast_to(n, heads.shape).tolist(), strict=True)
     return np.array([_coins(each, of, error / 2) for each, of in pairs])
@@ -91,15 +90,15 @@ def _at_most(heads: int, n: int, c: int, p: float, q: float) -> float:
 
 
 @lru_cache(maxsize=1 << 12)
-def _binomial(n: int, chance: float) -> tuple[int, Floats]:
+def _binomial(n: int, probability: float) -> tuple[int, Floats]:
     """The chances of heads of n coins, from the first number on that counts: each by its quotient to the likeliest."""
-    if n == 0 or chance <= 0 or chance >= 1:
-        return (n if chance >= 1 else 0), np.ones(1)
-    top = min(int((n + 1) * chance), n)
-    wide = _DEVIATIONS + int(_DEVIATIONS * sqrt(n * chance * (1 - chance)))
+    if n == 0 or probability <= 0 or probability >= 1:
+        return (n if probability >= 1 else 0), np.ones(1)
+    top = min(int((n + 1) * probability), n)
+    wide = _DEVIATIONS + int(_DEVIATIONS * sqrt(n * probability * (1 - probability)))
     low, high = max(0, top - wide), min(n, top + wide)
     up, down = np.arange(top, high), np.arange(top, low, -1)
-    odds = chance / (1 - chance)
+    odds = probability / (1 - probability)
     above, below = np.cumprod((n - up) / (up + 1) * odds), np.cumprod(down / (n - down + 1) / odds)
-    chances = np.concatenate([below[::-1], [1.0], above])
-    return low, chances / chances.sum()
+    probabilities = np.concatenate([below[::-1], [1.0], above])
+    return low, probabilities / probabilities.sum()

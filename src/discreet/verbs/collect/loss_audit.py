@@ -1,8 +1,9 @@
-"""Is a device's promise true? The loss that its reports really have, from their exact chances.
+"""Loss audit: the exact privacy loss of a local protocol, computed from its report distribution.
 
-The largest quotient of two answers' chances of one report is a rational number, and is compared with e**ε as such: e**ε
-lies between two rationals that are a part in 2**150 from each other. Nothing is sampled and nothing is rounded, so that
-"holds" is a proof for the chances that the device flips by, and "does not hold" names the two answers that refute it.
+The largest quotient of two answers' probabilities of one report is a rational number, and is compared with e**ε as
+such: e**ε lies between two rationals that are a part in 2**150 from each other. Nothing is sampled and nothing is
+rounded, so that "holds" is a proof for the probabilities that the device draws by, and "does not hold" names the two
+answers that refute it.
 """
 
 from __future__ import annotations
@@ -13,40 +14,40 @@ from fractions import Fraction
 from typing import Protocol
 
 from discreet.core.exact import rounded
-from discreet.verbs.collect.probability import power
-from discreet.verbs.collect.report_distribution import Law, Ratio, worst
+from discreet.verbs.collect.probability import exp_lower
+from discreet.verbs.collect.report_distribution import Ratio, ReportDistribution, worst_ratio
 
 
-class Promising(Protocol):
-    """Anything that claims an epsilon and says how likely its reports are."""
+class Auditable(Protocol):
+    """Anything with a claimed epsilon and a report distribution."""
 
     @property
     def epsilon(self) -> Fraction:
         """The claim."""
 
     @property
-    def law(self) -> Law:
-        """How likely each report is for each answer."""
+    def report_distribution(self) -> ReportDistribution:
+        """Probability of each report given each answer."""
 
 
 @dataclass(frozen=True)
-class Audited:
-    """What an audit found."""
+class LossAudit:
+    """The claimed epsilon beside the true worst ratio."""
 
     claim: Fraction
     ratio: Ratio
-    """The largest quotient of a report's chances under two answers; ``None``: infinite."""
+    """Largest quotient of a report's probabilities under two answers; ``None``: infinite."""
     pair: tuple[int, int]
-    """Two answers that have it, by their place."""
+    """Indices of two answers that have it."""
 
     @property
     def holds(self) -> bool:
         """Whether the claim is true."""
-        return self.ratio is not None and self.ratio <= power(self.claim)
+        return self.ratio is not None and self.ratio <= exp_lower(self.claim)
 
     @property
     def epsilon(self) -> float:
-        """The loss that was found, as a figure to read."""
+        """The true epsilon, as a floating-point number to read."""
         return math.inf if self.ratio is None else math.log(self.ratio)
 
     def __str__(self) -> str:
@@ -61,8 +62,10 @@ class Audited:
         )
 
 
-def audit(mechanism: Promising) -> Audited:
-    """The loss that a device's reports have, exactly, beside what is claimed. All pairs of answers count; of those that
-    the law says are alike, one is tried."""
-    ratio, pair = worst(mechanism.law)
-    return Audited(mechanism.epsilon, ratio, pair)
+def audit(mechanism: Auditable) -> LossAudit:
+    """Compare the claimed epsilon of a protocol with its exact loss.
+
+    All pairs of answers count; of those that the distribution declares symmetric, one is computed.
+    """
+    ratio, pair = worst_ratio(mechanism.report_distribution)
+    return LossAudit(mechanism.epsilon, ratio, pair)

@@ -16,22 +16,22 @@ from discreet.noise.entropy import Entropy, Flags
 from discreet.verbs.collect.domain import Codes
 
 
-def respond(codes: Codes, chance: Fraction, d: int, entropy: Entropy) -> Codes:
+def randomized_response(codes: Codes, probability: Fraction, d: int, entropy: Entropy) -> Codes:
     """Each code with the chance, else a step of 1 to d - 1 further round all ``d`` of them."""
-    told, heads = codes.copy(), entropy.flips(chance, codes.size)
+    report_codes, heads = codes.copy(), entropy.flips(probability, codes.size)
     done = 0
     while done < codes.size:
         lies = codes.size - done - int(np.count_nonzero(heads[done:]))
-        done = _move(told, done, heads, d, entropy.words((lies + 1) // 2 + 1).view(np.uint32))
-    return told
+        done = _move(report_codes, done, heads, d, entropy.words((lies + 1) // 2 + 1).view(np.uint32))
+    return report_codes
 
 
 @njit(cache=True)
-def _move(told: Codes, done: int, heads: Flags, d: int, random: Any) -> int:
+def _move(report_codes: Codes, done: int, heads: Flags, d: int, random: Any) -> int:
     """Move those who do not keep their code, from the ``done``-th on; how far the random numbers lasted."""
     others, at = np.uint64(d - 1), 0
     uneven = np.uint64(0x100000000) % others
-    for row in range(done, told.size):
+    for row in range(done, report_codes.size):
         if heads[row]:
             continue
         while True:
@@ -41,6 +41,6 @@ def _move(told: Codes, done: int, heads: Flags, d: int, random: Any) -> int:
             at += 1
             if product & np.uint64(0xFFFFFFFF) >= uneven:
                 break
-        moved = told[row] + np.int64(1) + np.int64(product >> np.uint64(32))
-        told[row] = moved - d if moved >= d else moved
-    return told.size
+        moved = report_codes[row] + np.int64(1) + np.int64(product >> np.uint64(32))
+        report_codes[row] = moved - d if moved >= d else moved
+    return report_codes.size

@@ -12,17 +12,16 @@ from statistics import NormalDist
 
 import numpy as np
 
-from discreet.verbs.collect.domain import Counts
-from discreet.verbs.collect.exact_tails import FEW, reach_of_coins, reach_of_people
-from discreet.verbs.collect.numbers.grid import Floats
+from discreet.verbs.collect.domain import Counts, Floats
+from discreet.verbs.collect.exact_tails import NORMAL_LAW_VARIANCE, exact_count_error_bound, exact_share_error_bound
 
 
-def z_of(error: float) -> float:
+def normal_quantile(error: float) -> float:
     """So many deviations a normal figure is off, or more, with the given chance."""
     return -NormalDist().inv_cdf(error / 2)
 
 
-def reach(z: float, variance: Floats, slope: Floats, bend: Floats | float = 0.0) -> Floats:
+def score_bound(z: float, variance: Floats, slope: Floats, bend: Floats | float = 0.0) -> Floats:
     """The largest distance x, to the worse side, with x² <= z² (variance + slope x - bend x²).
 
     These are the variance at the estimate, how fast it grows with the figure, and how its growth slows down.
@@ -32,18 +31,18 @@ def reach(z: float, variance: Floats, slope: Floats, bend: Floats | float = 0.0)
     return reached
 
 
-def reach_of_share(error: float, share: Floats, n: Counts | int) -> Floats:
+def share_error_bound(error: float, share: Floats, n: Counts | int) -> Floats:
     """The same for the mean chance of n coins, a share of which fell heads."""
-    reached = reach(z_of(error), share * (1 - share) / n, (1 - 2 * share) / n, 1 / n)
-    few, coins = n * share * (1 - share) < FEW, np.broadcast_to(n, share.shape)
+    reached = score_bound(normal_quantile(error), share * (1 - share) / n, (1 - 2 * share) / n, 1 / n)
+    few, coins = n * share * (1 - share) < NORMAL_LAW_VARIANCE, np.broadcast_to(n, share.shape)
     if few.any():
-        exact = reach_of_coins(np.rint(share * n).astype(np.int64)[few], coins[few], error)
+        exact = exact_share_error_bound(np.rint(share * n).astype(np.int64)[few], coins[few], error)
         reached[few] = np.maximum(reached[few], exact)
     return reached
 
 
-def reach_of_counts(
-    error: float, supports: Counts, n: int, chances: tuple[Floats, Floats], variances: Floats
+def count_error_bound(
+    error: float, supports: Counts, n: int, probabilities: tuple[Floats, Floats], variances: Floats
 ) -> Floats:
     """The same for numbers of people of n, by the reports that support each: p of those who have it, q of the others.
 
@@ -51,14 +50,14 @@ def reach_of_counts(
     skewness farther off is added, as the normal law has none (Cornish and Fisher 1938): a sum of coins has a third
     moment of at most its variance times 1 - 2 p or 1 - 2 q, whichever is farther from 0.
     """
-    own, other = chances
-    z, rise = z_of(error), own - other
+    own, other = probabilities
+    z, rise = normal_quantile(error), own - other
     own_noise, noise = own * (1 - own), other * (1 - other)
     skewed = np.maximum(np.abs(1 - 2 * own), np.abs(1 - 2 * other)) * max(z**2 - 1, 0) / 6 / rise
-    reached = reach(z, variances, (own_noise - noise) / rise**2) + skewed
+    reached = score_bound(z, variances, (own_noise - noise) / rise**2) + skewed
     people = np.clip((supports - n * other) / rise, 0, n)
-    few = people * own_noise + (n - people) * noise < FEW
+    few = people * own_noise + (n - people) * noise < NORMAL_LAW_VARIANCE
     if few.any():
-        exact = reach_of_people(supports[few], n, own[few], other[few], error)
+        exact = exact_count_error_bound(supports[few], n, own[few], other[few], error)
         reached[few] = np.maximum(reached[few], exact)
     return reached

@@ -36,8 +36,8 @@ from discreet.core.compiled import njit
 from discreet.core.exact import Number, exact
 from discreet.core.loss import Approximate
 from discreet.errors import BadInput
-from discreet.verbs.collect.chernoff import divergence
-from discreet.verbs.collect.probability import epsilon_of
+from discreet.verbs.collect.chernoff import kl_divergence
+from discreet.verbs.collect.probability import require_epsilon
 
 _ENOUGH = 10**9
 """More people hide each other no worse than so many."""
@@ -46,9 +46,9 @@ _OFF = 1e-8
 _FINE = Fraction(1, 2**30)
 
 
-def shuffled(epsilon: Number, people: int, delta: Number) -> Approximate:
+def amplify_by_shuffling(epsilon: Number, people: int, delta: Number) -> Approximate:
     """What one person loses in the shuffled reports of so many, each of which alone loses ``epsilon``."""
-    local, small = epsilon_of(epsilon), exact(delta, "delta")
+    local, small = require_epsilon(epsilon), exact(delta, "delta")
     if not 0 < small < 1:
         raise BadInput(
             f"delta lies between 0 and 1, got {delta}.", hint="Well below one over the number of people is usual."
@@ -57,41 +57,41 @@ def shuffled(epsilon: Number, people: int, delta: Number) -> Approximate:
         raise BadInput(f"Reports are of one person or more, not {people}.")
     aim = float(small) * (1 - 1e-12)
     low, high = 0, int(local / _FINE)  # ε itself needs no shuffling
-    law = clones(float(local), min(people, _ENOUGH), aim / 1e6)
+    distribution = clone_distribution(float(local), min(people, _ENOUGH), aim / 1e6)
     while low < high:
         middle = (low + high) // 2
-        if delta_at(float(local), float(middle * _FINE), *law) <= aim:
+        if delta_at(float(local), float(middle * _FINE), *distribution) <= aim:
             high = middle
         else:
             low = middle + 1
     return Approximate(min(high * _FINE, local), small)
 
 
-def clones(local: float, people: int, spare: float) -> tuple[int, NDArray[np.float64], float]:
+def clone_distribution(local: float, people: int, spare: float) -> tuple[int, NDArray[np.float64], float]:
     """The law of the number of clones: from where on, each number's chance, and the chance of all others at most."""
-    others, chance = people - 1, exp(-local) * (1 - 1e-12)
-    mean = others * chance
-    low = _edge(others, chance, 0, int(mean), spare)
-    high = _edge(others, chance, others, min(int(mean) + 1, others), spare)
+    others, probability = people - 1, exp(-local) * (1 - 1e-12)
+    mean = others * probability
+    low = _edge(others, probability, 0, int(mean), spare)
+    high = _edge(others, probability, others, min(int(mean) + 1, others), spare)
     numbers = np.arange(low, high + 1, dtype=np.float64)
-    return low, _binomial(numbers, float(others), chance), 2 * spare
+    return low, _binomial(numbers, float(others), probability), 2 * spare
 
 
-def delta_at(local: float, epsilon: float, low: int, chances: NDArray[np.float64], others: float) -> float:
+def delta_at(local: float, epsilon: float, low: int, probabilities: NDArray[np.float64], others: float) -> float:
     """δ at an ε', not below what it is."""
     other = 1 / (exp(local) + 1)  # 1 - w; the differences below would cancel where ε is large or ε' next to it
     lean = expm1(local + epsilon) / (expm1(local) * (1 + exp(epsilon)))
-    gains, costs = other * exp(epsilon) * expm1(local - epsilon), other * expm1(local + epsilon)
-    return float(_sum(lean, gains, costs, low, chances)) + others
+    response_rates, costs = other * exp(epsilon) * expm1(local - epsilon), other * expm1(local + epsilon)
+    return float(_sum(lean, response_rates, costs, low, probabilities)) + others
 
 
-def _edge(trials: int, chance: float, far: int, near: int, spare: float) -> int:
+def _edge(trials: int, probability: float, far: int, near: int, spare: float) -> int:
     """The number nearest to the mean, on one side, beyond which there is no more than ``spare`` (Chernoff)."""
-    if trials * divergence(far / trials if trials else 0.0, chance) <= -log(spare):
+    if trials * kl_divergence(far / trials if trials else 0.0, probability) <= -log(spare):
         return far
     while abs(far - near) > 1:
         middle = (far + near) // 2
-        if trials * divergence(middle / trials, chance) > -log(spare):
+        if trials * kl_divergence(middle / trials, probability) > -log(spare):
             far = middle
         else:
             near = middle
@@ -99,12 +99,12 @@ def _edge(trials: int, chance: float, far: int, near: int, spare: float) -> int:
 
 
 @njit(cache=True)
-def _binomial(numbers: Any, trials: float, chance: float) -> Any:
+def _binomial(numbers: Any, trials: float, probability: float) -> Any:
     """The chance of each number, to a part in 10**13 or so: by Loader's saddle points, which do not cancel (2000)."""
-    found = np.empty(numbers.size)
-    for place in range(numbers.size):
-        found[place] = _one(numbers[place], trials, chance)
-    return found
+    result = np.empty(numbers.size)
+    for index in range(numbers.size):
+        result[index] = _one(numbers[index], trials, probability)
+    return result
 
 
 @njit(cache=True)
@@ -143,7 +143,7 @@ def _away(x: float, mean: float) -> float:
 
 
 @njit(cache=True)
-def _sum(lean: float, gains: float, costs: float, low: int, chances: Any) -> float:
+def _sum(lean: float, response_rates: float, costs: float, low: int, probabilities: Any) -> float:
     """Over the number c of clones, its chance times max(P - e**ε' Q, 0), and what it may be off by.
 
     That difference is above 0 from c + 1 times ``lean`` heads on, and always if all are heads; there it is
@@ -158,7 +158,7 @@ def _sum(lean: float, gains: float, costs: float, low: int, chances: Any) -> flo
     first = min(int(np.floor((c + 1) * lean)), c) + 1
     tail, point = _tail(c, first)
     most = tail + point
-    for place in range(chances.size):
+    for index in range(probabilities.size):
         wanted = min(int(np.floor((c + 1) * lean)), c) + 1
         while first < wanted:  # one threshold further
             point *= (c - first + 1) / first
@@ -168,8 +168,8 @@ def _sum(lean: float, gains: float, costs: float, low: int, chances: Any) -> flo
             tail, point = _tail(c, first)
             most = 0.0
         most = max(most, tail + point)
-        gain, cost = gains * (tail + point), costs * tail
-        total += chances[place] * (gain - cost + _OFF * (gain + cost))
+        gain, cost = response_rates * (tail + point), costs * tail
+        total += probabilities[index] * (gain - cost + _OFF * (gain + cost))
         tail += point / 2  # one coin more
         point *= (c + 1) / (2.0 * (c + 2 - first))
         c += 1

@@ -26,14 +26,14 @@ from discreet.core.exact import Number, exact
 from discreet.errors import BadInput
 from discreet.noise.entropy import Entropy
 from discreet.verbs.collect.domain import Codes, Counts, Domain
-from discreet.verbs.collect.frequency_oracle import Client
-from discreet.verbs.collect.integer_reports import often
-from discreet.verbs.collect.probability import claim
+from discreet.verbs.collect.frequency_oracle import FrequencyOracle
+from discreet.verbs.collect.integer_reports import count_outcomes
+from discreet.verbs.collect.probability import epsilon_claim
 from discreet.verbs.collect.report_distribution import Matrix
 
 
 @dataclass(frozen=True, init=False)
-class Coins(Client):
+class Coins(FrequencyOracle):
     """Randomised response by two coins with declared chances, for two values: no and yes."""
 
     name = "coins"
@@ -51,7 +51,7 @@ class Coins(Client):
         object.__setattr__(self, "truth", _chance(truth, "The first coin's chance"))
         object.__setattr__(self, "heads", _chance(heads, "The second coin's chance"))
         lie, no = 1 - self.truth, 1 - self.heads
-        super().__init__(domain, claim(max(1 + self.truth / (lie * self.heads), 1 + self.truth / (lie * no))))
+        super().__init__(domain, epsilon_claim(max(1 + self.truth / (lie * self.heads), 1 + self.truth / (lie * no))))
         if len(self.domain) != 2:
             raise BadInput(
                 f"Two coins choose between two values, not {len(self.domain)}.", hint="GRR does it for more."
@@ -63,33 +63,35 @@ class Coins(Client):
         return {"truth": str(self.truth), "heads": str(self.heads)}
 
     @property
-    def own(self) -> Fraction:
+    def p_own(self) -> Fraction:
         """That of the first value; where the second coin is not fair, the other's differs."""
-        return self.own_of(0)
+        return self.p_own_of(0)
 
     @property
-    def other(self) -> Fraction:
+    def q_other(self) -> Fraction:
         """That of the first value; where the second coin is not fair, the other's differs."""
-        return self.other_of(0)
+        return self.q_other_of(0)
 
-    def own_of(self, value: int) -> Fraction:
+    def p_own_of(self, value: int) -> Fraction:
         """The truth, or the second coin says the same."""
-        return self.truth + self.other_of(value)
+        return self.truth + self.q_other_of(value)
 
-    def other_of(self, value: int) -> Fraction:
+    def q_other_of(self, value: int) -> Fraction:
         """The first coin says no truth, and the second says this value."""
         return (1 - self.truth) * (self.heads if value else 1 - self.heads)
 
     @cached_property
-    def chances(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def probabilities(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Each value's own."""
-        owns, others = ([float(chance(value)) for value in (0, 1)] for chance in (self.own_of, self.other_of))
+        owns, others = (
+            [float(probability(value)) for value in (0, 1)] for probability in (self.p_own_of, self.q_other_of)
+        )
         return np.array(owns), np.array(others)
 
     @cached_property
-    def law(self) -> Matrix:
+    def report_distribution(self) -> Matrix:
         """Two answers, two reports."""
-        return Matrix(((self.own_of(0), self.other_of(1)), (self.other_of(0), self.own_of(1))))
+        return Matrix(((self.p_own_of(0), self.q_other_of(1)), (self.q_other_of(0), self.p_own_of(1))))
 
     @property
     def report_type(self) -> pa.DataType:
@@ -103,16 +105,16 @@ class Coins(Client):
 
     def draw(self, codes: Codes, entropy: Entropy) -> pa.Array[Any]:
         """The truth, or the second coin."""
-        told = np.where(entropy.flips(self.truth, codes.size), codes, entropy.flips(self.heads, codes.size))
-        return pa.array(told.astype(np.uint8))
+        report_codes = np.where(entropy.flips(self.truth, codes.size), codes, entropy.flips(self.heads, codes.size))
+        return pa.array(report_codes.astype(np.uint8))
 
     def count(self, reports: pa.Array[Any]) -> Counts:
         """A report supports the value that it names."""
-        return often(reports.to_numpy(), 2, "A report names a value that the question does not have.")
+        return count_outcomes(reports.to_numpy(), 2, "A report names a value that the question does not have.")
 
 
 def _chance(number: Number, what: str) -> Fraction:
-    chance = exact(number, what)
-    if not 0 < chance < 1:
+    probability = exact(number, what)
+    if not 0 < probability < 1:
         raise BadInput(f"{what} lies between 0 and 1, got {number}.", hint="A fair coin has 1/2.")
-    return chance
+    return probability

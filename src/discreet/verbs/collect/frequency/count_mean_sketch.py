@@ -37,23 +37,23 @@ from numpy.typing import NDArray
 from discreet.core.exact import Number
 from discreet.errors import BadInput, DataError
 from discreet.noise.entropy import SYSTEM, Entropy
-from discreet.verbs.collect.bit_reports import as_reports, rows_of
+from discreet.verbs.collect.bit_reports import reports_to_rows, rows_to_reports
 from discreet.verbs.collect.domain import Codes, Counts, Domain
 from discreet.verbs.collect.frequency.hadamard import Hadamard
-from discreet.verbs.collect.frequency.local_hashing import FIELD, bucket_of, meeting
+from discreet.verbs.collect.frequency.local_hashing import FIELD, bucket_of, collision_probability
 from discreet.verbs.collect.frequency.unary_encoding import SUE
-from discreet.verbs.collect.frequency_oracle import Client
-from discreet.verbs.collect.report_distribution import Public, Sent
+from discreet.verbs.collect.frequency_oracle import FrequencyOracle
+from discreet.verbs.collect.report_distribution import MappedAnswers, PublicChoice
 
 _MOST = 1 << 16
 _SEED = 128
 
 
 @dataclass(frozen=True, init=False)
-class Sketch(Client):
+class CountMeanSketch(FrequencyOracle):
     """What both count-mean sketches share: public functions, and a protocol over their buckets."""
 
-    over: ClassVar[type[Client]]
+    over: ClassVar[type[FrequencyOracle]]
     field: ClassVar[int] = FIELD
     functions: int
     """k."""
@@ -87,26 +87,28 @@ class Sketch(Client):
         return {"functions": self.functions, "buckets": self.buckets, "seed": self.seed}
 
     @cached_property
-    def inner(self) -> Client:
+    def inner(self) -> FrequencyOracle:
         """The protocol over buckets."""
         return self.over(self.buckets, self.epsilon)
 
     @property
-    def own(self) -> Fraction:
+    def p_own(self) -> Fraction:
         """The own bucket is supported."""
-        return self.inner.own
+        return self.inner.p_own
 
     @cached_property
-    def other(self) -> Fraction:
+    def q_other(self) -> Fraction:
         """Another value shares the own bucket, or lies in one that is supported instead."""
-        shared = meeting(self.field, self.buckets)
-        return self.inner.own * shared + self.inner.other * (1 - shared)
+        shared = collision_probability(self.field, self.buckets)
+        return self.inner.p_own * shared + self.inner.q_other * (1 - shared)
 
     @cached_property
-    def law(self) -> Public:
+    def report_distribution(self) -> PublicChoice:
         """For every function, the bucket's law."""
-        rows = self.inner.law
-        return Public(tuple(Sent(rows, tuple(self.sent(place).tolist())) for place in range(self.functions)))
+        rows = self.inner.report_distribution
+        return PublicChoice(
+            tuple(MappedAnswers(rows, tuple(self.sent(index).tolist())) for index in range(self.functions))
+        )
 
     @cached_property
     def report_type(self) -> pa.DataType:
@@ -119,9 +121,9 @@ class Sketch(Client):
         return 6 + self.inner.operations
 
     @property
-    def at_once(self) -> int:
+    def batch_size(self) -> int:
         """As many as the protocol over buckets."""
-        return self.inner.at_once
+        return self.inner.batch_size
 
     @cached_property
     def coefficients(self) -> NDArray[np.int64]:
@@ -129,10 +131,10 @@ class Sketch(Client):
         wanted, spare = 3 * self.functions, 64
         while True:
             stretched = shake_256(self.seed.to_bytes(_SEED // 8, "little")).digest(4 * (wanted + spare))
-            found = np.frombuffer(stretched, dtype="<u4").astype(np.int64) >> 1
-            found = found[found < self.field]
-            if found.size >= wanted:
-                return found[:wanted].reshape(3, -1)
+            result = np.frombuffer(stretched, dtype="<u4").astype(np.int64) >> 1
+            result = result[result < self.field]
+            if result.size >= wanted:
+                return result[:wanted].reshape(3, -1)
             spare *= 2
 
     def sent(self, function: int) -> NDArray[np.int64]:
@@ -142,49 +144,49 @@ class Sketch(Client):
     def draw(self, codes: Codes, entropy: Entropy) -> pa.Array[Any]:
         """A function, and a report of the bucket that it sends the own value to."""
         function = entropy.many_below(self.functions, codes.size)
-        inner = rows_of(self.inner.draw(self._bucket(function, codes), entropy))
-        told = np.empty((codes.size, 2 + inner.shape[1]), dtype=np.uint8)
-        told[:, :2] = function.astype("<u2").view(np.uint8).reshape(-1, 2)
-        told[:, 2:] = inner
-        return as_reports(told)
+        inner = reports_to_rows(self.inner.draw(self._bucket(function, codes), entropy))
+        report_codes = np.empty((codes.size, 2 + inner.shape[1]), dtype=np.uint8)
+        report_codes[:, :2] = function.astype("<u2").view(np.uint8).reshape(-1, 2)
+        report_codes[:, 2:] = inner
+        return rows_to_reports(report_codes)
 
     @property
-    def kept(self) -> int:
+    def counter_length(self) -> int:
         """What the protocol over buckets keeps, for every function."""
-        return self.functions * self.inner.kept
+        return self.functions * self.inner.counter_length
 
     def count(self, reports: pa.Array[Any]) -> Counts:
         """Reports of each function are counted for themselves."""
-        told = rows_of(reports)
-        function = told[:, :2].copy().view("<u2")[:, 0]
+        report_codes = reports_to_rows(reports)
+        function = report_codes[:, :2].copy().view("<u2")[:, 0]
         if function.max() >= self.functions:
             raise DataError("A report names a function that there is not.")
-        ordered = told[np.argsort(function, kind="stable"), 2:]
+        ordered = report_codes[np.argsort(function, kind="stable"), 2:]
         ends = np.cumsum(np.bincount(function, minlength=self.functions))
-        counts = np.zeros((self.functions, self.inner.kept), dtype=np.int64)
+        counts = np.zeros((self.functions, self.inner.counter_length), dtype=np.int64)
         start = 0
-        for place, end in enumerate(ends.tolist()):
+        for index, end in enumerate(ends.tolist()):
             if start < end:
                 part = pa.py_buffer(np.ascontiguousarray(ordered[start:end]).data)
-                counts[place] = self.inner.count(
+                counts[index] = self.inner.count(
                     pa.Array.from_buffers(self.inner.report_type, end - start, [None, part])
                 )
             start = end
         return counts.reshape(-1)
 
-    def supported(self, counts: Counts) -> Counts:
+    def support_counts(self, counts: Counts) -> Counts:
         """What supports a value's bucket, over all functions."""
-        found = np.zeros(len(self.domain), dtype=np.int64)
-        for place, row in enumerate(counts.reshape(self.functions, -1)):
-            found += self.inner.supported(row)[self.sent(place)]
-        return found
+        result = np.zeros(len(self.domain), dtype=np.int64)
+        for index, row in enumerate(counts.reshape(self.functions, -1)):
+            result += self.inner.support_counts(row)[self.sent(index)]
+        return result
 
     def variances(self, n: int, shares: NDArray[np.float64]) -> NDArray[np.float64]:
         """With the variance of collisions: see above."""
-        shared = meeting(self.field, self.buckets)
+        shared = collision_probability(self.field, self.buckets)
         apart = float(shared * (1 - shared))
-        covary = float(meeting(self.field, self.buckets, 3) - shared**2)
-        p, q, step = float(self.own), float(self.other), float(self.inner.own - self.inner.other)
+        covary = float(collision_probability(self.field, self.buckets, 3) - shared**2)
+        p, q, step = float(self.p_own), float(self.q_other), float(self.inner.p_own - self.inner.q_other)
         people = n * shares
         others, squares = n - people, np.sum(people**2) - people**2
         alone = people * p * (1 - p) + others * (q * (1 - q) - step**2 * apart / self.functions)
@@ -197,7 +199,7 @@ class Sketch(Client):
 
 
 @dataclass(frozen=True, init=False)
-class CMS(Sketch):
+class CMS(CountMeanSketch):
     """Count-mean sketch: a bit for every bucket."""
 
     name = "cms"
@@ -205,7 +207,7 @@ class CMS(Sketch):
 
 
 @dataclass(frozen=True, init=False)
-class HCMS(Sketch):
+class HCMS(CountMeanSketch):
     """Count-mean sketch with Hadamard response: four bytes, for any number of values."""
 
     name = "hcms"

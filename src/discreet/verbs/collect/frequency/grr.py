@@ -17,34 +17,34 @@ import pyarrow as pa
 
 from discreet.noise.entropy import Entropy
 from discreet.verbs.collect.domain import Codes, Counts
-from discreet.verbs.collect.frequency_oracle import Client
-from discreet.verbs.collect.integer_reports import often
-from discreet.verbs.collect.probability import down, power
-from discreet.verbs.collect.randomized_response import respond
-from discreet.verbs.collect.report_distribution import Alike, response
+from discreet.verbs.collect.frequency_oracle import FrequencyOracle
+from discreet.verbs.collect.integer_reports import count_outcomes
+from discreet.verbs.collect.probability import exp_lower, round_down
+from discreet.verbs.collect.randomized_response import randomized_response
+from discreet.verbs.collect.report_distribution import SymmetricAnswers, randomized_response_distribution
 
 
 @dataclass(frozen=True, init=False)
-class GRR(Client):
+class GRR(FrequencyOracle):
     """Generalised randomised response: the most accurate where there are few values."""
 
     name = "grr"
 
     @cached_property
-    def own(self) -> Fraction:
+    def p_own(self) -> Fraction:
         """p, rounded down."""
-        odds = power(self.epsilon)
-        return down(odds / (odds + len(self.domain) - 1))
+        odds = exp_lower(self.epsilon)
+        return round_down(odds / (odds + len(self.domain) - 1))
 
     @cached_property
-    def other(self) -> Fraction:
+    def q_other(self) -> Fraction:
         """What is left, in equal parts."""
-        return (1 - self.own) / (len(self.domain) - 1)
+        return (1 - self.p_own) / (len(self.domain) - 1)
 
     @cached_property
-    def law(self) -> Alike:
+    def report_distribution(self) -> SymmetricAnswers:
         """The own value with p, every other with q."""
-        return response(self.own, len(self.domain))
+        return randomized_response_distribution(self.p_own, len(self.domain))
 
     @cached_property
     def report_type(self) -> pa.DataType:
@@ -53,8 +53,8 @@ class GRR(Client):
 
     def draw(self, codes: Codes, entropy: Entropy) -> pa.Array[Any]:
         """The own value, or a step of 1 to d - 1 further round the list."""
-        told = respond(codes, self.own, len(self.domain), entropy)
-        return pa.array(told.astype(self.report_type.to_pandas_dtype()))
+        report_codes = randomized_response(codes, self.p_own, len(self.domain), entropy)
+        return pa.array(report_codes.astype(self.report_type.to_pandas_dtype()))
 
     @property
     def operations(self) -> int:
@@ -63,4 +63,6 @@ class GRR(Client):
 
     def count(self, reports: pa.Array[Any]) -> Counts:
         """A report supports the value that it names."""
-        return often(reports.to_numpy(), len(self.domain), "A report names a value that the question does not have.")
+        return count_outcomes(
+            reports.to_numpy(), len(self.domain), "A report names a value that the question does not have."
+        )

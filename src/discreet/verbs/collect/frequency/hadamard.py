@@ -24,53 +24,53 @@ import pyarrow as pa
 from discreet.core.compiled import njit
 from discreet.noise.entropy import Entropy
 from discreet.verbs.collect.domain import Codes, Counts
-from discreet.verbs.collect.frequency_oracle import Client
-from discreet.verbs.collect.integer_reports import often
-from discreet.verbs.collect.probability import down, power
-from discreet.verbs.collect.report_distribution import Alike, Matrix, Public
+from discreet.verbs.collect.frequency_oracle import FrequencyOracle
+from discreet.verbs.collect.integer_reports import count_outcomes
+from discreet.verbs.collect.probability import exp_lower, round_down
+from discreet.verbs.collect.report_distribution import Matrix, PublicChoice, SymmetricAnswers
 
 
 @dataclass(frozen=True, init=False)
-class Hadamard(Client):
+class Hadamard(FrequencyOracle):
     """Hadamard response: a place and a sign."""
 
     name = "hadamard"
-    other = Fraction(1, 2)
+    q_other = Fraction(1, 2)
 
     @cached_property
-    def own(self) -> Fraction:
+    def p_own(self) -> Fraction:
         """The chance that the sign is told truly, rounded down."""
-        odds = power(self.epsilon)
-        return down(odds / (odds + 1))
+        odds = exp_lower(self.epsilon)
+        return round_down(odds / (odds + 1))
 
     @cached_property
-    def law(self) -> Alike:
+    def report_distribution(self) -> SymmetricAnswers:
         """The place is drawn evenly whatever the answer is; at it the answer has one sign or the other.
 
         Any two answers have the same sign at half of the places, where they cannot be told apart, and other signs at
         the other half.
         """
-        true, false = (self.own, 1 - self.own), (1 - self.own, self.own)
+        true, false = (self.p_own, 1 - self.p_own), (1 - self.p_own, self.p_own)
 
-        def whole() -> Public:
-            return Public(
+        def whole() -> PublicChoice:
+            return PublicChoice(
                 tuple(
-                    Matrix(tuple(true if sign(place, value) else false for value in range(len(self.domain))))
-                    for place in range(self.places)
+                    Matrix(tuple(true if sign(position, value) else false for value in range(len(self.domain))))
+                    for position in range(self.positions)
                 )
             )
 
-        return Alike(Public((Matrix((true, true)), Matrix((true, false)))), len(self.domain), whole)
+        return SymmetricAnswers(PublicChoice((Matrix((true, true)), Matrix((true, false)))), len(self.domain), whole)
 
     @cached_property
-    def places(self) -> int:
+    def positions(self) -> int:
         """How many places there are: the next power of two."""
         return 1 << (len(self.domain) - 1).bit_length()
 
     @cached_property
     def report_type(self) -> pa.DataType:
         """Twice the place, and one more if the sign is plus."""
-        return pa.uint16() if self.places <= 1 << 15 else pa.uint32()
+        return pa.uint16() if self.positions <= 1 << 15 else pa.uint32()
 
     @property
     def operations(self) -> int:
@@ -79,21 +79,21 @@ class Hadamard(Client):
 
     def draw(self, codes: Codes, entropy: Entropy) -> pa.Array[Any]:
         """A place, and the sign there or the opposite."""
-        place = entropy.many_below(self.places, codes.size)
-        plus = np.bitwise_count(place & codes) & 1 == 0
-        told: Codes = 2 * place + (plus == entropy.flips(self.own, codes.size))
-        return pa.array(told.astype(self.report_type.to_pandas_dtype()))
+        position = entropy.many_below(self.positions, codes.size)
+        plus = np.bitwise_count(position & codes) & 1 == 0
+        report_codes: Codes = 2 * position + (plus == entropy.flips(self.p_own, codes.size))
+        return pa.array(report_codes.astype(self.report_type.to_pandas_dtype()))
 
     @property
-    def kept(self) -> int:
+    def counter_length(self) -> int:
         """Minuses and pluses of every place."""
-        return 2 * self.places
+        return 2 * self.positions
 
     def count(self, reports: pa.Array[Any]) -> Counts:
         """How often each place and sign was told."""
-        return often(reports.to_numpy(), self.kept, "A report names a place that there is not.")
+        return count_outcomes(reports.to_numpy(), self.counter_length, "A report names a place that there is not.")
 
-    def supported(self, counts: Counts) -> Counts:
+    def support_counts(self, counts: Counts) -> Counts:
         """The transform of how many more pluses than minuses each place has."""
         more = counts[1::2] - counts[::2]
         _transform(more)
@@ -101,9 +101,9 @@ class Hadamard(Client):
         return supported
 
 
-def sign(place: int, value: int) -> bool:
+def sign(position: int, value: int) -> bool:
     """Whether a value's sign at a place is plus: whether they share an even number of bits."""
-    return (place & value).bit_count() % 2 == 0
+    return (position & value).bit_count() % 2 == 0
 
 
 @njit(cache=True)

@@ -30,12 +30,17 @@ from discreet.core.compiled import njit
 from discreet.core.exact import Number
 from discreet.errors import BadInput, DataError
 from discreet.noise.entropy import Entropy
-from discreet.verbs.collect.bit_reports import as_reports, rows_of
+from discreet.verbs.collect.bit_reports import reports_to_rows, rows_to_reports
 from discreet.verbs.collect.domain import Codes, Counts, Domain
-from discreet.verbs.collect.frequency_oracle import Client
-from discreet.verbs.collect.probability import down, power
-from discreet.verbs.collect.randomized_response import respond
-from discreet.verbs.collect.report_distribution import Alike, Public, Sent, response
+from discreet.verbs.collect.frequency_oracle import FrequencyOracle
+from discreet.verbs.collect.probability import exp_lower, round_down
+from discreet.verbs.collect.randomized_response import randomized_response
+from discreet.verbs.collect.report_distribution import (
+    MappedAnswers,
+    PublicChoice,
+    SymmetricAnswers,
+    randomized_response_distribution,
+)
 
 FIELD = 2**31 - 1
 _MOST = 256
@@ -44,7 +49,7 @@ _AT_ONCE = 1 << 12
 
 
 @dataclass(frozen=True, init=False)
-class Hashing(Client):
+class LocalHashing(FrequencyOracle):
     """Local hashing to a number of buckets."""
 
     name = "hashing"
@@ -65,35 +70,37 @@ class Hashing(Client):
         return {"buckets": self.buckets}
 
     @cached_property
-    def own(self) -> Fraction:
+    def p_own(self) -> Fraction:
         """The chance that the own bucket is told, rounded down."""
-        odds = power(self.epsilon)
-        return down(odds / (odds + self.buckets - 1))
+        odds = exp_lower(self.epsilon)
+        return round_down(odds / (odds + self.buckets - 1))
 
     @cached_property
-    def other(self) -> Fraction:
+    def q_other(self) -> Fraction:
         """Another value shares the own bucket, or lies in the one that is told instead."""
-        shared = meeting(self.field, self.buckets)
-        return self.own * shared + (1 - self.own) / (self.buckets - 1) * (1 - shared)
+        shared = collision_probability(self.field, self.buckets)
+        return self.p_own * shared + (1 - self.p_own) / (self.buckets - 1) * (1 - shared)
 
     @cached_property
-    def law(self) -> Alike:
+    def report_distribution(self) -> SymmetricAnswers:
         """Randomised response over buckets, for functions that tell any two answers apart.
 
         Given a function, an answer's row is that of its bucket, and all pairs of different buckets are alike in their
         quotients. So it takes no more functions than tell every pair of answers apart at least once: those that send an
         answer to a digit of its number.
         """
-        rows = response(self.own, self.buckets)
+        rows = randomized_response_distribution(self.p_own, self.buckets)
 
-        def whole() -> Public:
+        def whole() -> PublicChoice:
             digits, unit = [], 1
             while unit < len(self.domain):
-                digits.append(Sent(rows, tuple(value // unit % self.buckets for value in range(len(self.domain)))))
+                digits.append(
+                    MappedAnswers(rows, tuple(value // unit % self.buckets for value in range(len(self.domain))))
+                )
                 unit *= self.buckets
-            return Public(tuple(digits))
+            return PublicChoice(tuple(digits))
 
-        return Alike(rows.pair, len(self.domain), whole)
+        return SymmetricAnswers(rows.pair, len(self.domain), whole)
 
     @cached_property
     def report_type(self) -> pa.DataType:
@@ -109,19 +116,26 @@ class Hashing(Client):
         """A function for each device, and its bucket or another."""
         a, b = (entropy.many_below(self.field, codes.size) for _ in range(2))
         bucket = bucket_of((a * codes + b) % self.field, self.field, self.buckets)
-        told = np.empty(codes.size, dtype=_REPORT)
-        told["a"], told["b"], told["bucket"] = a, b, respond(bucket, self.own, self.buckets, entropy)
-        return as_reports(told)
+        report_codes = np.empty(codes.size, dtype=_REPORT)
+        report_codes["a"], report_codes["b"], report_codes["bucket"] = (
+            a,
+            b,
+            randomized_response(bucket, self.p_own, self.buckets, entropy),
+        )
+        return rows_to_reports(report_codes)
 
     def count(self, reports: pa.Array[Any]) -> Counts:
         """A report supports the values that its function sends to the bucket it names."""
-        told = rows_of(reports).view(_REPORT)[:, 0]
-        if max(told["a"].max(), told["b"].max()) >= self.field or told["bucket"].max() >= self.buckets:
+        report_codes = reports_to_rows(reports).view(_REPORT)[:, 0]
+        if (
+            max(report_codes["a"].max(), report_codes["b"].max()) >= self.field
+            or report_codes["bucket"].max() >= self.buckets
+        ):
             raise DataError("A report names a bucket or a function that there is not.")
         counts = np.zeros(len(self.domain), dtype=np.int64)
-        edges = stretches(self.field, self.buckets).astype(np.uint32)
-        for start in range(0, told.size, _AT_ONCE):
-            part = told[start : start + _AT_ONCE]
+        edges = bucket_edges(self.field, self.buckets).astype(np.uint32)
+        for start in range(0, report_codes.size, _AT_ONCE):
+            part = report_codes[start : start + _AT_ONCE]
             low = edges[part["bucket"]]
             size = edges[part["bucket"] + np.int64(1)] - low
             _add_up(part["a"].copy(), part["b"].copy(), (low, size), np.uint32(self.field), counts)
@@ -129,18 +143,18 @@ class Hashing(Client):
 
 
 @dataclass(frozen=True, init=False)
-class OLH(Hashing):
+class OLH(LocalHashing):
     """Optimised local hashing: as accurate as OUE, in nine bytes."""
 
     name = "olh"
 
     def __init__(self, domain: Domain | int | Iterable[Any], epsilon: Number) -> None:
-        Client.__init__(self, domain, epsilon)
-        super().__init__(self.domain, epsilon, min(_MOST, max(2, round(power(self.epsilon)) + 1)))
+        FrequencyOracle.__init__(self, domain, epsilon)
+        super().__init__(self.domain, epsilon, min(_MOST, max(2, round(exp_lower(self.epsilon)) + 1)))
 
 
 @dataclass(frozen=True, init=False)
-class BLH(Hashing):
+class BLH(LocalHashing):
     """Binary local hashing."""
 
     name = "blh"
@@ -149,32 +163,32 @@ class BLH(Hashing):
         super().__init__(domain, epsilon, 2)
 
 
-def bucket_of(place: Codes, field: int, buckets: int) -> Codes:
+def bucket_of(element: Codes, field: int, buckets: int) -> Codes:
     """The bucket in whose stretch of the field a place lies."""
-    return place * buckets // field
+    return element * buckets // field
 
 
-def stretches(field: int, buckets: int) -> NDArray[np.int64]:
+def bucket_edges(field: int, buckets: int) -> NDArray[np.int64]:
     """Where each bucket's stretch of the field begins, and the field's end."""
-    return np.array([-(-place * field // buckets) for place in range(buckets + 1)], dtype=np.int64)
+    return np.array([-(-index * field // buckets) for index in range(buckets + 1)], dtype=np.int64)
 
 
-def meeting(field: int, buckets: int, values: int = 2) -> Fraction:
+def collision_probability(field: int, buckets: int, values: int = 2) -> Fraction:
     """The chance that so many values, each sent to an even and independent place of the field, share a bucket."""
-    return Fraction(sum(int(size) ** values for size in np.diff(stretches(field, buckets))), field**values)
+    return Fraction(sum(int(size) ** values for size in np.diff(bucket_edges(field, buckets))), field**values)
 
 
 @njit(cache=True)
-def _add_up(a: Any, place: Any, stretch: Any, field: np.uint32, counts: Counts) -> None:
+def _add_up(a: Any, element: Any, stretch: Any, field: np.uint32, counts: Counts) -> None:
     """Walk through all values: each report's place in the field moves by its a, and counts if it is in its bucket."""
     low, size = stretch
     for value in range(counts.size):
         inside = np.uint32(0)
         for report in range(a.size):
-            at = place[report]
+            at = element[report]
             inside += np.uint32(np.uint32(at - low[report]) < size[report])
             at += a[report]
             if at >= field:
                 at -= field
-            place[report] = at
+            element[report] = at
         counts[value] += inside

@@ -33,17 +33,17 @@ from discreet.core.exact import Number
 from discreet.errors import BadInput
 from discreet.noise.entropy import Entropy
 from discreet.verbs.collect.domain import Codes, Counts, Domain
-from discreet.verbs.collect.frequency_oracle import Client
-from discreet.verbs.collect.integer_reports import often
-from discreet.verbs.collect.probability import down, power
-from discreet.verbs.collect.report_distribution import Alike, Matrix
+from discreet.verbs.collect.frequency_oracle import FrequencyOracle
+from discreet.verbs.collect.integer_reports import count_outcomes
+from discreet.verbs.collect.probability import exp_lower, round_down
+from discreet.verbs.collect.report_distribution import Matrix, SymmetricAnswers
 
 _MOST = 1 << 24
 """So many vectors at most: their transform takes half a gigabyte."""
 
 
 @dataclass(frozen=True, init=False)
-class PGR(Client):
+class PGR(FrequencyOracle):
     """Projective geometry response: nearly as accurate as subset selection, in a few bytes."""
 
     name = "pgr"
@@ -54,7 +54,7 @@ class PGR(Client):
 
     def __init__(self, domain: Domain | int | Iterable[Any], epsilon: Number) -> None:
         super().__init__(domain, epsilon)
-        near = int(power(self.epsilon)) + 1
+        near = int(exp_lower(self.epsilon)) + 1
         shapes = [
             (field, length)
             for length in range(2, _MOST.bit_length())
@@ -74,12 +74,12 @@ class PGR(Client):
         return {"field": self.field, "length": self.length}
 
     @property
-    def own(self) -> Fraction:
+    def p_own(self) -> Fraction:
         """The chance that an orthogonal point is reported, rounded down."""
         return self._both[0]
 
     @property
-    def other(self) -> Fraction:
+    def q_other(self) -> Fraction:
         """Points that are orthogonal to another value too, among those of the own and among the rest."""
         return self._both[1]
 
@@ -89,13 +89,13 @@ class PGR(Client):
         return _points(self.field, self.length)
 
     @cached_property
-    def law(self) -> Alike:
+    def report_distribution(self) -> SymmetricAnswers:
         """The chance of every point. To two values there are four kinds: orthogonal to both, one, the other, neither.
 
         All pairs of values have as many of each kind, which is all that quotients hang on.
         """
         planes, shared = (_points(self.field, self.length - less) for less in (1, 2))
-        inside, outside = self.own / planes, (1 - self.own) / (self.points - planes)
+        inside, outside = self.p_own / planes, (1 - self.p_own) / (self.points - planes)
         either, neither = planes - shared, self.points - 2 * planes + shared
         kinds = (shared * inside, either * inside, either * outside, neither * outside)
         pair = Matrix((kinds, (kinds[0], kinds[2], kinds[1], kinds[3])))
@@ -105,7 +105,7 @@ class PGR(Client):
             orthogonal = vectors[: len(self.domain)] @ vectors.T % self.field == 0
             return Matrix(tuple(tuple(inside if hit else outside for hit in row) for row in orthogonal.tolist()))
 
-        return Alike(pair, len(self.domain), whole)
+        return SymmetricAnswers(pair, len(self.domain), whole)
 
     @cached_property
     def report_type(self) -> pa.DataType:
@@ -121,25 +121,25 @@ class PGR(Client):
         """An orthogonal point or another, evenly."""
         q, rest = self.field, self.field ** (self.length - 1)
         entries, product = np.empty_like(codes), np.zeros_like(codes)
-        inside = entropy.flips(self.own, codes.size)
+        inside = entropy.flips(self.p_own, codes.size)
         entries[inside] = 1 + entropy.many_below(rest - 1, int(inside.sum()))
         drawn = entropy.many_below(rest * (q - 1), int((~inside).sum()))
         entries[~inside], product[~inside] = drawn % rest, 1 + drawn // rest
         inverse = np.array([pow(x, -1, q) if x else 0 for x in range(q)])
-        told = np.empty_like(codes)
-        _drawn(codes, (entries, product), (self.length, inverse), told)
-        return pa.array(told.astype(self.report_type.to_pandas_dtype()))
+        report_codes = np.empty_like(codes)
+        _drawn(codes, (entries, product), (self.length, inverse), report_codes)
+        return pa.array(report_codes.astype(self.report_type.to_pandas_dtype()))
 
     @property
-    def kept(self) -> int:
+    def counter_length(self) -> int:
         """How often each point was reported."""
         return self.points
 
     def count(self, reports: pa.Array[Any]) -> Counts:
         """How often each point was reported."""
-        return often(reports.to_numpy(), self.points, "A report names a point that there is not.")
+        return count_outcomes(reports.to_numpy(), self.points, "A report names a point that there is not.")
 
-    def supported(self, counts: Counts) -> Counts:
+    def support_counts(self, counts: Counts) -> Counts:
         """One Fourier transform of all vectors. A vector's number has its first entry as the highest digit."""
         q, t = self.field, self.length
         every = np.zeros(q**t)
@@ -160,8 +160,8 @@ class PGR(Client):
     def _chances(self, field: int, length: int) -> tuple[Fraction, Fraction, Fraction]:
         """p and q of a space, and what the variance is proportional to where nobody has a value."""
         points, planes, shared = (_points(field, length - less) for less in (0, 1, 2))
-        odds = power(self.epsilon)
-        own = down(odds * planes / (odds * planes + points - planes))
+        odds = exp_lower(self.epsilon)
+        own = round_down(odds * planes / (odds * planes + points - planes))
         other = own * Fraction(shared, planes) + (1 - own) * Fraction(planes - shared, points - planes)
         return own, other, other * (1 - other) / (own - other) ** 2
 
@@ -170,7 +170,7 @@ class PGR(Client):
         while _points(self.field, digits + 1) <= point:
             digits += 1
         number = self.field**digits + point - _points(self.field, digits)
-        return tuple(number // self.field**place % self.field for place in reversed(range(self.length)))
+        return tuple(number // self.field**index % self.field for index in reversed(range(self.length)))
 
 
 def _points(field: int, length: int) -> int:
@@ -187,9 +187,9 @@ def _fields(d: int, length: int, near: int) -> list[int]:
     below = range(min(near, most), least - 1, -1)
     return sorted(
         {
-            found
+            result
             for tried in (range(least, most + 1), below, range(max(near, least), most + 1))
-            if (found := next(filter(_prime, tried), None)) is not None
+            if (result := next(filter(_prime, tried), None)) is not None
         }
     )
 
@@ -208,7 +208,7 @@ def _times(numbers: Codes, factor: int, field: int, digits: int) -> Codes:
 
 
 @njit(cache=True)
-def _drawn(codes: Codes, random: Any, space: Any, told: Any) -> None:
+def _drawn(codes: Codes, random: Any, space: Any, report_codes: Any) -> None:
     """The number of the point that is drawn: entries are given but one, which makes the product with the own value."""
     (entries, product), (t, inverse) = random, space
     q = inverse.size
@@ -219,22 +219,22 @@ def _drawn(codes: Codes, random: Any, space: Any, told: Any) -> None:
             behind -= many
             many *= q
         left, sum_, unit, own = entries[row], 0, 1, -1
-        for place in range(t):
+        for index in range(t):
             if unit == many:
-                own = place
+                own = index
             else:
-                vector[place] = left % q
+                vector[index] = left % q
                 left //= q
                 if unit < many:
-                    sum_ += vector[place] * (behind // unit % q)
+                    sum_ += vector[index] * (behind // unit % q)
             unit *= q
         vector[own] = (product[row] - sum_) % q
         top = t - 1
         while vector[top] == 0:
             top -= 1
         factor, number, unit, before = inverse[vector[top]], 0, 1, 0
-        for place in range(top):
-            number += vector[place] * factor % q * unit
+        for index in range(top):
+            number += vector[index] * factor % q * unit
             before += unit
             unit *= q
-        told[row] = before + number
+        report_codes[row] = before + number

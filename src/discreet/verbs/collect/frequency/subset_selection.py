@@ -30,11 +30,18 @@ from discreet.core.compiled import njit
 from discreet.core.exact import Number
 from discreet.noise.entropy import Entropy
 from discreet.noise.packed import packed_flips
-from discreet.verbs.collect.bit_reports import AT_ONCE, bits_as_reports, bits_type, count_bits, rows_of, words_of
+from discreet.verbs.collect.bit_reports import (
+    WORDS_PER_BATCH,
+    bit_report_type,
+    bits_to_reports,
+    count_bits,
+    reports_to_rows,
+    word_count,
+)
 from discreet.verbs.collect.domain import Codes, Counts, Domain
-from discreet.verbs.collect.frequency_oracle import Client
-from discreet.verbs.collect.probability import down, power
-from discreet.verbs.collect.report_distribution import Alike, Matrix
+from discreet.verbs.collect.frequency_oracle import FrequencyOracle
+from discreet.verbs.collect.probability import exp_lower, round_down
+from discreet.verbs.collect.report_distribution import Matrix, SymmetricAnswers
 
 _FINE = 1 << 6
 """The coin's chance is a multiple of one in so many: the fewer digits it has, the fewer random words it takes."""
@@ -42,7 +49,7 @@ _FEW = 1 << 10
 
 
 @dataclass(frozen=True, init=False)
-class SubsetSelection(Client):
+class SubsetSelection(FrequencyOracle):
     """Subset selection: as many values are told as is best for the epsilon."""
 
     name = "subset"
@@ -51,24 +58,24 @@ class SubsetSelection(Client):
 
     def __init__(self, domain: Domain | int | Iterable[Any], epsilon: Number) -> None:
         super().__init__(domain, epsilon)
-        object.__setattr__(self, "size", max(1, round(len(self.domain) / (power(self.epsilon) + 1))))
+        object.__setattr__(self, "size", max(1, round(len(self.domain) / (exp_lower(self.epsilon) + 1))))
 
     @cached_property
-    def own(self) -> Fraction:
+    def p_own(self) -> Fraction:
         """A subset with the own value is e**ε times as likely as one without; rounded down."""
-        d, w, odds = len(self.domain), self.size, power(self.epsilon)
-        return down(odds * w / (odds * w + d - w))
+        d, w, odds = len(self.domain), self.size, exp_lower(self.epsilon)
+        return round_down(odds * w / (odds * w + d - w))
 
     @cached_property
-    def other(self) -> Fraction:
+    def q_other(self) -> Fraction:
         """Another value is among the ω - 1 or ω that are drawn from d - 1."""
-        return (self.own * (self.size - 1) + (1 - self.own) * self.size) / (len(self.domain) - 1)
+        return (self.p_own * (self.size - 1) + (1 - self.p_own) * self.size) / (len(self.domain) - 1)
 
     @cached_property
-    def law(self) -> Alike:
+    def report_distribution(self) -> SymmetricAnswers:
         """The chance of every subset. To two values there are four kinds: with both, one, the other, or neither."""
         d, w = len(self.domain), self.size
-        with_own, without = self.own / comb(d - 1, w - 1), (1 - self.own) / comb(d - 1, w)
+        with_own, without = self.p_own / comb(d - 1, w - 1), (1 - self.p_own) / comb(d - 1, w)
         both, either, neither = comb(d - 2, w - 2) if w > 1 else 0, comb(d - 2, w - 1), comb(d - 2, w)
         kinds = (both * with_own, either * with_own, either * without, neither * without)
         pair = Matrix((kinds, (kinds[0], kinds[2], kinds[1], kinds[3])))
@@ -77,12 +84,12 @@ class SubsetSelection(Client):
             sets = list(combinations(range(d), w))
             return Matrix(tuple(tuple(with_own if x in one else without for one in sets) for x in range(d)))
 
-        return Alike(pair, d, whole)
+        return SymmetricAnswers(pair, d, whole)
 
     @cached_property
     def report_type(self) -> pa.DataType:
         """A bit for every value."""
-        return bits_type(len(self.domain))
+        return bit_report_type(len(self.domain))
 
     @property
     def parameters(self) -> dict[str, Any]:
@@ -92,17 +99,17 @@ class SubsetSelection(Client):
     @property
     def operations(self) -> int:
         """Some five words of coins for 64 values, a look-up for eight, and what is mended."""
-        return 5 * words_of(len(self.domain)) + 2 * self.report_type.byte_width + 2 * isqrt(len(self.domain))
+        return 5 * word_count(len(self.domain)) + 2 * self.report_type.byte_width + 2 * isqrt(len(self.domain))
 
     @property
-    def at_once(self) -> int:
+    def batch_size(self) -> int:
         """As many as have a bounded number of words."""
-        return max(1, AT_ONCE // words_of(len(self.domain)))
+        return max(1, WORDS_PER_BATCH // word_count(len(self.domain)))
 
     def draw(self, codes: Codes, entropy: Entropy) -> pa.Array[Any]:
         """The own value or not, and others, evenly."""
-        d, words = len(self.domain), words_of(len(self.domain))
-        others = self.size - entropy.flips(self.own, codes.size).astype(np.int64)
+        d, words = len(self.domain), word_count(len(self.domain))
+        others = self.size - entropy.flips(self.p_own, codes.size).astype(np.int64)
         near = Fraction(round(Fraction(_FINE * self.size, d)), _FINE)
         bits = packed_flips(near, codes.size * words, entropy).reshape(codes.size, words)
         bits[:, -1] &= np.uint64((1 << (d - 64 * (words - 1))) - 1)
@@ -111,11 +118,11 @@ class SubsetSelection(Client):
             wanted = (codes.size - done) * (2 + isqrt(d)) + _FEW
             done = int(_mend(bits, done, codes, others, (d, entropy.words(wanted // 2).view(np.uint32))))
         _put(bits, codes, others < self.size)
-        return bits_as_reports(bits, d)
+        return bits_to_reports(bits, d)
 
     def count(self, reports: pa.Array[Any]) -> Counts:
         """A report supports the values that it names."""
-        return count_bits(rows_of(reports), len(self.domain), self.size)
+        return count_bits(reports_to_rows(reports), len(self.domain), self.size)
 
 
 @njit(cache=True)
@@ -131,8 +138,8 @@ def _mend(bits: Any, done: int, own: Codes, others: Any, random: Any) -> int:
         mine = own[row]
         bits[row, mine >> 6] &= ~(np.uint64(1) << np.uint64(mine & 63))
         has = np.int64(0)
-        for place in range(bits.shape[1]):
-            has += _ones(bits[row, place])
+        for index in range(bits.shape[1]):
+            has += _ones(bits[row, index])
         while has != others[row]:
             if at == drawn.size:
                 return row

@@ -22,81 +22,88 @@ import pyarrow as pa
 from discreet.core.compiled import njit
 from discreet.noise.entropy import Entropy
 from discreet.noise.packed import packed_flips
-from discreet.verbs.collect.bit_reports import AT_ONCE, bits_as_reports, bits_type, count_bits, rows_of, words_of
+from discreet.verbs.collect.bit_reports import (
+    WORDS_PER_BATCH,
+    bit_report_type,
+    bits_to_reports,
+    count_bits,
+    reports_to_rows,
+    word_count,
+)
 from discreet.verbs.collect.domain import Codes, Counts
-from discreet.verbs.collect.frequency_oracle import Client
-from discreet.verbs.collect.probability import down, power, up
-from discreet.verbs.collect.report_distribution import Alike, Coins
+from discreet.verbs.collect.frequency_oracle import FrequencyOracle
+from discreet.verbs.collect.probability import exp_lower, round_down, round_up
+from discreet.verbs.collect.report_distribution import IndependentBits, SymmetricAnswers
 
 
 @dataclass(frozen=True, init=False)
-class Unary(Client):
+class UnaryEncoding(FrequencyOracle):
     """What the protocols with a coin for every value share."""
 
     @cached_property
-    def law(self) -> Alike:
+    def report_distribution(self) -> SymmetricAnswers:
         """A coin for every value. Those of values that neither of two people has are the same for both."""
-        return Alike(self._coins(2), len(self.domain), lambda: self._coins(len(self.domain)))
+        return SymmetricAnswers(self._coins(2), len(self.domain), lambda: self._coins(len(self.domain)))
 
-    def _coins(self, d: int) -> Coins:
-        return Coins(tuple(tuple(self.own if x == y else self.other for y in range(d)) for x in range(d)))
+    def _coins(self, d: int) -> IndependentBits:
+        return IndependentBits(tuple(tuple(self.p_own if x == y else self.q_other for y in range(d)) for x in range(d)))
 
     @cached_property
     def report_type(self) -> pa.DataType:
         """A bit for every value."""
-        return bits_type(len(self.domain))
+        return bit_report_type(len(self.domain))
 
     @property
     def operations(self) -> int:
         """Some seven words of coins for 64 values, and a look-up for eight."""
-        return 7 * words_of(len(self.domain)) + self.report_type.byte_width
+        return 7 * word_count(len(self.domain)) + self.report_type.byte_width
 
     @property
-    def at_once(self) -> int:
+    def batch_size(self) -> int:
         """As many as have a bounded number of words."""
-        return max(1, AT_ONCE // words_of(len(self.domain)))
+        return max(1, WORDS_PER_BATCH // word_count(len(self.domain)))
 
     def draw(self, codes: Codes, entropy: Entropy) -> pa.Array[Any]:
         """The coins of all values, and then the own one again by its own chance."""
-        words = words_of(len(self.domain))
-        bits = packed_flips(self.other, codes.size * words, entropy).reshape(codes.size, words)
-        _set(bits, codes, entropy.flips(self.own, codes.size))
-        return bits_as_reports(bits, len(self.domain))
+        words = word_count(len(self.domain))
+        bits = packed_flips(self.q_other, codes.size * words, entropy).reshape(codes.size, words)
+        _set(bits, codes, entropy.flips(self.p_own, codes.size))
+        return bits_to_reports(bits, len(self.domain))
 
     def count(self, reports: pa.Array[Any]) -> Counts:
         """A report supports the values whose bits it has."""
-        return count_bits(rows_of(reports), len(self.domain))
+        return count_bits(reports_to_rows(reports), len(self.domain))
 
 
 @dataclass(frozen=True, init=False)
-class SUE(Unary):
+class SUE(UnaryEncoding):
     """Symmetric unary encoding: each bit is told truly with the same chance."""
 
     name = "sue"
 
     @cached_property
-    def own(self) -> Fraction:
+    def p_own(self) -> Fraction:
         """e**(ε/2) / (e**(ε/2) + 1), rounded down."""
-        odds = power(self.epsilon / 2)
-        return down(odds / (odds + 1))
+        odds = exp_lower(self.epsilon / 2)
+        return round_down(odds / (odds + 1))
 
     @cached_property
-    def other(self) -> Fraction:
+    def q_other(self) -> Fraction:
         """1 - p."""
-        return 1 - self.own
+        return 1 - self.p_own
 
 
 @dataclass(frozen=True, init=False)
-class OUE(Unary):
+class OUE(UnaryEncoding):
     """Optimised unary encoding: the most accurate, at a bit for every value."""
 
     name = "oue"
-    own = Fraction(1, 2)
+    p_own = Fraction(1, 2)
 
     @cached_property
-    def other(self) -> Fraction:
+    def q_other(self) -> Fraction:
         """1 / (e**ε + 1), rounded up."""
-        return up(1 / (power(self.epsilon) + 1))
+        return round_up(1 / (exp_lower(self.epsilon) + 1))
 
 
 @njit(cache=True)

@@ -26,9 +26,9 @@ from discreet.core.compiled import njit
 from discreet.noise.entropy import Entropy
 from discreet.verbs.collect.bit_reports import read_only
 from discreet.verbs.collect.domain import Codes, Counts
-from discreet.verbs.collect.probability import down, power
-from discreet.verbs.collect.randomized_response import respond
-from discreet.verbs.collect.report_distribution import Public, response
+from discreet.verbs.collect.probability import exp_lower, round_down
+from discreet.verbs.collect.randomized_response import randomized_response
+from discreet.verbs.collect.report_distribution import PublicChoice, randomized_response_distribution
 
 Bits: TypeAlias = NDArray[np.uint64]
 """A row for each string: 64 bits a word, the first of them the lowest."""
@@ -36,7 +36,7 @@ _MOST = 8
 
 
 @dataclass(frozen=True)
-class Parities:
+class ParityHashing:
     """Local hashing by parities."""
 
     epsilon: Fraction
@@ -46,7 +46,7 @@ class Parities:
         """m: of 1 to 8, the one by which a rare string is told most accurately."""
 
         def spread(m: int) -> Fraction:
-            own, other = power(self.epsilon) / (power(self.epsilon) + (1 << m) - 1), Fraction(1, 1 << m)
+            own, other = exp_lower(self.epsilon) / (exp_lower(self.epsilon) + (1 << m) - 1), Fraction(1, 1 << m)
             return other * (1 - other) / (own - other) ** 2
 
         return min(range(1, _MOST + 1), key=spread)
@@ -57,51 +57,51 @@ class Parities:
         return 1 << self.parities
 
     @cached_property
-    def own(self) -> Fraction:
+    def p_own(self) -> Fraction:
         """p: the own bucket is told; rounded down."""
-        odds = power(self.epsilon)
-        return down(odds / (odds + self.buckets - 1))
+        odds = exp_lower(self.epsilon)
+        return round_down(odds / (odds + self.buckets - 1))
 
     @property
-    def other(self) -> Fraction:
+    def q_other(self) -> Fraction:
         """q: another string is supported."""
         return Fraction(1, self.buckets)
 
     @cached_property
-    def law(self) -> Public:
+    def report_distribution(self) -> PublicChoice:
         """Randomised response over buckets, given a row that tells two strings apart."""
-        return Public((response(self.own, self.buckets),))
+        return PublicChoice((randomized_response_distribution(self.p_own, self.buckets),))
 
     def draw(self, strings: Bits, entropy: Entropy) -> tuple[Bits, NDArray[np.uint8]]:
         """A random row for each string, a word longer than it, and the bucket that is told."""
         rows = entropy.words(len(strings) * (strings.shape[1] + 1)).reshape(len(strings), -1)
         bucket = hashed(rows, strings, self.parities)
-        return rows, respond(bucket, self.own, self.buckets, entropy).astype(np.uint8)
+        return rows, randomized_response(bucket, self.p_own, self.buckets, entropy).astype(np.uint8)
 
-    def supports(self, rows: Bits, told: NDArray[np.uint8], prefixes: Bits, start: int, width: int) -> Counts:
+    def supports(self, rows: Bits, report_codes: NDArray[np.uint8], prefixes: Bits, start: int, width: int) -> Counts:
         """How many reports support each prefix, of ``start`` bits, with each of the 2**``width`` ways to go on."""
-        arrays = read_only(rows), read_only(told), read_only(prefixes)
+        arrays = read_only(rows), read_only(report_codes), read_only(prefixes)
         counts: Counts = _added_up(*arrays, (start, width, self.parities))
         return counts
 
     def variance(self, n: int, shares: NDArray[np.float64]) -> NDArray[np.float64]:
         """The variance of the estimated number of people, of ``n``, by the share of them that has a string."""
-        p, q = float(self.own), float(self.other)
+        p, q = float(self.p_own), float(self.q_other)
         return n * (shares * p * (1 - p) + (1 - shares) * q * (1 - q)) / (p - q) ** 2
 
 
 def hashed(rows: Bits, strings: Bits, parities: int) -> Codes:
     """The bucket of each string by the row beside it."""
-    found: Codes = _hashed(read_only(rows), read_only(strings), parities)
-    return found
+    result: Codes = _hashed(read_only(rows), read_only(strings), parities)
+    return result
 
 
 @njit(cache=True)
 def _hashed(rows: Any, strings: Any, parities: int) -> Any:
-    found = np.empty(len(strings), dtype=np.int64)
-    for place in range(len(strings)):
-        found[place] = _bucket(rows[place], strings[place], parities)
-    return found
+    result = np.empty(len(strings), dtype=np.int64)
+    for index in range(len(strings)):
+        result[index] = _bucket(rows[index], strings[index], parities)
+    return result
 
 
 @njit(cache=True)
@@ -121,12 +121,12 @@ def _bucket(row: Any, string: Any, parities: int) -> Any:
 
 
 @njit(cache=True)
-def _added_up(rows: Any, told: Any, prefixes: Any, sizes: tuple[int, int, int]) -> Any:
+def _added_up(rows: Any, report_codes: Any, prefixes: Any, sizes: tuple[int, int, int]) -> Any:
     """Buckets are sums modulo 2 over a string's bits: those of all ways to go on are made once for each report."""
     start, width, parities = sizes
     counts = np.zeros((len(prefixes), 1 << width), dtype=np.int64)
     ends = np.empty(1 << width, dtype=np.uint8)
-    for report in range(told.size):
+    for report in range(report_codes.size):
         ends[0] = 0
         for bit in range(width):
             word, shift = (start + bit) >> 6, (start + bit) & 63
@@ -136,8 +136,8 @@ def _added_up(rows: Any, told: Any, prefixes: Any, sizes: tuple[int, int, int]) 
             column = np.uint8(moved & np.uint64((1 << parities) - 1))
             for end in range(1 << bit):
                 ends[end | 1 << bit] = ends[end] ^ column
-        for place in range(len(prefixes)):
-            wanted = np.uint8(told[report] ^ _bucket(rows[report], prefixes[place], parities))
+        for index in range(len(prefixes)):
+            wanted = np.uint8(report_codes[report] ^ _bucket(rows[report], prefixes[index], parities))
             for end in range(1 << width):
-                counts[place, end] += ends[end] == wanted
+                counts[index, end] += ends[end] == wanted
     return counts

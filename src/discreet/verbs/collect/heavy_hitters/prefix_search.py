@@ -51,14 +51,14 @@ from discreet.core.exact import Number
 from discreet.errors import BadInput, DataError
 from discreet.noise.entropy import Entropy
 from discreet.noise.expand import BULK
-from discreet.verbs.collect.bit_reports import as_reports, rows_of
-from discreet.verbs.collect.chernoff import unlikely
-from discreet.verbs.collect.exact_tails import reach_of_coins
-from discreet.verbs.collect.heavy_hitters.parity_hashing import Bits, Parities
-from discreet.verbs.collect.probability import epsilon_of
-from discreet.verbs.collect.protocol import Reporting
-from discreet.verbs.collect.report_distribution import Public
-from discreet.verbs.collect.score_intervals import z_of
+from discreet.verbs.collect.bit_reports import reports_to_rows, rows_to_reports
+from discreet.verbs.collect.chernoff import chernoff_threshold
+from discreet.verbs.collect.exact_tails import exact_share_error_bound
+from discreet.verbs.collect.heavy_hitters.parity_hashing import Bits, ParityHashing
+from discreet.verbs.collect.probability import require_epsilon
+from discreet.verbs.collect.protocol import LocalProtocol
+from discreet.verbs.collect.report_distribution import PublicChoice
+from discreet.verbs.collect.score_intervals import normal_quantile
 
 _LONGEST = 64
 _AT_ONCE = 1 << 18
@@ -66,7 +66,7 @@ _REVERSED = np.array([int(f"{byte:08b}"[::-1], 2) for byte in range(256)], dtype
 
 
 @dataclass(frozen=True)
-class Found:
+class HeavyHitters:
     """Strings that were found, the most frequent first, and how many of ``n`` people have each."""
 
     strings: tuple[bytes, ...]
@@ -76,17 +76,17 @@ class Found:
     confidence: float
     tried: int
     """How many strings were tried on the last level."""
-    together: NDArray[np.float64]
+    error_bars_together: NDArray[np.float64]
     """How far each count is off at most, all that were tried at once with the stated confidence."""
 
     def table(self) -> pa.Table:
         """Strings, counts and error bars."""
         figures: dict[str, Any] = {"string": pa.array(self.strings, pa.binary()), "count": self.counts}
-        return pa.table(figures | {"count_error_together": self.together})
+        return pa.table(figures | {"count_error_together": self.error_bars_together})
 
 
 @dataclass(frozen=True)
-class Level:
+class PrefixLevel:
     """What was estimated on one level, for every beginning that was tried: a row for each that was kept before."""
 
     counts: NDArray[np.float64]
@@ -99,7 +99,7 @@ class Level:
 
 
 @dataclass(frozen=True, init=False)
-class Prefixes(Reporting):
+class PrefixSearch(LocalProtocol[HeavyHitters]):
     """What methods share that find strings by their beginnings; they differ in what they keep."""
 
     length: int
@@ -107,7 +107,7 @@ class Prefixes(Reporting):
     epsilon: Fraction
     step: int
     """How many bits further each level goes."""
-    reports: Parities = field(repr=False)
+    reports: ParityHashing = field(repr=False)
 
     def __init__(self, length: int, epsilon: Number, step: int) -> None:
         if not 1 <= length <= _LONGEST:
@@ -115,12 +115,12 @@ class Prefixes(Reporting):
         if not 1 <= step <= 8:
             raise BadInput(f"A level goes 1 to 8 bits further, not {step}.")
         object.__setattr__(self, "length", length)
-        object.__setattr__(self, "epsilon", epsilon_of(epsilon))
+        object.__setattr__(self, "epsilon", require_epsilon(epsilon))
         object.__setattr__(self, "step", step)
-        object.__setattr__(self, "reports", Parities(self.epsilon))
+        object.__setattr__(self, "reports", ParityHashing(self.epsilon))
 
     @abstractmethod
-    def keep(self, level: Level) -> NDArray[np.int64]:
+    def keep(self, level: PrefixLevel) -> NDArray[np.int64]:
         """The places of the beginnings that are worth going on with, or, on the last level, of what was found."""
 
     @property
@@ -129,9 +129,9 @@ class Prefixes(Reporting):
         return {"length": self.length, "step": self.step}
 
     @property
-    def law(self) -> Public:
+    def report_distribution(self) -> PublicChoice:
         """How likely each bucket is, given the level and the random row."""
-        return self.reports.law
+        return self.reports.report_distribution
 
     @property
     def levels(self) -> int:
@@ -148,20 +148,20 @@ class Prefixes(Reporting):
         strings = [value.encode() if isinstance(value, str) else bytes(value) for value in values]
         if any(b"\0" in string for string in strings):
             raise DataError("A string has a zero byte, which stands for its end.")
-        told = np.empty(len(strings), dtype=self._row)
+        report_codes = np.empty(len(strings), dtype=self._row)
         for start in range(0, len(strings), _AT_ONCE):
             bits = self._bits(strings[start : start + _AT_ONCE])
-            part, level = told[start : start + _AT_ONCE], entropy.many_below(self.levels, len(bits))
+            part, level = report_codes[start : start + _AT_ONCE], entropy.many_below(self.levels, len(bits))
             part["level"] = level
             part["row"], part["bucket"] = self.reports.draw(bits & self._masks[level], entropy)
-        return as_reports(told)
+        return rows_to_reports(report_codes)
 
-    def estimate(self, reports: pa.Array[Any] | pa.ChunkedArray[Any], *, confidence: float = 0.95) -> Found:
+    def estimate(self, reports: pa.Array[Any] | pa.ChunkedArray[Any], *, confidence: float = 0.95) -> HeavyHitters:
         """The strings that are found, with error bars."""
         if not 0 < confidence < 1:
             raise BadInput(f"Confidence lies between 0 and 1, got {confidence}.")
-        told = self._told(reports)
-        groups = np.bincount(told["level"], minlength=self.levels)
+        report_codes = self._reported(reports)
+        groups = np.bincount(report_codes["level"], minlength=self.levels)
         if not groups.all():
             raise BadInput(f"Of {self.levels} groups, some have no reports.", hint="Shorter strings need fewer groups.")
         kept = np.zeros((1, self._words), dtype=np.uint64)
@@ -170,9 +170,9 @@ class Prefixes(Reporting):
                 break
             start = level * self.step
             width = min(self.step, 8 * self.length - start)
-            group = told[told["level"] == level]
-            found = self.reports.supports(group["row"], group["bucket"], kept, start, width)
-            figures = self._level(found, told.size, group.size, level + 1 == self.levels, confidence)
+            group = report_codes[report_codes["level"] == level]
+            result = self.reports.supports(group["row"], group["bucket"], kept, start, width)
+            figures = self._level(result, report_codes.size, group.size, level + 1 == self.levels, confidence)
             chosen = self.keep(figures)
             beginning, end = np.divmod(chosen, 1 << width)
             kept = kept[beginning]
@@ -181,29 +181,37 @@ class Prefixes(Reporting):
                 kept[:, word] |= (end >> bit & 1).astype(np.uint64) << np.uint64(shift)
         else:
             counts, deviations = figures.counts.reshape(-1)[chosen], figures.deviations.reshape(-1)[chosen]
-            rise = float(self.reports.own - self.reports.other)
-            reached = reach_of_coins(found.reshape(-1)[chosen], group.size, (1 - confidence) / found.size)
-            return Found(
-                self._strings(kept), counts, deviations, told.size, confidence, found.size, told.size * reached / rise
+            rise = float(self.reports.p_own - self.reports.q_other)
+            reached = exact_share_error_bound(result.reshape(-1)[chosen], group.size, (1 - confidence) / result.size)
+            return HeavyHitters(
+                self._strings(kept),
+                counts,
+                deviations,
+                report_codes.size,
+                confidence,
+                result.size,
+                report_codes.size * reached / rise,
             )
-        return Found((), np.zeros(0), np.zeros(0), told.size, confidence, 1, np.zeros(0))
+        return HeavyHitters((), np.zeros(0), np.zeros(0), report_codes.size, confidence, 1, np.zeros(0))
 
-    def _level(self, supports: NDArray[np.int64], n: int, group: int, last: bool, confidence: float) -> Level:
-        p, q = float(self.reports.own), float(self.reports.other)
+    def _level(self, supports: NDArray[np.int64], n: int, group: int, last: bool, confidence: float) -> PrefixLevel:
+        p, q = float(self.reports.p_own), float(self.reports.q_other)
         shares = (supports / group - q) / (p - q)
         near = np.clip(shares, 0, 1)
         drawn = near * (1 - near) * (1 - group / n) * n / group * n
         variances = self.reports.variance(group, near) * (n / group) ** 2
-        return Level(n * shares, np.sqrt(variances + drawn), n, group, last, confidence)
+        return PrefixLevel(n * shares, np.sqrt(variances + drawn), n, group, last, confidence)
 
-    def _told(self, reports: pa.Array[Any] | pa.ChunkedArray[Any]) -> NDArray[Any]:
+    def _reported(self, reports: pa.Array[Any] | pa.ChunkedArray[Any]) -> NDArray[Any]:
         if reports.type != self.report_type or reports.null_count:
             raise DataError(f"Reports of {self.name} are {self.report_type}, and none is missing.")
         whole = reports.combine_chunks() if isinstance(reports, pa.ChunkedArray) else reports
-        told = rows_of(whole).view(self._row)[:, 0]
-        if told.size and (told["level"].max() >= self.levels or told["bucket"].max() >= self.reports.buckets):
+        report_codes = reports_to_rows(whole).view(self._row)[:, 0]
+        if report_codes.size and (
+            report_codes["level"].max() >= self.levels or report_codes["bucket"].max() >= self.reports.buckets
+        ):
             raise DataError("A report names a level or a bucket that there is not.")
-        return told
+        return report_codes
 
     @property
     def _words(self) -> int:
@@ -233,7 +241,7 @@ class Prefixes(Reporting):
 
 
 @dataclass(frozen=True, init=False)
-class PEM(Prefixes):
+class PEM(PrefixSearch):
     """The prefix extending method: always finds ``k``, however uncertain they are."""
 
     name = "pem"
@@ -250,14 +258,14 @@ class PEM(Prefixes):
         """With how many strings are looked for."""
         return {**super().parameters, "k": self.k}
 
-    def keep(self, level: Level) -> NDArray[np.int64]:
+    def keep(self, level: PrefixLevel) -> NDArray[np.int64]:
         """The largest."""
         figures = level.counts.reshape(-1)
         return np.argsort(-figures, kind="stable")[: self.k if level.last else 2 * self.k]
 
 
 @dataclass(frozen=True, init=False)
-class Tree(Prefixes):
+class PrefixTree(PrefixSearch):
     """A pruned tree: finds what is significant, be it nothing."""
 
     name = "tree"
@@ -275,7 +283,7 @@ class Tree(Prefixes):
         """With how many beginnings are kept at most."""
         return {**super().parameters, "most": self.most}
 
-    def keep(self, level: Level) -> NDArray[np.int64]:
+    def keep(self, level: PrefixLevel) -> NDArray[np.int64]:
         """Those above the threshold, the largest first."""
         figures = level.counts.reshape(-1)
         order = np.argsort(-figures, kind="stable")[: self.most]
@@ -289,7 +297,7 @@ class Tree(Prefixes):
         Groups are taken to be of equal size.
         """
         group = people / self.levels
-        sampled = z_of(2 * (1 - confidence) / self.levels)
+        sampled = normal_quantile(2 * (1 - confidence) / self.levels)
         highest = people * self._threshold(group, self.most << self.step, confidence)
         count = highest
         for _ in range(50):  # the spread of a figure grows with it
@@ -300,5 +308,5 @@ class Tree(Prefixes):
 
     def _threshold(self, group: float, tried: int, confidence: float) -> float:
         """The share of people from which on a beginning is kept."""
-        p, q = float(self.reports.own), float(self.reports.other)
-        return (unlikely(q, group, log(self.levels * tried / (1 - confidence))) - q) / (p - q)
+        p, q = float(self.reports.p_own), float(self.reports.q_other)
+        return (chernoff_threshold(q, group, log(self.levels * tried / (1 - confidence))) - q) / (p - q)

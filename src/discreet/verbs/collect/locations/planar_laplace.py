@@ -41,7 +41,7 @@ from discreet.noise.expand import BULK
 from discreet.noise.geometric import geometrics
 from discreet.noise.laplace import DiscreteLaplace
 from discreet.verbs.collect.domain import Codes
-from discreet.verbs.collect.integer_reports import in_parts, reported, type_of
+from discreet.verbs.collect.integer_reports import in_batches, integer_type, to_integer_reports
 from discreet.verbs.collect.locations.region import Points, Region
 
 UNIT = 64
@@ -105,14 +105,14 @@ class PlanarLaplace:
         return Fraction(most.numerator << _BITS, most.denominator).__floor__() * Fraction(1, 1 << _BITS)
 
     @property
-    def law(self) -> PlanarLaw:
+    def report_distribution(self) -> PlanarReportDistribution:
         """How much likelier a report is for one point of the region than for another."""
-        return PlanarLaw(self)
+        return PlanarReportDistribution(self)
 
     @property
     def report_type(self) -> pa.DataType:
         """The number of a point of the region."""
-        return type_of(len(self.region))
+        return integer_type(len(self.region))
 
     def noisy(self, points: Points, entropy: Entropy) -> Points:
         """Points with noise, anywhere on the endless grid."""
@@ -123,9 +123,9 @@ class PlanarLaplace:
     def randomize(self, metres: ArrayLike, *, entropy: Entropy = BULK) -> pa.Array[Any]:
         """A point of the region for each place, given by metres east and north of the corner."""
         points = self.region.nearest(metres)
-        return in_parts(
+        return in_batches(
             len(points),
-            lambda part: reported(
+            lambda part: to_integer_reports(
                 self.region.codes(self.region.cut(self.noisy(points[part], entropy))), len(self.region)
             ),
         )
@@ -150,7 +150,7 @@ class PlanarLaplace:
 
 
 @dataclass(frozen=True)
-class PlanarLaw:
+class PlanarReportDistribution:
     """The law of what is drawn, before it is cut to the region; the cut can only make quotients smaller."""
 
     mechanism: PlanarLaplace
@@ -175,14 +175,14 @@ def lengths(steps: Points) -> Codes:
     a, b = steps[..., 0], steps[..., 1]
     far = (np.abs(a) > _NEAR) | (np.abs(b) > _NEAR)
     squares = UNIT**2 * (np.where(far, 0, a) ** 2 + np.where(far, 0, b) ** 2)
-    found: Codes = np.sqrt(squares.astype(np.float64)).astype(np.int64)
-    found -= found**2 > squares
+    result: Codes = np.sqrt(squares.astype(np.float64)).astype(np.int64)
+    result -= result**2 > squares
     for _ in range(2):  # from the whole number below the root, or from one less, where the float was rounded
-        found += found**2 < squares
-    for place in zip(*np.nonzero(far), strict=True):
-        square = UNIT**2 * (int(a[place]) ** 2 + int(b[place]) ** 2)
-        found[place] = min(math.isqrt(square - 1) + 1, _FAR)
-    return found
+        result += result**2 < squares
+    for index in zip(*np.nonzero(far), strict=True):
+        square = UNIT**2 * (int(a[index]) ** 2 + int(b[index]) ** 2)
+        result[index] = min(math.isqrt(square - 1) + 1, _FAR)
+    return result
 
 
 def offsets(rate: Fraction, count: int, entropy: Entropy) -> Points:

@@ -13,8 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from discreet.core.exact import Number, exact
 from discreet.errors import BadInput, DataError
-from discreet.verbs.collect.domain import Codes
-from discreet.verbs.collect.numbers.grid import Floats
+from discreet.verbs.collect.domain import Codes, Floats
 
 Points = NDArray[np.int64]
 """A row for each point: how many steps east and north of the corner."""

@@ -20,11 +20,10 @@ from numpy.typing import ArrayLike
 from discreet.errors import BadInput
 from discreet.noise.entropy import Entropy
 from discreet.noise.expand import BULK
-from discreet.verbs.collect.domain import Codes
-from discreet.verbs.collect.integer_reports import reported
+from discreet.verbs.collect.domain import Codes, Floats
+from discreet.verbs.collect.integer_reports import to_integer_reports
 from discreet.verbs.collect.locations.planar_laplace import PlanarLaplace, lengths
 from discreet.verbs.collect.locations.region import Points
-from discreet.verbs.collect.numbers.grid import Floats
 
 _MOST_POINTS = 4096
 _AT_ONCE = 256
@@ -69,7 +68,7 @@ class Remap:
         """The best guess of what is reported of each place: as private as the report."""
         region = self.mechanism.region
         noisy = self.mechanism.noisy(region.nearest(metres), entropy)
-        return reported(self.apply(noisy), len(region))
+        return to_integer_reports(self.apply(noisy), len(region))
 
     @cached_property
     def _points(self) -> Points:

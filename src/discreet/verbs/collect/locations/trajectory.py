@@ -34,13 +34,13 @@ from discreet.noise.entropy import Entropy
 from discreet.noise.expand import BULK
 from discreet.noise.laplace import DiscreteLaplace
 from discreet.verbs.collect.domain import Codes
-from discreet.verbs.collect.integer_reports import reported, type_of
+from discreet.verbs.collect.integer_reports import integer_type, to_integer_reports
 from discreet.verbs.collect.locations.planar_laplace import UNIT, PlanarLaplace, lengths
 from discreet.verbs.collect.locations.region import Points, Region
 
 
 @dataclass(frozen=True, init=False)
-class Day:
+class Trajectory:
     """A day of ``points`` places, each with its own noise; all of them lose ``epsilon`` within ``within`` metres."""
 
     name: ClassVar[str] = "independent"
@@ -87,25 +87,25 @@ class Day:
     @property
     def report_type(self) -> pa.DataType:
         """The numbers of as many points."""
-        return pa.list_(type_of(len(self.region)), self.points)
+        return pa.list_(integer_type(len(self.region)), self.points)
 
     def randomize(self, days: ArrayLike, *, entropy: Entropy = BULK) -> pa.Array[Any]:
         """A report for each day: of people by points by metres east and north."""
-        places = self.region.nearest(days)
-        if places.ndim != 3 or places.shape[1] != self.points:
+        locations = self.region.nearest(days)
+        if locations.ndim != 3 or locations.shape[1] != self.points:
             raise DataError(f"A day is {self.points} places, each of metres east and north.")
-        told = reported(self._told(places, entropy).reshape(-1), len(self.region))
-        return pa.FixedSizeListArray.from_arrays(told, self.points)
+        report_codes = to_integer_reports(self._draw(locations, entropy).reshape(-1), len(self.region))
+        return pa.FixedSizeListArray.from_arrays(report_codes, self.points)
 
-    def _told(self, places: Points, entropy: Entropy) -> Codes:
-        return self._fresh(places, entropy)
+    def _draw(self, locations: Points, entropy: Entropy) -> Codes:
+        return self._fresh(locations, entropy)
 
-    def _fresh(self, places: Points, entropy: Entropy) -> Codes:
-        return self.region.codes(self.region.cut(self.noise.noisy(places, entropy)))
+    def _fresh(self, locations: Points, entropy: Entropy) -> Codes:
+        return self.region.codes(self.region.cut(self.noise.noisy(locations, entropy)))
 
 
 @dataclass(frozen=True, init=False)
-class PredictiveDay(Day):
+class PredictiveTrajectory(Trajectory):
     """A day of which a few points get fresh noise, and the others are the last report as long as it is near enough."""
 
     name = "predictive"
@@ -150,20 +150,20 @@ class PredictiveDay(Day):
         """What a test loses, by the metre: the noise of a point that would lose the same."""
         return PlanarLaplace(self.region, self.epsilon * self.for_tests / (self.points - 1), self.within)
 
-    def is_near(self, places: Points, predicted: Codes, entropy: Entropy) -> Any:
+    def is_near(self, locations: Points, predicted: Codes, entropy: Entropy) -> Any:
         """The test: whether each place seems to be near its prediction."""
-        apart = lengths(places - self.region.points(predicted))
+        apart = lengths(locations - self.region.points(predicted))
         edge = int(self.near / self.region.step * UNIT)
         return DiscreteLaplace(1 / self.test.rate).add_all(apart, entropy) <= edge
 
-    def _told(self, places: Points, entropy: Entropy) -> Codes:
-        told = np.empty(places.shape[:2], dtype=np.int64)
-        told[:, 0] = self._fresh(places[:, 0], entropy)
-        left = np.full(len(places), self.fresh - 1)
+    def _draw(self, locations: Points, entropy: Entropy) -> Codes:
+        report_codes = np.empty(locations.shape[:2], dtype=np.int64)
+        report_codes[:, 0] = self._fresh(locations[:, 0], entropy)
+        left = np.full(len(locations), self.fresh - 1)
         for at in range(1, self.points):
-            told[:, at] = told[:, at - 1]
+            report_codes[:, at] = report_codes[:, at - 1]
             asked = np.flatnonzero(left > 0)
-            moved = asked[~self.is_near(places[asked, at], told[asked, at - 1], entropy)]
-            told[moved, at] = self._fresh(places[moved, at], entropy)
+            moved = asked[~self.is_near(locations[asked, at], report_codes[asked, at - 1], entropy)]
+            report_codes[moved, at] = self._fresh(locations[moved, at], entropy)
             left[moved] -= 1
-        return told
+        return report_codes

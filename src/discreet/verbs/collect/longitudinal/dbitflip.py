@@ -34,18 +34,18 @@ from discreet.core.exact import Number
 from discreet.core.loss import Pure
 from discreet.errors import BadInput, DataError
 from discreet.noise.entropy import Entropy
-from discreet.verbs.collect.bit_reports import AT_ONCE, as_reports, count_bits, rows_of
+from discreet.verbs.collect.bit_reports import WORDS_PER_BATCH, count_bits, reports_to_rows, rows_to_reports
 from discreet.verbs.collect.domain import Codes, Counts, Domain
-from discreet.verbs.collect.estimate import Estimate
-from discreet.verbs.collect.exact_tails import FEW
-from discreet.verbs.collect.frequency_oracle import Client, Tally
-from discreet.verbs.collect.probability import down, power
-from discreet.verbs.collect.report_distribution import Alike, Coins, Public
-from discreet.verbs.collect.score_intervals import reach, reach_of_share, z_of
+from discreet.verbs.collect.estimate import FrequencyEstimate
+from discreet.verbs.collect.exact_tails import NORMAL_LAW_VARIANCE
+from discreet.verbs.collect.frequency_oracle import FrequencyOracle, ReportTally
+from discreet.verbs.collect.probability import exp_lower, round_down
+from discreet.verbs.collect.report_distribution import IndependentBits, PublicChoice, SymmetricAnswers
+from discreet.verbs.collect.score_intervals import normal_quantile, score_bound, share_error_bound
 
 
 @dataclass(frozen=True, init=False)
-class DBitFlip(Client):
+class DBitFlip(FrequencyOracle):
     """dBitFlipPM: the least to send and to remember; ``bits`` values that a device speaks of."""
 
     name = "dbitflip"
@@ -63,26 +63,26 @@ class DBitFlip(Client):
         return {"bits": self.bits}
 
     @cached_property
-    def own(self) -> Fraction:
+    def p_own(self) -> Fraction:
         """p: a bit is told truly, if it is spoken of; rounded down."""
-        odds = power(self.epsilon / min(self.bits, 2))
-        return down(odds / (odds + 1))
+        odds = exp_lower(self.epsilon / min(self.bits, 2))
+        return round_down(odds / (odds + 1))
 
     @cached_property
-    def other(self) -> Fraction:
+    def q_other(self) -> Fraction:
         """1 - p."""
-        return 1 - self.own
+        return 1 - self.p_own
 
     @cached_property
-    def law(self) -> Alike:
+    def report_distribution(self) -> SymmetricAnswers:
         """For every two answers there are devices that speak of both, if of more than one, and nothing tells more."""
-        return Alike(self._told(2), len(self.domain), lambda: self._told(len(self.domain)))
+        return SymmetricAnswers(self._reported(2), len(self.domain), lambda: self._reported(len(self.domain)))
 
-    def _told(self, d: int) -> Public:
-        rows = [[self.own if x == y else self.other for y in range(d)] for x in range(d)]
+    def _reported(self, d: int) -> PublicChoice:
+        rows = [[self.p_own if x == y else self.q_other for y in range(d)] for x in range(d)]
         if self.bits > 1:
-            return Public((Coins(tuple(map(tuple, rows))),))
-        return Public(tuple(Coins(tuple((row[y],) for row in rows)) for y in range(d)))
+            return PublicChoice((IndependentBits(tuple(map(tuple, rows))),))
+        return PublicChoice(tuple(IndependentBits(tuple((row[y],) for row in rows)) for y in range(d)))
 
     @cached_property
     def report_type(self) -> pa.DataType:
@@ -99,12 +99,12 @@ class DBitFlip(Client):
         return 2 * len(self.domain)
 
     @property
-    def at_once(self) -> int:
+    def batch_size(self) -> int:
         """As many as have a bounded number of random numbers."""
-        return max(1, AT_ONCE // len(self.domain))
+        return max(1, WORDS_PER_BATCH // len(self.domain))
 
     @property
-    def kept(self) -> int:
+    def counter_length(self) -> int:
         """How many reports have each bit, and how many speak of each value."""
         return 2 * len(self.domain)
 
@@ -113,7 +113,7 @@ class DBitFlip(Client):
         return Pure(self.epsilon)
 
     @property
-    def loss_forever(self) -> Pure:
+    def permanent_loss(self) -> Pure:
         """What all reports about a value that stays lose together."""
         return Pure(self.epsilon)
 
@@ -121,11 +121,11 @@ class DBitFlip(Client):
         """What all reports of a person with so many values lose about which they were; not about when they changed."""
         return Pure(values * self.epsilon)
 
-    def remembered(self, code: int, stream: Callable[..., Entropy]) -> pa.Array[Any]:
+    def permanent_answer(self, code: int, stream: Callable[..., Entropy]) -> pa.Array[Any]:
         """The values that the device speaks of, and the bits that belong to its value."""
         return self._row(np.array([code]), self._spoken(1, stream("spoken")), stream("value", code))
 
-    def again(self, kept: pa.Array[Any], entropy: Entropy) -> pa.Array[Any]:
+    def instantaneous_report(self, kept: pa.Array[Any], entropy: Entropy) -> pa.Array[Any]:
         """The same."""
         return kept
 
@@ -135,19 +135,19 @@ class DBitFlip(Client):
 
     def count(self, reports: pa.Array[Any]) -> Counts:
         """How many have each bit, and how many speak of each value."""
-        rows, d = rows_of(reports), len(self.domain)
-        spoken, told = rows[:, : self._width], rows[:, self._width :]
-        if (told & ~spoken).any():
+        rows, d = reports_to_rows(reports), len(self.domain)
+        spoken, report_codes = rows[:, : self._width], rows[:, self._width :]
+        if (report_codes & ~spoken).any():
             raise DataError("A report has a bit of a value that it does not speak of.")
-        return np.concatenate([count_bits(told, d), count_bits(spoken, d, self.bits)])
+        return np.concatenate([count_bits(report_codes, d), count_bits(spoken, d, self.bits)])
 
-    def supported(self, counts: Counts) -> Counts:
+    def support_counts(self, counts: Counts) -> Counts:
         """How many have each bit."""
         return counts[: len(self.domain)]
 
-    def tally(self) -> Tally:
+    def tally(self) -> ReportTally:
         """A count that knows how many spoke of each value."""
-        return _Spoken(self)
+        return _DBitFlipTally(self)
 
     def _spoken(self, people: int, entropy: Entropy) -> Codes:
         """The places of the least of d random numbers, for each person."""
@@ -156,44 +156,44 @@ class DBitFlip(Client):
 
     def _row(self, codes: Codes, spoken: Codes, entropy: Entropy) -> pa.Array[Any]:
         """The values that are spoken of, and a bit for each."""
-        true = entropy.flips(self.own, spoken.size).reshape(spoken.shape)
-        said = np.zeros((2, codes.size, 8 * self._width), dtype=np.bool_)
+        true = entropy.flips(self.p_own, spoken.size).reshape(spoken.shape)
+        document = np.zeros((2, codes.size, 8 * self._width), dtype=np.bool_)
         people = np.arange(codes.size)[:, None]
-        said[0, people, spoken] = True
-        said[1, people, spoken] = (spoken == codes[:, None]) == true
-        return as_reports(np.concatenate(list(np.packbits(said, axis=2, bitorder="little")), axis=1))
+        document[0, people, spoken] = True
+        document[1, people, spoken] = (spoken == codes[:, None]) == true
+        return rows_to_reports(np.concatenate(list(np.packbits(document, axis=2, bitorder="little")), axis=1))
 
 
-class _Spoken(Tally):
+class _DBitFlipTally(ReportTally):
     """A count of which every value has reports of its own."""
 
-    def estimate(self, *, confidence: float = 0.95) -> Estimate:
+    def estimate(self, *, confidence: float = 0.95) -> FrequencyEstimate:
         """How many people have each value, by those who spoke of it."""
-        whole, d = Estimate.of(self, confidence), len(self.client.domain)
+        whole, d = FrequencyEstimate.of(self, confidence), len(self.oracle.domain)
         ones, spoke = self.counts[:d], self.counts[d:]
         if not spoke.all():
             raise BadInput("Nobody spoke of some of the values.", hint="Wait for more reports.")
-        (p, q), n = self.client.chances, self.reports
+        (p, q), n = self.oracle.probabilities, self.reports
         shares = (ones / spoke - q) / (p - q)
         near: NDArray[np.float64] = np.clip(shares, 0, 1)
-        variances = self.client.variances(n, near) * n / spoke + n * n / spoke * near * (1 - near) * (1 - spoke / n)
-        return _SpokenEstimate(
-            self.client, n, whole.supports, n * shares, np.sqrt(variances), confidence, spoke=spoke.copy()
+        variances = self.oracle.variances(n, near) * n / spoke + n * n / spoke * near * (1 - near) * (1 - spoke / n)
+        return _DBitFlipEstimate(
+            self.oracle, n, whole.supports, n * shares, np.sqrt(variances), confidence, spoke=spoke.copy()
         )
 
 
 @dataclass(frozen=True)
-class _SpokenEstimate(Estimate):
+class _DBitFlipEstimate(FrequencyEstimate):
     """Figures of which each is by those who spoke of it."""
 
     spoke: Counts = field(kw_only=True)
 
-    def bars_at(self, error: float) -> NDArray[np.float64]:
+    def error_bars_at(self, error: float) -> NDArray[np.float64]:
         """As many as spoke were drawn of all, so the variance also grows with f (1 - f); where few decide, they are a
         fair sample of coins."""
-        n, ones, (p, q) = self.n, self.supports / self.spoke, self.client.chances
+        n, ones, (p, q) = self.n, self.supports / self.spoke, self.oracle.probabilities
         drawn = (1 - self.spoke / n) / self.spoke
         near = np.clip((ones - q) / (p - q), 0, 1)
-        normal = reach(z_of(error), (self.deviations / n) ** 2, drawn * (1 - 2 * near), drawn)
-        few = ones * (1 - ones) * self.spoke < FEW
-        return n * np.where(few, np.maximum(normal, reach_of_share(error, ones, self.spoke) / (p - q)), normal)
+        normal = score_bound(normal_quantile(error), (self.deviations / n) ** 2, drawn * (1 - 2 * near), drawn)
+        few = ones * (1 - ones) * self.spoke < NORMAL_LAW_VARIANCE
+        return n * np.where(few, np.maximum(normal, share_error_bound(error, ones, self.spoke) / (p - q)), normal)

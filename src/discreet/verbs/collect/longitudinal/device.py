@@ -32,7 +32,7 @@ VERSION = b"discreet device 1"
 """How a device remembers: written down above, and never changed."""
 
 
-class Remembering(Protocol):
+class MemoizedProtocol(Protocol):
     """A protocol that makes a permanent answer of a value, and reports of that."""
 
     @property
@@ -47,10 +47,10 @@ class Remembering(Protocol):
     def arguments(self) -> Mapping[str, Any]:
         """What it is made with beside its domain, as plain data."""
 
-    def remembered(self, code: int, stream: Callable[..., Entropy]) -> pa.Array[Any]:
+    def permanent_answer(self, code: int, stream: Callable[..., Entropy]) -> pa.Array[Any]:
         """The permanent answer to a value, of random streams that have names."""
 
-    def again(self, kept: pa.Array[Any], entropy: Entropy) -> pa.Array[Any]:
+    def instantaneous_report(self, kept: pa.Array[Any], entropy: Entropy) -> pa.Array[Any]:
         """A report of a permanent answer."""
 
 
@@ -62,7 +62,7 @@ class Device:
     what they lose adds up.
     """
 
-    protocol: Remembering
+    protocol: MemoizedProtocol
     secret: bytes = field(repr=False)
     question: str
     """Its own name for each question: two of one name would have the same permanent answers, and tell that answers to
@@ -70,11 +70,11 @@ class Device:
 
     def report(self, value: Any, *, entropy: Entropy = BULK) -> pa.Array[Any]:
         """A report, by fresh randomness, of what is remembered for the value."""
-        return self.protocol.again(self.remembered(value), entropy)
+        return self.protocol.instantaneous_report(self.permanent_answer(value), entropy)
 
-    def remembered(self, value: Any) -> pa.Array[Any]:
+    def permanent_answer(self, value: Any) -> pa.Array[Any]:
         """The permanent answer to a value: always the same. It never leaves the device."""
-        return self.protocol.remembered(int(self.protocol.domain.codes([value])[0]), self._stream)
+        return self.protocol.permanent_answer(int(self.protocol.domain.codes([value])[0]), self._stream)
 
     def _stream(self, *name: object) -> Keyed:
         return Keyed(self.secret, (*self._label, *(str(part).encode() for part in name)))
@@ -83,5 +83,5 @@ class Device:
     def _label(self) -> tuple[bytes, ...]:
         made = self.protocol
         about = {"protocol": made.name, "values": list(made.domain.values), "with": dict(made.arguments)}
-        said = json.dumps(about, sort_keys=True, separators=(",", ":"), ensure_ascii=True, default=str)
-        return VERSION, said.encode(), self.question.encode()
+        document = json.dumps(about, sort_keys=True, separators=(",", ":"), ensure_ascii=True, default=str)
+        return VERSION, document.encode(), self.question.encode()

@@ -23,13 +23,13 @@ import pyarrow as pa
 
 from discreet.noise.entropy import Entropy
 from discreet.verbs.collect.frequency.grr import GRR
-from discreet.verbs.collect.longitudinal.memoization import Memoised, power_below
-from discreet.verbs.collect.probability import down, power
-from discreet.verbs.collect.randomized_response import respond
+from discreet.verbs.collect.longitudinal.memoization import MemoizedOracle, power_lower
+from discreet.verbs.collect.probability import exp_lower, round_down
+from discreet.verbs.collect.randomized_response import randomized_response
 
 
 @dataclass(frozen=True, init=False)
-class LGRR(Memoised, GRR):
+class LGRR(MemoizedOracle, GRR):
     """Longitudinal GRR: for few values."""
 
     name = "l-grr"
@@ -37,35 +37,37 @@ class LGRR(Memoised, GRR):
     @cached_property
     def permanent(self) -> GRR:
         """The step that is taken once for each value."""
-        return GRR(self.domain, self.forever)
+        return GRR(self.domain, self.permanent_epsilon)
 
     @cached_property
-    def steady(self) -> Fraction:
+    def p_instantaneous(self) -> Fraction:
         """s: the chance that a report tells the permanent answer, rounded down."""
-        odds, a, b = power(self.epsilon), self.permanent.own, self.permanent.other
-        return down((odds / (odds + len(self.domain) - 1) - b) / (a - b))
+        odds, a, b = exp_lower(self.epsilon), self.permanent.p_own, self.permanent.q_other
+        return round_down((odds / (odds + len(self.domain) - 1) - b) / (a - b))
 
     @cached_property
-    def own(self) -> Fraction:
+    def p_own(self) -> Fraction:
         """Both steps tell the value, or the second comes back to it."""
-        return self.permanent.own * self.steady + (1 - self.permanent.own) * self._lie
+        return self.permanent.p_own * self.p_instantaneous + (1 - self.permanent.p_own) * self._lie
 
     @property
-    def step_ratio(self) -> Fraction:
+    def instantaneous_ratio(self) -> Fraction:
         """Of two permanent answers, a report is likelier for the one that it tells."""
-        return self.steady / self._lie
+        return self.p_instantaneous / self._lie
 
     @property
     def _lie(self) -> Fraction:
-        return (1 - self.steady) / (len(self.domain) - 1)
+        return (1 - self.p_instantaneous) / (len(self.domain) - 1)
 
     def ratio(self, rounds: int) -> Fraction:
         """That of reports that all say the value."""
-        a, b, d = self.permanent.own, self.permanent.other, len(self.domain)
-        fade = power_below(1 / self.step_ratio, rounds)
+        a, b, d = self.permanent.p_own, self.permanent.q_other, len(self.domain)
+        fade = power_lower(1 / self.instantaneous_ratio, rounds)
         return (a + (d - 1) * b * fade) / (b + (a + (d - 2) * b) * fade)
 
-    def again(self, kept: pa.Array[Any], entropy: Entropy) -> pa.Array[Any]:
+    def instantaneous_report(self, kept: pa.Array[Any], entropy: Entropy) -> pa.Array[Any]:
         """The permanent answer, or another value."""
-        told = respond(kept.to_numpy().astype(np.int64), self.steady, len(self.domain), entropy)
-        return pa.array(told.astype(self.report_type.to_pandas_dtype()))
+        report_codes = randomized_response(
+            kept.to_numpy().astype(np.int64), self.p_instantaneous, len(self.domain), entropy
+        )
+        return pa.array(report_codes.astype(self.report_type.to_pandas_dtype()))

@@ -27,16 +27,16 @@ from discreet.core.exact import Number
 from discreet.core.loss import Pure
 from discreet.errors import NoPromise
 from discreet.noise.entropy import Entropy
-from discreet.verbs.collect.bit_reports import as_reports, rows_of
+from discreet.verbs.collect.bit_reports import reports_to_rows, rows_to_reports
 from discreet.verbs.collect.domain import Domain
-from discreet.verbs.collect.frequency.local_hashing import OLH, Hashing, bucket_of
+from discreet.verbs.collect.frequency.local_hashing import OLH, LocalHashing, bucket_of
 from discreet.verbs.collect.longitudinal.l_grr import LGRR
-from discreet.verbs.collect.longitudinal.memoization import Memoised
-from discreet.verbs.collect.randomized_response import respond
+from discreet.verbs.collect.longitudinal.memoization import MemoizedOracle
+from discreet.verbs.collect.randomized_response import randomized_response
 
 
 @dataclass(frozen=True, init=False)
-class LOLOHA(Memoised, Hashing):
+class LOLOHA(MemoizedOracle, LocalHashing):
     """Longitudinal local hashing: for values that change."""
 
     name = "loloha"
@@ -45,37 +45,37 @@ class LOLOHA(Memoised, Hashing):
         self,
         domain: Domain | int | Iterable[Any],
         epsilon: Number,
-        forever: Number | None = None,
+        permanent_epsilon: Number | None = None,
         buckets: int | None = None,
     ) -> None:
         """``buckets`` are as many as OLH has unless they are given; 2 lose least over a life."""
-        Hashing.__init__(self, domain, epsilon, OLH(domain, epsilon).buckets if buckets is None else buckets)
-        self._promise(forever)
+        LocalHashing.__init__(self, domain, epsilon, OLH(domain, epsilon).buckets if buckets is None else buckets)
+        self._promise(permanent_epsilon)
 
     @property
     def parameters(self) -> dict[str, Any]:
         """The loss of all reports together, and how many buckets there are."""
-        return {"forever": str(self.forever), "buckets": self.buckets}
+        return {"forever": str(self.permanent_epsilon), "buckets": self.buckets}
 
     @cached_property
     def inner(self) -> LGRR:
         """The protocol over buckets."""
-        return LGRR(self.buckets, self.epsilon, self.forever)
+        return LGRR(self.buckets, self.epsilon, self.permanent_epsilon)
 
     @property
-    def own(self) -> Fraction:
+    def p_own(self) -> Fraction:
         """The own bucket is told."""
-        return self.inner.own
+        return self.inner.p_own
 
     @cached_property
-    def permanent(self) -> Hashing:
+    def permanent(self) -> LocalHashing:
         """A function, and a bucket that is kept."""
-        return Hashing(self.domain, self.forever, self.buckets)
+        return LocalHashing(self.domain, self.permanent_epsilon, self.buckets)
 
     @property
-    def step_ratio(self) -> Fraction:
+    def instantaneous_ratio(self) -> Fraction:
         """That over buckets."""
-        return self.inner.step_ratio
+        return self.inner.instantaneous_ratio
 
     def ratio(self, rounds: int) -> Fraction:
         """That over buckets."""
@@ -90,18 +90,20 @@ class LOLOHA(Memoised, Hashing):
             )
         return super().loss_of_values(values)
 
-    def remembered(self, code: int, stream: Callable[..., Entropy]) -> pa.Array[Any]:
+    def permanent_answer(self, code: int, stream: Callable[..., Entropy]) -> pa.Array[Any]:
         """One function for all values, and a permanent answer for each bucket."""
         function = stream("function")
         a, b = (int(function.many_below(self.field, 1)[0]) for _ in range(2))
         bucket = bucket_of(np.array([(a * code + b) % self.field]), self.field, self.buckets)
-        kept = respond(bucket, self.permanent.own, self.buckets, stream("bucket", bucket[0]))
+        kept = randomized_response(bucket, self.permanent.p_own, self.buckets, stream("bucket", bucket[0]))
         row = np.empty((1, self.report_type.byte_width), dtype=np.uint8)
         row[0, :-1], row[0, -1] = np.array([a, b], dtype="<u4").view(np.uint8), kept[0]
-        return as_reports(row)
+        return rows_to_reports(row)
 
-    def again(self, kept: pa.Array[Any], entropy: Entropy) -> pa.Array[Any]:
+    def instantaneous_report(self, kept: pa.Array[Any], entropy: Entropy) -> pa.Array[Any]:
         """The function, and the bucket that is kept or another."""
-        told = rows_of(kept).copy()
-        told[:, -1] = respond(told[:, -1].astype(np.int64), self.inner.steady, self.buckets, entropy)
-        return as_reports(told)
+        report_codes = reports_to_rows(kept).copy()
+        report_codes[:, -1] = randomized_response(
+            report_codes[:, -1].astype(np.int64), self.inner.p_instantaneous, self.buckets, entropy
+        )
+        return rows_to_reports(report_codes)

@@ -33,43 +33,47 @@ from discreet.core.loss import Pure
 from discreet.errors import BadInput
 from discreet.noise.entropy import Entropy
 from discreet.verbs.collect.domain import Codes, Domain
-from discreet.verbs.collect.frequency_oracle import Client
-from discreet.verbs.collect.probability import claim, epsilon_of
+from discreet.verbs.collect.frequency_oracle import FrequencyOracle
+from discreet.verbs.collect.probability import epsilon_claim, require_epsilon
 
 _FINE = 1 << 256
 
 
 @dataclass(frozen=True, init=False)
-class Memoised(Client):
+class MemoizedOracle(FrequencyOracle):
     """A protocol of two steps: ``epsilon`` is the loss of one report, ``forever`` that of all about one value."""
 
-    forever: Fraction
+    permanent_epsilon: Fraction
 
-    def __init__(self, domain: Domain | int | Iterable[Any], epsilon: Number, forever: Number | None = None) -> None:
+    def __init__(
+        self, domain: Domain | int | Iterable[Any], epsilon: Number, permanent_epsilon: Number | None = None
+    ) -> None:
         """``forever`` is twice ``epsilon`` unless it is given."""
         super().__init__(domain, epsilon)
-        self._promise(forever)
+        self._promise(permanent_epsilon)
 
-    def _promise(self, forever: Number | None) -> None:
-        object.__setattr__(self, "forever", epsilon_of(2 * self.epsilon if forever is None else forever))
-        if self.forever <= self.epsilon:
+    def _promise(self, permanent_epsilon: Number | None) -> None:
+        object.__setattr__(
+            self, "permanent_epsilon", require_epsilon(2 * self.epsilon if permanent_epsilon is None else permanent_epsilon)
+        )
+        if self.permanent_epsilon <= self.epsilon:
             raise BadInput(
-                f"All reports together lose more than one: forever must be above epsilon, got {forever}.",
+                f"All reports together lose more than one: permanent_epsilon must be above epsilon, got {permanent_epsilon}.",
                 hint="A protocol without a second step has one report lose all of it.",
             )
 
     @property
     def parameters(self) -> dict[str, Any]:
         """The loss of all reports together."""
-        return {"forever": str(self.forever)}
+        return {"forever": str(self.permanent_epsilon)}
 
     @property
     @abstractmethod
-    def permanent(self) -> Client:
+    def permanent(self) -> FrequencyOracle:
         """The step that is taken once for each value."""
 
     @abstractmethod
-    def again(self, kept: pa.Array[Any], entropy: Entropy) -> pa.Array[Any]:
+    def instantaneous_report(self, kept: pa.Array[Any], entropy: Entropy) -> pa.Array[Any]:
         """A report of each permanent answer."""
 
     @abstractmethod
@@ -78,14 +82,14 @@ class Memoised(Client):
 
     @property
     @abstractmethod
-    def step_ratio(self) -> Fraction:
+    def instantaneous_ratio(self) -> Fraction:
         """How much likelier one report is for one permanent answer than for another: at most."""
 
     def draw(self, codes: Codes, entropy: Entropy) -> pa.Array[Any]:
         """Both steps: the first reports of as many devices."""
-        return self.again(self.permanent.draw(codes, entropy), entropy)
+        return self.instantaneous_report(self.permanent.draw(codes, entropy), entropy)
 
-    def remembered(self, code: int, stream: Callable[..., Entropy]) -> pa.Array[Any]:
+    def permanent_answer(self, code: int, stream: Callable[..., Entropy]) -> pa.Array[Any]:
         """A device's permanent answer, of the random stream that belongs to the value."""
         return self.permanent.draw(np.array([code]), stream("value", code))
 
@@ -93,23 +97,23 @@ class Memoised(Client):
         """What so many reports about a value that stays lose together."""
         if rounds < 1:
             raise BadInput(f"There is one round or more, got {rounds}.")
-        return self.loss if rounds == 1 else Pure(min(claim(self.ratio(rounds)), self.forever))
+        return self.loss if rounds == 1 else Pure(min(epsilon_claim(self.ratio(rounds)), self.permanent_epsilon))
 
     @property
-    def loss_forever(self) -> Pure:
+    def permanent_loss(self) -> Pure:
         """What all reports about a value that stays lose together, however many they are."""
-        return Pure(self.forever)
+        return Pure(self.permanent_epsilon)
 
     def loss_of_values(self, values: int) -> Pure:
         """What all reports of a person with so many values lose about which they were; not about when they changed."""
-        return Pure(values * self.forever)
+        return Pure(values * self.permanent_epsilon)
 
     def loss_of_changes(self, rounds: int) -> Pure:
         """What so many reports lose about anything at all, even about when values changed."""
-        return Pure(rounds * claim(self.step_ratio))
+        return Pure(rounds * epsilon_claim(self.instantaneous_ratio))
 
 
-def power_below(base: Fraction, times: int) -> Fraction:
+def power_lower(base: Fraction, times: int) -> Fraction:
     """A multiple of 2**-256 not above ``base``**``times``, for a base from 0 to 1."""
     result = Fraction(1)
     while times:

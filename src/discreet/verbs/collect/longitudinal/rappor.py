@@ -34,58 +34,58 @@ import pyarrow as pa
 
 from discreet.noise.entropy import Entropy
 from discreet.noise.packed import packed_flips
-from discreet.verbs.collect.bit_reports import bits_as_reports, rows_of, words_of
-from discreet.verbs.collect.frequency.unary_encoding import OUE, SUE, Unary
-from discreet.verbs.collect.longitudinal.memoization import Memoised, power_below
-from discreet.verbs.collect.probability import down, power
+from discreet.verbs.collect.bit_reports import bits_to_reports, reports_to_rows, word_count
+from discreet.verbs.collect.frequency.unary_encoding import OUE, SUE, UnaryEncoding
+from discreet.verbs.collect.longitudinal.memoization import MemoizedOracle, power_lower
+from discreet.verbs.collect.probability import exp_lower, round_down
 
 
 @dataclass(frozen=True, init=False)
-class KeptRow(Memoised, Unary):
+class MemoizedUnaryEncoding(MemoizedOracle, UnaryEncoding):
     """What the protocols share that keep a row of coins."""
 
     @property
     @abstractmethod
-    def steady(self) -> Fraction:
+    def p_instantaneous(self) -> Fraction:
         """s: the chance that a report tells a bit of the permanent row truly, rounded down."""
 
     @cached_property
-    def own(self) -> Fraction:
+    def p_own(self) -> Fraction:
         """The own bit is 1 and told truly, or 0 and turned over."""
-        return self._told(self.permanent.own)
+        return self._reported(self.permanent.p_own)
 
     @cached_property
-    def other(self) -> Fraction:
+    def q_other(self) -> Fraction:
         """A bit of another value is 1 and told truly, or 0 and turned over."""
-        return self._told(self.permanent.other)
+        return self._reported(self.permanent.q_other)
 
     @property
-    def step_ratio(self) -> Fraction:
+    def instantaneous_ratio(self) -> Fraction:
         """Two permanent rows may differ in every bit."""
-        return (self.steady / (1 - self.steady)) ** len(self.domain)
+        return (self.p_instantaneous / (1 - self.p_instantaneous)) ** len(self.domain)
 
     def ratio(self, rounds: int) -> Fraction:
         """That of reports that all have the value's bit, and none the other's."""
-        a, b = self.permanent.own, self.permanent.other
-        fade = power_below((1 - self.steady) / self.steady, rounds)
+        a, b = self.permanent.p_own, self.permanent.q_other
+        fade = power_lower((1 - self.p_instantaneous) / self.p_instantaneous, rounds)
         one = (a + (1 - a) * fade) / (b + (1 - b) * fade)
         return one * (1 - b + b * fade) / (1 - a + a * fade)
 
-    def again(self, kept: pa.Array[Any], entropy: Entropy) -> pa.Array[Any]:
+    def instantaneous_report(self, kept: pa.Array[Any], entropy: Entropy) -> pa.Array[Any]:
         """A report of each permanent row."""
-        d, words = len(self.domain), words_of(len(self.domain))
-        told = np.zeros((len(kept), 8 * words), dtype=np.uint8)
-        told[:, : kept.type.byte_width] = rows_of(kept)
-        turned = packed_flips(1 - self.steady, len(kept) * words, entropy).reshape(-1, words)
-        return bits_as_reports(told.view("<u8") ^ turned, d)
+        d, words = len(self.domain), word_count(len(self.domain))
+        report_codes = np.zeros((len(kept), 8 * words), dtype=np.uint8)
+        report_codes[:, : kept.type.byte_width] = reports_to_rows(kept)
+        turned = packed_flips(1 - self.p_instantaneous, len(kept) * words, entropy).reshape(-1, words)
+        return bits_to_reports(report_codes.view("<u8") ^ turned, d)
 
-    def _told(self, chance: Fraction) -> Fraction:
+    def _reported(self, probability: Fraction) -> Fraction:
         """The chance that a bit is 1 in a report, by that in the permanent row."""
-        return chance * self.steady + (1 - chance) * (1 - self.steady)
+        return probability * self.p_instantaneous + (1 - probability) * (1 - self.p_instantaneous)
 
 
 @dataclass(frozen=True, init=False)
-class RAPPOR(KeptRow):
+class RAPPOR(MemoizedUnaryEncoding):
     """Basic RAPPOR: each bit is told truly with the same chance."""
 
     name = "rappor"
@@ -93,17 +93,17 @@ class RAPPOR(KeptRow):
     @cached_property
     def permanent(self) -> SUE:
         """The step that is taken once for each value."""
-        return SUE(self.domain, self.forever)
+        return SUE(self.domain, self.permanent_epsilon)
 
     @cached_property
-    def steady(self) -> Fraction:
+    def p_instantaneous(self) -> Fraction:
         """Such that p / (1 - p) is e**(ε/2), rounded down."""
-        odds, a = power(self.epsilon / 2), self.permanent.own
-        return down((odds / (odds + 1) - (1 - a)) / (2 * a - 1))
+        odds, a = exp_lower(self.epsilon / 2), self.permanent.p_own
+        return round_down((odds / (odds + 1) - (1 - a)) / (2 * a - 1))
 
 
 @dataclass(frozen=True, init=False)
-class LOSUE(KeptRow):
+class LOSUE(MemoizedUnaryEncoding):
     """Longitudinal optimised-symmetric unary encoding: the most accurate over time, at a bit for every value."""
 
     name = "l-osue"
@@ -111,10 +111,10 @@ class LOSUE(KeptRow):
     @cached_property
     def permanent(self) -> OUE:
         """The step that is taken once for each value."""
-        return OUE(self.domain, self.forever)
+        return OUE(self.domain, self.permanent_epsilon)
 
     @cached_property
-    def steady(self) -> Fraction:
+    def p_instantaneous(self) -> Fraction:
         """Such that q is 1 / (e**ε + 1), rounded down."""
-        b = self.permanent.other
-        return down((1 - b - 1 / (power(self.epsilon) + 1)) / (1 - 2 * b))
+        b = self.permanent.q_other
+        return round_down((1 - b - 1 / (exp_lower(self.epsilon) + 1)) / (1 - 2 * b))

@@ -34,20 +34,57 @@ from discreet.errors import BadInput
 from discreet.noise.entropy import Entropy
 from discreet.verbs.collect.domain import Codes, Counts, Domain
 from discreet.verbs.collect.frequency.grr import GRR
-from discreet.verbs.collect.integer_reports import Reports, counted, reported, type_of
-from discreet.verbs.collect.multidimensional.questions import Questions, Shares
-from discreet.verbs.collect.multidimensional.report_distributions import Hidden
-from discreet.verbs.collect.multidimensional.split_sample import Several, apart
-from discreet.verbs.collect.numbers.channel import Channel, parts_of
-from discreet.verbs.collect.probability import GRID, epsilon_of, power
+from discreet.verbs.collect.integer_reports import Reports, count_integer_reports, integer_type, to_integer_reports
+from discreet.verbs.collect.multidimensional.questions import Questions, QuestionShares, QuestionsProtocol
+from discreet.verbs.collect.multidimensional.split_sample import split_reports
+from discreet.verbs.collect.numbers.channel import Channel, to_units
+from discreet.verbs.collect.probability import DENOMINATOR, exp_lower, require_epsilon
 
 Protects = Literal["person", "answer"]
 _FINE = 1 << 20
 _HIGHEST = 20
 
 
+@dataclass(frozen=True)
+class HiddenQuestion:
+    """One question, drawn evenly, is reported truly by its matrix, the others are made up; which one is not told.
+
+    A report y of answers x has a chance of Π_j f_j(y_j) times the mean over j of P_j(y_j | x_j) / f_j(y_j), where f_j
+    is what is made up. So the quotient of two answers is that of two sums over questions, of which each can be chosen
+    by itself.
+    """
+
+    truths: tuple[tuple[Fraction, Fraction], ...]
+    """For each question the chances of the own value and of any other."""
+    made_up: tuple[tuple[Fraction, ...], ...]
+    """For each question the chances of what is made up; none is 0."""
+    all_answers: tuple[tuple[int, ...], ...]
+
+    @property
+    def answers(self) -> int:
+        """How many answers it is given for."""
+        return len(self.all_answers)
+
+    def ratio(self, one: int, other: int) -> Fraction:
+        """The largest quotient of two sums.
+
+        It is found by Dinkelbach's rule: given a quotient that is reached, each question takes the value that goes
+        beyond it most; that reaches more, unless it was the largest already. Quotients grow and values are few.
+        """
+        choices = [
+            [self._terms(question, value, a, b) for value in range(len(self.made_up[question]))]
+            for question, (a, b) in enumerate(zip(self.all_answers[one], self.all_answers[other], strict=True))
+        ]
+        return largest_quotient(choices)
+
+    def _terms(self, question: int, value: int, a: int, b: int) -> tuple[Fraction, Fraction]:
+        own, lie = self.truths[question]
+        made_up = self.made_up[question][value]
+        return (own if value == a else lie) / made_up, (own if value == b else lie) / made_up
+
+
 @dataclass(frozen=True, init=False)
-class Fake(Several):
+class FakeData(QuestionsProtocol[dict[str, QuestionShares]]):
     """RS+RFD; without priors, RS+FD. ``epsilon`` is what is lost about the whole person."""
 
     name = "rs+rfd"
@@ -75,7 +112,7 @@ class Fake(Several):
             raise BadInput(f"There is no question {min(unknown)!r} to make up answers to.")
         asked = self.epsilon
         if protects == "answer":
-            object.__setattr__(self, "epsilon", epsilon_of(self._amplified(asked)))
+            object.__setattr__(self, "epsilon", require_epsilon(self._amplified(asked)))
         object.__setattr__(self, "of_answer", asked)
 
     @property
@@ -86,7 +123,7 @@ class Fake(Several):
     @property
     def parameters(self) -> dict[str, Any]:
         """What it is made with, as plain data."""
-        priors = [[str(Fraction(part, GRID)) for part in prior] for prior in self.priors]
+        priors = [[str(Fraction(part, DENOMINATOR)) for part in prior] for prior in self.priors]
         return {
             **super().parameters,
             "priors": dict(zip(self.questions.names, priors, strict=True)),
@@ -95,15 +132,15 @@ class Fake(Several):
         }
 
     @cached_property
-    def clients(self) -> tuple[GRR, ...]:
+    def oracles(self) -> tuple[GRR, ...]:
         """What a truth is told by."""
         return tuple(GRR(domain, self.epsilon) for _, domain in self.questions.domains)
 
     @cached_property
-    def law(self) -> Hidden:
+    def report_distribution(self) -> HiddenQuestion:
         """Which question is told truly is hidden."""
-        truths = tuple((client.own, client.other) for client in self.clients)
-        return Hidden(truths, self._made_up, self.questions.answers)
+        truths = tuple((oracle.p_own, oracle.q_other) for oracle in self.oracles)
+        return HiddenQuestion(truths, self._made_up, self.questions.answers)
 
     def answer_ratio(self, epsilon: Fraction) -> Fraction:
         """The worst quotient when one answer differs and truths are told with a loss of ``epsilon``.
@@ -112,58 +149,62 @@ class Fake(Several):
         least: at a value that is not theirs and is made up most.
         """
         truths = [GRR(domain, epsilon) for _, domain in self.questions.domains]
-        covers = [truth.other / max(prior) for truth, prior in zip(truths, self._made_up, strict=True)]
+        covers = [truth.q_other / max(prior) for truth, prior in zip(truths, self._made_up, strict=True)]
         worst = Fraction(1)
         for truth, prior, cover in zip(truths, self._made_up, covers, strict=True):
             rest, least = sum(covers, Fraction(0)) - cover, min(prior)
-            worst = max(worst, (rest + truth.own / least) / (rest + truth.other / least))
+            worst = max(worst, (rest + truth.p_own / least) / (rest + truth.q_other / least))
         return worst
 
     @cached_property
     def report_type(self) -> pa.DataType:
         """A value for each question."""
-        return pa.struct([(name, type_of(len(domain))) for name, domain in self.questions.domains])
+        return pa.struct([(name, integer_type(len(domain))) for name, domain in self.questions.domains])
 
     def draw(self, columns: list[Codes], entropy: Entropy) -> pa.Array[Any]:
         """Values that are made up, but for one."""
         which = entropy.many_below(len(self.questions), len(columns[0]))
-        told = []
-        for place, (client, prior, codes) in enumerate(zip(self.clients, self.priors, columns, strict=True)):
+        report_codes = []
+        for index, (oracle, prior, codes) in enumerate(zip(self.oracles, self.priors, columns, strict=True)):
             values = Channel((prior,)).draw(np.zeros(codes.size, dtype=np.int64), entropy)
-            truly = np.flatnonzero(which == place)
-            values[truly] = client.draw(codes[truly], entropy).to_numpy()
-            told.append(reported(values, len(client.domain)))
-        return pa.StructArray.from_arrays(told, names=list(self.questions.names))
+            truly = np.flatnonzero(which == index)
+            values[truly] = oracle.draw(codes[truly], entropy).to_numpy()
+            report_codes.append(to_integer_reports(values, len(oracle.domain)))
+        return pa.StructArray.from_arrays(report_codes, names=list(self.questions.names))
 
     @property
-    def kept(self) -> int:
+    def counter_length(self) -> int:
         """How often each value of each question was told, one after the other."""
         return sum(self.questions.sizes)
 
     def count(self, reports: Reports) -> Counts:
         """How often each value of each question was told, one after the other."""
-        told = apart(reports, self.report_type)
-        return np.concatenate([counted(one, size) for one, size in zip(told, self.questions.sizes, strict=True)])
+        report_codes = split_reports(reports, self.report_type)
+        return np.concatenate(
+            [count_integer_reports(one, size) for one, size in zip(report_codes, self.questions.sizes, strict=True)]
+        )
 
-    def estimate_counts(self, counts: Counts, *, confidence: float = 0.95) -> dict[str, Shares]:
+    def estimate_counts(self, counts: Counts, *, confidence: float = 0.95) -> dict[str, QuestionShares]:
         """One of k reports tells the truth of a question, as GRR does; the others what is made up."""
-        k, found = len(self.questions), {}
+        k, result = len(self.questions), {}
         kept = np.split(counts, np.cumsum(self.questions.sizes)[:-1])
-        for name, client, prior, told in zip(self.questions.names, self.clients, self._made_up, kept, strict=True):
-            n = int(told.sum())
-            level = np.array([float((client.other + (k - 1) * chance) / k) for chance in prior])
-            rise = float((client.own - client.other) / k)
-            found[name] = Shares(client.domain, n, told / max(n, 1), level, rise, confidence)
-        return found
+        for name, oracle, prior, report_codes in zip(
+            self.questions.names, self.oracles, self._made_up, kept, strict=True
+        ):
+            n = int(report_codes.sum())
+            level = np.array([float((oracle.q_other + (k - 1) * probability) / k) for probability in prior])
+            rise = float((oracle.p_own - oracle.q_other) / k)
+            result[name] = QuestionShares(oracle.domain, n, report_codes / max(n, 1), level, rise, confidence)
+        return result
 
     @cached_property
     def _made_up(self) -> tuple[tuple[Fraction, ...], ...]:
-        return tuple(tuple(Fraction(part, GRID) for part in prior) for prior in self.priors)
+        return tuple(tuple(Fraction(part, DENOMINATOR) for part in prior) for prior in self.priors)
 
     def _amplified(self, epsilon: Fraction) -> Fraction:
         """The largest loss about the person, in parts of 2**-20, that keeps to ``epsilon`` about one answer."""
         low, high = int(epsilon * _FINE), _HIGHEST * _FINE
-        allowed = power(epsilon)
+        allowed = exp_lower(epsilon)
         while high - low > 1:
             middle = (low + high) // 2
             low, high = (middle, high) if self.answer_ratio(Fraction(middle, _FINE)) <= allowed else (low, middle)
@@ -178,7 +219,18 @@ def _prior(domain: Domain, weights: Sequence[Number] | None) -> tuple[int, ...]:
             "A prior has a weight above 0 for every value.", hint="What is never made up would be known to be true."
         )
     common = prod({weight.denominator for weight in given})
-    parts = parts_of([int(weight * common) for weight in given])
+    parts = to_units([int(weight * common) for weight in given])
     if min(parts) == 0:
         raise BadInput("A weight of a prior is too small to be drawn by.")
     return parts
+
+
+def largest_quotient(choices: Sequence[Sequence[tuple[Fraction, Fraction]]]) -> Fraction:
+    """The largest quotient of two sums, to which every list gives one of its pairs; the lower terms are above 0."""
+    best = Fraction(0)
+    while True:
+        taken = [max(pairs, key=lambda pair: pair[0] - best * pair[1]) for pairs in choices]
+        result = sum((pair[0] for pair in taken), Fraction(0)) / sum((pair[1] for pair in taken), Fraction(0))
+        if result <= best:
+            return best
+        best = result

@@ -29,16 +29,16 @@ from discreet.core.exact import Number
 from discreet.errors import BadInput, DataError
 from discreet.noise.entropy import Entropy
 from discreet.noise.expand import BULK
-from discreet.verbs.collect.domain import Codes, Counts, Domain
-from discreet.verbs.collect.integer_reports import Reports, require
-from discreet.verbs.collect.numbers.grid import Floats, Grid
-from discreet.verbs.collect.probability import epsilon_of
-from discreet.verbs.collect.protocol import Reporting
-from discreet.verbs.collect.score_intervals import reach_of_share, z_of
+from discreet.verbs.collect.domain import Codes, Counts, Domain, Floats
+from discreet.verbs.collect.integer_reports import Reports, require_reports
+from discreet.verbs.collect.numbers.grid import NumberGrid
+from discreet.verbs.collect.probability import require_epsilon
+from discreet.verbs.collect.protocol import CountingProtocol
+from discreet.verbs.collect.score_intervals import normal_quantile, share_error_bound
 
 
 @dataclass(frozen=True)
-class Gains:
+class ResponseRates:
     """How shares of reports answer to shares of drawn pairs."""
 
     level: float
@@ -50,12 +50,12 @@ class Gains:
 
 
 @dataclass(frozen=True, init=False)
-class KeyValue(Reporting):
+class KeyValue(CountingProtocol["KeyValueEstimate"]):
     """What both ways share."""
 
     keys: Domain
     epsilon: Fraction
-    grid: Grid
+    grid: NumberGrid
     length: int
 
     def __init__(
@@ -69,8 +69,8 @@ class KeyValue(Reporting):
     ) -> None:
         """Values go from ``low`` to ``high``; ``length`` is how many pairs most people have at most."""
         object.__setattr__(self, "keys", keys if isinstance(keys, Domain) else Domain(keys))
-        object.__setattr__(self, "epsilon", epsilon_of(epsilon))
-        object.__setattr__(self, "grid", Grid(low, high, 1))
+        object.__setattr__(self, "epsilon", require_epsilon(epsilon))
+        object.__setattr__(self, "grid", NumberGrid(low, high, 1))
         object.__setattr__(self, "length", length)
         if length < 1:
             raise BadInput(f"People have one pair or more, got a length of {length}.")
@@ -83,15 +83,15 @@ class KeyValue(Reporting):
 
     @property
     @abstractmethod
-    def gains(self) -> Gains:
+    def response_rates(self) -> ResponseRates:
         """What estimates are made by."""
 
     @abstractmethod
-    def draw(self, pairs: Drawn, entropy: Entropy) -> pa.Array[Any]:
+    def draw(self, pairs: SampledPairs, entropy: Entropy) -> pa.Array[Any]:
         """A report for each drawn pair."""
 
     @property
-    def kept(self) -> int:
+    def counter_length(self) -> int:
         """How many counts a collector keeps."""
         return 1 + 2 * len(self.keys)
 
@@ -101,16 +101,12 @@ class KeyValue(Reporting):
 
     def randomize(self, people: People, *, entropy: Entropy = BULK) -> pa.Array[Any]:
         """A report for each person, of all of a person's pairs."""
-        return self.draw(drawn(people, self.keys, self.grid, self.length, entropy), entropy)
-
-    def estimate(self, reports: Reports, *, confidence: float = 0.95) -> KeyValueEstimate:
-        """How many have each key, and the means of values, with error bars."""
-        return self.estimate_counts(self.count(reports), confidence=confidence)
+        return self.draw(sample_pairs(people, self.keys, self.grid, self.length, entropy), entropy)
 
     def estimate_counts(self, counts: Counts, *, confidence: float = 0.95) -> KeyValueEstimate:
         """The same of what is kept."""
         n, (minus, plus) = int(counts[0]), counts[1:].reshape(2, -1)
-        require(n, confidence)
+        require_reports(n, confidence)
         return KeyValueEstimate(self, n, plus / n, minus / n, confidence)
 
 
@@ -127,14 +123,14 @@ class KeyValueEstimate:
     @property
     def shares(self) -> Floats:
         """The share of people with each key: unbiased, if nobody has more pairs than ``length``."""
-        gains = self.protocol.gains
-        return (self._told - gains.level) * self.protocol.length / gains.rise
+        response_rates = self.protocol.response_rates
+        return (self._reported - response_rates.level) * self.protocol.length / response_rates.rise
 
     @property
-    def bars(self) -> Floats:
+    def error_bars(self) -> Floats:
         """How far each share is off at most, each by itself with the stated confidence."""
-        reached = reach_of_share(1 - self.confidence, self._told, self.n)
-        return reached * self.protocol.length / self.protocol.gains.rise
+        reached = share_error_bound(1 - self.confidence, self._reported, self.n)
+        return reached * self.protocol.length / self.protocol.response_rates.rise
 
     @property
     def means(self) -> Floats:
@@ -149,12 +145,16 @@ class KeyValueEstimate:
         Fieller: those m for which share times m and the tilt do not differ by more than z of their deviations. Where
         the share itself may be 0, that is everything.
         """
-        gains, wide = self.protocol.gains, self.protocol.length
-        by_share, by_tilt, z2 = wide / gains.rise, wide / gains.tilt, z_of(1 - self.confidence) ** 2 / self.n
-        told, tilt = self._told, self.plus - self.minus
-        square = self.shares**2 - z2 * by_share**2 * told * (1 - told)
-        cross = self.shares * self._tilt - z2 * by_share * by_tilt * tilt * (1 - told)
-        rest = self._tilt**2 - z2 * by_tilt**2 * (told - tilt**2)
+        response_rates, wide = self.protocol.response_rates, self.protocol.length
+        by_share, by_tilt, z2 = (
+            wide / response_rates.rise,
+            wide / response_rates.tilt,
+            normal_quantile(1 - self.confidence) ** 2 / self.n,
+        )
+        report_codes, tilt = self._reported, self.plus - self.minus
+        square = self.shares**2 - z2 * by_share**2 * report_codes * (1 - report_codes)
+        cross = self.shares * self._tilt - z2 * by_share * by_tilt * tilt * (1 - report_codes)
+        rest = self._tilt**2 - z2 * by_tilt**2 * (report_codes - tilt**2)
         known = (square > 0) & (self.shares > 0)
         root = np.sqrt(np.maximum(cross**2 - square * rest, 0))
         over = np.where(known, square, 1)
@@ -168,18 +168,18 @@ class KeyValueEstimate:
         figures: dict[str, Any] = {
             "key": list(self.protocol.keys.values),
             "share": self.shares,
-            "share_error": self.bars,
+            "share_error": self.error_bars,
         }
         return pa.table(figures | {"mean": self.means, "mean_low": low, "mean_high": high})
 
     @property
-    def _told(self) -> Floats:
+    def _reported(self) -> Floats:
         return self.plus + self.minus
 
     @property
     def _tilt(self) -> Floats:
         """The share of people with each key, times the mean of its values from -1 to 1."""
-        return (self.plus - self.minus) * self.protocol.length / self.protocol.gains.tilt
+        return (self.plus - self.minus) * self.protocol.length / self.protocol.response_rates.tilt
 
     def _value(self, mean: Floats) -> Floats:
         value: Floats = self.protocol.grid.value((mean + 1) / 2)
@@ -191,14 +191,14 @@ People: TypeAlias = "pa.MapArray[Any, Any] | pa.ChunkedArray[Any] | Iterable[Map
 
 
 @dataclass(frozen=True)
-class Drawn:
+class SampledPairs:
     """One pair of each person: a key's place (beyond that of the last key: a made-up one) and if its value is high."""
 
     keys: Codes
     high: Codes
 
 
-def drawn(people: People, domain: Domain, grid: Grid, length: int, entropy: Entropy) -> Drawn:
+def sample_pairs(people: People, domain: Domain, grid: NumberGrid, length: int, entropy: Entropy) -> SampledPairs:
     """Pad and sample. ``grid`` has one step."""
     starts, keys, values = _flat(people)
     codes, sizes = domain.codes(keys) if len(keys) else np.zeros(0, dtype=np.int64), np.diff(starts)
@@ -207,13 +207,13 @@ def drawn(people: People, domain: Domain, grid: Grid, length: int, entropy: Entr
     for size in np.unique(among):
         alike = np.flatnonzero(among == size)
         picked[alike] = entropy.many_below(int(size), alike.size)
-    told = len(domain) + picked - sizes
+    report_codes = len(domain) + picked - sizes
     high = entropy.coins(sizes.size).astype(np.int64)
     own = np.flatnonzero(picked < sizes)
     at = starts[own] + picked[own]
-    told[own] = codes[at]
-    high[own] = grid.place(values[at], entropy)
-    return Drawn(told, high)
+    report_codes[own] = codes[at]
+    high[own] = grid.round_randomly(values[at], entropy)
+    return SampledPairs(report_codes, high)
 
 
 def _flat(people: People) -> tuple[Codes, pa.Array[Any], Any]:

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from fractions import Fraction
 from functools import cached_property
 from itertools import chain, combinations
 from math import prod
@@ -26,96 +25,68 @@ import pyarrow as pa
 from discreet.core.exact import Number
 from discreet.errors import BadInput, NotFound
 from discreet.noise.entropy import Entropy
-from discreet.noise.expand import BULK
-from discreet.verbs.collect.domain import Codes, Counts, Domain, Values
-from discreet.verbs.collect.integer_reports import Reports, in_parts
-from discreet.verbs.collect.multidimensional.questions import Questions
-from discreet.verbs.collect.multidimensional.split_sample import shares_of
-from discreet.verbs.collect.numbers.grid import Floats
-from discreet.verbs.collect.probability import epsilon_of
-from discreet.verbs.collect.protocol import Reporting
-from discreet.verbs.collect.question_sampling import OneOf, short
-from discreet.verbs.collect.report_distribution import Law
+from discreet.verbs.collect.domain import Codes, Counts, Domain, Floats
+from discreet.verbs.collect.multidimensional.questions import Questions, QuestionsProtocol, question_shares
+from discreet.verbs.collect.question_sampling import QuestionSampling, SamplingProtocol, compact_oracle
+from discreet.verbs.collect.report_distribution import ReportDistribution
 
-_MOST = 1 << 22
+_MAX_CELLS = 1 << 22
+"""Largest number of cells of all tables."""
 Sides = tuple[int, ...]
 
 
 @dataclass(frozen=True, init=False)
-class Marginals(Reporting):
-    """All tables of ``ways`` questions."""
+class Marginals(SamplingProtocol["MarginalEstimate"], QuestionsProtocol["MarginalEstimate"]):
+    """Contingency tables of every ``ways`` questions."""
 
     name = "marginals"
-    questions: Questions
-    epsilon: Fraction
     ways: int
 
     def __init__(
         self, questions: Questions | Mapping[str, Domain | int | Iterable[Any]], epsilon: Number, ways: int = 2
     ) -> None:
-        asked = questions if isinstance(questions, Questions) else Questions(questions)
-        object.__setattr__(self, "questions", asked)
-        object.__setattr__(self, "epsilon", epsilon_of(epsilon))
+        super().__init__(questions, epsilon)
         object.__setattr__(self, "ways", ways)
-        if not 1 <= ways <= len(asked):
-            raise BadInput(f"A table is of 1 to {len(asked)} of the questions, got {ways}.")
-        if sum(map(self._size, self.sides)) > _MOST:
-            raise BadInput(f"These tables have more than {_MOST:,} cells.", hint="Ask for fewer ways or fewer values.")
+        if not 1 <= ways <= len(self.questions):
+            raise BadInput(f"A table is of 1 to {len(self.questions)} of the questions, got {ways}.")
+        if sum(map(self._size, self.sides)) > _MAX_CELLS:
+            raise BadInput(
+                f"These tables have more than {_MAX_CELLS:,} cells.", hint="Ask for fewer ways or fewer values."
+            )
 
     @cached_property
     def sides(self) -> tuple[Sides, ...]:
-        """The questions of each table."""
+        """Indices of the questions of each table."""
         return tuple(combinations(range(len(self.questions)), self.ways))
 
     @cached_property
-    def one_of(self) -> OneOf:
-        """A protocol for each table."""
-        return OneOf(tuple(short(self._size(sides), self.epsilon) for sides in self.sides))
+    def sampling(self) -> QuestionSampling:
+        """An oracle for each table."""
+        return QuestionSampling(tuple(compact_oracle(self._size(sides), self.epsilon) for sides in self.sides))
 
     @cached_property
-    def law(self) -> Law:
-        """The table is public."""
-        columns = [np.array(self.questions.to(place)) for place in range(len(self.questions))]
-        return self.one_of.law([tuple(self._cells(columns, sides).tolist()) for sides in self.sides])
-
-    @property
-    def report_type(self) -> pa.DataType:
-        """A number."""
-        return self.one_of.report_type
+    def report_distribution(self) -> ReportDistribution:
+        """A public choice of the table."""
+        columns = [np.array(self.questions.answers_to(index)) for index in range(len(self.questions))]
+        return self.sampling.report_distribution([tuple(self._cells(columns, sides).tolist()) for sides in self.sides])
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """What it is made with beside epsilon, as plain data."""
-        return {"questions": self.questions.parameters, "ways": self.ways}
+        """Parameters beside the name and epsilon, as plain data."""
+        return {**super().parameters, "ways": self.ways}
 
     def draw(self, columns: list[Codes], entropy: Entropy) -> pa.Array[Any]:
-        """A table, and a report about its cell."""
-        return self.one_of.draw([self._cells(columns, sides) for sides in self.sides], entropy)
-
-    def randomize(self, table: pa.Table | Mapping[str, Values], *, entropy: Entropy = BULK) -> pa.Array[Any]:
-        """A report for each row; a column has a question's name."""
-        columns = self.questions.codes(table)
-        return in_parts(len(columns[0]), lambda part: self.draw([codes[part] for codes in columns], entropy))
-
-    @property
-    def kept(self) -> int:
-        """How many counts a collector keeps."""
-        return self.one_of.outcomes
-
-    def count(self, reports: Reports) -> Counts:
-        """How often each report was told. Counts add up."""
-        return self.one_of.count(reports)
-
-    def estimate(self, reports: Reports, *, confidence: float = 0.95) -> MarginalEstimate:
-        """All tables."""
-        return self.estimate_counts(self.count(reports), confidence=confidence)
+        """Draw a table, and a report about its cell."""
+        return self.sampling.draw([self._cells(columns, sides) for sides in self.sides], entropy)
 
     def estimate_counts(self, counts: Counts, *, confidence: float = 0.95) -> MarginalEstimate:
-        """The same of what is kept."""
+        """Estimate all tables from counts."""
         tables = []
-        for sides, client, kept in zip(self.sides, self.one_of.clients, self.one_of.apart(counts), strict=True):
-            found, shape = shares_of(client, kept, confidence), self._shape(sides)
-            tables.append(Marginal(found.shares.reshape(shape), found.bars.reshape(shape)))
+        for sides, oracle, part in zip(
+            self.sides, self.sampling.oracles, self.sampling.split_counts(counts), strict=True
+        ):
+            shares, shape = question_shares(oracle, part, confidence), self._shape(sides)
+            tables.append(Marginal(shares.shares.reshape(shape), shares.error_bars.reshape(shape)))
         return MarginalEstimate(self, int(counts.sum()), tuple(tables), confidence)
 
     def _shape(self, sides: Sides) -> tuple[int, ...]:
@@ -133,7 +104,7 @@ class Marginal:
     """The share of people in each cell of a table, and how far each is off at most, each by itself."""
 
     shares: Floats
-    bars: Floats
+    error_bars: Floats
 
 
 @dataclass(frozen=True, eq=False)
@@ -159,14 +130,14 @@ class MarginalEstimate:
 
     def table(self, *names: str) -> pa.Table:
         """The same as rows: a value of each question, the share of people who have all of them, and its error bar."""
-        found = self.of(*names)
-        places = np.indices(found.shares.shape).reshape(found.shares.ndim, -1)
+        result = self.of(*names)
+        indices = np.indices(result.shares.shape).reshape(result.shares.ndim, -1)
         asked = [domain for domain in self.protocol.questions.domains if domain[0] in names]
         columns: dict[str, Any] = {
-            name: [domain.values[place] for place in along.tolist()]
-            for (name, domain), along in zip(asked, places, strict=True)
+            name: [domain.values[index] for index in along.tolist()]
+            for (name, domain), along in zip(asked, indices, strict=True)
         }
-        return pa.table(columns | {"share": found.shares.ravel(), "share_error": found.bars.ravel()})
+        return pa.table(columns | {"share": result.shares.ravel(), "share_error": result.error_bars.ravel()})
 
     def consistent(self) -> MarginalEstimate:
         """Tables that agree about what they share, and add up to one."""
@@ -175,7 +146,7 @@ class MarginalEstimate:
         for of, table in zip(sides, self.tables, strict=True):
             for part in _parts(of):
                 added.setdefault(part, []).append(_adds(table.shares, of, part))
-        means = {part: np.mean(found, axis=0) for part, found in added.items()}
+        means = {part: np.mean(result, axis=0) for part, result in added.items()}
         means[()] = np.ones(())
         made = [
             replace(

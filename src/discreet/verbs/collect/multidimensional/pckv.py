@@ -27,12 +27,19 @@ import pyarrow as pa
 from discreet.errors import DataError
 from discreet.noise.entropy import Entropy
 from discreet.noise.packed import packed_flips
-from discreet.verbs.collect.bit_reports import as_reports, bits_as_reports, bits_type, count_bits, rows_of, words_of
+from discreet.verbs.collect.bit_reports import (
+    bit_report_type,
+    bits_to_reports,
+    count_bits,
+    reports_to_rows,
+    rows_to_reports,
+    word_count,
+)
 from discreet.verbs.collect.domain import Counts
-from discreet.verbs.collect.integer_reports import Reports, counted, reported, type_of
-from discreet.verbs.collect.multidimensional.key_value import Drawn, Gains, KeyValue
-from discreet.verbs.collect.probability import down, power, up
-from discreet.verbs.collect.randomized_response import respond
+from discreet.verbs.collect.integer_reports import Reports, count_integer_reports, integer_type, to_integer_reports
+from discreet.verbs.collect.multidimensional.key_value import KeyValue, ResponseRates, SampledPairs
+from discreet.verbs.collect.probability import exp_lower, round_down, round_up
+from discreet.verbs.collect.randomized_response import randomized_response
 from discreet.verbs.collect.report_distribution import Matrix
 
 
@@ -48,18 +55,18 @@ class KeyValueGRR(KeyValue):
         return 2 * (len(self.keys) + self.length)
 
     @cached_property
-    def own(self) -> Fraction:
+    def p_own(self) -> Fraction:
         """The chance that the pair is told truly, rounded down."""
-        odds = 1 + self.length * (power(self.epsilon) - 1)
-        return down(odds / (odds + self.pairs - 1))
+        odds = 1 + self.length * (exp_lower(self.epsilon) - 1)
+        return round_down(odds / (odds + self.pairs - 1))
 
     @cached_property
-    def other(self) -> Fraction:
+    def q_other(self) -> Fraction:
         """That of any other pair."""
-        return (1 - self.own) / (self.pairs - 1)
+        return (1 - self.p_own) / (self.pairs - 1)
 
     @cached_property
-    def law(self) -> Matrix:
+    def report_distribution(self) -> Matrix:
         """People with no pair, with one, and with all keys: nobody's reports differ more than those of two with one."""
         d = len(self.keys)
         ones = [[(key, sign)] for key in range(d) for sign in (0, 1)]
@@ -71,36 +78,40 @@ class KeyValueGRR(KeyValue):
         made_up = range(len(self.keys), len(self.keys) + among - len(pairs))
         weights = dict.fromkeys(((key, sign) for key in made_up for sign in (0, 1)), Fraction(1, 2))
         weights |= dict.fromkeys(pairs, Fraction(1))
-        told = ((key, sign) for key in range(self.pairs // 2) for sign in (0, 1))
-        return tuple(self.other + weights.get(pair, Fraction(0)) / among * (self.own - self.other) for pair in told)
+        report_codes = ((key, sign) for key in range(self.pairs // 2) for sign in (0, 1))
+        return tuple(
+            self.q_other + weights.get(pair, Fraction(0)) / among * (self.p_own - self.q_other) for pair in report_codes
+        )
 
     @property
     def report_type(self) -> pa.DataType:
         """Twice a key's place, and one more if the sign is plus."""
-        return type_of(self.pairs)
+        return integer_type(self.pairs)
 
     @cached_property
-    def gains(self) -> Gains:
+    def response_rates(self) -> ResponseRates:
         """A key is told with either sign if the truth is, or by chance."""
-        gain = float(self.own - self.other)
-        return Gains(float(2 * self.other), gain, gain)
+        gain = float(self.p_own - self.q_other)
+        return ResponseRates(float(2 * self.q_other), gain, gain)
 
-    def draw(self, pairs: Drawn, entropy: Entropy) -> pa.Array[Any]:
+    def draw(self, pairs: SampledPairs, entropy: Entropy) -> pa.Array[Any]:
         """The pair, or another."""
-        return reported(respond(2 * pairs.keys + pairs.high, self.own, self.pairs, entropy), self.pairs)
+        return to_integer_reports(
+            randomized_response(2 * pairs.keys + pairs.high, self.p_own, self.pairs, entropy), self.pairs
+        )
 
     def count(self, reports: Reports) -> Counts:
         """What is kept."""
-        told = counted(reports, self.pairs)
-        signs = told[: 2 * len(self.keys)]
-        return np.concatenate([[told.sum()], signs[::2], signs[1::2]])
+        report_codes = count_integer_reports(reports, self.pairs)
+        signs = report_codes[: 2 * len(self.keys)]
+        return np.concatenate([[report_codes.sum()], signs[::2], signs[1::2]])
 
 
 _AT_ONCE = 1 << 20
 
 
 @dataclass(frozen=True)
-class Symbols:
+class IndependentSymbols:
     """Places that are filled independently of each other: for each answer, the chances of each place's symbols."""
 
     rows: tuple[tuple[tuple[Fraction, ...], ...], ...]
@@ -127,41 +138,43 @@ class KeyValueUE(KeyValue):
     @cached_property
     def truth(self) -> Fraction:
         """p: the chance that the sign of the own key is told truly, rounded down."""
-        odds = power(self.epsilon)
-        return down(odds / (odds + 1))
+        odds = exp_lower(self.epsilon)
+        return round_down(odds / (odds + 1))
 
     @cached_property
-    def other(self) -> Fraction:
+    def q_other(self) -> Fraction:
         """b: the chance that a key that is not the own one is told, rounded up."""
-        return up(2 * self.truth / (power(self.epsilon) + 2 * self.truth))
+        return round_up(2 * self.truth / (exp_lower(self.epsilon) + 2 * self.truth))
 
     @cached_property
-    def law(self) -> Symbols:
+    def report_distribution(self) -> IndependentSymbols:
         """Places of keys that neither of two people has are filled alike for both, so that two keys stand for all."""
         return self.law_of(2)
 
-    def law_of(self, d: int) -> Symbols:
+    def law_of(self, d: int) -> IndependentSymbols:
         """Of so many keys: a made-up one, and each with each sign; at each place nothing, minus or plus."""
         half = Fraction(1, 2)
-        blank = (1 - self.other, self.other / 2, self.other / 2)
+        blank = (1 - self.q_other, self.q_other / 2, self.q_other / 2)
         minus = (half, half * self.truth, half * (1 - self.truth))
         own = (minus, (minus[0], minus[2], minus[1]))
-        rows = [tuple(sign if place == key else blank for place in range(d)) for key in range(d) for sign in own]
-        return Symbols(((blank,) * d, *rows))
+        rows = [tuple(sign if index == key else blank for index in range(d)) for key in range(d) for sign in own]
+        return IndependentSymbols(((blank,) * d, *rows))
 
     @property
     def report_type(self) -> pa.DataType:
         """A bit for every key that is told with a minus, then one for every key that is told with a plus."""
-        return pa.binary(2 * bits_type(len(self.keys)).byte_width)
+        return pa.binary(2 * bit_report_type(len(self.keys)).byte_width)
 
     @cached_property
-    def gains(self) -> Gains:
+    def response_rates(self) -> ResponseRates:
         """The own key is told half of the time."""
-        return Gains(float(self.other), float(Fraction(1, 2) - self.other), float(self.truth - Fraction(1, 2)))
+        return ResponseRates(
+            float(self.q_other), float(Fraction(1, 2) - self.q_other), float(self.truth - Fraction(1, 2))
+        )
 
-    def draw(self, pairs: Drawn, entropy: Entropy) -> pa.Array[Any]:
+    def draw(self, pairs: SampledPairs, entropy: Entropy) -> pa.Array[Any]:
         """So many devices at once as memory is bounded by."""
-        step = max(1, _AT_ONCE // words_of(len(self.keys)))
+        step = max(1, _AT_ONCE // word_count(len(self.keys)))
         starts = range(0, max(pairs.keys.size, 1), step)
         parts = [self._drawn(pairs.keys[at : at + step], pairs.high[at : at + step], entropy) for at in starts]
         return parts[0] if len(parts) == 1 else pa.concat_arrays(parts)
@@ -169,18 +182,18 @@ class KeyValueUE(KeyValue):
     def _drawn(self, keys: Any, high: Any, entropy: Entropy) -> pa.Array[Any]:
         """All keys by chance, and then the own one again by its own."""
         n, d = keys.size, len(self.keys)
-        words = words_of(d)
-        told = packed_flips(self.other, n * words, entropy).reshape(n, words)
-        plus = told & entropy.words(n * words).reshape(n, words)
-        minus = told & ~plus
+        words = word_count(d)
+        report_codes = packed_flips(self.q_other, n * words, entropy).reshape(n, words)
+        plus = report_codes & entropy.words(n * words).reshape(n, words)
+        minus = report_codes & ~plus
         own = np.flatnonzero(keys < d)
         word, bit = keys[own] >> 6, np.uint64(1) << (keys[own] & 63).astype(np.uint64)
         truly = entropy.flips(self.truth, own.size)
         is_told, is_plus = entropy.coins(own.size), (high[own] == 1) == truly
         for plane, here in ((minus, is_told & ~is_plus), (plus, is_told & is_plus)):
             plane[own, word] = np.where(here, plane[own, word] | bit, plane[own, word] & ~bit)
-        planes = [rows_of(bits_as_reports(plane, d)) for plane in (minus, plus)]
-        return as_reports(np.hstack(planes))
+        planes = [reports_to_rows(bits_to_reports(plane, d)) for plane in (minus, plus)]
+        return rows_to_reports(np.hstack(planes))
 
     def count(self, reports: Reports) -> Counts:
         """What is kept."""
@@ -190,9 +203,9 @@ class KeyValueUE(KeyValue):
             )
         counts = np.zeros(1 + 2 * len(self.keys), dtype=np.int64)
         for chunk in reports.chunks if isinstance(reports, pa.ChunkedArray) else [reports]:
-            minus, plus = np.split(rows_of(chunk), 2, axis=1)
+            minus, plus = np.split(reports_to_rows(chunk), 2, axis=1)
             if (minus & plus).any():
                 raise DataError("A report tells a key with both signs.")
-            told = [count_bits(plane, len(self.keys)) for plane in (minus, plus)]
-            counts += np.concatenate([[len(chunk)], *told])
+            report_codes = [count_bits(plane, len(self.keys)) for plane in (minus, plus)]
+            counts += np.concatenate([[len(chunk)], *report_codes])
         return counts

@@ -20,7 +20,7 @@ from discreet.core.compiled import njit
 from discreet.errors import BadInput
 from discreet.noise.entropy import Entropy, Words
 from discreet.verbs.collect.domain import Codes
-from discreet.verbs.collect.probability import GRID, power
+from discreet.verbs.collect.probability import DENOMINATOR, exp_lower
 from discreet.verbs.collect.report_distribution import Matrix
 
 Weights = Sequence[Sequence[int]]
@@ -33,9 +33,9 @@ class Channel:
     parts: tuple[tuple[int, ...], ...]
 
     @cached_property
-    def law(self) -> Matrix:
+    def report_distribution(self) -> Matrix:
         """How likely each report is for each answer."""
-        return Matrix(tuple(tuple(Fraction(part, GRID) for part in row) for row in self.parts))
+        return Matrix(tuple(tuple(Fraction(part, DENOMINATOR) for part in row) for row in self.parts))
 
     @property
     def reports(self) -> int:
@@ -44,7 +44,7 @@ class Channel:
 
     def keeps_to(self, epsilon: Fraction) -> bool:
         """Whether no report is more than e**epsilon times as likely for one answer as for another, exactly."""
-        odds = power(epsilon)
+        odds = exp_lower(epsilon)
         columns = [(max(column), min(column)) for column in zip(*self.parts, strict=True)]
         return all(most * odds.denominator <= least * odds.numerator for most, least in columns)
 
@@ -54,9 +54,9 @@ class Channel:
         edges = np.zeros((len(self.parts), self.reports - 1), dtype=np.uint64)
         for row, parts in enumerate(self.parts):
             total = 0
-            for place, part in enumerate(parts[:-1]):
+            for index, part in enumerate(parts[:-1]):
                 total += part
-                edges[row, place] = total
+                edges[row, index] = total
         return edges
 
     def draw(self, codes: Codes, entropy: Entropy) -> Codes:
@@ -66,19 +66,19 @@ class Channel:
         return drawn
 
 
-def parts_of(weights: Sequence[int]) -> tuple[int, ...]:
+def to_units(weights: Sequence[int]) -> tuple[int, ...]:
     """Chances in proportion to whole weights, cut to whole 2**-64ths; the rest goes to the likeliest."""
     total = sum(weights)
-    parts = [weight * GRID // total for weight in weights]
-    parts[max(range(len(parts)), key=parts.__getitem__)] += GRID - sum(parts)
+    parts = [weight * DENOMINATOR // total for weight in weights]
+    parts[max(range(len(parts)), key=parts.__getitem__)] += DENOMINATOR - sum(parts)
     return tuple(parts)
 
 
-def kept(weights: Callable[[Fraction], Weights], epsilon: Fraction) -> tuple[Channel, Fraction]:
+def rounded_channel(weights: Callable[[Fraction], Weights], epsilon: Fraction) -> tuple[Channel, Fraction]:
     """A table that keeps to ``epsilon``, and the loss, next to it and smaller, that its weights were made for."""
     for digits in (60, 50, 40, 30, 20):
         less = epsilon * (1 - Fraction(1, 1 << digits))
-        channel = Channel(tuple(map(parts_of, weights(less))))
+        channel = Channel(tuple(map(to_units, weights(less))))
         if channel.keeps_to(epsilon):
             return channel, less
     raise BadInput("These chances are too small to be flipped by.", hint="Use fewer steps or a smaller epsilon.")

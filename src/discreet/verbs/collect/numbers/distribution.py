@@ -16,24 +16,25 @@ import numpy as np
 import pyarrow as pa
 
 from discreet.errors import BadInput
-from discreet.verbs.collect.domain import Counts
-from discreet.verbs.collect.integer_reports import Reports, require
-from discreet.verbs.collect.numbers.grid import Floats, Grid
+from discreet.verbs.collect.domain import Counts, Floats
+from discreet.verbs.collect.integer_reports import Reports, require_reports
+from discreet.verbs.collect.numbers.grid import NumberGrid
 from discreet.verbs.collect.numbers.window import Window
 
-Way = Literal["ems", "em"]
-_ROUNDS = 10_000
-_SETTLED = 1e-3
+Algorithm = Literal["ems", "em"]
+_MAX_ROUNDS = 10_000
+_LIKELIHOOD_STEP = 1e-3
+"""Increase of the log-likelihood in a round at which the iteration stops."""
 
 
 @dataclass(frozen=True, eq=False)
-class Distribution:
+class NumberDistribution:
     """The share of people at each point of a grid."""
 
-    grid: Grid
+    grid: NumberGrid
     n: int
     shares: Floats
-    way: Way
+    algorithm: Algorithm
     """What the shares were found by; they may be biased."""
 
     @property
@@ -61,34 +62,36 @@ class Distribution:
         """The first point at or below which that share of people is."""
         if not 0 <= share <= 1:
             raise BadInput(f"A quantile is of a share from 0 to 1, got {share}.")
-        place = np.searchsorted(self.cdf, min(share, self.cdf[-1]))
-        return float(self.points[place])
+        index = np.searchsorted(self.cdf, min(share, self.cdf[-1]))
+        return float(self.points[index])
 
 
-def distribution(protocol: Window, reports: Reports, *, way: Way = "ems") -> Distribution:
+def estimate_distribution(protocol: Window, reports: Reports, *, algorithm: Algorithm = "ems") -> NumberDistribution:
     """The likeliest distribution behind reports."""
-    return distribution_of(protocol, protocol.count(reports), way=way)
+    return estimate_distribution_from_counts(protocol, protocol.count(reports), algorithm=algorithm)
 
 
-def distribution_of(protocol: Window, counts: Counts, *, way: Way = "ems") -> Distribution:
+def estimate_distribution_from_counts(
+    protocol: Window, counts: Counts, *, algorithm: Algorithm = "ems"
+) -> NumberDistribution:
     """The same of what is kept of them."""
-    if way not in get_args(Way):
-        raise BadInput(f"A distribution is found by {' or '.join(get_args(Way))}, not {way!r}.")
+    if algorithm not in get_args(Algorithm):
+        raise BadInput(f"A distribution is found by {' or '.join(get_args(Algorithm))}, not {algorithm!r}.")
     n = int(counts.sum())
-    require(n, 0.95)
-    law, told = protocol.chances, counts / n
+    require_reports(n, 0.95)
+    probabilities, observed = protocol.probabilities, counts / n
     shares = np.full(protocol.grid.steps + 1, 1 / (protocol.grid.steps + 1))
     before = -np.inf
-    for _ in range(_ROUNDS):
-        expected = shares @ law
+    for _ in range(_MAX_ROUNDS):
+        expected = shares @ probabilities
         likelihood = float(counts @ np.log(expected))
-        if likelihood - before < _SETTLED:
+        if likelihood - before < _LIKELIHOOD_STEP:
             break
         before = likelihood
-        shares = shares * (law @ (told / expected))
-        if way == "ems":
+        shares = shares * (probabilities @ (observed / expected))
+        if algorithm == "ems":
             shares = _smooth(shares)
-    return Distribution(protocol.grid, n, shares / shares.sum(), way)
+    return NumberDistribution(protocol.grid, n, shares / shares.sum(), algorithm)
 
 
 def _smooth(shares: Floats) -> Floats:

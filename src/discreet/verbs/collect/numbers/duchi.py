@@ -15,10 +15,9 @@ from functools import cached_property
 import numpy as np
 
 from discreet.noise.entropy import Entropy, Words
-from discreet.verbs.collect.domain import Codes
-from discreet.verbs.collect.numbers.grid import Floats
+from discreet.verbs.collect.domain import Codes, Floats
 from discreet.verbs.collect.numbers.mean import MeanProtocol
-from discreet.verbs.collect.probability import GRID, down, power
+from discreet.verbs.collect.probability import DENOMINATOR, exp_lower, round_down
 from discreet.verbs.collect.report_distribution import Matrix
 
 
@@ -31,33 +30,33 @@ class Duchi(MeanProtocol):
     @cached_property
     def slope(self) -> Fraction:
         """u: by how much the chance grows with half a step, rounded down."""
-        odds = power(self.epsilon)
-        return down((odds - 1) / (2 * self.grid.steps * (odds + 1)))
+        odds = exp_lower(self.epsilon)
+        return round_down((odds - 1) / (2 * self.grid.steps * (odds + 1)))
 
     def upper(self, point: int) -> Fraction:
         """The chance of the upper outcome."""
         return Fraction(1, 2) + (2 * point - self.grid.steps) * self.slope
 
     @cached_property
-    def law(self) -> Matrix:
+    def report_distribution(self) -> Matrix:
         """The lower outcome and the upper."""
-        chances = map(self.upper, range(self.grid.steps + 1))
-        return Matrix(tuple((1 - chance, chance) for chance in chances))
+        probabilities = map(self.upper, range(self.grid.steps + 1))
+        return Matrix(tuple((1 - probability, probability) for probability in probabilities))
 
     @cached_property
-    def chances(self) -> Floats:
+    def probabilities(self) -> Floats:
         """A row for each point: how likely each report is, as figures."""
-        return np.array(self.law.rows, dtype=np.float64)
+        return np.array(self.report_distribution.rows, dtype=np.float64)
 
     @cached_property
-    def said(self) -> tuple[Fraction, ...]:
+    def report_values(self) -> tuple[Fraction, ...]:
         """As far below and above the middle as makes up for the chances."""
         middle, reach = Fraction(self.grid.steps, 2), 1 / (4 * self.slope)
         return middle - reach, middle + reach
 
     @cached_property
     def _edges(self) -> Words:
-        return np.array([int(self.upper(point) * GRID) for point in range(self.grid.steps + 1)], dtype=np.uint64)
+        return np.array([int(self.upper(point) * DENOMINATOR) for point in range(self.grid.steps + 1)], dtype=np.uint64)
 
     def draw(self, codes: Codes, entropy: Entropy) -> Codes:
         """A coin for each."""

@@ -13,20 +13,18 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from discreet.core.exact import Number, exact
 from discreet.errors import BadInput, DataError
 from discreet.noise.entropy import Entropy
-from discreet.verbs.collect.domain import Codes, Values
+from discreet.verbs.collect.domain import Codes, Floats, Values
 
-Floats = NDArray[np.float64]
 MOST_STEPS = 4096
 _DIGITS = 53
 
 
 @dataclass(frozen=True, init=False)
-class Grid:
+class NumberGrid:
     """``steps`` equal steps from ``low`` to ``high``: declared before anybody answers."""
 
     low: Fraction
@@ -52,7 +50,7 @@ class Grid:
         """This as plain data."""
         return {"low": str(self.low), "high": str(self.high), "steps": self.steps}
 
-    def place(self, values: Values, entropy: Entropy) -> Codes:
+    def round_randomly(self, values: Values, entropy: Entropy) -> Codes:
         """Points, from 0 to ``steps``: each number is rounded at random to one beside it (by 53 binary digits)."""
         at = self._steps_of(self.numbers(values))
         below = np.minimum(np.floor(at), self.steps - 1)

@@ -16,13 +16,12 @@ from functools import cached_property
 import numpy as np
 
 from discreet.noise.entropy import Entropy
-from discreet.verbs.collect.domain import Codes
+from discreet.verbs.collect.domain import Codes, Floats
 from discreet.verbs.collect.numbers.duchi import Duchi
-from discreet.verbs.collect.numbers.grid import Floats
 from discreet.verbs.collect.numbers.mean import MeanProtocol
 from discreet.verbs.collect.numbers.window import Piecewise
-from discreet.verbs.collect.probability import down
-from discreet.verbs.collect.report_distribution import Law, Public
+from discreet.verbs.collect.probability import round_down
+from discreet.verbs.collect.report_distribution import PublicChoice, ReportDistribution
 
 _LEAST = Fraction(61, 100)
 
@@ -46,28 +45,32 @@ class Hybrid(MeanProtocol):
     @cached_property
     def share(self) -> Fraction:
         """The chance that the window is used: a multiple of 2**-64."""
-        return down(Fraction(-math.expm1(-float(self.epsilon) / 2))) if self.epsilon > _LEAST else Fraction(0)
+        return round_down(Fraction(-math.expm1(-float(self.epsilon) / 2))) if self.epsilon > _LEAST else Fraction(0)
 
     @cached_property
-    def law(self) -> Law:
+    def report_distribution(self) -> ReportDistribution:
         """Either, as far as it is used; which one is public."""
-        return Public((self.duchi.law, self.piecewise.law) if self.share else (self.duchi.law,))
+        return PublicChoice(
+            (self.duchi.report_distribution, self.piecewise.report_distribution)
+            if self.share
+            else (self.duchi.report_distribution,)
+        )
 
     @cached_property
-    def said(self) -> tuple[Fraction, ...]:
+    def report_values(self) -> tuple[Fraction, ...]:
         """What either says."""
-        return self.duchi.said + self.piecewise.said
+        return self.duchi.report_values + self.piecewise.report_values
 
     @cached_property
-    def chances(self) -> Floats:
+    def probabilities(self) -> Floats:
         """A row for each point: how likely each report is, as figures."""
         share = float(self.share)
-        return np.hstack([(1 - share) * self.duchi.chances, share * self.piecewise.chances])
+        return np.hstack([(1 - share) * self.duchi.probabilities, share * self.piecewise.probabilities])
 
     def draw(self, codes: Codes, entropy: Entropy) -> Codes:
         """By one of the two."""
         window = entropy.flips(self.share, codes.size)
-        told = np.empty_like(codes)
-        told[~window] = self.duchi.draw(codes[~window], entropy)
-        told[window] = 2 + self.piecewise.draw(codes[window], entropy)
-        return told
+        report_codes = np.empty_like(codes)
+        report_codes[~window] = self.duchi.draw(codes[~window], entropy)
+        report_codes[window] = 2 + self.piecewise.draw(codes[window], entropy)
+        return report_codes

@@ -19,11 +19,10 @@ import numpy as np
 
 from discreet.noise.entropy import Entropy
 from discreet.noise.powers import exp_minus
-from discreet.verbs.collect.domain import Codes
-from discreet.verbs.collect.numbers.channel import Channel, kept
-from discreet.verbs.collect.numbers.grid import Floats
+from discreet.verbs.collect.domain import Codes, Floats
+from discreet.verbs.collect.numbers.channel import Channel, rounded_channel
 from discreet.verbs.collect.numbers.mean import MeanProtocol
-from discreet.verbs.collect.probability import GRID
+from discreet.verbs.collect.probability import DENOMINATOR
 from discreet.verbs.collect.report_distribution import Matrix
 
 _BITS = 160
@@ -37,7 +36,7 @@ class Laplace(MeanProtocol):
 
     @cached_property
     def _kept(self) -> tuple[Channel, Fraction]:
-        return kept(self._weights, self.epsilon)
+        return rounded_channel(self._weights, self.epsilon)
 
     @property
     def channel(self) -> Channel:
@@ -45,17 +44,17 @@ class Laplace(MeanProtocol):
         return self._kept[0]
 
     @property
-    def law(self) -> Matrix:
+    def report_distribution(self) -> Matrix:
         """A row for each point, in it the chance of every point."""
-        return self.channel.law
+        return self.channel.report_distribution
 
     @cached_property
-    def chances(self) -> Floats:
+    def probabilities(self) -> Floats:
         """A row for each point: how likely each report is, as figures."""
-        return np.array(self.channel.parts, dtype=np.float64) / GRID
+        return np.array(self.channel.parts, dtype=np.float64) / DENOMINATOR
 
     @cached_property
-    def said(self) -> tuple[Fraction, ...]:
+    def report_values(self) -> tuple[Fraction, ...]:
         """Each point itself, but for the ends."""
         q = Fraction(self._shrink(self._kept[1]), 1 << _BITS)
         beyond = q / (1 - q)

@@ -25,13 +25,20 @@ import pyarrow as pa
 from discreet.core.exact import Number, equation
 from discreet.noise.entropy import Entropy
 from discreet.noise.expand import BULK
-from discreet.verbs.collect.domain import Codes, Counts, Values
-from discreet.verbs.collect.exact_tails import FEW
-from discreet.verbs.collect.integer_reports import Reports, counted, in_parts, reported, require, type_of
-from discreet.verbs.collect.numbers.grid import Floats, Grid
-from discreet.verbs.collect.probability import epsilon_of
-from discreet.verbs.collect.protocol import Reporting
-from discreet.verbs.collect.score_intervals import reach_of_share, z_of
+from discreet.verbs.collect.domain import Codes, Counts, Floats, Values
+from discreet.verbs.collect.exact_tails import NORMAL_LAW_VARIANCE
+from discreet.verbs.collect.integer_reports import (
+    Reports,
+    count_integer_reports,
+    in_batches,
+    integer_type,
+    require_reports,
+    to_integer_reports,
+)
+from discreet.verbs.collect.numbers.grid import NumberGrid
+from discreet.verbs.collect.probability import require_epsilon
+from discreet.verbs.collect.protocol import CountingProtocol
+from discreet.verbs.collect.score_intervals import normal_quantile, share_error_bound
 
 
 @dataclass(frozen=True)
@@ -42,29 +49,34 @@ class MeanEstimate:
     mean: float
     deviation: float
     """The standard deviation of the mean."""
-    bar: float
+    error_bar: float
     """How far it is off at most, with the stated confidence."""
     confidence: float
     title: str
 
+    def table(self) -> pa.Table:
+        """The mean, its error bar and the number of reports."""
+        figures: dict[str, Any] = {"mean": [self.mean], "mean_error": [self.error_bar], "reports": [self.n]}
+        return pa.table(figures)
+
     def __str__(self) -> str:
-        return f"{self.title}: {self.mean:,.6g} ± {self.bar:,.4g} (holds with {self.confidence:.4g})"
+        return f"{self.title}: {self.mean:,.6g} ± {self.error_bar:,.4g} (holds with {self.confidence:.4g})"
 
 
 @dataclass(frozen=True, init=False)
-class MeanProtocol(Reporting):
+class MeanProtocol(CountingProtocol[MeanEstimate]):
     """A way to report a number on a grid, such that means come out right."""
 
-    grid: Grid
+    grid: NumberGrid
     epsilon: Fraction
 
-    def __init__(self, grid: Grid, epsilon: Number) -> None:
+    def __init__(self, grid: NumberGrid, epsilon: Number) -> None:
         object.__setattr__(self, "grid", grid)
-        object.__setattr__(self, "epsilon", epsilon_of(epsilon))
+        object.__setattr__(self, "epsilon", require_epsilon(epsilon))
 
     @property
     @abstractmethod
-    def said(self) -> tuple[Fraction, ...]:
+    def report_values(self) -> tuple[Fraction, ...]:
         """The number that each report says, in steps above the lowest: it may lie far outside the grid."""
 
     @abstractmethod
@@ -74,12 +86,12 @@ class MeanProtocol(Reporting):
     @property
     def outcomes(self) -> int:
         """How many reports there are."""
-        return len(self.said)
+        return len(self.report_values)
 
     @property
     def report_type(self) -> pa.DataType:
         """The Arrow type of a report."""
-        return type_of(self.outcomes)
+        return integer_type(self.outcomes)
 
     @property
     def parameters(self) -> dict[str, Any]:
@@ -89,67 +101,65 @@ class MeanProtocol(Reporting):
     def randomize(self, values: Values, *, entropy: Entropy = BULK) -> pa.Array[Any]:
         """A report for each number."""
         numbers = self.grid.numbers(values)
-        return in_parts(
+        return in_batches(
             numbers.size,
-            lambda part: reported(self.draw(self.grid.place(numbers[part], entropy), entropy), self.outcomes),
+            lambda part: to_integer_reports(
+                self.draw(self.grid.round_randomly(numbers[part], entropy), entropy), self.outcomes
+            ),
         )
 
     @property
-    def kept(self) -> int:
+    def counter_length(self) -> int:
         """How many counts a collector keeps."""
         return self.outcomes
 
     def count(self, reports: Reports) -> Counts:
         """What is kept of reports: how often each was told. Counts add up."""
-        return counted(reports, self.outcomes)
-
-    def estimate(self, reports: Reports, *, confidence: float = 0.95) -> MeanEstimate:
-        """The mean, with its error bar."""
-        return self.estimate_counts(self.count(reports), confidence=confidence)
+        return count_integer_reports(reports, self.outcomes)
 
     def estimate_counts(self, counts: Counts, *, confidence: float = 0.95) -> MeanEstimate:
         """The same of what is kept."""
         n = int(counts.sum())
-        require(n, confidence)
-        mean = float(counts @ self._said) / n
+        require_reports(n, confidence)
+        mean = float(counts @ self._report_values) / n
         step = float(self.grid.step)
-        deviation = float(np.sqrt(counts @ (self._said - mean) ** 2 / (n - 1) / n))
+        deviation = float(np.sqrt(counts @ (self._report_values - mean) ** 2 / (n - 1) / n))
         bar = self._bar(counts, deviation, 1 - confidence)
         title = f"{n:,} reports, {self.name}, {equation('ε', self.epsilon)}"
         return MeanEstimate(n, self.grid.value(mean), step * deviation, step * bar, confidence, title)
 
     def _bar(self, counts: Counts, deviation: float, error: float) -> float:
-        n, wide = int(counts.sum()), float(np.ptp(self._said))
+        n, wide = int(counts.sum()), float(np.ptp(self._report_values))
         if self.outcomes == 2:
-            return wide * float(reach_of_share(error, counts[1:] / n, n)[0])
-        if n >= self.settles:
-            return z_of(error) * deviation
+            return wide * float(share_error_bound(error, counts[1:] / n, n)[0])
+        if n >= self.reports_for_normality:
+            return normal_quantile(error) * deviation
         limit = log(4 / error)
         return deviation * sqrt(2 * limit) + 7 * wide * limit / (3 * (n - 1))
 
     @property
     @abstractmethod
-    def chances(self) -> Floats:
+    def probabilities(self) -> Floats:
         """A row for each point: how likely each report is, as figures."""
 
     @cached_property
     def variances(self) -> Floats:
         """For each point of the grid, the variance of what one report of it says, in the number's own unit."""
-        away = self._said - np.arange(self.grid.steps + 1)[:, None]
-        variances: Floats = (self.chances * away**2).sum(axis=1) * float(self.grid.step) ** 2
+        away = self._report_values - np.arange(self.grid.steps + 1)[:, None]
+        variances: Floats = (self.probabilities * away**2).sum(axis=1) * float(self.grid.step) ** 2
         return variances
 
     @cached_property
-    def settles(self) -> float:
+    def reports_for_normality(self) -> float:
         """From so many reports on, their mean is nearly normal, whatever the numbers are.
 
         How far a sum of n reports is from normal goes by its third moment, over its deviation cubed and √n (Berry and
         Esseen). Where reports that say a far number are rare, this asks for some 25 of those.
         """
-        away = np.abs(self._said - np.arange(self.grid.steps + 1)[:, None])
-        second, third = ((self.chances * away**power).sum(axis=1) for power in (2, 3))
-        return FEW * float((third**2 / second**3).max())
+        away = np.abs(self._report_values - np.arange(self.grid.steps + 1)[:, None])
+        second, third = ((self.probabilities * away**power).sum(axis=1) for power in (2, 3))
+        return NORMAL_LAW_VARIANCE * float((third**2 / second**3).max())
 
     @cached_property
-    def _said(self) -> Floats:
-        return np.array([float(said) for said in self.said])
+    def _report_values(self) -> Floats:
+        return np.array([float(value) for value in self.report_values])

@@ -26,30 +26,29 @@ from discreet.core.exact import Number
 from discreet.errors import BadInput
 from discreet.noise.entropy import Entropy
 from discreet.noise.expand import BULK
-from discreet.verbs.collect.domain import Codes, Counts, Values
-from discreet.verbs.collect.integer_reports import Reports, in_parts, require
-from discreet.verbs.collect.numbers.grid import Floats, Grid
-from discreet.verbs.collect.probability import epsilon_of
-from discreet.verbs.collect.protocol import Reporting
-from discreet.verbs.collect.question_sampling import OneOf, short, support_table
-from discreet.verbs.collect.report_distribution import Law
-from discreet.verbs.collect.score_intervals import z_of
+from discreet.verbs.collect.domain import Codes, Counts, Floats, Values
+from discreet.verbs.collect.integer_reports import in_batches, require_reports
+from discreet.verbs.collect.numbers.grid import NumberGrid
+from discreet.verbs.collect.probability import require_epsilon
+from discreet.verbs.collect.question_sampling import QuestionSampling, SamplingProtocol, compact_oracle, support_table
+from discreet.verbs.collect.report_distribution import ReportDistribution
+from discreet.verbs.collect.score_intervals import normal_quantile
 
 _MOST_CELLS = 1024
 
 
 @dataclass(frozen=True, init=False)
-class Ranges(Reporting):
+class Ranges(SamplingProtocol["RangeEstimate"]):
     """A way to report a number such that shares of ranges come out right."""
 
     name = "ranges"
-    grid: Grid
+    grid: NumberGrid
     epsilon: Fraction
     fanout: int
 
-    def __init__(self, grid: Grid, epsilon: Number, fanout: int = 4) -> None:
+    def __init__(self, grid: NumberGrid, epsilon: Number, fanout: int = 4) -> None:
         object.__setattr__(self, "grid", grid)
-        object.__setattr__(self, "epsilon", epsilon_of(epsilon))
+        object.__setattr__(self, "epsilon", require_epsilon(epsilon))
         object.__setattr__(self, "fanout", fanout)
         if not 2 <= grid.steps <= _MOST_CELLS:
             raise BadInput(f"Ranges are of 2 to {_MOST_CELLS} cells, got {grid.steps}.", hint="256 is usual.")
@@ -65,20 +64,17 @@ class Ranges(Reporting):
         return tuple(lengths)
 
     @cached_property
-    def levels(self) -> OneOf:
+    def sampling(self) -> QuestionSampling:
         """A question for each level: which interval?"""
-        return OneOf(tuple(short(-(-self.grid.steps // length), self.epsilon) for length in self.lengths))
+        return QuestionSampling(
+            tuple(compact_oracle(-(-self.grid.steps // length), self.epsilon) for length in self.lengths)
+        )
 
     @cached_property
-    def law(self) -> Law:
+    def report_distribution(self) -> ReportDistribution:
         """How likely each report is for each cell."""
         cells = range(self.grid.steps)
-        return self.levels.law([tuple(cell // length for cell in cells) for length in self.lengths])
-
-    @property
-    def report_type(self) -> pa.DataType:
-        """The Arrow type of a report."""
-        return self.levels.report_type
+        return self.sampling.report_distribution([tuple(cell // length for cell in cells) for length in self.lengths])
 
     @property
     def parameters(self) -> dict[str, Any]:
@@ -87,35 +83,22 @@ class Ranges(Reporting):
 
     def draw(self, cells: Codes, entropy: Entropy) -> pa.Array[Any]:
         """A report for each cell."""
-        return self.levels.draw([cells // length for length in self.lengths], entropy)
+        return self.sampling.draw([cells // length for length in self.lengths], entropy)
 
     def randomize(self, values: Values, *, entropy: Entropy = BULK) -> pa.Array[Any]:
         """A report for each number."""
         cells = self.grid.cells(values)
-        return in_parts(cells.size, lambda part: self.draw(cells[part], entropy))
-
-    @property
-    def kept(self) -> int:
-        """How many counts a collector keeps."""
-        return self.levels.outcomes
-
-    def count(self, reports: Reports) -> Counts:
-        """What is kept of reports. Counts add up."""
-        return self.levels.count(reports)
-
-    def estimate(self, reports: Reports, *, confidence: float = 0.95) -> RangeEstimate:
-        """Shares of cells, of which every range can be asked."""
-        return self.estimate_counts(self.count(reports), confidence=confidence)
+        return in_batches(cells.size, lambda part: self.draw(cells[part], entropy))
 
     def estimate_counts(self, counts: Counts, *, confidence: float = 0.95) -> RangeEstimate:
         """The same of what is kept."""
-        told = self.levels.apart(counts)
-        require(min(int(level.sum()) for level in told), confidence)
-        return RangeEstimate(self, tuple(told), confidence)
+        level_counts = self.sampling.split_counts(counts)
+        require_reports(min(int(level.sum()) for level in level_counts), confidence)
+        return RangeEstimate(self, tuple(level_counts), confidence)
 
 
 @dataclass(frozen=True)
-class Figure:
+class RangeShare:
     """A share of people, and how far it is off at most with the stated confidence."""
 
     share: float
@@ -123,7 +106,7 @@ class Figure:
 
 
 @dataclass(frozen=True)
-class Quantile:
+class QuantileInterval:
     """A number that a share of people has or is below, and between which two it lies with the stated confidence."""
 
     value: float
@@ -136,14 +119,14 @@ class RangeEstimate:
     """Which share of people is in which range: unbiased, and one figure fits the other."""
 
     protocol: Ranges
-    told: tuple[Counts, ...]
+    level_counts: tuple[Counts, ...]
     """What is kept of each level."""
     confidence: float
 
     @property
     def n(self) -> int:
         """How many people answered."""
-        return int(sum(level.sum() for level in self.told))
+        return int(sum(level.sum() for level in self.level_counts))
 
     @cached_property
     def shares(self) -> Floats:
@@ -157,7 +140,7 @@ class RangeEstimate:
         deviations[-1] = 0
         return shares, self._z * deviations
 
-    def between(self, low: float, high: float) -> Figure:
+    def between(self, low: float, high: float) -> RangeShare:
         """The share of people from ``low`` up to, not including, ``high``, both taken to the nearest edge of a cell."""
         grid = self.protocol.grid
         ends = (np.array([low, high]) - float(grid.low)) / float(grid.step)
@@ -169,16 +152,16 @@ class RangeEstimate:
         asked = np.zeros((self._cells, 1))
         asked[first:last] = 1
         shares, deviations = self._asked(asked)
-        return Figure(float(shares[0]), self._z * float(deviations[0]))
+        return RangeShare(float(shares[0]), self._z * float(deviations[0]))
 
     def table(self) -> pa.Table:
         """Where each cell ends, the share of people in it and the share of people below its end, with its error bar."""
-        told, errors = self.cdf
+        cdf, errors = self.cdf
         ends = self.protocol.grid.value(np.arange(1.0, self._cells + 1))
-        figures: dict[str, Any] = {"below": ends, "share": self.shares, "cdf": told, "cdf_error": errors}
+        figures: dict[str, Any] = {"below": ends, "share": self.shares, "cdf": cdf, "cdf_error": errors}
         return pa.table(figures)
 
-    def quantile(self, share: float) -> Quantile:
+    def quantile(self, share: float) -> QuantileInterval:
         """The end of the first cell up to which that share of people is.
 
         Why the interval holds: say c is the true cell, so that at most its end the share is reached and before it is
@@ -187,14 +170,14 @@ class RangeEstimate:
         """
         if not 0 < share < 1:
             raise BadInput(f"A quantile is of a share between 0 and 1, got {share}.")
-        told, bars = self.cdf
+        cdf, bars = self.cdf
         edges = self.protocol.grid.value(np.arange(1.0, self._cells + 1))
-        reached = np.maximum.accumulate(told) >= share
-        low = int(np.argmax(told + bars >= share))
-        refuted = np.concatenate([[False], (told - bars >= share)[:-1]])
+        reached = np.maximum.accumulate(cdf) >= share
+        low = int(np.argmax(cdf + bars >= share))
+        refuted = np.concatenate([[False], (cdf - bars >= share)[:-1]])
         high = int(np.flatnonzero(~refuted)[-1])
         middle = int(np.clip(np.argmax(reached), low, high))
-        return Quantile(float(edges[middle]), float(edges[low]), float(edges[high]))
+        return QuantileInterval(float(edges[middle]), float(edges[low]), float(edges[high]))
 
     @property
     def _cells(self) -> int:
@@ -202,15 +185,15 @@ class RangeEstimate:
 
     @cached_property
     def _z(self) -> float:
-        return z_of(1 - self.confidence)
+        return normal_quantile(1 - self.confidence)
 
     @cached_property
     def _weights(self) -> list[float]:
         """One over the variance of a figure of each level, taken where the share is small."""
-        clients = self.protocol.levels.clients
+        oracles = self.protocol.sampling.oracles
         return [
-            level.sum() ** 2 / client.variance(int(level.sum()))
-            for client, level in zip(clients, self.told, strict=True)
+            level.sum() ** 2 / oracle.variance(int(level.sum()))
+            for oracle, level in zip(oracles, self.level_counts, strict=True)
         ]
 
     @cached_property
@@ -230,14 +213,16 @@ class RangeEstimate:
         matrix, level = self._nearest
         shares, variances = asked.T @ level, np.zeros(asked.shape[1])
         used = matrix @ asked
-        parts = zip(self.protocol.lengths, self._weights, self.protocol.levels.clients, self.told, strict=True)
-        for length, weight, client, told in parts:
-            n = told.sum()
+        parts = zip(
+            self.protocol.lengths, self._weights, self.protocol.sampling.oracles, self.level_counts, strict=True
+        )
+        for length, weight, oracle, counts in parts:
+            n = counts.sum()
             on_intervals = weight * np.add.reduceat(used, np.arange(0, self._cells, length), axis=0)
-            scores = _scores(support_table(client), float(client.own), float(client.other)) @ on_intervals
-            mean = told @ scores / n
+            scores = _scores(support_table(oracle), float(oracle.p_own), float(oracle.q_other)) @ on_intervals
+            mean = counts @ scores / n
             shares += mean
-            variances += np.maximum(told @ scores**2 / n - mean**2, 0) / (n - 1)
+            variances += np.maximum(counts @ scores**2 / n - mean**2, 0) / (n - 1)
         return shares, np.sqrt(variances)
 
 

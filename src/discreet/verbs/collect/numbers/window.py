@@ -24,10 +24,9 @@ from functools import cached_property
 import numpy as np
 
 from discreet.noise.entropy import Entropy
-from discreet.verbs.collect.domain import Codes
-from discreet.verbs.collect.numbers.grid import Floats
+from discreet.verbs.collect.domain import Codes, Floats
 from discreet.verbs.collect.numbers.mean import MeanProtocol
-from discreet.verbs.collect.probability import down, power
+from discreet.verbs.collect.probability import exp_lower, round_down
 from discreet.verbs.collect.report_distribution import Matrix
 
 
@@ -48,25 +47,25 @@ class Window(MeanProtocol):
     @cached_property
     def inside(self) -> Fraction:
         """p, rounded down."""
-        most = self.width * power(self.epsilon)
-        return down(most / (most + self.grid.steps))
+        most = self.width * exp_lower(self.epsilon)
+        return round_down(most / (most + self.grid.steps))
 
     @cached_property
-    def law(self) -> Matrix:
+    def report_distribution(self) -> Matrix:
         """A row for each point: its window, and the rest."""
         s, w = self.grid.steps, self.width
         near, far = self.inside / w, (1 - self.inside) / s
         return Matrix(tuple((far,) * i + (near,) * w + (far,) * (s - i) for i in range(s + 1)))
 
     @cached_property
-    def chances(self) -> Floats:
+    def probabilities(self) -> Floats:
         """A row for each point: how likely each report is, as figures."""
         s, w = self.grid.steps, self.width
         own = np.arange(s + w) - np.arange(s + 1)[:, None]
         return np.where((own >= 0) & (own < w), float(self.inside / w), float((1 - self.inside) / s))
 
     @cached_property
-    def said(self) -> tuple[Fraction, ...]:
+    def report_values(self) -> tuple[Fraction, ...]:
         """By the straight line: outcome j is told of a point of (j - level) / rise steps, on average."""
         s, w, n = self.grid.steps, self.width, self.outcomes
         far = (1 - self.inside) / s
@@ -76,11 +75,11 @@ class Window(MeanProtocol):
 
     def draw(self, codes: Codes, entropy: Entropy) -> Codes:
         """An outcome of the window, or one of the others."""
-        told = codes + entropy.many_below(self.width, codes.size)
+        report_codes = codes + entropy.many_below(self.width, codes.size)
         out = np.flatnonzero(~entropy.flips(self.inside, codes.size))
         other = entropy.many_below(self.grid.steps, out.size)
-        told[out] = other + self.width * (other >= codes[out])
-        return told
+        report_codes[out] = other + self.width * (other >= codes[out])
+        return report_codes
 
 
 @dataclass(frozen=True, init=False)

@@ -28,7 +28,7 @@ def read_codes(path: Path) -> frozenset[str]:
     return codes
 
 
-class Codes:
+class OneTimeCodes:
     """Codes of which each may be used once.
 
     The file has their hashes, sorted, each with a mark that it was used. A mark is put where it belongs and no line is
@@ -44,7 +44,7 @@ class Codes:
         write(new, "".join(f"{one} {'x' if one in self._used else '-'}\n" for one in every).encode())
         new.replace(path)
         flush_name(path.absolute())
-        self._places = {one: place for place, one in enumerate(every)}
+        self._places = {one: index for index, one in enumerate(every)}
         self._owed: dict[str, str] = {}
         self._file = path.open("r+b", buffering=0)
 
@@ -63,7 +63,7 @@ class Codes:
         os.pwrite(self._file.fileno(), b"x", self._places[hashed] * _LINE + _HASH + 1)
         os.fsync(self._file.fileno())
 
-    def kept(self, report: str) -> None:
+    def forget_report(self, report: str) -> None:
         """The report is on the disk: nothing is remembered of which code it came with."""
         self._owed.pop(report, None)
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from discreet.errors import BadInput
 from discreet.verbs.collect.domain import Domain
-from discreet.verbs.collect.numbers.grid import Grid
+from discreet.verbs.collect.numbers.grid import NumberGrid
 
 Kind: TypeAlias = Literal["yes/no", "choice", "number"]
 Wants: TypeAlias = Literal["distribution", "mean"]
@@ -30,7 +30,7 @@ class Question:
     kind: Kind
     values: tuple[str, ...] = ()
     """What may be chosen, if anything."""
-    grid: Grid | None = None
+    grid: NumberGrid | None = None
     """What numbers are rounded to, if they are numbers."""
     wants: Wants = "distribution"
     """Of numbers: everything, quantiles too, or the mean alone, which takes fewer people."""
@@ -61,7 +61,7 @@ class Question:
         """The answers: values, or the points of the grid."""
         if self.grid is None:
             return Domain(self.values or ("no", "yes"))
-        points = [self.grid.low + place * self.grid.step for place in range(self.grid.steps + 1)]
+        points = [self.grid.low + index * self.grid.step for index in range(self.grid.steps + 1)]
         whole = all(point.denominator == 1 for point in points)
         return Domain([int(point) if whole else float(point) for point in points])
 

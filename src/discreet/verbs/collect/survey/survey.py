@@ -15,33 +15,34 @@ import math
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, Literal, Self, TypeAlias, get_args
+from typing import Literal, Self, TypeAlias, get_args
 
 import numpy as np
-import pyarrow as pa
 
 from discreet.core.exact import equation
 from discreet.core.loss import Loss, Pure
 from discreet.core.statement import Evidence, Statement
 from discreet.errors import BadInput, NoPromise
 from discreet.verbs.collect.domain import Counts
-from discreet.verbs.collect.frequency_oracle import Client, Tally
-from discreet.verbs.collect.loss_audit import Audited, audit
-from discreet.verbs.collect.probability import epsilon_of
-from discreet.verbs.collect.shuffling import shuffled
-from discreet.verbs.collect.survey.browser_protocols import Mechanism, chosen, deviation, spread
+from discreet.verbs.collect.frequency_oracle import FrequencyOracle, ReportTally
+from discreet.verbs.collect.integer_reports import Reports
+from discreet.verbs.collect.loss_audit import LossAudit, audit
+from discreet.verbs.collect.probability import require_epsilon
+from discreet.verbs.collect.release import respondent_statement
+from discreet.verbs.collect.shuffling import amplify_by_shuffling
+from discreet.verbs.collect.survey.browser_protocols import Mechanism, answer_spread, assign_protocol, expected_error
 from discreet.verbs.collect.survey.question import Question
 
 Share: TypeAlias = Literal["split", "sampled"]
 
 
 @dataclass(frozen=True)
-class Asked:
+class QuestionProtocol:
     """A question with its protocol, and why it is that one."""
 
     question: Question
     mechanism: Mechanism
-    why: str
+    reason: str
 
     @property
     def name(self) -> str:
@@ -49,7 +50,7 @@ class Asked:
         return self.question.name
 
     @cached_property
-    def audited(self) -> Audited:
+    def loss_audit(self) -> LossAudit:
         """The loss that its reports really have."""
         return audit(self.mechanism)
 
@@ -77,7 +78,7 @@ class Survey:
     shuffler: Shuffler | None = None
 
     def __post_init__(self) -> None:
-        epsilon_of(self.epsilon)
+        require_epsilon(self.epsilon)
         if self.share not in get_args(Share):
             raise BadInput(f"Epsilon is shared among questions by {' or '.join(get_args(Share))}, not {self.share!r}.")
         if self.people < 1:
@@ -86,28 +87,31 @@ class Survey:
             raise BadInput("A survey has one question or more, each with a name of its own.")
 
     @property
-    def epsilon_each(self) -> Fraction:
+    def epsilon_per_question(self) -> Fraction:
         """What one question may lose."""
         return self.epsilon / len(self.questions) if self.share == "split" else self.epsilon
 
     @property
-    def people_each(self) -> int:
+    def people_per_question(self) -> int:
         """How many are expected to answer one question."""
         return self.people if self.share == "split" else max(1, self.people // len(self.questions))
 
     @cached_property
-    def asked(self) -> tuple[Asked, ...]:
+    def protocols(self) -> tuple[QuestionProtocol, ...]:
         """Every question with its protocol; none of them loses more than it claims, which is checked here."""
-        found = tuple(Asked(one, *chosen(one, self.epsilon_each, self.people_each)) for one in self.questions)
-        for one in found:
-            if not one.audited.holds:
-                raise NoPromise(f"{one.name} cannot be asked by {one.mechanism.name}: {one.audited}")
-        return found
+        result = tuple(
+            QuestionProtocol(one, *assign_protocol(one, self.epsilon_per_question, self.people_per_question))
+            for one in self.questions
+        )
+        for one in result:
+            if not one.loss_audit.holds:
+                raise NoPromise(f"{one.name} cannot be asked by {one.mechanism.name}: {one.loss_audit}")
+        return result
 
     @property
     def loss(self) -> Pure:
         """What one person loses at most to whoever sees their reports."""
-        all_of_them = [one.mechanism.epsilon for one in self.asked]
+        all_of_them = [one.mechanism.epsilon for one in self.protocols]
         return Pure(sum(all_of_them, Fraction(0)) if self.share == "split" else max(all_of_them))
 
     @cached_property
@@ -117,7 +121,7 @@ class Survey:
             "share": self.share,
             "questions": [
                 one.question.to_dict() | {"protocol": one.mechanism.name, "epsilon": str(one.mechanism.epsilon)}
-                for one in self.asked
+                for one in self.protocols
             ],
         }
         return hashlib.sha256(json.dumps(about, sort_keys=True).encode()).hexdigest()
@@ -128,34 +132,30 @@ class Survey:
             "Each device runs the randomiser of this survey, on random bits that nobody else knows.",
             "Each person has one code." if codes else "Each person answers once: twice loses twice as much.",
         ]
-        caveats = ["That somebody took part is not hidden."]
+        caveats = []
         if self.shuffler:
             caveats.append(f"One report by itself, with a name on it, loses {self.loss}.")
             assumes.append(
                 f"{self.shuffler.who} mixes all reports, {reports:,} at least, before anybody sees them, does not work "
                 "with the collector, and all of them are of people who keep to the protocol."
             )
-        return Statement(
-            "respondent",
-            self._loss_seen(reports),
-            evidence=Evidence.PROVED if self.shuffler is None else Evidence.CALCULATED,
-            assumes=tuple(assumes),
-            caveats=tuple(caveats),
-            replaces=True,
-        )
+        evidence = Evidence.PROVED if self.shuffler is None else Evidence.CALCULATED
+        return respondent_statement(self._loss_seen(reports), assumes, caveats, evidence)
 
     def _loss_seen(self, reports: int) -> Loss:
         if self.shuffler is None:
             return self.loss
-        return shuffled(self.loss.epsilon, max(reports, 1), self.shuffler.delta)
+        return amplify_by_shuffling(self.loss.epsilon, max(reports, 1), self.shuffler.delta)
 
     def error(self) -> float:
         """The largest of the errors that the questions' figures are expected to have, as a share."""
-        few = self.people_each
+        few = self.people_per_question
         sampling = 0.0 if self.share == "split" else (1 - few / self.people) / few
         return max(
-            math.hypot(deviation(one.question, one.mechanism, few), spread(one.question) * math.sqrt(sampling))
-            for one in self.asked
+            math.hypot(
+                expected_error(one.question, one.mechanism, few), answer_spread(one.question) * math.sqrt(sampling)
+            )
+            for one in self.protocols
         )
 
 
@@ -176,23 +176,24 @@ def better_share(survey: Survey) -> tuple[Share, str]:
 
 
 @dataclass
-class Counted:
-    """How many reports there were, and what is kept of them."""
+class QuestionTally:
+    """Counts of the reports on one question: a fixed size, whatever the protocol."""
 
-    asked: Asked
+    protocol: QuestionProtocol
     reports: int = 0
-    kept: Tally | Counts = field(init=False)
+    tally: ReportTally | Counts = field(init=False)
 
     def __post_init__(self) -> None:
-        mechanism = self.asked.mechanism
-        self.kept = mechanism.tally() if isinstance(mechanism, Client) else np.zeros(mechanism.outcomes, dtype=np.int64)
+        mechanism = self.protocol.mechanism
+        counts = np.zeros(mechanism.counter_length, dtype=np.int64)
+        self.tally = mechanism.tally() if isinstance(mechanism, FrequencyOracle) else counts
 
-    def add(self, reports: pa.Array[Any] | pa.ChunkedArray[Any]) -> Self:
+    def add(self, reports: Reports) -> Self:
         """Count further reports; those that no device can have made are an error."""
-        if isinstance(self.kept, Tally):
-            self.kept.add(reports)
+        if isinstance(self.tally, ReportTally):
+            self.tally.add(reports)
         else:
-            assert not isinstance(self.asked.mechanism, Client)  # noqa: S101
-            self.kept = self.kept + self.asked.mechanism.count(reports)
+            assert not isinstance(self.protocol.mechanism, FrequencyOracle)  # noqa: S101
+            self.tally = self.tally + self.protocol.mechanism.count(reports)
         self.reports += len(reports)
         return self

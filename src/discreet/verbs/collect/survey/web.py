@@ -22,9 +22,9 @@ from typing import Any
 from discreet.core.exact import equation, exp_upper, rounded
 from discreet.core.optional import extra
 from discreet.errors import BadInput, DiscreetError, NotAllowed
-from discreet.verbs.collect.survey.browser_protocols import how, says
+from discreet.verbs.collect.survey.browser_protocols import browser_parameters, explain_protocol
 from discreet.verbs.collect.survey.inbox import Inbox
-from discreet.verbs.collect.survey.survey import Asked, Survey
+from discreet.verbs.collect.survey.survey import QuestionProtocol, Survey
 
 with extra("serve"):
     from anyio import to_thread
@@ -113,13 +113,18 @@ def page(survey: Survey, *, codes: bool) -> str:
 
 def public(survey: Survey, *, codes: bool) -> dict[str, Any]:
     """What a page needs to know of a survey."""
-    questions = [_one(asked) for asked in survey.asked]
+    questions = [_one(protocol) for protocol in survey.protocols]
     return {"fingerprint": survey.fingerprint, "share": survey.share, "codes": codes, "questions": questions}
 
 
-def _one(asked: Asked) -> dict[str, Any]:
-    question, mechanism = asked.question, asked.mechanism
-    about = {"name": question.name, "text": question.text, "how": how(mechanism), "says": says(mechanism)}
+def _one(protocol: QuestionProtocol) -> dict[str, Any]:
+    question, mechanism = protocol.question, protocol.mechanism
+    about = {
+        "name": question.name,
+        "text": question.text,
+        "how": browser_parameters(mechanism),
+        "says": explain_protocol(mechanism),
+    }
     if question.grid is None:
         return about | {"values": list(question.domain.values)}
     ends = {"low": _decimal(question.grid.low), "high": _decimal(question.grid.high)}
