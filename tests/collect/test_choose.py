@@ -65,7 +65,7 @@ def test_a_page_may_know_some_protocols_only() -> None:
 
 
 def test_what_cannot_do_so_many_values_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(projective_geometry, "_MOST", 64)
+    monkeypatch.setattr(projective_geometry, "_MAX_VECTORS", 64)
     assert "pgr" not in [row["protocol"] for row in rows(choose(1000, 1, 10**5))]
     with pytest.raises(BadInput, match="epsilon"):
         choose(1000, 0, 10**5)

@@ -68,11 +68,11 @@ def test_few_reports_and_a_large_loss_find_nothing_that_is_not_there() -> None:
 def test_whoever_is_within_reach_is_found() -> None:
     """Just at the reach, on twenty runs at 95 %: fewer than 14 would be seen with a chance below 1e-5."""
     method, n, entropy = PrefixTree(2, 2, most=16), 6000, Repeatable(3)
-    reach = int(method.reach(n)) + 1
+    reach = int(method.detectable_count(n)) + 1
     values = ["zz"] * reach + [f"{number % 50:02d}" for number in range(n - reach)]
     runs = [method.estimate(method.randomize(values, entropy=entropy)) for _ in range(20)]
     assert sum(b"zz" in result.strings for result in runs) >= 14
-    assert method.reach(100 * n) < 11 * reach
+    assert method.detectable_count(100 * n) < 11 * reach
 
 
 @pytest.mark.parametrize("method", [PEM(3, 1), PrefixTree(3, 1)], ids=repr)

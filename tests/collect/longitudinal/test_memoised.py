@@ -168,7 +168,7 @@ def test_powers_are_rounded_down() -> None:
 
 
 def test_the_first_report_may_not_lose_as_much_as_all() -> None:
-    with pytest.raises(BadInput, match="forever must be above epsilon"):
+    with pytest.raises(BadInput, match="permanent_epsilon must be above epsilon"):
         LGRR(4, 2, 2)
     with pytest.raises(BadInput, match="between 0 and 20"):
         RAPPOR(4, 11)

@@ -48,7 +48,7 @@ def bits_row(protocol: KeyValueUE, pairs: list[tuple[int, int]]) -> list[Fractio
     """The chance of every report (nothing, minus or plus for each key) of a person, by hand."""
     d, among = len(protocol.keys), max(len(pairs), protocol.length)
     reports = list(product(range(3), repeat=d))
-    distribution = protocol.law_of(d)
+    distribution = protocol.distribution_of(d)
     rows = [distribution.rows[1 + 2 * key + sign] for key, sign in pairs]
     rows += [distribution.rows[0]] * (among - len(pairs))
     return [

@@ -54,7 +54,7 @@ def test_estimates_are_unbiased(cells: int, fanout: int) -> None:
     np.testing.assert_allclose(result.shares, true, rtol=0, atol=1e-9)
     np.testing.assert_allclose(result.cdf[0], np.cumsum(true), rtol=0, atol=1e-9)
     assert result.between(0, 1).share == pytest.approx(1)
-    assert result.between(0, 1).bar == pytest.approx(0, abs=1e-6)
+    assert result.between(0, 1).error_bar == pytest.approx(0, abs=1e-6)
 
 
 def test_bars_and_quantiles_cover_at_the_stated_rate() -> None:
@@ -66,7 +66,7 @@ def test_bars_and_quantiles_cover_at_the_stated_rate() -> None:
     for _ in range(surveys):
         result = protocol.estimate(protocol.randomize(values, entropy=entropy), confidence=0.9)
         figure, middle = result.between(0, 9), result.quantile(0.5)
-        shares += abs(figure.share - below) <= figure.bar
+        shares += abs(figure.share - below) <= figure.error_bar
         quantiles += middle.low <= median <= middle.high
         assert middle.low <= middle.value <= middle.high
     least, most = stats.binom.ppf([FALSE_POSITIVE, 1 - FALSE_POSITIVE], surveys, 0.9)
@@ -80,12 +80,12 @@ def test_levels_agree_and_are_better_together() -> None:
     result = protocol.estimate(protocol.randomize(np.arange(50_000) % 64, entropy=Repeatable(1)))
     parts = [result.between(at, at + 16) for at in (0, 16, 32, 48)]
     assert sum(part.share for part in parts) == pytest.approx(1)
-    assert result.between(3, 61).bar < result.between(3, 4).bar * np.sqrt(58) / 3
+    assert result.between(3, 61).error_bar < result.between(3, 4).error_bar * np.sqrt(58) / 3
     assert result.n == 50_000
     table = result.table().to_pydict()
     assert table["below"][:2] == [1, 2]
     assert table["cdf"][-1] == pytest.approx(1)
-    assert table["cdf_error"][31] == pytest.approx(result.between(0, 32).bar)
+    assert table["cdf_error"][31] == pytest.approx(result.between(0, 32).error_bar)
     assert ReportTally(protocol).add(protocol.randomize([1.0, 2.0])).reports == 2
 
 

@@ -38,7 +38,7 @@ def test_csv_and_parquet_give_the_same_reports(tmp_path):
 
 
 def test_parts_are_read_one_after_the_other(tmp_path, monkeypatch):
-    monkeypatch.setattr(report_files, "_ROWS", 100)
+    monkeypatch.setattr(report_files, "_ROWS_PER_BATCH", 100)
     pq.write_table(TABLE, tmp_path / "a.parquet")
     report_codes = []
     randomize_file(survey(), tmp_path / "a.parquet", tmp_path / "r.parquet", progress=report_codes.append)

@@ -1,4 +1,4 @@
-"""Reports that have a bit for every value: the first value's is the lowest of the first byte."""
+"""Reports with a bit for every value: the first value's is the lowest bit of the first byte."""
 
 from __future__ import annotations
 
@@ -15,48 +15,48 @@ from discreet.verbs.collect.domain import Counts
 
 Kind = TypeVar("Kind", bound=np.generic)
 WORDS_PER_BATCH = 1 << 16
-"""Words of bits that are drawn at once: half a megabyte, which stays near the processor."""
+"""Number of 64-bit words drawn at once: half a megabyte, which stays in the processor's cache."""
 
 
 def bit_report_type(d: int) -> pa.DataType:
-    """The type of a report with ``d`` bits, in whole bytes."""
+    """Arrow type of a report with ``d`` bits, in whole bytes."""
     return pa.binary(-(-d // 8))
 
 
 def word_count(d: int) -> int:
-    """How many words of 64 bits it takes."""
+    """Number of 64-bit words that hold ``d`` bits."""
     return -(-d // 64)
 
 
 def rows_to_reports(rows: NDArray[Any]) -> pa.Array[Any]:
-    """Rows of a fixed width as reports, without a copy."""
+    """Convert rows of a fixed width to reports, without a copy."""
     width = rows.itemsize * (rows.shape[1] if rows.ndim > 1 else 1)
     return pa.Array.from_buffers(pa.binary(width), len(rows), [None, pa.py_buffer(rows.data)])
 
 
 def reports_to_rows(reports: pa.Array[Any]) -> NDArray[np.uint8]:
-    """Reports of a fixed width as rows of bytes, without a copy."""
+    """Convert reports of a fixed width to rows of bytes, without a copy."""
     width, held = reports.type.bit_width // 8, reports.buffers()[1]
     whole = np.frombuffer(memoryview(held) if held is not None else b"", np.uint8).reshape(-1, width)
     return whole[reports.offset : reports.offset + len(reports)]
 
 
 def read_only(array: NDArray[Kind]) -> NDArray[Kind]:
-    """An array in the one form that kernels take what they only read in: they are compiled once, not once a form."""
+    """A contiguous read-only view, the one form of input that kernels are compiled for."""
     same = np.ascontiguousarray(array).view()
     same.flags.writeable = False
     return same
 
 
 def bits_to_reports(bits: Words, d: int) -> pa.Array[Any]:
-    """Rows of whole words as reports of ``d`` bits; what is behind the last is cut off."""
+    """Convert rows of whole words to reports of ``d`` bits; bits after the last are cut off."""
     bits[:, -1] &= np.uint64((1 << (d - 64 * (bits.shape[1] - 1))) - 1)
     width = -(-d // 8)
     return rows_to_reports(np.ascontiguousarray(bits.astype("<u8", copy=False).view(np.uint8)[:, :width]))
 
 
 def count_bits(rows: NDArray[np.uint8], d: int, ones: int | None = None) -> Counts:
-    """How many rows have each of ``d`` bits. None may have one behind the last, or another number than ``ones``."""
+    """Count the rows that have each of ``d`` bits; a bit after the last, or another number than ``ones``, is an error."""
     result = np.zeros((rows.shape[1], 8), dtype=np.int64)
     if not _add_up(read_only(rows), result, -1 if ones is None else ones):
         raise DataError(f"A report does not have {ones} bits.")
@@ -68,7 +68,7 @@ def count_bits(rows: NDArray[np.uint8], d: int, ones: int | None = None) -> Coun
 
 @njit(cache=True)
 def _add_up(report_codes: Any, result: Any, ones: int) -> bool:
-    """Add each bit of each byte to its count; whether all rows have so many ones, unless that is below 0.
+    """Add each bit to its count; return whether all rows have ``ones`` ones, unless that is below 0.
 
     Counts of 255 rows at most are kept in bytes, eight to a word.
     """

@@ -3,8 +3,8 @@
 Nobody can tell from one report whether a device drew it. What it can do is limited: a report either supports a value or
 does not, and is worth (1 - q) / (p - q) people if it does and -q / (p - q) if it does not. Every protocol here has
 reports of either kind for every value, so the most that m made-up reports can add to a figure is exactly m (1 - q) / (p
-- q), and the most they can take from it m q / (p - q) (the maximal gain attack: Cao, Jia, Gong 2021). ``poisoning_tolerance``
-compares that with the figure's own error bar. The better the privacy, the less it takes.
+- q), and the most they can take from it m q / (p - q) (the maximal gain attack: Cao, Jia, Gong 2021).
+``poisoning_tolerance`` compares that with the figure's own error bar. The better the privacy, the less it takes.
 
 Two tests notice attacks that are crude. Neither supposes anything about people's answers, and both keep the stated rate
 of false alarms exactly, at any number of reports, since the bound that they use (Hoeffding 1963, Theorem 1) holds for

@@ -10,8 +10,8 @@ written down in the estimate, whose error bars stay those of the unbiased figure
 * *cls*: constrained least squares: the figures that are not below 0, add up to n and are nearest, each distance being
   measured in its own standard deviations. With equal deviations it is norm-sub.
 * *power*: figures are taken to follow a power law, whose exponent is the one that makes them likeliest, and each
-  becomes what is expected of it under that law (Jia and Gong 2019). A guess about the world, good for words and bad for
-  shares.
+  becomes what is expected of it under that distribution (Jia and Gong 2019). A guess about the world, good for words
+  and bad for shares.
 * *ibu*: the limit of the iterative Bayesian update (Agrawal and Aggarwal 2001), that is, the likeliest figures given
   how often each value was supported. A report that supports several values counts as one for each; where every report
   supports one value, as in GRR, this is the exact likelihood. The limit is found at once: it is the supports times a

@@ -1,4 +1,4 @@
-"""Randomised response: keep a code, or move on to one of the others, all alike.
+"""Randomised response: keep a code, or replace it by one of the others, all equally likely.
 
 Which of the others it is, is an even number below d - 1, found exactly: 32 random bits times d - 1, of which the upper
 half counts, and which is drawn again where the lower half would favour somebody (Lemire 2019).
@@ -17,7 +17,7 @@ from discreet.verbs.collect.domain import Codes
 
 
 def randomized_response(codes: Codes, probability: Fraction, d: int, entropy: Entropy) -> Codes:
-    """Each code with the chance, else a step of 1 to d - 1 further round all ``d`` of them."""
+    """Keep each code with a probability, else move it by 1 to d - 1 round all ``d`` of them."""
     report_codes, heads = codes.copy(), entropy.flips(probability, codes.size)
     done = 0
     while done < codes.size:
@@ -28,7 +28,7 @@ def randomized_response(codes: Codes, probability: Fraction, d: int, entropy: En
 
 @njit(cache=True)
 def _move(report_codes: Codes, done: int, heads: Flags, d: int, random: Any) -> int:
-    """Move those who do not keep their code, from the ``done``-th on; how far the random numbers lasted."""
+    """Move the codes that are not kept, from ``done`` on; return how far the random numbers lasted."""
     others, at = np.uint64(d - 1), 0
     uneven = np.uint64(0x100000000) % others
     for row in range(done, report_codes.size):

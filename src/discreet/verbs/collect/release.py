@@ -28,11 +28,11 @@ def make_release(
     figures: pa.Table,
     statement: Statement,
     parameters: Mapping[str, Any],
-    notes: Sequence[str],
+    steps: Sequence[str],
     *,
     pictures: Sequence[Picture],
     title: str,
 ) -> Release[pa.Table]:
     """Make the release of estimated figures."""
-    recipe = Recipe("collect", dict(parameters), tuple(notes))
+    recipe = Recipe("collect", dict(parameters), tuple(steps))
     return Release(figures, statement, recipe, pictures=tuple(pictures), title=title)

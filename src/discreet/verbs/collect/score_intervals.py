@@ -1,9 +1,9 @@
-"""How far a figure may be from the truth, where its variance hangs on the truth: score intervals (Wilson 1927).
+"""Score intervals (Wilson 1927): error bars of figures whose variance depends on the true figure.
 
 A true figure that is x away from the estimate is refuted where x² > z² variance(estimate + x). To take the variance at
-the estimate instead is wrong where it is small: with a large ε, or few people, nobody may have told a rare value, and
-its variance then seems to be 0 though people have it. Where few reports decide, the normal law itself is not near
-enough, and exact tails are taken (``few``).
+the estimate instead is wrong where it is small: with a large ε, or few people, nobody may have reported a rare value,
+and its variance then seems to be 0 though people have it. Where few reports decide, the normal law itself is not near
+enough, and exact tails are taken (``exact_tails``).
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from discreet.verbs.collect.exact_tails import NORMAL_LAW_VARIANCE, exact_count_
 
 
 def normal_quantile(error: float) -> float:
-    """So many deviations a normal figure is off, or more, with the given chance."""
+    """Number of standard deviations that a normal figure exceeds, to either side, with probability ``error``."""
     return -NormalDist().inv_cdf(error / 2)
 
 
 def score_bound(z: float, variance: Floats, slope: Floats, bend: Floats | float = 0.0) -> Floats:
-    """The largest distance x, to the worse side, with x² <= z² (variance + slope x - bend x²).
+    """Largest distance x, to the worse side, with x² <= z² (variance + slope x - bend x²).
 
     These are the variance at the estimate, how fast it grows with the figure, and how its growth slows down.
     """
@@ -32,7 +32,7 @@ def score_bound(z: float, variance: Floats, slope: Floats, bend: Floats | float 
 
 
 def share_error_bound(error: float, share: Floats, n: Counts | int) -> Floats:
-    """The same for the mean chance of n coins, a share of which fell heads."""
+    """Largest distance of the mean probability of n coins from their share of heads."""
     reached = score_bound(normal_quantile(error), share * (1 - share) / n, (1 - 2 * share) / n, 1 / n)
     few, coins = n * share * (1 - share) < NORMAL_LAW_VARIANCE, np.broadcast_to(n, share.shape)
     if few.any():
@@ -44,7 +44,7 @@ def share_error_bound(error: float, share: Floats, n: Counts | int) -> Floats:
 def count_error_bound(
     error: float, supports: Counts, n: int, probabilities: tuple[Floats, Floats], variances: Floats
 ) -> Floats:
-    """The same for numbers of people of n, by the reports that support each: p of those who have it, q of the others.
+    """Largest error of each estimated number of people, of n, by the number of reports that support each value.
 
     ``variances`` are those at the estimate, which may have more in them than the coins. What lies (z² - 1) / 6 of the
     skewness farther off is added, as the normal law has none (Cornish and Fisher 1938): a sum of coins has a third

@@ -1,23 +1,24 @@
-"""What reports lose when somebody shuffles them: much less, since nobody knows whose is whose.
+"""Privacy amplification by shuffling: reports lose much less when nobody knows whose is whose.
 
 Why this is right (Feldman, McMillan, Talwar 2021, "Hiding among the clones"). Take two answers of one person. A report
-that is ε-private can be written for them as a mixture of two laws Q and R: for the one answer Q with a weight of w =
-e**ε / (e**ε + 1) and R with 1 - w, for the other the reverse. Whatever another person answers, each report is at least
-e**-ε times as likely as for either answer, so that with a chance of e**-ε theirs is drawn of (Q + R) / 2: a *clone*. Of
-n - 1 others, C are clones, C being binomial, and A of these are of Q, a fair coin each. To tell the two answers apart
-from shuffled reports is no easier than to tell
+that is ε-private can be written for them as a mixture of two distributions Q and R: for the one answer Q with a weight
+of w = e**ε / (e**ε + 1) and R with 1 - w, for the other the reverse. Whatever another person answers, each report is at
+least e**-ε times as likely as for either answer, so that with probability e**-ε theirs is drawn of (Q + R) / 2: a
+*clone*. Of n - 1 others, C are clones, C being binomial, and A of these are of Q, a fair coin each. To tell the two
+answers apart from shuffled reports is no easier than to tell
 
-    (A + Δ, C - A + 1 - Δ)  from  (A + 1 - Δ, C - A + Δ),        Δ = 1 with a chance of w.
+    (A + Δ, C - A + 1 - Δ)  from  (A + 1 - Δ, C - A + Δ),        Δ = 1 with probability w.
 
 Given C, the likelihood ratio grows with the first number, so the best test is a threshold, and δ for an ε' is a sum
 over C of two binomial tails. It is worked out here to floating-point precision, with what that may be off by added:
-chances of C outside a range are bounded by Chernoff and count in full. ε' is then the least that is found, rounded up.
+probabilities of C outside a range are bounded by Chernoff and count in full. ε' is then the least that is found,
+rounded up.
 
-For ε = 1, a million people and δ = 10**-6 this gives 0.00433, where 0.0046 is told elsewhere; how that was worked out
-is not known to us. Ours is sound for this pair: its δ is that of the definition where all cases can be gone through,
-and for a million people another program, which adds up library tails and tries the thresholds one by one, finds
-0.99998 * 10**-6 at it (the tests have both). The bound of 2023, with more clones, is smaller still, and is not here:
-its proof does not follow from the argument above.
+For ε = 1, a million people and δ = 10**-6 this gives 0.00433, where 0.0046 is reported elsewhere; how that was worked
+out is not known to us. Ours is sound for this pair: its δ is that of the definition where all cases can be gone
+through, and for a million people another program, which adds up library tails and tries the thresholds one by one,
+finds 0.99998 * 10**-6 at it (the tests have both). The bound of 2023, with more clones, is smaller still, and is not
+here: its proof does not follow from the argument above.
 
 ``people`` is the number of those whose reports are really random and really shuffled: whoever works with the collector
 or makes reports up hides nobody and must not be counted.
@@ -39,15 +40,16 @@ from discreet.errors import BadInput
 from discreet.verbs.collect.chernoff import kl_divergence
 from discreet.verbs.collect.probability import require_epsilon
 
-_ENOUGH = 10**9
-"""More people hide each other no worse than so many."""
-_OFF = 1e-8
-"""A tail is off by a part in 10**9 at most, after a million steps of a few roundings each; ten times that is added."""
-_FINE = Fraction(1, 2**30)
+_MAX_PEOPLE = 10**9
+"""Largest number of people that is computed with; more hide each other no worse."""
+_TAIL_ERROR = 1e-8
+"""Relative error that is added to tails: ten times that of a million steps of a few roundings each."""
+_EPSILON_STEP = Fraction(1, 2**30)
+"""Step of the search for the amplified epsilon."""
 
 
 def amplify_by_shuffling(epsilon: Number, people: int, delta: Number) -> Approximate:
-    """What one person loses in the shuffled reports of so many, each of which alone loses ``epsilon``."""
+    """Loss of one person in the shuffled reports of many, each of which alone loses ``epsilon``."""
     local, small = require_epsilon(epsilon), exact(delta, "delta")
     if not 0 < small < 1:
         raise BadInput(
@@ -56,19 +58,19 @@ def amplify_by_shuffling(epsilon: Number, people: int, delta: Number) -> Approxi
     if people < 1:
         raise BadInput(f"Reports are of one person or more, not {people}.")
     aim = float(small) * (1 - 1e-12)
-    low, high = 0, int(local / _FINE)  # ε itself needs no shuffling
-    distribution = clone_distribution(float(local), min(people, _ENOUGH), aim / 1e6)
+    low, high = 0, int(local / _EPSILON_STEP)  # ε itself needs no shuffling
+    distribution = clone_distribution(float(local), min(people, _MAX_PEOPLE), aim / 1e6)
     while low < high:
         middle = (low + high) // 2
-        if delta_at(float(local), float(middle * _FINE), *distribution) <= aim:
+        if delta_at(float(local), float(middle * _EPSILON_STEP), *distribution) <= aim:
             high = middle
         else:
             low = middle + 1
-    return Approximate(min(high * _FINE, local), small)
+    return Approximate(min(high * _EPSILON_STEP, local), small)
 
 
 def clone_distribution(local: float, people: int, spare: float) -> tuple[int, NDArray[np.float64], float]:
-    """The law of the number of clones: from where on, each number's chance, and the chance of all others at most."""
+    """Distribution of the number of clones: first number, probabilities, and a bound on the rest."""
     others, probability = people - 1, exp(-local) * (1 - 1e-12)
     mean = others * probability
     low = _edge(others, probability, 0, int(mean), spare)
@@ -78,7 +80,7 @@ def clone_distribution(local: float, people: int, spare: float) -> tuple[int, ND
 
 
 def delta_at(local: float, epsilon: float, low: int, probabilities: NDArray[np.float64], others: float) -> float:
-    """δ at an ε', not below what it is."""
+    """Upper bound of δ at an ε'."""
     other = 1 / (exp(local) + 1)  # 1 - w; the differences below would cancel where ε is large or ε' next to it
     lean = expm1(local + epsilon) / (expm1(local) * (1 + exp(epsilon)))
     response_rates, costs = other * exp(epsilon) * expm1(local - epsilon), other * expm1(local + epsilon)
@@ -86,7 +88,7 @@ def delta_at(local: float, epsilon: float, low: int, probabilities: NDArray[np.f
 
 
 def _edge(trials: int, probability: float, far: int, near: int, spare: float) -> int:
-    """The number nearest to the mean, on one side, beyond which there is no more than ``spare`` (Chernoff)."""
+    """Number nearest to the mean, on one side, beyond which the probability is at most ``spare`` (Chernoff)."""
     if trials * kl_divergence(far / trials if trials else 0.0, probability) <= -log(spare):
         return far
     while abs(far - near) > 1:
@@ -100,26 +102,32 @@ def _edge(trials: int, probability: float, far: int, near: int, spare: float) ->
 
 @njit(cache=True)
 def _binomial(numbers: Any, trials: float, probability: float) -> Any:
-    """The chance of each number, to a part in 10**13 or so: by Loader's saddle points, which do not cancel (2000)."""
+    """Binomial probabilities to a part in 10**13 or so, by Loader's saddle points, which do not cancel (2000)."""
     result = np.empty(numbers.size)
     for index in range(numbers.size):
-        result[index] = _one(numbers[index], trials, probability)
+        result[index] = _binomial_probability(numbers[index], trials, probability)
     return result
 
 
 @njit(cache=True)
-def _one(k: float, n: float, p: float) -> float:
+def _binomial_probability(k: float, n: float, p: float) -> float:
     if k == 0:
         return exp(n * log1p(-p))
     if k == n:
         return exp(n * log(p))
-    main = _rest(n) - _rest(k) - _rest(n - k) - _away(k, n * p) - _away(n - k, n * (1 - p))
+    main = (
+        _stirling_error(n)
+        - _stirling_error(k)
+        - _stirling_error(n - k)
+        - _deviance(k, n * p)
+        - _deviance(n - k, n * (1 - p))
+    )
     return exp(main) * sqrt(n / (2 * pi * k * (n - k)))
 
 
 @njit(cache=True)
-def _rest(n: float) -> float:
-    """ln n! less Stirling's formula."""
+def _stirling_error(n: float) -> float:
+    """Difference of ln n! and Stirling's formula."""
     if n < 16:
         return lgamma(n + 1) - (n + 0.5) * log(n) + n - 0.5 * log(2 * pi)
     s = n * n
@@ -127,8 +135,8 @@ def _rest(n: float) -> float:
 
 
 @njit(cache=True)
-def _away(x: float, mean: float) -> float:
-    """x ln(x / mean) + mean - x, without cancelling where they are near."""
+def _deviance(x: float, mean: float) -> float:
+    """Deviance x ln(x / mean) + mean - x, without cancelling where they are near."""
     if abs(x - mean) < 0.1 * (x + mean):
         v = (x - mean) / (x + mean)
         total, term, k = (x - mean) * v, 2 * x * v, 1
@@ -144,15 +152,15 @@ def _away(x: float, mean: float) -> float:
 
 @njit(cache=True)
 def _sum(lean: float, response_rates: float, costs: float, low: int, probabilities: Any) -> float:
-    """Over the number c of clones, its chance times max(P - e**ε' Q, 0), and what it may be off by.
+    """Sum over the number c of clones of its probability times max(P - e**ε' Q, 0), and its rounding error.
 
     That difference is above 0 from c + 1 times ``lean`` heads on, and always if all are heads; there it is
     ``gains`` = w - e**ε' (1 - w) for those of whom the person is one, less ``costs`` = e**ε' w - (1 - w) for those
     of whom not.
 
-    ``tail`` is the chance that c fair coins have ``first`` heads or more, ``point`` that they have one less. From one c
-    to the next, and from one threshold to the next, both move by exact steps of one term each; where they have become
-    so small that what they are off by would count, they are worked out anew.
+    ``tail`` is the probability that c fair coins have ``first`` heads or more, ``point`` that they have one less. From
+    one c to the next, and from one threshold to the next, both move by exact steps of one term each; where they have
+    become so small that what they are off by would count, they are worked out anew.
     """
     total, c = 0.0, low
     first = min(int(np.floor((c + 1) * lean)), c) + 1
@@ -169,7 +177,7 @@ def _sum(lean: float, response_rates: float, costs: float, low: int, probabiliti
             most = 0.0
         most = max(most, tail + point)
         gain, cost = response_rates * (tail + point), costs * tail
-        total += probabilities[index] * (gain - cost + _OFF * (gain + cost))
+        total += probabilities[index] * (gain - cost + _TAIL_ERROR * (gain + cost))
         tail += point / 2  # one coin more
         point *= (c + 1) / (2.0 * (c + 2 - first))
         c += 1
@@ -178,10 +186,10 @@ def _sum(lean: float, response_rates: float, costs: float, low: int, probabiliti
 
 @njit(cache=True)
 def _tail(c: int, first: int) -> Any:
-    """The chance of ``first`` heads or more of c fair coins, and of one less."""
+    """Probability of ``first`` heads or more of c fair coins, and of one less."""
     if first - 1 > c:
         return 0.0, 0.0
-    point = _one(float(first - 1), float(c), 0.5) if c > 0 else 1.0
+    point = _binomial_probability(float(first - 1), float(c), 0.5) if c > 0 else 1.0
     tail, term, k = 0.0, point, first
     while k <= c:
         term *= (c - k + 1) / k

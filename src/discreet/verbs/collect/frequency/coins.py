@@ -1,13 +1,13 @@
-"""Two coins: the oldest way to ask a question that nobody would answer truly (Warner 1965).
+"""Randomised response by two coins, the oldest local protocol (Warner 1965).
 
-The first coin says whether to tell the truth; if not, the second coin is the answer. A yes is told with a chance of
-t + (1 - t) h by those who mean it and (1 - t) h by the others, where t is the first coin's chance of heads and h the
-second's. Why this is private: each answer can come from anybody, and the loss is the logarithm of the largest of
+The first coin says whether to tell the truth; if not, the second coin is the answer. A yes is reported with probability
+t + (1 - t) h by those who mean it and (1 - t) h by the others, where t is the first coin's probability of heads and h
+the second's. Why this is private: each answer can come from anybody, and the loss is the logarithm of the largest of
 
     (t + (1 - t) h) / ((1 - t) h)     and     (t + (1 - t) (1 - h)) / ((1 - t) (1 - h)).
 
 With two fair coins both are 3: ε = ln 3. With a second coin that nearly always says yes, a yes tells next to nothing
-and a no tells much; yes and no then have chances of their own.
+and a no tells much; yes and no then have probabilities of their own.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ from discreet.verbs.collect.report_distribution import Matrix
 
 @dataclass(frozen=True, init=False)
 class Coins(FrequencyOracle):
-    """Randomised response by two coins with declared chances, for two values: no and yes."""
+    """Randomised response by two coins with declared probabilities, for two values: no and yes."""
 
     name = "coins"
     truth: Fraction
-    """The first coin's chance of heads: the truth is told."""
+    """Probability that the first coin falls heads: the truth is reported."""
     heads: Fraction
-    """The second coin's: the second value is told."""
+    """Probability that the second coin falls heads: the second value is reported."""
 
     def __init__(
         self,
@@ -59,30 +59,30 @@ class Coins(FrequencyOracle):
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """The two coins' chances."""
+        """Probabilities of heads of the two coins."""
         return {"truth": str(self.truth), "heads": str(self.heads)}
 
     @property
     def p_own(self) -> Fraction:
-        """That of the first value; where the second coin is not fair, the other's differs."""
+        """Probability for the first value; where the second coin is not fair, that of the second differs."""
         return self.p_own_of(0)
 
     @property
     def q_other(self) -> Fraction:
-        """That of the first value; where the second coin is not fair, the other's differs."""
+        """Probability for the first value; where the second coin is not fair, that of the second differs."""
         return self.q_other_of(0)
 
     def p_own_of(self, value: int) -> Fraction:
-        """The truth, or the second coin says the same."""
+        """Probability that a value's owner reports it: by the truth or by the second coin."""
         return self.truth + self.q_other_of(value)
 
     def q_other_of(self, value: int) -> Fraction:
-        """The first coin says no truth, and the second says this value."""
+        """Probability that anybody else reports it: by the second coin."""
         return (1 - self.truth) * (self.heads if value else 1 - self.heads)
 
     @cached_property
     def probabilities(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Each value's own."""
+        """p and q of both values."""
         owns, others = (
             [float(probability(value)) for value in (0, 1)] for probability in (self.p_own_of, self.q_other_of)
         )
@@ -90,26 +90,26 @@ class Coins(FrequencyOracle):
 
     @cached_property
     def report_distribution(self) -> Matrix:
-        """Two answers, two reports."""
+        """Matrix of two answers by two reports."""
         return Matrix(((self.p_own_of(0), self.q_other_of(1)), (self.q_other_of(0), self.p_own_of(1))))
 
     @property
     def report_type(self) -> pa.DataType:
-        """Which of the two."""
+        """Arrow type of a report: the index of a value."""
         return pa.uint8()
 
     @property
     def operations(self) -> int:
-        """Two coins and a count."""
+        """Steps of two coins and a count."""
         return 3
 
     def draw(self, codes: Codes, entropy: Entropy) -> pa.Array[Any]:
-        """The truth, or the second coin."""
+        """Draw the truth, or what the second coin says."""
         report_codes = np.where(entropy.flips(self.truth, codes.size), codes, entropy.flips(self.heads, codes.size))
         return pa.array(report_codes.astype(np.uint8))
 
     def count(self, reports: pa.Array[Any]) -> Counts:
-        """A report supports the value that it names."""
+        """Count the reports that name each value."""
         return count_outcomes(reports.to_numpy(), 2, "A report names a value that the question does not have.")
 
 

@@ -1,7 +1,7 @@
-"""Say it, or say something else: randomised response over any number of values.
+"""Generalised randomised response over any number of values (GRR).
 
-Why this is private. The own value is reported with a chance p, every other with (1 - p) / (d - 1); the two differ by a
-factor of at most e**ε when p <= e**ε / (e**ε + d - 1), and p is that, rounded down. With p = 3/4 and two values it is
+Why this is private. The own value is reported with probability p, every other with (1 - p) / (d - 1); the two differ by
+a factor of at most e**ε when p <= e**ε / (e**ε + d - 1), and p is that, rounded down. With p = 3/4 and two values it is
 the lecture's two fair coins: heads, tell the truth; tails, answer by the second coin; ε = ln 3 (Warner 1965, Kairouz,
 Bonawitz and Ramage 2016).
 """
@@ -18,7 +18,7 @@ import pyarrow as pa
 from discreet.noise.entropy import Entropy
 from discreet.verbs.collect.domain import Codes, Counts
 from discreet.verbs.collect.frequency_oracle import FrequencyOracle
-from discreet.verbs.collect.integer_reports import count_outcomes
+from discreet.verbs.collect.integer_reports import count_outcomes, integer_type, to_integer_reports
 from discreet.verbs.collect.probability import exp_lower, round_down
 from discreet.verbs.collect.randomized_response import randomized_response
 from discreet.verbs.collect.report_distribution import SymmetricAnswers, randomized_response_distribution
@@ -26,43 +26,43 @@ from discreet.verbs.collect.report_distribution import SymmetricAnswers, randomi
 
 @dataclass(frozen=True, init=False)
 class GRR(FrequencyOracle):
-    """Generalised randomised response: the most accurate where there are few values."""
+    """Generalised randomised response: the most accurate oracle where there are few values."""
 
     name = "grr"
 
     @cached_property
     def p_own(self) -> Fraction:
-        """p, rounded down."""
+        """p: probability of reporting the own value, rounded down."""
         odds = exp_lower(self.epsilon)
         return round_down(odds / (odds + len(self.domain) - 1))
 
     @cached_property
     def q_other(self) -> Fraction:
-        """What is left, in equal parts."""
+        """q: an equal part of the rest for each other value."""
         return (1 - self.p_own) / (len(self.domain) - 1)
 
     @cached_property
     def report_distribution(self) -> SymmetricAnswers:
-        """The own value with p, every other with q."""
+        """Randomised response: the own value with p, every other with q."""
         return randomized_response_distribution(self.p_own, len(self.domain))
 
     @cached_property
     def report_type(self) -> pa.DataType:
-        """The place of a value."""
-        return pa.uint8() if len(self.domain) <= 256 else pa.uint16() if len(self.domain) <= 65536 else pa.uint32()
+        """Arrow type of a report: the index of a value."""
+        return integer_type(len(self.domain))
 
     def draw(self, codes: Codes, entropy: Entropy) -> pa.Array[Any]:
-        """The own value, or a step of 1 to d - 1 further round the list."""
+        """Draw the own value, or a step of 1 to d - 1 further round the list."""
         report_codes = randomized_response(codes, self.p_own, len(self.domain), entropy)
-        return pa.array(report_codes.astype(self.report_type.to_pandas_dtype()))
+        return to_integer_reports(report_codes, len(self.domain))
 
     @property
     def operations(self) -> int:
-        """A coin, perhaps another value, and a count."""
+        """Steps of a coin, perhaps another value, and a count."""
         return 4
 
     def count(self, reports: pa.Array[Any]) -> Counts:
-        """A report supports the value that it names."""
+        """Count the reports that name each value."""
         return count_outcomes(
             reports.to_numpy(), len(self.domain), "A report names a value that the question does not have."
         )

@@ -1,7 +1,7 @@
-"""A hash function of one's own, and randomised response on what it gives.
+"""Local hashing: each device draws a hash function, and randomises the bucket of its value (BLH, OLH).
 
 Every device draws a function that sends all values to a few buckets, and reports it together with the bucket of its own
-value, or another bucket by randomised response. Why this is private: the function hangs on nobody's answer, so the
+value, or another bucket by randomised response. Why this is private: the function depends on nobody's answer, so the
 report loses what randomised response over the buckets loses. It supports every value that its function sends to the
 bucket it names.
 
@@ -9,9 +9,9 @@ bucket it names.
   nine bytes however many values there are, and the collector pays for that: every report is tried on every value.
 
 The functions are v -> a v + b in the field of P = 2**31 - 1 elements, with a and b drawn evenly, and buckets are
-stretches of that field. Two values then go to an even and independent pair of places, so the chance that they share a
-bucket is known exactly: the sum of squares of the buckets' shares. With that the estimate is unbiased exactly, not
-nearly.
+parts of that field. Two values then go to an even and independent pair of elements, so the probability that they
+share a bucket is known exactly: the sum of squares of the buckets' shares. With that the estimate is unbiased exactly,
+not nearly.
 """
 
 from __future__ import annotations
@@ -43,14 +43,14 @@ from discreet.verbs.collect.report_distribution import (
 )
 
 FIELD = 2**31 - 1
-_MOST = 256
+_MAX_BUCKETS = 256
 _REPORT = np.dtype([("a", "<u4"), ("b", "<u4"), ("bucket", "u1")])
-_AT_ONCE = 1 << 12
+_REPORTS_PER_BATCH = 1 << 12
 
 
 @dataclass(frozen=True, init=False)
 class LocalHashing(FrequencyOracle):
-    """Local hashing to a number of buckets."""
+    """Local hashing to a given number of buckets."""
 
     name = "hashing"
     field: ClassVar[int] = FIELD
@@ -58,32 +58,32 @@ class LocalHashing(FrequencyOracle):
 
     def __init__(self, domain: Domain | int | Iterable[Any], epsilon: Number, buckets: int) -> None:
         super().__init__(domain, epsilon)
-        if not 2 <= buckets <= _MOST:
-            raise BadInput(f"There are 2 to {_MOST} buckets, not {buckets}.")
+        if not 2 <= buckets <= _MAX_BUCKETS:
+            raise BadInput(f"There are 2 to {_MAX_BUCKETS} buckets, not {buckets}.")
         if len(self.domain) > self.field:
             raise BadInput(f"Values must be no more than {self.field:,} to be hashed.")
         object.__setattr__(self, "buckets", buckets)
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """How many buckets there are."""
+        """Number of buckets."""
         return {"buckets": self.buckets}
 
     @cached_property
     def p_own(self) -> Fraction:
-        """The chance that the own bucket is told, rounded down."""
+        """p: probability that the own bucket is reported, rounded down."""
         odds = exp_lower(self.epsilon)
         return round_down(odds / (odds + self.buckets - 1))
 
     @cached_property
     def q_other(self) -> Fraction:
-        """Another value shares the own bucket, or lies in the one that is told instead."""
+        """q: another value shares the own bucket, or lies in the one that is reported instead."""
         shared = collision_probability(self.field, self.buckets)
         return self.p_own * shared + (1 - self.p_own) / (self.buckets - 1) * (1 - shared)
 
     @cached_property
     def report_distribution(self) -> SymmetricAnswers:
-        """Randomised response over buckets, for functions that tell any two answers apart.
+        """Randomised response over buckets, for functions that separate any two answers.
 
         Given a function, an answer's row is that of its bucket, and all pairs of different buckets are alike in their
         quotients. So it takes no more functions than tell every pair of answers apart at least once: those that send an
@@ -104,16 +104,16 @@ class LocalHashing(FrequencyOracle):
 
     @cached_property
     def report_type(self) -> pa.DataType:
-        """a, b and the bucket."""
+        """Arrow type of a report: a, b and the bucket."""
         return pa.binary(_REPORT.itemsize)
 
     @property
     def operations(self) -> int:
-        """A function and its bucket; and every report is tried on every value."""
+        """Steps of a function and its bucket; and every report is tried on every value."""
         return 6 + len(self.domain)
 
     def draw(self, codes: Codes, entropy: Entropy) -> pa.Array[Any]:
-        """A function for each device, and its bucket or another."""
+        """Draw a function for each device, and the own bucket or another."""
         a, b = (entropy.many_below(self.field, codes.size) for _ in range(2))
         bucket = bucket_of((a * codes + b) % self.field, self.field, self.buckets)
         report_codes = np.empty(codes.size, dtype=_REPORT)
@@ -125,7 +125,7 @@ class LocalHashing(FrequencyOracle):
         return rows_to_reports(report_codes)
 
     def count(self, reports: pa.Array[Any]) -> Counts:
-        """A report supports the values that its function sends to the bucket it names."""
+        """Count the reports whose function sends each value to the bucket they name."""
         report_codes = reports_to_rows(reports).view(_REPORT)[:, 0]
         if (
             max(report_codes["a"].max(), report_codes["b"].max()) >= self.field
@@ -134,8 +134,8 @@ class LocalHashing(FrequencyOracle):
             raise DataError("A report names a bucket or a function that there is not.")
         counts = np.zeros(len(self.domain), dtype=np.int64)
         edges = bucket_edges(self.field, self.buckets).astype(np.uint32)
-        for start in range(0, report_codes.size, _AT_ONCE):
-            part = report_codes[start : start + _AT_ONCE]
+        for start in range(0, report_codes.size, _REPORTS_PER_BATCH):
+            part = report_codes[start : start + _REPORTS_PER_BATCH]
             low = edges[part["bucket"]]
             size = edges[part["bucket"] + np.int64(1)] - low
             _add_up(part["a"].copy(), part["b"].copy(), (low, size), np.uint32(self.field), counts)
@@ -144,18 +144,18 @@ class LocalHashing(FrequencyOracle):
 
 @dataclass(frozen=True, init=False)
 class OLH(LocalHashing):
-    """Optimised local hashing: as accurate as OUE, in nine bytes."""
+    """OLH, optimised local hashing: as accurate as OUE, in nine bytes."""
 
     name = "olh"
 
     def __init__(self, domain: Domain | int | Iterable[Any], epsilon: Number) -> None:
         FrequencyOracle.__init__(self, domain, epsilon)
-        super().__init__(self.domain, epsilon, min(_MOST, max(2, round(exp_lower(self.epsilon)) + 1)))
+        super().__init__(self.domain, epsilon, min(_MAX_BUCKETS, max(2, round(exp_lower(self.epsilon)) + 1)))
 
 
 @dataclass(frozen=True, init=False)
 class BLH(LocalHashing):
-    """Binary local hashing."""
+    """BLH, binary local hashing: two buckets."""
 
     name = "blh"
 
@@ -164,23 +164,23 @@ class BLH(LocalHashing):
 
 
 def bucket_of(element: Codes, field: int, buckets: int) -> Codes:
-    """The bucket in whose stretch of the field a place lies."""
+    """Bucket whose part of the field an element lies in."""
     return element * buckets // field
 
 
 def bucket_edges(field: int, buckets: int) -> NDArray[np.int64]:
-    """Where each bucket's stretch of the field begins, and the field's end."""
+    """First element of each bucket's part of the field, and the field's end."""
     return np.array([-(-index * field // buckets) for index in range(buckets + 1)], dtype=np.int64)
 
 
 def collision_probability(field: int, buckets: int, values: int = 2) -> Fraction:
-    """The chance that so many values, each sent to an even and independent place of the field, share a bucket."""
+    """Probability that values, each hashed to an even and independent element of the field, share a bucket."""
     return Fraction(sum(int(size) ** values for size in np.diff(bucket_edges(field, buckets))), field**values)
 
 
 @njit(cache=True)
 def _add_up(a: Any, element: Any, stretch: Any, field: np.uint32, counts: Counts) -> None:
-    """Walk through all values: each report's place in the field moves by its a, and counts if it is in its bucket."""
+    """Go through all values: each report's element moves by its a, and counts if it is in the reported bucket."""
     low, size = stretch
     for value in range(counts.size):
         inside = np.uint32(0)

@@ -1,12 +1,13 @@
-"""Points and planes: projective geometry response (Feldman, Nelson, Nguyen, Talwar 2022).
+"""Projective geometry response (Feldman, Nelson, Nguyen, Talwar 2022).
 
 Values are points of the projective space over the field of q elements (q a prime near e**ε + 1): vectors of length t
 whose first entry that is not 0 is 1. A report is a point too, and supports all values whose vectors are orthogonal to
 it. Every value has equally many orthogonal points, S, and any two values share equally many of them, so a report is
 about as accurate as one of subset selection, and has a few bytes.
 
-Why this is private. Every point that is orthogonal to the own value is reported with the same chance p / S, every other
-with (1 - p) / (K - S); the first is at most e**ε times the second, p being rounded down, and no other quotients occur.
+Why this is private. Every point that is orthogonal to the own value is reported with the same probability p / S, every
+other with (1 - p) / (K - S); the first is at most e**ε times the second, p being rounded down, and no other quotients
+occur.
 
 How a point is drawn exactly. Say the own value's first 1 is at a place i. All entries but that are drawn evenly, and
 the i-th is what makes the product with the own value 0 (or, for the other points, a number drawn evenly of those that
@@ -34,12 +35,12 @@ from discreet.errors import BadInput
 from discreet.noise.entropy import Entropy
 from discreet.verbs.collect.domain import Codes, Counts, Domain
 from discreet.verbs.collect.frequency_oracle import FrequencyOracle
-from discreet.verbs.collect.integer_reports import count_outcomes
+from discreet.verbs.collect.integer_reports import count_outcomes, integer_type, to_integer_reports
 from discreet.verbs.collect.probability import exp_lower, round_down
 from discreet.verbs.collect.report_distribution import Matrix, SymmetricAnswers
 
-_MOST = 1 << 24
-"""So many vectors at most: their transform takes half a gigabyte."""
+_MAX_VECTORS = 1 << 24
+"""Largest number of vectors: their transform takes half a gigabyte."""
 
 
 @dataclass(frozen=True, init=False)
@@ -48,16 +49,16 @@ class PGR(FrequencyOracle):
 
     name = "pgr"
     field: int
-    """q, a prime."""
+    """q: size of the field, a prime."""
     length: int
-    """t: how many entries a vector has."""
+    """t: number of entries of a vector."""
 
     def __init__(self, domain: Domain | int | Iterable[Any], epsilon: Number) -> None:
         super().__init__(domain, epsilon)
         near = int(exp_lower(self.epsilon)) + 1
         shapes = [
             (field, length)
-            for length in range(2, _MOST.bit_length())
+            for length in range(2, _MAX_VECTORS.bit_length())
             for field in _fields(len(self.domain), length, near)
         ]
         if not shapes:
@@ -70,29 +71,29 @@ class PGR(FrequencyOracle):
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """The space."""
+        """Size of the field and length of the vectors."""
         return {"field": self.field, "length": self.length}
 
     @property
     def p_own(self) -> Fraction:
-        """The chance that an orthogonal point is reported, rounded down."""
-        return self._both[0]
+        """p: probability that an orthogonal point is reported, rounded down."""
+        return self._p_and_q[0]
 
     @property
     def q_other(self) -> Fraction:
-        """Points that are orthogonal to another value too, among those of the own and among the rest."""
-        return self._both[1]
+        """q: points that are orthogonal to another value, among those of the own value and among the rest."""
+        return self._p_and_q[1]
 
     @cached_property
     def points(self) -> int:
-        """K: how many points there are."""
+        """K: number of points."""
         return _points(self.field, self.length)
 
     @cached_property
     def report_distribution(self) -> SymmetricAnswers:
-        """The chance of every point. To two values there are four kinds: orthogonal to both, one, the other, neither.
+        """Probability of every point: for two values, orthogonal to both, to one, to the other or to neither.
 
-        All pairs of values have as many of each kind, which is all that quotients hang on.
+        All pairs of values have as many of each kind, which is all that quotients depend on.
         """
         planes, shared = (_points(self.field, self.length - less) for less in (1, 2))
         inside, outside = self.p_own / planes, (1 - self.p_own) / (self.points - planes)
@@ -109,16 +110,16 @@ class PGR(FrequencyOracle):
 
     @cached_property
     def report_type(self) -> pa.DataType:
-        """The number of a point."""
-        return pa.uint8() if self.points <= 256 else pa.uint16() if self.points <= 65536 else pa.uint32()
+        """Arrow type of a report: the number of a point."""
+        return integer_type(self.points)
 
     @property
     def operations(self) -> int:
-        """A vector, its product with another, its point, and a count."""
+        """Steps of a vector, its product with another, its point, and a count."""
         return 4 + 4 * self.length
 
     def draw(self, codes: Codes, entropy: Entropy) -> pa.Array[Any]:
-        """An orthogonal point or another, evenly."""
+        """Draw an orthogonal point or another, evenly."""
         q, rest = self.field, self.field ** (self.length - 1)
         entries, product = np.empty_like(codes), np.zeros_like(codes)
         inside = entropy.flips(self.p_own, codes.size)
@@ -127,20 +128,20 @@ class PGR(FrequencyOracle):
         entries[~inside], product[~inside] = drawn % rest, 1 + drawn // rest
         inverse = np.array([pow(x, -1, q) if x else 0 for x in range(q)])
         report_codes = np.empty_like(codes)
-        _drawn(codes, (entries, product), (self.length, inverse), report_codes)
-        return pa.array(report_codes.astype(self.report_type.to_pandas_dtype()))
+        _draw_points(codes, (entries, product), (self.length, inverse), report_codes)
+        return to_integer_reports(report_codes, self.points)
 
     @property
     def counter_length(self) -> int:
-        """How often each point was reported."""
+        """Number of reports of each point."""
         return self.points
 
     def count(self, reports: pa.Array[Any]) -> Counts:
-        """How often each point was reported."""
+        """Number of reports of each point."""
         return count_outcomes(reports.to_numpy(), self.points, "A report names a point that there is not.")
 
     def support_counts(self, counts: Counts) -> Counts:
-        """One Fourier transform of all vectors. A vector's number has its first entry as the highest digit."""
+        """Supports by one Fourier transform of all vectors; a vector's number has its first entry as highest digit."""
         q, t = self.field, self.length
         every = np.zeros(q**t)
         for digits in range(t):  # points whose 1 has so many entries behind it
@@ -154,11 +155,11 @@ class PGR(FrequencyOracle):
         return supported
 
     @cached_property
-    def _both(self) -> tuple[Fraction, Fraction]:
+    def _p_and_q(self) -> tuple[Fraction, Fraction]:
         return self._chances(self.field, self.length)[:2]
 
     def _chances(self, field: int, length: int) -> tuple[Fraction, Fraction, Fraction]:
-        """p and q of a space, and what the variance is proportional to where nobody has a value."""
+        """p and q of a space, and the factor of the variance where nobody has a value."""
         points, planes, shared = (_points(field, length - less) for less in (0, 1, 2))
         odds = exp_lower(self.epsilon)
         own = round_down(odds * planes / (odds * planes + points - planes))
@@ -174,13 +175,13 @@ class PGR(FrequencyOracle):
 
 
 def _points(field: int, length: int) -> int:
-    """How many points the space of vectors of a length has."""
+    """Number of points of the projective space of vectors of a length."""
     return int((field**length - 1) // (field - 1))
 
 
 def _fields(d: int, length: int, near: int) -> list[int]:
-    """Primes to try: the least that has enough points, and those beside ``near``; few enough for their transform."""
-    most = int(_MOST ** (1 / length))
+    """Candidate primes: the smallest with enough points, and those beside ``near``, within the limit of vectors."""
+    most = int(_MAX_VECTORS ** (1 / length))
     least = 2
     while _points(least, length) < d and least <= most:
         least += 1
@@ -199,7 +200,7 @@ def _prime(number: int) -> bool:
 
 
 def _times(numbers: Codes, factor: int, field: int, digits: int) -> Codes:
-    """Vectors of so many entries, each times a factor, by their numbers."""
+    """Numbers of vectors multiplied by a factor."""
     made, unit = np.zeros_like(numbers), 1
     for _ in range(digits):
         made += numbers // unit % field * factor % field * unit
@@ -208,8 +209,8 @@ def _times(numbers: Codes, factor: int, field: int, digits: int) -> Codes:
 
 
 @njit(cache=True)
-def _drawn(codes: Codes, random: Any, space: Any, report_codes: Any) -> None:
-    """The number of the point that is drawn: entries are given but one, which makes the product with the own value."""
+def _draw_points(codes: Codes, random: Any, space: Any, report_codes: Any) -> None:
+    """Number of each drawn point, given all entries but the one that makes the product with the own value."""
     (entries, product), (t, inverse) = random, space
     q = inverse.size
     vector = np.empty(t, dtype=np.int64)

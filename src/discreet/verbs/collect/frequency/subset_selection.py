@@ -1,15 +1,15 @@
-"""Several values at once, of which one may be one's own: subset selection.
+"""Subset selection: a report names several values, of which one may be the own.
 
-A device reports ω of the d values: with a chance p its own and ω - 1 others, else ω others, drawn evenly. Why this is
-private: a subset that has the own value is at most e**ε times as likely as one that has not, p being rounded down, and
-no other quotients occur. With ω near d / (e**ε + 1) this is the most accurate protocol there is (Ye and Barg 2018; Wang
-and others 2016).
+A device reports ω of the d values: with probability p its own and ω - 1 others, else ω others, drawn evenly. Why this
+is private: a subset that has the own value is at most e**ε times as likely as one that has not, p being rounded down,
+and no other quotients occur. With ω near d / (e**ε + 1) this is the most accurate protocol there is (Ye and Barg 2018;
+Wang and others 2016).
 
-Others are drawn by coins, 64 at once: each other value is in by a coin with the same chance, and then random ones are
-taken out or put in until there are as many as there must be. No step favours a value, so all subsets of that size are
-equally likely, whatever the coin's chance is; near their share it leaves little to mend. Whom to take out or put in is
-an even number below d, found exactly: 32 random bits times d, of which the upper half counts, and which is drawn again
-where the lower half would favour somebody (Lemire 2019) or where it is not a value to be changed.
+Others are drawn by coins, 64 at once: each other value is in by a coin with the same probability, and then random ones
+are taken out or put in until there are as many as there must be. No step favours a value, so all subsets of that size
+are equally likely, whatever the coin's probability is; near their share it leaves little to correct. Whom to take out
+or put in is an even number below d, found exactly: 32 random bits times d, of which the upper half counts, and which is
+drawn again where the lower half would favour somebody (Lemire 2019) or where it is not a value to be changed.
 """
 
 from __future__ import annotations
@@ -43,18 +43,19 @@ from discreet.verbs.collect.frequency_oracle import FrequencyOracle
 from discreet.verbs.collect.probability import exp_lower, round_down
 from discreet.verbs.collect.report_distribution import Matrix, SymmetricAnswers
 
-_FINE = 1 << 6
-"""The coin's chance is a multiple of one in so many: the fewer digits it has, the fewer random words it takes."""
-_FEW = 1 << 10
+_COIN_DENOMINATOR = 1 << 6
+"""Denominator of the coin's probability: the fewer digits, the fewer random words it takes."""
+_SPARE_NUMBERS = 1 << 10
+"""Number of random numbers drawn beyond those expected."""
 
 
 @dataclass(frozen=True, init=False)
 class SubsetSelection(FrequencyOracle):
-    """Subset selection: as many values are told as is best for the epsilon."""
+    """Subset selection, with the number of values that is best for the epsilon."""
 
     name = "subset"
     size: int
-    """ω: how many values are told."""
+    """ω: number of values in a report."""
 
     def __init__(self, domain: Domain | int | Iterable[Any], epsilon: Number) -> None:
         super().__init__(domain, epsilon)
@@ -62,18 +63,18 @@ class SubsetSelection(FrequencyOracle):
 
     @cached_property
     def p_own(self) -> Fraction:
-        """A subset with the own value is e**ε times as likely as one without; rounded down."""
+        """p: a subset with the own value is e**ε times as likely as one without; rounded down."""
         d, w, odds = len(self.domain), self.size, exp_lower(self.epsilon)
         return round_down(odds * w / (odds * w + d - w))
 
     @cached_property
     def q_other(self) -> Fraction:
-        """Another value is among the ω - 1 or ω that are drawn from d - 1."""
+        """q: another value is among the ω - 1 or ω that are drawn from d - 1."""
         return (self.p_own * (self.size - 1) + (1 - self.p_own) * self.size) / (len(self.domain) - 1)
 
     @cached_property
     def report_distribution(self) -> SymmetricAnswers:
-        """The chance of every subset. To two values there are four kinds: with both, one, the other, or neither."""
+        """Probability of every subset: for two values, with both, with one, with the other, or with neither."""
         d, w = len(self.domain), self.size
         with_own, without = self.p_own / comb(d - 1, w - 1), (1 - self.p_own) / comb(d - 1, w)
         both, either, neither = comb(d - 2, w - 2) if w > 1 else 0, comb(d - 2, w - 1), comb(d - 2, w)
@@ -88,46 +89,46 @@ class SubsetSelection(FrequencyOracle):
 
     @cached_property
     def report_type(self) -> pa.DataType:
-        """A bit for every value."""
+        """Arrow type of a report: a bit for every value."""
         return bit_report_type(len(self.domain))
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """How many values are told."""
+        """Number of values in a report."""
         return {"size": self.size}
 
     @property
     def operations(self) -> int:
-        """Some five words of coins for 64 values, a look-up for eight, and what is mended."""
+        """Steps of some five words of coins for 64 values, a look-up for eight, and the corrections."""
         return 5 * word_count(len(self.domain)) + 2 * self.report_type.byte_width + 2 * isqrt(len(self.domain))
 
     @property
     def batch_size(self) -> int:
-        """As many as have a bounded number of words."""
+        """Number of devices simulated at once, with a bounded number of words."""
         return max(1, WORDS_PER_BATCH // word_count(len(self.domain)))
 
     def draw(self, codes: Codes, entropy: Entropy) -> pa.Array[Any]:
-        """The own value or not, and others, evenly."""
+        """Draw the own value or not, and others, evenly."""
         d, words = len(self.domain), word_count(len(self.domain))
         others = self.size - entropy.flips(self.p_own, codes.size).astype(np.int64)
-        near = Fraction(round(Fraction(_FINE * self.size, d)), _FINE)
+        near = Fraction(round(Fraction(_COIN_DENOMINATOR * self.size, d)), _COIN_DENOMINATOR)
         bits = packed_flips(near, codes.size * words, entropy).reshape(codes.size, words)
         bits[:, -1] &= np.uint64((1 << (d - 64 * (words - 1))) - 1)
         done = 0
         while done < codes.size:
-            wanted = (codes.size - done) * (2 + isqrt(d)) + _FEW
-            done = int(_mend(bits, done, codes, others, (d, entropy.words(wanted // 2).view(np.uint32))))
-        _put(bits, codes, others < self.size)
+            wanted = (codes.size - done) * (2 + isqrt(d)) + _SPARE_NUMBERS
+            done = int(_correct(bits, done, codes, others, (d, entropy.words(wanted // 2).view(np.uint32))))
+        _set_own(bits, codes, others < self.size)
         return bits_to_reports(bits, d)
 
     def count(self, reports: pa.Array[Any]) -> Counts:
-        """A report supports the values that it names."""
+        """Count the reports that name each value."""
         return count_bits(reports_to_rows(reports), len(self.domain), self.size)
 
 
 @njit(cache=True)
-def _mend(bits: Any, done: int, own: Codes, others: Any, random: Any) -> int:
-    """From the ``done``-th row on, take out and put in values other than the own until there are as many as wanted.
+def _correct(bits: Any, done: int, own: Codes, others: Any, random: Any) -> int:
+    """From row ``done`` on, remove and add values other than the own until there are as many as wanted.
 
     How far the random numbers lasted: the row where they ran out goes on from where it is.
     """
@@ -139,7 +140,7 @@ def _mend(bits: Any, done: int, own: Codes, others: Any, random: Any) -> int:
         bits[row, mine >> 6] &= ~(np.uint64(1) << np.uint64(mine & 63))
         has = np.int64(0)
         for index in range(bits.shape[1]):
-            has += _ones(bits[row, index])
+            has += _popcount(bits[row, index])
         while has != others[row]:
             if at == drawn.size:
                 return row
@@ -156,15 +157,15 @@ def _mend(bits: Any, done: int, own: Codes, others: Any, random: Any) -> int:
 
 
 @njit(cache=True)
-def _put(bits: Any, own: Codes, there: NDArray[np.bool_]) -> None:
-    """Put the own value in where it is told."""
+def _set_own(bits: Any, own: Codes, there: NDArray[np.bool_]) -> None:
+    """Set the bit of the own value where it is reported."""
     for row in range(own.size):
         bits[row, own[row] >> 6] |= np.uint64(there[row]) << np.uint64(own[row] & 63)
 
 
 @njit(cache=True)
-def _ones(word: np.uint64) -> np.int64:
-    """How many bits of a word are 1: pairs, fours, bytes, and the sum of the bytes."""
+def _popcount(word: np.uint64) -> np.int64:
+    """Number of ones in a word: by pairs, fours, bytes, and the sum of the bytes."""
     word -= word >> np.uint64(1) & np.uint64(0x5555555555555555)
     word = (word & np.uint64(0x3333333333333333)) + (word >> np.uint64(2) & np.uint64(0x3333333333333333))
     word = word + (word >> np.uint64(4)) & np.uint64(0x0F0F0F0F0F0F0F0F)

@@ -1,1 +1,1 @@
-"""Which strings do many people have, when nobody knows beforehand what they could be?"""
+"""Heavy hitters: strings that many people have, when nobody knows beforehand what they could be."""

@@ -1,36 +1,33 @@
-"""Strings that many people have, found from their beginnings on.
+"""Search for heavy hitters from their prefixes on: PEM and a pruned tree.
 
 There are far too many strings to ask about each. So people are split, evenly and by chance, into as many groups as
 there are levels. Those of the first report how their string begins, those of the next how it begins a step further,
-those of the last all of it. The collector goes through the levels: of the beginnings that it kept it tries every way to
+those of the last all of it. The collector goes through the levels: of the prefixes that it kept it tries every way to
 go on, estimates how many people have each, and keeps some.
 
 Why this is private. Everybody makes one report, of one level, that is drawn without regard to the string: so the loss
-is that of one report (``parity``), ε, whatever the collector does with it.
+is that of one report (``parity_hashing``), ε, whatever the collector does with it.
 
-What error bars mean. Whoever is in the last group had no part in which beginnings were kept: so the figures of the last
-level are unbiased, and their bars hold, for whichever strings are left to try. ``together`` holds for all that were
-tried there at once, and so for those that were chosen because they are large. So many at once need tails that are far
-out: bars are by the exact binomial law of m coins, which those who reported on a level flip, being drawn of all n
-(``few``). The variance is that of the reports and of drawing m of n people,
+What error bars mean. Whoever is in the last group had no part in which prefixes were kept: so the figures of the last
+level are unbiased, and their bars hold, for whichever strings are left to try. ``error_bars_together`` holds for all
+that were tried there at once, and so for those that were chosen because they are large. So many at once need tails that
+are far out: bars are by the exact binomial distribution of m coins, which those who reported on a level flip, being
+drawn of all n (``exact_tails``). The variance is that of the reports and of drawing m of n people,
 
     n² / m ((f p (1 - p) + (1 - f) q (1 - q)) / (p - q)² + f (1 - f) (1 - m / n))          at a share f.
 
 A string that is not found may be rare, or may have lost on the way; it is not promised that nobody has it.
 
-The k most frequent strings: the prefix extending method (Wang, Li, Jha 2018).
+*PEM*, the prefix extending method (Wang, Li, Jha 2018), finds the k most frequent strings. On every level the prefixes
+with the largest figures are kept, twice as many as are wanted in the end. Its privacy and the meaning of its error bars
+are those of the search.
 
-On every level the beginnings with the largest figures are kept, twice as many as are wanted in the end. Its privacy and
-the meaning of its error bars are those of ``prefixes``.
-
-All strings that are surely there: a tree of beginnings, pruned by significance (after Bassily, Nissim, Stemmer and
-Thakurta 2017).
-
-On every level those beginnings are kept that would be so large by chance, if nobody had them, with less than the stated
-risk: it is shared out evenly over all levels and, on each, over all beginnings that are tried. If nobody has one, each
-report supports it by a coin of known chance, and Chernoff's bound holds for however few of them; the normal law would
+*A pruned tree* (after Bassily, Nissim, Stemmer and Thakurta 2017) finds all strings that are surely there. On every
+level those prefixes are kept that would be so large by chance, if nobody had them, with less than the stated risk: it
+is shared out evenly over all levels and, on each, over all prefixes that are tried. If nobody has one, each report
+supports it by a coin of known probability, and Chernoff's bound holds for however few of them; the normal law would
 not, so far out. So with the stated confidence nothing is found that nobody has. Its privacy and the meaning of its
-error bars are those of ``prefixes``.
+error bars are those of the search.
 """
 
 from __future__ import annotations
@@ -53,6 +50,7 @@ from discreet.noise.entropy import Entropy
 from discreet.noise.expand import BULK
 from discreet.verbs.collect.bit_reports import reports_to_rows, rows_to_reports
 from discreet.verbs.collect.chernoff import chernoff_threshold
+from discreet.verbs.collect.domain import Floats
 from discreet.verbs.collect.exact_tails import exact_share_error_bound
 from discreet.verbs.collect.heavy_hitters.parity_hashing import Bits, ParityHashing
 from discreet.verbs.collect.probability import require_epsilon
@@ -60,24 +58,24 @@ from discreet.verbs.collect.protocol import LocalProtocol
 from discreet.verbs.collect.report_distribution import PublicChoice
 from discreet.verbs.collect.score_intervals import normal_quantile
 
-_LONGEST = 64
-_AT_ONCE = 1 << 18
-_REVERSED = np.array([int(f"{byte:08b}"[::-1], 2) for byte in range(256)], dtype=np.uint8)
+_MAX_BYTES = 64
+_STRINGS_PER_BATCH = 1 << 18
+_REVERSED_BITS = np.array([int(f"{byte:08b}"[::-1], 2) for byte in range(256)], dtype=np.uint8)
 
 
 @dataclass(frozen=True)
 class HeavyHitters:
-    """Strings that were found, the most frequent first, and how many of ``n`` people have each."""
+    """The strings found, the most frequent first, and the estimated number of people, of ``n``, with each."""
 
     strings: tuple[bytes, ...]
-    counts: NDArray[np.float64]
-    deviations: NDArray[np.float64]
+    counts: Floats
+    deviations: Floats
     n: int
     confidence: float
     tried: int
-    """How many strings were tried on the last level."""
-    error_bars_together: NDArray[np.float64]
-    """How far each count is off at most, all that were tried at once with the stated confidence."""
+    """Number of strings tried on the last level."""
+    error_bars_together: Floats
+    """Largest error of each count, all that were tried at once with the stated confidence."""
 
     def table(self) -> pa.Table:
         """Strings, counts and error bars."""
@@ -87,31 +85,31 @@ class HeavyHitters:
 
 @dataclass(frozen=True)
 class PrefixLevel:
-    """What was estimated on one level, for every beginning that was tried: a row for each that was kept before."""
+    """Estimates on one level, for every prefix that was tried: a row for each that was kept before."""
 
-    counts: NDArray[np.float64]
-    deviations: NDArray[np.float64]
+    counts: Floats
+    deviations: Floats
     people: int
     group: int
-    """How many of them reported on this level."""
+    """Number of people who reported on this level."""
     last: bool
     confidence: float
 
 
 @dataclass(frozen=True, init=False)
 class PrefixSearch(LocalProtocol[HeavyHitters]):
-    """What methods share that find strings by their beginnings; they differ in what they keep."""
+    """A search that extends prefixes level by level; methods differ in which prefixes they keep."""
 
     length: int
-    """So many bytes of a string count; what is behind is cut off."""
+    """Length of strings, bytes; longer ones are cut."""
     epsilon: Fraction
     step: int
-    """How many bits further each level goes."""
+    """Number of bits by which each level extends prefixes."""
     reports: ParityHashing = field(repr=False)
 
     def __init__(self, length: int, epsilon: Number, step: int) -> None:
-        if not 1 <= length <= _LONGEST:
-            raise BadInput(f"1 to {_LONGEST} bytes of a string can be found, not {length}.")
+        if not 1 <= length <= _MAX_BYTES:
+            raise BadInput(f"1 to {_MAX_BYTES} bytes of a string can be found, not {length}.")
         if not 1 <= step <= 8:
             raise BadInput(f"A level goes 1 to 8 bits further, not {step}.")
         object.__setattr__(self, "length", length)
@@ -121,43 +119,43 @@ class PrefixSearch(LocalProtocol[HeavyHitters]):
 
     @abstractmethod
     def keep(self, level: PrefixLevel) -> NDArray[np.int64]:
-        """The places of the beginnings that are worth going on with, or, on the last level, of what was found."""
+        """Indices of the prefixes to extend or, on the last level, of the strings found."""
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """What the method is, beside its name and epsilon, as plain data."""
+        """Parameters beside the name and epsilon, as plain data."""
         return {"length": self.length, "step": self.step}
 
     @property
     def report_distribution(self) -> PublicChoice:
-        """How likely each bucket is, given the level and the random row."""
+        """Probability of each bucket, given the level and the random row."""
         return self.reports.report_distribution
 
     @property
     def levels(self) -> int:
-        """How many groups people are split into."""
+        """Number of levels, and of groups of people."""
         return -(-8 * self.length // self.step)
 
     @cached_property
     def report_type(self) -> pa.DataType:
-        """The level, the bucket and the random row."""
+        """Arrow type of a report: the level, the bucket and the random row."""
         return pa.binary(self._row.itemsize)
 
     def randomize(self, values: Iterable[str | bytes], *, entropy: Entropy = BULK) -> pa.Array[Any]:
-        """A report for each string."""
+        """Randomise strings into reports, one a person."""
         strings = [value.encode() if isinstance(value, str) else bytes(value) for value in values]
         if any(b"\0" in string for string in strings):
             raise DataError("A string has a zero byte, which stands for its end.")
         report_codes = np.empty(len(strings), dtype=self._row)
-        for start in range(0, len(strings), _AT_ONCE):
-            bits = self._bits(strings[start : start + _AT_ONCE])
-            part, level = report_codes[start : start + _AT_ONCE], entropy.many_below(self.levels, len(bits))
+        for start in range(0, len(strings), _STRINGS_PER_BATCH):
+            bits = self._bits(strings[start : start + _STRINGS_PER_BATCH])
+            part, level = report_codes[start : start + _STRINGS_PER_BATCH], entropy.many_below(self.levels, len(bits))
             part["level"] = level
             part["row"], part["bucket"] = self.reports.draw(bits & self._masks[level], entropy)
         return rows_to_reports(report_codes)
 
     def estimate(self, reports: pa.Array[Any] | pa.ChunkedArray[Any], *, confidence: float = 0.95) -> HeavyHitters:
-        """The strings that are found, with error bars."""
+        """Find the frequent strings, with error bars."""
         if not 0 < confidence < 1:
             raise BadInput(f"Confidence lies between 0 and 1, got {confidence}.")
         report_codes = self._reported(reports)
@@ -174,8 +172,8 @@ class PrefixSearch(LocalProtocol[HeavyHitters]):
             result = self.reports.supports(group["row"], group["bucket"], kept, start, width)
             figures = self._level(result, report_codes.size, group.size, level + 1 == self.levels, confidence)
             chosen = self.keep(figures)
-            beginning, end = np.divmod(chosen, 1 << width)
-            kept = kept[beginning]
+            prefix, end = np.divmod(chosen, 1 << width)
+            kept = kept[prefix]
             for bit in range(width):
                 word, shift = divmod(start + bit, 64)
                 kept[:, word] |= (end >> bit & 1).astype(np.uint64) << np.uint64(shift)
@@ -223,26 +221,26 @@ class PrefixSearch(LocalProtocol[HeavyHitters]):
 
     @cached_property
     def _masks(self) -> Bits:
-        """For each level, the bits that it reports."""
+        """Mask of the bits that each level reports."""
         ends = np.minimum(np.arange(1, self.levels + 1) * self.step, 8 * self.length)
         chosen = np.arange(64 * self._words) < ends[:, None]
         return np.packbits(chosen, axis=1, bitorder="little").view("<u8").astype(np.uint64)
 
     def _bits(self, strings: list[bytes]) -> Bits:
-        """Strings as rows of bits, the first bit of the first byte first."""
+        """Convert strings to rows of bits, the first bit of the first byte first."""
         held = np.zeros((len(strings), 8 * self._words), dtype=np.uint8)
         cut = np.array(strings, dtype=f"S{self.length}")
-        held[:, : self.length] = _REVERSED[cut.view(np.uint8).reshape(len(strings), self.length)]
+        held[:, : self.length] = _REVERSED_BITS[cut.view(np.uint8).reshape(len(strings), self.length)]
         return held.view("<u8").astype(np.uint64, copy=False)
 
     def _strings(self, bits: Bits) -> tuple[bytes, ...]:
-        held = _REVERSED[np.ascontiguousarray(bits).astype("<u8").view(np.uint8)]
+        held = _REVERSED_BITS[np.ascontiguousarray(bits).astype("<u8").view(np.uint8)]
         return tuple(row.tobytes()[: self.length].rstrip(b"\0") for row in held)
 
 
 @dataclass(frozen=True, init=False)
 class PEM(PrefixSearch):
-    """The prefix extending method: always finds ``k``, however uncertain they are."""
+    """The prefix extending method (Wang, Li, Jha 2018): always finds ``k`` strings, however uncertain they are."""
 
     name = "pem"
     k: int
@@ -255,45 +253,45 @@ class PEM(PrefixSearch):
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """With how many strings are looked for."""
+        """Parameters beside the name and epsilon, as plain data."""
         return {**super().parameters, "k": self.k}
 
     def keep(self, level: PrefixLevel) -> NDArray[np.int64]:
-        """The largest."""
+        """Indices of the largest counts."""
         figures = level.counts.reshape(-1)
         return np.argsort(-figures, kind="stable")[: self.k if level.last else 2 * self.k]
 
 
 @dataclass(frozen=True, init=False)
 class PrefixTree(PrefixSearch):
-    """A pruned tree: finds what is significant, be it nothing."""
+    """A tree of prefixes pruned by significance: finds the strings that are surely there, be it none."""
 
     name = "tree"
     most: int
-    """So many beginnings are kept at most on a level, so that the work is bounded."""
+    """Largest number of prefixes kept on a level, which bounds the work."""
 
     def __init__(self, length: int, epsilon: Number, most: int = 256, step: int = 8) -> None:
         super().__init__(length, epsilon, step)
         if most < 1:
-            raise BadInput(f"One beginning or more is kept, not {most}.")
+            raise BadInput(f"One prefix or more is kept, not {most}.")
         object.__setattr__(self, "most", most)
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """With how many beginnings are kept at most."""
+        """Parameters beside the name and epsilon, as plain data."""
         return {**super().parameters, "most": self.most}
 
     def keep(self, level: PrefixLevel) -> NDArray[np.int64]:
-        """Those above the threshold, the largest first."""
+        """Indices of the counts above the threshold, the largest first."""
         figures = level.counts.reshape(-1)
         order = np.argsort(-figures, kind="stable")[: self.most]
         least = level.people * self._threshold(level.group, figures.size, level.confidence)
         return order[figures[order] >= least]
 
-    def reach(self, people: int, *, confidence: float = 0.95) -> float:
-        """How many of so many people must have a string, for it to be found with the stated confidence.
+    def detectable_count(self, people: int, *, confidence: float = 0.95) -> float:
+        """Number of people who must have a string for it to be found with the stated confidence.
 
-        It has to pass the threshold on every level, which is highest where as many beginnings are tried as ever are.
+        It has to pass the threshold on every level, which is highest where as many prefixes are tried as ever are.
         Groups are taken to be of equal size.
         """
         group = people / self.levels
@@ -307,6 +305,6 @@ class PrefixTree(PrefixSearch):
         return count
 
     def _threshold(self, group: float, tried: int, confidence: float) -> float:
-        """The share of people from which on a beginning is kept."""
+        """Smallest share of people at which a prefix is kept."""
         p, q = float(self.reports.p_own), float(self.reports.q_other)
         return (chernoff_threshold(q, group, log(self.levels * tried / (1 - confidence))) - q) / (p - q)

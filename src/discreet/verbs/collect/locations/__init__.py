@@ -1,1 +1,1 @@
-"""Where people are: places and ways, protected by the metre (geo-indistinguishability)."""
+"""Locations and trajectories, protected by the metre (geo-indistinguishability)."""

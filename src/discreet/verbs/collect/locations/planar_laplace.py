@@ -1,4 +1,4 @@
-"""Noise on a map: the planar Laplace mechanism on a grid, without a single rounded chance.
+"""Planar Laplace mechanism on a grid, drawn exactly (geo-indistinguishability).
 
 Geo-indistinguishability (Andrés, Bordenabe, Chatzikokolakis, Palamidessi 2013) promises by the metre: a report is at
 most e**(ε r / R) times as likely from one place as from another r metres away, where ε is what is lost within R metres.
@@ -6,14 +6,14 @@ The nearer two places, the less they are told apart; a whole country is not hidd
 
 Why this is private. Say N(v) is the length of a step v of the grid in 64ths of a step, rounded *up* to a whole number.
 Lengths that are rounded up still keep to the triangle inequality, N(v + w) <= N(v) + N(w). The report z of a point x,
-anywhere on the endless grid, has a chance in proportion to e**-(λ N(z - x)), and the proportion is the same for every
-x; so of two points x and y it is at most e**(λ N(x - y)) times as likely from one, which is reached at z = x. And λ is
-such that λ N(v) never exceeds the promised ε / R times the metres of v; rounding up costs some half of a percent of ε.
-What lies beyond the region is then cut to it: that is done to what is private already, and costs nothing, where drawing
-among the region's points alone would cost up to twice as much.
+anywhere on the endless grid, has a probability in proportion to e**-(λ N(z - x)), and the proportion is the same for
+every x; so of two points x and y it is at most e**(λ N(x - y)) times as likely from one, which is reached at z = x. And
+λ is such that λ N(v) never exceeds the promised ε / R times the metres of v; rounding up costs some half of a percent
+of ε. What lies beyond the region is then cut to it: that is done to what is private already, and costs nothing, where
+drawing among the region's points alone would cost up to twice as much.
 
 Why the draws are exact. Both coordinates are drawn by the discrete Laplace mechanism with e**-(45 λ) a step, since N(v)
->= 64 |v| >= 45 (|a| + |b|) for v = (a, b), and kept with a chance of e**-(λ (N(v) - 45 (|a| + |b|))): whole multiples
+>= 64 |v| >= 45 (|a| + |b|) for v = (a, b), and kept with probability e**-(λ (N(v) - 45 (|a| + |b|))): whole multiples
 of λ, so that a geometric draw settles it. Three of four are kept.
 
 A place is first taken to the nearest point of the grid, and two places that are r metres apart to points that may be
@@ -45,18 +45,21 @@ from discreet.verbs.collect.integer_reports import in_batches, integer_type, to_
 from discreet.verbs.collect.locations.region import Points, Region
 
 UNIT = 64
-"""Parts of a step that lengths are counted in."""
-_AXIS = 45
-_AT_ONCE = 1 << 20
-_NEAR = 1 << 24
-_FAR = 1 << 62
-_LARGEST = 1 << 16
-_BITS = 64
+"""Number of parts of a step that lengths are counted in."""
+_AXIS_WEIGHT = 45
+"""Lower bound of N per step along the axes, in 64ths."""
+_DRAWS_PER_BATCH = 1 << 20
+_FLOAT_STEPS = 1 << 24
+"""Largest number of steps along an axis whose length is computed in floating point."""
+_MAX_LENGTH = 1 << 62
+_MAX_SCALE = 1 << 16
+"""Largest scale of the noise, steps."""
+_RATE_BITS = 64
 
 
 @dataclass(frozen=True, init=False)
 class PlanarLaplace:
-    """A place with noise. ``epsilon`` is lost about places within ``within`` metres of each other."""
+    """Planar Laplace noise: ``epsilon`` is the loss about places within ``within`` metres of each other."""
 
     name = "planar-laplace"
     region: Region
@@ -71,57 +74,57 @@ class PlanarLaplace:
             raise BadInput(
                 "epsilon and the metres it is lost within must be above 0.", hint="ln 4 within 200 m is usual."
             )
-        if self._axis.scale > _LARGEST:
+        if self._axis.scale > _MAX_SCALE:
             raise BadInput("The noise is thousands of steps long.", hint="Take longer steps or a larger epsilon.")
 
     @property
     def per_metre(self) -> Fraction:
-        """What is lost with each metre between points of the grid."""
+        """Loss per metre between points of the grid."""
         return self.epsilon_within / (self.within + self.region.blur)
 
     def loss_at(self, metres: Number) -> Pure:
-        """What a report loses at most about places so far apart, wherever they lie between points of the grid."""
+        """Largest loss of a report about places at a distance, wherever they lie between points of the grid."""
         return Pure(self.per_metre * (exact(metres, "metres") + self.region.blur))
 
     @property
     def epsilon(self) -> Fraction:
-        """What it loses at most about any two points of the region."""
+        """Largest loss about any two points of the region."""
         return self.per_metre * self.region.diameter
 
     @property
     def loss(self) -> Pure:
-        """The same, as a loss."""
+        """Privacy loss about any two points of the region."""
         return Pure(self.epsilon)
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """What it is made with, as plain data."""
+        """Parameters, as plain data."""
         return {**self.region.parameters, "epsilon": str(self.epsilon_within), "within": str(self.within)}
 
     @cached_property
     def rate(self) -> Fraction:
-        """λ: what is lost with each 64th of a step, rounded down."""
+        """λ: loss per 64th of a step, rounded down."""
         most = self.per_metre * self.region.step * _tightest()
-        return Fraction(most.numerator << _BITS, most.denominator).__floor__() * Fraction(1, 1 << _BITS)
+        return Fraction(most.numerator << _RATE_BITS, most.denominator).__floor__() * Fraction(1, 1 << _RATE_BITS)
 
     @property
     def report_distribution(self) -> PlanarReportDistribution:
-        """How much likelier a report is for one point of the region than for another."""
+        """Probability of each report given each point of the region."""
         return PlanarReportDistribution(self)
 
     @property
     def report_type(self) -> pa.DataType:
-        """The number of a point of the region."""
+        """Arrow type of a report: the number of a point of the region."""
         return integer_type(len(self.region))
 
     def noisy(self, points: Points, entropy: Entropy) -> Points:
-        """Points with noise, anywhere on the endless grid."""
+        """Add noise to points, anywhere on the endless grid."""
         moved = points + offsets(self.rate, points.size // 2, entropy).reshape(points.shape)
-        noisy: Points = np.clip(moved, -_FAR, _FAR)
+        noisy: Points = np.clip(moved, -_MAX_LENGTH, _MAX_LENGTH)
         return noisy
 
     def randomize(self, metres: ArrayLike, *, entropy: Entropy = BULK) -> pa.Array[Any]:
-        """A point of the region for each place, given by metres east and north of the corner."""
+        """Randomise places, given by metres east and north of the corner, into points of the region."""
         points = self.region.nearest(metres)
         return in_batches(
             len(points),
@@ -131,7 +134,7 @@ class PlanarLaplace:
         )
 
     def radius(self, confidence: float = 0.95) -> float:
-        """How far, in metres, noise leads away at most with that chance, before it is cut to the region."""
+        """Radius, metres, that contains the noise with a confidence, before the cut to the region."""
         if not 0 < confidence < 1:
             raise BadInput(f"Confidence lies between 0 and 1, got {confidence}.")
         low, high, left = 0.0, 1.0, 1 - confidence
@@ -146,34 +149,34 @@ class PlanarLaplace:
     def _axis(self) -> DiscreteLaplace:
         if self.rate == 0:
             raise BadInput("This loss is too small to be drawn by.", hint="Take longer steps or a larger epsilon.")
-        return DiscreteLaplace(1 / (self.rate * _AXIS))
+        return DiscreteLaplace(1 / (self.rate * _AXIS_WEIGHT))
 
 
 @dataclass(frozen=True)
 class PlanarReportDistribution:
-    """The law of what is drawn, before it is cut to the region; the cut can only make quotients smaller."""
+    """Report distribution before the cut to the region, which can only make quotients smaller."""
 
     mechanism: PlanarLaplace
 
     @property
     def answers(self) -> int:
-        """How many points there are."""
+        """Number of points of the region."""
         return len(self.mechanism.region)
 
     def exponent(self, one: int, other: int) -> Fraction:
-        """The logarithm of the largest quotient of a report's chances under two points, exactly."""
+        """Logarithm of the largest quotient of a report's probabilities under two points, exactly."""
         a, b = self.mechanism.region.points(np.array([one, other]))
         return self.mechanism.rate * int(lengths((a - b)[None])[0])
 
     def ratio(self, one: int, other: int) -> Fraction:
-        """The largest quotient, rounded up by less than a part in 2**150."""
+        """Largest quotient, rounded up by less than a part in 2**150."""
         return exp_upper(self.exponent(one, other))
 
 
 def lengths(steps: Points) -> Codes:
-    """N: the length of each step of the grid in 64ths, rounded up; at most 2**62."""
+    """N: length of each vector of the grid in 64ths of a step, rounded up; at most 2**62."""
     a, b = steps[..., 0], steps[..., 1]
-    far = (np.abs(a) > _NEAR) | (np.abs(b) > _NEAR)
+    far = (np.abs(a) > _FLOAT_STEPS) | (np.abs(b) > _FLOAT_STEPS)
     squares = UNIT**2 * (np.where(far, 0, a) ** 2 + np.where(far, 0, b) ** 2)
     result: Codes = np.sqrt(squares.astype(np.float64)).astype(np.int64)
     result -= result**2 > squares
@@ -181,20 +184,20 @@ def lengths(steps: Points) -> Codes:
         result += result**2 < squares
     for index in zip(*np.nonzero(far), strict=True):
         square = UNIT**2 * (int(a[index]) ** 2 + int(b[index]) ** 2)
-        result[index] = min(math.isqrt(square - 1) + 1, _FAR)
+        result[index] = min(math.isqrt(square - 1) + 1, _MAX_LENGTH)
     return result
 
 
 def offsets(rate: Fraction, count: int, entropy: Entropy) -> Points:
-    """Steps v with a chance in proportion to e**-(rate N(v)), exactly.
+    """Draw vectors v with a probability in proportion to e**-(rate N(v)), exactly.
 
-    Beyond 2**55 steps, which have a chance of less than e**-(2**39), lengths are not told apart.
+    Beyond 2**55 steps, which have probability less than e**-(2**39), lengths are not told apart.
     """
-    axis, made, have = DiscreteLaplace(1 / (rate * _AXIS)), np.empty((count, 2), dtype=np.int64), 0
+    axis, made, have = DiscreteLaplace(1 / (rate * _AXIS_WEIGHT)), np.empty((count, 2), dtype=np.int64), 0
     while have < count:
-        tries = min(_AT_ONCE, (count - have) * 3 // 2 + 16)
+        tries = min(_DRAWS_PER_BATCH, (count - have) * 3 // 2 + 16)
         steps = axis.draws(2 * tries, entropy).reshape(tries, 2)
-        spare = lengths(steps) - _AXIS * np.minimum(np.abs(steps), _FAR // UNIT // 2).sum(axis=1)
+        spare = lengths(steps) - _AXIS_WEIGHT * np.minimum(np.abs(steps), _MAX_LENGTH // UNIT // 2).sum(axis=1)
         kept = steps[geometrics(1 / rate, tries, entropy) >= spare][: count - have]
         made[have : have + len(kept)] = kept
         have += len(kept)
@@ -203,7 +206,7 @@ def offsets(rate: Fraction, count: int, entropy: Entropy) -> Points:
 
 @lru_cache(maxsize=1)
 def _tightest() -> Fraction:
-    """The least quotient of a step's true length and N, rounded down.
+    """Smallest quotient of a vector's true length and N, rounded down.
 
     Steps up to 40 along the axes are tried (one of them is below 1/64.4); a longer one has |v| / (64 |v| + 1) or more,
     which is above 1/64.03.

@@ -1,7 +1,7 @@
-"""A day of places: what all its reports lose together, by a budget that is declared for the day.
+"""Trajectories: a day of places with a privacy budget for the day.
 
 Two days whose places, one by one, are within R metres of each other are told apart by at most ε: that is the promise. A
-report of a place has a loss by the metre as in ``planar``, and losses of a day's reports add up.
+report of a place has a loss by the metre as in ``planar_laplace``, and losses of a day's reports add up.
 
 * *independent*: each of the day's points has an equal part of ε.
 * *predictive* (Chatzikokolakis, Palamidessi, Stronati 2014): people stay where they are for much of the day. The last
@@ -41,7 +41,7 @@ from discreet.verbs.collect.locations.region import Points, Region
 
 @dataclass(frozen=True, init=False)
 class Trajectory:
-    """A day of ``points`` places, each with its own noise; all of them lose ``epsilon`` within ``within`` metres."""
+    """A day of ``points`` places with independent noise; ``epsilon`` is the loss within ``within`` metres."""
 
     name: ClassVar[str] = "independent"
     region: Region
@@ -61,36 +61,36 @@ class Trajectory:
 
     @property
     def per_metre(self) -> Fraction:
-        """What the day loses with each metre between points of the grid."""
+        """Loss of the day per metre between points of the grid."""
         return self.epsilon / (self.within + self.region.blur)
 
     @property
     def loss_per_day(self) -> Pure:
-        """What a day loses at most about days whose places are within ``within`` metres, one by one."""
+        """Largest loss of a day about days whose places are within ``within`` metres, one by one."""
         return Pure(self.epsilon)
 
     def loss_at(self, metres: Number) -> Pure:
-        """The same within another distance."""
+        """Largest loss of a day within another distance."""
         return Pure(self.per_metre * (exact(metres, "metres") + self.region.blur))
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """What it is made with, as plain data."""
+        """Parameters, as plain data."""
         given = {"epsilon": str(self.epsilon), "within": str(self.within), "points": self.points}
         return {**self.region.parameters, **given}
 
     @cached_property
     def noise(self) -> PlanarLaplace:
-        """What a fresh point is drawn by."""
+        """Mechanism that draws a fresh point."""
         return PlanarLaplace(self.region, self.epsilon / self.points, self.within)
 
     @property
     def report_type(self) -> pa.DataType:
-        """The numbers of as many points."""
+        """Arrow type of a report: the numbers of all points."""
         return pa.list_(integer_type(len(self.region)), self.points)
 
     def randomize(self, days: ArrayLike, *, entropy: Entropy = BULK) -> pa.Array[Any]:
-        """A report for each day: of people by points by metres east and north."""
+        """Randomise days (people by points by metres east and north) into reports."""
         locations = self.region.nearest(days)
         if locations.ndim != 3 or locations.shape[1] != self.points:
             raise DataError(f"A day is {self.points} places, each of metres east and north.")
@@ -106,7 +106,7 @@ class Trajectory:
 
 @dataclass(frozen=True, init=False)
 class PredictiveTrajectory(Trajectory):
-    """A day of which a few points get fresh noise, and the others are the last report as long as it is near enough."""
+    """A day of places in which the last report is repeated as long as it is near enough."""
 
     name = "predictive"
     near: Fraction
@@ -124,7 +124,7 @@ class PredictiveTrajectory(Trajectory):
         fresh: int,
         for_tests: Number = Fraction(1, 4),
     ) -> None:
-        """``near``: in metres; ``fresh``: how many points get their own noise; ``for_tests``: the tests' share of ε."""
+        """``near``: metres; ``fresh``: number of points with fresh noise; ``for_tests``: the tests' share of ε."""
         object.__setattr__(self, "near", exact(near, "near"))
         object.__setattr__(self, "fresh", fresh)
         object.__setattr__(self, "for_tests", exact(for_tests, "for_tests"))
@@ -137,21 +137,21 @@ class PredictiveTrajectory(Trajectory):
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """What it is made with, as plain data."""
+        """Parameters, as plain data."""
         return {**super().parameters, "near": str(self.near), "fresh": self.fresh, "for_tests": str(self.for_tests)}
 
     @cached_property
     def noise(self) -> PlanarLaplace:
-        """What a fresh point is drawn by: an equal part of what tests leave."""
+        """Mechanism that draws a fresh point, with an equal part of what tests leave."""
         return PlanarLaplace(self.region, self.epsilon * (1 - self.for_tests) / self.fresh, self.within)
 
     @cached_property
     def test(self) -> PlanarLaplace:
-        """What a test loses, by the metre: the noise of a point that would lose the same."""
+        """Mechanism with the same loss per metre as a test."""
         return PlanarLaplace(self.region, self.epsilon * self.for_tests / (self.points - 1), self.within)
 
     def is_near(self, locations: Points, predicted: Codes, entropy: Entropy) -> Any:
-        """The test: whether each place seems to be near its prediction."""
+        """Test privately whether each place is near its prediction."""
         apart = lengths(locations - self.region.points(predicted))
         edge = int(self.near / self.region.step * UNIT)
         return DiscreteLaplace(1 / self.test.rate).add_all(apart, entropy) <= edge

@@ -1,1 +1,1 @@
-"""The same question again and again: what is remembered on the device, so that answers do not average out."""
+"""Longitudinal collection: the same question again and again, with memoization so that noise does not average out."""

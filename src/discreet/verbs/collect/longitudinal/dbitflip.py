@@ -1,13 +1,13 @@
-"""A few bits about a few values, kept for ever: dBitFlipPM (Ding, Kulkarni, Yekhanin 2017).
+"""dBitFlipPM: a few memoized bits about a few values (Ding, Kulkarni, Yekhanin 2017).
 
 A device draws a few of the values once (for numbers: of the ranges), and for each of them keeps a bit that says whether
-it has it, told truly with a chance p. Every report is that: the values it speaks of, and their bits.
+it has it, reported truly with probability p. Every report is that: the values it speaks of, and their bits.
 
-Why this is private. Which values are spoken of hangs on nobody's answer. Given them, two answers differ in two bits at
-most, each by a factor of p / (1 - p), which is kept at or below e**(ε/2); a device that speaks of one value only
-differs in one bit, which may have all of ε. The same bits are told in every round, so the loss of one report is that of
-all of them about a value that stays. Each value has bits of its own, and a change of value shows as soon as a bit
-changes: *when* it changed is not hidden at all, and there is no promise about it.
+Why this is private. Which values are spoken of depends on nobody's answer. Given them, two answers differ in two bits
+at most, each by a factor of p / (1 - p), which is kept at or below e**(ε/2); a device that speaks of one value only
+differs in one bit, which may have all of ε. The same bits are reported in every round, so the loss of one report is
+that of all of them about a value that stays. Each value has bits of its own, and a change of value shows as soon as a
+bit changes: *when* it changed is not hidden at all, and there is no promise about it.
 
 The estimate. Those who speak of a value are drawn without regard to what they have; of their m bits about it, m q + c
 (p - q) are 1 on average if c of them have it. So n (ones / m - q) / (p - q) is unbiased, whatever m is but 0, with a
@@ -46,7 +46,7 @@ from discreet.verbs.collect.score_intervals import normal_quantile, score_bound,
 
 @dataclass(frozen=True, init=False)
 class DBitFlip(FrequencyOracle):
-    """dBitFlipPM: the least to send and to remember; ``bits`` values that a device speaks of."""
+    """dBitFlipPM: the least to send and to remember; a device speaks of ``bits`` values."""
 
     name = "dbitflip"
     bits: int
@@ -59,23 +59,23 @@ class DBitFlip(FrequencyOracle):
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """How many values a device speaks of."""
+        """Number of values a device speaks of."""
         return {"bits": self.bits}
 
     @cached_property
     def p_own(self) -> Fraction:
-        """p: a bit is told truly, if it is spoken of; rounded down."""
+        """p: probability that a bit is reported truly, if it is spoken of; rounded down."""
         odds = exp_lower(self.epsilon / min(self.bits, 2))
         return round_down(odds / (odds + 1))
 
     @cached_property
     def q_other(self) -> Fraction:
-        """1 - p."""
+        """q: 1 - p."""
         return 1 - self.p_own
 
     @cached_property
     def report_distribution(self) -> SymmetricAnswers:
-        """For every two answers there are devices that speak of both, if of more than one, and nothing tells more."""
+        """The values spoken of are public; devices that speak of both of two answers reveal most."""
         return SymmetricAnswers(self._reported(2), len(self.domain), lambda: self._reported(len(self.domain)))
 
     def _reported(self, d: int) -> PublicChoice:
@@ -86,7 +86,7 @@ class DBitFlip(FrequencyOracle):
 
     @cached_property
     def report_type(self) -> pa.DataType:
-        """A bit for every value that is spoken of, and then the bits that are told."""
+        """Arrow type of a report: a bit for every value that is spoken of, and then the reported bits."""
         return pa.binary(2 * self._width)
 
     @property
@@ -95,46 +95,46 @@ class DBitFlip(FrequencyOracle):
 
     @property
     def operations(self) -> int:
-        """A random number for every value, of which the least are taken."""
+        """Steps of a random number for every value."""
         return 2 * len(self.domain)
 
     @property
     def batch_size(self) -> int:
-        """As many as have a bounded number of random numbers."""
+        """Number of devices simulated at once, with a bounded number of random numbers."""
         return max(1, WORDS_PER_BATCH // len(self.domain))
 
     @property
     def counter_length(self) -> int:
-        """How many reports have each bit, and how many speak of each value."""
+        """Number of counts: reports that have each bit, and reports that speak of each value."""
         return 2 * len(self.domain)
 
     def loss_of(self, rounds: int) -> Pure:
-        """What so many reports about a value that stays lose together: they are all the same."""
+        """Loss of several reports about a value that stays: they are all the same."""
         return Pure(self.epsilon)
 
     @property
     def permanent_loss(self) -> Pure:
-        """What all reports about a value that stays lose together."""
+        """Loss of all reports about a value that stays."""
         return Pure(self.epsilon)
 
     def loss_of_values(self, values: int) -> Pure:
-        """What all reports of a person with so many values lose about which they were; not about when they changed."""
+        """Loss of all reports of a person about which values they had; not about when they changed."""
         return Pure(values * self.epsilon)
 
     def permanent_answer(self, code: int, stream: Callable[..., Entropy]) -> pa.Array[Any]:
-        """The values that the device speaks of, and the bits that belong to its value."""
+        """The values that the device speaks of, and the permanent bits of its value."""
         return self._row(np.array([code]), self._spoken(1, stream("spoken")), stream("value", code))
 
     def instantaneous_report(self, kept: pa.Array[Any], entropy: Entropy) -> pa.Array[Any]:
-        """The same."""
+        """The permanent answer itself."""
         return kept
 
     def draw(self, codes: Codes, entropy: Entropy) -> pa.Array[Any]:
-        """The first reports of as many devices."""
+        """Draw the first reports of devices."""
         return self._row(codes, self._spoken(codes.size, entropy), entropy)
 
     def count(self, reports: pa.Array[Any]) -> Counts:
-        """How many have each bit, and how many speak of each value."""
+        """Count the reports that have each bit, and those that speak of each value."""
         rows, d = reports_to_rows(reports), len(self.domain)
         spoken, report_codes = rows[:, : self._width], rows[:, self._width :]
         if (report_codes & ~spoken).any():
@@ -142,33 +142,33 @@ class DBitFlip(FrequencyOracle):
         return np.concatenate([count_bits(report_codes, d), count_bits(spoken, d, self.bits)])
 
     def support_counts(self, counts: Counts) -> Counts:
-        """How many have each bit."""
+        """Number of reports that have each bit."""
         return counts[: len(self.domain)]
 
     def tally(self) -> ReportTally:
-        """A count that knows how many spoke of each value."""
+        """An empty tally, with the number of reports that speak of each value."""
         return _DBitFlipTally(self)
 
     def _spoken(self, people: int, entropy: Entropy) -> Codes:
-        """The places of the least of d random numbers, for each person."""
+        """Indices of the smallest of d random numbers, for each person."""
         numbers = entropy.words(people * len(self.domain)).reshape(people, -1)
         return np.argsort(numbers, axis=1, kind="stable")[:, : self.bits].astype(np.int64)
 
     def _row(self, codes: Codes, spoken: Codes, entropy: Entropy) -> pa.Array[Any]:
-        """The values that are spoken of, and a bit for each."""
+        """Reports of the values that are spoken of, and a bit for each."""
         true = entropy.flips(self.p_own, spoken.size).reshape(spoken.shape)
-        document = np.zeros((2, codes.size, 8 * self._width), dtype=np.bool_)
+        bits = np.zeros((2, codes.size, 8 * self._width), dtype=np.bool_)
         people = np.arange(codes.size)[:, None]
-        document[0, people, spoken] = True
-        document[1, people, spoken] = (spoken == codes[:, None]) == true
-        return rows_to_reports(np.concatenate(list(np.packbits(document, axis=2, bitorder="little")), axis=1))
+        bits[0, people, spoken] = True
+        bits[1, people, spoken] = (spoken == codes[:, None]) == true
+        return rows_to_reports(np.concatenate(list(np.packbits(bits, axis=2, bitorder="little")), axis=1))
 
 
 class _DBitFlipTally(ReportTally):
-    """A count of which every value has reports of its own."""
+    """A tally in which every value has reports of its own."""
 
     def estimate(self, *, confidence: float = 0.95) -> FrequencyEstimate:
-        """How many people have each value, by those who spoke of it."""
+        """Estimate how many people have each value, from those who spoke of it."""
         whole, d = FrequencyEstimate.of(self, confidence), len(self.oracle.domain)
         ones, spoke = self.counts[:d], self.counts[d:]
         if not spoke.all():
@@ -184,13 +184,16 @@ class _DBitFlipTally(ReportTally):
 
 @dataclass(frozen=True)
 class _DBitFlipEstimate(FrequencyEstimate):
-    """Figures of which each is by those who spoke of it."""
+    """Counts estimated each from those who spoke of the value."""
 
     spoke: Counts = field(kw_only=True)
 
     def error_bars_at(self, error: float) -> NDArray[np.float64]:
-        """As many as spoke were drawn of all, so the variance also grows with f (1 - f); where few decide, they are a
-        fair sample of coins."""
+        """Largest error of each count, each by itself, except with probability ``error``.
+
+        Those who spoke were drawn of all, so the variance also grows with f (1 - f); where few reports decide, they are
+        a fair sample of coins.
+        """
         n, ones, (p, q) = self.n, self.supports / self.spoke, self.oracle.probabilities
         drawn = (1 - self.spoke / n) / self.spoke
         near = np.clip((ones - q) / (p - q), 0, 1)

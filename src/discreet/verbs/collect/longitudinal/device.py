@@ -1,4 +1,4 @@
-"""One person's device: 32 secret bytes, of which everything that it remembers comes out again.
+"""One person's device: permanent answers derived from 32 secret bytes.
 
 That has to hold for years, over whatever versions of discreet the device sees: a device that remembered otherwise after
 an upgrade would give second permanent answers, and lose as much again. So the way from a secret to an answer is frozen.
@@ -7,7 +7,7 @@ It has a number, ``VERSION``, which is in the label of every random stream, and 
 * the label has the version, the protocol (its name, its values and what it is made with, as JSON with sorted keys and
   no spaces), the question's name and what the stream is for, each behind its length;
 * the stream is HMAC-SHA256 in counter mode (``noise.keyed``);
-* a protocol draws of it as it does now: its coins, its order, its chances to the last of 64 bits.
+* a protocol draws of it as it does now: its coins, its order, its probabilities to the last of 64 bits.
 
 Known-answer tests hold on to all three. A change of any of them would need a new version beside this one, and devices
 that are out there stay with the old.
@@ -29,34 +29,34 @@ from discreet.noise.keyed import Keyed
 from discreet.verbs.collect.domain import Domain
 
 VERSION = b"discreet device 1"
-"""How a device remembers: written down above, and never changed."""
+"""Version of the derivation, specified above and never changed."""
 
 
 class MemoizedProtocol(Protocol):
-    """A protocol that makes a permanent answer of a value, and reports of that."""
+    """A protocol with a permanent answer for each value, and reports of that."""
 
     @property
     def name(self) -> str:
-        """What it is called."""
+        """Name of the protocol."""
 
     @property
     def domain(self) -> Domain:
-        """What may be answered."""
+        """Possible answers."""
 
     @property
     def arguments(self) -> Mapping[str, Any]:
-        """What it is made with beside its domain, as plain data."""
+        """Arguments of the constructor beside the domain, as plain data."""
 
     def permanent_answer(self, code: int, stream: Callable[..., Entropy]) -> pa.Array[Any]:
-        """The permanent answer to a value, of random streams that have names."""
+        """Permanent answer for a value, from named random streams."""
 
     def instantaneous_report(self, kept: pa.Array[Any], entropy: Entropy) -> pa.Array[Any]:
-        """A report of a permanent answer."""
+        """Draw a report of a permanent answer."""
 
 
 @dataclass(frozen=True)
 class Device:
-    """What one person carries: the protocol, a secret, and the question's name.
+    """A person's protocol, secret and question.
 
     Streams are keyed by the protocol and the question too: under two of them, permanent answers are independent, and
     what they lose adds up.
@@ -69,11 +69,11 @@ class Device:
     both are the same."""
 
     def report(self, value: Any, *, entropy: Entropy = BULK) -> pa.Array[Any]:
-        """A report, by fresh randomness, of what is remembered for the value."""
+        """Report a value: fresh randomness on its permanent answer."""
         return self.protocol.instantaneous_report(self.permanent_answer(value), entropy)
 
     def permanent_answer(self, value: Any) -> pa.Array[Any]:
-        """The permanent answer to a value: always the same. It never leaves the device."""
+        """Permanent answer for a value: always the same. It never leaves the device."""
         return self.protocol.permanent_answer(int(self.protocol.domain.codes([value])[0]), self._stream)
 
     def _stream(self, *name: object) -> Keyed:
@@ -81,7 +81,7 @@ class Device:
 
     @cached_property
     def _label(self) -> tuple[bytes, ...]:
-        made = self.protocol
-        about = {"protocol": made.name, "values": list(made.domain.values), "with": dict(made.arguments)}
-        document = json.dumps(about, sort_keys=True, separators=(",", ":"), ensure_ascii=True, default=str)
-        return VERSION, document.encode(), self.question.encode()
+        protocol = self.protocol
+        about = {"protocol": protocol.name, "values": list(protocol.domain.values), "with": dict(protocol.arguments)}
+        text = json.dumps(about, sort_keys=True, separators=(",", ":"), ensure_ascii=True, default=str)
+        return VERSION, text.encode(), self.question.encode()

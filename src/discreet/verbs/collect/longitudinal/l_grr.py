@@ -1,14 +1,14 @@
-"""Randomised response of randomised response: L-GRR (Arcolezi, Couchot, Al Bouna, Xiao 2022).
+"""L-GRR: memoized randomised response, randomised again in each report (Arcolezi and others 2022).
 
-Why this is private. The permanent answer is a report of GRR with a loss of ``forever``. Each report tells it with a
-chance s, and any other value with (1 - s) / (d - 1). Both steps together are GRR again, with
+Why this is private. The permanent answer is a report of GRR with a loss of ``permanent_epsilon``. Each report tells it
+with a probability s, and any other value with (1 - s) / (d - 1). Both steps together are GRR again, with
 
-    own = a s + (1 - a) (1 - s) / (d - 1)         a: the chance that the permanent answer is the own value
+    own = a s + (1 - a) (1 - s) / (d - 1)         a: the probability that the permanent answer is the own value
 
 and s is such that own / other <= e**ε, rounded down. Of T reports about a value that stays, none tells more than all of
-them saying that value: whatever the permanent answer z, reports have a chance that is larger by s (d - 1) / (1 - s) for
-each that says z; so a sequence that says x every time has at once the largest share of its likelihood at z = x and the
-least at another.
+them saying that value: whatever the permanent answer z, reports have a probability that is larger by s (d - 1) / (1 -
+s) for each that says z; so a sequence that says x every time has at once the largest share of its likelihood at z = x
+and the least at another.
 """
 
 from __future__ import annotations
@@ -30,29 +30,29 @@ from discreet.verbs.collect.randomized_response import randomized_response
 
 @dataclass(frozen=True, init=False)
 class LGRR(MemoizedOracle, GRR):
-    """Longitudinal GRR: for few values."""
+    """L-GRR, longitudinal GRR: for few values."""
 
     name = "l-grr"
 
     @cached_property
     def permanent(self) -> GRR:
-        """The step that is taken once for each value."""
+        """The permanent step, taken once for each value."""
         return GRR(self.domain, self.permanent_epsilon)
 
     @cached_property
     def p_instantaneous(self) -> Fraction:
-        """s: the chance that a report tells the permanent answer, rounded down."""
+        """s: probability that a report is the permanent answer, rounded down."""
         odds, a, b = exp_lower(self.epsilon), self.permanent.p_own, self.permanent.q_other
         return round_down((odds / (odds + len(self.domain) - 1) - b) / (a - b))
 
     @cached_property
     def p_own(self) -> Fraction:
-        """Both steps tell the value, or the second comes back to it."""
+        """p: both steps keep the value, or the second comes back to it."""
         return self.permanent.p_own * self.p_instantaneous + (1 - self.permanent.p_own) * self._lie
 
     @property
     def instantaneous_ratio(self) -> Fraction:
-        """Of two permanent answers, a report is likelier for the one that it tells."""
+        """Largest quotient of a report's probabilities under two permanent answers."""
         return self.p_instantaneous / self._lie
 
     @property
@@ -60,13 +60,13 @@ class LGRR(MemoizedOracle, GRR):
         return (1 - self.p_instantaneous) / (len(self.domain) - 1)
 
     def ratio(self, rounds: int) -> Fraction:
-        """That of reports that all say the value."""
+        """Largest quotient of several reports: that of reports that all name the value."""
         a, b, d = self.permanent.p_own, self.permanent.q_other, len(self.domain)
         fade = power_lower(1 / self.instantaneous_ratio, rounds)
         return (a + (d - 1) * b * fade) / (b + (a + (d - 2) * b) * fade)
 
     def instantaneous_report(self, kept: pa.Array[Any], entropy: Entropy) -> pa.Array[Any]:
-        """The permanent answer, or another value."""
+        """Draw the permanent answer, or another value."""
         report_codes = randomized_response(
             kept.to_numpy().astype(np.int64), self.p_instantaneous, len(self.domain), entropy
         )

@@ -1,15 +1,16 @@
-"""A hash function that a device keeps: LOLOHA (Arcolezi, Pinzón, Palamidessi, Gambs 2023).
+"""LOLOHA: longitudinal local hashing, with a memoized hash function (Arcolezi and others 2023).
 
 A device draws a function once that sends all values to a few buckets, and from then on answers by L-GRR over the
 buckets.
 
-Why this is private. The function hangs on nobody's answer, and given it the reports are those of L-GRR on a bucket: so
-all losses about a value that stays are those of L-GRR over buckets. A round is as accurate as OLH.
+Why this is private. The function depends on nobody's answer, and given it the reports are those of L-GRR on a bucket:
+so all losses about a value that stays are those of L-GRR over buckets. A round is as accurate as OLH.
 
 A change to a value of the same bucket changes nothing at all, and there are no more permanent answers than buckets. The
-literature concludes that ``forever`` times the number of buckets is all that a life of changing values loses. That is
-not so: of two people whose values change on the same day, one may stay in a bucket and the other not, and then they are
-told apart the better the longer they are asked. So of several values nothing is promised but ``loss_of_changes``.
+literature concludes that ``permanent_epsilon`` times the number of buckets is all that a life of changing values loses.
+That is not so: of two people whose values change on the same day, one may stay in a bucket and the other not, and then
+they are told apart the better the longer they are asked. So of several values nothing is promised but
+``loss_of_changes``.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ from discreet.verbs.collect.randomized_response import randomized_response
 
 @dataclass(frozen=True, init=False)
 class LOLOHA(MemoizedOracle, LocalHashing):
-    """Longitudinal local hashing: for values that change."""
+    """LOLOHA, longitudinal local hashing: for values that change."""
 
     name = "loloha"
 
@@ -48,41 +49,41 @@ class LOLOHA(MemoizedOracle, LocalHashing):
         permanent_epsilon: Number | None = None,
         buckets: int | None = None,
     ) -> None:
-        """``buckets`` are as many as OLH has unless they are given; 2 lose least over a life."""
+        """``buckets`` are as many as OLH has by default; 2 lose least over a life."""
         LocalHashing.__init__(self, domain, epsilon, OLH(domain, epsilon).buckets if buckets is None else buckets)
         self._promise(permanent_epsilon)
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """The loss of all reports together, and how many buckets there are."""
+        """Permanent epsilon and number of buckets."""
         return {"forever": str(self.permanent_epsilon), "buckets": self.buckets}
 
     @cached_property
     def inner(self) -> LGRR:
-        """The protocol over buckets."""
+        """L-GRR over buckets."""
         return LGRR(self.buckets, self.epsilon, self.permanent_epsilon)
 
     @property
     def p_own(self) -> Fraction:
-        """The own bucket is told."""
+        """p: probability that the own bucket is reported."""
         return self.inner.p_own
 
     @cached_property
     def permanent(self) -> LocalHashing:
-        """A function, and a bucket that is kept."""
+        """The permanent step: a function, and a bucket."""
         return LocalHashing(self.domain, self.permanent_epsilon, self.buckets)
 
     @property
     def instantaneous_ratio(self) -> Fraction:
-        """That over buckets."""
+        """Largest quotient of a report's probabilities under two permanent answers: that over buckets."""
         return self.inner.instantaneous_ratio
 
     def ratio(self, rounds: int) -> Fraction:
-        """That over buckets."""
+        """Largest quotient of several reports: that over buckets."""
         return self.inner.ratio(rounds)
 
     def loss_of_values(self, values: int) -> Pure:
-        """That of one value; of more there is no promise, since which they were says whether the bucket changed."""
+        """Loss about one value; for several there is no promise, since they decide whether the bucket changed."""
         if values > 1:
             raise NoPromise(
                 "Whether two values share a bucket shows in the end, so there is no bound for several of them.",
@@ -101,7 +102,7 @@ class LOLOHA(MemoizedOracle, LocalHashing):
         return rows_to_reports(row)
 
     def instantaneous_report(self, kept: pa.Array[Any], entropy: Entropy) -> pa.Array[Any]:
-        """The function, and the bucket that is kept or another."""
+        """Draw the function, and the permanent bucket or another."""
         report_codes = reports_to_rows(kept).copy()
         report_codes[:, -1] = randomized_response(
             report_codes[:, -1].astype(np.int64), self.inner.p_instantaneous, self.buckets, entropy

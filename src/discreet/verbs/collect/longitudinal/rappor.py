@@ -1,4 +1,4 @@
-"""A row of coins that is kept, and every bit turned over now and then: RAPPOR and L-OSUE.
+"""RAPPOR and L-OSUE: a memoized unary encoding whose bits are flipped at random in each report.
 
 A device makes a row of bits once, by a coin for every value, and keeps it: the permanent step. Each time it is asked
 it reports that row with every bit turned over by a further coin: the instantaneous step.
@@ -7,11 +7,11 @@ it reports that row with every bit turned over by a further coin: the instantane
   own for each value.
 * *L-OSUE* (Arcolezi and others 2022) makes it by OUE, which is more accurate.
 
-Why this is private. All that a device ever reports is made of the row that it keeps, which has a loss of ``forever``:
-however often it is asked, it loses no more (post-processing). In that row the own bit is 1 with a chance a, any other
-with b, and each report tells a bit of it truly with a chance s. So in one report they are 1 with p = a s + (1 - a) (1 -
-s) and q = b s + (1 - b) (1 - s); two answers differ in two bits, and a report's chances by p (1 - q) / (q (1 - p)) at
-most, which is kept at or below e**ε:
+Why this is private. All that a device ever reports is made of the row that it keeps, which has a loss of
+``permanent_epsilon``: however often it is asked, it loses no more (post-processing). In that row the own bit is 1 with
+probability a, any other with b, and each report tells a bit of it truly with probability s. So in one report they are 1
+with p = a s + (1 - a) (1 - s) and q = b s + (1 - b) (1 - s); two answers differ in two bits, and a report's
+probabilities by p (1 - q) / (q (1 - p)) at most, which is kept at or below e**ε:
 
 * RAPPOR has b = 1 - a, hence q = 1 - p, and p / (1 - p) is e**(ε/2);
 * L-OSUE has a = 1/2, hence p = 1/2, and q is 1 / (e**ε + 1);
@@ -42,79 +42,79 @@ from discreet.verbs.collect.probability import exp_lower, round_down
 
 @dataclass(frozen=True, init=False)
 class MemoizedUnaryEncoding(MemoizedOracle, UnaryEncoding):
-    """What the protocols share that keep a row of coins."""
+    """A memoized unary encoding."""
 
     @property
     @abstractmethod
     def p_instantaneous(self) -> Fraction:
-        """s: the chance that a report tells a bit of the permanent row truly, rounded down."""
+        """s: probability that a report keeps a bit of the permanent row, rounded down."""
 
     @cached_property
     def p_own(self) -> Fraction:
-        """The own bit is 1 and told truly, or 0 and turned over."""
-        return self._reported(self.permanent.p_own)
+        """p: the own bit is 1 and kept, or 0 and flipped."""
+        return self._p_in_report(self.permanent.p_own)
 
     @cached_property
     def q_other(self) -> Fraction:
-        """A bit of another value is 1 and told truly, or 0 and turned over."""
-        return self._reported(self.permanent.q_other)
+        """q: a bit of another value is 1 and kept, or 0 and flipped."""
+        return self._p_in_report(self.permanent.q_other)
 
     @property
     def instantaneous_ratio(self) -> Fraction:
-        """Two permanent rows may differ in every bit."""
+        """Largest quotient under two permanent rows, which may differ in every bit."""
         return (self.p_instantaneous / (1 - self.p_instantaneous)) ** len(self.domain)
 
     def ratio(self, rounds: int) -> Fraction:
-        """That of reports that all have the value's bit, and none the other's."""
+        """Largest quotient of several reports: that of reports that all have the value's bit, and none the other's."""
         a, b = self.permanent.p_own, self.permanent.q_other
         fade = power_lower((1 - self.p_instantaneous) / self.p_instantaneous, rounds)
         one = (a + (1 - a) * fade) / (b + (1 - b) * fade)
         return one * (1 - b + b * fade) / (1 - a + a * fade)
 
     def instantaneous_report(self, kept: pa.Array[Any], entropy: Entropy) -> pa.Array[Any]:
-        """A report of each permanent row."""
+        """Draw a report of each permanent row."""
         d, words = len(self.domain), word_count(len(self.domain))
         report_codes = np.zeros((len(kept), 8 * words), dtype=np.uint8)
         report_codes[:, : kept.type.byte_width] = reports_to_rows(kept)
         turned = packed_flips(1 - self.p_instantaneous, len(kept) * words, entropy).reshape(-1, words)
         return bits_to_reports(report_codes.view("<u8") ^ turned, d)
 
-    def _reported(self, probability: Fraction) -> Fraction:
-        """The chance that a bit is 1 in a report, by that in the permanent row."""
+    def _p_in_report(self, probability: Fraction) -> Fraction:
+        """Probability that a bit is 1 in a report, by that in the permanent row."""
         return probability * self.p_instantaneous + (1 - probability) * (1 - self.p_instantaneous)
 
 
 @dataclass(frozen=True, init=False)
 class RAPPOR(MemoizedUnaryEncoding):
-    """Basic RAPPOR: each bit is told truly with the same chance."""
+    """Basic RAPPOR: each bit is reported truly with the same probability."""
 
     name = "rappor"
 
     @cached_property
     def permanent(self) -> SUE:
-        """The step that is taken once for each value."""
+        """The permanent step, taken once for each value."""
         return SUE(self.domain, self.permanent_epsilon)
 
     @cached_property
     def p_instantaneous(self) -> Fraction:
-        """Such that p / (1 - p) is e**(ε/2), rounded down."""
+        """s such that p / (1 - p) is e**(ε/2), rounded down."""
         odds, a = exp_lower(self.epsilon / 2), self.permanent.p_own
         return round_down((odds / (odds + 1) - (1 - a)) / (2 * a - 1))
 
 
 @dataclass(frozen=True, init=False)
 class LOSUE(MemoizedUnaryEncoding):
-    """Longitudinal optimised-symmetric unary encoding: the most accurate over time, at a bit for every value."""
+    """L-OSUE: the most accurate over time, at a bit for every value."""
 
     name = "l-osue"
 
     @cached_property
     def permanent(self) -> OUE:
-        """The step that is taken once for each value."""
+        """The permanent step, taken once for each value."""
         return OUE(self.domain, self.permanent_epsilon)
 
     @cached_property
     def p_instantaneous(self) -> Fraction:
-        """Such that q is 1 / (e**ε + 1), rounded down."""
+        """s such that q is 1 / (e**ε + 1), rounded down."""
         b = self.permanent.q_other
         return round_down((1 - b - 1 / (exp_lower(self.epsilon) + 1)) / (1 - 2 * b))

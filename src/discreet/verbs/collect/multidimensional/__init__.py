@@ -1,1 +1,1 @@
-"""Several questions to one person: budget split or one question sampled, keys with values, tables of questions."""
+"""Multidimensional data: several questions to one person, key-value data, and contingency tables."""

@@ -1,12 +1,12 @@
-"""One question answered truly, the others made up, and nobody sees which (RS+FD and RS+RFD).
+"""RS+FD and RS+RFD: one sampled question is answered, the others get fake data, and nobody sees which.
 
 Arcolezi, Couchot, Al Bouna, Xiao (2021) make up values evenly; Arcolezi, Gambs, Couchot, Palamidessi (2023) make them
 up by what is known to be likely, which the estimate then has to make up for less. An even choice is one of them, so
 this is one protocol with a *prior* for each question.
 
-Why this is private, and what exactly. The truth is told by GRR with odds e**ε'. A report's chance is a product that
-hangs on no answer times a sum over questions (``laws.Hidden``), so a quotient of two people's chances is one of two
-sums whose terms differ by at most e**ε':
+Why this is private, and what exactly. The truth is reported by GRR with odds e**ε'. A report's probability is a product
+that depends on no answer times a sum over questions (``HiddenQuestion``), so a quotient of two people's
+probabilities is one of two sums whose terms differ by at most e**ε':
 
 * **person**: whatever of a person's answers differ, the quotient is at most e**ε', and it is reached when all differ.
   Nothing is gained by hiding the question; so ε' = ε.
@@ -41,32 +41,33 @@ from discreet.verbs.collect.numbers.channel import Channel, to_units
 from discreet.verbs.collect.probability import DENOMINATOR, exp_lower, require_epsilon
 
 Protects = Literal["person", "answer"]
-_FINE = 1 << 20
-_HIGHEST = 20
+_EPSILON_STEPS = 1 << 20
+"""Number of steps per unit of epsilon in the search for the amplified loss."""
+_MAX_EPSILON = 20
 
 
 @dataclass(frozen=True)
 class HiddenQuestion:
-    """One question, drawn evenly, is reported truly by its matrix, the others are made up; which one is not told.
+    """Distribution of a report in which one question, drawn evenly, is answered and the others are made up.
 
-    A report y of answers x has a chance of Π_j f_j(y_j) times the mean over j of P_j(y_j | x_j) / f_j(y_j), where f_j
+    A report y of answers x has probability Π_j f_j(y_j) times the mean over j of P_j(y_j | x_j) / f_j(y_j), where f_j
     is what is made up. So the quotient of two answers is that of two sums over questions, of which each can be chosen
     by itself.
     """
 
     truths: tuple[tuple[Fraction, Fraction], ...]
-    """For each question the chances of the own value and of any other."""
+    """Probabilities of the own value and of any other, for each question."""
     made_up: tuple[tuple[Fraction, ...], ...]
-    """For each question the chances of what is made up; none is 0."""
+    """Probabilities of made-up values, for each question; none is 0."""
     all_answers: tuple[tuple[int, ...], ...]
 
     @property
     def answers(self) -> int:
-        """How many answers it is given for."""
+        """Number of answers."""
         return len(self.all_answers)
 
     def ratio(self, one: int, other: int) -> Fraction:
-        """The largest quotient of two sums.
+        """Largest quotient of a report's probabilities under two answers.
 
         It is found by Dinkelbach's rule: given a quotient that is reached, each question takes the value that goes
         beyond it most; that reaches more, unless it was the largest already. Quotients grow and values are few.
@@ -85,14 +86,14 @@ class HiddenQuestion:
 
 @dataclass(frozen=True, init=False)
 class FakeData(QuestionsProtocol[dict[str, QuestionShares]]):
-    """RS+RFD; without priors, RS+FD. ``epsilon`` is what is lost about the whole person."""
+    """RS+RFD; without priors, RS+FD. ``epsilon`` is the loss about the whole person."""
 
     name = "rs+rfd"
     priors: tuple[tuple[int, ...], ...]
-    """For each question, how likely each value is made up, in whole 2**-64ths."""
+    """Probabilities of made-up values in whole 2**-64ths, for each question."""
     protects: Protects
     of_answer: Fraction
-    """What is lost about one answer, if the others are known."""
+    """Loss about one answer, if the others are known."""
 
     def __init__(
         self,
@@ -101,7 +102,7 @@ class FakeData(QuestionsProtocol[dict[str, QuestionShares]]):
         priors: Mapping[str, Sequence[Number]] | None = None,
         protects: Protects = "person",
     ) -> None:
-        """``epsilon`` is kept to about the person, or about each answer."""
+        """Make a protocol whose ``epsilon`` holds for the person, or for each answer."""
         super().__init__(questions, epsilon)
         if protects not in get_args(Protects):
             raise BadInput(f"What is protected is the {' or the '.join(get_args(Protects))}, not {protects!r}.")
@@ -110,19 +111,19 @@ class FakeData(QuestionsProtocol[dict[str, QuestionShares]]):
         object.__setattr__(self, "protects", protects)
         if unknown := set(likely) - set(self.questions.names):
             raise BadInput(f"There is no question {min(unknown)!r} to make up answers to.")
-        asked = self.epsilon
+        claim = self.epsilon
         if protects == "answer":
-            object.__setattr__(self, "epsilon", require_epsilon(self._amplified(asked)))
-        object.__setattr__(self, "of_answer", asked)
+            object.__setattr__(self, "epsilon", require_epsilon(self._amplified(claim)))
+        object.__setattr__(self, "of_answer", claim)
 
     @property
     def loss_of_answer(self) -> Pure:
-        """What one report loses at most about one answer of a person whose other answers are known."""
+        """Largest loss of a report about one answer of a person whose other answers are known."""
         return Pure(self.of_answer)
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """What it is made with, as plain data."""
+        """Parameters beside the name and epsilon, as plain data."""
         priors = [[str(Fraction(part, DENOMINATOR)) for part in prior] for prior in self.priors]
         return {
             **super().parameters,
@@ -133,19 +134,19 @@ class FakeData(QuestionsProtocol[dict[str, QuestionShares]]):
 
     @cached_property
     def oracles(self) -> tuple[GRR, ...]:
-        """What a truth is told by."""
+        """An oracle for each question."""
         return tuple(GRR(domain, self.epsilon) for _, domain in self.questions.domains)
 
     @cached_property
     def report_distribution(self) -> HiddenQuestion:
-        """Which question is told truly is hidden."""
+        """Distribution in which the sampled question is hidden."""
         truths = tuple((oracle.p_own, oracle.q_other) for oracle in self.oracles)
         return HiddenQuestion(truths, self._made_up, self.questions.answers)
 
     def answer_ratio(self, epsilon: Fraction) -> Fraction:
-        """The worst quotient when one answer differs and truths are told with a loss of ``epsilon``.
+        """Worst quotient when one answer differs and the sampled question has ``epsilon``.
 
-        It is worst where the told value is made up least, and the other questions' terms, which do not differ, are
+        It is worst where the reported value is made up least, and the other questions' terms, which do not differ, are
         least: at a value that is not theirs and is made up most.
         """
         truths = [GRR(domain, epsilon) for _, domain in self.questions.domains]
@@ -158,11 +159,11 @@ class FakeData(QuestionsProtocol[dict[str, QuestionShares]]):
 
     @cached_property
     def report_type(self) -> pa.DataType:
-        """A value for each question."""
+        """Arrow type of a report: a value for each question."""
         return pa.struct([(name, integer_type(len(domain))) for name, domain in self.questions.domains])
 
     def draw(self, columns: list[Codes], entropy: Entropy) -> pa.Array[Any]:
-        """Values that are made up, but for one."""
+        """Draw made-up values for all questions but one."""
         which = entropy.many_below(len(self.questions), len(columns[0]))
         report_codes = []
         for index, (oracle, prior, codes) in enumerate(zip(self.oracles, self.priors, columns, strict=True)):
@@ -174,18 +175,18 @@ class FakeData(QuestionsProtocol[dict[str, QuestionShares]]):
 
     @property
     def counter_length(self) -> int:
-        """How often each value of each question was told, one after the other."""
+        """Number of reports of each value of each question, one after the other."""
         return sum(self.questions.sizes)
 
     def count(self, reports: Reports) -> Counts:
-        """How often each value of each question was told, one after the other."""
+        """Number of reports of each value of each question, one after the other."""
         report_codes = split_reports(reports, self.report_type)
         return np.concatenate(
             [count_integer_reports(one, size) for one, size in zip(report_codes, self.questions.sizes, strict=True)]
         )
 
     def estimate_counts(self, counts: Counts, *, confidence: float = 0.95) -> dict[str, QuestionShares]:
-        """One of k reports tells the truth of a question, as GRR does; the others what is made up."""
+        """Estimate shares: one of k reports answers a question by GRR, the others are made up."""
         k, result = len(self.questions), {}
         kept = np.split(counts, np.cumsum(self.questions.sizes)[:-1])
         for name, oracle, prior, report_codes in zip(
@@ -202,17 +203,19 @@ class FakeData(QuestionsProtocol[dict[str, QuestionShares]]):
         return tuple(tuple(Fraction(part, DENOMINATOR) for part in prior) for prior in self.priors)
 
     def _amplified(self, epsilon: Fraction) -> Fraction:
-        """The largest loss about the person, in parts of 2**-20, that keeps to ``epsilon`` about one answer."""
-        low, high = int(epsilon * _FINE), _HIGHEST * _FINE
+        """Largest loss about the person, in 2**-20ths, that keeps to ``epsilon`` about one answer."""
+        low, high = int(epsilon * _EPSILON_STEPS), _MAX_EPSILON * _EPSILON_STEPS
         allowed = exp_lower(epsilon)
         while high - low > 1:
             middle = (low + high) // 2
-            low, high = (middle, high) if self.answer_ratio(Fraction(middle, _FINE)) <= allowed else (low, middle)
-        return Fraction(low, _FINE)
+            low, high = (
+                (middle, high) if self.answer_ratio(Fraction(middle, _EPSILON_STEPS)) <= allowed else (low, middle)
+            )
+        return Fraction(low, _EPSILON_STEPS)
 
 
 def _prior(domain: Domain, weights: Sequence[Number] | None) -> tuple[int, ...]:
-    """Weights of values as chances in whole 2**-64ths."""
+    """Convert weights of values to probabilities in whole 2**-64ths."""
     given = [Fraction(1)] * len(domain) if weights is None else [exact(weight, "a weight") for weight in weights]
     if len(given) != len(domain) or min(given) == 0:
         raise BadInput(
@@ -226,7 +229,7 @@ def _prior(domain: Domain, weights: Sequence[Number] | None) -> tuple[int, ...]:
 
 
 def largest_quotient(choices: Sequence[Sequence[tuple[Fraction, Fraction]]]) -> Fraction:
-    """The largest quotient of two sums, to which every list gives one of its pairs; the lower terms are above 0."""
+    """Largest quotient of two sums, to which every list gives one of its pairs; the lower terms are above 0."""
     best = Fraction(0)
     while True:
         taken = [max(pairs, key=lambda pair: pair[0] - best * pair[1]) for pairs in choices]

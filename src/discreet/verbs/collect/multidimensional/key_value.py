@@ -1,7 +1,7 @@
-"""How many people have a key, and the mean of its value: PCKV (Gu, Li, Xiong, Cao 2020), what both ways of it share.
+"""Key-value data: how many people have a key, and the mean of its value (PCKV; Gu, Li, Xiong, Cao 2020).
 
-A person's keys are padded and sampled to one pair of a key and a sign (``pairs``), which is then reported by GRR
-(``keyvalue_grr``) or by two bits a key (``keyvalue_ue``).
+A person's keys are padded and sampled to one pair of a key and a sign (see below), which is then reported by GRR
+(``KeyValueGRR``) or by two bits a key (``KeyValueUE``).
 
 Of s+ and s-, the shares of reports that tell a key with either sign, both the sum and the difference come back by a
 straight line: the first to how many have the key, unbiased; the second to how many times what mean. The mean is their
@@ -39,19 +39,19 @@ from discreet.verbs.collect.score_intervals import normal_quantile, share_error_
 
 @dataclass(frozen=True)
 class ResponseRates:
-    """How shares of reports answer to shares of drawn pairs."""
+    """Response of the shares of reports to the shares of drawn pairs."""
 
     level: float
-    """How many tell a key that nobody has, with either sign."""
+    """Share of reports that name a key that nobody has, with either sign."""
     rise: float
-    """How many more do if everybody's drawn key is it."""
+    """Increase of that share if everybody's drawn key is it."""
     tilt: float
-    """How many more tell plus than minus if everybody's drawn pair is it with a plus."""
+    """Surplus of plus over minus if everybody's drawn pair is it with a plus."""
 
 
 @dataclass(frozen=True, init=False)
 class KeyValue(CountingProtocol["KeyValueEstimate"]):
-    """What both ways share."""
+    """A local protocol for key-value pairs."""
 
     keys: Domain
     epsilon: Fraction
@@ -67,7 +67,7 @@ class KeyValue(CountingProtocol["KeyValueEstimate"]):
         high: Number = 1,
         length: int = 1,
     ) -> None:
-        """Values go from ``low`` to ``high``; ``length`` is how many pairs most people have at most."""
+        """Values go from ``low`` to ``high``; ``length`` is the number of pairs that most people stay within."""
         object.__setattr__(self, "keys", keys if isinstance(keys, Domain) else Domain(keys))
         object.__setattr__(self, "epsilon", require_epsilon(epsilon))
         object.__setattr__(self, "grid", NumberGrid(low, high, 1))
@@ -77,34 +77,34 @@ class KeyValue(CountingProtocol["KeyValueEstimate"]):
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """What it is made with beside epsilon, as plain data."""
+        """Parameters beside the name and epsilon, as plain data."""
         bounds = {"low": str(self.grid.low), "high": str(self.grid.high)}
         return {"keys": list(self.keys.values), **bounds, "length": self.length}
 
     @property
     @abstractmethod
     def response_rates(self) -> ResponseRates:
-        """What estimates are made by."""
+        """Response of reports to drawn pairs, which estimates invert."""
 
     @abstractmethod
     def draw(self, pairs: SampledPairs, entropy: Entropy) -> pa.Array[Any]:
-        """A report for each drawn pair."""
+        """Draw a report for each drawn pair."""
 
     @property
     def counter_length(self) -> int:
-        """How many counts a collector keeps."""
+        """Number of counts that a collector keeps."""
         return 1 + 2 * len(self.keys)
 
     @abstractmethod
     def count(self, reports: Reports) -> Counts:
-        """What is kept of reports: their number, then how many tell each key with a minus, then those with a plus."""
+        """Count reports: all, then those that name each key with a minus, then those with a plus."""
 
     def randomize(self, people: People, *, entropy: Entropy = BULK) -> pa.Array[Any]:
-        """A report for each person, of all of a person's pairs."""
+        """Randomise the pairs of each person into a report."""
         return self.draw(sample_pairs(people, self.keys, self.grid, self.length, entropy), entropy)
 
     def estimate_counts(self, counts: Counts, *, confidence: float = 0.95) -> KeyValueEstimate:
-        """The same of what is kept."""
+        """Estimate from counts, with error bars."""
         n, (minus, plus) = int(counts[0]), counts[1:].reshape(2, -1)
         require_reports(n, confidence)
         return KeyValueEstimate(self, n, plus / n, minus / n, confidence)
@@ -112,7 +112,7 @@ class KeyValue(CountingProtocol["KeyValueEstimate"]):
 
 @dataclass(frozen=True, eq=False)
 class KeyValueEstimate:
-    """The share of people with each key, and the mean of its values."""
+    """Estimated share of people with each key, and mean of its values."""
 
     protocol: KeyValue
     n: int
@@ -122,25 +122,25 @@ class KeyValueEstimate:
 
     @property
     def shares(self) -> Floats:
-        """The share of people with each key: unbiased, if nobody has more pairs than ``length``."""
+        """Estimated share of people with each key: unbiased, if nobody has more pairs than ``length``."""
         response_rates = self.protocol.response_rates
-        return (self._reported - response_rates.level) * self.protocol.length / response_rates.rise
+        return (self._named - response_rates.level) * self.protocol.length / response_rates.rise
 
     @property
     def error_bars(self) -> Floats:
-        """How far each share is off at most, each by itself with the stated confidence."""
-        reached = share_error_bound(1 - self.confidence, self._reported, self.n)
+        """Largest error of each share, each by itself with the stated confidence."""
+        reached = share_error_bound(1 - self.confidence, self._named, self.n)
         return reached * self.protocol.length / self.protocol.response_rates.rise
 
     @property
     def means(self) -> Floats:
-        """The mean of each key's values; missing where hardly anybody seems to have it."""
+        """Estimated mean of each key's values; missing where hardly anybody seems to have it."""
         shares = np.where(self.shares > 0, self.shares, np.nan)
         return self._value(self._tilt / shares)
 
     @property
     def mean_intervals(self) -> tuple[Floats, Floats]:
-        """Between which two each mean lies, each by itself with the stated confidence.
+        """Bounds of each mean, each by itself with the stated confidence.
 
         Fieller: those m for which share times m and the tilt do not differ by more than z of their deviations. Where
         the share itself may be 0, that is everything.
@@ -151,10 +151,10 @@ class KeyValueEstimate:
             wide / response_rates.tilt,
             normal_quantile(1 - self.confidence) ** 2 / self.n,
         )
-        report_codes, tilt = self._reported, self.plus - self.minus
-        square = self.shares**2 - z2 * by_share**2 * report_codes * (1 - report_codes)
-        cross = self.shares * self._tilt - z2 * by_share * by_tilt * tilt * (1 - report_codes)
-        rest = self._tilt**2 - z2 * by_tilt**2 * (report_codes - tilt**2)
+        named, tilt = self._named, self.plus - self.minus
+        square = self.shares**2 - z2 * by_share**2 * named * (1 - named)
+        cross = self.shares * self._tilt - z2 * by_share * by_tilt * tilt * (1 - named)
+        rest = self._tilt**2 - z2 * by_tilt**2 * (named - tilt**2)
         known = (square > 0) & (self.shares > 0)
         root = np.sqrt(np.maximum(cross**2 - square * rest, 0))
         over = np.where(known, square, 1)
@@ -173,12 +173,12 @@ class KeyValueEstimate:
         return pa.table(figures | {"mean": self.means, "mean_low": low, "mean_high": high})
 
     @property
-    def _reported(self) -> Floats:
+    def _named(self) -> Floats:
         return self.plus + self.minus
 
     @property
     def _tilt(self) -> Floats:
-        """The share of people with each key, times the mean of its values from -1 to 1."""
+        """Share of people with each key, times the mean of its values from -1 to 1."""
         return (self.plus - self.minus) * self.protocol.length / self.protocol.response_rates.tilt
 
     def _value(self, mean: Floats) -> Floats:
@@ -187,19 +187,19 @@ class KeyValueEstimate:
 
 
 People: TypeAlias = "pa.MapArray[Any, Any] | pa.ChunkedArray[Any] | Iterable[Mapping[Any, float]]"
-"""The pairs of each person: mappings, or an Arrow array of maps."""
+"""Key-value pairs of each person: mappings, or an Arrow array of maps."""
 
 
 @dataclass(frozen=True)
 class SampledPairs:
-    """One pair of each person: a key's place (beyond that of the last key: a made-up one) and if its value is high."""
+    """One pair of each person: the index of a key (after the last: a made-up one) and whether its value is high."""
 
     keys: Codes
     high: Codes
 
 
 def sample_pairs(people: People, domain: Domain, grid: NumberGrid, length: int, entropy: Entropy) -> SampledPairs:
-    """Pad and sample. ``grid`` has one step."""
+    """Pad each person's pairs to ``length`` and sample one; ``grid`` has one step."""
     starts, keys, values = _flat(people)
     codes, sizes = domain.codes(keys) if len(keys) else np.zeros(0, dtype=np.int64), np.diff(starts)
     among = np.maximum(sizes, length)
@@ -207,17 +207,17 @@ def sample_pairs(people: People, domain: Domain, grid: NumberGrid, length: int, 
     for size in np.unique(among):
         alike = np.flatnonzero(among == size)
         picked[alike] = entropy.many_below(int(size), alike.size)
-    report_codes = len(domain) + picked - sizes
+    drawn_keys = len(domain) + picked - sizes
     high = entropy.coins(sizes.size).astype(np.int64)
     own = np.flatnonzero(picked < sizes)
     at = starts[own] + picked[own]
-    report_codes[own] = codes[at]
+    drawn_keys[own] = codes[at]
     high[own] = grid.round_randomly(values[at], entropy)
-    return SampledPairs(report_codes, high)
+    return SampledPairs(drawn_keys, high)
 
 
 def _flat(people: People) -> tuple[Codes, pa.Array[Any], Any]:
-    """Where each person's pairs start, and the keys and values of all of them."""
+    """Start of each person's pairs, and the keys and values of all."""
     if isinstance(people, pa.ChunkedArray):
         people = pa.concat_arrays(people.chunks or [pa.array([], people.type)])
     if isinstance(people, pa.MapArray):
@@ -237,7 +237,7 @@ def _flat(people: People) -> tuple[Codes, pa.Array[Any], Any]:
 
 
 def _require_once(starts: Codes, keys: pa.Array[Any]) -> None:
-    """A key twice would be likelier to be drawn than the promise allows for."""
+    """Refuse a key twice: it would be drawn more often than the claim allows for."""
     person = np.repeat(np.arange(starts.size - 1), np.diff(starts))
     pairs = pa.table({"person": pa.array(person), "key": keys})
     if pairs.group_by(["person", "key"]).aggregate([]).num_rows < pairs.num_rows:

@@ -1,8 +1,9 @@
-"""Tables of every k questions together: a device draws one such table and reports its cell of it.
+"""Marginals: contingency tables of every k questions, of which each device reports a cell of one.
 
 Why this is private: a report is about one table, drawn without looking at any answer, by a protocol that loses at most
-ε (``one_of``). Accuracy is that of one question with as many values as the table has cells, asked of every m-th person,
-where m is the number of tables (Cormode, Kulkarni, Srivastava 2018: sampling marginals beats releasing everything).
+ε (``question_sampling``). Accuracy is that of one question with as many values as the table has cells, asked of every
+m-th person, where m is the number of tables (Cormode, Kulkarni, Srivastava 2018: sampling marginals beats releasing
+everything).
 
 Two tables that share questions are asked of different people, so they say different things about what they share.
 *consistent* is the step that settles it: every table is the sum of what its sets of questions add on top of smaller
@@ -101,7 +102,7 @@ class Marginals(SamplingProtocol["MarginalEstimate"], QuestionsProtocol["Margina
 
 @dataclass(frozen=True, eq=False)
 class Marginal:
-    """The share of people in each cell of a table, and how far each is off at most, each by itself."""
+    """Estimated share of people in each cell of a table, and the largest error of each, each by itself."""
 
     shares: Floats
     error_bars: Floats
@@ -109,17 +110,17 @@ class Marginal:
 
 @dataclass(frozen=True, eq=False)
 class MarginalEstimate:
-    """All tables of some questions."""
+    """Estimated contingency tables of some questions."""
 
     protocol: Marginals
     n: int
     tables: tuple[Marginal, ...]
     confidence: float
     steps: tuple[str, ...] = ()
-    """What was done to the figures after they were estimated; their bars stay those of before."""
+    """Post-processing steps; error bars stay those of before."""
 
     def of(self, *names: str) -> Marginal:
-        """The table of these questions, in their own order."""
+        """Table of some questions, in their own order."""
         known = self.protocol.questions.names
         wanted = tuple(sorted(known.index(name) for name in names if name in known))
         if len(wanted) < len(names) or wanted not in self.protocol.sides:
@@ -129,7 +130,7 @@ class MarginalEstimate:
         return self.tables[self.protocol.sides.index(wanted)]
 
     def table(self, *names: str) -> pa.Table:
-        """The same as rows: a value of each question, the share of people who have all of them, and its error bar."""
+        """Table of some questions as rows: a value of each, the share of people with all of them, and its error bar."""
         result = self.of(*names)
         indices = np.indices(result.shares.shape).reshape(result.shares.ndim, -1)
         asked = [domain for domain in self.protocol.questions.domains if domain[0] in names]
@@ -140,38 +141,39 @@ class MarginalEstimate:
         return pa.table(columns | {"share": result.shares.ravel(), "share_error": result.error_bars.ravel()})
 
     def consistent(self) -> MarginalEstimate:
-        """Tables that agree about what they share, and add up to one."""
+        """Make tables agree about the questions they share, and add up to one."""
         sides = self.protocol.sides
         added: dict[Sides, list[Floats]] = {}
         for of, table in zip(sides, self.tables, strict=True):
-            for part in _parts(of):
-                added.setdefault(part, []).append(_adds(table.shares, of, part))
+            for part in _subsets(of):
+                added.setdefault(part, []).append(_interaction(table.shares, of, part))
         means = {part: np.mean(result, axis=0) for part, result in added.items()}
         means[()] = np.ones(())
         made = [
             replace(
-                table, shares=sum((_spread(means[part], of, part, table.shares) for part in _parts(of)), np.zeros(()))
+                table,
+                shares=sum((_contribution(means[part], of, part, table.shares) for part in _subsets(of)), np.zeros(())),
             )
             for of, table in zip(sides, self.tables, strict=True)
         ]
         return replace(self, tables=tuple(made), steps=(*self.steps, "consistent"))
 
 
-def _parts(of: Sides) -> list[Sides]:
-    """All sets of a table's questions."""
+def _subsets(of: Sides) -> list[Sides]:
+    """All subsets of a table's questions."""
     return list(chain.from_iterable(combinations(of, size) for size in range(len(of) + 1)))
 
 
-def _adds(shares: Floats, of: Sides, part: Sides) -> Floats:
-    """What a set of questions adds: the table of these, less its mean along each."""
+def _interaction(shares: Floats, of: Sides, part: Sides) -> Floats:
+    """Interaction of a set of questions: their table, less its mean along each."""
     table: Floats = shares.sum(axis=tuple(axis for axis, side in enumerate(of) if side not in part))
     for axis in range(len(part)):
         table = table - table.mean(axis=axis, keepdims=True)
     return table
 
 
-def _spread(added: Floats, of: Sides, part: Sides, like: Floats) -> Floats:
-    """What a set adds to each cell of a table: spread evenly over the questions that are not in it."""
+def _contribution(added: Floats, of: Sides, part: Sides, like: Floats) -> Floats:
+    """Contribution of a set to each cell of a table: spread evenly over the questions that are not in it."""
     others = tuple(axis for axis, side in enumerate(of) if side not in part)
     spread: Floats = np.broadcast_to(np.expand_dims(added, others), like.shape)
     return spread / float(prod(like.shape[axis] for axis in others))

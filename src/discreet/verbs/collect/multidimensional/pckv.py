@@ -1,17 +1,16 @@
-"""PCKV by randomised response: a pair of a key and a sign, or any other.
+"""PCKV by randomised response (a pair of a key and a sign, or any other) and by unary encoding (two bits a key).
 
 Why this is private. The d keys and ``length`` made-up ones, each with either sign, are 2 (d + length) pairs. The truth
-is told with odds of t' = 1 + length (e**ε - 1) to any other pair. A report is the truth of at most one of the at least
-``length`` keys that are drawn from, so its chance is at most (t' + length - 1) / length = e**ε times what it has at
-least for everybody. Keys differ from each other, or this would not hold; so the sampling earns a larger loss inside.
+is reported with odds of t' = 1 + length (e**ε - 1) to any other pair. A report is the truth of at most one of the at
+least ``length`` keys that are drawn from, so its probability is at most (t' + length - 1) / length = e**ε times what it
+has at least for everybody. Keys differ from each other, or this would not hold; so the sampling earns a larger loss
+inside.
 
-PCKV by two bits a key: for each key nothing, minus or plus.
-
-Why this is private. The own key is told with a chance of 1/2, and then with its true sign with p; any other is told
-with b, and a fair sign. Two pairs of different keys differ in two places, by at most 2 p (1 - b) / b; two signs of one
-key by p / (1 - p); a made-up key leaves all d places alike. b is rounded up and p down such that all of these are at
-most e**ε. A person is a mixture of the pairs that may be drawn, and no mixture is worse. What would be told of made-up
-keys is not reported.
+By two bits a key: for each key nothing, minus or plus. Why this is private. The own key is reported with probability
+1/2, and then with its true sign with p; any other is reported with b, and a fair sign. Two pairs of different keys
+differ in two positions, by at most 2 p (1 - b) / b; two signs of one key by p / (1 - p); a made-up key leaves all d
+positions alike. b is rounded up and p down such that all of these are at most e**ε. A person is a mixture of the pairs
+that may be drawn, and no mixture is worse. What would be reported of made-up keys is not reported.
 """
 
 from __future__ import annotations
@@ -40,7 +39,7 @@ from discreet.verbs.collect.integer_reports import Reports, count_integer_report
 from discreet.verbs.collect.multidimensional.key_value import KeyValue, ResponseRates, SampledPairs
 from discreet.verbs.collect.probability import exp_lower, round_down, round_up
 from discreet.verbs.collect.randomized_response import randomized_response
-from discreet.verbs.collect.report_distribution import Matrix
+from discreet.verbs.collect.report_distribution import Matrix, Ratio, largest_ratio, product_of_ratios
 
 
 @dataclass(frozen=True, init=False)
@@ -51,29 +50,29 @@ class KeyValueGRR(KeyValue):
 
     @property
     def pairs(self) -> int:
-        """How many pairs can be reported: the d keys and the made-up ones, each with either sign."""
+        """Number of pairs that can be reported: the d keys and the made-up ones, each with either sign."""
         return 2 * (len(self.keys) + self.length)
 
     @cached_property
     def p_own(self) -> Fraction:
-        """The chance that the pair is told truly, rounded down."""
+        """Probability that the pair is reported truly, rounded down."""
         odds = 1 + self.length * (exp_lower(self.epsilon) - 1)
         return round_down(odds / (odds + self.pairs - 1))
 
     @cached_property
     def q_other(self) -> Fraction:
-        """That of any other pair."""
+        """Probability of any other pair."""
         return (1 - self.p_own) / (self.pairs - 1)
 
     @cached_property
     def report_distribution(self) -> Matrix:
-        """People with no pair, with one, and with all keys: nobody's reports differ more than those of two with one."""
+        """Matrix for people with no pair, with one, and with all keys: the worst are two people with one."""
         d = len(self.keys)
         ones = [[(key, sign)] for key in range(d) for sign in (0, 1)]
         return Matrix(tuple(self.row(pairs) for pairs in [[], *ones, [(key, key % 2) for key in range(d)]]))
 
     def row(self, pairs: list[tuple[int, int]]) -> tuple[Fraction, ...]:
-        """How likely each report is for a person with pairs of a key's place and a sign."""
+        """Probability of each report for a person with pairs of a key's index and a sign."""
         among = max(len(pairs), self.length)
         made_up = range(len(self.keys), len(self.keys) + among - len(pairs))
         weights = dict.fromkeys(((key, sign) for key in made_up for sign in (0, 1)), Fraction(1, 2))
@@ -85,48 +84,46 @@ class KeyValueGRR(KeyValue):
 
     @property
     def report_type(self) -> pa.DataType:
-        """Twice a key's place, and one more if the sign is plus."""
+        """Arrow type of a report: twice a key's index, and one more if the sign is plus."""
         return integer_type(self.pairs)
 
     @cached_property
     def response_rates(self) -> ResponseRates:
-        """A key is told with either sign if the truth is, or by chance."""
+        """Response of reports: a key is named with either sign if the truth is reported, or by chance."""
         gain = float(self.p_own - self.q_other)
         return ResponseRates(float(2 * self.q_other), gain, gain)
 
     def draw(self, pairs: SampledPairs, entropy: Entropy) -> pa.Array[Any]:
-        """The pair, or another."""
+        """Draw the pair, or another."""
         return to_integer_reports(
             randomized_response(2 * pairs.keys + pairs.high, self.p_own, self.pairs, entropy), self.pairs
         )
 
     def count(self, reports: Reports) -> Counts:
-        """What is kept."""
+        """Count reports: all, then those that name each key with a minus, then those with a plus."""
         report_codes = count_integer_reports(reports, self.pairs)
         signs = report_codes[: 2 * len(self.keys)]
         return np.concatenate([[report_codes.sum()], signs[::2], signs[1::2]])
 
 
-_AT_ONCE = 1 << 20
+_WORDS_PER_BATCH = 1 << 20
 
 
 @dataclass(frozen=True)
 class IndependentSymbols:
-    """Places that are filled independently of each other: for each answer, the chances of each place's symbols."""
+    """Symbols that are drawn independently: a row for each answer, with the probabilities of each position's symbols."""
 
     rows: tuple[tuple[tuple[Fraction, ...], ...], ...]
 
     @property
     def answers(self) -> int:
-        """How many answers it is given for."""
+        """Number of answers."""
         return len(self.rows)
 
-    def ratio(self, one: int, other: int) -> Fraction:
-        """The product of every place's largest quotient; no chance is 0."""
-        whole = Fraction(1)
-        for a, b in zip(self.rows[one], self.rows[other], strict=True):
-            whole *= max(x / y for x, y in zip(a, b, strict=True))
-        return whole
+    def ratio(self, one: int, other: int) -> Ratio:
+        """Product of the largest quotients of every position."""
+        pairs = zip(self.rows[one], self.rows[other], strict=True)
+        return product_of_ratios(largest_ratio(zip(a, b, strict=True)) for a, b in pairs)
 
 
 @dataclass(frozen=True, init=False)
@@ -137,22 +134,22 @@ class KeyValueUE(KeyValue):
 
     @cached_property
     def truth(self) -> Fraction:
-        """p: the chance that the sign of the own key is told truly, rounded down."""
+        """p: probability that the sign of the own key is reported truly, rounded down."""
         odds = exp_lower(self.epsilon)
         return round_down(odds / (odds + 1))
 
     @cached_property
     def q_other(self) -> Fraction:
-        """b: the chance that a key that is not the own one is told, rounded up."""
+        """b: probability that a key that is not the own one is reported, rounded up."""
         return round_up(2 * self.truth / (exp_lower(self.epsilon) + 2 * self.truth))
 
     @cached_property
     def report_distribution(self) -> IndependentSymbols:
-        """Places of keys that neither of two people has are filled alike for both, so that two keys stand for all."""
-        return self.law_of(2)
+        """Independent symbols; keys that neither of two people has are reported alike, so that two keys stand for all."""
+        return self.distribution_of(2)
 
-    def law_of(self, d: int) -> IndependentSymbols:
-        """Of so many keys: a made-up one, and each with each sign; at each place nothing, minus or plus."""
+    def distribution_of(self, d: int) -> IndependentSymbols:
+        """Distribution for ``d`` keys: a made-up one, and each with each sign; at each position nothing, minus or plus."""
         half = Fraction(1, 2)
         blank = (1 - self.q_other, self.q_other / 2, self.q_other / 2)
         minus = (half, half * self.truth, half * (1 - self.truth))
@@ -162,25 +159,25 @@ class KeyValueUE(KeyValue):
 
     @property
     def report_type(self) -> pa.DataType:
-        """A bit for every key that is told with a minus, then one for every key that is told with a plus."""
+        """Arrow type of a report: a bit for every key with a minus, then one for every key with a plus."""
         return pa.binary(2 * bit_report_type(len(self.keys)).byte_width)
 
     @cached_property
     def response_rates(self) -> ResponseRates:
-        """The own key is told half of the time."""
+        """Response of reports: the own key is named half of the time."""
         return ResponseRates(
             float(self.q_other), float(Fraction(1, 2) - self.q_other), float(self.truth - Fraction(1, 2))
         )
 
     def draw(self, pairs: SampledPairs, entropy: Entropy) -> pa.Array[Any]:
-        """So many devices at once as memory is bounded by."""
-        step = max(1, _AT_ONCE // word_count(len(self.keys)))
+        """Draw a report for each drawn pair, in batches of bounded memory."""
+        step = max(1, _WORDS_PER_BATCH // word_count(len(self.keys)))
         starts = range(0, max(pairs.keys.size, 1), step)
         parts = [self._drawn(pairs.keys[at : at + step], pairs.high[at : at + step], entropy) for at in starts]
         return parts[0] if len(parts) == 1 else pa.concat_arrays(parts)
 
     def _drawn(self, keys: Any, high: Any, entropy: Entropy) -> pa.Array[Any]:
-        """All keys by chance, and then the own one again by its own."""
+        """Draw all keys as others, and then the own one again."""
         n, d = keys.size, len(self.keys)
         words = word_count(d)
         report_codes = packed_flips(self.q_other, n * words, entropy).reshape(n, words)
@@ -196,7 +193,7 @@ class KeyValueUE(KeyValue):
         return rows_to_reports(np.hstack(planes))
 
     def count(self, reports: Reports) -> Counts:
-        """What is kept."""
+        """Count reports: all, then those that name each key with a minus, then those with a plus."""
         if reports.type != self.report_type or reports.null_count:
             raise DataError(
                 f"A report is {self.report_type}, and none is missing.", hint="Read them with their own survey."

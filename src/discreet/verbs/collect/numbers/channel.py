@@ -1,9 +1,9 @@
-"""A law as a table: for every answer, how likely every report is, in whole 2**-64ths; drawn by one look-up.
+"""Channels: tables of probabilities in whole 2**-64ths, from which a report is drawn by one look-up.
 
 A uniform word of 64 bits is compared with the running sums of the answer's row, so that each report has exactly its
-chance. Theory's chances are irrational: they are cut to whole parts, and what that leaves over goes to the likeliest
-report. Whether the promise still holds is not argued but checked, on every column of the table that is drawn from;
-where it does not, the table is made again for a slightly smaller loss, until it does.
+probability. Theory's probabilities are irrational: they are cut to whole parts, and what that leaves over goes to the
+likeliest report. Whether the promise still holds is not argued but checked, on every column of the table that is drawn
+from; where it does not, the table is made again for a slightly smaller loss, until it does.
 """
 
 from __future__ import annotations
@@ -28,18 +28,18 @@ Weights = Sequence[Sequence[int]]
 
 @dataclass(frozen=True)
 class Channel:
-    """A row for each answer, in it the chance of each report in whole 2**-64ths."""
+    """A row for each answer with the probability of each report in whole 2**-64ths."""
 
     parts: tuple[tuple[int, ...], ...]
 
     @cached_property
     def report_distribution(self) -> Matrix:
-        """How likely each report is for each answer."""
+        """Probability of each report given each answer."""
         return Matrix(tuple(tuple(Fraction(part, DENOMINATOR) for part in row) for row in self.parts))
 
     @property
     def reports(self) -> int:
-        """How many reports there are."""
+        """Number of possible reports."""
         return len(self.parts[0])
 
     def keeps_to(self, epsilon: Fraction) -> bool:
@@ -50,7 +50,7 @@ class Channel:
 
     @cached_property
     def _sums(self) -> Words:
-        """The running sums of each row without the last, which is everything: a report has a chance above 0."""
+        """Cumulative sums of each row without the last, which is one."""
         edges = np.zeros((len(self.parts), self.reports - 1), dtype=np.uint64)
         for row, parts in enumerate(self.parts):
             total = 0
@@ -60,14 +60,14 @@ class Channel:
         return edges
 
     def draw(self, codes: Codes, entropy: Entropy) -> Codes:
-        """A report for each answer."""
+        """Draw a report for each answer."""
         drawn = np.empty(codes.size, dtype=np.int64)
         _look_up(self._sums, codes, entropy.words(codes.size), drawn)
         return drawn
 
 
 def to_units(weights: Sequence[int]) -> tuple[int, ...]:
-    """Chances in proportion to whole weights, cut to whole 2**-64ths; the rest goes to the likeliest."""
+    """Convert weights to probabilities in whole 2**-64ths; the rest goes to the likeliest."""
     total = sum(weights)
     parts = [weight * DENOMINATOR // total for weight in weights]
     parts[max(range(len(parts)), key=parts.__getitem__)] += DENOMINATOR - sum(parts)
@@ -75,7 +75,7 @@ def to_units(weights: Sequence[int]) -> tuple[int, ...]:
 
 
 def rounded_channel(weights: Callable[[Fraction], Weights], epsilon: Fraction) -> tuple[Channel, Fraction]:
-    """A table that keeps to ``epsilon``, and the loss, next to it and smaller, that its weights were made for."""
+    """A channel that keeps to ``epsilon``, and the slightly smaller loss that its weights were computed for."""
     for digits in (60, 50, 40, 30, 20):
         less = epsilon * (1 - Fraction(1, 1 << digits))
         channel = Channel(tuple(map(to_units, weights(less))))
@@ -86,7 +86,7 @@ def rounded_channel(weights: Callable[[Fraction], Weights], epsilon: Fraction) -
 
 @njit(cache=True)
 def _look_up(sums: Any, codes: Any, words: Any, drawn: Any) -> None:
-    """The number of running sums of its row that a word is not below."""
+    """Number of cumulative sums of each row that are at most the word."""
     for at in range(codes.size):
         row, word = sums[codes[at]], words[at]
         low, high = 0, row.size

@@ -1,4 +1,4 @@
-"""How a number is distributed, by the likeliest distribution behind square-wave reports.
+"""Maximum-likelihood distribution of a number, from square-wave reports.
 
 The likeliest shares are found by expectation and maximisation: reports are shared out among the points that they may
 come of, in proportion to the shares so far, and what each point got is its next share (*em*). The likeliest shares are
@@ -29,37 +29,37 @@ _LIKELIHOOD_STEP = 1e-3
 
 @dataclass(frozen=True, eq=False)
 class NumberDistribution:
-    """The share of people at each point of a grid."""
+    """Estimated share of people at each point of a grid."""
 
     grid: NumberGrid
     n: int
     shares: Floats
     algorithm: Algorithm
-    """What the shares were found by; they may be biased."""
+    """Algorithm that estimated the shares; they may be biased."""
 
     @property
     def points(self) -> Floats:
-        """The numbers that shares are of."""
+        """Numbers at the points of the grid."""
         points: Floats = self.grid.value(np.arange(self.grid.steps + 1.0))
         return points
 
     @property
     def cdf(self) -> Floats:
-        """The share of people at each point or below."""
+        """Cumulative share of people at each point."""
         return np.cumsum(self.shares)
 
     @property
     def mean(self) -> float:
-        """The mean of the distribution."""
+        """Mean of the distribution."""
         return float(self.shares @ self.points)
 
     def table(self) -> pa.Table:
-        """Numbers, and the share of people at each."""
+        """Numbers, shares and cumulative shares."""
         figures: dict[str, Any] = {"value": self.points, "share": self.shares, "cdf": self.cdf}
         return pa.table(figures)
 
     def quantile(self, share: float) -> float:
-        """The first point at or below which that share of people is."""
+        """Quantile: the first point at or below which a share of people is."""
         if not 0 <= share <= 1:
             raise BadInput(f"A quantile is of a share from 0 to 1, got {share}.")
         index = np.searchsorted(self.cdf, min(share, self.cdf[-1]))
@@ -67,16 +67,16 @@ class NumberDistribution:
 
 
 def estimate_distribution(protocol: Window, reports: Reports, *, algorithm: Algorithm = "ems") -> NumberDistribution:
-    """The likeliest distribution behind reports."""
+    """Estimate the distribution of numbers from reports."""
     return estimate_distribution_from_counts(protocol, protocol.count(reports), algorithm=algorithm)
 
 
 def estimate_distribution_from_counts(
     protocol: Window, counts: Counts, *, algorithm: Algorithm = "ems"
 ) -> NumberDistribution:
-    """The same of what is kept of them."""
+    """Estimate the distribution of numbers from counts."""
     if algorithm not in get_args(Algorithm):
-        raise BadInput(f"A distribution is found by {' or '.join(get_args(Algorithm))}, not {algorithm!r}.")
+        raise BadInput(f"A distribution is estimated by {' or '.join(get_args(Algorithm))}, not {algorithm!r}.")
     n = int(counts.sum())
     require_reports(n, 0.95)
     probabilities, observed = protocol.probabilities, counts / n
@@ -95,6 +95,6 @@ def estimate_distribution_from_counts(
 
 
 def _smooth(shares: Floats) -> Floats:
-    """Half of each share, and a quarter of each neighbour's; an end is its own neighbour, so that nothing is lost."""
+    """Smooth shares: half of each and a quarter of each neighbour's; an end is its own neighbour."""
     wide: Floats = np.concatenate([shares[:1], shares, shares[-1:]])
     return (wide[:-2] + 2 * wide[1:-1] + wide[2:]) / 4

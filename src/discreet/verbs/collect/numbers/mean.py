@@ -1,13 +1,13 @@
-"""The mean of a number: what every protocol for it shares.
+"""Protocols for the mean of a number on a grid.
 
 A device puts its number on the grid and reports one of finitely many outcomes; each outcome *says* a number, chosen
 such that what a person's report says is that person's number on average. So the mean of what is said is unbiased,
 whatever the numbers are. What is said varies, over devices' coins and over people; the error bar has both in it, so it
 holds for all people of whom those who answered are a fair sample (for those who answered it is a little too wide). It
-is by the normal law, but for two cases. Of two outcomes it is the interval of a coin (``score``). Of more, where there
-are too few reports for the normal law (``settles``), as at a large ε, where one that says a far number is rare, it is
-by Maurer and Pontil's bound (2009, Theorem 11), which knows how far off a report can be that nobody has made yet: if
-all reports agree, the bar is not 0. Counts of outcomes are all a collector keeps, and add up.
+is by the normal law, but for two cases. Of two outcomes it is the interval of a coin (``score_intervals``). Of more,
+where there are too few reports for the normal law (``reports_for_normality``), as at a large ε, where one that says a
+far number is rare, it is by Maurer and Pontil's bound (2009, Theorem 11), which knows how far off a report can be that
+nobody has made yet: if all reports agree, the bar is not 0. Counts of outcomes are all a collector keeps, and add up.
 """
 
 from __future__ import annotations
@@ -43,14 +43,14 @@ from discreet.verbs.collect.score_intervals import normal_quantile, share_error_
 
 @dataclass(frozen=True)
 class MeanEstimate:
-    """The mean of a number over ``n`` people."""
+    """Estimated mean of a number over ``n`` people."""
 
     n: int
     mean: float
     deviation: float
-    """The standard deviation of the mean."""
+    """Standard deviation of the mean."""
     error_bar: float
-    """How far it is off at most, with the stated confidence."""
+    """Largest error of the mean, with the stated confidence."""
     confidence: float
     title: str
 
@@ -65,7 +65,7 @@ class MeanEstimate:
 
 @dataclass(frozen=True, init=False)
 class MeanProtocol(CountingProtocol[MeanEstimate]):
-    """A way to report a number on a grid, such that means come out right."""
+    """A local protocol for a number on a grid, with an unbiased mean."""
 
     grid: NumberGrid
     epsilon: Fraction
@@ -77,29 +77,29 @@ class MeanProtocol(CountingProtocol[MeanEstimate]):
     @property
     @abstractmethod
     def report_values(self) -> tuple[Fraction, ...]:
-        """The number that each report says, in steps above the lowest: it may lie far outside the grid."""
+        """Value of each report, in steps above the lowest: it may lie far outside the grid."""
 
     @abstractmethod
     def draw(self, codes: Codes, entropy: Entropy) -> Codes:
-        """A report for each point."""
+        """Draw a report for each point."""
 
     @property
     def outcomes(self) -> int:
-        """How many reports there are."""
+        """Number of possible reports."""
         return len(self.report_values)
 
     @property
     def report_type(self) -> pa.DataType:
-        """The Arrow type of a report."""
+        """Arrow type of a report: a whole number."""
         return integer_type(self.outcomes)
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """What it is made with beside epsilon, as plain data."""
+        """Parameters beside the name and epsilon, as plain data."""
         return self.grid.parameters
 
     def randomize(self, values: Values, *, entropy: Entropy = BULK) -> pa.Array[Any]:
-        """A report for each number."""
+        """Randomise numbers into reports, one a person."""
         numbers = self.grid.numbers(values)
         return in_batches(
             numbers.size,
@@ -110,15 +110,15 @@ class MeanProtocol(CountingProtocol[MeanEstimate]):
 
     @property
     def counter_length(self) -> int:
-        """How many counts a collector keeps."""
+        """Number of counts that a collector keeps: one for each possible report."""
         return self.outcomes
 
     def count(self, reports: Reports) -> Counts:
-        """What is kept of reports: how often each was told. Counts add up."""
+        """Count how often each report occurs."""
         return count_integer_reports(reports, self.outcomes)
 
     def estimate_counts(self, counts: Counts, *, confidence: float = 0.95) -> MeanEstimate:
-        """The same of what is kept."""
+        """Estimate the mean from counts, with its error bar."""
         n = int(counts.sum())
         require_reports(n, confidence)
         mean = float(counts @ self._report_values) / n
@@ -140,18 +140,18 @@ class MeanProtocol(CountingProtocol[MeanEstimate]):
     @property
     @abstractmethod
     def probabilities(self) -> Floats:
-        """A row for each point: how likely each report is, as figures."""
+        """Probability of each report, as floating-point numbers: a row for each point."""
 
     @cached_property
     def variances(self) -> Floats:
-        """For each point of the grid, the variance of what one report of it says, in the number's own unit."""
+        """Variance of the value of one report of each point of the grid, in the number's own unit."""
         away = self._report_values - np.arange(self.grid.steps + 1)[:, None]
         variances: Floats = (self.probabilities * away**2).sum(axis=1) * float(self.grid.step) ** 2
         return variances
 
     @cached_property
     def reports_for_normality(self) -> float:
-        """From so many reports on, their mean is nearly normal, whatever the numbers are.
+        """Number of reports from which their mean is nearly normal, whatever the numbers are.
 
         How far a sum of n reports is from normal goes by its third moment, over its deviation cubed and √n (Berry and
         Esseen). Where reports that say a far number are rare, this asks for some 25 of those.

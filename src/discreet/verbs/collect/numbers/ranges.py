@@ -1,8 +1,8 @@
-"""Shares of ranges, the distribution function and quantiles, by intervals of all lengths.
+"""Shares of ranges, the distribution function and quantiles, by hierarchical intervals.
 
 The grid's cells are joined by ``fanout`` into longer and longer intervals. A device draws one of these levels and
-reports the interval of that level that its number is in (``one_of``, whose argument for privacy this is). A range is
-then made of few long intervals instead of many cells (Cormode, Kulkarni, Srivastava 2019).
+reports the interval of that level that its number is in (``question_sampling``, whose argument for privacy this is). A
+range is then made of few long intervals instead of many cells (Cormode, Kulkarni, Srivastava 2019).
 
 Levels tell the same things twice: an interval is the sum of its parts, and all together are everybody. *Constrained
 inference* (Hay and others 2010) takes the shares of cells that are nearest to all figures of all levels, each weighed
@@ -34,12 +34,12 @@ from discreet.verbs.collect.question_sampling import QuestionSampling, SamplingP
 from discreet.verbs.collect.report_distribution import ReportDistribution
 from discreet.verbs.collect.score_intervals import normal_quantile
 
-_MOST_CELLS = 1024
+_MAX_CELLS = 1024
 
 
 @dataclass(frozen=True, init=False)
 class Ranges(SamplingProtocol["RangeEstimate"]):
-    """A way to report a number such that shares of ranges come out right."""
+    """A local protocol for shares of ranges of a number, by hierarchical intervals."""
 
     name = "ranges"
     grid: NumberGrid
@@ -50,14 +50,14 @@ class Ranges(SamplingProtocol["RangeEstimate"]):
         object.__setattr__(self, "grid", grid)
         object.__setattr__(self, "epsilon", require_epsilon(epsilon))
         object.__setattr__(self, "fanout", fanout)
-        if not 2 <= grid.steps <= _MOST_CELLS:
-            raise BadInput(f"Ranges are of 2 to {_MOST_CELLS} cells, got {grid.steps}.", hint="256 is usual.")
+        if not 2 <= grid.steps <= _MAX_CELLS:
+            raise BadInput(f"Ranges are of 2 to {_MAX_CELLS} cells, got {grid.steps}.", hint="256 is usual.")
         if fanout < 2:
             raise BadInput(f"Intervals are joined two by two or more, got {fanout}.", hint="4 is usual.")
 
     @cached_property
     def lengths(self) -> tuple[int, ...]:
-        """How many cells an interval of each level has, from one on; the longest leave two or more."""
+        """Number of cells of an interval of each level, from one on; the longest leave two or more."""
         lengths = [1]
         while lengths[-1] * self.fanout < self.grid.steps:
             lengths.append(lengths[-1] * self.fanout)
@@ -65,33 +65,33 @@ class Ranges(SamplingProtocol["RangeEstimate"]):
 
     @cached_property
     def sampling(self) -> QuestionSampling:
-        """A question for each level: which interval?"""
+        """A question for each level: the interval that contains the number."""
         return QuestionSampling(
             tuple(compact_oracle(-(-self.grid.steps // length), self.epsilon) for length in self.lengths)
         )
 
     @cached_property
     def report_distribution(self) -> ReportDistribution:
-        """How likely each report is for each cell."""
+        """Probability of each report given each cell."""
         cells = range(self.grid.steps)
         return self.sampling.report_distribution([tuple(cell // length for cell in cells) for length in self.lengths])
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """What it is made with beside epsilon, as plain data."""
+        """Parameters beside the name and epsilon, as plain data."""
         return {**self.grid.parameters, "fanout": self.fanout}
 
     def draw(self, cells: Codes, entropy: Entropy) -> pa.Array[Any]:
-        """A report for each cell."""
+        """Draw a report for each cell."""
         return self.sampling.draw([cells // length for length in self.lengths], entropy)
 
     def randomize(self, values: Values, *, entropy: Entropy = BULK) -> pa.Array[Any]:
-        """A report for each number."""
+        """Randomise numbers into reports, one a person."""
         cells = self.grid.cells(values)
         return in_batches(cells.size, lambda part: self.draw(cells[part], entropy))
 
     def estimate_counts(self, counts: Counts, *, confidence: float = 0.95) -> RangeEstimate:
-        """The same of what is kept."""
+        """Estimate shares of cells from counts."""
         level_counts = self.sampling.split_counts(counts)
         require_reports(min(int(level.sum()) for level in level_counts), confidence)
         return RangeEstimate(self, tuple(level_counts), confidence)
@@ -99,15 +99,15 @@ class Ranges(SamplingProtocol["RangeEstimate"]):
 
 @dataclass(frozen=True)
 class RangeShare:
-    """A share of people, and how far it is off at most with the stated confidence."""
+    """Estimated share of people in a range, and its largest error with the stated confidence."""
 
     share: float
-    bar: float
+    error_bar: float
 
 
 @dataclass(frozen=True)
 class QuantileInterval:
-    """A number that a share of people has or is below, and between which two it lies with the stated confidence."""
+    """A quantile, and its bounds with the stated confidence."""
 
     value: float
     low: float
@@ -116,32 +116,32 @@ class QuantileInterval:
 
 @dataclass(frozen=True, eq=False)
 class RangeEstimate:
-    """Which share of people is in which range: unbiased, and one figure fits the other."""
+    """Estimated shares of people in ranges: unbiased and consistent."""
 
     protocol: Ranges
     level_counts: tuple[Counts, ...]
-    """What is kept of each level."""
+    """Counts of each level."""
     confidence: float
 
     @property
     def n(self) -> int:
-        """How many people answered."""
+        """Number of people who answered."""
         return int(sum(level.sum() for level in self.level_counts))
 
     @cached_property
     def shares(self) -> Floats:
-        """The share of people in each cell."""
-        return self._asked(np.eye(self._cells))[0]
+        """Estimated share of people in each cell."""
+        return self._sums(np.eye(self._cells))[0]
 
     @cached_property
     def cdf(self) -> tuple[Floats, Floats]:
-        """The share of people below the end of each cell, and how far each is off at most, each by itself."""
-        shares, deviations = self._asked(np.tri(self._cells).T)
+        """Estimated share of people below the end of each cell, and the largest error of each, each by itself."""
+        shares, deviations = self._sums(np.tri(self._cells).T)
         deviations[-1] = 0
         return shares, self._z * deviations
 
     def between(self, low: float, high: float) -> RangeShare:
-        """The share of people from ``low`` up to, not including, ``high``, both taken to the nearest edge of a cell."""
+        """Estimated share of people from ``low`` up to, not including, ``high``, both rounded to an edge of a cell."""
         grid = self.protocol.grid
         ends = (np.array([low, high]) - float(grid.low)) / float(grid.step)
         first, last = np.clip(np.rint(ends), 0, grid.steps).astype(int)
@@ -151,18 +151,18 @@ class RangeEstimate:
             )
         asked = np.zeros((self._cells, 1))
         asked[first:last] = 1
-        shares, deviations = self._asked(asked)
+        shares, deviations = self._sums(asked)
         return RangeShare(float(shares[0]), self._z * float(deviations[0]))
 
     def table(self) -> pa.Table:
-        """Where each cell ends, the share of people in it and the share of people below its end, with its error bar."""
+        """End of each cell, the share of people in it and the share below its end, with its error bar."""
         cdf, errors = self.cdf
         ends = self.protocol.grid.value(np.arange(1.0, self._cells + 1))
         figures: dict[str, Any] = {"below": ends, "share": self.shares, "cdf": cdf, "cdf_error": errors}
         return pa.table(figures)
 
     def quantile(self, share: float) -> QuantileInterval:
-        """The end of the first cell up to which that share of people is.
+        """Quantile: the end of the first cell up to which a share of people is.
 
         Why the interval holds: say c is the true cell, so that at most its end the share is reached and before it is
         not. The interval starts after c only if the bar at c's end is wrong to one side, and ends before c only if the
@@ -189,7 +189,7 @@ class RangeEstimate:
 
     @cached_property
     def _weights(self) -> list[float]:
-        """One over the variance of a figure of each level, taken where the share is small."""
+        """Inverse variance of a figure of each level, where the share is small."""
         oracles = self.protocol.sampling.oracles
         return [
             level.sum() ** 2 / oracle.variance(int(level.sum()))
@@ -197,9 +197,8 @@ class RangeEstimate:
         ]
 
     @cached_property
-    def _nearest(self) -> tuple[Floats, Floats]:
-        """The matrix that makes cells of weighted figures, and the cells of no figures at all; both by least squares
-        under the condition that all cells add up to one."""
+    def _least_squares(self) -> tuple[Floats, Floats]:
+        """Least-squares matrix from weighted figures to cells, and the constant term; all cells add up to one."""
         cell = np.arange(self._cells)
         normal = np.zeros((self._cells, self._cells))
         for length, weight in zip(self.protocol.lengths, self._weights, strict=True):
@@ -208,9 +207,9 @@ class RangeEstimate:
         even = inverse.sum(axis=1)
         return inverse - np.outer(even, even) / even.sum(), even / even.sum()
 
-    def _asked(self, asked: Floats) -> tuple[Floats, Floats]:
-        """Sums of cells, one for each column, and their standard deviations."""
-        matrix, level = self._nearest
+    def _sums(self, asked: Floats) -> tuple[Floats, Floats]:
+        """Estimated sums of cells, one for each column, and their standard deviations."""
+        matrix, level = self._least_squares
         shares, variances = asked.T @ level, np.zeros(asked.shape[1])
         used = matrix @ asked
         parts = zip(
@@ -227,5 +226,5 @@ class RangeEstimate:
 
 
 def _scores(supports: NDArray[np.bool_], own: float, other: float) -> Floats:
-    """What each report adds to the share of each value, on average 1 of the own and 0 of any other."""
+    """Contribution of each report to the share of each value, on average 1 for the own and 0 for any other."""
     return (supports.astype(np.float64) - other) / (own - other)

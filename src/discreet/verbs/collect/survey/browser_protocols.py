@@ -1,7 +1,7 @@
-"""Protocols that a browser can do: how each is made, what the page is told of it, and what it says to the respondent.
+"""Protocols that a browser can run: their choice, their parameters for the page, and their explanation.
 
-The page does the same as ``draw`` of the protocol, by the same exact chances; a test in a real browser compares it with
-the protocol's law. What is not in this list cannot be asked by a survey.
+The page does the same as ``draw`` of the protocol, by the same exact probabilities; a test in a real browser compares
+it with the protocol's distribution. What is not in this list cannot be asked by a survey.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _MEAN: Mapping[str, type[MeanProtocol]] = {"duchi": Duchi, "piecewise": Piecewis
 
 
 def assign_protocol(question: Question, epsilon: Fraction, people: int) -> tuple[Mechanism, str]:
-    """The protocol for a question of which everybody may lose ``epsilon``, and why it is that one."""
+    """Choose the protocol for a question with ``epsilon``, and give the reason."""
     if question.protocol is not None:
         made = _named(question, question.protocol, epsilon)
         return made, f"{made.name}: chosen in the survey's file."
@@ -43,7 +43,7 @@ def assign_protocol(question: Question, epsilon: Fraction, people: int) -> tuple
 
 
 def expected_error(question: Question, mechanism: Mechanism, people: int) -> float:
-    """About how far off the mean, as a share of the range, or the share of people with a value will be."""
+    """Expected error of the mean, as a share of the range, or of the share of people with a value."""
     if isinstance(mechanism, FrequencyOracle):
         return math.sqrt(mechanism.variance(people, 1 / len(mechanism.domain))) / people
     grid = mechanism.grid
@@ -51,13 +51,13 @@ def expected_error(question: Question, mechanism: Mechanism, people: int) -> flo
 
 
 def answer_spread(question: Question) -> float:
-    """How much evenly spread people differ in what ``deviation`` is of: the error of asking one of them."""
+    """Standard deviation of one person's answer if answers are evenly spread."""
     share = 1 / len(question.domain)
     return math.sqrt(share * (1 - share)) if question.wants == "distribution" else math.sqrt(1 / 12)
 
 
 def browser_parameters(mechanism: Mechanism) -> dict[str, Any]:
-    """What the page needs to know of a protocol: the way, and its exact chances."""
+    """Parameters of a protocol for the page: its algorithm and its exact probabilities."""
     match mechanism:
         case Coins():
             return {"way": "coins", "truth": str(mechanism.truth), "second": str(mechanism.heads)}
@@ -75,7 +75,7 @@ def browser_parameters(mechanism: Mechanism) -> dict[str, Any]:
 
 
 def explain_protocol(mechanism: Mechanism) -> str:
-    """What happens to an answer, in plain words."""
+    """Explain to the respondent what happens to an answer."""
     match mechanism:
         case Coins():
             return (
@@ -106,7 +106,7 @@ def explain_protocol(mechanism: Mechanism) -> str:
 
 
 def _named(question: Question, name: str, epsilon: Fraction) -> Mechanism:
-    """The protocol of that name, if it is one for this question and within the loss."""
+    """Make the protocol with a name, if it fits this question and the loss."""
     if question.grid is not None and question.wants == "mean":
         if name not in _MEAN:
             raise _unknown(question, name, _MEAN)

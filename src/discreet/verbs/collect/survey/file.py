@@ -1,4 +1,4 @@
-"""A survey as a TOML file that people write and read, with the reason for every choice that discreet made in it."""
+"""Survey files: TOML, with the reason for every choice that discreet made."""
 
 from __future__ import annotations
 
@@ -16,14 +16,16 @@ from discreet.verbs.collect.numbers.grid import NumberGrid
 from discreet.verbs.collect.survey.question import Question
 from discreet.verbs.collect.survey.survey import Shuffler, Survey, better_share
 
-_SURVEY = ("title", "about", "epsilon", "share", "people", "shuffler", "questions")
-_QUESTION = ("text", "kind", "values", "bounds", "steps", "wants", "protocol")
+_SURVEY_KEYS = ("title", "about", "epsilon", "share", "people", "shuffler", "questions")
+_QUESTION_KEYS = ("text", "kind", "values", "bounds", "steps", "wants", "protocol")
 _HEAD = (
     "A survey for discreet: answers are randomised on the respondents' devices, and never leave them as they are.",
     "Change what you like before the first person answers; not afterwards.",
 )
-_EPSILON = ("What each person loses at most, by all questions together: every answer is at most e**epsilon times",)
-_EPSILON_MORE = ("as likely to lead to a report as any other answer. 1 is usual; above 5 little is hidden.",)
+_EPSILON = (
+    "What each person loses at most, by all questions together: every answer is at most e**epsilon times",
+    "as likely to lead to a report as any other answer. 1 is usual; above 5 little is hidden.",
+)
 
 EXAMPLE = (
     Question("like", "Do you like the band?", "yes/no"),
@@ -31,11 +33,11 @@ EXAMPLE = (
     Question("gender", "What is your gender?", "choice", ("female", "male", "other")),
     Question("age", "How old are you?", "number", grid=NumberGrid(10, 90, 16)),
 )
-"""A survey that everybody has answered: music, and three questions about oneself."""
+"""Questions of the example survey: music, and three questions about oneself."""
 
 
 def load(path: Path) -> Survey:
-    """The survey in a file. What is wrong with it is said with its line."""
+    """Load the survey in a file; errors name their line."""
     try:
         text = path.read_text(encoding="utf-8")
     except FileNotFoundError:
@@ -46,14 +48,14 @@ def load(path: Path) -> Survey:
 
 
 def loads(text: str, name: str = "the survey") -> Survey:
-    """The survey in a text."""
+    """Load the survey in a text."""
     try:
         data = tomllib.loads(text, parse_float=Decimal)
     except tomllib.TOMLDecodeError as error:
         raise BadInput(f"{name} is not valid TOML: {error}.") from None
     keys: tuple[str, ...] = ()
     try:
-        _require(data, "A survey", _SURVEY, "title", "epsilon", "people", "questions")
+        _require(data, "A survey", _SURVEY_KEYS, "title", "epsilon", "people", "questions")
         questions = []
         for keys, document in _questions(data):
             questions.append(_question(keys[-1], document))
@@ -68,11 +70,11 @@ def loads(text: str, name: str = "the survey") -> Survey:
 
 
 def dumps(survey: Survey) -> str:
-    """A survey as a file: the protocols are written down, each with its reason."""
+    """Write a survey as TOML, with its protocols and the reason for each."""
     _, why = better_share(survey)
     comments: dict[tuple[str, ...], tuple[str, ...]] = {
         ("title",): _HEAD,
-        ("epsilon",): _EPSILON + _EPSILON_MORE,
+        ("epsilon",): _EPSILON,
         ("share",): _wrapped(why),
         ("people",): ("How many are expected to answer: protocols are chosen for them.",),
     }
@@ -120,7 +122,7 @@ def _questions(data: Mapping[str, Any]) -> list[tuple[tuple[str, ...], Any]]:
 def _question(name: str, document: Any) -> Question:
     if not isinstance(document, Mapping):
         raise BadInput("A question has a text and a kind.")
-    _require(document, "A question", _QUESTION, "text", "kind")
+    _require(document, "A question", _QUESTION_KEYS, "text", "kind")
     for key in ("text", "kind", "wants", "protocol"):
         if not isinstance(document.get(key, ""), str):
             raise BadInput(f"{key} is a text.")

@@ -1,9 +1,9 @@
-"""Where reports are kept: a file of JSON lines beside the survey, each on the disk before anybody is thanked for it.
+"""The inbox of a survey: a file of JSON lines, each on the disk before the respondent is thanked.
 
 A report that no device can have made, or that was made for another survey, is refused before it is written. A report
 that comes twice, since its receipt was lost, counts once by its random id. If there is a list of one-time codes, a code
 is marked as used, in a file of its own, before its report is written: a crash in between loses the report, and never
-lets one person count twice. Codes do not stand beside reports, nor in their order (``codes``).
+lets one person count twice. Codes do not stand beside reports, nor in their order (``one_time_codes``).
 """
 
 from __future__ import annotations
@@ -28,17 +28,17 @@ from discreet.verbs.collect.survey.one_time_codes import OneTimeCodes
 from discreet.verbs.collect.survey.survey import QuestionProtocol, QuestionTally, Survey
 
 _ID = re.compile(r"[0-9a-f]{32}")
-_AT_ONCE = 10_000
+_LINES_PER_BATCH = 10_000
 _BROKEN = "A report that cannot be read"
 
 
 def default_reports_path(survey: Path) -> Path:
-    """The file of a survey's reports: its own name, without .toml."""
+    """Default file of a survey's reports: its own name, without .toml."""
     return survey.with_name(f"{survey.name.removesuffix('.toml')}.reports.jsonl")
 
 
 class Inbox:
-    """Takes reports in, one process at a time."""
+    """An inbox of reports, for one process at a time."""
 
     def __init__(self, survey: Survey, path: Path, codes: Iterable[str] | None = None) -> None:
         self._survey = survey
@@ -69,7 +69,7 @@ class Inbox:
         return len(self._ids)
 
     def receive(self, data: object) -> None:
-        """Write a report down, or say why it is not taken."""
+        """Write a report to the inbox, or refuse it."""
         document = fields(data, "a report", survey=str, id=str, code=str | None, reports=dict)
         if document["survey"] != self._survey.fingerprint:
             raise BadInput("The survey has changed.", hint="Load the page again.")
@@ -106,7 +106,7 @@ def require_survey_reports(survey: Survey, reports: Mapping[str, Any]) -> None:
 
 
 def as_array(protocol: QuestionProtocol, reports: list[Any]) -> pa.Array[Any]:
-    """Reports as they stand in JSON, as the protocol's own type."""
+    """Convert reports from JSON to the protocol's Arrow type."""
     kind = protocol.mechanism.report_type
     if pa.types.is_fixed_size_binary(kind):
         shape = re.compile(rf"[0-9a-f]{{{2 * kind.byte_width}}}")
@@ -119,11 +119,11 @@ def as_array(protocol: QuestionProtocol, reports: list[Any]) -> pa.Array[Any]:
 
 
 def read_batches(survey: Survey, path: Path) -> Iterator[tuple[int, dict[str, pa.Array[Any]]]]:
-    """The reports in a file, some thousand at a time: how many people, and each question's."""
+    """Read the reports in a file in batches: the number of people, and the reports on each question."""
     held: list[dict[str, Any]] = []
     for line in _read(path, survey):
         held.append(line["reports"])
-        if len(held) == _AT_ONCE:
+        if len(held) == _LINES_PER_BATCH:
             yield len(held), _columns(survey, held)
             held = []
     if held:
@@ -150,7 +150,7 @@ def has_codes(path: Path, survey: Survey) -> bool:
 
 
 def _read(path: Path, survey: Survey) -> Iterator[dict[str, Any]]:
-    """Every report; a last line that was never finished is none."""
+    """Read every report; an unfinished last line is none."""
     has_codes(path, survey)
     with path.open("rb") as file:
         next(file)
@@ -173,7 +173,7 @@ def _line(line: bytes, path: Path) -> dict[str, Any] | None:
 
 
 class _Lines:
-    """A file that lines are added to, each wholly and durably, by one process at a time."""
+    """An append-only file of lines, each written wholly and durably, by one process at a time."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -185,10 +185,10 @@ class _Lines:
             self._file.close()
             raise BadInput(f"Another process collects into {path}.", hint="Stop it first.") from None
         flush_name(path.absolute())
-        self._mend()
+        self._truncate()
 
     def append(self, line: str) -> None:
-        """Put a line on the disk, or nothing of it."""
+        """Append a line durably, or nothing of it."""
         size = os.fstat(self._file.fileno()).st_size
         try:
             left = memoryview(f"{line}\n".encode())
@@ -200,11 +200,11 @@ class _Lines:
             raise
 
     def close(self) -> None:
-        """Let others collect."""
+        """Close the file and release its lock."""
         self._file.close()
 
-    def _mend(self) -> None:
-        """Cut off a last line that a crash left unfinished."""
+    def _truncate(self) -> None:
+        """Truncate a last line that a crash left unfinished."""
         self._file.seek(0)
         whole = 0
         for line in self._file:

@@ -1,4 +1,4 @@
-"""One-time codes: a list of them, and a file that says which were used and not in which order."""
+"""One-time codes, and a file that says which were used and not in which order."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from pathlib import Path
 from discreet.core.atomic_files import flush_name, write
 from discreet.errors import BadInput, DataError, NotAllowed, NotFound
 
-_HASH = 64
-_LINE = _HASH + len(" x\n")
+_HASH_DIGITS = 64
+_LINE_BYTES = _HASH_DIGITS + len(" x\n")
 
 
 def read_codes(path: Path) -> frozenset[str]:
-    """One-time codes, one a line."""
+    """Read one-time codes, one a line."""
     try:
         codes = frozenset(path.read_text(encoding="utf-8").split())
     except FileNotFoundError:
@@ -29,7 +29,7 @@ def read_codes(path: Path) -> frozenset[str]:
 
 
 class OneTimeCodes:
-    """Codes of which each may be used once.
+    """One-time codes and which of them were used.
 
     The file has their hashes, sorted, each with a mark that it was used. A mark is put where it belongs and no line is
     ever moved or added: so the file does not say who came first, and cannot be laid beside reports, which do come in an
@@ -49,9 +49,9 @@ class OneTimeCodes:
         self._file = path.open("r+b", buffering=0)
 
     def use(self, code: str, report: str) -> None:
-        """Mark a code as used by a report, on the disk, unless it was by another one.
+        """Mark a code as used by a report, on the disk, unless another report used it.
 
-        Until the report is ``kept`` it may come again, should the disk have been full.
+        Until the report is ``forget_report`` it may come again, should the disk have been full.
         """
         hashed = _hashed(code)
         if hashed not in self._places:
@@ -60,23 +60,23 @@ class OneTimeCodes:
             raise NotAllowed("This code has been used.", hint="Each counts once.")
         self._used.add(hashed)
         self._owed[report] = hashed
-        os.pwrite(self._file.fileno(), b"x", self._places[hashed] * _LINE + _HASH + 1)
+        os.pwrite(self._file.fileno(), b"x", self._places[hashed] * _LINE_BYTES + _HASH_DIGITS + 1)
         os.fsync(self._file.fileno())
 
     def forget_report(self, report: str) -> None:
-        """The report is on the disk: nothing is remembered of which code it came with."""
+        """Forget which code a report came with, once the report is on the disk."""
         self._owed.pop(report, None)
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         self._file.close()
 
 
 def _used(path: Path) -> set[str]:
     text = path.read_text(encoding="utf-8", errors="replace")
-    if not re.fullmatch(rf"([0-9a-f]{{{_HASH}}} [-x]\n)*", text):
+    if not re.fullmatch(rf"([0-9a-f]{{{_HASH_DIGITS}}} [-x]\n)*", text):
         raise DataError(f"{path.name} does not say which codes were used.", hint="Restore it from a backup.")
-    return {line[:_HASH] for line in text.splitlines() if line.endswith("x")}
+    return {line[:_HASH_DIGITS] for line in text.splitlines() if line.endswith("x")}
 
 
 def _hashed(code: str) -> str:

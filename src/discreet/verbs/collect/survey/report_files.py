@@ -1,4 +1,4 @@
-"""Answers in a file, randomised a part at a time: for whoever plays all devices, and for trying a survey out."""
+"""Files of answers and reports, randomised and read in batches."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from discreet.verbs.collect.frequency_oracle import FrequencyOracle
 from discreet.verbs.collect.survey import inbox
 from discreet.verbs.collect.survey.survey import QuestionProtocol, Survey
 
-_ROWS = 1 << 18
-_MARK = b"discreet.survey"
+_ROWS_PER_BATCH = 1 << 18
+_FINGERPRINT_KEY = b"discreet.survey"
 
 
 def randomize_file(
@@ -33,7 +33,7 @@ def randomize_file(
     entropy: Entropy = BULK,
     progress: Callable[[int], None] = lambda _: None,
 ) -> int:
-    """A report for every row of a file of answers, as Parquet; how many. Nothing is held but a part of either."""
+    """Randomise a file of answers into a Parquet file of reports, in batches; return the number of people."""
     if reports.exists():
         raise BadInput(f"{reports} is there already.", hint="Give a new name.")
     people, part = 0, reports.with_name(f".{reports.name}.part")
@@ -50,27 +50,27 @@ def randomize_file(
 
 
 def randomize_batch(survey: Survey, answers: pa.RecordBatch, entropy: Entropy = BULK) -> pa.RecordBatch:
-    """The reports of some people: one for every question, or for the one that was drawn."""
+    """Randomise a batch of answers: every question, or the one that each device draws."""
     rows = answers.num_rows
     drawn = entropy.many_below(len(survey.protocols), rows) if survey.share == "sampled" else None
     columns: list[pa.Array[Any]] = []
     for index, protocol in enumerate(survey.protocols):
-        column = _plain(protocol, answers.column(protocol.name))
+        column = _question_values(protocol, answers.column(protocol.name))
         if drawn is None:
             columns.append(_reports(protocol, column, entropy))
             continue
         who = np.flatnonzero(drawn == index)
-        report_codes = _reports(protocol, column.take(_places(who)), entropy)
+        report_codes = _reports(protocol, column.take(_indices(who)), entropy)
         where = np.full(rows, -1, dtype=np.int64)
         where[who] = np.arange(who.size)
-        columns.append(report_codes.take(_places(where)))
+        columns.append(report_codes.take(_indices(where)))
     return pa.RecordBatch.from_arrays(columns, schema=report_schema(survey))
 
 
 def report_schema(survey: Survey) -> pa.Schema:
-    """A column of reports for each question, and the mark of the survey that they are of."""
+    """Schema of reports: a column for each question, and the fingerprint of the survey."""
     kinds = [pa.field(protocol.name, protocol.mechanism.report_type) for protocol in survey.protocols]
-    return pa.schema(kinds, metadata={_MARK: survey.fingerprint.encode()})
+    return pa.schema(kinds, metadata={_FINGERPRINT_KEY: survey.fingerprint.encode()})
 
 
 def had_codes(survey: Survey, path: Path) -> bool:
@@ -83,25 +83,25 @@ def had_codes(survey: Survey, path: Path) -> bool:
 
 
 def read_reports(survey: Survey, path: Path) -> Iterator[tuple[int, dict[str, pa.Array[Any]]]]:
-    """The reports in a file, a part at a time: how many people, and each question's reports."""
+    """Read the reports in a file in batches: the number of people, and the reports on each question."""
     if path.suffix != ".parquet":
         yield from inbox.read_batches(survey, path)
         return
     with pq.ParquetFile(path) as file:
-        if (file.schema_arrow.metadata or {}).get(_MARK) != survey.fingerprint.encode():
+        if (file.schema_arrow.metadata or {}).get(_FINGERPRINT_KEY) != survey.fingerprint.encode():
             raise DataError(
                 f"The reports in {path.name} are not of this survey as it is now.",
                 hint="Was the survey changed? Put it back as it was.",
             )
-        for batch in file.iter_batches(batch_size=_ROWS):
+        for batch in file.iter_batches(batch_size=_ROWS_PER_BATCH):
             yield (
                 batch.num_rows,
-                {protocol.name: _reported(survey, batch.column(protocol.name)) for protocol in survey.protocols},
+                {protocol.name: _without_unasked(survey, batch.column(protocol.name)) for protocol in survey.protocols},
             )
 
 
-def _reported(survey: Survey, column: pa.Array[Any]) -> pa.Array[Any]:
-    """The reports of those who were asked; if all were, a missing one is an error where it is counted."""
+def _without_unasked(survey: Survey, column: pa.Array[Any]) -> pa.Array[Any]:
+    """Reports of those who were asked; if all were, a missing one is an error where it is counted."""
     return column.drop_null() if survey.share == "sampled" else column
 
 
@@ -112,13 +112,13 @@ def _reports(protocol: QuestionProtocol, answers: pa.Array[Any], entropy: Entrop
     return mechanism.randomize(answers, entropy=entropy)
 
 
-def _places(indices: Codes) -> Any:
-    """Where to take from; below 0: from nowhere."""
+def _indices(indices: Codes) -> Any:
+    """Indices to take; those below 0 give a missing value."""
     return pa.array(indices, mask=indices < 0)
 
 
-def _plain(protocol: QuestionProtocol, column: pa.Array[Any]) -> pa.Array[Any]:
-    """Answers as the question has them: truth values as no and yes, values in a dictionary as themselves."""
+def _question_values(protocol: QuestionProtocol, column: pa.Array[Any]) -> pa.Array[Any]:
+    """Convert answers to the question's own values: truth values to no and yes, dictionaries to their values."""
     if column.null_count:
         raise DataError(f"Somebody did not answer {protocol.name}.", hint="Leave out people who did not answer.")
     if isinstance(column, pa.DictionaryArray):
@@ -138,7 +138,7 @@ def _plain(protocol: QuestionProtocol, column: pa.Array[Any]) -> pa.Array[Any]:
 
 
 def _answers(survey: Survey, path: Path) -> Iterator[pa.RecordBatch]:
-    """The rows of a CSV or Parquet file, a part at a time, with the questions' columns."""
+    """Read the questions' columns of a CSV or Parquet file in batches."""
     if not path.is_file():
         raise NotFound(f"There is no file {path}.")
     names = [protocol.name for protocol in survey.protocols]
@@ -146,7 +146,7 @@ def _answers(survey: Survey, path: Path) -> Iterator[pa.RecordBatch]:
         if path.suffix == ".parquet":
             with pq.ParquetFile(path) as file:
                 _require(names, file.schema_arrow.names, path)
-                yield from file.iter_batches(batch_size=_ROWS, columns=names)
+                yield from file.iter_batches(batch_size=_ROWS_PER_BATCH, columns=names)
             return
         texts = {one.name: pa.string() for one in survey.protocols if one.question.grid is None}
         options = pyarrow.csv.ConvertOptions(column_types=texts, strings_can_be_null=True)
@@ -162,7 +162,7 @@ def _answers(survey: Survey, path: Path) -> Iterator[pa.RecordBatch]:
 
 
 def _line(error: pa.ArrowException) -> str:
-    """Where something is wrong; not what stands there, which may be somebody's answer."""
+    """Line of an error; not the text there, which may be somebody's answer."""
     row = re.search(r"Row #(\d+)", str(error))
     return f": something is wrong in line {row[1]}" if row else ""
 

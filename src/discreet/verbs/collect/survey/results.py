@@ -5,10 +5,10 @@ Of a question that is reported value by value, every linear figure (a mean, the 
     c + Σ (w - c) share         w: its weight for each value, c: their mean
 
 which is unbiased, since estimated shares are; taking c off first matters where they need not add up to one. Its
-variance over the devices' coins follows from the probabilities that they draw by. A number that is rounded at random adds at
-most a quarter of a step squared. If every device draws one question, those who answer one are a sample of all who took
-part, and the variance of drawing them without repeats is added. Figures are about the people who took part, not about
-others.
+variance over the devices' coins follows from the probabilities that they draw by. A number that is rounded at random
+adds at most a quarter of a step squared. If every device draws one question, those who answer one are a sample of all
+who took part, and the variance of drawing them without repeats is added. Figures are about the people who took part,
+not about others.
 
 A quantile is the first point at or below which so many people are. It lies between the first point of which that cannot
 be ruled out and the point after the last of which it can; each is one test, so half of the error is allowed to each.
@@ -56,13 +56,13 @@ QUANTILES = {"lower quartile": 0.25, "median": 0.5, "upper quartile": 0.75}
 
 @dataclass(frozen=True)
 class SurveyFigure:
-    """A share, a mean or a quantile, with the bounds between which it is."""
+    """An estimated share, mean or quantile, with its bounds."""
 
     question: str
     figure: str
     """A value, ``mean``, or the name of a quantile."""
     kind: str
-    """share, mean or quantile."""
+    """Kind of figure: share, mean or quantile."""
     estimate: float
     low: float
     high: float
@@ -72,19 +72,19 @@ class SurveyFigure:
 
 @dataclass(frozen=True)
 class SurveyResults:
-    """What a survey found."""
+    """Estimates from the reports of a survey."""
 
     survey: Survey
     people: int
-    """How many took part."""
+    """Number of people who took part."""
     tallies: tuple[QuestionTally, ...]
     confidence: float
     codes: bool = False
     """Whether everybody had a one-time code."""
     alarms: tuple[tuple[str, PoisoningAlarm], ...] = ()
-    """What no answers explain about the reports on a question: signs of made-up reports."""
+    """Alarms about reports on a question that may be made up."""
     postprocess: str | None = None
-    """A named step that shares were taken through after they were estimated; they may be biased then."""
+    """Post-processing step of shares, if any; they may be biased then."""
 
     def __post_init__(self) -> None:
         if not 0 < self.confidence < 1:
@@ -181,7 +181,7 @@ class SurveyResults:
 def estimate_survey(
     survey: Survey, paths: Iterable[Path], *, confidence: float = 0.95, postprocess: str | None = None
 ) -> SurveyResults:
-    """What the reports in some files tell; they are read a part at a time, and nothing is kept of them but counts.
+    """Estimate the figures of a survey from files of reports, which are read in batches.
 
     A file that is given twice, by whatever name, is refused: everybody in it would count twice.
     """
@@ -223,7 +223,7 @@ def _alarms(question: QuestionTally, detector: PoisoningDetector | None) -> tupl
 
 
 def _digest(path: Path, given: dict[bytes, Path]) -> bytes:
-    """What stands for all that is in a file; an error if it was in another."""
+    """Digest of a file; an error if another file has the same."""
     with path.open("rb") as file:
         digest = hashlib.file_digest(file, "sha256").digest()
     if digest in given:
@@ -237,7 +237,7 @@ _Row = tuple[str, str, str, float, float, float]
 
 
 def _bounds(question: QuestionTally, people: int, confidence: float) -> Iterator[_Row]:
-    """Every figure of a question with its bounds at a confidence."""
+    """Figures of a question with their bounds at a confidence."""
     name, z = question.protocol.name, normal_quantile(1 - confidence)
     left = (1 - question.reports / people) / question.reports  # what drawing some of all adds, for a variance of one
     if not isinstance(question.tally, ReportTally):
@@ -264,8 +264,10 @@ def _bounds(question: QuestionTally, people: int, confidence: float) -> Iterator
 
 
 def sampled_share_bound(shares: FrequencyEstimate, error: float, left: float) -> Floats:
-    """How far each share is off at most, by devices' coins and by who was drawn: a fair sample, so that few coins are
-    taken as they are (``few``)."""
+    """Largest error of each share, by devices' coins and by which people were drawn.
+
+    Those who were drawn are a fair sample, so that few coins are taken as they are (``exact_tails``).
+    """
     if left <= 0:
         return shares.error_bars_at(error) / shares.n
     (p, q), likely = shares.oracle.probabilities, np.clip(shares.shares, 0, 1)
@@ -278,7 +280,7 @@ def sampled_share_bound(shares: FrequencyEstimate, error: float, left: float) ->
 
 
 def linear_figure(shares: FrequencyEstimate, weights: Floats, left: float = 0.0) -> tuple[float, float]:
-    """The sum of all shares by their weights, and its standard deviation."""
+    """Weighted sum of all shares, and its standard deviation."""
     oracle, centre = shares.oracle, float(weights.mean())
     away = weights - centre
     figure = centre + float(away @ shares.shares)
@@ -290,18 +292,18 @@ def linear_figure(shares: FrequencyEstimate, weights: Floats, left: float = 0.0)
 
 
 def _noise(oracle: FrequencyOracle, weights: Floats) -> Floats:
-    """For each answer, the variance of what its report adds to a sum by weights."""
+    """Variance of the contribution of one report to a weighted sum, for each answer."""
     p, q = oracle.probabilities
     if isinstance(oracle, UnaryEncoding):  # a coin for each value
         own, other = p * (1 - p) * weights**2, q * (1 - q) * weights**2
         return np.asarray((own + other.sum() - other) / (p - q) ** 2)
-    report_codes = weights / (p - q)  # one value is told
+    report_codes = weights / (p - q)  # one value is reported
     mean, square = (q @ each + (p - q) * each for each in (report_codes, report_codes**2))
     return np.asarray(square - mean**2)
 
 
 def _quantile(points: Floats, at: float, below: Floats, bars_: Floats) -> tuple[float, float, float]:
-    """The first point at or below which a share of people is, and its bounds; ``below`` leaves out the last point."""
+    """Quantile and its bounds; ``below`` leaves out the last point."""
     last = len(points) - 1
     value, low = (_first(reached, last) for reached in (below >= at, below + bars_ >= at))
     high = last - _first((below - bars_ < at)[::-1], last)
@@ -309,14 +311,14 @@ def _quantile(points: Floats, at: float, below: Floats, bars_: Floats) -> tuple[
 
 
 def _first(true: NDArray[np.bool_], otherwise: int) -> int:
-    """The place of the first that is true."""
+    """Index of the first that is true."""
     return int(true.argmax()) if true.any() else otherwise
 
 
 def _picture(results: SurveyResults, question: QuestionTally, figures: list[SurveyFigure]) -> Picture:
     shown = [each for each in figures if each.kind == "share"] or figures
     unit = 100 if shown[0].kind == "share" else 1
-    document = f"{question.reports:,} reports, {question.protocol.mechanism.name}, {equation('ε', question.protocol.mechanism.epsilon)}"
+    summary = f"{question.reports:,} reports, {question.protocol.mechanism.name}, {equation('ε', question.protocol.mechanism.epsilon)}"
     errors = [unit * (each.high - each.low) / 2 for each in shown]
     what = "Percent of people" if unit == 100 else "The mean"
     what += f", after {results.postprocess}" if results.postprocess and unit == 100 else ""
@@ -325,5 +327,5 @@ def _picture(results: SurveyResults, question: QuestionTally, figures: list[Surv
         [each.figure for each in shown],
         [unit * each.estimate for each in shown],
         errors=errors,
-        caption=f"{what}; each error bar holds with {results.confidence:.4g}. {document}.",
+        caption=f"{what}; each error bar holds with {results.confidence:.4g}. {summary}.",
     )

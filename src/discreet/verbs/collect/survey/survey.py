@@ -1,8 +1,9 @@
-"""A survey: questions, how much each person may lose by answering them, and how that is shared among them.
+"""A survey: questions, the epsilon of each person, and how it is shared among the questions.
 
-Why this is private. *split*: every question has a protocol with an equal part of ε; coins are independent, so chances
-of all reports together differ by the product of factors, and ε adds up. *sampled*: a device draws one question, which
-hangs on no answer, and answers it alone with all of ε; the draw is public and cancels in every quotient.
+Why this is private. *split*: every question has a protocol with an equal part of ε; coins are independent, so
+probabilities of all reports together differ by the product of factors, and ε adds up. *sampled*: a device draws one
+question, which depends on no answer, and answers it alone with all of ε; the draw is public and cancels in every
+quotient.
 
 What a collector keeps of a question's reports: a row of counts that never grows, whatever the protocol.
 """
@@ -38,7 +39,7 @@ Share: TypeAlias = Literal["split", "sampled"]
 
 @dataclass(frozen=True)
 class QuestionProtocol:
-    """A question with its protocol, and why it is that one."""
+    """A question with its protocol, and the reason for it."""
 
     question: Question
     mechanism: Mechanism
@@ -46,18 +47,18 @@ class QuestionProtocol:
 
     @property
     def name(self) -> str:
-        """What its reports are called by."""
+        """Name of the question."""
         return self.question.name
 
     @cached_property
     def loss_audit(self) -> LossAudit:
-        """The loss that its reports really have."""
+        """Loss audit of the protocol."""
         return audit(self.mechanism)
 
 
 @dataclass(frozen=True)
 class Shuffler:
-    """Somebody who mixes all reports before the collector sees them, and is not the collector."""
+    """A shuffler: mixes all reports before the collector sees them, and is not the collector."""
 
     who: str
     delta: Fraction
@@ -65,14 +66,14 @@ class Shuffler:
 
 @dataclass(frozen=True)
 class Survey:
-    """What is asked, of how many people, at what loss for each."""
+    """Questions, the number of people expected, and the epsilon of each."""
 
     title: str
     epsilon: Fraction
-    """What one person loses at most, by all questions together."""
+    """Largest loss of one person, by all questions together."""
     share: Share
     people: int
-    """How many are expected: the protocols are chosen for them."""
+    """Number of people expected; protocols are chosen for it."""
     questions: tuple[Question, ...]
     about: str = ""
     shuffler: Shuffler | None = None
@@ -88,17 +89,17 @@ class Survey:
 
     @property
     def epsilon_per_question(self) -> Fraction:
-        """What one question may lose."""
+        """Epsilon of one question."""
         return self.epsilon / len(self.questions) if self.share == "split" else self.epsilon
 
     @property
     def people_per_question(self) -> int:
-        """How many are expected to answer one question."""
+        """Number of people expected to answer one question."""
         return self.people if self.share == "split" else max(1, self.people // len(self.questions))
 
     @cached_property
     def protocols(self) -> tuple[QuestionProtocol, ...]:
-        """Every question with its protocol; none of them loses more than it claims, which is checked here."""
+        """Every question with its protocol; the claim of each is audited here."""
         result = tuple(
             QuestionProtocol(one, *assign_protocol(one, self.epsilon_per_question, self.people_per_question))
             for one in self.questions
@@ -110,13 +111,13 @@ class Survey:
 
     @property
     def loss(self) -> Pure:
-        """What one person loses at most to whoever sees their reports."""
-        all_of_them = [one.mechanism.epsilon for one in self.protocols]
-        return Pure(sum(all_of_them, Fraction(0)) if self.share == "split" else max(all_of_them))
+        """Largest loss of one person to whoever sees their reports."""
+        epsilons = [one.mechanism.epsilon for one in self.protocols]
+        return Pure(sum(epsilons, Fraction(0)) if self.share == "split" else max(epsilons))
 
     @cached_property
     def fingerprint(self) -> str:
-        """What reports carry, so that they are never read by another survey: all that gives them a meaning."""
+        """Fingerprint of all that gives reports a meaning, so that no other survey reads them."""
         about = {
             "share": self.share,
             "questions": [
@@ -127,7 +128,7 @@ class Survey:
         return hashlib.sha256(json.dumps(about, sort_keys=True).encode()).hexdigest()
 
     def statement(self, reports: int, *, codes: bool = False) -> Statement:
-        """What is promised to each respondent, given how many there were."""
+        """Statement to each respondent, given the number of reports."""
         assumes = [
             "Each device runs the randomiser of this survey, on random bits that nobody else knows.",
             "Each person has one code." if codes else "Each person answers once: twice loses twice as much.",
@@ -148,7 +149,7 @@ class Survey:
         return amplify_by_shuffling(self.loss.epsilon, max(reports, 1), self.shuffler.delta)
 
     def error(self) -> float:
-        """The largest of the errors that the questions' figures are expected to have, as a share."""
+        """Largest expected error of the questions' figures, as a share."""
         few = self.people_per_question
         sampling = 0.0 if self.share == "split" else (1 - few / self.people) / few
         return max(
@@ -160,7 +161,7 @@ class Survey:
 
 
 def better_share(survey: Survey) -> tuple[Share, str]:
-    """The rule by which the figures of a survey are off by less, and why."""
+    """Choose how epsilon is shared, by the smaller expected error, and give the reason."""
     if len(survey.questions) == 1:
         return "split", "There is one question, which has all of epsilon."
     shares: tuple[Share, ...] = get_args(Share)

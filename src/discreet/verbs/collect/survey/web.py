@@ -1,12 +1,11 @@
-"""The survey as a page: plain HTML, a style sheet and two scripts, all of them from here.
+"""The survey's web page and the endpoint for its reports, as an ASGI app.
 
-There is no form, so the browser itself can send nothing; the policy lets the page talk to nobody but where it came
-from, and run nothing but its two scripts. The randomiser is shown on the page as it runs.
+The page is plain HTML, a style sheet and two scripts, all of them from here. There is no form, so the browser itself
+can send nothing; the policy lets the page talk to nobody but where it came from, and run nothing but its two scripts.
+The randomiser is shown on the page as it runs.
 
-The survey's page and where it sends reports to, as an ASGI app.
-
-Who may call it, and how large a request may be, is seen to by whoever puts it behind a door; see `discreet collect
-serve`. Nothing about a request is written down but the report that it brings: no address, no time, no browser.
+Who may call it, and how large a request may be, is decided by whoever serves it; see `discreet collect serve`. Nothing
+about a request is written down but the report that it brings: no address, no time, no browser.
 """
 
 from __future__ import annotations
@@ -39,7 +38,7 @@ POLICY = (
     "frame-ancestors 'none'; require-trusted-types-for 'script'"
 )
 FILES = {"page.js": "text/javascript", "randomise.js": "text/javascript", "page.css": "text/css"}
-"""What the page consists of, beside itself."""
+"""Media types of the page's files."""
 
 _PAGE = Template("""<!doctype html>
 <html lang="en">
@@ -88,12 +87,12 @@ _SHARES = {
 
 @cache
 def source(name: str) -> str:
-    """The text of one of the page's files."""
+    """Text of one of the page's files."""
     return Path(__file__).with_name(name).read_text(encoding="utf-8")
 
 
 def page(survey: Survey, *, codes: bool) -> str:
-    """The page of a survey, which asks for a one-time code or not."""
+    """HTML page of a survey, which asks for a one-time code or not."""
     loss = survey.loss
     promise = (
         f"whatever you answer, no report is more than {rounded(exp_upper(loss.epsilon), 3)} times as likely as it "
@@ -107,17 +106,17 @@ def page(survey: Survey, *, codes: bool) -> str:
         code=_CODE if codes else "",
         source=escape(source("randomise.js")),
         exactly=escape(str(survey.statement(survey.people, codes=codes))),
-        survey=_inside(public(survey, codes=codes)),
+        survey=_json_element(public(survey, codes=codes)),
     )
 
 
 def public(survey: Survey, *, codes: bool) -> dict[str, Any]:
-    """What a page needs to know of a survey."""
-    questions = [_one(protocol) for protocol in survey.protocols]
+    """Public data of a survey that the page needs."""
+    questions = [_public_question(protocol) for protocol in survey.protocols]
     return {"fingerprint": survey.fingerprint, "share": survey.share, "codes": codes, "questions": questions}
 
 
-def _one(protocol: QuestionProtocol) -> dict[str, Any]:
+def _public_question(protocol: QuestionProtocol) -> dict[str, Any]:
     question, mechanism = protocol.question, protocol.mechanism
     about = {
         "name": question.name,
@@ -132,20 +131,20 @@ def _one(protocol: QuestionProtocol) -> dict[str, Any]:
 
 
 def _decimal(number: Fraction) -> str:
-    """A bound as the file has it: a decimal number, written out."""
+    """A bound as a decimal number, written out."""
     digits = next((many for many in range(10) if (number * 10**many).denominator == 1), None)
     if digits is None:
         raise BadInput(f"A bound has nine decimal places at most, got {number}.")
     return f"{float(number):.{digits}f}" if digits else str(number)
 
 
-def _inside(data: dict[str, Any]) -> str:
-    """Plain data within a page: nothing in it can end the element that it stands in."""
+def _json_element(data: dict[str, Any]) -> str:
+    """JSON for an element of the page: nothing in it can end the element."""
     return json.dumps(data, ensure_ascii=True).replace("<", "\\u003c").replace("&", "\\u0026")
 
 
 def make_app(survey: Survey, inbox: Inbox) -> Starlette:
-    """The app of a survey whose reports go into an inbox."""
+    """ASGI app of a survey whose reports go into an inbox."""
     shown = page(survey, codes=inbox.needs_code)
 
     async def front(_: Request) -> Response:
