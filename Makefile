@@ -7,7 +7,7 @@ READY  := $(VENV)/.ready
 PEERS  := $(VENV)/peers
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test check check-all docs screenshots bench lock parts clean
+.PHONY: help setup run test check check-all docs screenshots bench lock parts wheel-check clean
 
 help:  ## Show this list
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -43,6 +43,9 @@ check: $(READY)  ## ruff, mypy, import-linter, docs without a warning, names doc
 
 check-all: check test bench $(PEERS)/.ready  ## check, test and bench in full, and the slow tests
 	@$(BIN)/python -m pytest -m slow
+
+wheel-check: $(READY)  ## The wheel alone, with each extra, on each Python claimed
+	@$(BIN)/python -m pytest -m slow tests/cli/test_wheel.py
 
 $(PEERS)/.ready: requirements-peers.lock $(READY)
 	@test -x $(PEERS)/bin/python || $(PYTHON) -m venv --without-pip $(PEERS)

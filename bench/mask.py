@@ -41,10 +41,10 @@ def floor(rows: int, **_: object) -> Work:
 
 def ours(text: str) -> Callable[..., Work]:
     def start(rows: int, **_: object) -> Work:
-        from discreet.verbs.publish.mask.parse import parse
+        from discreet.core.families import MASKING
 
         table = _table(rows)
-        masker = parse(text, table.card)
+        masker = MASKING.parse(text, table.card)
         masker.mask(_table(FEW), seed=1)
         return lambda: masker.mask(table, seed=1).rows.num_rows
 

@@ -40,7 +40,7 @@ from discreet.curator.curator import Curator
 from discreet.curator.people.people import People
 from discreet.curator.people.person import Role
 from discreet.curator.people.state import State
-from discreet.curator.store import SEAL
+from discreet.releases.store import SEAL
 from discreet.samples import hospital
 
 ANALYSTS = 64

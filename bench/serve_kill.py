@@ -28,7 +28,7 @@ from bench.serve import ANALYSTS, PATIENTS, Place, begun, charges, made, postgre
 from discreet.core.loss import Pure
 from discreet.core.release import Release
 from discreet.curator.curator import Curator
-from discreet.curator.store import SEAL
+from discreet.releases.store import SEAL
 
 KILLS = 50
 RESTART_GOAL = 5.0

@@ -54,7 +54,7 @@ def ours(by: str) -> Callable[..., Callable[[], object]]:
         import numpy as np
 
         from discreet.engines.read import read
-        from discreet.verbs.synthesize.synthesize import Synthesize
+        from discreet.verbs.synthesize.private import Synthesize
 
         kept = np.load(source)
         names, sizes = [str(name) for name in kept["names"]], [int(size) for size in kept["sizes"]]
@@ -135,7 +135,7 @@ def many(source: str, python: str = "", **_: object) -> Callable[[], object]:
     """A twin of a large file."""
     from discreet.core.release_folder import Rows
     from discreet.engines.read import read
-    from discreet.verbs.synthesize.synthesize import Synthesize
+    from discreet.verbs.synthesize.private import Synthesize
 
     names, sizes, _codes = coded("13")
     opened = read(Path(source), card(names[:10], sizes[:10]))

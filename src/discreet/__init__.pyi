@@ -12,12 +12,13 @@ from discreet.core.cardfile import load_cards as load_cards
 from discreet.core.describe import Description as Description
 from discreet.core.describe import describe as describe
 from discreet.core.draft import Draft as Draft
+from discreet.core.holder_copy import HolderCopy as HolderCopy
+from discreet.core.holder_copy import read_holder_copy as read_holder_copy
 from discreet.core.kind import Kind as Kind
 from discreet.core.loss import Approximate as Approximate
 from discreet.core.loss import Concentrated as Concentrated
 from discreet.core.loss import Pure as Pure
 from discreet.core.loss import Renyi as Renyi
-from discreet.core.method import Method as Method
 from discreet.core.picture import Picture as Picture
 from discreet.core.recipe import Recipe as Recipe
 from discreet.core.release import Receipt as Receipt
@@ -58,6 +59,7 @@ from discreet.models.risk import JournalistRisk as JournalistRisk
 from discreet.models.risk import MarketerRisk as MarketerRisk
 from discreet.models.risk import ProsecutorRisk as ProsecutorRisk
 from discreet.models.uniqueness import PopulationUniqueness as PopulationUniqueness
+from discreet.releases.method import Method as Method
 from discreet.service.client import connect as connect
 from discreet.utility import quality as quality
 from discreet.verbs import combine as combine
@@ -72,7 +74,8 @@ from discreet.verbs.hide.hiding import hide as hide
 from discreet.verbs.learn.clusters import Clusters as Clusters
 from discreet.verbs.learn.evidence import Generators as Generators
 from discreet.verbs.learn.evidence import verify_integral as verify_integral
-from discreet.verbs.learn.learn import Learn as Learn
+from discreet.verbs.learn.integral import Learn as Learn
+from discreet.verbs.learn.learn import learn as learn
 from discreet.verbs.learn.linear import LinearModel as LinearModel
 from discreet.verbs.learn.models import read_model as read_model
 from discreet.verbs.learn.statistics import Statistics as Statistics
@@ -106,9 +109,10 @@ from discreet.verbs.synthesize.non_private.copies import Copies as Copies
 from discreet.verbs.synthesize.non_private.copies import combine_copies as combine_copies
 from discreet.verbs.synthesize.non_private.copula import Copula as Copula
 from discreet.verbs.synthesize.non_private.redrawn import Redrawn as Redrawn
-from discreet.verbs.synthesize.synthesize import Synthesize as Synthesize
+from discreet.verbs.synthesize.private import Synthesize as Synthesize
+from discreet.verbs.synthesize.synthesize import synthesize as synthesize
 from discreet.verbs.tabulate.intruder.seen import audit as audit
-from discreet.verbs.tabulate.printing.tabulated import Tabulated as Tabulated
+from discreet.verbs.tabulate.printing.xlsx import save_xlsx as save_xlsx
 from discreet.verbs.tabulate.private.macro_table import MacroTable as MacroTable
 from discreet.verbs.tabulate.tables.crosstable import CrossTable as CrossTable
 from discreet.verbs.tabulate.tables.dimension import Dimension as Dimension

@@ -21,7 +21,6 @@ from discreet.core.document import dumps, loads
 from discreet.core.engine import Engine
 from discreet.core.kind import Kind
 from discreet.core.loss import Concentrated, Loss, Pure
-from discreet.core.method import Method
 from discreet.core.statement import Evidence
 from discreet.core.table import Table
 from discreet.engines.bounded_table import bounded
@@ -32,6 +31,7 @@ from discreet.noise.additive import Additive
 from discreet.noise.entropy import Entropy, Integers
 from discreet.noise.gaussian import DiscreteGaussian
 from discreet.noise.laplace import DiscreteLaplace
+from discreet.releases.method import Method
 from discreet.verbs.ask.bins import MOST_BINS, Bins
 from discreet.verbs.ask.bounds import Bounds
 from discreet.verbs.ask.distribution import Distribution

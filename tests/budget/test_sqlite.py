@@ -81,7 +81,7 @@ def test_a_newer_format_is_not_guessed_at(path: Path) -> None:
     with sqlite3.connect(path) as connection:
         connection.execute("PRAGMA user_version = 2")
     connection.close()
-    with pytest.raises(LedgerError, match="format 2; this version of discreet knows 1"):
+    with pytest.raises(LedgerError, match=r"format 2; discreet .* reads formats up to 1\. Install a later"):
         open_sqlite(path)
 
 

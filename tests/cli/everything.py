@@ -1,7 +1,8 @@
 """Every command once, in one folder, on whatever is installed: ``python -m tests.cli.everything FOLDER [HIDDEN …]``.
 
-Prints a JSON object a command: its words, its exit status and what it wrote to standard error. Modules named as hidden
-cannot be imported, as if they were not installed. Nothing but discreet is needed, so that it runs on a plain install.
+Prints a JSON object a command: its words, exit status and what it wrote to standard error; the help of every command
+comes first. Modules named as hidden cannot be imported, as if they were not installed. Nothing but discreet is needed,
+so that it runs on a plain install.
 """
 
 from __future__ import annotations
@@ -9,9 +10,10 @@ from __future__ import annotations
 import json
 import shlex
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from importlib.abc import MetaPathFinder
 from pathlib import Path
+from typing import Any
 
 COMMANDS = """
 demo demo --rows 500
@@ -21,10 +23,14 @@ card schema
 card from-arx missing.deid
 show people.csv --card people.toml
 check people.csv --card people.toml --model k=2
+publish people.csv --card people.toml --method 'shuffle on age' -o shuffled
 publish people.csv --card people.toml --model k=3 --suppress 1 -o release
+show postgresql://nobody@localhost:1/none#people --card people.toml
+show sc://localhost:1#people --card people.toml
 compare people.csv people.csv --card people.toml -o compared.html
 attack release --original people.csv --card people.toml
 tabulate people.csv --card people.toml --by 'zip × sex' --rule min=3 -o printed
+tabulate people.csv --card people.toml --by 'zip × sex' --rule min=3 -o book --xlsx book.xlsx
 hide baskets.txt --support 20% --itemset 'bread, wine' -o hidden
 prove program.dp
 workspace init clinic --table people=people.csv --card people.toml --budget epsilon=3 --analyst ann
@@ -97,11 +103,20 @@ class Hidden(MetaPathFinder):
             raise ModuleNotFoundError(f"No module named {fullname!r}", name=fullname)
 
 
+def command_names(command: Any, path: tuple[str, ...] = ()) -> Iterator[str]:
+    """The words of every command below this one of typer."""
+    inner = getattr(command, "commands", None)
+    if inner is None:
+        yield " ".join(path)
+    for name, one in (inner or {}).items():
+        yield from command_names(one, (*path, name))
+
+
 def prepare(folder: Path) -> None:
     """Write what the commands read."""
     people = [(13000 + n % 2, "fm"[n // 2 % 2], 20 + n % 40, ("flu", "heart", "none")[n % 3]) for n in range(240)]
     rows = {"people.csv": ["zip,sex,age,condition", *(",".join(map(str, person)) for person in people)]}
-    rows["answers.csv"] = ["like,albums,gender,age", *("yes,3,female,30" for _ in range(50))]
+    rows["answers.csv"] = ["like,albums,gender,age", *("yes,3,female,30" for _ in range(9_000))]
     rows["baskets.txt"] = ["bread wine"] * 5 + ["bread beer"] * 5 + ["beer"] * 10
     rows["number.txt"] = ["3"]
     for name, lines in rows.items():
@@ -113,10 +128,14 @@ def prepare(folder: Path) -> None:
 def main(place: str, *hidden: str) -> None:
     """Run all commands in a folder."""
     sys.meta_path.insert(0, Hidden(hidden))
+    import typer
     from tests.called import called
 
+    from discreet.cli.main import app
+
     prepare(Path(place))
-    for line in COMMANDS.strip().splitlines():
+    helps = [f"{name} --help".strip() for name in ("", *command_names(typer.main.get_command(app)))]
+    for line in [*helps, *COMMANDS.strip().splitlines()]:
         found = called(shlex.split(line), Path(place))
         print(json.dumps({"command": line, "code": found.code, "said": found.stderr}), flush=True)
 

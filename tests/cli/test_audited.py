@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from discreet.curator.published import Register, now
+from discreet.releases.register import Register, now
 
 CSV = "who,city,salary\n" + "".join(f"{n},{('Rome', 'Milan')[n % 2]},{1000 + n * n}\n" for n in range(20))
 CARD = """

@@ -119,7 +119,7 @@ def test_advice_publishes_nothing(command, inpatient, tmp_path):
         ({"method": "mondrian", "suppress": "5%"}, "means nothing to --method mondrian"),
         ({"weight": ["age=2"]}, "means nothing to --method generalize"),
         ({"method": "suppress-cells", "weight": ["age"]}, "COLUMN=NUMBER"),
-        ({"method": "dummies", "level": ["age=0..1"]}, "one level"),
+        ({"method": "dummies", "level": ["age=0..1"]}, "whole number"),
         ({"method": "local", "quality": "entropy"}, "not by"),
         ({"given": ["nowhere"]}, "no folder"),
         ({"card": None}, "add --card"),

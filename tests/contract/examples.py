@@ -23,19 +23,19 @@ from discreet.core import sql
 from discreet.core.card import Card, Column
 from discreet.core.kind import Kind
 from discreet.core.loss import Concentrated, Pure
-from discreet.core.method import Method
 from discreet.core.release import Receipt
 from discreet.core.table import Table
-from discreet.curator.door import _release, request
 from discreet.engines.bounded_table import bounded
 from discreet.engines.duckdb import DuckDB
 from discreet.errors import DiscreetError
 from discreet.noise.entropy import SYSTEM
+from discreet.releases.method import Method
+from discreet.releases.pipeline import _release, request
 from discreet.verbs.ask.bounds import Bounds
 from discreet.verbs.ask.continual import SquareRootCounter, TreeCounter
 from discreet.verbs.ask.distribution import Distribution
 from discreet.verbs.publish.safepub import SafePub
-from discreet.verbs.synthesize.synthesize import Synthesize
+from discreet.verbs.synthesize.private import Synthesize
 from discreet.verbs.tabulate.private.macro_table import MacroTable
 
 Row = tuple[Any, ...]

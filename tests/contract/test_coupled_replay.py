@@ -36,7 +36,7 @@ from discreet.verbs.ask.continual import SquareRootCounter, TreeCounter
 from discreet.verbs.ask.distribution import Distribution
 from discreet.verbs.publish.safepub import SafePub
 from discreet.verbs.synthesize import synthesize
-from discreet.verbs.synthesize.synthesize import Synthesize
+from discreet.verbs.synthesize.private import Synthesize
 
 ELSEWHERE = {"Asked"}
 """SQL questions: ``tests/ask`` replays those."""

@@ -11,13 +11,13 @@ import pytest
 from tests.publish.mask.people import CARD, people, rows
 
 from discreet.core.document import dumps
+from discreet.core.families import MASKING
 from discreet.engines.read import read
 from discreet.verbs.publish.mask.coding import Code
 from discreet.verbs.publish.mask.ipso import Ipso
 from discreet.verbs.publish.mask.microaggregate import Microaggregate
 from discreet.verbs.publish.mask.multiply import Multiply
 from discreet.verbs.publish.mask.noise import Noise
-from discreet.verbs.publish.mask.parse import FORMS
 from discreet.verbs.publish.mask.pram import Pram
 from discreet.verbs.publish.mask.resample import Resample
 from discreet.verbs.publish.mask.rounding import Round
@@ -61,7 +61,7 @@ every = pytest.mark.parametrize("name", MASKERS)
 
 
 def test_every_method_of_the_command_line_is_here():
-    assert set(FORMS) <= {masker.name for masker in MASKERS.values()}
+    assert set(MASKING.names()) <= {masker.name for masker in MASKERS.values()}
 
 
 @every
@@ -188,7 +188,7 @@ def test_record_by_record_a_stream_gives_what_memory_gives(name, tmp_path, monke
     if not isinstance(masker, RecordMasker):
         return
     monkeypatch.setattr("discreet.verbs.publish.mask.records.BLOCK", 150)
-    written = publish(table, masker, seed=7, to=tmp_path / "r", keep=tmp_path / "links.parquet")
+    written = publish(table, masker, seed=7, to=tmp_path / "r", holder=tmp_path / "links.parquet")
     held = masker.mask(table, seed=7).rows
     shown = pa.parquet.read_table(tmp_path / "r" / "payload.parquet")
     links = pa.parquet.read_table(tmp_path / "links.parquet")["row"]

@@ -222,7 +222,7 @@ def test_a_manifest_may_not_point_elsewhere(saved: Path) -> None:
 
 def test_a_newer_format_is_left_to_a_newer_discreet(saved: Path) -> None:
     relisted(saved, format=2, novelty=True)
-    with pytest.raises(BadInput, match="format 2; this discreet reads formats up to 1"):
+    with pytest.raises(BadInput, match=r"format 2; discreet .* reads formats up to 1"):
         Release.load(saved)
 
 

@@ -6,8 +6,8 @@ from typing import Any
 
 from discreet.core.card import Card
 from discreet.core.loss import Loss, Pure
-from discreet.core.method import Method
 from discreet.core.statement import Claim, Evidence, Statement
+from discreet.releases.method import Method
 
 HALF = Pure("0.5")
 

@@ -15,8 +15,8 @@ from discreet.curator.curator import Curator
 from discreet.curator.people.people import People
 from discreet.curator.people.person import Role
 from discreet.curator.people.state import State
-from discreet.curator.store import SEAL, receipts_of
 from discreet.errors import BadInput, BudgetExceeded, Damaged, NotFound, Refused
+from discreet.releases.store import SEAL, receipts_of
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ from discreet.core.atomic_files import readable_by_others
 from discreet.curator.backup import back_up, receipts_in, restore
 from discreet.curator.curator import Curator
 from discreet.curator.people.state import State
-from discreet.curator.published import Published, Register
+from discreet.releases.register import Published, Register
 from discreet.service.jobs.places import Places
 from discreet.service.jobs.specs import Publish
 from discreet.service.jobs.work import Task, work

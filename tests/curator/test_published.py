@@ -8,8 +8,8 @@ import pytest
 
 import discreet as dc
 from discreet.cli.publish import publish
-from discreet.curator.published import Published, Register, earlier, now, placed, told_of
 from discreet.errors import BadInput, Damaged, NotFound
+from discreet.releases.register import Published, Register, earlier, now, placed, told_of
 
 
 @pytest.fixture

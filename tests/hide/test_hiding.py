@@ -8,9 +8,9 @@ import pyarrow as pa
 import pytest
 
 import discreet as dc
+from discreet.core.families import HIDING
 from discreet.errors import BadInput, DiscreetError, NoPromise
 from discreet.verbs.hide import Transactions, compare, read_transactions
-from discreet.verbs.hide.methods.parse import FORMS
 from discreet.verbs.hide.problem import Outcome
 
 ROWS = [
@@ -158,7 +158,7 @@ def test_items_that_are_put_in_are_owned_up_to(baskets):
 
 def test_methods_side_by_side(baskets):
     trials = {one.method: one for one in compare(baskets, **ASKED)}
-    assert set(trials) == set(FORMS)
+    assert set(trials) == set(HIDING.names())
     done = {name: one.effects for name, one in trials.items() if one.effects is not None}
     assert min(len(one.itemsets.lost) for one in done.values()) == len(done["exact"].itemsets.lost) == 1
     assert trials["raise-antecedent"].error.startswith("raise-antecedent weakens rules")

@@ -18,7 +18,7 @@ LEARN = dc.Learn(dc.DecisionTree("default"), tries=60)
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
     folder = tmp_path_factory.mktemp("made")
-    release = dc.publish(credit(), LEARN, to=folder / "model", keep=folder / "generators")
+    release = dc.publish(credit(), LEARN, to=folder / "model", holder=folder / "generators")
     return release, folder
 
 

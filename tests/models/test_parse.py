@@ -3,14 +3,15 @@
 import pytest
 
 from discreet.core.card import Card, Column, Role
+from discreet.core.families import MODELS
 from discreet.core.kind import Kind
 from discreet.errors import BadInput, NotFound
 from discreet.models.beta_likeness import BetaLikeness, DeltaDisclosure
+from discreet.models.catalogue import parse, parse_all
 from discreet.models.closeness import TCloseness
 from discreet.models.diversity import AlphaK, EntropyLDiversity, LDiversity, PSensitivity, RecursiveLDiversity
 from discreet.models.k_anonymity import KAnonymity, KMap
 from discreet.models.model import population_of
-from discreet.models.parse import FORMS, parse, parse_all
 from discreet.models.presence import DeltaPresence
 from discreet.models.risk import AverageRisk, JournalistRisk, MarketerRisk, ProsecutorRisk
 from discreet.models.uniqueness import PopulationUniqueness
@@ -78,11 +79,11 @@ def test_a_population_is_opened_with_the_quasi_identifiers_of_the_card(text, kin
         "": "no privacy model",
         "k=5 on disease": "no privacy model",
         "k=five": "k must be a whole number",
-        "k=0": "whole number from 1 on",
+        "k=0": "whole number, at least 1",
         "l=2.5 on disease": "l must be a whole number",
         "t=2 on disease": "between 0 and 1",
         "t=x on disease": "t must be a number",
-        "unique=0.1 of 100 by guess": "no estimator",
+        "unique=0.1 of 100 by guess": "estimator must be largest",
     }.items(),
 )
 def test_what_cannot_be_meant_is_refused(text, said):
@@ -93,7 +94,7 @@ def test_what_cannot_be_meant_is_refused(text, said):
 def test_the_error_lists_what_is_known():
     with pytest.raises(BadInput) as error:
         parse("privacy", CARD)
-    assert all(form.example in error.value.hint for form in FORMS)
+    assert all(entry.usage in error.value.hint for entry in MODELS.entries())
 
 
 def test_columns_and_files_that_are_not_there():

@@ -112,7 +112,7 @@ def test_fewer_rows_than_a_class_must_have():
 
 
 def test_what_cannot_be_asked():
-    with pytest.raises(BadInput, match="weight of sex"):
+    with pytest.raises(BadInput, match="weights of sex"):
         SuppressCells({"sex": 0})
     with pytest.raises(NotFound, match="no quasi-identifier"):
         SuppressCells({"shoe": 2}).recode(people(sex=["f"]), [KAnonymity(1)])

@@ -29,7 +29,7 @@ def test_two_tables_single_out_don_between_them(six):
     by_age = publish(six, at_levels({"age": 0, "weight": 1}), KAnonymity(2))
     publish(six, at_levels({"age": 1, "weight": 0}), KAnonymity(2))  # alone it may leave
     with pytest.raises(NoPromise) as refused:
-        publish(six, at_levels({"age": 1, "weight": 0}), KAnonymity(2), given=[by_age])
+        publish(six, at_levels({"age": 1, "weight": 0}), KAnonymity(2), earlier=[by_age])
     assert "6 of 6 people (100.0 %)" in str(refused.value)
     assert "has 1; 6 of 6 people are alone" in str(refused.value)
     sick = [row for row in six.fetch().to_pylist() if row["disease"] and (row["age"], row["weight"]) == (40, 100)]
@@ -39,7 +39,7 @@ def test_two_tables_single_out_don_between_them(six):
 def test_the_same_levels_again_reveal_nothing_new(six, tmp_path):
     first = publish(six, at_levels({"age": 0, "weight": 1}), KAnonymity(2), to=tmp_path / "first")
     for earlier in (first, dc.Release.load(tmp_path / "first")):
-        second = publish(six, at_levels({"age": 0, "weight": 1}), KAnonymity(2), given=[earlier])
+        second = publish(six, at_levels({"age": 0, "weight": 1}), KAnonymity(2), earlier=[earlier])
         assert any("Checked together with" in sentence for sentence in second.statement.caveats)
 
 
@@ -111,7 +111,7 @@ def test_a_release_of_other_data_is_noticed(six):
     other = read(six.fetch().slice(0, 5), six.card)
     first = publish(other, at_levels({"age": 0, "weight": 1}), KAnonymity(1))
     with pytest.raises(BadInput, match="not made of age6 as it is now"):
-        publish(six, at_levels({"age": 0, "weight": 1}), KAnonymity(2), given=[first])
+        publish(six, at_levels({"age": 0, "weight": 1}), KAnonymity(2), earlier=[first])
 
 
 def test_what_cannot_be_compared_is_said(six):
@@ -119,15 +119,15 @@ def test_what_cannot_be_compared_is_said(six):
     first = publish(six, levels, KAnonymity(2))
     by_hand = dc.Release(first.payload, first.statement, dc.Recipe("by hand"))
     with pytest.raises(BadInput, match="cannot be told"):
-        publish(six, levels, KAnonymity(2), given=[by_hand])
+        publish(six, levels, KAnonymity(2), earlier=[by_hand])
     answer = dc.Release({"n": 6}, dc.Statement("person"), first.recipe)
     with pytest.raises(BadInput, match="not a published table"):
-        publish(six, levels, KAnonymity(2), given=[answer])
+        publish(six, levels, KAnonymity(2), earlier=[answer])
     narrow = dc.Release(first.payload.drop_columns("weight"), first.statement, first.recipe)
     with pytest.raises(BadInput, match="no column 'weight'"):
-        publish(six, levels, KAnonymity(2), given=[narrow])
+        publish(six, levels, KAnonymity(2), earlier=[narrow])
     with pytest.raises(BadInput, match="population"):
-        publish(six, levels, KMap(2, six), given=[first])
+        publish(six, levels, KMap(2, six), earlier=[first])
 
 
 def by_hand():
@@ -142,56 +142,56 @@ def by_hand():
 
 def test_labels_of_their_own_are_told_from_what_was_kept(six, tmp_path):
     method, key = Fixed(replace(by_hand().found, suppressed=2)), tmp_path / "key.parquet"
-    first = publish(six, method, KAnonymity(1), keep=key)
+    first = publish(six, method, KAnonymity(1), holder=key)
     with pytest.raises(BadInput, match="cannot be told"):
-        publish(six, method, KAnonymity(1), given=[first])
+        publish(six, method, KAnonymity(1), earlier=[first])
     found = joint(six, at_levels({"age": 1, "weight": 0}).found, [(first, key)], [KAnonymity(1)])
     labels = [("30", "*"), None, None, ("*", "100"), ("*", "60"), ("*", "100")]
     weights = [60, 90, 90, 100, 60, 100]
     assert dict(found.sizes.classes) == Counter(plain_joint(labels, weights).values())
     with pytest.raises(BadInput, match="already"):
-        publish(six, method, KAnonymity(1), keep=key)
+        publish(six, method, KAnonymity(1), holder=key)
 
 
 def test_what_was_kept_must_fit_the_release(six, tmp_path):
     method, key = Fixed(replace(by_hand().found, suppressed=2)), tmp_path / "key.parquet"
-    first = publish(six, method, KAnonymity(1), keep=key)
+    first = publish(six, method, KAnonymity(1), holder=key)
     levels = at_levels({"age": 1, "weight": 1})
     other = publish(six, levels, KAnonymity(1))
     with pytest.raises(BadInput, match="not made of age6"):
-        publish(six, levels, KAnonymity(1), given=[(other, key)])
+        publish(six, levels, KAnonymity(1), earlier=[(other, key)])
     with pytest.raises(NotFound):
-        publish(six, levels, KAnonymity(1), given=[(first, tmp_path / "none.parquet")])
+        publish(six, levels, KAnonymity(1), earlier=[(first, tmp_path / "none.parquet")])
     (tmp_path / "text.parquet").write_text("text")
     with pytest.raises(DataError, match="cannot be read"):
-        publish(six, levels, KAnonymity(1), given=[(first, tmp_path / "text.parquet")])
+        publish(six, levels, KAnonymity(1), earlier=[(first, tmp_path / "text.parquet")])
     pq.write_table(first.payload, tmp_path / "rows.parquet")
     with pytest.raises(DataError, match="no column 'age_new'"):
-        publish(six, levels, KAnonymity(1), given=[(first, tmp_path / "rows.parquet")])
+        publish(six, levels, KAnonymity(1), earlier=[(first, tmp_path / "rows.parquet")])
 
 
 @pytest.mark.parametrize("kept", [True, False])
 def test_a_release_with_other_quasi_identifiers_is_not_taken(six, tmp_path, kept):
     """What it tells by a column that is none now would not be counted: the figure would be false."""
     key = tmp_path / "key.parquet"
-    first = publish(six, Fixed(replace(by_hand().found, suppressed=2)), KAnonymity(1), keep=key)
+    first = publish(six, Fixed(replace(by_hand().found, suppressed=2)), KAnonymity(1), holder=key)
     earlier = (first, key) if kept else first
     roles = {"age": dc.Role.IDENTIFIER}
     columns = [replace(column, role=roles.get(column.name, column.role)) for column in six.card.columns]
     fewer = read(six.fetch(), replace(six.card, columns=tuple(columns), rows_are_people=True))
     with pytest.raises(BadInput, match="published with 'age' as a quasi-identifier, which it is not now"):
-        publish(fewer, at_levels({"weight": 0}), KAnonymity(1), given=[earlier])
+        publish(fewer, at_levels({"weight": 0}), KAnonymity(1), earlier=[earlier])
     roles = {"disease": dc.Role.QUASI}
     columns = [replace(column, role=roles.get(column.name, column.role)) for column in six.card.columns]
     more = read(six.fetch(), replace(six.card, columns=tuple(columns)))
     with pytest.raises(BadInput, match="'disease' is a quasi-identifier now, and was none"):
-        publish(more, at_levels({"age": 0, "weight": 0, "disease": 0}), KAnonymity(1), given=[earlier])
+        publish(more, at_levels({"age": 0, "weight": 0, "disease": 0}), KAnonymity(1), earlier=[earlier])
 
 
 def test_a_key_with_columns_of_another_release_is_not_taken(six, tmp_path):
     key = tmp_path / "key.parquet"
     method = Fixed(replace(by_hand().found, suppressed=2))
-    first = publish(six, method, KAnonymity(1), keep=key)
+    first = publish(six, method, KAnonymity(1), holder=key)
     pq.write_table(pq.read_table(key).append_column("zip_new", pa.array(["*"] * 6)), tmp_path / "wide.parquet")
     with pytest.raises(DataError, match="has a column 'zip_new'"):
-        publish(six, method, KAnonymity(1), given=[(first, tmp_path / "wide.parquet")])
+        publish(six, method, KAnonymity(1), earlier=[(first, tmp_path / "wide.parquet")])

@@ -287,7 +287,7 @@ def test_the_inpatient_table():
     ("said", "match"),
     [
         ({"quality": Granularity("geometric")}, "adds up over cells"),
-        ({"suppress": 2}, "share of the rows"),
+        ({"suppress": 2}, "suppress must be a number between 0 and 1"),
         ({"effort": -1}, "effort"),
         ({"effort": True}, "effort"),
     ],

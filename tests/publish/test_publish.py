@@ -6,7 +6,6 @@ from collections import Counter
 from dataclasses import replace
 from decimal import Decimal
 
-import discreet.publish as package
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -14,6 +13,7 @@ from tests.publish.hand import CARD, ROWS, at_levels, class_sizes, people, recod
 from tests.publish.hand import Fixed as Recoder
 
 import discreet as dc
+import discreet.verbs.publish as package
 from discreet.core import release_folder
 from discreet.core.release_folder import Rows
 from discreet.core.statement import Evidence
@@ -189,12 +189,12 @@ def test_columns_may_be_called_anything_and_hold_anything(method, tmp_path):
     card = dc.Card("odd", (*quasi, dc.Column("discreet_kept", dc.Kind.TEXT, dc.Role.SENSITIVE)))
     odd = read(pa.table(columns | {"discreet_kept": ["u", "v", "u", "v"]}), card)
     key = None if isinstance(method, Generalize | AddDummies) else tmp_path / "key.parquet"
-    publish(odd, method, [KAnonymity(2), LDiversity(2, "discreet_kept")], to=tmp_path / "r", csv=True, keep=key)
+    publish(odd, method, [KAnonymity(2), LDiversity(2, "discreet_kept")], to=tmp_path / "r", csv=True, holder=key)
     loaded = dc.Release.load(tmp_path / "r")
     assert loaded.payload.column_names == [*names, "discreet_kept"]
     assert min(Counter(str([row[name] for name in names]) for row in loaded.payload.to_pylist()).values()) >= 2
     earlier = (loaded, key) if key else loaded
-    publish(odd, Generalize(levels=dict.fromkeys(names, 1)), KAnonymity(1), given=[earlier])
+    publish(odd, Generalize(levels=dict.fromkeys(names, 1)), KAnonymity(1), earlier=[earlier])
 
 
 @pytest.mark.parametrize(
@@ -206,7 +206,7 @@ def test_an_interrupted_run_leaves_nothing(table, tmp_path, method, key):
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        publish(table, method, KAnonymity(2), to=tmp_path / "r", keep=key and tmp_path / key, progress=stop)
+        publish(table, method, KAnonymity(2), to=tmp_path / "r", holder=key and tmp_path / key, progress=stop)
     assert not any(tmp_path.iterdir())
 
 
@@ -216,7 +216,7 @@ def test_what_is_kept_and_what_leaves_come_together(table, tmp_path, monkeypatch
 
     monkeypatch.setattr(release_folder, "give_name", full)
     with pytest.raises(BadInput, match="No space left"):
-        publish(table, Mondrian(), KAnonymity(2), to=tmp_path / "r", keep=tmp_path / "key.parquet")
+        publish(table, Mondrian(), KAnonymity(2), to=tmp_path / "r", holder=tmp_path / "key.parquet")
     assert not any(tmp_path.iterdir())
 
 
@@ -225,7 +225,7 @@ def test_a_place_that_is_taken_is_noticed_before_the_search(table, tmp_path):
     method = Recoder(None)  # it would fail
     for to, keep, error in (("r", None, "not an empty folder"), ("s", "r", "already"), ("s", "t/u", "no folder")):
         with pytest.raises((BadInput, NotFound), match=error):
-            publish(table, method, KAnonymity(2), to=tmp_path / to, keep=keep and tmp_path / keep)
+            publish(table, method, KAnonymity(2), to=tmp_path / to, holder=keep and tmp_path / keep)
 
 
 def test_the_room_is_the_verb(table):
@@ -271,12 +271,12 @@ def test_what_is_kept_is_never_put_with_the_release(table, tmp_path):
     method = Recoder(None)  # it would fail
     for keep in ("r", "r/key.parquet"):
         with pytest.raises(BadInput, match="must never leave"):
-            publish(table, method, KAnonymity(2), to=tmp_path / "r", keep=tmp_path / keep)
+            publish(table, method, KAnonymity(2), to=tmp_path / "r", holder=tmp_path / keep)
 
 
 def test_what_is_kept_is_for_its_owner_alone(table, tmp_path):
     (tmp_path / ".discreet-key.parquet").write_text("left by a process that was stopped")
-    publish(table, Mondrian(), KAnonymity(2), keep=tmp_path / "key.parquet")
+    publish(table, Mondrian(), KAnonymity(2), holder=tmp_path / "key.parquet")
     assert (tmp_path / "key.parquet").stat().st_mode & 0o777 == 0o600
     assert [path.name for path in tmp_path.iterdir()] == ["key.parquet"]
 
@@ -286,7 +286,7 @@ def test_where_there_is_nothing_to_keep_that_is_said(table, tmp_path):
     said = []
     for method in (Generalize(), AddDummies()):
         with pytest.raises(BadInput, match=f"{type(method).__name__} leaves nothing to keep"):
-            publish(table, method, KAnonymity(2), keep=tmp_path / "key.parquet", progress=lambda *at: said.append(at))
+            publish(table, method, KAnonymity(2), holder=tmp_path / "key.parquet", progress=lambda *at: said.append(at))
     assert not any(tmp_path.iterdir())
     assert said == []
 

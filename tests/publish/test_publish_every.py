@@ -71,7 +71,7 @@ def test_what_leaves_satisfies_what_was_asked(method, seed, tmp_path):
     given = people(seed, rows)
     table = read(given, CARD)
     models = [KAnonymity(3), LDiversity(2, "disease")]
-    release = publish(table, METHODS[method], models, keep=tmp_path / "key.parquet" if method in OWN_LABELS else None)
+    release = publish(table, METHODS[method], models, holder=tmp_path / "key.parquet" if method in OWN_LABELS else None)
     assert release.payload.column_names == [column.name for column in CARD.columns[1:]]
     assert min(class_sizes(release.payload, QUASI).values()) >= 3
     diseases = defaultdict(set)
@@ -91,7 +91,7 @@ def test_what_leaves_satisfies_what_was_asked(method, seed, tmp_path):
 def test_what_left_can_be_given(method, tmp_path):
     """Together with itself a release shows nothing new, but for dummies, who are nobody."""
     table, key = read(people(1, 60), CARD), tmp_path / "key.parquet"
-    first = publish(table, METHODS[method], KAnonymity(3), keep=key if method in OWN_LABELS else None)
+    first = publish(table, METHODS[method], KAnonymity(3), holder=key if method in OWN_LABELS else None)
     earlier = (first, key) if method in OWN_LABELS else first
     again = Generalize(levels={"age": 3, "city": 2, "smokes": 1})
     everything = again.recode(table, [KAnonymity(3)])

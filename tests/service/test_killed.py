@@ -17,7 +17,7 @@ from discreet.budget.entries import Charged
 from discreet.core.loss import Pure, sequential
 from discreet.core.release import Release
 from discreet.curator.curator import Curator
-from discreet.curator.store import SEAL
+from discreet.releases.store import SEAL
 
 PRICE = "0.001"
 ANALYSTS = 6

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 from tests.service.serving import serving
 
-from discreet.curator.published import Published, told_of
 from discreet.errors import BudgetExceeded, Damaged
+from discreet.releases.register import Published, told_of
 from discreet.service.jobs.specs import Publish
 from discreet.service.redact import redacted, without_paths
 

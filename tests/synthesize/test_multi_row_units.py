@@ -23,7 +23,7 @@ from discreet.verbs.synthesize.counting import Counts
 from discreet.verbs.synthesize.distances import distances
 from discreet.verbs.synthesize.domain import Domain
 from discreet.verbs.synthesize.multi_row_units import card_of_units, units_of
-from discreet.verbs.synthesize.synthesize import Synthesize
+from discreet.verbs.synthesize.private import Synthesize
 
 CARD = Card(
     "visits",

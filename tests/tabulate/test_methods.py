@@ -8,11 +8,11 @@ import pytest
 
 import discreet as dc
 from discreet.core.card import Card, Column
+from discreet.core.families import TABLE_METHODS
 from discreet.core.kind import Kind
 from discreet.engines.read import read
 from discreet.errors import BadInput, NotFound
 from discreet.verbs.tabulate.method import Job
-from discreet.verbs.tabulate.methods.parse import parse_method
 from discreet.verbs.tabulate.perturb.factors import Factors, multiplied
 from discreet.verbs.tabulate.rules import protect
 from discreet.verbs.tabulate.tables.build import build
@@ -134,6 +134,6 @@ def test_declared_codes_that_nobody_has_stay_in_the_table(name, value):
     columns = (*CARD.columns[:2], replace(CARD.columns[2], categories=("x", "y", "z")), *CARD.columns[3:])
     rows = people(card=replace(CARD, columns=columns))
     cells = Cells.of(build(rows, ["area", "sort"], value, declared=True))
-    made = parse_method(name).apply(Job(cells, protect(cells, ()), rows, (("area", "sort"),), value))
+    made = TABLE_METHODS.parse(name).apply(Job(cells, protect(cells, ()), rows, (("area", "sort"),), value))
     assert len(made.values) == len(cells) == 4 * 4
     assert (made.values[cells.values == 0] == 0).all() or name.startswith("swap")

@@ -52,7 +52,7 @@ def test_the_three_attacks_are_told_of_the_right_cells():
 
 
 def test_a_release_is_laid_out_with_crosses_saved_and_audited_from_its_folder(tmp_path):
-    made = dc.tabulate(municipality(), rules="min=2", to=tmp_path / "table", csv=True, keep=tmp_path / "kept.parquet")
+    made = dc.tabulate(municipality(), rules="min=2", to=tmp_path / "table", csv=True, holder=tmp_path / "kept.parquet")
     report = (tmp_path / "table" / "report.html").read_text(encoding="utf-8")
     assert report.count(">×<") == 4
     assert ">8,620<" in report
@@ -157,7 +157,7 @@ def test_nothing_is_kept_of_a_release_that_could_not_be_written(tmp_path):
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "mine.txt").touch()
     with pytest.raises(BadInput, match="not an empty folder"):
-        dc.tabulate(municipality(), rules="min=2", to=tmp_path / "out", keep=tmp_path / "kept")
+        dc.tabulate(municipality(), rules="min=2", to=tmp_path / "out", holder=tmp_path / "kept")
     assert {path.name for path in tmp_path.iterdir()} == {"out"}
 
 

@@ -15,7 +15,6 @@ from discreet.core.loss import Loss
 from discreet.core.release import Receipt
 from discreet.errors import BadInput
 
-FORMAT = 1
 START = "0" * 64
 """The digest before the first line."""
 _LONGEST_NAME = 200
@@ -24,9 +23,9 @@ _LONGEST_TEXT = 20_000
 
 @dataclass(frozen=True)
 class Began:
-    """The first line of a ledger."""
+    """The first line of a ledger, with the format version it was created in."""
 
-    format: int = FORMAT
+    format: int = 1
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from types import TracebackType
 from typing import Protocol, Self
 
-from discreet.budget.entries import FORMAT, Began, Charged, Entry, Limited, Line, Opened, path
+from discreet.budget.entries import Began, Charged, Entry, Limited, Line, Opened, path
 from discreet.budget.filter import Budget
 from discreet.budget.group import Group
 from discreet.budget.rules import Account, Book
@@ -38,10 +38,12 @@ from discreet.budget.store import (
     sums_of,
 )
 from discreet.budget.verify import Verdict, require_sound, verified
+from discreet.core.formats import Format
 from discreet.core.loss import Loss
 from discreet.core.release import Receipt
-from discreet.errors import DiscreetError, NotFound
+from discreet.errors import DiscreetError, LedgerError, NotFound
 
+FORMAT: Format[Session] = Format("ledger", error=LedgerError)
 _FEW, _MANY = 1000, 10_000
 """Lines after which sums are kept for the next opening: when a ledger is opened or closed, and while it is charged."""
 _NEVER = 2**31
@@ -203,14 +205,13 @@ class SqlLedger:
 def begin(session: Session) -> None:
     """Write the first line of a new ledger."""
     book = Book()
-    book.post(Began(), dt.datetime.now(dt.UTC))
+    book.post(Began(FORMAT.version), dt.datetime.now(dt.UTC))
     save(session, book)
 
 
 LEDGER = Contents(
-    what="ledger",
-    application=0x64634C67,  # "dcLg"
     format=FORMAT,
+    application=0x64634C67,  # "dcLg"
     schema=SCHEMA,
     lines="lines",
     begin=begin,

@@ -6,18 +6,16 @@ for the disk (``synchronous_commit``), whatever the server's or the user's setti
 
 from __future__ import annotations
 
-import json
 import re
 import threading
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from discreet.budget.entries import FORMAT
 from discreet.budget.ledger import LEDGER, SqlLedger
 from discreet.budget.readers import Readers
-from discreet.budget.store import Contents, Session
+from discreet.budget.store import VERSION, Contents, Session, migrate, outdated, record_version
 from discreet.budget.witness import Witness
 from discreet.core.optional import extra
 from discreet.core.postgres import connection_settings
@@ -27,6 +25,8 @@ if TYPE_CHECKING:
     import psycopg
 
 _SCHEMA = "discreet_ledger"
+_RECORD, _RECORDED = "SELECT to_regclass('formats')::text", "SELECT MAX(number) FROM formats"
+"""Whether the version is recorded (that of version 1 is not), and the recorded one."""
 _SNAPSHOT = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 
 
@@ -48,20 +48,11 @@ def open_postgres(address: str, *, schema: str = _SCHEMA, witness: Path | None =
     """
     store = PostgresStore(address, schema, LEDGER, witness)
     try:
-        with store.reading() as session:
-            rows = session.rows("SELECT content FROM lines WHERE number = 1")
-        store.require_format(_format(rows[0][0]) if rows else FORMAT)
+        store.open()
     except BaseException:
         store.close()
         raise
     return SqlLedger(store)
-
-
-def _format(first: str) -> int:
-    """The format that the first line says; if it cannot be read, that is found when the lines are checked."""
-    with suppress(ValueError, TypeError, KeyError):
-        return int(json.loads(first)["format"])
-    return FORMAT
 
 
 class PostgresStore:
@@ -91,23 +82,31 @@ class PostgresStore:
             connection.execute(f"CREATE SCHEMA {self._schema}")
             for statement in (*self._contents.schema, *_append_only(self._contents.lines)):
                 connection.execute(statement)
+            record_version(_Session(connection), self._contents.format)
             self._contents.begin(_Session(connection))
 
-    def require_format(self, version: int) -> None:
-        """An error if what is there was written by a later discreet."""
-        if version > self._contents.format:
-            raise LedgerError(
-                f"The {self._contents.what} at {self.place} has format {version}; this version of discreet knows "
-                f"{self._contents.format}.",
-                hint="Use a newer version of discreet.",
-            )
+    def open(self) -> None:
+        """See that it is there, and bring it up to date: an error if it is newer than this discreet."""
+        with self.reading() as session:
+            if session.rows("SELECT to_regclass(?)", (self._contents.lines,)) == [(None,)]:
+                raise self._missing()
+            found = _version(session)
+        if found != (self._contents.format.version, self._contents.format.needs):
+            with self._transaction() as connection:
+                connection.execute(f"LOCK TABLE {self._contents.lines} IN EXCLUSIVE MODE")
+                session = _Session(connection)
+                stored, needs = _version(session)  # anew: another process may have been faster
+                migrate(session, self._contents, stored, self.place, needs)
 
     @contextmanager
     def writing(self) -> Iterator[Session]:
         """A transaction that holds the lines' lock and is on the disk when the block ends."""
         with self._transaction() as connection:
             connection.execute(f"LOCK TABLE {self._contents.lines} IN EXCLUSIVE MODE")
+            found = connection.execute(_RECORDED if self._contents.format.needs else _RECORD)  # sent along, read later
             yield _Session(connection)
+            if found.fetchall() != [(self._contents.format.version if self._contents.format.needs else None,)]:
+                raise outdated(self._contents, self.place)
 
     @contextmanager
     def reading(self) -> Iterator[Session]:
@@ -212,6 +211,14 @@ class _Session:
     def run(self, sql: str, rows: Iterable[Sequence[object]]) -> None:
         with self._connection.cursor() as cursor:
             cursor.executemany(_placed(sql), rows)
+
+
+def _version(session: Session) -> tuple[int, str]:
+    """The version of a database, and the discreet that it needs."""
+    if session.rows(_RECORD) == [(None,)]:
+        return 1, ""
+    found = session.rows(VERSION)
+    return (found[0][0], found[0][1]) if found else (0, "")
 
 
 def _append_only(table: str) -> tuple[str, ...]:

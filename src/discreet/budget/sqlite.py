@@ -23,7 +23,7 @@ from urllib.parse import quote
 
 from discreet.budget.ledger import LEDGER, SqlLedger
 from discreet.budget.readers import Readers
-from discreet.budget.store import REMEDY, Contents, Session
+from discreet.budget.store import REMEDY, VERSION, Contents, Session, migrate, outdated, record_version
 from discreet.budget.witness import Witness
 from discreet.core.atomic_files import flush_name
 from discreet.errors import LedgerError, NotFound, Unsound
@@ -61,10 +61,11 @@ def create_store(path: Path, contents: Contents) -> None:
             with _errors(path, contents), closing(_connect(draft)) as connection:
                 _keep_log(connection, path)
                 connection.execute(f"PRAGMA application_id = {contents.application}")
-                connection.execute(f"PRAGMA user_version = {contents.format}")
+                connection.execute(f"PRAGMA user_version = {contents.format.version}")
                 connection.execute("BEGIN IMMEDIATE")
                 for statement in (*contents.schema, *_append_only(contents.lines)):
                     connection.execute(statement)
+                record_version(_Session(connection), contents.format)
                 contents.begin(_Session(connection))
                 connection.execute("COMMIT")
             os.link(draft, path)
@@ -122,6 +123,8 @@ class SqliteStore:
         with self._turn, self._errors():
             self._connection.execute("BEGIN IMMEDIATE")
             try:
+                if _version(self._connection) != self._contents.format.version:
+                    raise outdated(self._contents, self.place)
                 yield _Session(self._connection)
                 self._connection.execute("COMMIT")
             except BaseException:
@@ -261,16 +264,27 @@ _ELSEWHERE = "Keep it on a local disk, or use PostgreSQL, which several machines
 
 def _require_contents(connection: sqlite3.Connection, path: Path, contents: Contents) -> None:
     [(application,)] = connection.execute("PRAGMA application_id").fetchall()
-    [(version,)] = connection.execute("PRAGMA user_version").fetchall()
     if application != contents.application:
         raise LedgerError(f"{path} is no {contents.what}, but some other SQLite file.")
-    if version > contents.format:
-        raise LedgerError(
-            f"The {contents.what} {path} has format {version}; this version of discreet knows {contents.format}.",
-            hint="Use a newer version of discreet.",
-        )
     connection.execute("BEGIN IMMEDIATE")  # fails now, rather than at the first write, if it is read-only
-    connection.execute("ROLLBACK")
+    try:
+        stored, needs = _version(connection), ""
+        if stored > contents.format.version:
+            with suppress(sqlite3.Error, TypeError):
+                needs = connection.execute(VERSION).fetchone()[1]
+        migrate(_Session(connection), contents, stored, str(path), needs)
+        if stored != contents.format.version:
+            connection.execute(f"PRAGMA user_version = {contents.format.version}")
+        connection.execute("COMMIT")
+    except BaseException:
+        with suppress(sqlite3.Error):
+            connection.execute("ROLLBACK")
+        raise
+
+
+def _version(connection: sqlite3.Connection) -> int:
+    [(version,)] = connection.execute("PRAGMA user_version").fetchall()
+    return int(version)
 
 
 def _require_unforked(path: Path, contents: Contents) -> None:

@@ -14,7 +14,8 @@ from discreet.budget.filter import Budget, Spent
 from discreet.budget.rules import Account, Book
 from discreet.budget.witness import Witness
 from discreet.core.document import fields
-from discreet.errors import BadInput, DiscreetError, Unsound
+from discreet.core.formats import Format
+from discreet.errors import BadInput, DiscreetError, LedgerError, Unsound
 
 SCHEMA = (
     "CREATE TABLE lines (number integer PRIMARY KEY, key text UNIQUE, content text NOT NULL, digest text NOT NULL)",
@@ -52,11 +53,9 @@ class Session(Queried, Protocol):
 class Contents:
     """What a database is to hold, as the stores need to know it: a ledger, or anything kept with the same care."""
 
-    what: str
-    """What it is called in messages."""
+    format: Format[Session]
     application: int
     """How its SQLite file is told from others."""
-    format: int
     schema: tuple[str, ...]
     """The statements that make its tables."""
     lines: str
@@ -65,6 +64,11 @@ class Contents:
     """Write what a new one starts with."""
     again: str
     """What to do after a failure."""
+
+    @property
+    def what(self) -> str:
+        """What it is called in messages."""
+        return self.format.name
 
 
 class Store(Queried, Protocol):
@@ -92,6 +96,32 @@ class Store(Queried, Protocol):
 
     def close(self) -> None:
         """Let go of everything."""
+
+
+VERSION = "SELECT number, discreet FROM formats ORDER BY number DESC LIMIT 1"
+"""The version of a database and the discreet that it needs. One of version 1 does not have this table."""
+
+
+def migrate(session: Session, contents: Contents, stored: int, place: str, needs: str = "") -> None:
+    """Bring an older database up to date, and record its new version in the same transaction."""
+    contents.format.migrate(session, stored, place, needs)
+    if stored < contents.format.version:
+        record_version(session, contents.format)
+
+
+def record_version(session: Session, format: Format[Session]) -> None:
+    """Record the current version of a format, unless it is the first, and the discreet that reads it."""
+    if format.needs:
+        session.run("CREATE TABLE IF NOT EXISTS formats (number integer PRIMARY KEY, discreet text NOT NULL)", [()])
+        session.run("INSERT INTO formats (number, discreet) VALUES (?, ?)", [(format.version, format.needs)])
+
+
+def outdated(contents: Contents, place: str) -> LedgerError:
+    """The error of a process that has a database open which a later discreet has migrated since."""
+    return LedgerError(
+        f"The {contents.what} {place} was brought to another format while this process had it open.",
+        hint="Start this process again, with the discreet that did it or a later one.",
+    )
 
 
 def load(session: Session, entries: Sequence[Entry], known: Book) -> Book:

@@ -11,10 +11,10 @@ from discreet.errors import BadInput
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from discreet.core.method import Method
     from discreet.core.release import Release
     from discreet.curator.curator import Curator
     from discreet.curator.question import Quote
+    from discreet.releases.method import Method
 
 
 def chosen(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -10,11 +9,11 @@ import typer
 
 from discreet.cli.output import Json, console, figures, print_json, working
 from discreet.cli.workspace import Folder
-from discreet.errors import BadInput, NotFound
+from discreet.errors import BadInput
 
 if TYPE_CHECKING:
-    from discreet.curator.published import Published
     from discreet.curator.workspace import Workspace
+    from discreet.releases.register import Entry
 
 
 def audit(
@@ -47,7 +46,7 @@ def audit(
     before anything was spent on the table, and cannot be taken back. It is no differential privacy.
     """
     from discreet.curator.curator import Curator
-    from discreet.curator.published import told_of
+    from discreet.releases.register import notice
 
     pairs = [one.partition(":") for one in _listed(columns)]
     watched = {name.strip(): how.strip() or "sum" for name, _, how in pairs}
@@ -57,7 +56,7 @@ def audit(
         policy = curator.audit(table, watched, by=_listed(by))
         others = _published(curator.workspace, table)
     if others:
-        console(stderr=as_json).print(told_of(others))
+        console(stderr=as_json).print(notice(others))
     if as_json:
         print_json({"table": table, **policy.to_dict()})
         return
@@ -88,14 +87,11 @@ def answer_audited(folder: Path, question: str, analyst: str, as_json: bool) -> 
     out.print(str(answer.statement))
 
 
-def _published(workspace: Workspace, table: str) -> list[Published]:
+def _published(workspace: Workspace, table: str) -> list[Entry]:
     """What is known to have been made of the same people, which auditing does not weigh."""
-    from discreet.curator.published import Register, earlier
+    from discreet.releases.register import Register
 
-    source = workspace.tables[table].source
-    with suppress(NotFound):  # it was registered from memory
-        source = workspace.source(table)
-    return earlier(table, source, [Register.within(workspace.folder, table)], workspace.folder / "published")
+    return [entry for entry in Register(workspace.register).read() if entry.table == table]
 
 
 def _listed(text: str) -> list[str]:

@@ -49,7 +49,7 @@ def show(folder: Folder, as_json: Json = False) -> None:
     from discreet.budget.entries import Charged
     from discreet.budget.opening import open_ledger
     from discreet.curator.curator import Curator
-    from discreet.curator.store import SEAL
+    from discreet.releases.store import SEAL
 
     with ExitStack() as stack:
         ledger = (

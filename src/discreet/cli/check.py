@@ -51,8 +51,8 @@ def check(
     from discreet.core.cardfile import load_card
     from discreet.core.release_folder import is_release
     from discreet.engines.read import read
+    from discreet.models.catalogue import parse_all
     from discreet.models.check import check as check_models
-    from discreet.models.parse import parse_all
     from discreet.verbs.publish.released import released
 
     with working(f"Checking {shown(source)}"):

@@ -7,31 +7,55 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from discreet.cli.output import CardFile, Json, bold, console, grid, print_json, stoppable, tracking
-from discreet.core.text import meant, number
+from discreet.cli.methods import ListingCommand
+from discreet.cli.output import (
+    CardFile,
+    DefaultCommand,
+    Holder,
+    Json,
+    Output,
+    bold,
+    console,
+    grid,
+    print_json,
+    stoppable,
+    tracking,
+)
+from discreet.core.text import number
 from discreet.errors import BadInput
 
 if TYPE_CHECKING:
-    from discreet.verbs.hide.hidden import Hidden
+    from discreet.core.release import Release
     from discreet.verbs.hide.hiding import Trial
 
-_LOOKS = ("mine", "discrimination")
 _SHOWN = 10
 
 
+class _Group(DefaultCommand):
+    default = "secrets"
+
+
+app = typer.Typer(cls=_Group, help="Keep a miner from finding an itemset or a rule.")
+Transactions = Annotated[str, typer.Argument(help="The transactions (CSV, text or Parquet).", metavar="FILE")]
+Support = Annotated[
+    str | None, typer.Option("--support", "-s", help="The miner's support: 2%, or a number of transactions.")
+]
+LayoutName = Annotated[
+    str | None,
+    typer.Option("--layout", help="How FILE is read: baskets (a transaction a line), pairs (a row an item) or table."),
+]
+Columns = Annotated[
+    list[str] | None, typer.Option("--column", help="Of pairs and tables: which columns; may be repeated.")
+]
+Most = Annotated[int, typer.Option("--most", min=1, help="How many are shown.")]
+Longest = Annotated[int | None, typer.Option("--longest", min=1, help="The most items of one.")]
+
+
+@app.command("secrets", cls=ListingCommand)
 def hide(
-    what: Annotated[
-        list[str],
-        typer.Argument(
-            help="The transactions (CSV, text or Parquet); or `mine FILE`: what does a miner find; or "
-            "`discrimination FILE`: which rules discriminate?",
-            metavar="FILE | mine FILE | discrimination FILE",
-        ),
-    ],
+    file: Transactions,
     *,
-    support: Annotated[
-        str | None, typer.Option("--support", "-s", help="The miner's support: 2%, or a number of transactions.")
-    ] = None,
+    support: Support = None,
     confidence: Annotated[str | None, typer.Option("--confidence", help="The miner's confidence: 60%.")] = None,
     itemset: Annotated[
         list[str] | None,
@@ -55,19 +79,13 @@ def hide(
             '"swa window=1000", bba, maxmin, lower-rule, blocking; for rules lower-consequent, raise-antecedent.',
         ),
     ] = None,
-    output: Annotated[Path | None, typer.Option("--output", "-o", help="Write the release to this new folder.")] = None,
+    output: Output = None,
+    holder: Holder = None,
     baskets: Annotated[
         Path | None, typer.Option("--baskets", help="Also write the transactions to this file: .csv, .txt or .parquet.")
     ] = None,
-    layout: Annotated[
-        str | None,
-        typer.Option(
-            "--layout", help="How FILE is read: baskets (a transaction a line), pairs (a row an item) or table."
-        ),
-    ] = None,
-    column: Annotated[
-        list[str] | None, typer.Option("--column", help="Of pairs and tables: which columns; may be repeated.")
-    ] = None,
+    layout: LayoutName = None,
+    column: Columns = None,
     card: CardFile = None,
     tell: Annotated[
         str | None,
@@ -79,22 +97,6 @@ def hide(
         bool, typer.Option("--compare", help="Show the side effects of all methods, and write nothing.")
     ] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would be done, and write nothing.")] = False,
-    most: Annotated[int, typer.Option("--most", min=1, help="Of mine and discrimination: how many are shown.")] = 20,
-    longest: Annotated[
-        int | None, typer.Option("--longest", min=1, help="Of mine and discrimination: the most items of one.")
-    ] = None,
-    protected: Annotated[
-        list[str] | None, typer.Option("--protected", help="Of discrimination: an item such as sex=female.")
-    ] = None,
-    decision: Annotated[
-        str | None, typer.Option("--decision", help="Of discrimination: the item that decides, such as credit=no.")
-    ] = None,
-    alpha: Annotated[
-        str, typer.Option("--alpha", help="Of discrimination: from which ratio on a rule discriminates.")
-    ] = "1.25",
-    measure: Annotated[
-        str, typer.Option("--measure", help="Of discrimination: the ratio, elift, slift or olift.")
-    ] = "elift",
     as_json: Json = False,
 ) -> None:
     """Keep a miner from finding an itemset or a rule, and lose as little else as can be.
@@ -103,49 +105,17 @@ def hide(
     Examples:
       discreet hide baskets.csv --support 2% --confidence 60% --itemset "bread, wine" --rule "beer => nappies" -o clean
       discreet hide baskets.csv --support 2% --itemset "bread, wine" --compare
-      discreet hide mine baskets.csv --support 2% --confidence 60%
-      discreet hide discrimination loans.parquet --support 1% --protected sex=female --decision credit=no
+      discreet hide mine --help
+      discreet hide discrimination --help
 
     Some items leave some transactions (or become unknown), until whoever mines with these thresholds finds none of the
     secrets. That is checked by mining before anything is written. What the secrets are, what was changed and which
     other itemsets and rules are lost is kept beside the folder, for you alone.
     """
-    look = what[0] if len(what) == 2 else ""
-    if len(what) > 2 or (len(what) == 2 and look not in _LOOKS):
-        raise BadInput(f"One file at a time: what is {what[0]!r}{meant(what[0], _LOOKS)}?")
-    if support is None:
-        raise BadInput("From which support on does a miner find something? Add --support 2%.")
-    if card is not None:
-        _refuse("a table with a card", layout=layout)
-    source = _source(what[-1], card)
-    how: dict[str, Any] = {"layout": _layout(layout), "columns": tuple(column or ())}
-    if look:
-        _refuse(
-            look,
-            itemset=itemset,
-            rule=rule,
-            keep=keep,
-            output=output,
-            baskets=baskets,
-            compare=compare,
-            dry_run=dry_run,
-            method=method,
-            margin=margin,
-            tell=tell,
-        )
-        from discreet.cli.hide_looks import show_discrimination, show_mined
-
-        if look == "mine":
-            _refuse(look, protected=protected, decision=decision)
-            show_mined(source, support, confidence, longest, most, as_json=as_json, **how)
-        else:
-            _refuse(look, confidence=confidence)
-            asked = {"alpha": alpha, "measure": measure, "longest": longest}
-            show_discrimination(source, support, protected, decision, asked, most=most, as_json=as_json, **how)
-        return
-    _refuse("hiding", protected=protected, decision=decision, longest=longest)
+    source, how = _opened(file, card, support, layout, column)
     how |= {"support": support, "confidence": confidence, "margin": margin or "0"}
     how |= {"itemsets": itemset or (), "rules": rule or (), "keep": keep or ()}
+    from discreet.core.holder_copy import holder_file
     from discreet.verbs.hide import hiding
 
     if compare:
@@ -154,10 +124,10 @@ def hide(
             trials = hiding.compare(source, **how, progress=lambda done, about: at(about, done))
         print_json([one.to_dict() for one in trials]) if as_json else _print_trials(trials)
         return
-    page = None if output is None else output.with_name(f"{output.name}.holder.html")
-    if page is None and not dry_run:
+    place = holder or (None if output is None else holder_file(output))
+    if output is None and not dry_run:
         raise BadInput("Say where to write the release: add --output FOLDER.", hint="Or look first, with --dry-run.")
-    places: dict[str, Any] = {} if dry_run else {"to": output, "baskets": baskets, "page": page}
+    places: dict[str, Any] = {} if dry_run else {"to": output, "baskets": baskets, "holder": place}
     with stoppable(lambda: f"Nothing was written to {output}."), tracking("Hiding") as at:
         release = hiding.hide(
             source,
@@ -168,18 +138,83 @@ def hide(
             progress=lambda done, about: at(about, done),
         )
     if as_json:
-        told = release.holder.to_dict() if release.holder is not None else {}
+        told = release.holder.details.to_dict()  # type: ignore[union-attr]  # just made
         print_json({"release": None if dry_run else str(output), "statement": release.statement.to_dict(), **told})
     else:
-        _print(release, None if dry_run else output, page)
+        _print(release, None if dry_run else output, place)
 
 
-def _source(file: str, card: str | None) -> Any:
+@app.command("mine")
+def mine(
+    file: Transactions,
+    *,
+    support: Support = None,
+    confidence: Annotated[str | None, typer.Option("--confidence", help="Also rules, with this confidence.")] = None,
+    most: Most = 20,
+    longest: Longest = None,
+    layout: LayoutName = None,
+    column: Columns = None,
+    card: CardFile = None,
+    as_json: Json = False,
+) -> None:
+    """Show what a miner finds: frequent itemsets, and rules if a confidence is given.
+
+    \b
+    Examples:
+      discreet hide mine baskets.csv --support 2% --confidence 60%
+    """
+    from discreet.cli.hide_looks import show_mined
+
+    source, how = _opened(file, card, support, layout, column)
+    show_mined(source, str(support), confidence, longest, most, as_json=as_json, **how)
+
+
+@app.command("discrimination")
+def discrimination(
+    file: Transactions,
+    *,
+    support: Support = None,
+    protected: Annotated[
+        list[str] | None, typer.Option("--protected", help="A protected item such as sex=female; may be repeated.")
+    ] = None,
+    decision: Annotated[
+        str | None, typer.Option("--decision", help="The item that decides, such as credit=no.")
+    ] = None,
+    alpha: Annotated[str, typer.Option("--alpha", help="From which ratio on a rule discriminates.")] = "1.25",
+    measure: Annotated[str, typer.Option("--measure", help="The ratio: elift, slift or olift.")] = "elift",
+    most: Most = 20,
+    longest: Longest = None,
+    layout: LayoutName = None,
+    column: Columns = None,
+    card: CardFile = None,
+    as_json: Json = False,
+) -> None:
+    """Show the rules that discriminate against a protected group.
+
+    \b
+    Examples:
+      discreet hide discrimination loans.parquet --support 1% --protected sex=female --decision credit=no
+    """
+    from discreet.cli.hide_looks import show_discrimination
+
+    source, how = _opened(file, card, support, layout, column)
+    asked = {"alpha": alpha, "measure": measure, "longest": longest}
+    show_discrimination(source, str(support), protected, decision, asked, most=most, as_json=as_json, **how)
+
+
+def _opened(
+    file: str, card: str | None, support: str | None, layout: str | None, columns: list[str] | None
+) -> tuple[Any, dict[str, Any]]:
+    """The transactions, and how they are read."""
+    if support is None:
+        raise BadInput("From which support on does a miner find something? Add --support 2%.")
+    how = {"layout": _layout(layout), "columns": tuple(columns or ())}
     if card is None:
-        return file
+        return file, how
+    _refuse("a table with a card", layout=layout)
     from discreet.engines.read import read
 
-    return read(file, card)
+    return read(file, card), how
 
 
 def _layout(said: str | None) -> Literal["baskets", "pairs", "table"] | None:
@@ -203,11 +238,10 @@ def _refuse(what: str, **said: object) -> None:
             raise BadInput(f"--{option.replace('_', '-')} means nothing to {what}.", hint="Leave it out.")
 
 
-def _print(release: Hidden, folder: Path | None, page: Path | None) -> None:
+def _print(release: Release[Any], folder: Path | None, place: Path | None) -> None:
     out = console()
     out.print(bold(release.title), f"in {folder}" if folder else "(nothing was written)")
-    holder = release.holder
-    assert holder is not None  # noqa: S101  # just made
+    holder = release.holder.details  # type: ignore[union-attr]  # just made
     listing = grid("secret", "#before", "#after", "#hidden below")
     for one in holder.secrets():
         listing.add_row(*(str(value) for value in one.values()))
@@ -220,7 +254,7 @@ def _print(release: Hidden, folder: Path | None, page: Path | None) -> None:
         out.print(f"Innocent itemsets that are lost: {'; '.join(lost[:_SHOWN])}{more}.", soft_wrap=True)
     out.print(str(release.statement), soft_wrap=True)
     if folder is not None:
-        out.print(f"What is hidden, what was lost and every change, for you alone: {page}.")
+        out.print(f"What is hidden, what was lost and every change, for you alone: {place}; discreet show opens it.")
 
 
 def _print_trials(trials: tuple[Trial, ...]) -> None:

@@ -24,11 +24,14 @@ from discreet.cli import (
     compare,
     demo,
     hide,
+    learn,
+    methods,
     people,
     prove,
     publish,
     serve,
     show,
+    synthesize,
     tabulate,
     workspace,
 )
@@ -48,23 +51,26 @@ app = typer.Typer(
 app.add_typer(card.app, name="card")
 card.app.command("from-arx")(arx.from_arx)
 app.command("show")(show.show)
-app.command("check")(check.check)
-app.command("publish")(publish.publish)
-app.command("compare")(compare.compare)
-app.command("tabulate")(tabulate.tabulate)
-app.command("hide")(hide.hide)
-app.command("attack")(attack.attack)
+app.command("check", cls=methods.ListingCommand)(check.check)
+app.command("publish", cls=methods.ListingCommand)(publish.publish)
+app.command("compare", cls=methods.ListingCommand)(compare.compare)
+app.command("synthesize", cls=methods.ListingCommand)(synthesize.synthesize)
+app.command("learn", cls=methods.ListingCommand)(learn.learn)
+app.add_typer(tabulate.app, name="tabulate")
+app.add_typer(hide.app, name="hide")
+app.command("attack", cls=methods.ListingCommand)(attack.attack)
 app.add_typer(workspace.app, name="workspace")
 workspace.app.command("audit")(audited.audit)
 workspace.app.command("backup")(backup.backup)
 workspace.app.command("restore")(backup.restore)
 app.command("ask")(ask.ask)
 app.add_typer(budget.app, name="budget")
-app.add_typer(collect.app, name="collect")
-app.add_typer(combine.app, name="combine")
+app.add_typer(collect.app, name="collect", cls=methods.ListingGroup)
+app.add_typer(combine.app, name="combine", cls=methods.ListingGroup)
 app.command("prove")(prove.prove)
 app.command("serve")(serve.serve)
 app.add_typer(people.app, name="people")
+app.command("methods")(methods.methods)
 app.command("demo")(demo.demo)
 
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -29,6 +31,31 @@ Source = Annotated[
         "postgresql://user@host/db#schema.table, sc://host:port#table, spark://host:port#table.",
         metavar="DATA",
     ),
+]
+
+
+class DefaultCommand(TyperGroup):
+    """A command with sub-commands beside what it does by itself: words that name none of them go to ``default``."""
+
+    default = "default"
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Put the default command first, unless a sub-command is named."""
+        if not args or args[0] not in self.commands:
+            args = [self.default, *args]
+        return super().parse_args(ctx, args)
+
+
+Holder = Annotated[
+    Path | None,
+    typer.Option(
+        "--holder", help="Where to write the holder's copy, which must never leave; by default beside the folder."
+    ),
+]
+Output = Annotated[Path | None, typer.Option("--output", "-o", help="Write the release to this new folder.")]
+RegisterIn = Annotated[
+    Path | None,
+    typer.Option("--workspace", help="Also look up, and write down, in this workspace what was released."),
 ]
 
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
+
+import typer
 
 from discreet.cli.output import CardFile, CardTable, Json, Source, bold, console, grid, percent, print_json, working
 from discreet.errors import BadInput, NotFound
@@ -19,19 +21,31 @@ if TYPE_CHECKING:
 _PAIRS = 10
 
 
-def show(source: Source, card: CardFile = None, table: CardTable = None, as_json: Json = False) -> None:
-    """Describe a table and how recognisable people in it are; or a release.
+def show(
+    source: Source,
+    card: CardFile = None,
+    table: CardTable = None,
+    page: Annotated[
+        Path | None, typer.Option("--page", help="Of a holder's copy: write its page to this file, for you alone.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Describe a table and how recognisable people in it are; or a release; or the holder's copy of one.
 
     \b
     Examples:
       discreet show patients.csv --card patients.toml
       discreet show release/
+      discreet show release.holder.parquet --page holder.html
     """
     from discreet.core.release_folder import is_release
 
     folder = Path(source)
     if is_release(folder):
         _show_release(folder, as_json)
+        return
+    if card is None and source.endswith(".holder.parquet"):
+        _show_holder(folder, page, as_json)
         return
     if folder.is_dir() and not any(folder.glob("**/*.parquet")):
         raise NotFound(f"{source} is neither a release (it has no manifest.json) nor a folder of Parquet files.")
@@ -64,6 +78,25 @@ def show(source: Source, card: CardFile = None, table: CardTable = None, as_json
         )
         return
     print_table(opened, description, console(), broken)
+
+
+def _show_holder(place: Path, page: Path | None, as_json: bool) -> None:
+    from discreet.core.atomic_files import open_private
+    from discreet.core.holder_copy import read_holder_copy
+
+    copy = read_holder_copy(place)
+    if page is not None:
+        if page.exists():
+            raise BadInput(f"There is a file {page} already.", hint="Name another, or move it away.")
+        with open_private(page) as file:
+            file.write(copy.draw().encode())
+    if as_json:
+        print_json({"kind": copy.kind, "title": copy.title, "rows": copy.rows.num_rows, "notes": dict(copy.notes)})
+        return
+    out = console()
+    out.print(bold(copy.title), f"({copy.kind})")
+    out.print(str(copy))
+    out.print(f"Its page: {page}." if page is not None else "Write its page with --page FILE.")
 
 
 def print_table(table: Table, description: Description, out: Console, broken: tuple[Violation, ...] = ()) -> None:

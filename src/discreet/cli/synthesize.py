@@ -1,77 +1,122 @@
-"""`discreet publish --method "synthesize …"`: a table of people who never existed."""
+"""`discreet synthesize`: give away rows of people who never existed."""
 
 from __future__ import annotations
 
 import shutil
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-from discreet.cli.output import bold, console, grid, percent, print_json, stoppable, tracking, working
+import typer
+
+from discreet.cli.output import (
+    CardFile,
+    CardTable,
+    Holder,
+    Json,
+    Output,
+    RegisterIn,
+    Source,
+    bold,
+    console,
+    grid,
+    percent,
+    print_json,
+    stoppable,
+    tracking,
+    working,
+)
 from discreet.errors import BadInput
 
 if TYPE_CHECKING:
     from discreet.core.release import Release
-    from discreet.verbs.synthesize.synthesize import Synthesize
+    from discreet.verbs.attack.report import Report
+    from discreet.verbs.synthesize.private import Synthesize
 
 _LISTED = 8
 _LESS = 0.8
 """Noise that would be so much smaller is worth a word."""
 
 
-@dataclass(frozen=True)
-class Wanted:
-    """What was said on the command line."""
+def synthesize(
+    source: Source,
+    card: CardFile = None,
+    table: CardTable = None,
+    *,
+    method: Annotated[
+        str,
+        typer.Option(
+            "--method", help="With a privacy loss, 'epsilon=1 delta=1e-9 by=aim'; without a promise, 'cart', 'copula'."
+        ),
+    ] = "epsilon=1 delta=1e-9",
+    output: Output = None,
+    holder: Holder = None,
+    workspace: RegisterIn = None,
+    seed: Annotated[
+        int | None,
+        typer.Option("--seed", min=0, help="Without a promise: make it repeatable, by anybody. For research alone."),
+    ] = None,
+    csv: Annotated[bool, typer.Option("--csv", help="Also write the rows as CSV.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Make synthetic rows that resemble a table and are nobody's.
 
-    source: str
-    card: str | None
-    table: str | None
-    method: str
-    output: Path | None
-    keep: Path | None
-    workspace: Path | None
-    seed: int | None
-    csv: bool
-    as_json: bool
+    \b
+    Examples:
+      discreet synthesize patients.parquet --card patients.toml --method "epsilon=1 delta=1e-9" -o synthetic
+      discreet synthesize clinic --table visits --method "epsilon=1 delta=1e-9" -o synthetic
+      discreet synthesize patients.parquet --card patients.toml --method "cart given sex, age" -o synthetic
 
-
-def synthesize(wanted: Wanted, meaningless: Sequence[str]) -> None:
-    """Publish rows that are nobody's, of a file or of a workspace's table."""
-    if meaningless:
-        raise BadInput(f"--{meaningless[0]} means nothing to --method {wanted.method}.", hint="Leave it out.")
-    if wanted.output is None:
+    With an epsilon the rows are differentially private: the loss is charged to the table's budget if DATA is a
+    workspace, and to nobody otherwise. Methods without one promise nothing; what they make is attacked before it
+    leaves, and the holder's copy has what was found.
+    """
+    if output is None:
         raise BadInput("Say where to write the release: add --output FOLDER.")
-    if (Path(wanted.source) / "workspace.toml").is_file():
-        _from_workspace(wanted, wanted.output)
-    else:
-        _from_file(wanted, wanted.output)
+    text = method if method.split(" ")[0] == "synthesize" else f"synthesize {method}"
+    if (Path(source) / "workspace.toml").is_file():
+        _from_workspace(source, table, text, output, seed=seed, holder=holder, csv=csv, as_json=as_json)
+        return
+    if card is None:
+        raise BadInput("A table is published by its card: add --card CARD.", hint="Draft one: discreet card draft …")
+    _from_file(
+        source, card, table, text, output, workspace=workspace, seed=seed, holder=holder, csv=csv, as_json=as_json
+    )
 
 
-def _from_workspace(wanted: Wanted, output: Path) -> None:
-    """Through the one door, charged to the table."""
+def _from_workspace(
+    source: str,
+    table: str | None,
+    text: str,
+    output: Path,
+    *,
+    seed: int | None,
+    holder: Path | None,
+    csv: bool,
+    as_json: bool,
+) -> None:
+    """Charged to the table."""
     from discreet.core.release_folder import Rows
     from discreet.curator.curator import Curator
-    from discreet.verbs.publish.publish import require_place
+    from discreet.releases.pipeline import require_places
     from discreet.verbs.synthesize.distances import distances
-    from discreet.verbs.synthesize.parse import parse
-    from discreet.verbs.synthesize.release import warning
-    from discreet.verbs.synthesize.synthesize import Synthesize
+    from discreet.verbs.synthesize.private import Synthesize, parse_synthesizer
+    from discreet.verbs.synthesize.synthesize import warning
 
-    with Curator(wanted.source) as curator:
+    with Curator(source) as curator:
         known = curator.workspace.private
-        name = wanted.table or (known[0] if len(known) == 1 else None)
+        name = table or (known[0] if len(known) == 1 else None)
         if name is None:
             raise BadInput("Say which table: add --table.", hint=f"There are {', '.join(known)}.")
-        method = parse(wanted.method, curator.workspace.card(name))
+        method = parse_synthesizer(text, curator.workspace.card(name))
         if not isinstance(method, Synthesize):
             raise BadInput(
-                f"{wanted.method!r} promises nothing, and nothing leaves a workspace without a promise.",
-                hint="Add an epsilon: synthesize epsilon=1 delta=1e-9.",
+                f"{text!r} promises nothing, and nothing leaves a workspace without a promise.",
+                hint="Add an epsilon: epsilon=1 delta=1e-9.",
             )
-        _require_unseeded(wanted)
-        require_place(output)
+        _require_unseeded(seed, holder)
+        require_places(output)
         _hint(method)
         card = curator.workspace.card(name)
         with stoppable(lambda: "What was charged stays charged; the same again is free."), working("Synthesizing"):
@@ -79,76 +124,88 @@ def _from_workspace(wanted: Wanted, output: Path) -> None:
         place = curator.workspace.releases / given.identity / "payload.parquet"
         with TemporaryDirectory(prefix=".discreet-", dir=output.absolute().parent) as scratch:
             copy = Path(shutil.copy(place, scratch))
-            folder = replace(given.release, payload=Rows(copy)).save(output, csv=wanted.csv)
+            folder = replace(given.release, payload=Rows(copy)).save(output, csv=csv)
     release = replace(given.release, payload=Rows(folder / "payload.parquet"))
-    _print(release, output, wanted.as_json)
+    _print(release, output, as_json)
     if told := warning(distances(release), card):
         console(stderr=True).print(bold("Warning."), told)
-    if not wanted.as_json:
-        console().print(f"It is the synthetic twin of {name} now: when a budget is gone, questions are answered on it.")
+    if not as_json:
+        console().print(
+            f"It is the synthetic stand-in of {name} now: when a budget is spent, questions are answered on it."
+        )
 
 
-def _from_file(wanted: Wanted, output: Path) -> None:
-    """Without a ledger: written down beside the card."""
-    from discreet.cli.publish import registers_of, warn_of_others, write_down
-    from discreet.cli.synthesize_plain import print_attacked
-    from discreet.curator.published import earlier, now
+def _from_file(
+    source: str,
+    card: str,
+    table: str | None,
+    text: str,
+    output: Path,
+    *,
+    workspace: Path | None,
+    seed: int | None,
+    holder: Path | None,
+    csv: bool,
+    as_json: bool,
+) -> None:
+    """Without a ledger: registered beside the card."""
+    from discreet.cli.publish import print_release, registered_in, warn_of_others
+    from discreet.core.holder_copy import holder_file
     from discreet.engines.read import read
-    from discreet.verbs.publish.publish import publish, require_place
-    from discreet.verbs.synthesize.parse import parse
-    from discreet.verbs.synthesize.release import NO_LEDGER
-    from discreet.verbs.synthesize.synthesize import Synthesize
+    from discreet.releases.pipeline import NO_LEDGER, require_places
+    from discreet.verbs.synthesize.private import Synthesize, parse_synthesizer
+    from discreet.verbs.synthesize.synthesize import synthesize as make
 
-    if wanted.card is None:
-        raise BadInput("A table is published by its card: add --card CARD.", hint="Draft one: discreet card draft …")
-    opened = read(wanted.source, wanted.card, table=wanted.table)
-    name = opened.card.name
-    method = parse(wanted.method, opened.card)
-    require_place(output)
+    opened = read(source, card, table=table)
+    method = parse_synthesizer(text, opened.card)
+    private = isinstance(method, Synthesize)
     if isinstance(method, Synthesize):
-        _require_unseeded(wanted)
-        _refuse_ledger(wanted, name)
+        _require_unseeded(seed, holder)
+        if workspace is not None:
+            raise BadInput(
+                f"{workspace} has a ledger, and what is made of a file is not charged to it.",
+                hint=f"Make it of the table there, which is: discreet synthesize {workspace} --table "
+                f"{opened.card.name} --method {text.partition(' ')[2]!r} -o {output}; or discreet workspace twin "
+                f"{workspace} {opened.card.name} …",
+            )
         _hint(method)
-    registers = registers_of(wanted.card, wanted.workspace, name)
-    warn_of_others(earlier(name, wanted.source, registers, output.absolute().parent), (), "synthetic")
-    page = None
-    if not isinstance(method, Synthesize):
-        page = wanted.keep or output.with_name(f"{output.name}.attacked.html")
-    with stoppable(lambda: "Nothing was written down."), tracking("Synthesizing") as at:
-        release = publish(
+    place = None if private else holder or holder_file(output)
+    require_places(output, csv=csv, holder=place)
+    opened = registered_in(opened, workspace)
+    warn_of_others(opened, output, (), "synthetic")
+    with stoppable(lambda: "Nothing was released."), tracking("Synthesizing") as at:
+        release = make(
             opened,
             method,
-            seed=wanted.seed,
+            seed=seed,
             to=output,
-            csv=wanted.csv,
-            keep=page,
+            csv=csv,
+            holder=place,
             progress=lambda done, what: at(what, done),
         )
-    write_down(registers, now(name, wanted.source, output, release.recipe.method, release.recipe.parameters["rows"]))
-    if page is not None:
-        print_attacked(release, output, page, wanted.as_json)
+    if private:
+        _print(release, output, as_json)
+        if not as_json:
+            console(stderr=True).print(NO_LEDGER)
         return
-    _print(release, output, wanted.as_json)
-    if not wanted.as_json:
-        console(stderr=True).print(NO_LEDGER)
+    alarms = [one for one in release.notices if one.startswith("WARNING")]
+    for alarm in alarms:
+        console(stderr=True).print(alarm)
+    report: Report = release.holder.details  # type: ignore[union-attr]  # just made
+    if as_json:
+        said = {"statement": release.statement.to_dict(), "recipe": release.recipe.to_dict()}
+        print_json({"release": str(output), **said, "attacked": report.to_dict(), "alarms": alarms})
+        return
+    print_release(release, output, place)
+    console().print(f"Attacked before it left. {report.summary}")
 
 
-def _refuse_ledger(wanted: Wanted, table: str) -> None:
-    """A workspace has a ledger, and what is made of a file is not charged to it."""
-    if wanted.workspace is not None:
-        raise BadInput(
-            f"{wanted.workspace} has a ledger, and what is made of a file is not charged to it.",
-            hint=f"Make it of the table there, which is: discreet publish {wanted.workspace} --table {table} --method "
-            f"{wanted.method!r} -o {wanted.output}; or discreet workspace twin {wanted.workspace} {table} …",
-        )
-
-
-def _require_unseeded(wanted: Wanted) -> None:
+def _require_unseeded(seed: int | None, holder: Path | None) -> None:
     """Nothing that undoes the noise, or would be kept of people, is asked for."""
-    if wanted.seed is not None:
+    if seed is not None:
         raise BadInput("Whoever knows a seed can take the noise away.", hint="Leave --seed out.")
-    if wanted.keep is not None:
-        raise BadInput("Synthetic rows are nobody's: there is nothing to keep.", hint="Leave --keep out.")
+    if holder is not None:
+        raise BadInput("Synthetic rows are nobody's: there is no holder's copy.", hint="Leave --holder out.")
 
 
 def _hint(method: Synthesize) -> None:

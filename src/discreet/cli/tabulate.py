@@ -2,30 +2,48 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from discreet.cli.output import CardFile, Json, bold, console, grid, print_json, stoppable, tracking
+from discreet.cli.methods import ListingCommand
+from discreet.cli.output import (
+    CardFile,
+    DefaultCommand,
+    Holder,
+    Json,
+    Output,
+    bold,
+    console,
+    grid,
+    print_json,
+    stoppable,
+    tracking,
+)
 from discreet.core.exact import share_of
 from discreet.core.text import number
 from discreet.errors import BadInput
 
 if TYPE_CHECKING:
-    from discreet.verbs.tabulate.printing.tabulated import Tabulated
+    from discreet.core.release import Release
     from discreet.verbs.tabulate.tables.crosstable import CrossTable
 
-_SHOWN_ROWS, _SHOWN_COLUMNS = 40, 12
+_SHOWN_ROWS, _SHOWN_COLUMNS, _SHOWN_CELLS = 40, 12, 40
 
 
+class _Group(DefaultCommand):
+    default = "table"
+
+
+app = typer.Typer(cls=_Group, help="Publish a table of counts or sums with sensitive cells protected.")
+
+
+@app.command("table", cls=ListingCommand)
 def tabulate(
-    what: Annotated[
-        list[str] | None,
-        typer.Argument(
-            help="The rows, as for `discreet publish`; or `audit FOLDER`: what can be computed from a release?",
-            metavar="[DATA | audit FOLDER]",
-        ),
+    source: Annotated[
+        str | None, typer.Argument(help="The rows, as for `discreet publish`; or a workspace.", metavar="[DATA]")
     ] = None,
     card: CardFile = None,
     table: Annotated[
@@ -55,7 +73,7 @@ def tabulate(
             '"swap areas=region risk=size"; of a workspace, "noise epsilon=1".',
         ),
     ] = "suppress",
-    output: Annotated[Path | None, typer.Option("--output", "-o", help="Write the release to this new folder.")] = None,
+    output: Output = None,
     weight: Annotated[str | None, typer.Option("--weight", help="The column of sampling weights.")] = None,
     decimals: Annotated[int | None, typer.Option("--decimals", min=0, help="How exactly figures are added up.")] = None,
     totals: Annotated[
@@ -75,9 +93,7 @@ def tabulate(
         Path | None,
         typer.Option("--secret", help="The file of the secret that cell keys and factors hang on; made if not there."),
     ] = None,
-    keep: Annotated[
-        Path | None, typer.Option("--keep", help="Where to keep, or find, what the holder alone may know.")
-    ] = None,
+    holder: Holder = None,
     xlsx: Annotated[Path | None, typer.Option("--xlsx", help="Also write the table to this workbook.")] = None,
     csv: Annotated[bool, typer.Option("--csv", help="Also write the rows as CSV.")] = False,
     dry_run: Annotated[
@@ -88,7 +104,7 @@ def tabulate(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Print a table so that nobody's figure can be told from it.
+    """Publish a table of counts or sums with sensitive cells protected.
 
     \b
     Examples:
@@ -101,54 +117,48 @@ def tabulate(
     can compute of every hidden cell is checked before anything is written; if one comes too close, nothing is. Which
     cells are sensitive, why, and what an intruder can tell of them is kept beside the folder, for you alone.
     """
-    words = what or []
-    if words[:1] == ["audit"]:
-        from discreet.cli.tabulate_audit import audit_release
-
-        audit_release(words[1:], keep, as_json)
-        return
-    if len(words) > 1:
-        raise BadInput(f"One table at a time: what is {words[1]!r}?", hint='Write --by "region × activity".')
     if method.strip().lower().startswith("noise"):
-        _refuse("noise", value=value, rule=rule, weight=weight, xlsx=xlsx, seed=seed, keep=keep, secret=secret, csv=csv)
-        _noisy(words, table or [], by or [], method, output=output, dry_run=dry_run, as_json=as_json)
+        _refuse(
+            "noise", value=value, rule=rule, weight=weight, xlsx=xlsx, seed=seed, holder=holder, secret=secret, csv=csv
+        )
+        _noisy(source, table or [], by or [], method, output=output, dry_run=dry_run, as_json=as_json)
         return
-    if not words and not table:
+    if source is None and not table:
         raise BadInput("Which table? Give DATA and --card CARD, or --table FILE.", hint="See discreet tabulate --help.")
     _refuse(method, dry_run=dry_run)
     if output is None:
         raise BadInput("Say where to write the release: add --output FOLDER.")
-    page = output.with_name(f"{output.name}.holder.html")
-    keep = keep or output.with_name(f"{output.name}.holder.parquet")
-    _require_places(output, [page, keep, *([xlsx] if xlsx else [])], secret)
-    from discreet.core.holder_copy import private
+    from discreet.core.holder_copy import holder_file
     from discreet.verbs.tabulate.tabulate import tabulate as make
 
+    place = holder or holder_file(output)
+    _require_places(output, [place, *([xlsx] if xlsx else [])], secret)
     given: dict[str, Any] = {"rules": "; ".join(rule or ()), "method": method, "seed": seed}
     if secret is not None:
         from discreet.verbs.tabulate.perturb.record_keys import secret_in
 
         given["secret"] = secret_in(secret)
     given |= {"share": share_of(share, "--share"), "negative": "absolute" if absolute else "refuse"}
-    if words:
+    if source is not None:
         _refuse("rows", totals=totals, total=total if total != "Total" else None)
-        source: Any = _rows(words[0], card, table)
+        data: Any = _rows(source, card, table)
         given |= {"by": by or (), "value": value, "weight": weight, "decimals": decimals}
     else:
         _refuse("a table of figures", weight=weight, decimals=decimals)
-        source = [
+        data = [
             _figures(Path(one), card, by or [], value=value, totals=totals or [], total=total) for one in table or ()
         ]
     with stoppable(lambda: f"Nothing was written to {output}."), tracking("Tabulating") as at:
-        release = make(source, **given, to=output, csv=csv, keep=keep, progress=lambda done, what: at(what, done))
-    with private(page) as file:
-        file.write(release.page().encode())
+        release = make(data, **given, to=output, csv=csv, holder=place, progress=lambda done, what: at(what, done))
     if xlsx is not None:
-        release.save_xlsx(xlsx)
+        from discreet.core.release_folder import with_rows
+        from discreet.verbs.tabulate.printing.xlsx import save_xlsx
+
+        save_xlsx(with_rows(release), xlsx)
     if as_json:
         print_json(_plain(release, output))
     else:
-        _print(release, output, page)
+        _print(release, output, place)
 
 
 def _rows(source: str, card: str | None, names: list[str] | None) -> Any:
@@ -205,48 +215,57 @@ def _figures(
 
 
 def _noisy(
-    words: list[str], names: list[str], by: list[str], method: str, *, output: Path | None, dry_run: bool, as_json: bool
+    source: str | None,
+    names: list[str],
+    by: list[str],
+    method: str,
+    *,
+    output: Path | None,
+    dry_run: bool,
+    as_json: bool,
 ) -> None:
     """Counts with noise, through the one door of a workspace."""
     from discreet.cli.ask_methods import show
-    from discreet.core.spelled import spelled
     from discreet.curator.curator import Curator
     from discreet.curator.custody import ANALYST
     from discreet.verbs.tabulate.private.macro_table import MacroTable
     from discreet.verbs.tabulate.tabulate import sides_of
 
-    _, said = spelled(method)
-    if not words or not Path(words[0]).is_dir() or len(names) != 1:
+    said = dict(re.findall(r"(\w+)\s*=\s*(\S+)", method))
+    if source is None or not Path(source).is_dir() or len(names) != 1:
         raise BadInput(
             "Noise is charged to the budget of a workspace: give its folder, and --table NAME.",
             hint='Such as: discreet tabulate clinic --table visits --by "sex × ward" --method "noise epsilon=1"',
         )
     if set(said) not in ({"epsilon"}, {"rho"}):
         raise BadInput("Say what to spend.", hint='Write --method "noise epsilon=1" or "noise rho=0.1".')
-    epsilon, rho = (str(said[name]) if name in said else None for name in ("epsilon", "rho"))
-    with Curator(words[0]) as curator:
+    epsilon, rho = said.get("epsilon"), said.get("rho")
+    with Curator(source) as curator:
         made = MacroTable(sides_of(by), epsilon, rho)
         show(curator, made, names[0], analyst=ANALYST, dry_run=dry_run, as_json=as_json)
         if output is not None and not dry_run:
             curator.release(made, names[0]).save(output)  # answered before, so it is free
 
 
-def _plain(release: Tabulated, folder: Path) -> dict[str, Any]:
+def _plain(release: Release[Any], folder: Path) -> dict[str, Any]:
+    from discreet.core.release_folder import with_rows
+
     return {
         "release": str(folder),
         "statement": release.statement.to_dict(),
         "recipe": {name: value for name, value in release.recipe.to_dict().items() if name != "parameters"},
-        "rows": release.payload.to_pylist(),
+        "rows": with_rows(release).payload.to_pylist(),
     }
 
 
-def _print(release: Tabulated, folder: Path, page: Path) -> None:
+def _print(release: Release[Any], folder: Path, place: Path) -> None:
+    from discreet.core.release_folder import with_rows
     from discreet.verbs.tabulate.printing.html import shown
+    from discreet.verbs.tabulate.printing.printed import Printed
 
     out = console()
     out.print(bold(release.title), f"in {folder}")
-    printed, holder = release.printed, release.holder
-    assert printed is not None and holder is not None  # noqa: S101  # just made
+    printed, holder = Printed.read(with_rows(release)), release.holder.details  # type: ignore[union-attr]  # just made
     sensitive, added = int(holder.protection.sensitive.sum()), int(holder.added.sum())
     if sensitive:
         besides = f"; {number(added, 'other')} hidden with them" if added else ""
@@ -269,4 +288,58 @@ def _print(release: Tabulated, folder: Path, page: Path) -> None:
     for name, told in holder.facts:
         out.print(f"{name}: {told}.", soft_wrap=True)
     out.print(str(release.statement), soft_wrap=True)
-    out.print(f"What is sensitive and why, for you alone: {page}.")
+    out.print(f"What is sensitive and why, for you alone: {place}; discreet show opens it.")
+
+
+@app.command("audit")
+def audit(
+    folder: Annotated[Path, typer.Argument(help="A release of `discreet tabulate`.", metavar="FOLDER")],
+    holder: Annotated[
+        Path | None, typer.Option("--holder", help="Its holder's copy; by default the one beside the folder.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Suppression audit: what an intruder can compute of every hidden cell.
+
+    The exit status is 1 if a cell can be computed too closely.
+
+    \b
+    Examples:
+      discreet tabulate audit table
+    """
+    from discreet.core.holder_copy import belongs, holder_file, read_holder_copy
+    from discreet.core.release import Release
+    from discreet.verbs.tabulate.intruder.seen import audit as compute
+
+    release = Release.load(folder)
+    if release.recipe.method != "suppress":
+        raise BadInput(
+            f"In {folder} figures were changed ({release.recipe.method}) and none is hidden: nothing to audit.",
+            hint="What is promised of them is in its statement: discreet show FOLDER",
+        )
+    beside = holder_file(folder)
+    place = holder or (beside if beside.is_file() else None)
+    copy = None if place is None else read_holder_copy(place)
+    if copy is not None and not belongs(copy, folder):
+        raise BadInput(f"{place} was not kept of {folder}.", hint="Give the file that was written with it.")
+    with tracking("Auditing") as at:
+        found = compute(release, None if copy is None else copy.rows, progress=lambda done, what: at(what, done))
+    closely = len(found.recovered if found.short is None else found.short) > 0
+    if as_json:
+        print_json({"cells": len(found.cells), "hidden": found.rows().to_pylist(), "holds": not closely})
+    else:
+        out = console()
+        out.print(str(found))
+        if found.short is None:
+            out.print(f"Its holder's copy is not at {beside}: whether the rules' intervals are kept was not checked.")
+        listing = grid("cell", "#at least", "#at most", *([] if found.short is None else ["too close"]))
+        rows = found.rows().to_pylist()
+        for row in rows[:_SHOWN_CELLS]:
+            ends = (f"{row[end]:,.6g}" for end in ("low", "high"))
+            listing.add_row(row["cell"], *ends, *([] if found.short is None else ["yes" if row["short"] else "no"]))
+        if rows:
+            out.print(listing)
+        if len(rows) > _SHOWN_CELLS:
+            out.print(f"and {len(rows) - _SHOWN_CELLS:,} more; --json has all.")
+    if closely:
+        raise typer.Exit(1)

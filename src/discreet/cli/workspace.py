@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from discreet.budget.filter import Budget
     from discreet.core.loss import Loss
     from discreet.curator.curator import Curator
-    from discreet.verbs.synthesize.synthesize import Synthesize
+    from discreet.verbs.synthesize.private import Synthesize
 
 Folder = Annotated[Path, typer.Argument(help="The workspace's folder.", metavar="WORKSPACE")]
 BudgetText = Annotated[
@@ -183,12 +183,12 @@ def twin(
     The twin is charged to the table's own budget, and to no analyst's. From then on a question that the budget does not
     cover is answered on the twin, for nothing, and marked as synthetic. A newer twin takes the place of an older one.
     """
+    from discreet.core.families import PRIVATE_SYNTHESIS
     from discreet.core.release_folder import Rows
     from discreet.curator.curator import Curator
     from discreet.verbs.synthesize.distances import distances
-    from discreet.verbs.synthesize.parse import bins_of
-    from discreet.verbs.synthesize.release import warning
-    from discreet.verbs.synthesize.synthesize import Synthesize
+    from discreet.verbs.synthesize.private import Synthesize
+    from discreet.verbs.synthesize.synthesize import warning
 
     if remove:
         if any((epsilon, delta, rho, on, rows, bins, quantiles, person)):
@@ -204,7 +204,7 @@ def twin(
             by=by,
             rows=rows,
             columns=_named(on),
-            bins=bins_of(bins, curator.workspace.card(table)) if bins else None,
+            bins=PRIVATE_SYNTHESIS.value("bins", bins, curator.workspace.card(table)) if bins else None,
             quantiles=_named(quantiles),
             person=_named(person),
         )

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -79,6 +80,13 @@ def recast_table(data: pa.Table) -> pa.Table:
     schema = canonical(data.schema)
     columns = (_cast(data.column(i), data.schema.field(i), schema.field(i)) for i in range(len(schema)))
     return pa.Table.from_arrays(list(columns), schema=schema)
+
+
+def content_order(rows: pa.Table) -> np.ndarray[Any, np.dtype[np.int64]]:
+    """Row numbers in the order of what the rows hold, so that the order they came in tells nothing."""
+    plain = [column.cast(pa.int8()) if pa.types.is_boolean(column.type) else column for column in rows.columns]
+    keys = pa.table(plain, names=[str(place) for place in range(len(plain))])
+    return np.asarray(pc.sort_indices(keys, sort_keys=[(name, "ascending") for name in keys.column_names]), np.int64)
 
 
 def _recast(batches: Iterable[pa.RecordBatch], schema: pa.Schema) -> Iterator[pa.RecordBatch]:

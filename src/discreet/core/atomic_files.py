@@ -4,7 +4,10 @@ their owner may read, whatever the umask."""
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import BinaryIO
 
 FOLDER, FILE = 0o700, 0o600
 """Permissions of what only its owner may read."""
@@ -54,6 +57,15 @@ def owned(path: str, flags: int) -> int:
     if flags & (os.O_WRONLY | os.O_RDWR):
         os.fchmod(handle, FILE)
     return handle
+
+
+@contextmanager
+def open_private(place: Path) -> Iterator[BinaryIO]:
+    """A new file that its owner alone may read, on the disk when the block ends; an error if there is one already."""
+    with open(place, "xb", opener=owned) as file:
+        yield file
+        file.flush()
+        os.fsync(file.fileno())
 
 
 def flush_name(place: Path) -> None:

@@ -1,53 +1,117 @@
-"""What the holder keeps of a release beside it, for nobody else's eyes: there if the release is, else not."""
+"""The holder's copy of a release: what stays with the steward and must never leave (links, keys, evidence, findings).
+
+One shape for all verbs and one file format: a Parquet file of rows, with the notes and the page as its metadata, that
+only its owner may read. It is written together with the release, and never inside the release's folder.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import io
-from collections.abc import Iterator
+import json
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, cast
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from discreet.core.atomic_files import owned
-from discreet.core.release_folder import write_rows
+from discreet.core.atomic_files import flush_name, open_private
+from discreet.core.document import fields
+from discreet.core.report import page as as_page
+from discreet.core.report import styled
+from discreet.errors import BadInput, DataError, NotFound
 
-RELEASE = "discreet.release"
-"""The note in a kept file that says which release it belongs to."""
+FORMAT = 1
+LINK = "row"
+"""The column of links: for each released row the original's row number, from 0."""
+_METADATA = "discreet.holder"
+_FIELDS = {"format": int, "kind": str, "title": str, "release": str, "notes": dict, "page": str}
 
 
-@contextmanager
-def kept(rows: pa.Table | None, place: str | Path | None) -> Iterator[dict[str, str]]:
-    """Write ``rows`` before the block, and give the file its name once the block ended well.
+@dataclass(frozen=True, repr=False)
+class HolderCopy:
+    """What the holder of the data keeps of a release."""
 
-    What the block adds to the notes that it is given stands in the file as Parquet metadata.
-    """
-    notes: dict[str, str] = {}
-    if rows is None or place is None:
-        yield notes
-        return
-    final = Path(place).absolute()
-    waiting = final.with_name(f".discreet-{final.name}")
-    waiting.unlink(missing_ok=True)  # of a process that was stopped
+    kind: str
+    """What the rows are: ``links``, ``recoding``, ``findings``, ``generators``, ``cells``, ``changes``."""
+    rows: pa.Table
+    notes: Mapping[str, str] = field(default_factory=dict)
+    """Facts by name, as texts."""
+    draw: Callable[[], str] = field(default=lambda: "", compare=False)
+    """HTML of the parts that a person looks at; made when it is asked for."""
+    details: Any = field(default=None, compare=False)
+    """The same for programs: the verb's own object, which is never written."""
+    title: str = ""
+    release: str = ""
+    """SHA-256 of the released rows, which tells a release from all others."""
+
+    def __str__(self) -> str:
+        said = [f"For the holder alone ({self.kind}, {self.rows.num_rows:,} rows):"]
+        return "\n".join([*said, *(f"{name}: {value}" for name, value in self.notes.items())])
+
+    __repr__ = __str__
+
+    @property
+    def links(self) -> np.ndarray[Any, Any] | None:
+        """For each released row the original's row number, from 0, if the rows are links."""
+        return self.rows.column(LINK).to_numpy() if self.kind == "links" else None
+
+    def page(self) -> str:
+        """All that a person looks at, as HTML that opens offline. It must never leave."""
+        return as_page(f"{self.title} (for its holder alone)", self.draw())
+
+    def _repr_html_(self) -> str:
+        return self.draw() or styled([])
+
+    def save(self, place: str | Path) -> None:
+        """Write the file, all of it or nothing; an error if there is one already."""
+        final = Path(place).absolute()
+        if final.exists():
+            raise BadInput(f"There is a file {place} already.", hint="Name another, or move it away.")
+        waiting = final.with_name(f".discreet-{final.name}")
+        waiting.unlink(missing_ok=True)  # of a process that was stopped
+        said = {"format": FORMAT, "kind": self.kind, "title": self.title, "release": self.release}
+        told = json.dumps(said | {"notes": dict(self.notes), "page": self.page()})
+        try:
+            with open_private(waiting) as file, pq.ParquetWriter(file, self.rows.schema) as writer:
+                writer.write_table(self.rows)
+                writer.add_key_value_metadata({_METADATA: told})
+            waiting.rename(final)
+            flush_name(final)
+        finally:
+            waiting.unlink(missing_ok=True)
+
+
+def read_holder_copy(place: str | Path) -> HolderCopy:
+    """The holder's copy in a file; ``draw`` gives the page as it was written."""
+    if not Path(place).is_file():
+        raise NotFound(f"There is no file {place}.")
     try:
-        with private(waiting) as file, pq.ParquetWriter(file, rows.schema) as writer:
-            writer.write_table(rows)
-            file.flush()
-            yield notes
-            writer.add_key_value_metadata(notes)
-        waiting.rename(final)
-    finally:
-        waiting.unlink(missing_ok=True)
+        with pq.ParquetFile(place) as file:
+            rows, told = file.read(), (file.metadata.metadata or {}).get(_METADATA.encode())
+    except (pa.ArrowException, OSError) as error:
+        raise DataError(f"{place} cannot be read: {error}.") from error
+    try:
+        said = fields(json.loads(told or b""), "a holder's copy", **_FIELDS)
+    except (ValueError, BadInput):
+        raise DataError(f"{place} is no holder's copy of a release.") from None
+    if said["format"] > FORMAT:
+        raise DataError(f"{place} has format {said['format']}.", hint="Install a later discreet.")
+    plain = rows.replace_schema_metadata(None)
+    return HolderCopy(
+        said["kind"], plain, said["notes"], draw=lambda: said["page"], title=said["title"], release=said["release"]
+    )
 
 
 def fingerprint(release: Path | pa.Table) -> str:
-    """By which a kept file knows its release: the SHA-256 of its rows as they are, or will be, saved; of none, none."""
+    """SHA-256 of the rows of a release, in its folder or as they will be saved; empty for a release without rows."""
     if isinstance(release, pa.Table):
         digest = _Digest()
-        write_rows(release, digest)
+        pq.write_table(release, cast("Any", digest), compression="zstd")  # as core/release_folder.py writes rows
         return digest.sha256.hexdigest()
     place = release / "payload.parquet"
     if not place.is_file():
@@ -56,8 +120,19 @@ def fingerprint(release: Path | pa.Table) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
+def holder_file(folder: str | Path) -> Path:
+    """Where the holder's copy of the release in ``folder`` lies, unless somebody put it elsewhere: beside it."""
+    place = Path(folder).absolute()
+    return place.with_name(f"{place.name}.holder.parquet")
+
+
+def belongs(copy: HolderCopy, release: Path | pa.Table) -> bool:
+    """Whether a holder's copy is of this release."""
+    return bool(copy.release) and copy.release == fingerprint(release)
+
+
 class _Digest(io.RawIOBase):
-    """A file that is nowhere: its hash is all that is left."""
+    """A sink of which nothing but the hash is left."""
 
     def __init__(self) -> None:
         self.sha256 = hashlib.sha256()
@@ -75,8 +150,28 @@ class _Digest(io.RawIOBase):
         return self._written
 
 
+RELEASE = "discreet.release"
+
+
 @contextmanager
-def private(place: Path) -> Iterator[BinaryIO]:
-    """A new file that its owner alone may read, from its first byte on; an error if there is one already."""
-    with open(place, "xb", opener=owned) as file:
-        yield file
+def kept(rows: pa.Table | None, place: str | Path | None) -> Iterator[dict[str, str]]:
+    """Write ``rows`` before the block, and give the file its name once the block ended well."""
+    notes: dict[str, str] = {}
+    if rows is None or place is None:
+        yield notes
+        return
+    final = Path(place).absolute()
+    waiting = final.with_name(f".discreet-{final.name}")
+    waiting.unlink(missing_ok=True)  # of a process that was stopped
+    try:
+        with open_private(waiting) as file, pq.ParquetWriter(file, rows.schema) as writer:
+            writer.write_table(rows)
+            file.flush()
+            yield notes
+            writer.add_key_value_metadata(notes)
+        waiting.rename(final)
+    finally:
+        waiting.unlink(missing_ok=True)
+
+
+private = open_private

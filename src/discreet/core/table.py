@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from html import escape
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
@@ -37,6 +38,10 @@ class Table:
     """Columns of the source that the card does not declare."""
     withheld: tuple[str, ...] = ()
     """Columns that stay behind when something is made of this table: see ``withheld.py``."""
+    source: str = ""
+    """Where the rows came from: a full path, or an address without its password; empty for rows in memory."""
+    registers: tuple[Path, ...] = ()
+    """Files that list what was released of these people (``releases/register.py``)."""
 
     @property
     def columns(self) -> tuple[str, ...]:

@@ -29,11 +29,11 @@ from discreet.core.release import Release
 from discreet.core.statement import Statement
 from discreet.core.table import Table
 from discreet.curator.bounded_tables import Twins
-from discreet.curator.door import account_of
 from discreet.curator.noise_or_audit import find_audited, require_twin, write_policy
-from discreet.curator.store import Store
 from discreet.curator.workspace import Workspace
 from discreet.errors import BadInput, Damaged, NotFound, Refused, Taken
+from discreet.releases.pipeline import account_of
+from discreet.releases.store import Store
 from discreet.verbs.ask.query_auditing.audit import Audit, Decision, Outcome
 from discreet.verbs.ask.query_auditing.facts import written
 from discreet.verbs.ask.query_auditing.policy import Policy

@@ -44,9 +44,9 @@ from discreet.core.release import Receipt, Release
 from discreet.curator.books import open_books
 from discreet.curator.people.state import FILE as STATE
 from discreet.curator.people.state import State
-from discreet.curator.store import SEAL, Store, is_failure, receipts_of
 from discreet.curator.workspace import LEDGER, Workspace, open_workspace, require_free
 from discreet.errors import BadInput, Damaged, LedgerError, NotFound, Refused
+from discreet.releases.store import SEAL, Store, is_failure, receipts_of
 
 FORMAT = 1
 _ABOUT = "backup.json"

@@ -14,9 +14,9 @@ from discreet.budget.ledger import SqlLedger
 from discreet.budget.opening import open_ledger
 from discreet.budget.store import REMEDY
 from discreet.core.release import Receipt
-from discreet.curator.store import SEAL, Store
 from discreet.curator.workspace import LEDGER, Workspace
 from discreet.errors import Damaged, Unsound
+from discreet.releases.store import SEAL, Store
 
 
 def open_books(workspace: Workspace) -> SqlLedger:

@@ -17,18 +17,18 @@ from typing import Any, TypeVar
 
 from discreet.budget.dp_statement import rows_per_unit
 from discreet.core.exact import Number, exact
-from discreet.core.method import Method
 from discreet.core.release import Release
 from discreet.core.table import Table
 from discreet.curator.answer import Answer, is_synthetic
 from discreet.curator.audited import AuditedAnswer
 from discreet.curator.custody import ANALYST, Custody
-from discreet.curator.door import Given, Request, account_of, request
 from discreet.curator.noise_or_audit import require_noise
 from discreet.curator.question import Planned, Quote, normal, planned, pose, smallest_epsilon
 from discreet.curator.sql_method import Asked
 from discreet.engines.limits import limited
 from discreet.errors import BadInput, BudgetExceeded, NoPromise
+from discreet.releases.method import Method
+from discreet.releases.pipeline import Given, Request, account_of, request
 from discreet.verbs.ask.continual import SquareRootCounter, Stream, TreeCounter
 
 _LATELY = 256
@@ -70,7 +70,7 @@ class Curator(Custody):
         with limited(self.workspace.limits):
             asked = self._asked(sql, analyst, epsilon, delta, rho)
             try:
-                given = self._door.one(asked, analyst, f"ask {analyst}: {key or asked.identity}")
+                given = self._pipeline.one(asked, analyst, f"ask {analyst}: {key or asked.identity}")
             except BudgetExceeded as refusal:
                 if not instead:
                     raise
@@ -96,11 +96,11 @@ class Curator(Custody):
             asked = self._all_asked(questions, analyst, epsilon, delta, rho)
             named = hashlib.sha256("\n".join(one.identity for one in asked).encode()).hexdigest()
             try:
-                given = self._door.several(asked, analyst, f"batch {analyst}: {named}")
+                given = self._pipeline.several(asked, analyst, f"batch {analyst}: {named}")
             except BudgetExceeded as refusal:
                 if not instead:
                     raise
-                given = [self._door.answered(one) or self._synthetics.instead(one, refusal) for one in asked]
+                given = [self._pipeline.answered(one) or self._synthetics.instead(one, refusal) for one in asked]
             return [self._answer(one, got, analyst) for one, got in zip(asked, given, strict=True)]
 
     def ask_audited(self, sql: str, *, analyst: str = ANALYST) -> AuditedAnswer:
@@ -124,7 +124,7 @@ class Curator(Custody):
     def given(self, method: Method[T], table: str, *, analyst: str = ANALYST, key: str | None = None) -> Given:
         """As ``release``, with what it is kept under, and whether it was free."""
         asked = self._request(method, table, analyst)
-        return self._door.one(asked, analyst, f"release {analyst}: {key or asked.identity}")
+        return self._pipeline.one(asked, analyst, f"release {analyst}: {key or asked.identity}")
 
     def quote(
         self, method: Method[T], table: str, *, analyst: str = ANALYST, has: Callable[[str], bool] | None = None
@@ -207,7 +207,7 @@ class Curator(Custody):
             asked = self._all_asked(questions, analyst, epsilon, delta, rho)
         quotes = [self._quote(one, one.method.expected(rows), analyst, has) for one in asked]
         due = [one for one, quote in zip(asked, quotes, strict=True) if not quote.answered]
-        if not self._synthetics.have(asked) or not self._door.refuses(due, analyst):
+        if not self._synthetics.have(asked) or not self._pipeline.refuses(due, analyst):
             return quotes
         both = zip(quotes, asked, strict=True)
         return [quote if quote.answered else replace(quote, synthetic=one.tables) for quote, one in both]
@@ -269,7 +269,7 @@ class Curator(Custody):
         has: Callable[[str], bool] | None,
     ) -> Quote:
         left = self._left(asked.tables[:1], analyst)[asked.tables[0]]
-        answered = self._door.charged(asked, analyst) if has is None else has(asked.identity)
+        answered = self._pipeline.charged(asked, analyst) if has is None else has(asked.identity)
         return Quote(asked.loss, errors, left.analyst, answered)
 
     def _answer(self, asked: Request[Asked], given: Given, analyst: str) -> Answer:

@@ -15,18 +15,19 @@ from discreet.budget.ledger import SqlLedger
 from discreet.budget.opening import create_ledger
 from discreet.budget.verify import Verdict
 from discreet.core.loss import Loss
-from discreet.core.method import Method
 from discreet.core.table import Table
 from discreet.curator.answer import Left
 from discreet.curator.audited import Audits
 from discreet.curator.books import open_books
 from discreet.curator.bounded_tables import Twins
-from discreet.curator.door import Door, Given, account_of
-from discreet.curator.store import Store
+from discreet.curator.noise_or_audit import require_noise
 from discreet.curator.synthetic import Synthetic, Synthetics
 from discreet.curator.workspace import LEDGER, Public, Workspace, new_workspace, open_workspace
 from discreet.curator.workspace import Given as Source
 from discreet.errors import NotFound, Refused
+from discreet.releases.method import Method
+from discreet.releases.pipeline import Given, Pipeline, account_of
+from discreet.releases.store import Store
 from discreet.verbs.ask.query_auditing.policy import Policy
 
 ANALYST = "analyst"
@@ -41,9 +42,11 @@ class Custody:
         self.workspace: Workspace = open_workspace(Path(folder))
         self.ledger: SqlLedger = open_books(self.workspace)
         self._store = Store(self.workspace.releases, self.ledger)
-        self._door = Door(self.ledger, self._store, self.workspace.limits)
+        self._pipeline = Pipeline(
+            self.ledger, self._store, self.workspace.limits, lambda names: require_noise(self.ledger, names)
+        )
         self._twins = Twins(self.workspace)
-        self._synthetics = Synthetics(self.workspace, self._store, self._twins, self._door)
+        self._synthetics = Synthetics(self.workspace, self._store, self._twins, self._pipeline)
         self._audits = Audits(self.workspace, self.ledger, self._store, self._twins)
 
     @classmethod

@@ -24,9 +24,9 @@ from discreet.core.release import Receipt, Release
 from discreet.core.release_folder import load_papers
 from discreet.curator.answer import KEPT, is_synthetic
 from discreet.curator.people.state import State
-from discreet.curator.store import ALSO_CHARGED
 from discreet.curator.workspace import Workspace
 from discreet.errors import BadInput, DiscreetError, NotFound
+from discreet.releases.store import ALSO_CHARGED
 
 ANSWER = "answer"
 SYNTHETIC = "synthetic"

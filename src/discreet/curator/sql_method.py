@@ -10,12 +10,12 @@ import pyarrow as pa
 
 from discreet.budget.dp_statement import kept_rows, promised
 from discreet.core.card import Card
-from discreet.core.method import Method
 from discreet.core.release import Release
 from discreet.core.statement import Statement
 from discreet.core.table import Table
 from discreet.curator.question import Question, expected_errors
 from discreet.noise.entropy import Entropy
+from discreet.releases.method import Method
 from discreet.verbs.ask.answer import answer
 from discreet.verbs.ask.identity import relabel
 

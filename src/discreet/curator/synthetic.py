@@ -35,7 +35,6 @@ import pyarrow.parquet as pq
 from discreet.core.atomic_files import FOLDER, flush_name, give_name, write
 from discreet.core.card import Card
 from discreet.core.document import dumps, fields
-from discreet.core.method import Method
 from discreet.core.recipe import Recipe
 from discreet.core.release import Release
 from discreet.core.release_folder import load_papers, save, verified
@@ -43,12 +42,13 @@ from discreet.core.statement import Statement
 from discreet.core.table import Table
 from discreet.curator.answer import KEPT, ON_SYNTHETIC, marked
 from discreet.curator.bounded_tables import Twins
-from discreet.curator.door import Door, Given, Request, request
 from discreet.curator.question import planned
-from discreet.curator.store import Store
 from discreet.curator.synthetic_error import Nearness, measured_nearness
 from discreet.curator.workspace import Workspace
 from discreet.errors import BadInput, BadQuery, BudgetExceeded, Damaged, DiscreetError, NotFound, Refused
+from discreet.releases.method import Method
+from discreet.releases.pipeline import Given, Pipeline, Request, request
+from discreet.releases.store import Store
 from discreet.verbs.ask.answer import exact_answer
 
 _FILE = "synthetic.json"
@@ -79,9 +79,9 @@ class Synthetic:
 class Synthetics:
     """The synthetic twins of a workspace's tables, each opened when it is first needed. Threads may share it."""
 
-    def __init__(self, workspace: Workspace, store: Store, twins: Twins, door: Door) -> None:
+    def __init__(self, workspace: Workspace, store: Store, twins: Twins, pipeline: Pipeline) -> None:
         self._workspace = workspace
-        self._door = door
+        self._pipeline = pipeline
         self._store = store
         self._twins = twins
         self._opened: dict[str, Synthetic] = {}
@@ -92,7 +92,7 @@ class Synthetics:
         asked = request(method, self._twins.open(table), table, self._workspace.tables[table].id)
         _card(asked.table.card, method.makes(asked.table.card), method.name)
         asked = replace(asked, title=f"The synthetic twin of {table}")
-        given = self._door.one(asked, None, f"synthetic: {asked.identity}")
+        given = self._pipeline.one(asked, None, f"synthetic: {asked.identity}")
         self.note(table, given.identity)
         return given
 

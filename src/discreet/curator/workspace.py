@@ -41,6 +41,7 @@ from discreet.core.card import Card, Role
 from discreet.core.cardfile import dump_cards, load_card, load_cards
 from discreet.core.document import fields
 from discreet.core.engine import Engine
+from discreet.core.formats import Format
 from discreet.core.identifiers import require_rows_of_people
 from discreet.core.table import Table
 from discreet.curator.naming import IN_MEMORY, require_names, require_no_secret, where_from
@@ -52,7 +53,7 @@ from discreet.engines.read import database, draft, read
 from discreet.errors import BadInput, Damaged, DiscreetError, EngineError, NotFound
 from discreet.verbs.ask.public import described
 
-FORMAT = 1
+FORMAT: Format[dict[str, Any]] = Format("workspace")
 LEDGER = "ledger.db"
 Given: TypeAlias = tuple[Any, Card | str | Path]
 """A source, as ``read`` takes it, and its card."""
@@ -154,7 +155,12 @@ class Workspace:
                 f"The rows of {name} are no longer at {source}, where they were when it was registered.",
                 hint="Put them back, or register them in a new workspace.",
             )
-        return read(source, card)
+        return replace(read(source, card), registers=(self.register,))
+
+    @property
+    def register(self) -> Path:
+        """The list of what was released of the tables."""
+        return self.folder / "published.jsonl"
 
     def source(self, name: str) -> str:
         """Where the rows of a table came from: a full path, or an address."""
@@ -228,7 +234,7 @@ def new_workspace(
         workspace = Workspace(made, ledger or LEDGER, found)
         if not workspace.private:
             raise BadInput("A workspace needs a table about people: public ones may be looked at without it.")
-        said = {"format": FORMAT, "ledger": workspace.ledger, "tables": {n: asdict(one) for n, one in found.items()}}
+        said = FORMAT.mark() | {"ledger": workspace.ledger, "tables": {n: asdict(one) for n, one in found.items()}}
         (made / _FILE).write_text(toml.dump(said), encoding="utf-8", newline="\n")
         yield workspace
         try:
@@ -247,15 +253,10 @@ def open_workspace(folder: Path) -> Workspace:
         said = tomllib.loads(file.read_text(encoding="utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise Damaged(f"{file} cannot be read: {error}.") from error
-    version = said.get("format")
-    if type(version) is int and version > FORMAT:
-        raise BadInput(
-            f"{folder} has format {version}; this discreet reads formats up to {FORMAT}.",
-            hint="Install a later discreet.",
-        )
+    said = FORMAT.read(said, folder)
     try:
         limits = Limits(**said.pop("limits", {}))
-        whole = fields(said, _FILE, format=int, ledger=str, tables=dict)
+        whole = fields(said, _FILE, ledger=str, tables=dict)
         kinds: dict[str, type] = dict.fromkeys(("source", "twin", "id", "card", "rows"), str)
         kinds |= {"public": bool, "left_out": int}
         tables = {

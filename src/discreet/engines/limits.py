@@ -2,8 +2,8 @@
 
 A question that somebody else wrote runs inside ``limited``. How much time it has left is known wherever an engine is
 asked (``seconds_left``), and every engine stops a query that takes longer. Whoever hits a limit is told nothing of it:
-``curator/door.py`` says the same words whatever went wrong, since whether a limit is hit may depend on somebody's row.
-"""
+``releases/pipeline.py`` says the same words whatever went wrong, since whether a limit is hit may depend on somebody's
+row."""
 
 from __future__ import annotations
 

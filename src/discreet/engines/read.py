@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -58,7 +59,9 @@ def read(
             "A draft is a proposal, not yet a card: somebody has to look at it.",
             hint="Print it, change what is wrong, and give its card: dc.read(source, draft.card).",
         )
+    registers: tuple[Path, ...] = ()
     if isinstance(card, str | Path):
+        registers = (Path(card).absolute().with_suffix(".published.jsonl"),)
         card = load_card(card, table, default=_name_of(source))
     elif not isinstance(card, Card):
         raise BadInput(
@@ -68,11 +71,18 @@ def read(
     elif table is not None and table != card.name:
         raise NotFound(f"The card given is of {card.name}, not of {table}.")
     opened = open_source(source, kinds={c.name: c.kind for c in card.columns}, name=card.name, engine=engine)
-    found = _declared(card, opened)
+    found = replace(_declared(card, opened), source=written_source(source), registers=registers)
     if isinstance(found.engine, DuckDB):  # rows in memory: number the values that classes are formed of
         for column in (*card.having(Role.QUASI), *card.having(Role.SENSITIVE)):
             found.engine.held(found.relation, [column.name])
     return found
+
+
+def written_source(source: object) -> str:
+    """A source as it is written down: a full path, or an address without its password; empty for rows in memory."""
+    if not isinstance(source, str | Path):
+        return ""
+    return shown(str(source)) if parse_address(str(source)) else os.path.normpath(Path(source).absolute())
 
 
 def draft(source: Any, *, name: str | None = None, bounds_from_data: bool = False) -> Draft:

@@ -1,22 +1,30 @@
-"""Models of how much likelier a value becomes for who finds a person's class."""
+"""β-likeness and δ-disclosure: bounds on how much likelier a value is in a class than in the table."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from functools import lru_cache
 
 import numpy as np
 
+from discreet.core.catalogue import check_parameters, declare, parameter
 from discreet.core.exact import Number
+from discreet.core.families import MODELS
 from discreet.core.statement import Claim
 from discreet.models.classes import Classes, Flags, Spread
-from discreet.models.exact_compare import Floats, Whole, at_most, dot, ln, number, plain, quotient, sign, unsure, wide
+from discreet.models.exact_compare import Floats, Whole, at_most, dot, ln, plain, quotient, sign, unsure, wide
 from discreet.models.model import Predicate
 
 
-@dataclass(frozen=True, init=False)
+@declare(
+    MODELS,
+    "β-likeness",
+    example="beta=1",
+    spelled="[basic ][{enhanced} ]beta={beta}[ on {on}]",
+    paper="Cao and Karras 2012",
+    init=False,
+)
 class BetaLikeness(Predicate):
     """No value is likelier in a class than in the whole table by more than β times (Cao and Karras 2012).
 
@@ -30,17 +38,14 @@ class BetaLikeness(Predicate):
     Monotone: a value's share in merged classes lies between its shares in them, and p stays.
     """
 
-    beta: Fraction
-    on: str
-    enhanced: bool
+    beta: Fraction = parameter("Largest gain of a value's share in a class, in proportion.", above=0)
+    on: str = parameter("Sensitive column; by default the only one that the card declares.", column="sensitive")
+    enhanced: bool = parameter("Whether -ln of a value's share bounds its gain, too.", default=False)
 
-    name = "β-likeness"
     meaning = "largest gain of a value"
 
     def __init__(self, beta: Number, on: str, enhanced: bool = False) -> None:
-        object.__setattr__(self, "beta", number(beta, "beta", positive=True))
-        object.__setattr__(self, "on", on)
-        object.__setattr__(self, "enhanced", bool(enhanced))
+        check_parameters(self, beta=beta, on=on, enhanced=bool(enhanced))
 
     @property
     def claim(self) -> Claim:
@@ -76,7 +81,14 @@ class BetaLikeness(Predicate):
         return np.asarray(np.logical_or.reduceat(over, spread.starts), dtype=np.bool_)
 
 
-@dataclass(frozen=True, init=False)
+@declare(
+    MODELS,
+    "δ-disclosure",
+    example="delta=1",
+    spelled="delta={delta}[ on {on}]",
+    paper="Brickell and Shmatikov 2008",
+    init=False,
+)
 class DeltaDisclosure(Predicate):
     """In every class each value is likelier or less likely than in the table by a factor below 2^δ.
 
@@ -89,15 +101,13 @@ class DeltaDisclosure(Predicate):
     Monotone: a value's share in merged classes lies between its shares in them, and p stays.
     """
 
-    delta: Fraction
-    on: str
+    delta: Fraction = parameter("Bound on the change of a value's share, in bits.", above=0)
+    on: str = parameter("Sensitive column; by default the only one that the card declares.", column="sensitive")
 
-    name = "δ-disclosure"
     meaning = "largest change of a value, in bits"
 
     def __init__(self, delta: Number, on: str) -> None:
-        object.__setattr__(self, "delta", number(delta, "delta", positive=True))
-        object.__setattr__(self, "on", on)
+        check_parameters(self, delta=delta, on=on)
 
     @property
     def claim(self) -> Claim:

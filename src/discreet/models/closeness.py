@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 from fractions import Fraction
 from typing import Any
@@ -11,7 +11,9 @@ import numpy as np
 import pyarrow as pa
 
 from discreet.core.card import Column
+from discreet.core.catalogue import check_parameters, declare, parameter
 from discreet.core.exact import Number
+from discreet.core.families import MODELS
 from discreet.core.hierarchy.codes import codes
 from discreet.core.hierarchy.ordered import Ordered
 from discreet.core.hierarchy.taxonomy import Taxonomy
@@ -19,7 +21,7 @@ from discreet.core.kind import Kind
 from discreet.core.statement import Claim
 from discreet.errors import BadInput
 from discreet.models.classes import Classes, Flags, Integers, Spread
-from discreet.models.exact_compare import Floats, Whole, at_most, number, plain, quotient, wide
+from discreet.models.exact_compare import Floats, Whole, at_most, plain, quotient, wide
 from discreet.models.model import Predicate
 
 
@@ -35,7 +37,14 @@ class Distance(Enum):
     top."""
 
 
-@dataclass(frozen=True, init=False)
+@declare(
+    MODELS,
+    "t-closeness",
+    example="t=0.2",
+    spelled="[{distance} ]t={t}[ on {on}]",
+    paper="Li, Li and Venkatasubramanian 2007",
+    init=False,
+)
 class TCloseness(Predicate):
     """In every class the values are at most t from how they are in the whole table (Li, Li, Venkatasubramanian 2007).
 
@@ -50,22 +59,15 @@ class TCloseness(Predicate):
     of its parts'. Suppressing classes changes the whole, so a class that was close may then not be: see ``settled``.
     """
 
-    t: Fraction
-    on: str
-    distance: Distance | None
+    t: Fraction = parameter("Largest distance between the distributions in a class and in the table.", least=0, most=1)
+    on: str = parameter("Sensitive column; by default the only one that the card declares.", column="sensitive")
+    distance: Distance | None = parameter("How far values are apart; by default by the column.", default=None)
     _trees: dict[int, tuple[pa.Array[Any], list[Integers]]] = field(init=False, repr=False, compare=False)
 
-    name = "t-closeness"
     meaning = "largest distance from the whole"
 
     def __init__(self, t: Number, on: str, distance: Distance | str | None = None) -> None:
-        object.__setattr__(self, "t", number(t, "t", 0, 1))
-        object.__setattr__(self, "on", on)
-        try:
-            object.__setattr__(self, "distance", None if distance is None else Distance(distance))
-        except ValueError:
-            known = ", ".join(one.value for one in Distance)
-            raise BadInput(f"A distance between values is one of {known}, not {distance!r}.") from None
+        check_parameters(self, t=t, on=on, distance=distance)
         object.__setattr__(self, "_trees", {})
 
     @property

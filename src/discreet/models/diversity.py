@@ -1,21 +1,28 @@
-"""Models of how many sensitive values a class holds, and how evenly: being in a class tells nobody's value."""
+"""l-diversity, p-sensitive k-anonymity and (α,k)-anonymity: how many sensitive values a class holds, how evenly."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
 
+from discreet.core.catalogue import check_parameters, declare, parameter
 from discreet.core.exact import Number
+from discreet.core.families import MODELS
 from discreet.core.statement import Claim
 from discreet.models.classes import Classes, Flags, Integers, Spread
-from discreet.models.exact_compare import Floats, at_most, below, count, dot, ln, number, plain, quotient, sign, unsure
+from discreet.models.exact_compare import Floats, at_most, below, dot, ln, plain, quotient, sign, unsure
 from discreet.models.model import Predicate
 
 
-@dataclass(frozen=True)
+@declare(
+    MODELS,
+    "l-diversity",
+    example="l=3",
+    spelled="[distinct ]l={l}[ on {on}]",
+    paper="Machanavajjhala and others 2007",
+)
 class LDiversity(Predicate):
     """Every class holds at least l different values (distinct l-diversity: Machanavajjhala and others 2007).
 
@@ -26,15 +33,14 @@ class LDiversity(Predicate):
     Monotone: merged classes hold the values of both.
     """
 
-    l: int  # noqa: E741  # the literature's name
-    on: str
+    l: int = parameter("Fewest different values in an equivalence class.", least=1)  # noqa: E741
+    on: str = parameter("Sensitive column; by default the only one that the card declares.", column="sensitive")
 
-    name = "l-diversity"
     meaning = "fewest values in a class"
     lowest = True
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "l", count(self.l, "l"))
+        check_parameters(self)
 
     @property
     def claim(self) -> Claim:
@@ -47,7 +53,14 @@ class LDiversity(Predicate):
         return np.asarray(_distinct(classes, classes.spread(self.on)) < self.l, dtype=np.bool_)
 
 
-@dataclass(frozen=True, init=False)
+@declare(
+    MODELS,
+    "entropy l-diversity",
+    example="entropy l=3",
+    spelled="entropy l={l}[ on {on}]",
+    paper="Machanavajjhala and others 2007",
+    init=False,
+)
 class EntropyLDiversity(Predicate):
     """The entropy of the values in every class is at least log l (Machanavajjhala and others 2007).
 
@@ -59,16 +72,14 @@ class EntropyLDiversity(Predicate):
     Monotone: entropy is concave, so that of a mixture is at least the smaller of its parts'.
     """
 
-    l: Fraction  # noqa: E741  # the literature's name
-    on: str
+    l: Fraction = parameter("Least effective number of values in an equivalence class.", least=1)  # noqa: E741
+    on: str = parameter("Sensitive column; by default the only one that the card declares.", column="sensitive")
 
-    name = "entropy l-diversity"
     meaning = "least effective number of values"
     lowest = True
 
     def __init__(self, l: Number, on: str) -> None:  # noqa: E741
-        object.__setattr__(self, "l", number(l, "l", 1))
-        object.__setattr__(self, "on", on)
+        check_parameters(self, l=l, on=on)
 
     @property
     def claim(self) -> Claim:
@@ -101,7 +112,14 @@ class EntropyLDiversity(Predicate):
         return sign(dot(over), dot(over[:1])) >= 0
 
 
-@dataclass(frozen=True, init=False)
+@declare(
+    MODELS,
+    "recursive (c,l)-diversity",
+    example="recursive c=2 l=3",
+    spelled="recursive c={c} l={l}[ on {on}]",
+    paper="Machanavajjhala and others 2007",
+    init=False,
+)
 class RecursiveLDiversity(Predicate):
     """In every class the most frequent value is rarer than c times the l-th most frequent and all rarer ones together.
 
@@ -114,17 +132,14 @@ class RecursiveLDiversity(Predicate):
     were, so the rest is at least that sum; the most frequent value's count is at most the sum, too.
     """
 
-    c: Fraction
-    l: int  # noqa: E741  # the literature's name
-    on: str
+    c: Fraction = parameter("How often the most frequent value may be there for each of the rarer ones.", above=0)
+    l: int = parameter("Rank from which on values count as rarer.", least=1)  # noqa: E741
+    on: str = parameter("Sensitive column; by default the only one that the card declares.", column="sensitive")
 
-    name = "recursive (c,l)-diversity"
     meaning = "most frequent value over the rarer ones"
 
     def __init__(self, c: Number, l: int, on: str) -> None:  # noqa: E741
-        object.__setattr__(self, "c", number(c, "c", positive=True))
-        object.__setattr__(self, "l", count(l, "l"))
-        object.__setattr__(self, "on", on)
+        check_parameters(self, c=c, l=l, on=on)
 
     @property
     def claim(self) -> Claim:
@@ -150,7 +165,13 @@ class RecursiveLDiversity(Predicate):
         return falling[spread.starts], np.add.reduceat(np.where(rank >= self.l - 1, falling, 0), spread.starts)
 
 
-@dataclass(frozen=True)
+@declare(
+    MODELS,
+    "p-sensitive k-anonymity",
+    example="p=2 k=5",
+    spelled="p={p} k={k}[ on {on}]",
+    paper="Truta and Vinod 2006",
+)
 class PSensitivity(Predicate):
     """Every class has at least k rows and p different values (p-sensitive k-anonymity: Truta and Vinod 2006).
 
@@ -158,17 +179,15 @@ class PSensitivity(Predicate):
     both are.
     """
 
-    p: int
-    k: int
-    on: str
+    p: int = parameter("Fewest different values in an equivalence class.", least=1)
+    k: int = parameter("Fewest rows in an equivalence class.", least=1)
+    on: str = parameter("Sensitive column; by default the only one that the card declares.", column="sensitive")
 
-    name = "p-sensitive k-anonymity"
     meaning = "fewest values in a class"
     lowest = True
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "p", count(self.p, "p"))
-        object.__setattr__(self, "k", count(self.k, "k"))
+        check_parameters(self)
 
     @property
     def claim(self) -> Claim:
@@ -186,7 +205,14 @@ class PSensitivity(Predicate):
         return _smallest(classes) + self.meaning
 
 
-@dataclass(frozen=True, init=False)
+@declare(
+    MODELS,
+    "(α,k)-anonymity",
+    example="alpha=0.5 k=5",
+    spelled="alpha={alpha} k={k}[ on {on}]",
+    paper="Wong and others 2006",
+    init=False,
+)
 class AlphaK(Predicate):
     """Every class has at least k rows, and no value has more than a share α of one ((α, k): Wong and others 2006).
 
@@ -197,17 +223,14 @@ class AlphaK(Predicate):
     Monotone: a value's share in merged classes lies between its shares in them.
     """
 
-    alpha: Fraction
-    k: int
-    on: str
+    alpha: Fraction = parameter("Largest share of a value in an equivalence class.", above=0, most=1)
+    k: int = parameter("Fewest rows in an equivalence class.", least=1)
+    on: str = parameter("Sensitive column; by default the only one that the card declares.", column="sensitive")
 
-    name = "(α,k)-anonymity"
     meaning = "largest share of a value"
 
     def __init__(self, alpha: Number, k: int, on: str) -> None:
-        object.__setattr__(self, "alpha", number(alpha, "alpha", 0, 1, positive=True))
-        object.__setattr__(self, "k", count(k, "k"))
-        object.__setattr__(self, "on", on)
+        check_parameters(self, alpha=alpha, k=k, on=on)
 
     @property
     def claim(self) -> Claim:

@@ -11,14 +11,12 @@ from collections.abc import Iterable
 from decimal import Context, Decimal
 from fractions import Fraction
 from functools import lru_cache
-from numbers import Integral
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from discreet.core.exact import Number, exact
-from discreet.errors import BadInput
+from discreet.core.exact import exact
 
 Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
@@ -79,22 +77,6 @@ def sign(difference: Decimal, scale: Decimal) -> int:
     if abs(difference) <= _EQUAL * max(abs(scale), Decimal(1)):
         return 0
     return 1 if difference > 0 else -1
-
-
-def number(value: Number, what: str, low: int = 0, high: int | None = None, *, positive: bool = False) -> Fraction:
-    """A parameter of a model as the rational that was meant; an error outside of its bounds."""
-    found = exact(value, what)
-    if found < low or (high is not None and found > high) or (positive and found == 0):
-        bounds = f"between {low} and {high}" if high is not None else f"at least {low}"
-        raise BadInput(f"{what} must be {bounds}{', and not 0' if positive else ''}; got {value}.")
-    return found
-
-
-def count(value: object, what: str) -> int:
-    """A parameter that counts something: a whole number from 1 on."""
-    if isinstance(value, bool) or not isinstance(value, Integral) or value < 1:
-        raise BadInput(f"{what} must be a whole number from 1 on, got {value!r}.")
-    return int(value)
 
 
 def plain(value: Fraction) -> int | float | str:

@@ -1,19 +1,21 @@
-"""Models that count: nobody is alone in a class."""
+"""k-anonymity and k-map: lower bounds on the size of equivalence classes."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
+from discreet.core.catalogue import check_parameters, declare, parameter
+from discreet.core.families import MODELS
 from discreet.core.statement import Claim
 from discreet.core.table import Table
 from discreet.models.classes import Classes, Flags
-from discreet.models.exact_compare import Floats, count
+from discreet.models.exact_compare import Floats
 from discreet.models.model import Predicate
 
 
-@dataclass(frozen=True)
+@declare(
+    MODELS, "k-anonymity", example="k=5", spelled="k={k}", paper="Samarati and Sweeney 1998; Samarati 2001", rank=0
+)
 class KAnonymity(Predicate):
     """Every class has at least k rows (Samarati and Sweeney 1998; Samarati 2001).
 
@@ -23,14 +25,13 @@ class KAnonymity(Predicate):
     Monotone: merged classes are at least as large as each of their parts.
     """
 
-    k: int
+    k: int = parameter("Fewest rows in an equivalence class.", least=1)
 
-    name = "k-anonymity"
     meaning = "smallest class"
     lowest = True
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "k", count(self.k, "k"))
+        check_parameters(self)
 
     @property
     def claim(self) -> Claim:
@@ -43,7 +44,13 @@ class KAnonymity(Predicate):
         return np.asarray(classes.sizes < self.k, dtype=np.bool_)
 
 
-@dataclass(frozen=True)
+@declare(
+    MODELS,
+    "k-map",
+    example="k-map=5 in population.csv",
+    spelled="k[-]map={k} in {population}",
+    paper="Sweeney 2002",
+)
 class KMap(Predicate):
     """Every class of the table has at least k people in the population that the table was drawn from (Sweeney 2002).
 
@@ -53,15 +60,14 @@ class KMap(Predicate):
     Monotone: merged classes have the people of both.
     """
 
-    k: int
-    population: Table
+    k: int = parameter("Fewest people of the population in an equivalence class.", least=1)
+    population: Table = parameter("File or table of the population that the rows were drawn from.")
 
-    name = "k-map"
     meaning = "fewest people in a class"
     lowest = True
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "k", count(self.k, "k"))
+        check_parameters(self)
 
     @property
     def claim(self) -> Claim:

@@ -2,21 +2,29 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
 
+from discreet.core.catalogue import check_parameters, declare, parameter
 from discreet.core.exact import Number
+from discreet.core.families import MODELS
 from discreet.core.statement import Claim
 from discreet.core.table import Table
 from discreet.errors import BadInput
 from discreet.models.classes import Classes, Flags
-from discreet.models.exact_compare import Floats, at_most, below, number, plain, quotient
+from discreet.models.exact_compare import Floats, at_most, below, plain, quotient
 from discreet.models.model import Predicate
 
 
-@dataclass(frozen=True, init=False)
+@declare(
+    MODELS,
+    "δ-presence",
+    example="presence=0.1..0.7 in population.csv",
+    spelled="presence={low}..{high} in {population}",
+    paper="Nergiz, Atzori and Clifton 2007",
+    init=False,
+)
 class DeltaPresence(Predicate):
     """Of the people of each class of the population a share between ``low`` and ``high`` is in the table.
 
@@ -30,17 +38,14 @@ class DeltaPresence(Predicate):
     Monotone: the share in merged classes lies between their shares.
     """
 
-    low: Fraction
-    high: Fraction
-    population: Table
+    low: Fraction = parameter("Smallest share of a class of the population in the table.", least=0, most=1)
+    high: Fraction = parameter("Largest share of a class of the population in the table.", least=0, most=1)
+    population: Table = parameter("File or table of the population that the rows were drawn from.")
 
-    name = "δ-presence"
     meaning = "share of the population present"
 
     def __init__(self, low: Number, high: Number, population: Table) -> None:
-        object.__setattr__(self, "low", number(low, "low", 0, 1))
-        object.__setattr__(self, "high", number(high, "high", 0, 1))
-        object.__setattr__(self, "population", population)
+        check_parameters(self, low=low, high=high, population=population)
         if self.low > self.high:
             raise BadInput(f"low must not be above high, got {low} and {high}.")
 

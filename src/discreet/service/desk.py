@@ -22,20 +22,20 @@ from typing import Any, Self
 
 from discreet.core.card import Card
 from discreet.core.exact import Number
-from discreet.core.method import Method
 from discreet.core.release import Release
 from discreet.core.release_folder import load_papers
 from discreet.curator.answer import Answer, Left
 from discreet.curator.audited import AuditedAnswer
-from discreet.curator.door import Given
 from discreet.curator.noise_or_audit import find_audited
 from discreet.curator.people.person import Person, Role
-from discreet.curator.published import Published, Register
 from discreet.curator.question import Quote
 from discreet.curator.release_index import HOLDER, SYNTHETIC, Shelf, Shelved
 from discreet.curator.synthetic import Synthetic
 from discreet.engines.limits import limited
 from discreet.errors import BadInput, Damaged, NotFound
+from discreet.releases.method import Method
+from discreet.releases.pipeline import Given
+from discreet.releases.register import Entry, Register
 from discreet.service.jobs.jobs import Job, Jobs
 from discreet.service.jobs.specs import SPECS, Attack, Spec
 from discreet.service.reception import READERS, listed
@@ -248,10 +248,10 @@ class Desk(Treasury):
                 self._have_answer(one, shared)
             self._shelf.share(one.id, shared)
 
-    def published(self, who: Person, table: str) -> list[Published]:
+    def published(self, who: Person, table: str) -> list[Entry]:
         """What of a table is out already."""
         self._require(who, *READERS)
-        return [one for one in Register.within(self.workspace.folder, table).read() if one.table == table]
+        return [one for one in Register(self.workspace.register).read() if one.table == table]
 
     def full_card(self, who: Person, table: str) -> Card:
         """All of a table's card, hierarchies and identifiers too: for whoever publishes it."""

@@ -14,7 +14,7 @@ from discreet.core.exact import Number
 from discreet.core.loss import Loss
 from discreet.core.text import number
 from discreet.curator.answer import Left
-from discreet.curator.store import SEAL
+from discreet.releases.store import SEAL
 
 
 @dataclass(frozen=True)

@@ -9,13 +9,13 @@ no recoding between a finer and a coarser one can stay below.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from discreet.errors import BadInput
+from discreet.core.catalogue import check_parameters, declare, parameter, register
+from discreet.core.families import QUALITIES
 
 if TYPE_CHECKING:
     from discreet.models.classes import Classes
@@ -103,7 +103,7 @@ class ByColumn:
         return self.column(found, tuples.rows)
 
 
-@dataclass(frozen=True)
+@declare(QUALITIES, "granularity", rank=0, paper="Iyengar 2002")
 class Granularity(ByColumn):
     """The mean share of its domain that a cell covers: (leaves − 1) / (domain − 1); a suppressed cell covers all.
 
@@ -111,12 +111,10 @@ class Granularity(ByColumn):
     GM(1 + x) − 1.
     """
 
-    mean: Literal["arithmetic", "geometric"] = "arithmetic"
-    name: ClassVar[str] = "granularity"
+    mean: Literal["arithmetic", "geometric"] = parameter("How columns are averaged.", default="arithmetic")
 
     def __post_init__(self) -> None:
-        if self.mean not in ("arithmetic", "geometric"):
-            raise BadInput(f"The mean of columns is arithmetic or geometric, not {self.mean!r}.")
+        check_parameters(self)
 
     def cells(self, tuples: Tuples, column: int) -> Floats:
         return tuples.shares[column]
@@ -135,11 +133,12 @@ class Granularity(ByColumn):
         return float(np.expm1(mean)) if self.mean == "geometric" else mean
 
 
-@dataclass(frozen=True)
+register(QUALITIES, "geometric", Granularity, preset={"mean": "geometric"}, rank=1, paper="Iyengar 2002; ARX")
+
+
+@declare(QUALITIES, "precision", paper="Sweeney 2002")
 class Precision(ByColumn):
     """The mean height of a cell in its hierarchy, from 0 to 1; a suppressed cell is at the top (Sweeney 2002)."""
-
-    name: ClassVar[str] = "precision"
 
     def cells(self, tuples: Tuples, column: int) -> Floats:
         levels, values = tuples.shares[column].shape
@@ -152,7 +151,7 @@ class Precision(ByColumn):
         return score / max(columns, 1)
 
 
-@dataclass(frozen=True)
+@declare(QUALITIES, "entropy", paper="De Waal and Willenborg 1999; Gionis and Tassa 2009")
 class Entropy(ByColumn):
     """Non-uniform entropy in bits (De Waal & Willenborg 1999, Gionis & Tassa 2009): how much must be told to
     get every cell back from its label, summed over all cells.
@@ -160,7 +159,6 @@ class Entropy(ByColumn):
     Suppressed cells lose, besides, what it takes to tell their labels among suppressed rows, as in ARX.
     """
 
-    name: ClassVar[str] = "entropy"
     linear: ClassVar[bool] = False
 
     def cells(self, tuples: Tuples, column: int) -> Floats:
@@ -206,11 +204,9 @@ class ByClass:
         return self.worth(classes, tuples.rows, tuples.rows - classes.rows)
 
 
-@dataclass(frozen=True)
+@declare(QUALITIES, "discernibility", paper="Bayardo and Agrawal 2005")
 class Discernibility(ByClass):
     """The sum over rows of the size of their class; a suppressed row counts as all rows (Bayardo & Agrawal 2005)."""
-
-    name: ClassVar[str] = "discernibility"
 
     def worth(self, classes: Classes, rows: int, out: int) -> float:
         return float((classes.sizes.astype(np.float64) ** 2).sum() + out * rows)
@@ -220,7 +216,7 @@ class Discernibility(ByClass):
         return float((sizes * np.minimum(np.maximum(sizes, smallest), rows)).sum() + out * rows)
 
 
-@dataclass(frozen=True)
+@declare(QUALITIES, "class-size", paper="LeFevre and others 2006")
 class ClassSize(ByClass):
     """The mean size of a class, all suppressed rows being one (LeFevre et al. 2006, as ARX has it)."""
 
@@ -236,13 +232,12 @@ class ClassSize(ByClass):
         return rows / (int(large.sum()) + int(room.sum()) + 1)
 
 
-@dataclass(frozen=True)
+@declare(QUALITIES, "classification", example="classification on COLUMN", paper="Iyengar 2002")
 class Classification(ByClass):
     """The share of rows a classifier gets wrong that says the commonest value of ``target`` in each class; a
     suppressed row is wrong (Iyengar 2002)."""
 
-    target: str
-    name: ClassVar[str] = "classification"
+    target: str = parameter("Column that is classified.", clause="on", column="any")
 
     @property
     def sensitive(self) -> tuple[str, ...]:

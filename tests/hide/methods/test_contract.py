@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from tests.hide.problems import drawn_problem
 
+from discreet.core.families import HIDING
 from discreet.errors import BadInput, NoPromise
 from discreet.verbs.hide.io import found_in
-from discreet.verbs.hide.methods.parse import FORMS, parse_method
 from discreet.verbs.hide.mining.frequent import frequent
 
 FOR_RULES = {"lower-consequent", "raise-antecedent"}
@@ -23,13 +23,13 @@ def problem_for(name, seed):
     return type(problem)(problem.transactions, rules, problem.least, problem.confidence)
 
 
-@pytest.mark.parametrize("name", FORMS)
+@pytest.mark.parametrize("name", HIDING.names())
 def test_nothing_secret_is_found_and_nothing_appears(name):
     done = 0
     for seed in SEEDS:
         problem = problem_for(name, seed)
         try:
-            outcome = parse_method(name).apply(problem)
+            outcome = HIDING.parse(name).apply(problem)
         except NoPromise:
             assert name in PUTS_IN
             continue
@@ -46,10 +46,10 @@ def test_nothing_secret_is_found_and_nothing_appears(name):
     assert done > len(SEEDS) // 3
 
 
-@pytest.mark.parametrize("name", FORMS)
+@pytest.mark.parametrize("name", HIDING.names())
 def test_the_steps_lead_from_before_to_after(name):
     problem = problem_for(name, 3)
-    outcome = parse_method(name).apply(problem)
+    outcome = HIDING.parse(name).apply(problem)
     cells = {"out": [], "in": [], "unknown": []}
     for step in outcome.steps:
         cells[step.action].append((step.row, step.item))
@@ -61,19 +61,19 @@ def test_the_steps_lead_from_before_to_after(name):
 
 def test_what_is_not_visible_is_left_alone():
     problem = drawn_problem(5)
-    hidden = parse_method("maxfia").apply(problem).after
+    hidden = HIDING.parse("maxfia").apply(problem).after
     again = type(problem)(hidden, problem.secrets, problem.least, problem.confidence)
-    for name in FORMS.keys() - FOR_RULES:
-        assert parse_method(name).apply(again).steps == ()
+    for name in set(HIDING.names()) - FOR_RULES:
+        assert HIDING.parse(name).apply(again).steps == ()
 
 
 def test_ways_are_named_as_people_write_them():
-    assert parse_method("SWA window = 7").window == 7
+    assert HIDING.parse("SWA window = 7").window == 7
     with pytest.raises(BadInput, match=r"did you mean 'maxmin'"):
-        parse_method("maxmn")
+        HIDING.parse("maxmn")
     with pytest.raises(BadInput, match="'depth' means nothing"):
-        parse_method("bba depth=3")
+        HIDING.parse("bba depth=3")
     with pytest.raises(BadInput, match="at least one transaction"):
-        parse_method("swa window=0")
+        HIDING.parse("swa window=0")
     with pytest.raises(BadInput, match="some time"):
-        parse_method("exact seconds=0")
+        HIDING.parse("exact seconds=0")

@@ -111,9 +111,9 @@ def test_few_rows_make_few_pictures(count, tmp_path):
 def test_links_are_there_if_the_release_is(tmp_path):
     (tmp_path / "taken").mkdir()
     with pytest.raises(dc.errors.NotFound, match="no folder"):
-        publish(table(), RankSwap(5), to=tmp_path / "r", keep=tmp_path / "nowhere" / "links")
+        publish(table(), RankSwap(5), to=tmp_path / "r", holder=tmp_path / "nowhere" / "links")
     assert not (tmp_path / "r").exists()
-    publish(table(), RankSwap(5), to=tmp_path / "r", keep=tmp_path / "links")
+    publish(table(), RankSwap(5), to=tmp_path / "r", holder=tmp_path / "links")
     assert pq.read_table(tmp_path / "links").num_rows == 400
 
 
@@ -121,6 +121,6 @@ def test_without_scipy_it_is_said_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "scipy.special", None)
     monkeypatch.setitem(sys.modules, "scipy.optimize", None)
     with pytest.raises(MissingPart, match=r"discreet\[attack\]"):
-        Shuffle(["weight"], given=["height"]).mask(table())
+        Shuffle(["weight"], earlier=["height"]).mask(table())
     with pytest.raises(MissingPart, match=r"discreet\[attack\]"):
         least_moved(np.array([3, 4]), 0.5, "town")

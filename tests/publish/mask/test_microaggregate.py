@@ -277,17 +277,17 @@ def test_a_seed_repeats_the_search_and_nothing_else_is_random():
 @pytest.mark.parametrize(
     ("said", "what"),
     [
-        ({"k": 1}, "k is a whole number, 2 or more"),
-        ({"k": True}, "k is a whole number"),
-        ({"k": "3"}, "k is a whole number"),
-        ({"k": 5, "improve": -1}, "improve is a whole number"),
-        ({"k": 50, "at_once": 199}, "at_once is a whole number, 200 or more"),
-        ({"k": 5, "gamma": float("nan")}, "gamma is a number"),
-        ({"k": 5, "algorithm": "magic"}, "not 'magic'"),
+        ({"k": 1}, "k must be a whole number, at least 2"),
+        ({"k": True}, "k must be a whole number"),
+        ({"k": "3"}, "k must be a whole number"),
+        ({"k": 5, "improve": -1}, "improve must be a whole number"),
+        ({"k": 50, "at_once": 199}, "at-once must be a whole number, at least 4 k = 200"),
+        ({"k": 5, "gamma": float("nan")}, "gamma must be a number"),
+        ({"k": 5, "algorithm": "magic"}, "got 'magic'"),
         ({"k": 500, "improve": 1}, "can be improved, not of 500"),
         ({"k": 5, "algorithm": "optimal", "improve": 1}, "neither be improved nor made diverse"),
-        ({"k": 5, "median": "no"}, "median is said or not"),
-        ({"k": 5, "as_is": 1}, "as_is is said or not"),
+        ({"k": 5, "median": "no"}, "median must be yes or no"),
+        ({"k": 5, "as_is": 1}, "as-is must be yes or no"),
     ],
 )
 def test_what_makes_no_sense_is_refused_at_once(said, what):

@@ -1,11 +1,11 @@
 import pytest
 from tests.publish.mask.people import CARD
 
+from discreet.core.families import MASKING
 from discreet.errors import BadInput, NotFound
 from discreet.verbs.publish.mask.coding import Code
 from discreet.verbs.publish.mask.ipso import Ipso
 from discreet.verbs.publish.mask.noise import Noise
-from discreet.verbs.publish.mask.parse import is_mask, parse
 from discreet.verbs.publish.mask.pram import Pram
 from discreet.verbs.publish.mask.rounding import Round
 from discreet.verbs.publish.mask.shuffle import Shuffle
@@ -28,8 +28,8 @@ from discreet.verbs.publish.mask.swap import DataSwap, RankSwap
     ],
 )
 def test_a_method_is_what_was_written(text, masker):
-    assert is_mask(text)
-    assert parse(text, CARD) == masker
+    assert MASKING.has(text)
+    assert MASKING.parse(text, CARD) == masker
 
 
 @pytest.mark.parametrize(
@@ -45,9 +45,9 @@ def test_a_method_is_what_was_written(text, masker):
 )
 def test_what_cannot_be_understood_is_said_so(text, said):
     with pytest.raises(BadInput, match=said):
-        parse(text, CARD)
+        MASKING.parse(text, CARD)
 
 
 def test_columns_are_those_of_the_card():
     with pytest.raises(NotFound):
-        parse("noise alpha=0.1 on shoe size", CARD)
+        MASKING.parse("noise alpha=0.1 on shoe size", CARD)

@@ -22,7 +22,7 @@ from discreet.verbs.publish.publish import publish
 def test_a_release_is_written_and_its_links_beside_it(masker, tmp_path):
     said = []
     links = tmp_path / "r.links.parquet"
-    release = publish(people(), masker, to=tmp_path / "r", csv=True, keep=links, progress=lambda *at: said.append(at))
+    release = publish(people(), masker, to=tmp_path / "r", csv=True, holder=links, progress=lambda *at: said.append(at))
     assert said[0][0] == 0
     assert said[-1] == (1.0, "done")
     assert sorted(pq.read_table(links)["row"].to_pylist()) == list(range(400))
@@ -63,13 +63,13 @@ def test_what_makes_no_sense_is_refused(tmp_path):
     with pytest.raises(BadInput, match="nothing here is random"):
         publish(people(), dc.Mondrian(), dc.KAnonymity(2), seed=1)
     with pytest.raises(BadInput, match="adds to others"):
-        publish(people(), Noise(0.1), given=[publish(people(), Noise(0.1))])
+        publish(people(), Noise(0.1), earlier=[publish(people(), Noise(0.1))])
     with pytest.raises(NotFound, match="no folder"):
         publish(people(), Noise(0.1), to=tmp_path / "not" / "there")
     (tmp_path / "taken").write_text("a file")
     for masker in (Noise(0.1), RankSwap(5)):
         with pytest.raises(BadInput, match="not an empty folder"):
-            publish(people(), masker, to=tmp_path / "taken", keep=tmp_path / "links")
+            publish(people(), masker, to=tmp_path / "taken", holder=tmp_path / "links")
     assert [path.name for path in tmp_path.iterdir()] == ["taken"], "without a release there are no links"
 
 

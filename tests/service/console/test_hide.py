@@ -6,12 +6,7 @@ from tests.service.console.conftest import press, seen, text, until
 
 from discreet.core.card import Card, Column
 from discreet.core.kind import Kind
-from discreet.service.console.hide import METHODS, TEXT, items, usual
-from discreet.verbs.hide.methods.parse import FORMS
-
-
-def test_every_method_can_be_chosen():
-    assert set(METHODS) == {*FORMS, TEXT}
+from discreet.service.console.hide import items, usual
 
 
 def test_how_items_are_written(clinic):

@@ -4,16 +4,15 @@ import pytest
 from tests.service.console.conftest import press, seen, text, until
 
 from discreet.core.card import Card, Column
+from discreet.core.families import HIDING, MASKING, SYNTHESIZERS, TABLE_METHODS
 from discreet.errors import BadInput
-from discreet.models.parse import parse
+from discreet.models.catalogue import parse
+from discreet.service.console.methods import example_values
 from discreet.service.console.models import CHOICES, written
-from discreet.service.console.publish import MADE_UP, MASK, MASKS, METHODS, WAYS
+from discreet.service.console.publish import MASK
 from discreet.service.console.riskmap import advice, options, placed
 from discreet.service.jobs.specs import Publish
-from discreet.verbs.publish.mask.parse import FORMS
 from discreet.verbs.publish.riskmap import Point, RiskMap
-from discreet.verbs.synthesize import synthesize
-from discreet.verbs.synthesize.non_private import parse as plain
 
 CARD = Card("people", (Column("zip", "text", "quasi"), Column("illness", "text", "sensitive")))
 
@@ -32,10 +31,10 @@ def test_a_rule_without_its_number_or_column_says_so():
         written(CHOICES["l"], {"l": 3}, None)
 
 
-def test_every_masking_method_is_explained():
-    assert [text_.split()[0] for text_ in MASKS] == list(FORMS)
-    assert [text_.split()[1] for text_ in MADE_UP] == list(plain.FORMS)
-    assert list(WAYS) == list(synthesize.WAYS)
+@pytest.mark.parametrize("family", [MASKING, SYNTHESIZERS, TABLE_METHODS, HIDING], ids=lambda family: family.name)
+def test_a_form_writes_what_it_was_filled_with(family):
+    for entry in family.entries():
+        assert family.parse(entry.spell(example_values(entry))) == family.parse(entry.example)
 
 
 def test_a_twin_is_asked_for_with_all_that_it_can_be_told(console):
@@ -149,10 +148,6 @@ def test_nobody_else_publishes(console, name):
             assert "not for you" in text(user)
 
     console.visit(name, act)
-
-
-def test_every_method_says_what_it_does():
-    assert all(label and does.endswith(".") for label, does in METHODS.values())
 
 
 POINTS = (Point("original", 1.0, 0.0), Point("a", 0.2, 0.3), Point("b", 0.5, 0.5), Point("c", why="no numbers"))

@@ -7,8 +7,7 @@ from tests.service.console.conftest import press, seen, text, until
 
 from discreet.service.console.crosstable import about, drawn
 from discreet.service.console.rules import RULES
-from discreet.service.console.tabulate import METHODS, TEXT, sides, summable
-from discreet.verbs.tabulate.methods.parse import parse_method
+from discreet.service.console.tabulate import sides, summable
 from discreet.verbs.tabulate.rules import parse_rules
 
 
@@ -17,12 +16,6 @@ def test_every_rule_is_one_as_it_stands(name):
     rule = RULES[name]
     (found,) = parse_rules(rule.written.format(**{letter: f"{usual:g}" for letter, _, usual in rule.figures}))
     assert found
-
-
-def test_every_method_is_one():
-    for name in METHODS:
-        if name not in ("round", TEXT):
-            parse_method(name)
 
 
 def test_people_are_no_side_of_a_table_and_nothing_to_add_up(clinic):

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from discreet.curator.published import Register
 from discreet.curator.release_index import Shelf
 from discreet.curator.workspace import open_workspace
 from discreet.errors import BadInput, NotFound
+from discreet.releases.register import Register
 from discreet.service.jobs.specs import Attack, Compare, Hide, Publish, Tabulate
 from discreet.service.jobs.work import work
 
@@ -131,7 +131,7 @@ def test_a_fault_is_told_without_what_it_says(jobs, folder, until, caplog):
     assert found.state == "failed" and "stumbled" in found.error
     log = found.error.partition("(log ")[2].partition(")")[0]
     [line] = [record.getMessage() for record in caplog.records if log in record.getMessage()]
-    assert "IsADirectoryError" in line and "curator/published.py" in line and str(folder) not in line
+    assert "IsADirectoryError" in line and "releases/register.py" in line and str(folder) not in line
 
 
 def test_what_was_made_is_put_away_by_the_next_service(jobs, folder, until):

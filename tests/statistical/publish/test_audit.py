@@ -22,7 +22,7 @@ from discreet.core.kind import Kind
 from discreet.core.table import Table
 from discreet.engines.read import read
 from discreet.verbs.synthesize.distances import distances
-from discreet.verbs.synthesize.synthesize import Synthesize
+from discreet.verbs.synthesize.private import Synthesize
 
 FALSE_ALARM = 1e-9
 MOST = 8

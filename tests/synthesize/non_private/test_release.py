@@ -5,6 +5,7 @@ import stat
 import numpy as np
 import pyarrow as pa
 import pytest
+from discreet.verbs.synthesize.non_private.release import _kept, _made
 from tests.publish.mask.people import people
 from tests.synthesize.non_private.tables import table
 
@@ -18,7 +19,6 @@ from discreet.verbs.synthesize.non_private.cart import Cart
 from discreet.verbs.synthesize.non_private.copies import Copies
 from discreet.verbs.synthesize.non_private.copula import Copula
 from discreet.verbs.synthesize.non_private.redrawn import Redrawn
-from discreet.verbs.synthesize.non_private.release import _kept, _made
 from discreet.verbs.synthesize.non_private.synthesizer import Synthetic
 
 
@@ -52,7 +52,7 @@ def points(count=150, seed=1, kinds=6):
 def test_a_release_is_attacked_and_the_page_is_for_its_holder(tmp_path):
     said, page = [], tmp_path / "r.attacked.html"
     to = tmp_path / "r"
-    release = publish(people(60), Cart(), to=to, csv=True, keep=page, seed=1, progress=lambda *at: said.append(at))
+    release = publish(people(60), Cart(), to=to, csv=True, holder=page, seed=1, progress=lambda *at: said.append(at))
     assert said[0][0] == 0
     assert said[-1] == (1.0, "done")
     assert [at for at, _ in said] == sorted(at for at, _ in said)
@@ -130,7 +130,7 @@ def test_what_is_kept_is_attacked_too():
     release = publish(points(60), Redrawn(Resample(2, ["y"])), seed=1)
     assert "uniqueness" in [finding.attack for finding in release.report.findings]
     assert any("as they were, row by row: x, z" in caveat for caveat in release.statement.caveats)
-    several = _made(points(60), Copies(Cart(given=["x"]), 2), 1)
+    several = _made(points(60), Copies(Cart(earlier=["x"]), 2), 1)
     assert (several.payload.num_rows, _one_copy(several).payload.num_rows) == (120, 60)
 
 
@@ -156,13 +156,13 @@ def test_what_makes_no_sense_is_refused(tmp_path):
     with pytest.raises(BadInput, match="nobody's"):
         publish(people(), Cart(), dc.KAnonymity(2))
     with pytest.raises(BadInput, match="What a synthetic release adds"):
-        publish(people(), Cart(), given=[publish(points(), dc.Noise(0.1))])
+        publish(people(), Cart(), earlier=[publish(points(), dc.Noise(0.1))])
     taken = tmp_path / "taken.html"
     taken.write_text("a file")
     with pytest.raises(BadInput, match="already"):
-        publish(people(), Cart(), to=tmp_path / "r", keep=taken)
+        publish(people(), Cart(), to=tmp_path / "r", holder=taken)
     with pytest.raises(BadInput, match="must never leave"):
-        publish(people(), Cart(), to=tmp_path / "r", keep=tmp_path / "r" / "page.html")
+        publish(people(), Cart(), to=tmp_path / "r", holder=tmp_path / "r" / "page.html")
     assert {path.name for path in tmp_path.iterdir()} == {"taken.html"}
 
 

@@ -25,6 +25,7 @@ from discreet.budget.entries import START, digest
 from discreet.budget.group import Group
 from discreet.budget.store import Contents, Session, Store
 from discreet.budget.verify import require_head
+from discreet.core.formats import Format
 from discreet.curator.workspace import Workspace
 from discreet.errors import AccessError, BadInput, LedgerError, NotFound, Unsound
 
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
     from discreet.budget.postgres import PostgresStore
 
 T = TypeVar("T")
-FORMAT = 1
+FORMAT: Format[Session] = Format("service database", error=LedgerError)
 FILE = "service.db"
 _PAGE = "SELECT number, who, content, digest FROM audit WHERE number > ? ORDER BY number LIMIT 5000"
 _REMEDY = (
@@ -41,22 +42,16 @@ _REMEDY = (
 )
 
 
-def _begin(session: Session) -> None:
-    session.run("INSERT INTO about (format) VALUES (?)", [(FORMAT,)])
-
-
 SERVICE = Contents(
-    what="service database",
-    application=0x64635376,  # "dcSv"
     format=FORMAT,
+    application=0x64635376,  # "dcSv"
     schema=(
-        "CREATE TABLE about (format integer NOT NULL)",
         "CREATE TABLE audit (number integer PRIMARY KEY, who text NOT NULL, content text NOT NULL, "
         "digest text NOT NULL)",
         "CREATE INDEX audit_who ON audit (who, number)",
     ),
     lines="audit",
-    begin=_begin,
+    begin=lambda session: None,
     again="Try again.",
 )
 
@@ -189,26 +184,20 @@ def _schema(address: str, schema: str, witness: Path) -> Store:
     store = PostgresStore(address, schema, SERVICE, witness)
     try:
         try:
-            version = _format(store)
+            store.open()
         except NotFound:
-            version = _created(store)
-        store.require_format(version)
+            _create(store)
     except BaseException:
         store.close()
         raise
     return store
 
 
-def _created(store: PostgresStore) -> int:
+def _create(store: PostgresStore) -> None:
     try:
         store.create()
     except LedgerError as problem:
         try:
-            return _format(store)  # another process was faster
+            store.open()  # another process was faster
         except NotFound:
             raise problem from None
-    return FORMAT
-
-
-def _format(store: Store) -> int:
-    return int(store.rows("SELECT format FROM about")[0][0])

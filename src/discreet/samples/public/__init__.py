@@ -1,1 +1,1 @@
-"""Real public data sets, read from files of installed packages (``discreet[data]``). A file a data set."""
+"""Real public data sets, a module each; ``data/SOURCES.md`` has their sources and licences."""

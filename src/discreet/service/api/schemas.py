@@ -13,8 +13,8 @@ from pydantic.config import JsonDict
 from discreet.budget.filter import Budget
 from discreet.core import loss as losses
 from discreet.core.loss import Loss
-from discreet.core.method import Method
 from discreet.curator.people.person import DAYS, SCOPES
+from discreet.releases.method import Method
 from discreet.service.views import Spend
 from discreet.verbs.ask.bounds import Bounds
 from discreet.verbs.ask.distribution import Distribution

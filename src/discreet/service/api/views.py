@@ -35,6 +35,15 @@ class View(BaseModel):
     model_config = ConfigDict(from_attributes=True)
 
 
+class Catalogue(View):
+    """All methods, models, rules and attacks, by family."""
+
+    families: list[dict[str, Any]] = Field(
+        description="Of each family its name, its title, the commands that take it, and its entries: name, summary, "
+        "usage, example, paper, extra, and a JSON schema of the parameters."
+    )
+
+
 class Health(View):
     """The service is there."""
 

@@ -1,8 +1,8 @@
 """/hide: keep a miner from finding itemsets and rules in a table's transactions.
 
 data-testid: hide-table, hide-columns, hide-items, hide-support, hide-confidence, hide-itemsets, hide-rules, hide-keep,
-hide-margin, hide-method, hide-text, hide-title, hide-start; job-hide, job-open-<id>; hide-result, hide-open, hide-csv,
-hide-holder.
+hide-margin, hide-method, hide-<parameter>, hide-text, hide-title, hide-start; job-hide, job-open-<id>; hide-result,
+hide-open, hide-csv, hide-holder.
 """
 
 from __future__ import annotations
@@ -13,53 +13,18 @@ from typing import Any
 from nicegui import ui
 
 from discreet.core.card import Card
+from discreet.core.families import HIDING
 from discreet.core.kind import Kind
 from discreet.curator.people.person import Role
 from discreet.errors import BadInput
 from discreet.service.console import explain, theme
 from discreet.service.console.frame import Page, Seat
 from discreet.service.console.jobs import JobBox, by_table, listed
+from discreet.service.console.methods import MethodForm
 from discreet.service.jobs.checks import item_columns
 from discreet.service.jobs.job import Job
 from discreet.service.jobs.specs import Hide
 
-TEXT = "text"
-METHODS = {
-    "exact": (
-        "Lose as little as can be (exact)",
-        "The fewest other itemsets are lost, and with these the fewest items taken out. It may take a minute.",
-    ),
-    "bba": (
-        "Nearly as good, and fast (bba)",
-        "Takes out the item that does least harm to the largest frequent itemsets, again and again.",
-    ),
-    "maxmin": ("By the most endangered itemset (maxmin)", "Looks at the itemset that is nearest to being lost."),
-    "atallah": (
-        "As in the lecture (atallah)",
-        "Goes from a secret to its most frequent part, down to an item; this leaves where it is in fewest pairs.",
-    ),
-    "maxfia": ("The most frequent item leaves (maxfia)", "From the transactions with fewest secrets."),
-    "minfia": ("The least frequent item leaves (minfia)", "From the transactions with fewest secrets."),
-    "iga": ("Secrets that share an item, together (iga)", "It leaves the transactions with most secrets."),
-    "swa": ("In one pass (swa)", "Goes through windows of transactions: for tables that are very long."),
-    "lower-rule": (
-        "Lower a rule's support or confidence (lower-rule)",
-        "The most frequent item of a secret leaves the shortest transactions.",
-    ),
-    "lower-consequent": (
-        "Lower a rule's confidence (lower-consequent)",
-        "For rules alone: an item of the right side leaves.",
-    ),
-    "raise-antecedent": (
-        "Put items in (raise-antecedent)",
-        "For rules alone: the left side is put into transactions that never had it. What leaves is false there.",
-    ),
-    "blocking": (
-        "Make items unknown (blocking)",
-        "Nothing that leaves is false: some items may or may not have been there.",
-    ),
-    TEXT: ("As text, with all options", "As for the command, such as: exact least=changed seconds=10."),
-}
 _ABOUT = (
     "Keep whoever mines transactions from finding what you name. It protects secrets of yours, and nobody's privacy."
 )
@@ -150,26 +115,14 @@ class _Form:
 
     def _draw_method(self) -> None:
         with theme.card("How to hide them"):
-            with theme.row():
-                labels = {name: label for name, (label, _) in METHODS.items()}
-                self._method = ui.select(labels, value="exact", label="Method", on_change=self._show_method)
-                self._method.props("outlined dense options-dense data-testid=hide-method").classes("dc-mid")
-                self._text = ui.input("Method, as text", value="exact least=changed").classes("dc-mid dc-code")
-                self._text.props("outlined dense data-testid=hide-text")
-                self._title = ui.input("Title, if you like").classes("dc-mid")
-                self._title.props("outlined dense maxlength=120 data-testid=hide-title")
-            self._about = ui.label().classes("dc-prose dc-soft")
+            self._method = MethodForm((HIDING,), "hide")
+            self._title = ui.input("Title, if you like").classes("dc-mid")
+            self._title.props("outlined dense maxlength=120 data-testid=hide-title")
             theme.promise(explain.HIDE)
-            self._show_method()
-
-    def _show_method(self) -> None:
-        self._about.set_text(METHODS[self._method.value][1])
-        self._text.set_visibility(self._method.value == TEXT)
 
     def _spec(self) -> Hide:
         if not self._columns.value:
             raise BadInput("What are transactions made of?", hint="Choose at least one column.")
-        method = _said(self._text) if self._method.value == TEXT else self._method.value
         return Hide(
             self._table,
             _said(self._support),
@@ -177,7 +130,7 @@ class _Form:
             _each(self._itemsets),
             _each(self._rules),
             tuple(self._columns.value),
-            method,
+            self._method.written,
             _each(self._keep),
             _said(self._margin) or "0",
             _said(self._title),

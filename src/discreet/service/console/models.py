@@ -32,7 +32,7 @@ class Choice:
     promise: str
     figures: tuple[Figure, ...]
     written: str
-    """As ``discreet.models.parse`` reads it; ``{on}`` is a sensitive column."""
+    """As ``discreet.models.catalogue`` reads it; ``{on}`` is a sensitive column."""
 
     @property
     def on(self) -> bool:

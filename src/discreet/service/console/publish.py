@@ -1,9 +1,9 @@
 """/publish: give a table away so that nobody in it can be singled out, and first see which way loses what.
 
-data-testid: publish-table, publish-method, publish-mask, publish-suppress, publish-quality, publish-title,
-publish-epsilon, publish-delta, publish-by, publish-columns, publish-rows, publish-bins, publish-quantiles,
-publish-person, publish-start, publish-earlier, publish-open, publish-download, publish-csv, publish-attack; those of
-``models`` and ``riskmap``; job-publish, job-synthesize, job-compare.
+data-testid: publish-table, publish-method, publish-mask, masking-method, masking-<parameter>, publish-suppress,
+publish-quality, publish-title, publish-epsilon, publish-delta, publish-by, publish-columns, publish-rows, publish-bins,
+publish-quantiles, publish-person, publish-start, publish-earlier, publish-open, publish-download, publish-csv,
+publish-attack; those of ``models`` and ``riskmap``; job-publish, job-synthesize, job-compare.
 """
 
 from __future__ import annotations
@@ -14,12 +14,14 @@ from nicegui import ui
 
 from discreet.core.card import Card
 from discreet.core.card import Role as Part
+from discreet.core.families import MASKING, PRIVATE_SYNTHESIS, QUALITIES, RECODERS, SYNTHESIZERS
 from discreet.core.kind import Kind
 from discreet.curator.people.person import Person, Role
-from discreet.curator.published import Published
+from discreet.releases.register import Entry
 from discreet.service.console import explain, theme
 from discreet.service.console.frame import Page, Seat
 from discreet.service.console.jobs import JobBox, by_table, listed
+from discreet.service.console.methods import MethodForm
 from discreet.service.console.models import ModelRows
 from discreet.service.console.release_list import when
 from discreet.service.console.riskmap import Comparison
@@ -29,26 +31,7 @@ from discreet.service.jobs.specs import Publish, Synthesize
 
 MASK = "mask"
 SYNTHESIZE = "synthesize"
-METHODS = {
-    "generalize": (
-        "Coarser values, the same for all (generalize)",
-        "Values become coarser, such as ages in ranges, until the rules hold: every value of a column at the same "
-        "level. Easy to analyse, and the best levels there are, by proof.",
-    ),
-    "local": (
-        "Coarser values, crowd by crowd (local)",
-        "Each crowd of people becomes only as coarse as it must. Far less is lost, and the result is harder to "
-        "analyse, since the same column shows finer and coarser values.",
-    ),
-    "mondrian": (
-        "Ranges, cut along the columns (mondrian)",
-        "The table is cut along its columns into crowds that are large enough, and each shows ranges. Good for "
-        "numbers and dates.",
-    ),
-    "suppress-cells": (
-        "Single values left out (suppress-cells)",
-        "Nothing becomes coarser: single values are left out, as few as make the rules hold.",
-    ),
+OTHERS = {
     MASK: (
         "Changed values (masking)",
         "Values are changed at random or exchanged between people, so that rows look like the original and nobody's "
@@ -61,45 +44,7 @@ METHODS = {
         "questions that a budget does not cover, for nothing, and marked as synthetic.",
     ),
 }
-"""How to get there: what it is called, and what it does."""
-MASKS = {
-    "noise alpha=0.1": "Adds noise to numbers, as wide as this share of their own spread.",
-    "multiply alpha=0.1": "Multiplies each number by a factor near 1.",
-    "microaggregate k=5": "Puts the mean of k people who are alike in place of each one's value.",
-    "rank-swap p=5": "Exchanges values between people whose rank differs by p per cent at most.",
-    "data-swap share=10%": "Exchanges the values of a share of the people.",
-    "pram keep=0.8": "Replaces categories at random, by chances that are published.",
-    "round base=5": "Rounds numbers.",
-    "resample samples=3": "Draws values anew, many times, and takes means by rank.",
-    "code top=90 on age": "Puts everything beyond a border together, such as 90 and over.",
-    "ipso version=C": "Makes numbers up anew that keep means and relations.",
-    "shuffle": "Gives everybody somebody else's numbers, and keeps how columns hang together.",
-    "suppress-uniques size=3": "Leaves out values by which people stand alone.",
-}
-"""Each masking method with an example, and what it does."""
-MADE_UP = {
-    "synthesize cart": "Makes all rows up, column by column, by trees that are learnt from people.",
-    "synthesize copula": "Makes all rows up, so that columns hang together as they did.",
-    "synthesize ipso": "Makes numbers up given the rest, and leaves no trace of whose they were.",
-    "synthesize resample": "Makes numbers up by drawing them anew.",
-}
-"""Ways to make rows up that promise nothing: what they make is attacked before anybody has it."""
-WAYS = {
-    "aim": "the most exact (aim)",
-    "mst": "the fastest (mst)",
-    "mwem": "by multiplicative weights (mwem)",
-    "bayes": "by a network of columns (bayes)",
-    "independent": "each column by itself (independent)",
-}
-_SUPPRESSES = ("generalize", "local", "suppress-cells")
-_MEASURED = ("generalize", "local")
-QUALITIES = {
-    "granularity": "detail of each value",
-    "precision": "levels of the hierarchies",
-    "entropy": "information, in bits",
-    "discernibility": "small crowds",
-    "class-size": "the average crowd",
-}
+"""Methods that need a form of their own: what they are called, and what they do."""
 PARTS = {
     Part.IDENTIFIER: ("Names people", "never leaves", "bad"),
     Part.QUASI: ("Known to outsiders", "becomes coarser or is changed", "warn"),
@@ -150,30 +95,24 @@ class _Form:
 
     def choose(self, method: str) -> None:
         """Take a masking method, as it is written."""
-        self._mask.set_value(method)
+        self._mask.text.set_value(method)
         self._method.set_value(MASK)
 
     def _draw_method(self, card: Card) -> None:
-        labels = {name: label for name, (label, _) in METHODS.items()}
+        self._recoders = {entry.name: entry for entry in RECODERS.entries()}
+        labels = {name: name for name in self._recoders} | {name: label for name, (label, _) in OTHERS.items()}
+        measures = [entry.name for entry in QUALITIES.entries() if not any(one.required for one in entry.parameters)]
         with theme.row():
-            self._method = ui.select(labels, value="generalize", label="Method", on_change=self._show_method)
+            self._method = ui.select(labels, value=next(iter(labels)), label="Method", on_change=self._show_method)
             self._method.props("outlined dense options-dense data-testid=publish-method").classes("dc-mid")
             self._suppress = ui.number("Rows that may be left out, %", value=5, min=0, max=100, step=1)
             self._suppress.props("outlined dense data-testid=publish-suppress").classes("dc-short")
-            self._quality = ui.select(QUALITIES, value="granularity", label="What is to suffer least")
+            self._quality = ui.select(measures, value=measures[0], label="Optimise for")
             self._quality.props("outlined dense options-dense data-testid=publish-quality").classes("dc-short")
         self._about = ui.label().classes("dc-prose dc-soft")
         self._left_out = theme.promise(explain.SUPPRESS, "What if rows are left out?")
         with ui.element("div").classes("dc-stack") as self._masking:
-            self._mask = ui.input("Masking, such as: noise alpha=0.1 on age", value="rank-swap p=5")
-            self._mask.props("outlined dense data-testid=publish-mask").classes("dc-code")
-            with ui.expansion("Which there are").classes("dc-more"), ui.element("div").classes("dc-facts"):
-                for example, does in {**MASKS, **MADE_UP}.items():
-                    chip = ui.element("button").classes("dc-chip").props("type=button")
-                    chip.on("click", lambda _, text=example: self._mask.set_value(text))
-                    with chip:
-                        ui.label(example)
-                    ui.label(does)
+            self._mask = MethodForm((MASKING, SYNTHESIZERS), "masking", text="publish-mask")
             theme.prose(
                 "“on age, income” behind it says which columns are changed; without it, all that outsiders may "
                 "know and that the method can change.",
@@ -185,7 +124,9 @@ class _Form:
             self._epsilon.props("data-testid=publish-epsilon").classes("dc-short")
             self._delta = ui.input("Delta (δ), for far less noise", value="1e-9").props("outlined dense")
             self._delta.props("data-testid=publish-delta").classes("dc-short")
-            self._by = ui.select(WAYS, value="aim", label="How counts are chosen")
+            by = next(one for one in PRIVATE_SYNTHESIS.entries()[0].parameters if one.name == "by")
+            self._by = ui.select(list(by.words), value=by.default, label="Choice of marginals")
+            self._by.tooltip(by.sentence)
             self._by.props("outlined dense options-dense data-testid=publish-by").classes("dc-mid")
             self._columns = ui.input("Columns it is to have; all, if empty", value=", ".join(_declared(card)))
             self._columns.props("outlined dense data-testid=publish-columns").classes("dc-full dc-code")
@@ -201,14 +142,16 @@ class _Form:
 
     def _show_method(self) -> None:
         method = self._method.value
-        self._about.set_text(METHODS[method][1])
+        recoder = self._recoders.get(method)
+        self._about.set_text(recoder.summary if recoder else OTHERS[method][1])
+        takes = {one.name for one in recoder.parameters} if recoder else set()
         self._masking.set_visibility(method == MASK)
         self._synthesis.set_visibility(method == SYNTHESIZE)
         self._rules.set_visibility(method != SYNTHESIZE)
         self._title.set_visibility(method != SYNTHESIZE)
-        self._suppress.set_visibility(method in _SUPPRESSES)
-        self._left_out.set_visibility(method in _SUPPRESSES)
-        self._quality.set_visibility(method in _MEASURED)
+        self._suppress.set_visibility("suppress" in takes)
+        self._left_out.set_visibility("suppress" in takes)
+        self._quality.set_visibility("quality" in takes)
 
     def _draw_out(self, out: list[_Out]) -> None:
         self._out.clear()
@@ -231,11 +174,11 @@ class _Form:
                 person=_names(self._person),
             )
         said = {"title": (self._title.value or "").strip()}
-        if method in _SUPPRESSES:
+        if self._suppress.visible:
             said["suppress"] = f"{self._suppress.value or 0:g}%"
-        if method in _MEASURED:
+        if self._quality.visible:
             said["quality"] = self._quality.value
-        written = (self._mask.value or "").strip() if method == MASK else method
+        written = self._mask.written if method == MASK else method
         models = () if written.startswith(SYNTHESIZE) else self._models.written()
         return Publish(self._table, models, written, **said)
 
@@ -299,7 +242,7 @@ _Out: TypeAlias = tuple[str, str, str, str]
 
 def _out(who: Person, desk: Desk, table: str) -> list[_Out]:
     """What of a table is out already: rows and printed tables, in the order they were made."""
-    rows = [(one.at or "unknown", one.how, f"{one.rows:,}", _name(one)) for one in desk.published(who, table)]
+    rows = [(one.at or "unknown", one.kind, f"{one.rows:,}", _name(one)) for one in desk.published(who, table)]
     for kind, how in (("tabulated", "printed table"), ("synthetic", "synthetic twin")):
         rows += [(when(one.at)[:10], how, "–", one.id) for one in desk.releases(who, kind=kind, table=table)]
     return sorted(rows)
@@ -317,5 +260,5 @@ def _listing(out: list[_Out]) -> None:
     theme.grid(["When", "How", "Made of rows", "Release"], out, numbers=(2,))
 
 
-def _name(one: Published) -> str:
+def _name(one: Entry) -> str:
     return one.release.replace("\\", "/").rstrip("/").rpartition("/")[2]

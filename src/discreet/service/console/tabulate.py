@@ -1,7 +1,7 @@
 """/tabulate: print a table of counts or sums without giving anybody away.
 
 data-testid: tabulate-table, tabulate-down, tabulate-across, tabulate-value, rule-<name>, rule-<name>-<letter>,
-tabulate-method, tabulate-base, tabulate-zeros, tabulate-text, tabulate-title, tabulate-start; job-tabulate,
+tabulate-method, tabulate-<parameter>, tabulate-text, tabulate-title, tabulate-start; job-tabulate,
 job-open-<id>; crosstable, tabulate-csv, tabulate-xlsx, tabulate-open, tabulate-holder.
 """
 
@@ -16,6 +16,7 @@ from nicegui import ui
 
 from discreet.core.card import Card, Column
 from discreet.core.card import Role as Part
+from discreet.core.families import TABLE_METHODS
 from discreet.core.hierarchy.dates import Dates
 from discreet.core.hierarchy.intervals import Intervals
 from discreet.core.kind import Kind
@@ -25,34 +26,13 @@ from discreet.service.console import explain, theme
 from discreet.service.console.crosstable import LEGEND, drawn
 from discreet.service.console.frame import Page, Seat
 from discreet.service.console.jobs import JobBox, by_table, listed
+from discreet.service.console.methods import MethodForm
 from discreet.service.console.rules import RuleBoxes
 from discreet.service.desk import Desk
 from discreet.service.jobs.job import Job
 from discreet.service.jobs.specs import Tabulate
 
 COUNT = ""
-TEXT = "text"
-METHODS = {
-    "suppress": (
-        "Hide cells (suppress)",
-        "Sensitive cells are hidden, and as few others as keep them from being worked out. What an intruder can still "
-        "tell is computed before anything leaves.",
-    ),
-    "round": ("Round figures (round)", explain.ROUNDING),
-    "adjust": (
-        "Change sensitive figures (adjust)",
-        "Every figure is printed, the sensitive ones far enough off, the others as little as makes the table add up.",
-    ),
-    "cell-key": (
-        "Small changes to counts (cell-key)",
-        "Counts are changed a little, the same people always in the same way. The table need not add up; it promises "
-        "nothing that could be checked.",
-    ),
-    TEXT: (
-        "As text, with all options",
-        "As for the command, such as: suppress weight=cells, or swap areas=region risk=size. docs/tabulate.md has all.",
-    ),
-}
 _NUMBERS = (Kind.INTEGER, Kind.REAL, Kind.DECIMAL)
 _ABOUT = "Print counts or sums, so that nobody's figure can be told from the table."
 
@@ -129,24 +109,7 @@ class _Form:
 
     def _draw_method(self) -> None:
         with theme.card("What is done about them"):
-            with theme.row():
-                labels = {name: label for name, (label, _) in METHODS.items()}
-                self._method = ui.select(labels, value="suppress", label="Method", on_change=self._show_method)
-                self._method.props("outlined dense options-dense data-testid=tabulate-method").classes("dc-mid")
-                self._base = ui.number("To multiples of", value=5, min=0, step=1).classes("dc-short")
-                self._base.props("outlined dense data-testid=tabulate-base")
-                self._text = ui.input("Method, as text", value="suppress weight=cells").classes("dc-mid dc-code")
-                self._text.props("outlined dense data-testid=tabulate-text")
-                self._zeros = ui.checkbox("cells of 0 may be hidden too").props("data-testid=tabulate-zeros")
-            self._about = ui.label().classes("dc-prose dc-soft")
-            self._show_method()
-
-    def _show_method(self) -> None:
-        method = self._method.value
-        self._about.set_text(METHODS[method][1])
-        self._base.set_visibility(method == "round")
-        self._zeros.set_visibility(method == "suppress")
-        self._text.set_visibility(method == TEXT)
+            self._method = MethodForm((TABLE_METHODS,), "tabulate")
 
     def _spec(self) -> Tabulate:
         by = [*self._down.value, *([self._across.value] if self._across.value else [])]
@@ -154,12 +117,15 @@ class _Form:
             raise BadInput("What is the table by?", hint="Choose at least one column, down or across.")
         if len({side.partition("@")[0] for side in by}) < len(by):
             raise BadInput("The table has the same column twice.", hint="Choose each column once, down or across.")
-        methods = {"round": f"round base={self._base.value or 0:g}", TEXT: (self._text.value or "").strip()}
-        if self._zeros.value:
-            methods["suppress"] = "suppress zeros"
-        method = methods.get(self._method.value, self._method.value)
         title = (self._title.value or "").strip()
-        return Tabulate(self._table, (" × ".join(by),), self._value.value or None, self._rules.written(), method, title)
+        return Tabulate(
+            self._table,
+            (" × ".join(by),),
+            self._value.value or None,
+            self._rules.written(),
+            self._method.written,
+            title,
+        )
 
     async def _show(self, job: Job) -> None:
         found = await self._seat.run(self._seat.desk.job_result, job.id)
@@ -223,9 +189,8 @@ def _csv(who: Person, desk: Desk, release: str) -> bytes:
 
 def _xlsx(who: Person, desk: Desk, release: str) -> bytes:
     """A released table as a workbook."""
-    from discreet.verbs.tabulate.printing.printed import Printed
     from discreet.verbs.tabulate.printing.xlsx import save_xlsx
 
     with TemporaryDirectory(prefix="discreet-") as folder:
-        place = save_xlsx(Printed.read(desk.release(who, release)), Path(folder) / "table.xlsx")
+        place = save_xlsx(desk.release(who, release), Path(folder) / "table.xlsx")
         return place.read_bytes()

@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 from discreet.core.card import Card, Role
 from discreet.core.exact import share_of
+from discreet.core.families import HIDING, MASKING, PRIVATE_SYNTHESIS, SYNTHESIZERS, TABLE_METHODS
 from discreet.core.kind import Kind
-from discreet.core.spelled import spelled
 from discreet.curator.release_index import SYNTHETIC, Shelf
 from discreet.curator.workspace import Workspace
 from discreet.errors import BadInput, NotFound
 from discreet.service.jobs.specs import Attack, Combine, Compare, Hide, Publish, Spec, Synthesize, Tabulate
 
 if TYPE_CHECKING:
-    from discreet.core.method import Method
     from discreet.models.model import Model
+    from discreet.releases.method import Method
     from discreet.verbs.publish.masking import Masker
     from discreet.verbs.publish.recoding import Recoder
     from discreet.verbs.synthesize.non_private.synthesizer import Synthesizer
@@ -63,10 +63,9 @@ def item_columns(card: Card) -> list[str]:
 
 def models_of(spec: Publish, card: Card) -> list[Model]:
     """The models that must hold. None may name a file: that would be one of this machine's."""
-    from discreet.models.parse import parse_all
-    from discreet.verbs.publish.mask.parse import is_mask
+    from discreet.models.catalogue import parse_all
 
-    if not spec.models and not is_mask(spec.method) and not _made_up(spec):
+    if not spec.models and not MASKING.has(spec.method) and not _made_up(spec):
         raise BadInput("Say what must hold: give models.", hint='Such as "k=5" or "l=3 on disease".')
     for text in spec.models:
         if re.search(r"\sin\s", text, re.IGNORECASE):
@@ -79,35 +78,37 @@ def models_of(spec: Publish, card: Card) -> list[Model]:
 
 def method_of(spec: Publish, card: Card) -> Recoder | Masker | Synthesizer:
     """How to get there."""
-    from discreet.verbs.publish.methods import Wish, parse_method
+    from discreet.verbs.publish.methods import parse_method
 
     if _made_up(spec):
         return _made_up_by(spec, card)
-    return parse_method(spec.method, card, Wish(share_of(spec.suppress, "suppress"), spec.quality))
+    quality = "" if spec.quality == Publish.quality else spec.quality
+    said = {"suppress": share_of(spec.suppress, "suppress"), "quality": quality}
+    return parse_method(spec.method, card, {name: value for name, value in said.items() if value})
 
 
 def _made_up(spec: Publish) -> bool:
     """Whether rows are to be made up."""
-    return spelled(spec.method)[0] == "synthesize"
+    return spec.method.lower().split()[:1] == ["synthesize"]
 
 
 def _made_up_by(spec: Publish, card: Card) -> Synthesizer:
-    from discreet.verbs.synthesize.non_private.parse import FORMS, is_plain, plain
     from discreet.verbs.synthesize.non_private.synthesizer import refuse_models
 
-    if not is_plain(spec.method):
+    if not SYNTHESIZERS.has(spec.method):
         raise BadInput(
             f"{spec.method!r} is no way to publish rows that promise nothing.",
-            hint=f"Known are synthesize {', synthesize '.join(FORMS)}; for a promise make the table's synthetic twin.",
+            hint=f"Known are {', '.join(one.title for one in SYNTHESIZERS.entries())}; for a promise make the table's "
+            "synthetic twin.",
         )
     refuse_models(models_of(spec, card))
-    return plain(spec.method, card)
+    made: Synthesizer = SYNTHESIZERS.parse(spec.method, card)
+    return made
 
 
 def synthesizer(spec: Synthesize, card: Card) -> Method[Any]:
     """How a synthetic twin is made."""
-    from discreet.verbs.synthesize.parse import bins_of
-    from discreet.verbs.synthesize.synthesize import Synthesize as Synthesizer
+    from discreet.verbs.synthesize.private import Synthesize as Synthesizer
 
     return Synthesizer(
         epsilon=spec.epsilon,
@@ -116,26 +117,24 @@ def synthesizer(spec: Synthesize, card: Card) -> Method[Any]:
         by=spec.by,
         rows=spec.rows or None,
         columns=spec.columns,
-        bins=bins_of(spec.bins, card) if spec.bins else None,
+        bins=PRIVATE_SYNTHESIS.value("bins", spec.bins, card) if spec.bins else None,
         quantiles=spec.quantiles,
         person=spec.person,
     )
 
 
 def _require_tables(spec: Tabulate, card: Card) -> None:
-    from discreet.verbs.tabulate.methods.parse import parse_method
     from discreet.verbs.tabulate.rules import parse_rules
     from discreet.verbs.tabulate.tabulate import sides_of
 
     for column in {name for sides in sides_of(spec.by) for name in sides} | ({spec.value} if spec.value else set()):
         card[column.partition("@")[0]]
     parse_rules("; ".join(spec.rules)) if spec.rules else ()
-    if parse_method(spec.method).protects and not spec.rules:
+    if TABLE_METHODS.parse(spec.method).protects and not spec.rules:
         raise BadInput("Say which cells are sensitive: give rules.", hint='Such as "p=10", "n=1,k=0.7" or "min=3".')
 
 
 def _require_secrets(spec: Hide, card: Card) -> None:
-    from discreet.verbs.hide.methods.parse import parse_method
     from discreet.verbs.hide.secrets import Thresholds, parse_secrets, require_items
 
     for name in spec.columns:
@@ -143,7 +142,7 @@ def _require_secrets(spec: Hide, card: Card) -> None:
             raise BadInput(f"{name!r} says who somebody is: its values are no items.", hint="Leave it out.")
     if len(set(spec.columns)) < len(spec.columns):
         raise BadInput("A column is named twice.", hint="Name each column once.")
-    parse_method(spec.method)
+    HIDING.parse(spec.method)
     items = _Items(card, spec.columns)
     parse_secrets(
         items, spec.itemsets, spec.rules, Thresholds.of(items.rows, spec.support, spec.confidence, spec.margin)
@@ -176,10 +175,8 @@ class _Items:
 
 
 def _require_maskings(spec: Compare, card: Card) -> None:
-    from discreet.verbs.publish.mask.parse import parse
-
     for text in spec.methods:
-        parse(text, card)
+        MASKING.parse(text, card)
 
 
 def _attacked(spec: Attack, shelf: Shelf) -> str:

@@ -16,11 +16,11 @@ from typing import Any
 
 from discreet.core.release_folder import load_papers
 from discreet.curator.people.state import State
-from discreet.curator.published import Register, now
 from discreet.curator.release_index import Shelf, Shelved
 from discreet.curator.workspace import open_workspace
 from discreet.errors import BadInput, DiscreetError
 from discreet.noise.entropy import SYSTEM
+from discreet.releases.register import Register, register
 from discreet.service.jobs.checks import HIDDEN, PUBLISHED, TABULATED, table_of
 from discreet.service.jobs.job import DONE, WAITING, Job
 from discreet.service.jobs.places import Made, Places
@@ -32,8 +32,6 @@ from discreet.service.jobs.work import Task
 __all__ = ["Job", "Jobs"]
 _KINDS = {"publish": PUBLISHED, "tabulate": TABULATED, "hide": HIDDEN}
 """Which jobs make a release, and what the shelf calls it."""
-_OF_ROWS = ("publish", "hide")
-"""Of these, rows leave: whoever publishes next must know."""
 _LONGEST_TITLE = 120
 
 
@@ -112,12 +110,12 @@ class Jobs:
             self._queue.died(claim, "What it had made could not be read.")
             self._queue.let_go(claim)
             return
+        if job.kind in _KINDS:
+            self._register(job, made)
         self._places.put_away(job.id, claim.run)
         release = None
         if job.kind in _KINDS:
             release = job.id
-            if job.kind in _OF_ROWS:
-                self._write_down(job.table, self._places.release(job.id), made.method, made.rows)
             self._shelf.put(self._shelved(job, made))
         if made.answer:
             release = made.answer
@@ -143,11 +141,12 @@ class Jobs:
             place=str(self._places.release(job.id).relative_to(self._workspace.folder)),
         )
 
-    def _write_down(self, table: str, folder: Path, method: str, rows: int) -> None:
-        register = Register.within(self._workspace.folder, table)
-        one = now(table, self._workspace.source(table), folder, method, rows)
-        if one.release not in {known.release for known in register.read()}:
-            register.add(one)
+    def _register(self, job: Job, made: Made) -> None:
+        """Write the release of a job down before it gets its place, so that none is there unregistered."""
+        folder = self._places.release(job.id)
+        if str(folder) not in {known.release for known in Register(self._workspace.register).read()}:
+            table = self._workspace.original(job.table)
+            register(table, folder, made.method, made.rows or table.count())
 
 
 def _title(text: str) -> str:

@@ -26,9 +26,9 @@ from discreet.errors import NotFound
 
 _MADE = "made.json"
 _RESULT = "result.json"
-BESIDE = {"publish": ("compared.html", "links.parquet", "attacked.html"), "tabulate": ("holder.html", "holder.parquet")}
+BESIDE = dict.fromkeys(("publish", "tabulate", "hide"), ("holder.html", "holder.parquet"))
 """What lies beside a release, by the kind of the job."""
-WITHIN = {"attack": ("report.html", "to-pass-on.html"), "compare": ("map.html",), "hide": ("holder.html",)}
+WITHIN = {"attack": ("report.html", "to-pass-on.html"), "compare": ("map.html",)}
 """The papers of a job that lie with what it found."""
 
 

@@ -9,7 +9,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from discreet.core.holder_copy import private
+from discreet.core.atomic_files import open_private
+from discreet.core.families import TABLE_METHODS
+from discreet.core.release import Release
+from discreet.core.table import Table
 from discreet.core.text import number
 from discreet.curator.books import open_books
 from discreet.curator.noise_or_audit import find_audited
@@ -18,6 +21,7 @@ from discreet.service.jobs.checks import method_of, models_of, synthesizer
 from discreet.service.jobs.places import Made, Places, Run
 from discreet.service.jobs.specs import Attack, Combine, Compare, Hide, Publish, Spec, Synthesize, Tabulate, read_spec
 from discreet.service.redact import without_paths
+from discreet.verbs.publish.masking import Masker
 
 Progress: TypeAlias = Callable[[float, str], None]
 """Called with the share that is done, and a word on what is being done."""
@@ -86,35 +90,49 @@ def _done(spec: Spec, bench: _Bench) -> tuple[Made, object]:
 
 
 def _publish(spec: Publish, bench: _Bench) -> tuple[Made, object]:
-    from discreet.verbs.publish.mask.release import Linked
-    from discreet.verbs.publish.masking import Masker
     from discreet.verbs.publish.publish import publish
-    from discreet.verbs.synthesize.non_private.attacked import Attacked
     from discreet.verbs.synthesize.non_private.synthesizer import Synthesizer
+    from discreet.verbs.synthesize.synthesize import synthesize
 
-    table = bench.workspace.original(spec.table)
+    table = _original(spec.table, bench)
     method, models = method_of(spec, table.card), models_of(spec, table.card)
-    keep = "links.parquet" if isinstance(method, Masker) else "attacked.html" if isinstance(method, Synthesizer) else ""
-    kept = bench.run.beside(keep) if keep else None
-    release = publish(table, method, models, to=bench.run.release, keep=kept, progress=bench.progress)
-    if isinstance(release, Linked):
-        _keep(bench.run.beside("compared.html"), release.page())
-    made_of, warning = release.recipe.parameters, _out_already(spec.table, bench)
+    if isinstance(method, Synthesizer):
+        release = synthesize(table, method, progress=bench.progress, **_places(bench))
+    else:
+        kept: dict[str, Any] = _places(bench) if isinstance(method, Masker) else {"to": bench.run.release}
+        release = publish(table, method, models, progress=bench.progress, **kept)
+    _write_page(bench, release)
+    made_of, warning = release.recipe.parameters, _earlier(spec.table, bench)
     rows = int(made_of["rows"])
     said = f"{made_of.get('released', rows):,} of {rows:,} rows were released. {warning}".strip()
-    if isinstance(release, Attacked):
-        said = " ".join([f"Rows were made up, of {rows:,}, and attacked.", *release.alarms, warning]).strip()
+    if isinstance(method, Synthesizer):
+        said = " ".join([f"Rows were made up, of {rows:,}, and attacked.", *release.notices, warning]).strip()
     made = Made(said, spec.title or release.title, release.recipe.method, release.private, rows)
     return made, {"release": bench.task.id, "steps": release.recipe.steps, "warning": warning}
 
 
-def _out_already(table: str, bench: _Bench) -> str:
-    """What whoever lets rows of a table leave must know; empty if none of them left before."""
-    from discreet.curator.published import Register, earlier, told_of
+def _original(table: str, bench: _Bench) -> Table:
+    """The rows as they were registered. The service registers what a job released, when it gets its place."""
+    return replace(bench.workspace.original(table), registers=())
 
-    registers = [Register.within(bench.workspace.folder, table)]
-    out = earlier(table, bench.workspace.source(table), registers, bench.places.published)
-    return without_paths(told_of(out), bench.workspace.folder) if out else ""
+
+def _places(bench: _Bench) -> dict[str, Any]:
+    return {"to": bench.run.release, "holder": bench.run.beside("holder.parquet")}
+
+
+def _write_page(bench: _Bench, release: Release[Any]) -> None:
+    """The page of the holder's copy, for the console."""
+    if release.holder is not None and bench.run.beside("holder.parquet").exists():
+        with open_private(bench.run.beside("holder.html")) as file:
+            file.write(release.holder.page().encode())
+
+
+def _earlier(table: str, bench: _Bench) -> str:
+    """What whoever releases rows of a table must know; empty if none of them left before."""
+    from discreet.releases.register import earlier_releases, notice
+
+    text = notice(earlier_releases(bench.workspace.original(table), bench.places.published))
+    return without_paths(text, bench.workspace.folder)
 
 
 def _synthesize(spec: Synthesize, bench: _Bench) -> tuple[Made, object]:
@@ -133,13 +151,12 @@ def _synthesize(spec: Synthesize, bench: _Bench) -> tuple[Made, object]:
 
 
 def _tabulate(spec: Tabulate, bench: _Bench) -> tuple[Made, object]:
-    from discreet.verbs.tabulate.methods.parse import parse_method
     from discreet.verbs.tabulate.methods.rows import CellKeys, Multiply
     from discreet.verbs.tabulate.perturb.record_keys import secret_in
     from discreet.verbs.tabulate.printing.view import view
     from discreet.verbs.tabulate.tabulate import tabulate
 
-    table, way = bench.workspace.original(spec.table), parse_method(spec.method)
+    table, way = _original(spec.table, bench), TABLE_METHODS.parse(spec.method)
     recognised = isinstance(way, CellKeys | Multiply) and table.card.unit is not None
     release = tabulate(
         table,
@@ -148,24 +165,23 @@ def _tabulate(spec: Tabulate, bench: _Bench) -> tuple[Made, object]:
         rules=spec.rules,
         method=way,
         secret=secret_in(bench.places.secret(spec.table)) if recognised else None,
-        to=bench.run.release,
-        keep=bench.run.beside("holder.parquet"),
         progress=bench.progress,
+        **_places(bench),
     )
-    _keep(bench.run.beside("holder.html"), release.page())
-    assert release.holder is not None  # noqa: S101  # just made
+    _write_page(bench, release)
+    holder = release.holder.details  # type: ignore[union-attr]  # just made
     title = spec.title or release.title
-    hidden = int(release.holder.hidden.sum())
-    said = f"A table of {number(len(release.holder.cells), 'cell')} was printed, {hidden or 'none'} of them hidden."
+    hidden = int(holder.hidden.sum())
+    said = f"A table of {number(len(holder.cells), 'cell')} was printed, {hidden or 'none'} of them hidden."
     made = Made(said, title, release.recipe.method, release.private)
-    return made, {"release": bench.task.id, **view(release.holder, title)}
+    return made, {"release": bench.task.id, **view(holder, title)}
 
 
 def _hide(spec: Hide, bench: _Bench) -> tuple[Made, object]:
     from discreet.verbs.hide.hiding import hide
 
     release = hide(
-        bench.workspace.original(spec.table),
+        _original(spec.table, bench),
         support=spec.support,
         confidence=spec.confidence,
         itemsets=spec.itemsets,
@@ -174,12 +190,11 @@ def _hide(spec: Hide, bench: _Bench) -> tuple[Made, object]:
         margin=spec.margin,
         method=spec.method,
         columns=spec.columns,
-        to=bench.run.release,
         progress=bench.progress,
+        **_places(bench),
     )
-    _keep(bench.run.paper("holder.html"), release.page())
-    holder, warning = release.holder, _out_already(spec.table, bench)
-    assert holder is not None  # noqa: S101  # just made
+    _write_page(bench, release)
+    holder, warning = release.holder.details, _earlier(spec.table, bench)  # type: ignore[union-attr]  # just made
     rows, effects = holder.problem.transactions.rows, holder.effects
     secrets, title = number(len(holder.problem.secrets), "secret"), spec.title or release.title
     said = f"{secrets} hidden in {number(rows, 'transaction')}, {effects.touched:,} of them changed."
@@ -241,11 +256,3 @@ def _combine(spec: Combine, bench: _Bench) -> tuple[Made, object]:
 
     found = take_part(bench.workspace, spec.session, spec.brings, lambda said: bench.progress(0.5, said))
     return Made("The session ended with a result."), found
-
-
-def _keep(place: Path, page: str) -> None:
-    """Write a page that must never leave."""
-    with private(place) as file:
-        file.write(page.encode())
-        file.flush()
-        os.fsync(file.fileno())

@@ -14,11 +14,11 @@ from discreet.core.card import Card
 from discreet.core.exact import Number
 from discreet.core.kind import Kind
 from discreet.core.loss import Pure
-from discreet.core.method import Method
 from discreet.core.statement import Statement
 from discreet.core.table import Table
 from discreet.engines.contribution.rows import owned_rows
 from discreet.noise.entropy import SYSTEM, Entropy
+from discreet.releases.method import Method
 from discreet.verbs.ask.unknown_bounds import BoundsSearch
 from discreet.verbs.ask.value import Value
 

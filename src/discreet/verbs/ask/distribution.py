@@ -19,7 +19,6 @@ from discreet.core.arrow import arrow_type
 from discreet.core.card import Card, Scalar
 from discreet.core.exact import Number, exact
 from discreet.core.kind import Kind
-from discreet.core.method import Method
 from discreet.core.picture import Picture, bars
 from discreet.core.statement import Statement
 from discreet.core.table import Table
@@ -28,6 +27,7 @@ from discreet.engines.contribution.rows import owned_rows
 from discreet.engines.fetch import fetch
 from discreet.errors import BadInput
 from discreet.noise.entropy import SYSTEM, Entropy
+from discreet.releases.method import Method
 from discreet.verbs.ask.bins import Bins
 from discreet.verbs.ask.tree import Ranges, Tree
 

@@ -1,4 +1,4 @@
-"""Which released row is whose, as the holder kept it when the release was made."""
+"""Which released row is whose, as the holder's copy of a release says."""
 
 from __future__ import annotations
 
@@ -6,35 +6,30 @@ from pathlib import Path
 from typing import Any
 
 import numpy.typing as npt
-import pyarrow as pa
-import pyarrow.parquet as pq
 
-from discreet.core.holder_copy import RELEASE, fingerprint
+from discreet.core.holder_copy import belongs, holder_file, read_holder_copy
 from discreet.errors import DataError, NotFound
 
 
 def links_of(folder: Path, links: Path | None = None) -> npt.NDArray[Any] | None:
     """For each row of the release in ``folder`` the original's row number, from 0.
 
-    Without ``links`` the file that ``publish`` kept beside the folder is taken; ``None`` if there is none. An error if
-    it was kept of another release.
+    Without ``links`` the holder's copy beside the folder is taken; ``None`` if there is none, or if it has no links. An
+    error if it is of another release.
     """
-    place = links or folder.resolve().with_name(f"{folder.resolve().name}.links.parquet")
+    place = links or holder_file(folder)
     if not place.is_file():
         if links is None:
             return None
         raise NotFound(f"There is no file {links}.")
-    try:
-        with pq.ParquetFile(place) as file:
-            if file.schema_arrow.names != ["row"]:
-                raise DataError(f"{place} does not say which row is whose.", hint="Give the file that publish kept.")
-            of = (file.metadata.metadata or {}).get(RELEASE.encode(), b"").decode()
-            if not of or of != fingerprint(folder):
-                raise DataError(
-                    f"{place} {'is of another release than' if of else 'does not say that it is of'} {folder}, so that "
-                    "nobody could tell which row is whose.",
-                    hint="Give the file that publish kept with this release (--links), or move this one away.",
-                )
-            return file.read().column("row").to_numpy()
-    except pa.ArrowException as error:
-        raise DataError(f"{place} cannot be read: {error}.") from error
+    copy = read_holder_copy(place)
+    if copy.links is None:
+        if links is None:
+            return None
+        raise DataError(f"{place} does not say which row is whose.", hint="Give the holder's copy of a masked release.")
+    if not belongs(copy, folder):
+        raise DataError(
+            f"{place} is of another release than {folder}, so that nobody could tell which row is whose.",
+            hint="Give the holder's copy of this release (--links), or move this one away.",
+        )
+    return copy.links

@@ -1,17 +1,43 @@
-"""Releases of collected figures: the statement to respondents, and the one place that makes the release."""
+"""Releases of collected figures: the statement to respondents, and the method that the pipeline makes them by."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
 
+from discreet.core.card import Card
 from discreet.core.loss import Loss
 from discreet.core.picture import Picture
-from discreet.core.recipe import Recipe
 from discreet.core.release import Release
 from discreet.core.statement import Evidence, Statement
+from discreet.core.table import Table
+from discreet.releases.method import Bench, Made, Method
+from discreet.releases.pipeline import release
+
+
+@dataclass(frozen=True)
+class CollectedFigures(Method[pa.Table]):
+    """Figures that were estimated from reports, which are private already: no table is looked at."""
+
+    name = "collect"
+    statement: Statement
+    made: Made[pa.Table]
+
+    @property
+    def parameters(self) -> Mapping[str, Any]:
+        """Parameters of the estimate."""
+        return self.made.parameters
+
+    def promise(self, card: Card) -> Statement:
+        """Statement to the respondents."""
+        return self.statement
+
+    def make(self, table: Table, bench: Bench) -> Made[pa.Table]:
+        """The estimated figures."""
+        return self.made
 
 
 def respondent_statement(
@@ -34,5 +60,5 @@ def make_release(
     title: str,
 ) -> Release[pa.Table]:
     """Make the release of estimated figures."""
-    recipe = Recipe("collect", dict(parameters), tuple(steps))
-    return Release(figures, statement, recipe, pictures=tuple(pictures), title=title)
+    made = Made(figures, parameters, tuple(steps), pictures=tuple(pictures), title=title)
+    return release(CollectedFigures(statement, made), None)

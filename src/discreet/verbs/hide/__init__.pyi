@@ -4,10 +4,9 @@ from discreet.verbs.hide.discrimination import contrasted as contrasted
 from discreet.verbs.hide.discrimination import discriminating as discriminating
 from discreet.verbs.hide.discrimination_repair import Neutralised as Neutralised
 from discreet.verbs.hide.discrimination_repair import neutralise as neutralise
-from discreet.verbs.hide.hidden import Hidden as Hidden
-from discreet.verbs.hide.hidden import Holder as Holder
 from discreet.verbs.hide.hiding import Trial as Trial
 from discreet.verbs.hide.hiding import compare as compare
+from discreet.verbs.hide.holder import HidingHolder as HidingHolder
 from discreet.verbs.hide.measures import SideEffects as SideEffects
 from discreet.verbs.hide.measures import side_effects as side_effects
 from discreet.verbs.hide.mining.borders import Borders as Borders

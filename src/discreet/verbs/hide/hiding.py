@@ -3,29 +3,35 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, Literal
+from tempfile import TemporaryDirectory
+from typing import Any, ClassVar, Literal
 
 import numpy as np
+import pyarrow as pa
 
 from discreet.core.exact import Number, rounded
-from discreet.core.recipe import Recipe
+from discreet.core.families import HIDING
+from discreet.core.holder_copy import HolderCopy
+from discreet.core.release import Release
 from discreet.core.statement import Claim, Evidence, Statement
+from discreet.core.table import Table
 from discreet.errors import BadInput, DiscreetError, NoPromise
-from discreet.verbs.hide.hidden import Hidden, Holder
+from discreet.releases.method import Bench, Made, Method, Progress, silent
+from discreet.releases.pipeline import release, require_places
+from discreet.verbs.hide.holder import HidingHolder
 from discreet.verbs.hide.io import Opened, Source, found_in, opened
 from discreet.verbs.hide.measures import SideEffects
 from discreet.verbs.hide.methods.blocking import Blocking
-from discreet.verbs.hide.methods.parse import FORMS, parse_method
-from discreet.verbs.hide.mining.rules import written
-from discreet.verbs.hide.problem import Outcome, Problem, Progress, Way, silent
-from discreet.verbs.hide.reading import Layout, require_writable
+from discreet.verbs.hide.mining.rules import written as as_text
+from discreet.verbs.hide.problem import Problem, Way
+from discreet.verbs.hide.reading import Layout, read_transactions, require_writable, write_transactions
 from discreet.verbs.hide.secrets import Secret, Thresholds, parse_kept, parse_secrets
 from discreet.verbs.hide.transactions import Transactions
-from discreet.verbs.hide.writing import Places
 
 Tell = Literal["nothing", "thresholds", "secrets"]
 Itemsets = Iterable[str | Iterable[str]]
@@ -52,9 +58,9 @@ def hide(
     tell: Tell = "nothing",
     to: str | Path | None = None,
     baskets: str | Path | None = None,
-    page: str | Path | None = None,
+    holder: str | Path | None = None,
     progress: Progress = silent,
-) -> Hidden:
+) -> Release[pa.Table]:
     """Transactions in which whoever mines with ``support`` and ``confidence`` finds none of the secrets.
 
     Secrets are ``itemsets`` such as "bread, wine" and ``rules`` such as "beer => nappies"; one may have thresholds of
@@ -64,37 +70,48 @@ def hide(
 
     The release says nothing of what is hidden unless ``tell`` says so. It is written to the new folder ``to``, and its
     transactions to the file ``baskets`` besides. ``holder`` of the result has the secrets, the side effects and all
-    changes, and is never saved with it: ``page`` is a file for it, which its owner alone may read. Of a table only the
-    columns leave that items are made of.
+    changes, and is never saved with it: ``holder`` is a new file for it. Of a table only the columns leave that items
+    are made of.
     """
     if support is None:
         raise BadInput(
             "Hiding needs the secrets, and the support from which on a miner would find them.",
             hint='For example dc.hide(source, itemsets=["bread, wine"], support="2%").',
         )
-    way = parse_method(method) if isinstance(method, str) else method
+    way = HIDING.parse(method) if isinstance(method, str) else method
     if tell not in ("nothing", "thresholds", "secrets"):
         raise BadInput(f"A release tells nothing, thresholds or secrets, not {tell!r}.")
-    places = Places(*(None if place is None else Path(place) for place in (to, baskets, page)))
-    places.require_free()
+    require_places(to, holder=holder)
+    _require_baskets(baskets, to, holder)
     progress(0.0, "reading")
     given, problem = _problem(source, support, confidence, itemsets, rules, keep, margin, layout, columns)
     if isinstance(way, Blocking) and given.table is not None:
         way = Blocking(decoys=False)  # a cell that has another value cannot be unknown and have it
-    if places.baskets is not None:
+    if baskets is not None:
         if given.table is not None:
             raise BadInput("The rows of a table are not written as baskets.", hint="Leave the file out.")
-        require_writable(given.transactions, places.baskets)
-    progress(0.1, "mining")
-    _ = problem.frequent
-    outcome = way.apply(problem, lambda done, what: progress(0.2 + 0.6 * done, what))
-    if places.baskets is not None and outcome.possible is not None:
-        raise BadInput("Unknown items are not written as baskets.", hint="Leave the file out.")
-    progress(0.8, "checking")
-    release = _release(given, problem, way, outcome, tell)
-    places.write(release, outcome.after, problem.secrets)
-    progress(1.0, "done")
-    return release
+        require_writable(given.transactions, Path(baskets))
+    hiding = _Hiding(given, problem, way, tell, None if baskets is None else Path(baskets))
+    table = source if isinstance(source, Table) else None
+    with hiding.baskets_written() as give_name:
+        hidden = release(hiding, table, to=to, holder=holder, progress=progress)
+        give_name()
+    return hidden
+
+
+def _require_baskets(baskets: str | Path | None, to: str | Path | None, holder: str | Path | None) -> None:
+    """An error unless the file of baskets can be written, and lies apart from the release and the holder's copy."""
+    if baskets is None:
+        return
+    file = Path(baskets)
+    if file.exists():
+        raise BadInput(f"There is a file {file} already.", hint="Move it away, or write to another place.")
+    if to is not None and file.resolve().is_relative_to(Path(to).resolve()):
+        raise BadInput(f"{file} lies in the release's own folder.", hint="Write it somewhere else.")
+    if holder is not None and file.resolve() == Path(holder).resolve():
+        raise BadInput(f"{holder} cannot be both files.", hint="Write the transactions somewhere else.")
+    if not file.resolve().parent.is_dir():
+        raise BadInput(f"There is no folder {file.resolve().parent} to put {file.name} in.", hint="Make it first.")
 
 
 @dataclass(frozen=True)
@@ -125,13 +142,13 @@ def compare(
     rules: Iterable[str] = (),
     keep: Itemsets = (),
     margin: Number = 0,
-    methods: Sequence[str | Way] = tuple(FORMS),
+    methods: Sequence[str | Way] = HIDING.names(),
     layout: Layout | None = None,
     columns: Sequence[str] = (),
     progress: Progress = silent,
 ) -> tuple[Trial, ...]:
     """The side effects of several methods that hide the same secrets; nothing is released."""
-    ways = [parse_method(one) if isinstance(one, str) else one for one in methods]
+    ways = [HIDING.parse(one) if isinstance(one, str) else one for one in methods]
     _, problem = _problem(source, support, confidence, itemsets, rules, keep, margin, layout, columns)
     _ = problem.frequent
     found = []
@@ -144,7 +161,7 @@ def compare(
             found.append(Trial(way.name, time.perf_counter() - begun, None, error=error.message))
             continue
         seconds = time.perf_counter() - begun
-        lost, visible = "; ".join(map(written, problem.lost(outcome.after))), len(problem.visible(outcome.after))
+        lost, visible = "; ".join(map(as_text, problem.lost(outcome.after))), len(problem.visible(outcome.after))
         found.append(Trial(way.name, seconds, problem.effects(outcome.after), visible, lost and f"loses {lost}"))
     return tuple(found)
 
@@ -171,59 +188,120 @@ def _problem(  # noqa: PLR0917
     return given, Problem(given.transactions, secrets, thresholds.least, thresholds.confidence, kept)
 
 
-def _release(given: Opened, problem: Problem, way: Way, outcome: Outcome, tell: Tell) -> Hidden:
-    """The release, after what is claimed was checked on what leaves."""
-    payload = given.payload(outcome)
-    read = given.read_back(payload)
-    if seen := found_in(read, problem.secrets):
-        raise NoPromise(
-            f"A miner still finds {'; '.join(map(str, seen))} in what {way.name} made, so it does not leave.",
-            hint="Use another method, such as exact.",
+@dataclass(frozen=True, eq=False)
+class _Hiding(Method[pa.Table]):
+    """Transactions in which no secret is found by mining."""
+
+    name: ClassVar[str] = "hide"
+    given: Opened
+    problem: Problem
+    way: Way
+    tell: Tell
+    baskets: Path | None = None
+    """A file for the transactions, beside the release."""
+    _scratch: list[Path] = field(default_factory=list)
+    """The file of baskets, while it waits for its name."""
+
+    @property
+    def parameters(self) -> Mapping[str, Any]:
+        return {"way": self.way.name, "transactions": self.given.transactions.rows}
+
+    def promise(self, card: object) -> Statement:
+        """That a miner does not find the secrets; what that means in figures is said only if the holder wants it."""
+        miner = "a miner with the thresholds chosen for it"
+        if self.tell != "nothing":
+            support, confidence = _largest(self.problem.secrets)
+            sure = f" and a confidence of {rounded(confidence)}" if confidence is not None else ""
+            rows = self.given.transactions.rows
+            miner = f"a miner who asks for a support of {support:,} of {rows:,} transactions{sure}, or more,"
+        claim = Claim("hidden", f"one in which {miner} does not find it")
+        return Statement(
+            "secret of the holder", models=(claim,), evidence=Evidence.CHECKED, caveats=_CAVEATS, of_holder=True
         )
-    if lost := problem.lost(outcome.after):
-        raise NoPromise(
-            f"{way.name} loses {'; '.join(map(written, lost))}, which must stay frequent, so nothing leaves.",
-            hint="exact keeps it if anything can.",
+
+    def make(self, table: Table | None, bench: Bench) -> Made[pa.Table]:
+        """Change as few transactions as possible."""
+        problem, way = self.problem, self.way
+        bench.progress(0.1, "mining")
+        _ = problem.frequent
+        outcome = way.apply(problem, lambda done, what: bench.progress(0.2 + 0.8 * done, what))
+        if self.baskets is not None and outcome.possible is not None:
+            raise BadInput("Unknown items are not written as baskets.", hint="Leave the file out.")
+        told: dict[str, Any] = {}
+        if self.tell != "nothing":
+            support, confidence = _largest(problem.secrets)
+            told = {"support": support, "confidence": confidence and str(confidence)}
+        if self.tell == "secrets":
+            told["secrets"] = [str(one) for one in problem.secrets]
+        return Made(
+            self.given.payload(outcome),
+            told,
+            (_STEPS[outcome.possible is not None],),
+            title="Transactions, with secrets hidden",
+            context=outcome,
         )
-    effects = problem.effects(outcome.after)
-    caveats = list(_CAVEATS)
-    if effects.put_in:
-        caveats.append("Some transactions have items that were never in them.")
-    if outcome.possible is None and effects.taken_out:
-        caveats.append("Some items were taken out, so that supports are lower than they were.")
-    if outcome.possible is not None:
-        caveats.append("Whoever takes every unknown item for present may find what is hidden.")
-        caveats.append("What is often unknown may be part of what is hidden.")
-    notes = []
-    if back := found_in(read, _without_empty(read, problem.secrets)):
-        caveats.append(
-            "Some transactions are empty: whoever leaves them out and asks for a share of the others may find what is "
-            "hidden."
+
+    def recheck(self, made: Made[pa.Table], written: Any, promised: Statement) -> Made[pa.Table]:
+        """Mine what leaves, as whoever has it will."""
+        problem, way, outcome = self.problem, self.way, made.context
+        read = self.given.read_back(written)
+        if seen := found_in(read, problem.secrets):
+            raise NoPromise(
+                f"A miner still finds {'; '.join(map(str, seen))} in what {way.name} made, so it does not leave.",
+                hint="Use another method, such as exact.",
+            )
+        if lost := problem.lost(outcome.after):
+            raise NoPromise(
+                f"{way.name} loses {'; '.join(map(as_text, lost))}, which must stay frequent, so nothing leaves.",
+                hint="exact keeps it if anything can.",
+            )
+        self._write_baskets(outcome.after)
+        effects = problem.effects(outcome.after)
+        caveats = []
+        if effects.put_in:
+            caveats.append("Some transactions have items that were never in them.")
+        if outcome.possible is None and effects.taken_out:
+            caveats.append("Some items were taken out, so that supports are lower than they were.")
+        if outcome.possible is not None:
+            caveats.append("Whoever takes every unknown item for present may find what is hidden.")
+            caveats.append("What is often unknown may be part of what is hidden.")
+        notes = []
+        if back := found_in(read, _without_empty(read, problem.secrets)):
+            caveats.append(
+                "Some transactions are empty: whoever leaves them out and asks for a share of the others may find what "
+                "is hidden."
+            )
+            notes.append(("found if empty transactions are left out", "; ".join(map(str, back))))
+        details = HidingHolder(problem, outcome, effects, way.name, tuple(notes))
+        copy = HolderCopy(
+            "changes",
+            details.rows(),
+            dict(details.in_figures()),
+            draw=lambda: details.fragment(f"{made.title} (for its holder alone)"),
+            details=details,
         )
-        notes.append(("found if empty transactions are left out", "; ".join(map(str, back))))
-    told: dict[str, Any] = {"way": way.name, "transactions": given.transactions.rows}
-    miner = "a miner with the thresholds chosen for it"
-    if tell != "nothing":
-        support, confidence = _largest(problem.secrets)
-        told |= {"support": support, "confidence": confidence and str(confidence)}
-        sure = f" and a confidence of {rounded(confidence)}" if confidence is not None else ""
-        miner = f"a miner who asks for a support of {support:,} of {read.rows:,} transactions{sure}, or more,"
-    claim = Claim("hidden", f"one in which {miner} does not find it")
-    statement = Statement(
-        "secret of the holder", models=(claim,), evidence=Evidence.CHECKED, caveats=tuple(caveats), of_holder=True
-    )
-    if tell == "secrets":
-        told["secrets"] = [str(one) for one in problem.secrets]
-    recipe = Recipe("hide", told, (_STEPS[outcome.possible is not None],))
-    holder = Holder(problem, outcome, effects, way.name, tuple(notes))
-    return Hidden(
-        payload,
-        statement,
-        recipe,
-        title="Transactions, with secrets hidden",
-        transactions=outcome.after,
-        holder=holder,
-    )
+        return replace(made, caveats=tuple(caveats), holder=copy)
+
+    def _write_baskets(self, after: Transactions) -> None:
+        """Write the file of baskets; it is read again and mined before it gets its name."""
+        for place in self._scratch:
+            write_transactions(after, place)
+            if seen := found_in(read_transactions(place, layout="baskets"), self.problem.secrets):
+                raise NoPromise(
+                    f"A miner finds {'; '.join(map(str, seen))} in {place.name} as it is read, so nothing leaves.",
+                    hint="Write a .parquet file.",
+                )
+
+    @contextmanager
+    def baskets_written(self) -> Iterator[Callable[[], object]]:
+        """A place for the file of baskets, and a function that gives it its name."""
+        if self.baskets is None:
+            yield lambda: None
+            return
+        final = self.baskets.resolve()
+        with TemporaryDirectory(dir=final.parent, prefix=".discreet-") as aside:
+            self._scratch.append(Path(aside) / final.name)
+            yield lambda: self._scratch[0].replace(final)
 
 
 def _largest(secrets: Sequence[Secret]) -> tuple[int, Fraction | None]:

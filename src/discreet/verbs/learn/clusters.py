@@ -16,14 +16,15 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from discreet.core.catalogue import check_parameters, declare, parameter
 from discreet.core.document import fields
+from discreet.core.families import LEARNERS
 from discreet.core.picture import Picture, beside, stacked
 from discreet.core.table import Table
 from discreet.core.text import number
 from discreet.errors import BadInput, DataError
-from discreet.noise.parameters import whole
 from discreet.verbs.learn.frame import Figures, Frame, Graded, Rows, cells_of, features_of
-from discreet.verbs.learn.learner import Tell, on_steps, require_step
+from discreet.verbs.learn.learner import FINEST, Tell, on_steps
 from discreet.verbs.learn.serialize import feature_read, feature_written
 
 _CELLS = 4
@@ -75,20 +76,18 @@ class Centres:
         return "\n".join(said)
 
 
-@dataclass(frozen=True)
+@declare(LEARNERS, "clusters", example="learn clusters count=3 integral=20")
 class Clusters:
     """Learn the centres of ``count`` clusters of the columns with numbers, rounded to ``step``."""
 
-    name: ClassVar[str] = "clusters"
+    name: ClassVar[str]
     measure: ClassVar[str] = "share of the variance that is between clusters"
-    count: int
-    columns: tuple[str, ...] = ()
-    step: float = 0.1
+    count: int = parameter("Number of clusters.", least=2, most=100)
+    columns: tuple[str, ...] = parameter("Columns to learn from; by default all others.", default=(), clause="on")
+    step: float = parameter("Step that figures are rounded to, as a share.", default=0.1, least=FINEST, most=1)
 
     def __post_init__(self) -> None:
-        if not 2 <= whole(self.count, "count") <= 100:
-            raise BadInput(f"There are 2 to 100 clusters, not {self.count}.")
-        require_step(self.step)
+        check_parameters(self)
 
     @property
     def queries(self) -> int:

@@ -13,21 +13,20 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from discreet.core.document import dumps, fields, loads
+from discreet.core.holder_copy import read_holder_copy
 from discreet.core.release import Release
 from discreet.core.table import Table
-from discreet.errors import BadInput, DataError, NotFound
-from discreet.verbs.learn.learn import SEARCHED
+from discreet.errors import BadInput, DataError
+from discreet.verbs.learn.integral import SEARCHED, learner_of
 from discreet.verbs.learn.learner import exactly
-from discreet.verbs.learn.parse import learner_of
 from discreet.verbs.publish.recode import at_hand
 
 CLAIM = "integral privacy"
-NOTE = "discreet.generators"
-"""The note in a kept file that says what the sets are of."""
+NOTE = "generators"
+"""The note in a holder's copy that says what the sets are of."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -82,18 +81,13 @@ class Generators:
     @classmethod
     def load(cls, place: str | Path) -> Generators:
         """What was kept in a file."""
-        if not Path(place).is_file():
-            raise NotFound(f"There is no file {place}.")
-        try:
-            with pq.ParquetFile(place) as file:
-                note = (file.metadata.metadata or {}).get(NOTE.encode())
-                packed: list[Any] = file.read().column("people").to_pylist() if note is not None else []
-        except (pa.ArrowException, KeyError) as error:
-            raise DataError(f"{place} cannot be read: {error}.") from None
+        copy = read_holder_copy(place)
+        note = copy.notes.get(NOTE)
         if note is None:
             raise DataError(f"{place} holds no sets of people that give a model.")
+        packed: list[Any] = copy.rows.column("people").to_pylist()
         read = fields(
-            loads(note.decode()),
+            loads(note),
             "the note",
             learner=str,
             parameters=dict,

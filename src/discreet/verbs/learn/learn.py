@@ -1,99 +1,229 @@
-"""Learn a model that many different sets of people would also have given."""
+"""Learn: give away a model that many different sets of people would also have given (integral privacy).
+
+What is promised, and what is not (Torra and Navarro-Arribas 2016; Senavirathne and Torra 2019). Whoever sees the model
+cannot tell which set of people it was learnt from: at least k different ones give it, and nobody is in all of them, so
+nobody's part in it is certain. It is no bound on how likely each set is, and none on what the model tells of everybody.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from html import escape
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any
 
-from discreet.core.exact import Number
-from discreet.core.text import number
-from discreet.errors import BadInput, DataError
-from discreet.noise.parameters import positive, whole
-from discreet.verbs.learn.learner import Learner
+import numpy as np
 
-Choose = Literal["accurate", "recurrent", "first"]
-_LEAST = 2
-SEARCHED = ("integral", "sample", "tries", "choose", "test")
-"""What a recipe tells of the search, beside the way of learning."""
+from discreet.core.card import Card
+from discreet.core.exact import exact
+from discreet.core.families import LEARNERS
+from discreet.core.holder_copy import HolderCopy
+from discreet.core.identifiers import require_rows_of_people
+from discreet.core.release import Release
+from discreet.core.report import listing, section, styled
+from discreet.core.statement import Claim, Evidence, Statement
+from discreet.core.table import Table
+from discreet.core.withheld import hold_back, said_of_withheld
+from discreet.errors import BadInput, NoPromise
+from discreet.releases.method import Bench, Made, Method, Progress, silent
+from discreet.releases.pipeline import release, require_places
+from discreet.verbs.learn.evidence import CLAIM, NOTE, Generators, verify_integral
+from discreet.verbs.learn.frame import Frame
+from discreet.verbs.learn.integral import Learn
+from discreet.verbs.learn.learner import Model, Noisily, Trainer, exactly
+from discreet.verbs.learn.models import read_model
+from discreet.verbs.learn.search import Found, search
+from discreet.verbs.publish.recode import at_hand, published_columns
+
+
+def learn(
+    table: Table,
+    method: str | Learn,
+    *,
+    seed: int | None = None,
+    to: str | Path | None = None,
+    holder: str | Path | None = None,
+    progress: Progress = silent,
+) -> Release[Any]:
+    """Learn a model of ``table`` that can be given away: ``learn(table, "tree target=income integral=20")``.
+
+    The payload is the model as plain data (``dc.read_model`` gives one that predicts). The holder's copy (``holder``, a
+    new file) has the sets of people that give it, and how the model compares with others.
+    """
+    if not isinstance(table, Table):
+        raise BadInput(
+            f"learn takes a table with its card, not a {type(table).__name__}.",
+            hint="Open it first: dc.read(source, card).",
+        )
+    chosen = LEARNERS.parse(_spelled(method), table.card) if isinstance(method, str) else method
+    if not isinstance(chosen, Learn):
+        raise BadInput(
+            f"{type(chosen).__name__} learns no model.",
+            hint='Such as dc.Learn(dc.DecisionTree("income"), integral=20).',
+        )
+    require_places(to, holder=holder)
+    require_rows_of_people(table)
+    table = at_hand(hold_back(table, set(), quasi=False))
+    published_columns(table.card)
+    learnt = release(_Learning(chosen, seed), table, to=to, holder=holder, progress=progress)
+    if chosen.journal is not None:
+        Path(chosen.journal).unlink(missing_ok=True)
+    return learnt
+
+
+def _spelled(method: str) -> str:
+    return method if method.split(" ", maxsplit=1)[0] == "learn" else f"learn {method}"
 
 
 @dataclass(frozen=True)
-class Learn:
-    """A model that is integrally private: at least ``integral`` different sets of people give it, and nobody is in all
-    of them.
+class _Learning(Method[Any]):
+    """Find a model that recurs, and check that it does."""
 
-    ``tries`` samples are drawn, of a share ``sample`` of the people (of several shares in turn), and a model is learnt
-    from each. Of those that recur often enough, with nobody in all of their samples, the most ``accurate`` on the
-    people learnt from is released, or the most ``recurrent``; ``first`` stops as soon as there is one.
-
-    A share ``test`` of the people is set aside, for the models to be compared on: with the one that is learnt from all
-    others at once, and with one that is differentially private with ``epsilon``. These figures are for the holder.
-
-    With a ``journal``, a file, a search that was stopped goes on where it was, and one that found nothing goes on with
-    more ``tries``. It must never leave.
-    """
-
-    learner: Learner
-    integral: int = 20
-    sample: float | tuple[float, ...] = 0.5
-    tries: int = 1000
-    choose: Choose = "accurate"
-    test: float = 0.2
-    epsilon: Number = 1
-    processes: int = 1
-    journal: str | Path | None = None
-
-    def __post_init__(self) -> None:
-        if not isinstance(self.learner, Learner):
-            raise BadInput(f"{self.learner!r} is no way of learning.", hint='Such as DecisionTree("income").')
-        whole(self.integral, "integral", _LEAST)
-        whole(self.tries, "tries", self.integral)
-        whole(self.processes, "processes")
-        positive(self.epsilon, "epsilon")
-        if self.choose not in get_args(Choose):
-            raise BadInput(f"choose is one of {', '.join(get_args(Choose))}, not {self.choose!r}.")
-        if not self.shares or not all(_is_share(one) for one in self.shares):
-            raise BadInput(f"sample is a share of the people between 0 and 1, or several, got {self.sample!r}.")
-        if not _is_share(self.test):
-            raise BadInput(f"test is a share of the people between 0 and 1, got {self.test!r}.")
+    learn: Learn
+    seed: int | None = None
 
     @property
-    def name(self) -> str:
-        """What the recipe calls it."""
-        return f"learn {self.learner.name}"
+    def name(self) -> str:  # type: ignore[override]
+        return self.learn.name
 
     @property
-    def shares(self) -> tuple[float, ...]:
-        """The sizes of samples, which take turns."""
-        return self.sample if isinstance(self.sample, tuple) else (self.sample,)
+    def parameters(self) -> Mapping[str, Any]:
+        return self.learn.parameters()
 
-    def sizes(self, people: int) -> tuple[int, ...]:
-        """How many of so many people are in a sample; an error if there are not enough different samples of them."""
-        made = tuple(max(1, round(share * people)) for share in self.shares)
-        if people < _LEAST or any(size >= people or not _ways(people, size, self.integral) for size in made):
-            raise DataError(
-                f"Of {number(people, 'person', 'people')} there are not {self.integral} different samples.",
-                hint="Learn from more people, or ask for fewer: integral.",
+    def promise(self, card: Card) -> Statement:
+        """That many sets of people give the model."""
+        return _statement(card, self.learn)
+
+    def make(self, table: Table, bench: Bench) -> Made[Any]:
+        """The model, and for the holder the sets of people and a comparison with other models."""
+        learn = self.learn
+        bench.progress(0.0, "reading")
+        frame = learn.learner.frame(table)
+        found = search(learn, frame, self.seed, lambda share, what: bench.progress(0.8 * share, what))
+        bench.progress(0.8, "comparing")
+        evidence = _evidence(learn, frame, found)
+        comparison = _compared(learn, learn.learner.trainer(frame), found, table.card)
+        tried = f"{learn.tries:,} samples of the people at most, and a model of each"
+        return Made(
+            evidence.model,
+            {"table": table.card.name},
+            (*learn.learner.steps(), f"{tried}; {_CHOSEN[learn.choose]} is released."),
+            caveats=said_of_withheld(table),
+            pictures=(found.model.picture(),),
+            layout=f"<pre>{escape(str(read_model(evidence.model)))}</pre>",
+            seed=found.journal.seed,
+            from_data=_from_data(table.card, frame),
+            holder=HolderCopy(
+                "generators",
+                evidence.rows(),
+                {NOTE: evidence.note(), "compared": str(comparison)},
+                draw=lambda: _drawn(evidence, comparison),
+                details=(evidence, comparison),
+            ),
+            title=f"{table.card.name}, {learn.learner.name}",
+            context=(table, evidence, found),
+        )
+
+    def recheck(self, made: Made[Any], written: Any, promised: Statement) -> Made[Any]:
+        """Learn from every set again: each must give the model, and nobody may be in all of them."""
+        table, evidence, found = made.context
+        if not verify_integral(evidence, table).holds or written != evidence.model:
+            found.journal.done()
+            raise NoPromise(
+                f"The sets of people that were found in {table.card.name} do not give the model again. Nothing was "
+                "released.",
+                hint="The table changed meanwhile, or a journal was of another search and is now gone: try again.",
             )
         return made
 
-    def parameters(self) -> Mapping[str, Any]:
-        """For the recipe: all that the result hangs on but the rows and the samples."""
-        said = {name: getattr(self, name) for name in SEARCHED}
-        return {**self.learner.parameters(), **said, "sample": list(self.shares)}
+
+@dataclass(frozen=True)
+class Compared:
+    """How well models do on people who were set aside. For the holder alone."""
+
+    measure: str
+    people: int
+    """How many were set aside."""
+    scores: tuple[tuple[str, float], ...]
+
+    @property
+    def heading(self) -> str:
+        """On whom."""
+        return f"On {self.people:,} people who were set aside"
+
+    def __str__(self) -> str:
+        said = "\n".join(f"  {name}: {score:.4f}" for name, score in self.scores)
+        return f"{self.heading}, {self.measure}:\n{said}"
 
 
-def _ways(people: int, size: int, least: int) -> bool:
-    """Whether ``size`` of ``people`` can be drawn in at least so many ways: as far as it takes to know, no further."""
-    found = 1
-    for place in range(min(size, people - size)):
-        if found >= least:
-            break
-        found = found * (people - place) // (place + 1)
-    return found >= least
+def _drawn(evidence: Generators, comparison: Compared) -> str:
+    """The comparison as HTML. It must never leave."""
+    rows = [(name, f"{score:.4f}") for name, score in comparison.scores]
+    told = f"<p>{escape(evidence.told)}</p><p>{comparison.heading}:</p>"
+    told += listing(["model", comparison.measure], ["text", "number"], rows)
+    return styled([section("For the holder alone", told)])
 
 
-def _is_share(value: object) -> bool:
-    return isinstance(value, float) and 0 < value < 1
+_CHOSEN = {
+    "accurate": "the one that fits the people learnt from best, of all that recur often enough,",
+    "recurrent": "the one that recurs most often",
+    "first": "the first that recurs often enough",
+}
+
+
+def _evidence(learn: Learn, frame: Frame, found: Found) -> Generators:
+    return Generators(
+        learn.learner.name,
+        dict(learn.learner.parameters()),
+        found.model.to_dict(),
+        frame.digest,
+        frame.people,
+        learn.integral,
+        np.stack([np.packbits(found.pool.sample(draw)) for draw in found.draws]),
+    )
+
+
+def _statement(card: Card, learn: Learn) -> Statement:
+    k = learn.integral
+    claim = Claim(
+        CLAIM,
+        f"integrally private with k = {k}: at least {k} different sets of people give this very model, and nobody is "
+        "in all of them",
+        {"generators": k},
+    )
+    assumes = (
+        "An intruder knows of nobody that they are among those learnt from.",
+        "The grid and the steps that the model is rounded to follow from what the card declares.",
+        card.whose,
+    )
+    caveats = (
+        "This is not differential privacy: it says that other sets of people give the same model, and not how likely "
+        "each of them is.",
+        f"Which model is released hangs on the rows of all people: it is {_CHOSEN[learn.choose].rstrip(',')}.",
+        "What a model tells of everybody it tells of those it was learnt from: of somebody whose other values are "
+        "known, the target may be guessed as well as it tells it.",
+    )
+    return Statement(card.unit or "person", None, (claim,), None, Evidence.CHECKED, assumes, caveats)
+
+
+def _from_data(card: Card, frame: Frame) -> tuple[str, ...]:
+    """What of the grid was read off the data."""
+    used = {one.name for one in frame.features}
+    columns = [column for column in card.columns if column.name in used]
+    return replace(card, columns=tuple(columns), unit=None, rows_per_unit=None, groups_per_unit=None).from_data
+
+
+def _compared(learn: Learn, trainer: Trainer, found: Found, card: Card) -> Compared:
+    """The model beside that of all people at once, and one with noise."""
+    frame, inside = trainer.frame, found.pool.everybody
+    rows, aside = frame.rows_of(inside), frame.rows_of(~inside)
+    models: dict[str, Model] = {f"integral, k = {learn.integral}": found.model, "plain": trainer.train(rows, exactly)}
+    per_person = 1 if card.unit is None else card.rows_per_unit
+    if per_person is not None and np.bincount(frame.person).max() <= per_person:  # or the noise is not enough
+        epsilon: Fraction = exact(learn.epsilon, "epsilon")
+        noise = Noisily(epsilon, learn.learner.queries, per_person)
+        models[f"differentially private, ε = {float(epsilon):g}"] = trainer.train(rows, noise)
+    scores = tuple((name, trainer.score(model, aside)) for name, model in models.items())
+    return Compared(learn.learner.measure, int((~inside).sum()), scores)

@@ -19,7 +19,6 @@ import pyarrow as pa
 from discreet.core.document import dumps
 from discreet.core.picture import Picture
 from discreet.core.table import Table
-from discreet.errors import BadInput
 from discreet.noise.laplace import DiscreteLaplace
 from discreet.verbs.learn.frame import Figures, Frame, Rows
 
@@ -27,7 +26,7 @@ Tell: TypeAlias = Callable[[Figures, float], Figures]
 """Gives sums over rows to whoever learns: as they are, or with noise. The number says how much one row moves them, all
 changes added up."""
 _UNIT = 1 << 20
-_FINEST = 1e-12
+FINEST = 1e-12
 """The smallest step: figures are written with so many digits."""
 
 
@@ -118,9 +117,3 @@ def digest_of(model: Model) -> str:
 def on_steps(value: float, step: float) -> float:
     """``value`` rounded to a multiple of ``step``, and never minus zero."""
     return float(f"{round(value / step) * step:.12g}") + 0.0
-
-
-def require_step(step: float) -> None:
-    """An error for a step that nothing can be rounded to."""
-    if isinstance(step, bool) or not isinstance(step, int | float) or not _FINEST <= step <= 1:
-        raise BadInput(f"step is a share of the way from bound to bound, from {_FINEST:g} to 1, got {step!r}.")

@@ -15,7 +15,9 @@ from typing import Any, ClassVar
 import numpy as np
 import pyarrow as pa
 
+from discreet.core.catalogue import check_parameters, declare, parameter
 from discreet.core.document import fields
+from discreet.core.families import LEARNERS
 from discreet.core.kind import Kind
 from discreet.core.picture import Picture, bars
 from discreet.core.table import Table
@@ -31,7 +33,7 @@ from discreet.verbs.learn.frame import (
     features_of,
     target_of,
 )
-from discreet.verbs.learn.learner import Tell, on_steps, require_step
+from discreet.verbs.learn.learner import FINEST, Tell, on_steps
 from discreet.verbs.learn.serialize import feature_read, feature_written
 
 _RIDGE = 1e-6
@@ -94,18 +96,18 @@ class Linear:
         return ["1", *terms(self.features)], [self.intercept, *self.coefficients]
 
 
-@dataclass(frozen=True)
+@declare(LEARNERS, "linear", example="learn linear target=COLUMN integral=20")
 class LinearModel:
     """Learn a linear model of ``target``, a number, from the other columns; coefficients are rounded to ``step``."""
 
-    name: ClassVar[str] = "linear"
+    name: ClassVar[str]
     measure: ClassVar[str] = "R²"
-    target: str
-    columns: tuple[str, ...] = ()
-    step: float = 0.1
+    target: str = parameter("Column to predict.", column="any")
+    columns: tuple[str, ...] = parameter("Columns to learn from; by default all others.", default=(), clause="on")
+    step: float = parameter("Step that figures are rounded to, as a share.", default=0.1, least=FINEST, most=1)
 
     def __post_init__(self) -> None:
-        require_step(self.step)
+        check_parameters(self)
 
     @property
     def queries(self) -> int:

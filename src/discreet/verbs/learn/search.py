@@ -28,8 +28,8 @@ from discreet.core.document import dumps
 from discreet.errors import BadInput, NoPromise
 from discreet.noise.masking import Draws
 from discreet.verbs.learn.frame import Frame, Rows
+from discreet.verbs.learn.integral import Learn
 from discreet.verbs.learn.journal import Journal
-from discreet.verbs.learn.learn import Learn
 from discreet.verbs.learn.learner import Learner, Model, Trainer, digest_of, exactly
 from discreet.verbs.publish.recoding import Progress
 

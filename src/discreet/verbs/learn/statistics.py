@@ -12,13 +12,15 @@ from typing import Any, ClassVar, Literal, get_args
 import numpy as np
 import pyarrow as pa
 
+from discreet.core.catalogue import check_parameters, declare, parameter
 from discreet.core.document import fields
+from discreet.core.families import LEARNERS
 from discreet.core.kind import Kind
 from discreet.core.picture import Picture, bars
 from discreet.core.table import Table
 from discreet.errors import BadInput, DataError
 from discreet.verbs.learn.frame import Figures, Frame, Graded, Rows, features_of
-from discreet.verbs.learn.learner import Tell, exactly, on_steps, require_step
+from discreet.verbs.learn.learner import FINEST, Tell, exactly, on_steps
 from discreet.verbs.learn.serialize import feature_read, feature_written
 
 Of = Literal["mean", "median", "deviation"]
@@ -76,7 +78,7 @@ class Summary:
         return one.unscaled(share) - (one.low if self.of == "deviation" else 0.0)
 
 
-@dataclass(frozen=True)
+@declare(LEARNERS, "statistics", example="learn statistics of=mean integral=20")
 class Statistics:
     """Learn the mean, median or standard deviation of the columns with numbers, rounded to ``step``.
 
@@ -84,16 +86,14 @@ class Statistics:
     the rows that have a value count, and sets of people are different only if these are, in every column.
     """
 
-    name: ClassVar[str] = "statistics"
+    name: ClassVar[str]
     measure: ClassVar[str] = "closeness, as a share of the bounds"
-    of: Of = "mean"
-    columns: tuple[str, ...] = ()
-    step: float = 0.01
+    of: Of = parameter("Statistic of each column.", default="mean")
+    columns: tuple[str, ...] = parameter("Columns to learn from; by default all others.", default=(), clause="on")
+    step: float = parameter("Step that figures are rounded to, as a share.", default=0.01, least=FINEST, most=1)
 
     def __post_init__(self) -> None:
-        if self.of not in get_args(Of):
-            raise BadInput(f"A statistic is one of {', '.join(get_args(Of))}, not {self.of!r}.")
-        require_step(self.step)
+        check_parameters(self)
 
     @property
     def queries(self) -> int:

@@ -15,9 +15,10 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.core.catalogue import check_parameters, declare, parameter
+from discreet.core.families import LEARNERS
 from discreet.core.table import Table
 from discreet.errors import BadInput
-from discreet.noise.parameters import whole
 from discreet.verbs.learn.frame import Figures, Frame, Graded, Listed, Rows, features_of, figure_of, target_of
 from discreet.verbs.learn.learner import Tell
 from discreet.verbs.learn.tree import Branch, Leaf, Node, Tree, answered
@@ -28,7 +29,7 @@ _DEEPEST = 8
 _MOST_CLASSES = 64
 
 
-@dataclass(frozen=True)
+@declare(LEARNERS, "tree", rank=0, example="learn tree target=COLUMN integral=20")
 class DecisionTree:
     """Learn a tree that tells ``target``, a column with declared values, from the others.
 
@@ -36,21 +37,16 @@ class DecisionTree:
     brings the impurity of all rows down by ``gain``: tests that hardly matter would be different in every sample.
     """
 
-    name: ClassVar[str] = "tree"
+    name: ClassVar[str]
     measure: ClassVar[str] = "accuracy"
-    target: str
-    columns: tuple[str, ...] = ()
-    depth: int = 3
-    grid: int = 10
-    gain: float = 0.005
+    target: str = parameter("Column to predict.", column="any")
+    columns: tuple[str, ...] = parameter("Columns to learn from; by default all others.", default=(), clause="on")
+    depth: int = parameter("Depth of the tree; a deeper one recurs nowhere.", default=3, least=1, most=_DEEPEST)
+    grid: int = parameter("Number of intervals between the bounds of a number.", default=10, least=2, most=1000)
+    gain: float = parameter("Least decrease of impurity that a test must bring.", default=0.005, least=0, below=1)
 
     def __post_init__(self) -> None:
-        if whole(self.depth, "depth") > _DEEPEST:
-            raise BadInput(f"A tree has a depth of {_DEEPEST} at most, not {self.depth}: a deeper one recurs nowhere.")
-        if not 2 <= whole(self.grid, "grid") <= 1000:
-            raise BadInput(f"A grid has 2 to 1000 intervals, not {self.grid}.")
-        if isinstance(self.gain, bool) or not isinstance(self.gain, int | float) or not 0 <= self.gain < 1:
-            raise BadInput(f"gain is a share from 0 up to, not including, 1, got {self.gain!r}.")
+        check_parameters(self)
 
     @property
     def queries(self) -> int:

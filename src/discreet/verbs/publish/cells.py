@@ -3,26 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from fractions import Fraction
 from typing import ClassVar
 
 import numpy as np
 
+from discreet.core.catalogue import check_parameters, declare, parameter
 from discreet.core.exact import Number, exact
+from discreet.core.families import RECODERS
 from discreet.core.table import Table
-from discreet.errors import BadInput
 from discreet.models.model import Model
 from discreet.noise.entropy import SYSTEM, Entropy
 from discreet.utility.quality import figures
 from discreet.verbs.publish import tuple_recoding
 from discreet.verbs.publish.clusters import Effort
-from discreet.verbs.publish.local import WARNING, Grouped, group, require_effort
+from discreet.verbs.publish.local import WARNING, Grouped, group
 from discreet.verbs.publish.recoding import Progress, Recoding, allowed, require_quasi
 from discreet.verbs.publish.tuples import Tuples, tuples_of
 
 
-@dataclass(frozen=True)
+@declare(RECODERS, "suppress-cells", rank=3)
 class SuppressCells:
     """Suppress as few cells as can be found, so that all models hold. No hierarchies are used.
 
@@ -42,18 +43,14 @@ class SuppressCells:
     """
 
     own_labels: ClassVar[bool] = True
-    weights: Mapping[str, Number] = field(default_factory=dict)
-    suppress: Number = 0
-    effort: int = 16
-    time_limit: float | None = None
+    weights: Mapping[str, Number] = parameter("How much a cell of a column counts.", default_factory=dict, above=0)
+    suppress: Number = parameter("Largest share of the rows left out, such as 5%.", default=0, least=0, most=1)
+    effort: int = parameter("Times that a few classes are put together anew, for each class.", default=16, least=0)
+    time_limit: float | None = parameter("Seconds to search; the best so far is taken.", default=None, least=0)
     entropy: Entropy = field(default=SYSTEM, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        allowed(self.suppress, 0)
-        require_effort(self.effort)
-        for name, weight in self.weights.items():
-            if exact(weight, f"The weight of {name}") == 0:
-                raise BadInput(f"The weight of {name} must be above 0.", hint="Leave a column out to give it 1.")
+        check_parameters(self)
 
     def recode(self, table: Table, require: Sequence[Model], progress: Progress | None = None) -> Recoding:
         """The cells to suppress so that all models hold; an error if that cannot be."""

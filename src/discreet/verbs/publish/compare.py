@@ -24,6 +24,7 @@ import pyarrow.parquet as pq
 
 from discreet._version import __version__
 from discreet.core.cardfile import dump_cards, load_card
+from discreet.core.families import MASKING
 from discreet.core.table import Table
 from discreet.core.text import meant
 from discreet.engines.read import read
@@ -32,7 +33,6 @@ from discreet.utility.measure import METRICS, Entry
 from discreet.utility.measure import loss as lost
 from discreet.verbs.attack.risk import disclosure_risk
 from discreet.verbs.publish.compare_file import menu
-from discreet.verbs.publish.mask.parse import parse
 from discreet.verbs.publish.masking import Masked, Masker
 from discreet.verbs.publish.publish import publish
 from discreet.verbs.publish.riskmap import ORIGINAL, Point, RiskMap
@@ -90,7 +90,7 @@ def compare(
     chosen = [_Job(_label(one), one, seed, loss) for one in (methods if methods is not None else menu())]
     for job in chosen:
         if isinstance(job.method, str):
-            parse(job.method, table.card)  # a mistake is told before hours are spent
+            MASKING.parse(job.method, table.card)  # a mistake is told before hours are spent
     if len({job.label for job in chosen}) < len(chosen):
         raise BadInput("A method is named twice.")
     say = progress or (lambda share, what: None)
@@ -138,7 +138,7 @@ def _elsewhere(folder: str, job: _Job) -> Point:
 
 def _measured(table: Table, job: _Job) -> Point:
     try:
-        masker = parse(job.method, table.card) if isinstance(job.method, str) else job.method
+        masker = MASKING.parse(job.method, table.card) if isinstance(job.method, str) else job.method
         release: Any = publish(table, masker, seed=job.seed)
         risk = disclosure_risk(release, table, release.links)
         if isinstance(masker, _Original):  # by definition; what is measured of a copy differs in the last digit

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -11,7 +11,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from discreet.core.card import Role
+from discreet.core.catalogue import check_parameters, declare, parameter
 from discreet.core.exact import Number, exact
+from discreet.core.families import RECODERS
 from discreet.core.table import Table
 from discreet.errors import NoPromise
 from discreet.models.classes import Classes, Integers, Spread
@@ -25,7 +27,7 @@ from discreet.verbs.publish.tuple_recoding import breaking, local_models
 from discreet.verbs.publish.tuples import Tuples, merged, tuples_of
 
 
-@dataclass(frozen=True)
+@declare(RECODERS, "dummies", rank=4)
 class AddDummies:
     """Add dummy rows to classes that break a model until none does, with columns at chosen ``levels`` (0, if not said).
 
@@ -42,12 +44,12 @@ class AddDummies:
     """
 
     own_labels: ClassVar[bool] = False
-    levels: Mapping[str, int] = field(default_factory=dict)
-    most: Number = 1
+    levels: Mapping[str, int] = parameter("Level of a column, such as age:1.", default_factory=dict)
+    most: Number = parameter("Most dummies for each row.", default=1, least=0)
     entropy: Entropy = field(default=SYSTEM, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        exact(self.most, "most")
+        check_parameters(self)
 
     def recode(self, table: Table, require: Sequence[Model], progress: Progress | None = None) -> Recoding:
         """The dummies with which all models hold; an error if that takes too many."""

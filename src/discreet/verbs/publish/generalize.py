@@ -5,14 +5,15 @@ least loss there is.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from fractions import Fraction
 from math import isfinite
 from typing import ClassVar, TypeAlias
 
 import numpy as np
 
+from discreet.core.catalogue import check_parameters, declare, parameter
 from discreet.core.exact import Number, exact
+from discreet.core.families import QUALITIES, RECODERS
 from discreet.core.table import Table
 from discreet.errors import NoPromise
 from discreet.models.model import Model, parts_of, population_of
@@ -29,7 +30,7 @@ Levels: TypeAlias = int | range | tuple[int, int]
 """One level, or from one to another: ``range(1, 4)`` and ``(1, 3)`` are the same three."""
 
 
-@dataclass(frozen=True)
+@declare(RECODERS, "generalize", rank=0, paper="Samarati 2001")
 class Generalize:
     """Generalise whole columns and suppress whole rows, so that all models hold and least is lost.
 
@@ -43,13 +44,13 @@ class Generalize:
     """
 
     own_labels: ClassVar[bool] = False
-    suppress: Number = 0
-    quality: Quality = field(default_factory=Granularity)
-    levels: Mapping[str, Levels] = field(default_factory=dict)
-    time_limit: float | None = None
+    suppress: Number = parameter("Largest share of the rows left out, such as 5%.", default=0, least=0, most=1)
+    quality: Quality = parameter("Loss that is least.", default_factory=Granularity, family=QUALITIES)
+    levels: Mapping[str, Levels] = parameter("Levels a column may have, such as age:1..3.", default_factory=dict)
+    time_limit: float | None = parameter("Seconds to search; the best so far is taken.", default=None, least=0)
 
     def __post_init__(self) -> None:
-        allowed(self.suppress, 0)
+        check_parameters(self)
 
     def recode(self, table: Table, require: Sequence[Model], progress: Progress | None = None) -> Recoding:
         """The levels at which all models hold and least is lost; an error if there are none."""

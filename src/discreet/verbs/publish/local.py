@@ -9,7 +9,9 @@ from typing import ClassVar
 import numpy as np
 import pyarrow as pa
 
+from discreet.core.catalogue import check_parameters, declare, parameter
 from discreet.core.exact import Number, exact
+from discreet.core.families import QUALITIES, RECODERS
 from discreet.core.table import Table
 from discreet.errors import BadInput
 from discreet.models.classes import Flags, Integers
@@ -31,7 +33,7 @@ WARNING = (
 )
 
 
-@dataclass(frozen=True)
+@declare(RECODERS, "local", rank=1)
 class LocalRecode:
     """Group rows into classes that lose little, and give each class the finest labels all its members share.
 
@@ -48,21 +50,20 @@ class LocalRecode:
     """
 
     own_labels: ClassVar[bool] = True
-    suppress: Number = 0
-    quality: Granularity | Precision = field(default_factory=Granularity)
-    effort: int = 16
-    time_limit: float | None = None
+    suppress: Number = parameter("Largest share of the rows left out, such as 5%.", default=0, least=0, most=1)
+    quality: Granularity | Precision = parameter("Loss that is least.", default_factory=Granularity, family=QUALITIES)
+    effort: int = parameter("Times that a few classes are put together anew, for each class.", default=16, least=0)
+    time_limit: float | None = parameter("Seconds to search; the best so far is taken.", default=None, least=0)
     entropy: Entropy = field(default=SYSTEM, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        allowed(self.suppress, 0)
+        check_parameters(self)
         arithmetic = isinstance(self.quality, Granularity) and self.quality.mean == "arithmetic"
         if not arithmetic and not isinstance(self.quality, Precision):
             raise BadInput(
                 f"Classes are formed by a loss that adds up over cells, not by {self.quality}.",
                 hint='Use Granularity() or Precision(); Granularity("geometric") is for Generalize.',
             )
-        require_effort(self.effort)
 
     def recode(self, table: Table, require: Sequence[Model], progress: Progress | None = None) -> Recoding:
         """The best classes found for which all models hold; an error if there are none."""
@@ -168,9 +169,3 @@ def group(
         None if found.bound is None else found.bound / layout.scale / max(tuples.rows, 1),
         effort.until is not None,
     )
-
-
-def require_effort(effort: object) -> None:
-    """An error if ``effort`` is no number of tries."""
-    if isinstance(effort, bool) or not isinstance(effort, int) or effort < 0:
-        raise BadInput(f"effort is a whole number, 0 or more, got {effort!r}.")

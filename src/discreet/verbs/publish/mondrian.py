@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
+from discreet.core.catalogue import declare, parameter
+from discreet.core.families import RECODERS
 from discreet.core.table import Table
 from discreet.models.classes import Integers
 from discreet.models.model import Model
@@ -22,7 +23,7 @@ from discreet.verbs.publish.tuples import Tuples, tuples_of
 Flags = npt.NDArray[np.bool_]
 
 
-@dataclass(frozen=True)
+@declare(RECODERS, "mondrian", rank=2, paper="LeFevre, DeWitt and Ramakrishnan 2006")
 class Mondrian:
     """Multidimensional partitioning (LeFevre, DeWitt and Ramakrishnan 2006).
 
@@ -41,7 +42,7 @@ class Mondrian:
     """
 
     own_labels: ClassVar[bool] = True
-    strict: bool = True
+    strict: bool = parameter("Whether values on both sides of a cut differ.", default=True)
 
     def recode(self, table: Table, require: Sequence[Model], progress: Progress | None = None) -> Recoding:
         """The parts of the table for which all models hold; an error if they do not even hold for the whole."""

@@ -37,13 +37,13 @@ from discreet.core.hierarchy.expression import apply
 from discreet.core.hierarchy.protocol import TOP, Hierarchy
 from discreet.core.kind import Kind
 from discreet.core.loss import Approximate
-from discreet.core.method import Method
 from discreet.core.picture import Picture, bars
 from discreet.core.statement import Claim, Evidence, Statement
 from discreet.core.table import Table, count_name
 from discreet.errors import BadInput, NoPromise, NotDeclared
 from discreet.noise.entropy import Entropy
 from discreet.noise.parameters import positive, probability
+from discreet.releases.method import Method
 
 _BITS = 32
 """A sampling rate is a multiple of 2**-32."""

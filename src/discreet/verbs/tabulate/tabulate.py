@@ -3,33 +3,38 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
+from discreet.core.card import Card
 from discreet.core.exact import Number
-from discreet.core.holder_copy import RELEASE, fingerprint, kept
-from discreet.core.recipe import Recipe, versions
+from discreet.core.families import TABLE_METHODS
+from discreet.core.holder_copy import HolderCopy
+from discreet.core.release import Release
 from discreet.core.statement import Evidence, Statement
 from discreet.core.table import Table
-from discreet.errors import BadInput
+from discreet.errors import BadInput, NoPromise
+from discreet.releases.method import Bench, Made, Method, Progress, silent
+from discreet.releases.pipeline import release, require_places
 from discreet.verbs.tabulate.exposure import exposures
 from discreet.verbs.tabulate.intruder.audit import certify, intervals
 from discreet.verbs.tabulate.intruder.seen import LEAST
-from discreet.verbs.tabulate.method import Job, Outcome, Progress, Way
-from discreet.verbs.tabulate.methods.parse import parse_method
-from discreet.verbs.tabulate.printing.holder import Holder
+from discreet.verbs.tabulate.method import Job, Outcome, Way
+from discreet.verbs.tabulate.printing.holder import TableHolder
 from discreet.verbs.tabulate.printing.information import changed_loss, hidden_loss
 from discreet.verbs.tabulate.printing.printed import Printed
-from discreet.verbs.tabulate.printing.tabulated import Tabulated
 from discreet.verbs.tabulate.protection import Intervals
 from discreet.verbs.tabulate.rules import Request, Rule, Zero, parse_rules, protect
 from discreet.verbs.tabulate.tables.additive import require_additive
 from discreet.verbs.tabulate.tables.build import build
 from discreet.verbs.tabulate.tables.cells import Cells
-from discreet.verbs.tabulate.tables.crosstable import CrossTable, written
+from discreet.verbs.tabulate.tables.crosstable import HIDDEN, CrossTable, written
 
 Source: TypeAlias = Table | CrossTable | Sequence[CrossTable]
 _EVEN = 1e-9
@@ -54,9 +59,9 @@ def tabulate(
     secret: bytes | None = None,
     to: str | Path | None = None,
     csv: bool = False,
-    keep: str | Path | None = None,
-    progress: Progress = lambda done, what: None,
-) -> Tabulated:
+    holder: str | Path | None = None,
+    progress: Progress = silent,
+) -> Release[pa.Table]:
     """A table of counts, or of the sums of ``value``, that gives nobody away.
 
     ``source`` is a table of rows, which is added up on its engine ``by`` some columns (``"region × activity"``;
@@ -66,12 +71,14 @@ def tabulate(
     leave: an error says which cell, and what to do.
 
     ``secret`` makes the numbers of records that cell keys and factors hang on: the same one changes the same people in
-    the same way, so the one that was drawn (``holder.secret``) is kept for the next table.
+    the same way, so the one that was drawn (``holder.details.secret``) is kept for the next table. ``holder`` is a new
+    file for the holder's copy: which cells are sensitive and why, and what an intruder can compute of each.
     """
-    way = parse_method(method) if isinstance(method, str) else method
+    way = TABLE_METHODS.parse(method) if isinstance(method, str) else method
     said = _rules(rules)
     if way.protects and not said:
         raise BadInput("Say which cells are sensitive: give rules.", hint='Such as "p=10", "n=1,k=0.7" or "min=3".')
+    require_places(to, csv=csv, holder=holder)
     progress(0.0, "adding up")
     tables, sides = _tables(source, by, value, said, weight=weight, decimals=decimals)
     cells = _known(Cells.of(*tables), source, value, way, said)
@@ -79,23 +86,9 @@ def tabulate(
     if weights is not None and (np.shape(weights) != (len(cells),) or not (np.asarray(weights) >= 0).all()):
         raise BadInput(f"There must be a weight of 0 or more for each of {len(cells):,} cells.")
     protection = protect(cells, said, share=share, negative=negative)
-    job = Job(
-        cells,
-        protection,
-        source if isinstance(source, Table) else None,
-        sides,
-        value,
-        weight,
-        weights,
-        seed,
-        secret,
-        lambda done, what: progress(0.1 + 0.6 * done, what),
-    )
-    outcome = way.apply(job)
-    release = _release(job, way, said, outcome, lambda done, what: progress(0.7 + 0.3 * done, what))
-    _save(release, to, csv=csv, keep=keep)
-    progress(1.0, "done")
-    return release
+    table = source if isinstance(source, Table) else None
+    job = Job(cells, protection, table, sides, value, weight, weights, seed, secret)
+    return release(_Tabulation(job, way, said), table, to=to, csv=csv, holder=holder, progress=progress)
 
 
 def sides_of(by: str | Sequence[str]) -> tuple[tuple[str, ...], ...]:
@@ -152,45 +145,79 @@ def _known(cells: Cells, source: Source, value: str | None, way: Way, rules: Seq
     return cells
 
 
-def _release(job: Job, way: Way, rules: Sequence[Rule], outcome: Outcome, progress: Progress) -> Tabulated:
-    """The release of what was made, after everything that is claimed was checked on it."""
-    cells, protection = job.cells, job.protection
-    told = None
-    if outcome.pattern is not None:
-        certify(cells, protection, outcome.hidden, progress=lambda done, what: progress(0.5 * done, what))
-        if int(outcome.hidden.sum()) <= _TOLD:
-            told = intervals(cells, outcome.hidden, progress=lambda done, what: progress(0.5 + 0.5 * done, what))
-    printed = Printed.of(cells, outcome.values, outcome.hidden)
-    card = job.source.card if job.source is not None else None
-    what = cells.tables[0].what or "counts"
-    by = "; ".join(" × ".join(side.name for side in table.dimensions) for table in printed.tables)
-    least = float(cells.lower[cells.values != 0].min(initial=np.inf if (cells.values != 0).any() else 0.0))
-    parameters: dict[str, Any] = {
-        "tables": printed.structure(),
-        **({"rules": [rule.kind for rule in rules]} if way.protects else {}),
-        LEAST: int(least) if np.isfinite(least) else None,
-        **outcome.told,
-    }
-    known = f" and that it is at least {written(least, cells.decimals)}" if np.isfinite(least) else ""
-    assumes = (f"Nobody knows more of a figure than what is printed{known}.",)
-    statement = Statement(
-        card.unit if card is not None and card.unit else "respondent",
-        models=outcome.claims,
-        evidence=Evidence.CHECKED if outcome.claims else Evidence.ARGUED,
-        assumes=assumes if outcome.claims else (),
-        caveats=outcome.caveats,
-    )
-    recipe = Recipe(
-        way.name,
-        parameters,
-        outcome.steps,
-        seed=job.seed,
-        versions=versions(job.source.engine if job.source is not None else None),
-    )
-    learned = exposures(cells, protection)
-    facts = _facts(job, outcome, told)
-    holder = Holder(cells, protection, outcome.values, outcome.hidden, told, learned, facts, outcome.secret)
-    return Tabulated(printed.rows(), statement, recipe, title=f"{what} by {by}", printed=printed, holder=holder)
+@dataclass(frozen=True, eq=False)
+class _Tabulation(Method[pa.Table]):
+    """A table whose protection is shown before it leaves."""
+
+    verb: ClassVar[str] = "tabulate"
+    job: Job
+    way: Way
+    rules: Sequence[Rule]
+
+    @property
+    def name(self) -> str:  # type: ignore[override]
+        return self.way.name
+
+    @property
+    def parameters(self) -> Mapping[str, Any]:
+        return {}
+
+    def promise(self, card: Card | None) -> Statement:
+        """To whom; what is claimed of the cells depends on which of them are sensitive, and comes with the table."""
+        return Statement(card.unit if card is not None and card.unit else "respondent", evidence=Evidence.ARGUED)
+
+    def make(self, table: Table | None, bench: Bench) -> Made[pa.Table]:
+        """Protect the cells, and compute what an intruder can tell of every hidden one."""
+        job = replace(self.job, progress=lambda done, what: bench.progress(0.1 + 0.6 * done, what))
+        cells, protection, outcome = job.cells, job.protection, self.way.apply(job)
+        told = None
+        if outcome.pattern is not None:
+            hidden, report = outcome.hidden, bench.progress
+            certify(cells, protection, hidden, progress=lambda done, what: report(0.7 + 0.2 * done, what))
+            if int(hidden.sum()) <= _TOLD:
+                told = intervals(cells, hidden, progress=lambda done, what: report(0.9 + 0.1 * done, what))
+        printed = Printed.of(cells, outcome.values, outcome.hidden)
+        by = "; ".join(" × ".join(side.name for side in one.dimensions) for one in printed.tables)
+        least = float(cells.lower[cells.values != 0].min(initial=np.inf if (cells.values != 0).any() else 0.0))
+        parameters: dict[str, Any] = {
+            "tables": printed.structure(),
+            **({"rules": [rule.kind for rule in self.rules]} if self.way.protects else {}),
+            LEAST: int(least) if np.isfinite(least) else None,
+            **outcome.told,
+        }
+        known = f" and that it is at least {written(least, cells.decimals)}" if np.isfinite(least) else ""
+        learned = exposures(cells, protection)
+        facts = _facts(job, outcome, told)
+        details = TableHolder(cells, protection, outcome.values, outcome.hidden, told, learned, facts, outcome.secret)
+        title = f"{cells.tables[0].what or 'counts'} by {by}"
+        copy = HolderCopy(
+            "cells",
+            details.rows(),
+            dict(details.in_figures()),
+            draw=lambda: details.fragment(f"{title} (for its holder alone)"),
+            details=details,
+        )
+        return Made(
+            printed.rows(),
+            parameters,
+            outcome.steps,
+            claims=outcome.claims,
+            assumes=(f"Nobody knows more of a figure than what is printed{known}.",) if outcome.claims else (),
+            caveats=outcome.caveats,
+            layout=printed.html(),
+            seed=job.seed,
+            holder=copy,
+            title=title,
+            context=printed,
+        )
+
+    def recheck(self, made: Made[pa.Table], written: pa.Table, promised: Statement) -> Made[pa.Table]:
+        """What leaves is what was certified: every hidden figure is missing, every other one is as it was meant."""
+        if not written.equals(made.context.rows()) or written.filter(pc.field(HIDDEN)).column(-2).null_count != int(
+            pc.sum(written.column(HIDDEN)).as_py() or 0
+        ):
+            raise NoPromise("The table that was written is not the one that was protected. Nothing was released.")
+        return made
 
 
 def _facts(job: Job, outcome: Outcome, told: Intervals | None) -> list[tuple[str, str]]:
@@ -205,9 +232,3 @@ def _facts(job: Job, outcome: Outcome, told: Intervals | None) -> list[tuple[str
     else:
         facts.append(("lost", str(changed_loss(job.cells, outcome.values))))
     return facts
-
-
-def _save(release: Tabulated, to: str | Path | None, *, csv: bool, keep: str | Path | None) -> None:
-    rows = release.holder.rows() if release.holder is not None and keep is not None else None
-    with kept(rows, keep) as notes:
-        notes[RELEASE] = fingerprint(release.payload if to is None else release.save(to, csv=csv))

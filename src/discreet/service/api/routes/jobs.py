@@ -27,9 +27,6 @@ Paper: TypeAlias = Literal[
     "report.html",
     "to-pass-on.html",
     "map.html",
-    "compared.html",
-    "links.parquet",
-    "attacked.html",
     "holder.html",
     "holder.parquet",
 ]

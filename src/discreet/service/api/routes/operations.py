@@ -10,13 +10,14 @@ from fastapi.responses import HTMLResponse, Response
 from fastapi.security import HTTPAuthorizationCredentials
 
 from discreet._version import __version__
+from discreet.core.families import FAMILIES
 from discreet.curator.people.person import Scope
 from discreet.service.api.caller import Needs, bearer, cookie
 from discreet.service.api.docs import page
 from discreet.service.api.failures import READS, answers
 from discreet.service.api.guard import PAPER_POLICY
 from discreet.service.api.metrics import CONTENT
-from discreet.service.api.views import Health
+from discreet.service.api.views import Catalogue, Health
 from discreet.service.reception import READERS
 
 router = APIRouter(prefix="/v1", tags=["operations"])
@@ -43,6 +44,12 @@ def metrics(
     if not (request.app.state.settings.open_metrics and _is_near(request)):
         Needs(Scope.READ, READERS).find(request)
     return Response(request.app.state.metrics.text(), media_type=CONTENT)
+
+
+@router.get("/catalogue", responses=answers(), summary="All methods, models, rules and attacks")
+def catalogue() -> Catalogue:
+    """What each is called, how it is written, and a JSON schema of its parameters; the same for everybody."""
+    return Catalogue(families=[family.to_dict() for family in FAMILIES])
 
 
 @router.get(

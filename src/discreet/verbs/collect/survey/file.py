@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from discreet.core.exact import exact
+from discreet.core.formats import Format
 from discreet.core.text import meant
 from discreet.core.toml import dump, lines_of
 from discreet.errors import BadInput, NotFound
@@ -16,6 +17,7 @@ from discreet.verbs.collect.numbers.grid import NumberGrid
 from discreet.verbs.collect.survey.question import Question
 from discreet.verbs.collect.survey.survey import Shuffler, Survey, better_share
 
+FORMAT: Format[dict[str, Any]] = Format("survey", unmarked=True)
 _SURVEY_KEYS = ("title", "about", "epsilon", "share", "people", "shuffler", "questions")
 _QUESTION_KEYS = ("text", "kind", "values", "bounds", "steps", "wants", "protocol")
 _HEAD = (
@@ -53,6 +55,7 @@ def loads(text: str, name: str = "the survey") -> Survey:
         data = tomllib.loads(text, parse_float=Decimal)
     except tomllib.TOMLDecodeError as error:
         raise BadInput(f"{name} is not valid TOML: {error}.") from None
+    data = FORMAT.read(data, name)
     keys: tuple[str, ...] = ()
     try:
         _require(data, "A survey", _SURVEY_KEYS, "title", "epsilon", "people", "questions")
@@ -73,13 +76,13 @@ def dumps(survey: Survey) -> str:
     """Write a survey as TOML, with its protocols and the reason for each."""
     _, why = better_share(survey)
     comments: dict[tuple[str, ...], tuple[str, ...]] = {
-        ("title",): _HEAD,
+        ("format",): _HEAD,
         ("epsilon",): _EPSILON,
         ("share",): _wrapped(why),
         ("people",): ("How many are expected to answer: protocols are chosen for them.",),
     }
-    data: dict[str, Any] = {"title": survey.title, "about": survey.about or None, "epsilon": _number(survey.epsilon)}
-    data |= {"share": survey.share, "people": survey.people}
+    data = FORMAT.mark() | {"title": survey.title, "about": survey.about or None}
+    data |= {"epsilon": _number(survey.epsilon), "share": survey.share, "people": survey.people}
     if survey.shuffler is not None:
         data["shuffler"] = {"who": survey.shuffler.who, "delta": _number(survey.shuffler.delta)}
     questions: dict[str, Any] = {}

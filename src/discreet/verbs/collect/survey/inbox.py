@@ -23,10 +23,13 @@ import pyarrow as pa
 
 from discreet.core.atomic_files import flush_name
 from discreet.core.document import fields
+from discreet.core.formats import Format
 from discreet.errors import BadInput, DataError
 from discreet.verbs.collect.survey.one_time_codes import OneTimeCodes
 from discreet.verbs.collect.survey.survey import QuestionProtocol, QuestionTally, Survey
 
+FORMAT: Format[dict[str, Any]] = Format("reports", unmarked=True)
+"""A step is given the first line of a file of reports."""
 _ID = re.compile(r"[0-9a-f]{32}")
 _LINES_PER_BATCH = 10_000
 _BROKEN = "A report that cannot be read"
@@ -48,7 +51,8 @@ class Inbox:
         with ExitStack() as files:  # let go of, if anything is wrong with them
             self._reports = files.enter_context(closing(_Lines(path)))
             if self._reports.new:
-                self._reports.append(json.dumps({"survey": survey.fingerprint, "codes": self.needs_code}))
+                head = FORMAT.mark() | {"survey": survey.fingerprint, "codes": self.needs_code}
+                self._reports.append(json.dumps(head))
             if has_codes(path, survey) != self.needs_code:
                 raise BadInput(
                     "People had no codes so far." if self.needs_code else "People had one-time codes so far.",
@@ -140,8 +144,8 @@ def _columns(survey: Survey, held: list[dict[str, Any]]) -> dict[str, pa.Array[A
 def has_codes(path: Path, survey: Survey) -> bool:
     """Whether everybody whose report is in a file had a one-time code."""
     with path.open("rb") as file:
-        head = _line(file.readline(), path)
-    if head is None or head.get("survey") != survey.fingerprint:
+        head = FORMAT.read(_line(file.readline(), path) or {}, path.name)
+    if head.get("survey") != survey.fingerprint:
         raise DataError(
             f"The reports in {path.name} are not of this survey as it is now.",
             hint="Was the survey changed? Put it back as it was, or move the reports away.",

@@ -25,6 +25,7 @@ from typing import Any
 from discreet._version import __version__
 from discreet.core import document
 from discreet.core.atomic_files import flush_name
+from discreet.core.formats import Format
 from discreet.errors import Aborted, BadInput, Damaged
 from discreet.noise.entropy import SYSTEM
 from discreet.noise.stream import Stream
@@ -32,6 +33,8 @@ from discreet.verbs.combine.net.frames import SIGNATURE, Frame, Signed
 from discreet.verbs.combine.net.keys import owner_only
 from discreet.verbs.combine.net.manifest import Manifest
 
+FORMAT: Format[dict[str, Any]] = Format("journal", unmarked=True)
+"""A step is given the first record of a journal."""
 SECRET, JOURNAL = "secret", "journal"
 _BEGUN, _GOT, _LATE, _ENDED, _OVER, _SETTLED = range(1, 7)
 _NEW, _DIGEST = "secret.new", 32
@@ -134,10 +137,10 @@ class Journal:
             (folder / _NEW).rename(folder / SECRET)
         if not (folder / SECRET).is_file():
             raise Damaged(f"{folder} has lost its secret: this party cannot go on.", hint="Agree on a new session.")
-        held = document.loads(records[0][1].decode())
+        held = FORMAT.read(document.loads(records[0][1].decode()), folder)
         if len(records) == 1 and held != begun and {**held, "brought": brought} == begun:  # nobody was met yet
             os.ftruncate(self._handle, 0)
-            self._add(_BEGUN, document.dumps(begun).encode())
+            self._add(_BEGUN, document.dumps(FORMAT.mark() | begun).encode())
             self.flush()
             return
         for part, what in (
@@ -163,7 +166,7 @@ class Journal:
             )
         (folder / _NEW).unlink(missing_ok=True)
         owner_only(folder / _NEW, SYSTEM.bytes(32))
-        self._add(_BEGUN, document.dumps(begun).encode())
+        self._add(_BEGUN, document.dumps(FORMAT.mark() | begun).encode())
         self.flush()
         flush_name(folder / JOURNAL)
         (folder / _NEW).rename(folder / SECRET)

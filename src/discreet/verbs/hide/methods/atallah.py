@@ -11,22 +11,23 @@ Why nothing appears that was not there: items only leave, so that no support ris
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 
+from discreet.core.catalogue import declare
+from discreet.core.families import HIDING
 from discreet.verbs.hide.methods.edit import Working, until_hidden
 from discreet.verbs.hide.mining.rules import written
 from discreet.verbs.hide.problem import Outcome, Problem, Progress, silent
 from discreet.verbs.hide.secrets import Secret
 
 
-@dataclass(frozen=True)
+@declare(HIDING, "atallah", paper="Atallah and others 1999")
 class Atallah:
     """The item that most have, out of the transaction where it touches fewest pairs."""
 
-    name: ClassVar[str] = "atallah"
+    name: ClassVar[str]
 
     def apply(self, problem: Problem, progress: Progress = silent) -> Outcome:
         """Take one item out of one transaction at a time."""

@@ -15,11 +15,12 @@ transactions that lack them.
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
 from typing import ClassVar, TypeVar
 
 import numpy as np
 
+from discreet.core.catalogue import declare, parameter
+from discreet.core.families import HIDING
 from discreet.core.text import number
 from discreet.noise.entropy import Entropy
 from discreet.verbs.hide.methods.edit import Working, shortest, until_hidden
@@ -30,13 +31,12 @@ from discreet.verbs.hide.transactions import Array, Transactions, Words, all_one
 _T = TypeVar("_T")
 
 
-@dataclass(frozen=True)
+@declare(HIDING, "blocking", paper="Saygin, Verykios and Clifton 2001")
 class Blocking:
     """The most frequent item becomes unknown in the shortest transactions, and in as many that lack it."""
 
-    name: ClassVar[str] = "blocking"
-    decoys: bool = True
-    """Whether cells without the item become unknown too."""
+    name: ClassVar[str]
+    decoys: bool = parameter("Whether cells without the item become unknown, too.", default=True)
 
     def apply(self, problem: Problem, progress: Progress = silent) -> Outcome:
         """Make cells unknown. ``after`` has what is certain, ``possible`` what may be there."""

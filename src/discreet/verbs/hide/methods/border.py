@@ -14,11 +14,12 @@ else the one that has fewest of the endangered.
 from __future__ import annotations
 
 from abc import abstractmethod
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 
+from discreet.core.catalogue import declare
+from discreet.core.families import HIDING
 from discreet.verbs.hide.methods.edit import Working, until_hidden
 from discreet.verbs.hide.mining.frequent import Itemset
 from discreet.verbs.hide.problem import Outcome, Problem, Progress, silent
@@ -79,11 +80,11 @@ class _Border:
         """Take one item out of one transaction."""
 
 
-@dataclass(frozen=True)
+@declare(HIDING, "bba", paper="Sun and Yu 2005")
 class BBA(_Border):
     """The cell with the least sum of weights of border itemsets."""
 
-    name: ClassVar[str] = "bba"
+    name: ClassVar[str]
 
     def _step(self, watched: Watched) -> None:
         gone = watched.before - watched.now
@@ -101,11 +102,11 @@ class BBA(_Border):
         watched.take(best[1], best[2], f"the border loses a weight of {best[0]:.3g} by it, the least")
 
 
-@dataclass(frozen=True)
+@declare(HIDING, "maxmin", paper="Moustakides and Verykios 2008")
 class MaxMin(_Border):
     """The item whose most endangered border itemset is the most frequent."""
 
-    name: ClassVar[str] = "maxmin"
+    name: ClassVar[str]
 
     def _step(self, watched: Watched) -> None:
         alive = watched.now >= watched.least

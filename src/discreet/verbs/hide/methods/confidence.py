@@ -9,22 +9,23 @@ hides itemsets as well.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 
+from discreet.core.catalogue import declare
+from discreet.core.families import HIDING
 from discreet.errors import BadInput, NoPromise
 from discreet.verbs.hide.methods.edit import Working, shortest, until_hidden
 from discreet.verbs.hide.problem import Outcome, Problem, Progress, silent
 from discreet.verbs.hide.secrets import Secret
 
 
-@dataclass(frozen=True)
+@declare(HIDING, "raise-antecedent", paper="Verykios and others 2004")
 class RaiseAntecedent:
     """1.a: put the antecedent into transactions without the consequent that have most of it already."""
 
-    name: ClassVar[str] = "raise-antecedent"
+    name: ClassVar[str]
 
     def apply(self, problem: Problem, progress: Progress = silent) -> Outcome:
         """Put items in. An error if all transactions do not suffice, or if this makes another secret visible."""
@@ -67,11 +68,11 @@ class RaiseAntecedent:
             )
 
 
-@dataclass(frozen=True)
+@declare(HIDING, "lower-consequent", paper="Verykios and others 2004")
 class LowerConsequent:
     """1.b: take the consequent's most frequent item out of the shortest transactions of the rule."""
 
-    name: ClassVar[str] = "lower-consequent"
+    name: ClassVar[str]
 
     def apply(self, problem: Problem, progress: Progress = silent) -> Outcome:
         """Take items of consequents out."""
@@ -87,11 +88,11 @@ class LowerConsequent:
         return working.outcome()
 
 
-@dataclass(frozen=True)
+@declare(HIDING, "lower-rule", paper="Verykios and others 2004")
 class LowerRule:
     """2.a: take the most frequent item of the whole out of the shortest transactions."""
 
-    name: ClassVar[str] = "lower-rule"
+    name: ClassVar[str]
 
     def apply(self, problem: Problem, progress: Progress = silent) -> Outcome:
         """Take items out, looking at support and confidence after each."""

@@ -28,13 +28,15 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import ClassVar, Literal
 
 import numpy as np
 
+from discreet.core.catalogue import check_parameters, declare, parameter
+from discreet.core.families import HIDING
 from discreet.core.text import number
-from discreet.errors import BadInput, NoPromise
+from discreet.errors import NoPromise
 from discreet.verbs.hide.methods.atallah import Atallah
 from discreet.verbs.hide.methods.border import BBA, MaxMin
 from discreet.verbs.hide.methods.classes import Classes, classified
@@ -53,19 +55,16 @@ _CONFLICTS = 5
 Goal = Literal["lost", "changed"]
 
 
-@dataclass(frozen=True)
+@declare(HIDING, "exact", rank=0, extra="tabulate", paper="Gkoulalas-Divanis and Verykios 2006")
 class Exact:
     """The least side effects that there can be, with the proof or how far from it."""
 
-    name: ClassVar[str] = "exact"
-    least: Goal = "lost"
-    """What is made least first: innocent itemsets lost, or items taken out. The other one comes second."""
-    seconds: float = 60.0
-    """How long the solver may search."""
+    name: ClassVar[str]
+    least: Goal = parameter("What is least: innocent itemsets lost, or items taken out.", default="lost")
+    seconds: float = parameter("Seconds to search.", default=60.0, above=0)
 
     def __post_init__(self) -> None:
-        if not self.seconds > 0:
-            raise BadInput(f"The solver needs some time, not {self.seconds} seconds.", hint="Give seconds=60.")
+        check_parameters(self)
 
     def apply(self, problem: Problem, progress: Progress = silent) -> Outcome:
         """Solve the program, starting with the best of the heuristics."""

@@ -13,44 +13,45 @@ Nothing appears: items only leave.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 
+from discreet.core.catalogue import declare
+from discreet.core.families import HIDING
 from discreet.verbs.hide.methods.edit import Working, until_hidden
 from discreet.verbs.hide.problem import Outcome, Problem, Progress, silent
 from discreet.verbs.hide.secrets import Secret
 from discreet.verbs.hide.transactions import Array
 
 
-@dataclass(frozen=True)
+@declare(HIDING, "maxfia", paper="Oliveira and Zaïane 2002")
 class MaxFIA:
     """The victim is the item that most transactions have."""
 
-    name: ClassVar[str] = "maxfia"
+    name: ClassVar[str]
 
     def apply(self, problem: Problem, progress: Progress = silent) -> Outcome:
         """Take each secret's victim out of as many transactions as needed."""
         return _sanitised(problem, progress, _extreme(problem, -1), "most transactions have it", most_secrets=False)
 
 
-@dataclass(frozen=True)
+@declare(HIDING, "minfia", paper="Oliveira and Zaïane 2002")
 class MinFIA:
     """The victim is the item that fewest transactions have."""
 
-    name: ClassVar[str] = "minfia"
+    name: ClassVar[str]
 
     def apply(self, problem: Problem, progress: Progress = silent) -> Outcome:
         """Take each secret's victim out of as many transactions as needed."""
         return _sanitised(problem, progress, _extreme(problem, 1), "fewest transactions have it", most_secrets=False)
 
 
-@dataclass(frozen=True)
+@declare(HIDING, "iga", paper="Oliveira and Zaïane 2002")
 class IGA:
     """The victim is an item that several secrets share, and the rarest if there is no such item."""
 
-    name: ClassVar[str] = "iga"
+    name: ClassVar[str]
 
     def apply(self, problem: Problem, progress: Progress = silent) -> Outcome:
         """Take each group's victim out of as many transactions as needed."""

@@ -11,29 +11,27 @@ n = S, that is the limit L.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 
-from discreet.errors import BadInput
+from discreet.core.catalogue import check_parameters, declare, parameter
+from discreet.core.families import HIDING
 from discreet.verbs.hide.methods.edit import Working, shortest
 from discreet.verbs.hide.problem import Outcome, Problem, Progress, silent
 from discreet.verbs.hide.secrets import Secret
 from discreet.verbs.hide.transactions import Array
 
 
-@dataclass(frozen=True)
+@declare(HIDING, "swa", paper="Oliveira and Zaïane 2003")
 class SWA:
     """One pass over windows of transactions, with a quota for each secret."""
 
-    name: ClassVar[str] = "swa"
-    window: int = 10_000
-    """How many transactions are looked at together."""
+    name: ClassVar[str]
+    window: int = parameter("Number of transactions looked at together.", default=10_000, least=1)
 
     def __post_init__(self) -> None:
-        if self.window < 1:
-            raise BadInput(f"A window has at least one transaction, not {self.window}.", hint="Give window=10000.")
+        check_parameters(self)
 
     def apply(self, problem: Problem, progress: Progress = silent) -> Outcome:
         """Go through the transactions; once more only for a rule whose antecedent got rarer meanwhile."""

@@ -6,8 +6,7 @@ tell the other's, so a tail has three rows or none.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -15,6 +14,8 @@ import pyarrow as pa
 from sqlglot import exp
 
 from discreet.core import sql
+from discreet.core.catalogue import check_parameters, declare, parameter
+from discreet.core.families import MASKING
 from discreet.core.table import Table
 from discreet.errors import BadInput, DataError
 from discreet.noise.masking import Generator
@@ -26,16 +27,24 @@ from discreet.verbs.publish.masking import NUMERIC, Masked, Plan, chosen
 _LEAST = 3
 
 
-@dataclass(frozen=True)
+@declare(MASKING, "code", example="code top=90 on age")
 class Code:
-    """``top`` and ``bottom``: the border of each column, by name, such as ``{"age": 90}``."""
+    """Top and bottom coding: what lies beyond a border becomes the border."""
 
-    name: ClassVar[str] = "code"
-    top: Mapping[str, float] = field(default_factory=dict)
-    bottom: Mapping[str, float] = field(default_factory=dict)
-    by_mean: bool = False
+    name: ClassVar[str]
+    top: Mapping[str, float] = parameter("Upper border, of all columns or by name.", default_factory=dict)
+    bottom: Mapping[str, float] = parameter("Lower border, of all columns or by name.", default_factory=dict)
+    by_mean: bool = parameter("Whether to write the mean of what lies beyond the border instead.", default=False)
+    columns: Sequence[str] = parameter("Columns to code, where a border is one for all.", default=(), clause="on")
 
     def __post_init__(self) -> None:
+        for side in ("top", "bottom"):
+            if not isinstance(getattr(self, side), Mapping):
+                if not self.columns:
+                    raise BadInput("Which columns are to be coded?", hint="Write: code top=90 on age")
+                object.__setattr__(self, side, dict.fromkeys(self.columns, getattr(self, side)))
+        object.__setattr__(self, "columns", ())
+        check_parameters(self)
         if not self.top and not self.bottom:
             raise BadInput("Coding needs a border.", hint='Such as top={"age": 90}.')
         for name in self.top.keys() & self.bottom.keys():

@@ -11,15 +11,16 @@ true value. How far x singles a row out is its leverage, 1 for who is alone and 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 import numpy as np
 import pyarrow as pa
 
 from discreet.core.card import Card
+from discreet.core.catalogue import check_parameters, declare, parameter
+from discreet.core.families import MASKING
 from discreet.core.table import Table
-from discreet.errors import BadInput, DataError
+from discreet.errors import DataError
 from discreet.noise.masking import Generator, generator
 from discreet.verbs.publish.mask.moments import root
 from discreet.verbs.publish.mask.regressors import matrix_of, regressors, require_given
@@ -35,18 +36,17 @@ _LARGEST = 0.5 - 1e-9
 """The leverage of one of two, less what rounding may take from it."""
 
 
-@dataclass(frozen=True)
+@declare(MASKING, "ipso", paper="Burridge 2003")
 class Ipso:
-    """``columns`` are made anew, depending on the columns ``given``, which stay as they are."""
+    """Confidential numbers drawn from their regression on columns that stay as they are."""
 
-    name: ClassVar[str] = "ipso"
-    version: Literal["A", "B", "C"] = "C"
-    columns: Sequence[str] = ()
-    given: Sequence[str] = ()
+    name: ClassVar[str]
+    version: Literal["A", "B", "C"] = parameter("What a regression on the release finds again.", default="C")
+    columns: Sequence[str] = parameter("Columns that are drawn.", default=(), clause="on")
+    given: Sequence[str] = parameter("Columns that the others are regressed on.", default=(), clause="given")
 
     def __post_init__(self) -> None:
-        if self.version not in _KEPT:
-            raise BadInput(f"IPSO is A, B or C, not {self.version!r}.")
+        check_parameters(self)
 
     def mask(self, table: Table, seed: int | None = None) -> Masked:
         """All rows at once. NULLs stay, and their rows do not count for what is preserved."""

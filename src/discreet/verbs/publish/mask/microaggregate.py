@@ -13,30 +13,31 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
+from discreet.core.arrow import content_order
 from discreet.core.card import Card
+from discreet.core.catalogue import check_parameters, declare, parameter
+from discreet.core.families import MASKING
 from discreet.core.table import Table
 from discreet.errors import BadInput
+from discreet.models.catalogue import parse
 from discreet.models.diversity import PSensitivity
 from discreet.models.model import Model
-from discreet.models.parse import parse
 from discreet.noise.masking import Generator, generator
 from discreet.verbs.publish.mask.micro.aggregate import aggregated, chosen_for
 from discreet.verbs.publish.mask.micro.confidential import Confidential, Diversity, confidential
 from discreet.verbs.publish.mask.micro.embed import Coordinate, coordinates, embedded
 from discreet.verbs.publish.mask.micro.gaps import patterns
 from discreet.verbs.publish.mask.micro.grouping import MOST_IMPROVED, Way, grouped
-from discreet.verbs.publish.mask.release import by_content
 from discreet.verbs.publish.mask.values import Array, Cells, replaced
 from discreet.verbs.publish.masking import ANY, Masked, chosen
 
-_ALGORITHMS = ("mdav", "v-mdav", "cbfs", "optimal")
 
-
-@dataclass(frozen=True)
+@declare(MASKING, "microaggregate", example="microaggregate k=5", paper="Domingo-Ferrer and Torra 2005")
 class Microaggregate:
-    """Groups of at least ``k`` records, formed by ``algorithm``; ``optimal`` is for one column at a time.
+    """Groups of at least k records that lie together, and in every group one record for all.
 
-    ``blocks``: columns are grouped so many at a time, or in these blocks, each by itself; by default all together.
+    ``algorithm``: ``optimal`` is for one column at a time. ``blocks``: columns are grouped so many at a time, or in
+    these blocks, each by itself; by default all together.
     ``diverse``: what every group must hold of a confidential column, a model or its text (``l=3 on illness``).
     ``improve``: how often, for each group, a few groups are put together anew to lose less (1,000 is thorough).
     ``gamma``: by v-mdav, a record joins a group if it is nearer to it than so many times to anybody else. ``median``
@@ -49,30 +50,22 @@ class Microaggregate:
     of them says about what each of them is.
     """
 
-    name: ClassVar[str] = "microaggregate"
-    k: int
-    columns: Sequence[str] = ()
-    algorithm: Literal["mdav", "v-mdav", "cbfs", "optimal"] = "mdav"
-    blocks: int | Sequence[Sequence[str]] | None = None
-    diverse: Diversity | str | None = None
-    improve: int = 0
-    gamma: float = 0.2
-    median: bool = False
-    as_is: bool = False
-    at_once: int = 250_000
+    name: ClassVar[str]
+    k: int = parameter("Fewest records in a group.", least=2)
+    columns: Sequence[str] = parameter("Columns to mask; by default all quasi-identifiers.", default=(), clause="on")
+    algorithm: Literal["mdav", "v-mdav", "cbfs", "optimal"] = parameter("How groups are formed.", default="mdav")
+    blocks: int | Sequence[Sequence[str]] | None = parameter("Number of columns grouped at a time.", default=None)
+    diverse: Diversity | str | None = parameter("Model that every group must satisfy.", default=None, python=True)
+    improve: int = parameter("Improvements tried for each group; 1,000 is thorough.", default=0, least=0)
+    gamma: float = parameter("By v-mdav, how readily a record joins a group.", default=0.2, least=0)
+    median: bool = parameter("Whether numbers become the median instead of the mean.", default=False)
+    as_is: bool = parameter("Whether distances are between values that are not standardised.", default=False)
+    at_once: int = parameter("Most rows grouped together; more are divided.", default=250_000, least=8)
 
     def __post_init__(self) -> None:
-        for what, least in (("k", 2), ("improve", 0), ("at_once", 4 * self.k if isinstance(self.k, int) else 8)):
-            said = getattr(self, what)
-            if isinstance(said, bool) or not isinstance(said, int) or said < least:
-                raise BadInput(f"{what} is a whole number, {least} or more, got {said!r}.")
-        for what in ("median", "as_is"):
-            if not isinstance(getattr(self, what), bool):
-                raise BadInput(f"{what} is said or not, got {getattr(self, what)!r}.", hint="Leave the value out.")
-        if self.algorithm not in _ALGORITHMS:
-            raise BadInput(f"Records are grouped by {', '.join(_ALGORITHMS)}, not {self.algorithm!r}.")
-        if isinstance(self.gamma, bool) or not isinstance(self.gamma, int | float) or not 0 <= self.gamma < np.inf:
-            raise BadInput(f"gamma is a number, 0 or more, got {self.gamma!r}.")
+        check_parameters(self)
+        if self.at_once < 4 * self.k:
+            raise BadInput(f"at-once must be a whole number, at least 4 k = {4 * self.k}, got {self.at_once}.")
         if self.improve and self.k > MOST_IMPROVED:
             raise BadInput(f"Groups of up to {MOST_IMPROVED} can be improved, not of {self.k}.", hint="Leave it out.")
         if self.algorithm == "optimal" and (self.improve or self.diverse):
@@ -85,7 +78,7 @@ class Microaggregate:
         """
         card, rng = table.card, generator(seed)
         rows = table.payload()
-        order = by_content(rows)
+        order = content_order(rows)
         rows = rows.take(order)
         names = chosen(card, self.columns, ANY, self.name)
         model = self._model(card)

@@ -7,35 +7,33 @@ original ones, which an analyst who has the recipe takes back: Var(X) = (Var(X')
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import log1p, sqrt
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 import pyarrow as pa
 
+from discreet.core.catalogue import check_parameters, declare, parameter
+from discreet.core.families import MASKING
 from discreet.core.table import Table
 from discreet.errors import BadInput
 from discreet.noise.masking import Generator
-from discreet.verbs.publish.mask.noise import require_positive
 from discreet.verbs.publish.mask.records import mask_rows, swapped_in
 from discreet.verbs.publish.mask.values import numbers, on_grid, unit_of, written
 from discreet.verbs.publish.masking import NUMERIC, Masked, Plan, chosen
 
 
-@dataclass(frozen=True)
+@declare(MASKING, "multiply", example="multiply alpha=0.1")
 class Multiply:
-    """``alpha`` is the factor's standard deviation; its law is log-normal, or uniform around 1."""
+    """Multiplicative noise: every value times a random factor around 1."""
 
-    name: ClassVar[str] = "multiply"
-    alpha: float
-    columns: Sequence[str] = ()
-    law: Literal["log-normal", "uniform"] = "log-normal"
+    name: ClassVar[str]
+    alpha: float = parameter("Standard deviation of the factor.", above=0)
+    columns: Sequence[str] = parameter("Columns to mask; by default all quasi-identifiers.", default=(), clause="on")
+    law: Literal["log-normal", "uniform"] = parameter("Distribution of the factor.", default="log-normal")
 
     def __post_init__(self) -> None:
-        require_positive(self.alpha, "alpha")
-        if self.law not in ("log-normal", "uniform"):
-            raise BadInput(f"A factor's law is log-normal or uniform, not {self.law!r}.")
+        check_parameters(self)
         if self.law == "uniform" and self.alpha >= 1 / sqrt(3):
             raise BadInput(
                 f"A uniform factor with standard deviation {self.alpha} could be 0 or less.",

@@ -8,15 +8,15 @@ rows divides by it (transparency costs nothing: the noise protects, not secrecy 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from math import exp, isfinite, pi, sqrt
+from math import exp, pi, sqrt
 from typing import Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
 
+from discreet.core.catalogue import check_parameters, declare, parameter
+from discreet.core.families import MASKING
 from discreet.core.table import Table
-from discreet.errors import BadInput
 from discreet.noise.masking import Generator
 from discreet.verbs.publish.mask.moments import covariances, root, variances
 from discreet.verbs.publish.mask.records import mask_rows, swapped_in
@@ -24,17 +24,17 @@ from discreet.verbs.publish.mask.values import numbers, on_grid, unit_of, writte
 from discreet.verbs.publish.masking import NUMERIC, Masked, Plan, chosen
 
 
-@dataclass(frozen=True)
+@declare(MASKING, "noise", example="noise alpha=0.1", paper="Kim 1986")
 class Noise:
-    """``alpha`` is the noise's standard deviation as a share of the column's, so that k = alpha²."""
+    """Normal noise with a variance in proportion to the column's own."""
 
-    name: ClassVar[str] = "noise"
-    alpha: float
-    columns: Sequence[str] = ()
-    correlated: bool = False
+    name: ClassVar[str]
+    alpha: float = parameter("Standard deviation of the noise as a share of the column's.", above=0)
+    columns: Sequence[str] = parameter("Columns to mask; by default all quasi-identifiers.", default=(), clause="on")
+    correlated: bool = parameter("Whether the noise has the covariances of the data.", default=False)
 
     def __post_init__(self) -> None:
-        require_positive(self.alpha, "alpha")
+        check_parameters(self)
 
     def mask(self, table: Table, seed: int | None = None) -> Masked:
         """All rows at once."""
@@ -87,12 +87,6 @@ class Noise:
             noisy = found.values + drawn[found.there, place]
             rows = swapped_in(rows, name, written(on_grid(noisy, cells.type, rng), cells, found.there))
         return rows
-
-
-def require_positive(value: float, name: str) -> None:
-    """An error unless ``value`` is a finite number above 0."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or not isfinite(value) or value <= 0:
-        raise BadInput(f"{name} is a number above 0, got {value!r}.")
 
 
 def rounded_variance(sd: float, unit: float | None) -> float:

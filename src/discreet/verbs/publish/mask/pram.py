@@ -8,7 +8,6 @@ right on average without any estimating.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -16,6 +15,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from discreet.core.card import Column
+from discreet.core.catalogue import check_parameters, declare, parameter
+from discreet.core.families import MASKING
 from discreet.core.kind import Kind
 from discreet.core.table import Table
 from discreet.errors import BadInput, DataError
@@ -29,9 +30,11 @@ CATEGORICAL = frozenset({Kind.TEXT, Kind.BOOLEAN, Kind.INTEGER, Kind.DATE})
 _MOST = 1000
 
 
-@dataclass(frozen=True)
+@declare(MASKING, "pram", example="pram keep=0.8", paper="Gouweleeuw and others 1998", extra="tabulate")
 class Pram:
-    """``keep`` is the chance that a value stays, or ``matrices`` has the matrix of each column, by name, its rows and
+    """Post-randomisation: categories change at random, by a matrix of chances.
+
+    ``keep`` is the chance that a value stays, or ``matrices`` has the matrix of each column, by name, its rows and
     columns in the order of the card's categories (or of the values, sorted). ``keep`` is at least 1 in the number of
     categories: below, two of them would be flipped for sure rather than hidden.
 
@@ -40,19 +43,18 @@ class Pram:
     least (by how far apart categories are in their order). There ``keep`` is at least the commonest category's share.
     """
 
-    name: ClassVar[str] = "pram"
-    keep: float | None = None
-    columns: Sequence[str] = ()
-    how: Literal["even", "invariant", "optimal"] = "invariant"
-    matrices: Mapping[str, Sequence[Sequence[float]]] | None = None
+    name: ClassVar[str]
+    keep: float | None = parameter("Chance that a value stays.", default=None, least=0, below=1)
+    columns: Sequence[str] = parameter("Columns to mask; by default all quasi-identifiers.", default=(), clause="on")
+    how: Literal["even", "invariant", "optimal"] = parameter("How the matrix is chosen.", default="invariant")
+    matrices: Mapping[str, Sequence[Sequence[float]]] | None = parameter(
+        "Matrix of each column, by name.", default=None, python=True
+    )
 
     def __post_init__(self) -> None:
         if (self.keep is None) == (self.matrices is None):
             raise BadInput("PRAM takes either keep, or the matrices.", hint="Such as keep=0.8.")
-        if self.keep is not None and not 0 <= self.keep < 1:
-            raise BadInput(f"keep is a chance, from 0 to below 1, got {self.keep}.")
-        if self.how not in ("even", "invariant", "optimal"):
-            raise BadInput(f"A matrix is even, invariant or optimal, not {self.how!r}.")
+        check_parameters(self)
 
     def mask(self, table: Table, seed: int | None = None) -> Masked:
         """All rows at once."""

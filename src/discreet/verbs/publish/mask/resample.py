@@ -7,29 +7,28 @@ smoother than the data: tails come in a little.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 
+from discreet.core.catalogue import check_parameters, declare, parameter
+from discreet.core.families import MASKING
 from discreet.core.table import Table
-from discreet.errors import BadInput
 from discreet.noise.masking import Generator, generator
 from discreet.verbs.publish.mask.values import Cells, numbers, on_grid, replaced, written
 from discreet.verbs.publish.masking import NUMERIC, Masked, chosen
 
 
-@dataclass(frozen=True)
+@declare(MASKING, "resample", example="resample samples=3", paper="Heer 1993")
 class Resample:
-    """``samples``: how many bootstrap samples are averaged."""
+    """The value of each rank becomes the average of that rank in several bootstrap samples."""
 
-    name: ClassVar[str] = "resample"
-    samples: int = 1
-    columns: Sequence[str] = ()
+    name: ClassVar[str]
+    samples: int = parameter("Number of bootstrap samples that are averaged.", default=1, least=1)
+    columns: Sequence[str] = parameter("Columns to mask; by default all quasi-identifiers.", default=(), clause="on")
 
     def __post_init__(self) -> None:
-        if type(self.samples) is not int or self.samples < 1:
-            raise BadInput(f"samples is a whole number, at least 1, got {self.samples!r}.")
+        check_parameters(self)
 
     def mask(self, table: Table, seed: int | None = None) -> Masked:
         """All rows at once, each column by itself; NULLs stay."""

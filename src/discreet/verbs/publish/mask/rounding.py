@@ -3,34 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
 
 from discreet.core.card import Card
+from discreet.core.catalogue import check_parameters, declare, parameter
+from discreet.core.families import MASKING
 from discreet.core.table import Table
 from discreet.errors import BadInput
 from discreet.noise.masking import Generator
-from discreet.verbs.publish.mask.noise import require_positive
 from discreet.verbs.publish.mask.records import mask_rows, swapped_in
 from discreet.verbs.publish.mask.values import numbers, unit_of, whole_units, written
 from discreet.verbs.publish.masking import NUMERIC, Masked, Plan, chosen
 
 
-@dataclass(frozen=True)
+@declare(MASKING, "round", example="round base=5")
 class Round:
-    """``base``: one for all columns, or one for each by name. ``at_random``: unbiased instead of nearest."""
+    """Values rounded to multiples of a base."""
 
-    name: ClassVar[str] = "round"
-    base: float | Mapping[str, float]
-    columns: Sequence[str] = ()
-    at_random: bool = False
+    name: ClassVar[str]
+    base: float | Mapping[str, float] = parameter("Base, of whose multiples all values become one.", above=0)
+    columns: Sequence[str] = parameter("Columns to mask; by default all quasi-identifiers.", default=(), clause="on")
+    at_random: bool = parameter("Whether to round up or down at random, right on average.", default=False)
 
     def __post_init__(self) -> None:
-        for base in self.base.values() if isinstance(self.base, Mapping) else (self.base,):
-            require_positive(base, "base")
+        check_parameters(self)
 
     def mask(self, table: Table, seed: int | None = None) -> Masked:
         """All rows at once."""

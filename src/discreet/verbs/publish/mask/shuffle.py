@@ -9,11 +9,12 @@ nothing but these figures.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 
+from discreet.core.catalogue import declare, parameter
+from discreet.core.families import MASKING
 from discreet.core.optional import extra
 from discreet.core.table import Table
 from discreet.errors import BadInput, DataError
@@ -25,13 +26,13 @@ from discreet.verbs.publish.mask.values import Array, moved, replaced
 from discreet.verbs.publish.masking import ORDERED, Masked, chosen
 
 
-@dataclass(frozen=True)
+@declare(MASKING, "shuffle", paper="Muralidhar and Sarathy 2006", extra="attack")
 class Shuffle:
-    """``columns`` are shuffled, depending on the columns ``given``, which stay as they are."""
+    """Values dealt out again by a model of their ranks, depending on columns that stay as they are."""
 
-    name: ClassVar[str] = "shuffle"
-    columns: Sequence[str] = ()
-    given: Sequence[str] = ()
+    name: ClassVar[str]
+    columns: Sequence[str] = parameter("Columns to mask; by default all quasi-identifiers.", default=(), clause="on")
+    given: Sequence[str] = parameter("Columns that the new values depend on.", default=(), clause="given")
 
     def mask(self, table: Table, seed: int | None = None) -> Masked:
         """All rows at once. NULLs stay where they are."""

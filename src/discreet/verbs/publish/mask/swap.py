@@ -8,7 +8,6 @@ p-buckets, rule out nobody. Data swapping (Dalenius and Reiss 1982) exchanges th
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -16,31 +15,31 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from discreet.core.card import Card
+from discreet.core.catalogue import check_parameters, declare, parameter
+from discreet.core.families import MASKING
 from discreet.core.table import Table
 from discreet.errors import BadInput
 from discreet.noise.masking import Generator, generator
-from discreet.verbs.publish.mask.noise import require_positive
 from discreet.verbs.publish.mask.values import Array, Cells, moved, replaced
 from discreet.verbs.publish.masking import ANY, ORDERED, Masked, chosen, require_released
 
-_LAWS = ("window", "normal", "buckets")
 
-
-@dataclass(frozen=True)
+@declare(MASKING, "rank-swap", example="rank-swap p=5", paper="Moore 1996; Nin, Herranz and Torra 2008")
 class RankSwap:
-    """``window``: with any of the next p % of ranks. ``normal`` (p-distribution): with rank i + r, r normal with mean
-    and deviation of p/2 %. ``buckets``: p buckets of ranks; with a rank of the same bucket or the b-th next, chance
-    1/2, 1/4, … ."""
+    """Values swapped with others of nearly the same rank, column by column.
 
-    name: ClassVar[str] = "rank-swap"
-    p: float
-    columns: Sequence[str] = ()
-    law: Literal["window", "normal", "buckets"] = "window"
+    ``window``: with any of the next p % of ranks. ``normal`` (p-distribution): with rank i + r, r normal with mean and
+    deviation of p/2 %. ``buckets``: p buckets of ranks; with a rank of the same bucket or the b-th next, chance 1/2,
+    1/4, … .
+    """
+
+    name: ClassVar[str]
+    p: float = parameter("How far ranks are swapped, per cent; by buckets, how many there are.", above=0)
+    columns: Sequence[str] = parameter("Columns to mask; by default all quasi-identifiers.", default=(), clause="on")
+    law: Literal["window", "normal", "buckets"] = parameter("Distribution of the rank's change.", default="window")
 
     def __post_init__(self) -> None:
-        require_positive(self.p, "p")
-        if self.law not in _LAWS:
-            raise BadInput(f"Ranks are swapped by the law {' or '.join(_LAWS)}, not {self.law!r}.")
+        check_parameters(self)
         if self.law == "buckets" and (self.p != int(self.p) or self.p > 1000):
             raise BadInput(f"p is a number of buckets, from 1 to 1000, got {self.p}.")
         if self.law != "buckets" and self.p > 100:
@@ -88,19 +87,17 @@ class RankSwap:
         return moved(cells, source)
 
 
-@dataclass(frozen=True)
+@declare(MASKING, "data-swap", example="data-swap share=10%", paper="Dalenius and Reiss 1982")
 class DataSwap:
-    """A ``share`` of people, paired at random among those who agree on ``within``, exchange ``columns`` as a whole."""
+    """A share of people, paired at random among those alike, exchange columns as a whole."""
 
-    name: ClassVar[str] = "data-swap"
-    share: float
-    columns: Sequence[str] = ()
-    within: Sequence[str] = ()
+    name: ClassVar[str]
+    share: float = parameter("Share of people who swap, such as 5% or 0.05.", above=0, most=1)
+    columns: Sequence[str] = parameter("Columns to mask; by default all quasi-identifiers.", default=(), clause="on")
+    within: Sequence[str] = parameter("Columns that people who swap agree on.", default=(), clause="within")
 
     def __post_init__(self) -> None:
-        require_positive(self.share, "share")
-        if self.share > 1:
-            raise BadInput(f"share is a share of the rows, at most 1, got {self.share}.", hint="5 % is 0.05.")
+        check_parameters(self)
 
     def mask(self, table: Table, seed: int | None = None) -> Masked:
         """All rows at once; NULL is a value like others."""

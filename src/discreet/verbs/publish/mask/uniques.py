@@ -8,31 +8,30 @@ sample uniques of at most ``size`` columns has lost one.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from discreet.core.catalogue import check_parameters, declare, parameter
+from discreet.core.families import MASKING
 from discreet.core.table import Table
-from discreet.errors import BadInput
 from discreet.verbs.attack.suda import minimal_uniques
 from discreet.verbs.publish.mask.values import Array, replaced
 from discreet.verbs.publish.masking import ANY, Masked, chosen
 
 
-@dataclass(frozen=True)
+@declare(MASKING, "suppress-uniques", example="suppress-uniques size=3", paper="Elliot and others 2002")
 class SuppressUniques:
-    """``size``: how many values of a person an intruder knows at most."""
+    """Values suppressed until nobody is unique by a few of them."""
 
-    name: ClassVar[str] = "suppress-uniques"
-    size: int = 3
-    columns: Sequence[str] = ()
+    name: ClassVar[str]
+    size: int = parameter("Number of values of a person that an intruder knows at most.", default=3, least=1)
+    columns: Sequence[str] = parameter("Columns to mask; by default all quasi-identifiers.", default=(), clause="on")
 
     def __post_init__(self) -> None:
-        if type(self.size) is not int or self.size < 1:
-            raise BadInput(f"size is a whole number of columns, at least 1, got {self.size!r}.")
+        check_parameters(self)
 
     def mask(self, table: Table, seed: int | None = None) -> Masked:
         """All rows at once. Nothing is random, so a seed changes nothing."""

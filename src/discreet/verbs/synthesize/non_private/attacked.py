@@ -13,8 +13,7 @@ same method learns from half of the people, drawn by lot, and the other half is 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
-from html import escape
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 import numpy as np
@@ -23,7 +22,6 @@ import pyarrow.compute as pc
 
 from discreet.core.card import Role
 from discreet.core.release import Release
-from discreet.core.report import page, section, styled
 from discreet.core.table import Table
 from discreet.engines.read import read
 from discreet.errors import BadInput
@@ -50,32 +48,9 @@ _MUCH = 0.25
 _REHEARSED = "This was found in a rehearsal: half of the people were learnt from, and the others are the control."
 
 
-@dataclass(frozen=True, repr=False)
-class Attacked(Release[T]):
-    """A synthetic release in its holder's hands: what attackers found is never saved with it."""
-
-    report: Report | None = field(default=None, compare=False)
-
-    @property
-    def alarms(self) -> tuple[str, ...]:
-        """What the holder has to know before this leaves, as sentences; none, if nothing was found."""
-        found = () if self.report is None else self.report.findings
-        return tuple(warned for one in found if (warned := _warned(one)))
-
-    def page(self) -> str:
-        """What attackers found, as HTML that opens offline. It must never leave."""
-        found = "" if self.report is None else self.report._repr_html_()
-        return page(f"Attacks on {self.title} (for its holder alone)", self._warned() + found)
-
-    def __str__(self) -> str:
-        return "\n".join([super().__str__(), *(f"WARNING, for the holder alone: {one}" for one in self.alarms)])
-
-    def _repr_html_(self) -> str:
-        return self._warned() + super()._repr_html_()
-
-    def _warned(self) -> str:
-        said = "".join(f'<p><span class="badge bad">Warning</span> {escape(one)}</p>' for one in self.alarms)
-        return styled([section("Before this leaves", said)]) if said else ""
+def alarms(report: Report) -> tuple[str, ...]:
+    """What the holder has to know before this leaves, as sentences; none, if nothing was found."""
+    return tuple(f"WARNING: {warned}" for one in report.findings if (warned := _warned(one)))
 
 
 def attacked(
@@ -86,8 +61,8 @@ def attacked(
     control: Table | None,
     seed: int | None,
     progress: Progress,
-) -> Attacked[T]:
-    """The same release, and what a few quick attacks find in it; ``again`` makes another of other people.
+) -> Report:
+    """What a few quick attacks find in a release; ``again`` makes another of other people.
 
     ``control`` holds people of the same kind who are not in the table, if there are any at hand.
     """
@@ -107,14 +82,12 @@ def attacked(
             [MatchedUniques(), Inference(guesses=guesses), ClosestRecord(guesses=guesses)], _part(progress, 0.7, 1.0)
         ),
     ]
-    report = Report(
+    return Report(
         release.title,
         table.card.name,
         tuple(finding for one in reports for finding in one.findings),
         tuple(beside for one in reports for beside in one.not_applicable),
     )
-    fields: dict[str, Any] = {name: getattr(release, name) for name in Release.__match_args__}
-    return Attacked(**fields, report=report)
 
 
 def _one_copy(release: Release[T]) -> Release[T]:

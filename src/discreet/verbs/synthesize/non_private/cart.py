@@ -17,14 +17,14 @@ keeps it from being a copy is only that columns are drawn from different people.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 
+from discreet.core.catalogue import check_parameters, declare, parameter
+from discreet.core.families import SYNTHESIZERS
 from discreet.core.optional import extra
 from discreet.core.table import Table
-from discreet.errors import BadInput
 from discreet.noise.masking import Generator, generator
 from discreet.verbs.publish.mask.values import Array
 from discreet.verbs.synthesize.non_private.column_synthesis import Anew
@@ -37,22 +37,21 @@ _CLASSES = 32
 """A tree tells so many classes apart; it takes all rarer ones for one. They are drawn all the same."""
 
 
-@dataclass(frozen=True)
+@declare(SYNTHESIZERS, "cart", rank=0, paper="Reiter 2005", extra="attack")
 class Cart(Anew):
-    """``columns`` are drawn one after the other, depending on the columns ``given`` and on those drawn before."""
+    """Columns drawn one after the other from trees, depending on those given and those drawn before.
+
+    ``smooth``: what fewer people share than are in a leaf is not given out; numbers are drawn from around it, and in
+    place of a text that the card does not list stands another.
+    """
 
     name: ClassVar[str] = "synthesize cart"
-    leaf: int = LEAST
-    """The fewest people in a leaf."""
-    proper: bool = False
-    """Whether each tree is grown on a bootstrap sample, so that copies also differ by what may have been learnt."""
-    smooth: bool = True
-    """Whether what fewer people share than are in a leaf is not given out: numbers are drawn from around it, and in
-    place of a text that the card does not list stands another."""
+    leaf: int = parameter("Fewest people in a leaf.", default=LEAST, least=2)
+    proper: bool = parameter("Whether each tree is grown on a bootstrap sample.", default=False)
+    smooth: bool = parameter("Whether what few people share is smoothed.", default=True)
 
     def __post_init__(self) -> None:
-        if type(self.leaf) is not int or self.leaf < 2:
-            raise BadInput(f"leaf is a whole number, at least 2, got {self.leaf!r}.")
+        check_parameters(self)
 
     def synthesize(self, table: Table, seed: int | None = None) -> Synthetic:
         """All rows at once, a column after the other, in the card's order."""

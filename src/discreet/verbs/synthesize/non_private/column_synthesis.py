@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import pyarrow as pa
 
+from discreet.core.catalogue import parameter
 from discreet.core.table import Table
 from discreet.verbs.synthesize.non_private.sorted_column import Learnt
 from discreet.verbs.synthesize.non_private.synthesizer import Parts, people_of, require_people
@@ -30,10 +31,9 @@ class Anew:
     """``columns`` are made anew (default: all but those given), depending on the columns ``given``, which stay as they
     are; without either, all are made."""
 
-    columns: Sequence[str] = ()
-    given: Sequence[str] = ()
-    rows: int | None = field(default=None, kw_only=True)
-    """How many rows are made (default: as many as there are)."""
+    columns: Sequence[str] = parameter("Columns that are made; by default all others.", default=(), clause="on")
+    given: Sequence[str] = parameter("Columns that stay as they are.", default=(), clause="given")
+    rows: int | None = parameter("Rows that are made; by default as many as there are.", default=None, kw_only=True)
 
     def _lesson(self, table: Table, crowd: int, least: int) -> Lesson:
         """The table as it is learnt from, which must be of ``crowd`` people; what fewer than ``least`` share stays."""

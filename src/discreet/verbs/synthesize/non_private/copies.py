@@ -27,6 +27,7 @@ from typing import Literal
 import numpy as np
 import pyarrow as pa
 
+from discreet.core.catalogue import check_parameters, parameter
 from discreet.core.optional import extra
 from discreet.core.table import Table
 from discreet.errors import BadInput
@@ -43,13 +44,12 @@ class Copies:
     apart."""
 
     method: Synthesizer
-    copies: int = 5
+    copies: int = parameter("Number of tables that are drawn.", default=5, least=2)
 
     def __post_init__(self) -> None:
         if not isinstance(self.method, Synthesizer) or isinstance(self.method, Copies):
             raise BadInput("Copies are of a synthesizer.", hint="Such as Copies(Cart(), 5).")
-        if type(self.copies) is not int or self.copies < 2:
-            raise BadInput(f"copies is a whole number, at least 2, got {self.copies!r}.")
+        check_parameters(self)
 
     @property
     def name(self) -> str:

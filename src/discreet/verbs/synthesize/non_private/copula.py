@@ -13,13 +13,13 @@ coded.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 import numpy as np
 
+from discreet.core.catalogue import check_parameters, declare, parameter
+from discreet.core.families import SYNTHESIZERS
 from discreet.core.table import Table
-from discreet.errors import BadInput
 from discreet.noise.masking import Generator, generator
 from discreet.verbs.publish.mask.moments import root
 from discreet.verbs.publish.mask.values import Array, Cells, numbers
@@ -33,18 +33,19 @@ from discreet.verbs.synthesize.non_private.synthesizer import LEAST, Parts, Synt
 _ROUNDS = 30
 
 
-@dataclass(frozen=True)
+@declare(SYNTHESIZERS, "copula", extra="attack")
 class Copula(Anew):
-    """``columns`` are drawn at once, depending on the columns ``given``, by how they are correlated."""
+    """Columns drawn at once by a Gaussian copula, depending on those given.
+
+    ``margins``: numbers are spread as in the table, or by the likeliest of a few laws; those of which one value is a
+    tenth of all or more stay spread as they are.
+    """
 
     name: ClassVar[str] = "synthesize copula"
-    margins: Literal["empirical", "parametric"] = "empirical"
-    """Numbers are spread as in the table, or by the likeliest of a few laws; those of which one value is a tenth of all
-    or more stay spread as they are."""
+    margins: Literal["empirical", "parametric"] = parameter("How numbers are spread.", default="empirical")
 
     def __post_init__(self) -> None:
-        if self.margins not in ("empirical", "parametric"):
-            raise BadInput(f"margins are empirical or parametric, not {self.margins!r}.")
+        check_parameters(self)
 
     def synthesize(self, table: Table, seed: int | None = None) -> Synthetic:
         """All rows at once."""

@@ -10,6 +10,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from discreet.core.catalogue import register
+from discreet.core.families import SYNTHESIZERS
 from discreet.core.table import Table
 from discreet.errors import BadInput
 from discreet.verbs.publish.mask.ipso import Ipso
@@ -50,3 +52,7 @@ class Redrawn:
             masked.steps,
             (*parts.warnings(), *masked.not_promised),
         )
+
+
+register(SYNTHESIZERS, "ipso", Ipso, make=Redrawn, paper="Burridge 2003")
+register(SYNTHESIZERS, "resample", Resample, make=Redrawn, paper="Heer 1993")

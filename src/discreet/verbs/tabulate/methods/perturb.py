@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from decimal import Decimal
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
+from discreet.core.catalogue import check_parameters, declare, parameter
+from discreet.core.families import TABLE_METHODS
 from discreet.core.statement import Claim
 from discreet.core.text import number
 from discreet.errors import BadInput, NoPromise
@@ -23,24 +24,18 @@ _TOLD = 5_000
 """Of a rounded table of more cells it is not computed what can be told: it takes long."""
 
 
-@dataclass(frozen=True)
+@declare(TABLE_METHODS, "round", example="round base=5", extra="tabulate")
 class Round:
     """Print multiples of a base instead of figures."""
 
-    name: ClassVar[str] = "round"
+    name: ClassVar[str]
     protects: ClassVar[bool] = False
-    base: float
-    how: str = "controlled"
-    """``controlled`` (the table adds up), ``random`` or ``conventional`` (each figure by itself)."""
-    seconds: float = 60.0
+    base: float = parameter("Base, of whose multiples all figures become one.", above=0, below=_MOST_BASE)
+    how: str = parameter("Controlled adds up; the others round each figure.", default="controlled", choices=_ROUNDINGS)
+    seconds: float = parameter("Seconds to search.", default=60.0, above=0)
 
     def __post_init__(self) -> None:
-        if self.how not in _ROUNDINGS:
-            raise BadInput(f"Figures are rounded {', '.join(_ROUNDINGS)}, not {self.how!r}.")
-        if not 0 < self.base < _MOST_BASE:
-            raise BadInput(f"Figures are rounded to a base above 0 and below 2**53, not {self.base}.")
-        if not self.seconds > 0:
-            raise BadInput("The search needs seconds above 0.")
+        check_parameters(self)
 
     def apply(self, job: Job) -> Outcome:
         """The rounded figures."""
@@ -79,25 +74,20 @@ class Round:
         return int(units)
 
 
-@dataclass(frozen=True)
+@declare(TABLE_METHODS, "adjust", paper="Dandekar and Cox 2002; Castro 2006", extra="tabulate")
 class Adjust:
     """Print sensitive figures far enough off, and change the others as little as makes the table add up."""
 
-    name: ClassVar[str] = "adjust"
+    name: ClassVar[str]
     protects: ClassVar[bool] = True
-    norm: str = "l1"
-    weight: str = "value"
-    """``value``: a change counts by the share of its figure; ``cells``: every unit counts the same."""
-    keep_totals: bool = False
-    """Whether the total of all stays as it is."""
-    seconds: float = 60.0
-    gap: float = 0.0
+    norm: str = parameter("How changes are added up.", default="l1", choices=("l1", "l2"))
+    weight: str = parameter("Whether changes count by share or by unit.", default="value", choices=("value", "cells"))
+    keep_totals: bool = parameter("Whether the total of all stays as it is.", default=False)
+    seconds: float = parameter("Seconds to search.", default=60.0, above=0)
+    gap: float = parameter("How much more than the least may be taken.", default=0.0, least=0, below=1)
 
     def __post_init__(self) -> None:
-        if self.norm not in ("l1", "l2") or self.weight not in ("value", "cells"):
-            raise BadInput("Changes are measured with norm=l1 or l2 and weight=value or cells.")
-        if not self.seconds > 0 or not 0 <= self.gap < 1:
-            raise BadInput("The search needs seconds above 0 and a gap from 0 to below 1.")
+        check_parameters(self)
 
     def apply(self, job: Job) -> Outcome:
         """The changed figures."""

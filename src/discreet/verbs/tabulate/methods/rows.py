@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 
+from discreet.core.catalogue import check_parameters, declare, parameter
+from discreet.core.families import TABLE_METHODS
 from discreet.core.table import Table
 from discreet.errors import BadInput
 from discreet.verbs.tabulate.method import Job, Outcome
@@ -17,16 +18,15 @@ from discreet.verbs.tabulate.tables.build import build
 from discreet.verbs.tabulate.tables.cells import Cells
 
 
-@dataclass(frozen=True)
+@declare(TABLE_METHODS, "cell-key", example="cell-key most=5 variance=2", paper="Fraser and Wooton 2005")
 class CellKeys:
     """Change each count by a law of chance, and the same count of the same people always in the same way."""
 
-    name: ClassVar[str] = "cell-key"
+    name: ClassVar[str]
     protects: ClassVar[bool] = False
-    most: int = 5
-    variance: float = 2.0
-    never: int = 0
-    """Counts from 1 to this are never printed."""
+    most: int = parameter("Largest change of a count.", default=5)
+    variance: float = parameter("Variance of the change.", default=2.0)
+    never: int = parameter("Counts from 1 to this are never printed.", default=0)
 
     def apply(self, job: Job) -> Outcome:
         """The changed counts."""
@@ -54,17 +54,18 @@ class CellKeys:
         )
 
 
-@dataclass(frozen=True)
+@declare(TABLE_METHODS, "factors", example="factors least=10% most=25%", paper="Evans, Zayatz and Slanta 1998")
 class Multiply:
     """Multiply what each respondent contributes by a factor of their own, before it is added up."""
 
-    name: ClassVar[str] = "factors"
+    name: ClassVar[str]
     protects: ClassVar[bool] = False
-    least: float = 0.1
-    most: float = 0.25
-    law: Literal["ramp", "uniform"] = "ramp"
+    least: float = parameter("Smallest change, as a share.", default=0.1)
+    most: float = parameter("Largest change, as a share.", default=0.25)
+    law: Literal["ramp", "uniform"] = parameter("Distribution of the factor.", default="ramp")
 
     def __post_init__(self) -> None:
+        check_parameters(self)
         Factors(self.least, self.most, self.law)
 
     def apply(self, job: Job) -> Outcome:
@@ -96,21 +97,21 @@ class Multiply:
         )
 
 
-@dataclass(frozen=True)
+@declare(TABLE_METHODS, "swap", example="swap areas=region risk=age,sex", paper="Shlomo, Tudor and Groom 2010")
 class SwapRecords:
     """Let those who stand out where they live change places with others like them, and add up then."""
 
-    name: ClassVar[str] = "swap"
+    name: ClassVar[str]
     protects: ClassVar[bool] = False
-    areas: str
-    """Columns of areas, the largest first, with commas between them."""
-    risk: str
-    match: str = ""
-    household: str = ""
-    k: int = 3
-    rate: float = 0.0
+    areas: str = parameter("Columns of areas, the largest first, with commas between them.")
+    risk: str = parameter("Columns by which people stand out.")
+    match: str = parameter("Columns that those who change places agree on.", default="")
+    household: str = parameter("Column of households, which move together.", default="")
+    k: int = parameter("Fewest people alike in an area who do not stand out.", default=3)
+    rate: float = parameter("Share of people who move at least.", default=0.0)
 
     def __post_init__(self) -> None:
+        check_parameters(self)
         require_settings(self.k, self.rate)
 
     def apply(self, job: Job) -> Outcome:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 
+from discreet.core.catalogue import check_parameters, declare, parameter
+from discreet.core.families import TABLE_METHODS
 from discreet.core.statement import Claim
 from discreet.errors import BadInput
 from discreet.verbs.tabulate.method import Job, Outcome
@@ -21,29 +22,20 @@ _EXACT_UP_TO, _PLAIN_UP_TO = 5_000, 200_000
 _MODULAR_UP_TO = 200_000
 
 
-@dataclass(frozen=True)
+@declare(TABLE_METHODS, "suppress", rank=0, paper="Fischetti and Salazar 1999", extra="tabulate")
 class Suppress:
     """Hide the sensitive cells, and as little else as keeps them from being computed."""
 
-    name: ClassVar[str] = "suppress"
+    name: ClassVar[str]
     protects: ClassVar[bool] = True
-    how: str = "auto"
-    """``optimal``, ``modular``, ``fast``, or by the table's size and shape."""
-    weight: str = "value"
-    """What hiding a cell costs: its figure (``value``), 1 (``cells``), the logarithm of its figure, its respondents."""
-    seconds: float = 60.0
-    gap: float = 0.0
-    """How much of the weight may be more than the least: the search ends earlier."""
-    zeros: bool = False
-    """Whether cells of 0 may be hidden although they are not sensitive."""
+    how: str = parameter("Search; auto: by the table's size and shape.", default="auto", choices=("auto", *_SEARCHES))
+    weight: str = parameter("What hiding a cell costs.", default="value", choices=tuple(_WEIGHTS))
+    seconds: float = parameter("Seconds to search.", default=60.0, above=0)
+    gap: float = parameter("How much more than the least may be taken.", default=0.0, least=0, below=1)
+    zeros: bool = parameter("Whether cells of 0 may be hidden although they are not sensitive.", default=False)
 
     def __post_init__(self) -> None:
-        if self.how not in ("auto", *_SEARCHES):
-            raise BadInput(f"Cells are hidden by {', '.join(_SEARCHES)} or auto, not by {self.how!r}.")
-        if self.weight not in _WEIGHTS:
-            raise BadInput(f"A cell weighs one of {', '.join(_WEIGHTS)}, not {self.weight!r}.")
-        if not self.seconds > 0 or not 0 <= self.gap < 1:
-            raise BadInput("The search needs seconds above 0 and a gap from 0 to below 1.")
+        check_parameters(self)
 
     def apply(self, job: Job) -> Outcome:
         """Which cells are printed."""

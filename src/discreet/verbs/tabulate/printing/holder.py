@@ -25,7 +25,7 @@ _LISTED = 200
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Holder:
+class TableHolder:
     """The true table beside what is printed of it."""
 
     cells: Cells

@@ -13,6 +13,7 @@ import pyarrow as pa
 from discreet.core.document import fields, texts
 from discreet.core.release import Release
 from discreet.errors import BadInput, DataError
+from discreet.verbs.tabulate.printing.html import headed, laid_out
 from discreet.verbs.tabulate.tables.cells import Cells, alike, shared
 from discreet.verbs.tabulate.tables.crosstable import COUNT, HIDDEN, CrossTable, require_names
 from discreet.verbs.tabulate.tables.dimension import Dimension
@@ -67,6 +68,11 @@ class Printed:
         figures = {name: _figures(values, hidden, self.tables[0].decimals), HIDDEN: pa.array(hidden)}
         sides: dict[str, Any] = {side: pa.array(column, pa.string()) for side, column in codes.items()}
         return pa.table(sides | figures)
+
+    def html(self) -> str:
+        """The tables as people read them."""
+        tables = zip(self.tables, self.hidden, strict=True)
+        return "".join(headed(table, laid_out(table, hidden), len(self.tables)) for table, hidden in tables)
 
     def structure(self) -> list[dict[str, Any]]:
         """What a recipe says of the tables: their sides, codes and totals, what was added up, and how exactly."""

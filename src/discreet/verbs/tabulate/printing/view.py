@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import product
 from typing import Any
 
-from discreet.verbs.tabulate.printing.holder import Holder
+from discreet.verbs.tabulate.printing.holder import TableHolder
 from discreet.verbs.tabulate.printing.html import CROSS, MOST_CELLS
 from discreet.verbs.tabulate.tables.dimension import Dimension
 
@@ -13,8 +13,8 @@ _KINDS = {"": "shown", "added": "hidden", "sensitive": "sensitive"}
 _LISTED = 200
 
 
-def view(holder: Holder, title: str) -> dict[str, Any]:
-    """The tables as ``Holder.page`` shows them, cell by cell, and what there is to say of them. It must never leave.
+def view(holder: TableHolder, title: str) -> dict[str, Any]:
+    """The tables as ``TableHolder.page`` shows them, cell by cell, and what there is to say. It must never leave.
 
     A cell has its true ``figure``, what is ``printed`` of it, its ``kind`` (shown; hidden, or changed, to protect
     others; sensitive) and in words ``why``, and what an intruder can tell of it.
@@ -27,7 +27,7 @@ def view(holder: Holder, title: str) -> dict[str, Any]:
     }
 
 
-def _table(holder: Holder, place: int) -> dict[str, Any]:
+def _table(holder: TableHolder, place: int) -> dict[str, Any]:
     table, where = holder.cells.tables[place], holder.cells.places[place]
     *down, across = table.dimensions
     width = len(across)

@@ -11,6 +11,7 @@ from typing import Any
 from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
 from discreet.core.optional import extra
+from discreet.core.release import Release
 from discreet.errors import BadInput, DataError
 from discreet.verbs.tabulate.printing.html import CROSS
 from discreet.verbs.tabulate.printing.printed import Printed
@@ -24,8 +25,9 @@ _EPOCH = dt.datetime(1980, 1, 1)
 """When every workbook was made, as far as it says: when a release was made is nobody's business."""
 
 
-def save_xlsx(printed: Printed, place: str | Path) -> Path:
-    """Write the tables to a new workbook, which does not say when it was made."""
+def save_xlsx(release: Release[Any], place: str | Path) -> Path:
+    """Write a table that ``tabulate`` released to a new workbook, which does not say when it was made."""
+    printed = Printed.read(release)
     with extra("tabulate"):
         from openpyxl import Workbook
         from openpyxl.styles import Alignment, Font

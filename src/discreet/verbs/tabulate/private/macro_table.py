@@ -12,13 +12,13 @@ import pyarrow as pa
 from discreet.budget.dp_statement import BETA, kept_rows, loss_of, promised, require_drawable, rows_per_unit
 from discreet.core.card import Card
 from discreet.core.exact import Number
-from discreet.core.method import Method
 from discreet.core.picture import Picture, bars
 from discreet.core.statement import Statement
 from discreet.core.table import Table
 from discreet.errors import BadInput
 from discreet.noise.entropy import SYSTEM, Entropy
 from discreet.noise.parameters import whole as whole_number
+from discreet.releases.method import Method
 from discreet.verbs.tabulate.private.plan import Plan
 from discreet.verbs.tabulate.private.top_down import require_fits
 from discreet.verbs.tabulate.tables.crosstable import CrossTable

@@ -1,0 +1,387 @@
+"""The catalogue: every method, model, rule, attack, hierarchy and protocol is declared once, beside its code.
+
+    @declare(MASKING, "noise", example="noise alpha=0.1", paper="Kim 1986")
+    class Noise:
+        \"\"\"Normal noise with a variance in proportion to the column's own.\"\"\"
+
+        alpha: float = parameter("Standard deviation of the noise, as a share of the column's.", above=0)
+        columns: Sequence[str] = parameter("Columns to mask.", default=(), clause="on")
+
+A declaration is a frozen dataclass whose fields say what they mean and which values they take. From it follow the text
+that people write (``noise alpha=0.1 on age``), ``--help``, the schemas of the service, the console's forms, the page
+docs/catalogue.md and the contract tests. Members of a family are found by looking for declarations in the sources of
+its packages: adding one takes one file (docs/architecture.md shows how).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import MISSING, dataclass, field, fields
+from functools import cache, cached_property
+from typing import TYPE_CHECKING, Any, TypeVar, dataclass_transform, get_type_hints
+
+from discreet.core.lazy import declarations, imported
+from discreet.core.parameter import Parameter, Readers
+from discreet.core.text import meant
+from discreet.errors import BadInput
+
+if TYPE_CHECKING:
+    from discreet.core.card import Card
+
+T = TypeVar("T", bound=type)
+Options = Mapping[str, Any]
+_DECLARATION = "declaration"
+
+
+def parameter(
+    sentence: str,
+    *,
+    default: Any = MISSING,
+    default_factory: Any = MISSING,
+    compare: bool = True,
+    kw_only: bool = False,
+    **limits: Any,
+) -> Any:
+    """A field of a declaration: what it means and, as ``limits``, which values it takes (see ``Parameter``)."""
+    made: dict[str, Any] = {"default": default} if default_factory is MISSING else {"default_factory": default_factory}
+    return field(compare=compare, kw_only=kw_only, metadata={_DECLARATION: {"sentence": sentence, **limits}}, **made)
+
+
+@dataclass_transform(frozen_default=True, field_specifiers=(parameter, field))
+def declare(family: Family, name: str, *, example: str = "", init: bool = True, **about: Any) -> Callable[[T], T]:
+    """Make a class a frozen dataclass and a member of a family; ``about`` are fields of ``Entry``."""
+
+    def declared(kind: T) -> T:
+        if "name" not in vars(kind):
+            kind.name = name  # type: ignore[attr-defined]  # families say that their members have one
+        made: T = dataclass(frozen=True, init=init)(kind)  # type: ignore[assignment]
+        register(family, name, made, example=example, **about)
+        return made
+
+    return declared
+
+
+def register(family: Family, name: str, kind: Any, **about: Any) -> None:
+    """Make a class that is declared already a member of one more family."""
+    about["example"] = about.get("example") or " ".join((*family.prefix, name))
+    family.members[name] = Entry(family, name, kind, **about)
+
+
+@cache
+def parameters_of(kind: Any) -> tuple[Parameter, ...]:
+    """The parameters that a class declares."""
+    declared = {one.name for one in fields(kind) if _DECLARATION in one.metadata}
+    types: dict[str, Any] = {}
+    for parent in reversed(kind.__mro__):  # only what is declared: other annotations may not be there at run time
+        own = {name: text for name, text in vars(parent).get("__annotations__", {}).items() if name in declared}
+        types |= get_type_hints(type("Declared", (), {"__annotations__": own, "__module__": parent.__module__}))
+    return tuple(
+        Parameter(
+            one.name,
+            type=types[one.name],
+            default=one.default if one.default_factory is MISSING else one.default_factory(),
+            **one.metadata[_DECLARATION],
+        )
+        for one in fields(kind)
+        if _DECLARATION in one.metadata
+    )
+
+
+def check_parameters(made: Any, /, **given: Any) -> None:
+    """Check the parameters of a declared object, or set those ``given``: each is of its type and within its range.
+
+    Numbers that privacy depends on become exact rationals, and whole numbers Python's own.
+    """
+    kind: Any = type(made)
+    known = parameters_of(kind)
+    for one in known if not given else [each for each in known if each.name in given]:
+        value = given[one.name] if given else getattr(made, one.name)
+        object.__setattr__(made, one.name, one.check(value))
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One member of a family, as it was declared."""
+
+    family: Family
+    name: str
+    kind: Any
+    example: str
+    """A text that names it, with all that it needs."""
+    spelled: str = ""
+    """How it is written, if not by name: ``{t}`` is a parameter, ``[…]`` may be left out."""
+    paper: str = ""
+    extra: str = ""
+    """The extra of the package that it needs."""
+    rank: int = 50
+    """Its place in lists: small ones come first, the default of a family has 0."""
+    make: Callable[[Any], Any] | None = None
+    """What is made of an object of its class, if not itself."""
+    preset: Mapping[str, Any] = field(default_factory=dict, compare=False)
+    """Parameters that its name sets."""
+
+    @property
+    def summary(self) -> str:
+        """The first sentence of its docstring."""
+        return " ".join((self.kind.__doc__ or "").strip().partition("\n\n")[0].split()).replace("``", "")
+
+    @property
+    def parameters(self) -> tuple[Parameter, ...]:
+        """Its parameters and those of every member of its family."""
+        own = [one for one in parameters_of(self.kind) if one.name not in self.preset]
+        return (*own, *self.family.shared())
+
+    @cached_property
+    def usage(self) -> str:
+        """How it is written: an example with what may be left out, in brackets."""
+        if self.spelled:
+            return self._spelled_usage()
+        said = f" {self.example} "
+        parts = [one.usage for one in self.parameters if one.usage and not re.search(rf"\s{one.word}[=\s]", said)]
+        return " ".join((self.example, *(f"[{part}]" for part in parts)))
+
+    def schema(self) -> dict[str, Any]:
+        """JSON schema of its parameters."""
+        return {
+            "title": self.name,
+            "description": self.summary,
+            "type": "object",
+            "properties": {one.name: one.schema() for one in self.parameters if one.usage},
+            "required": [one.name for one in self.parameters if one.required],
+            "additionalProperties": False,
+            "examples": [self.example],
+        }
+
+    def help(self) -> list[str]:
+        """Lines that explain it: what it is, how it is written, its parameters and its paper."""
+        lines = [f"{self.title} ({self.family.noun})", f"  {self.summary}", f"  Write: {self.usage}"]
+        lines += [f"    {one.word}: {one.described}. {one.sentence}" for one in self.parameters if one.usage]
+        lines += [f"  Paper: {self.paper}."] if self.paper else []
+        return lines + ([f"  Needs the extra discreet[{self.extra}]."] if self.extra else [])
+
+    def said(self, text: str) -> dict[str, Any]:
+        """What ``text``, without the name, gives for each parameter, as text; ``None`` for a word alone."""
+        return self._templated(text) if self.spelled else self._said(text)
+
+    def spell(self, values: Mapping[str, str | bool]) -> str:
+        """The text that gives these values, those of flags as truths; what is empty or as by default is left out."""
+        parts = [] if self.family.default == self.name else [self.title]
+        clauses = []
+        for one in self.parameters:
+            value = values.get(one.name, "")
+            if one.is_flag and value not in ("", one.default is True):
+                parts.append(one.word if value else f"{one.word}=false")
+            elif one.clause and value:
+                clauses.append(f"{one.clause} {value}")
+            elif value and not one.is_flag and value != one.default:
+                parts.append(f"{one.word}={value}")
+        return " ".join((*parts, *clauses)) if parts else " ".join((self.name, *clauses))
+
+    def to_dict(self) -> dict[str, Any]:
+        """This as plain data, for JSON."""
+        about = {"name": self.name, "summary": self.summary, "usage": self.usage, "example": self.example}
+        return {**about, "paper": self.paper, "extra": self.extra, "parameters": self.schema()}
+
+    def parse(
+        self, text: str, card: Card | None = None, readers: Readers | None = None, options: Options | None = None
+    ) -> Any:
+        """The object that ``text`` and, besides, ``options`` describe."""
+        return self.build(self.read(text, card, readers, options), card)
+
+    def build(self, values: Mapping[str, Any], card: Card | None = None) -> Any:
+        """The object with these parameters; an error if one is missing."""
+        values = dict(values)
+        for one in self.parameters:
+            if one.name not in values and one.column == "sensitive" and card is not None:
+                values[one.name] = self._only_sensitive(card)
+            if (one.required or one.spoken) and one.name not in values:
+                raise self._wrong(f"{self.title} needs {one.word}: {one.described}.")
+        shared = {one.name: values.pop(one.name) for one in self.family.shared() if one.name in values}
+        try:
+            made = self.kind(**self.preset, **values)
+            made = self.make(made) if self.make else made
+            return imported(self.family.wrapper)(made, **shared) if shared else made
+        except BadInput as error:
+            if error.hint or type(error) is not BadInput:
+                raise
+            raise self._wrong(error.message) from None
+
+    def read(
+        self, text: str, card: Card | None = None, readers: Readers | None = None, options: Options | None = None
+    ) -> dict[str, Any]:
+        """The parameters that ``text`` and ``options`` give, each as its type; an option may be of its type already."""
+        said = {**self.said(text), **(options or {})}
+        known = {one.name: one for one in self.parameters if one.usage}
+        values = {}
+        for name, value in said.items():
+            if name not in known:
+                near = meant(name, known)
+                raise self._wrong(f"{name.replace('_', '-')!r} means nothing to {self.title}{near}.")
+            try:
+                is_text = value is None or isinstance(value, str)
+                values[name] = known[name].read(value, card, readers or {}) if is_text else value
+            except (ValueError, ArithmeticError):
+                got = "nothing" if value is None else repr(value)
+                told = f"{self.title}: {known[name].word} must be {known[name].described}, got {got}."
+                raise self._wrong(told) from None
+        return values
+
+    @property
+    def title(self) -> str:
+        """Its name, with the word that stands before it."""
+        return " ".join((*self.family.prefix, self.name))
+
+    def matches(self, text: str) -> bool:
+        """Whether a text is written like its template."""
+        return re.fullmatch(self._pattern, text, re.IGNORECASE) is not None
+
+    def _wrong(self, message: str) -> BadInput:
+        return BadInput(message, hint=f"Write: {self.usage}")
+
+    def _only_sensitive(self, card: Card) -> str:
+        names = [column.name for column in card.columns if column.role.value == "sensitive"]
+        if len(names) == 1:
+            return names[0]
+        which = f"declares {', '.join(names)}" if names else "declares no sensitive column"
+        raise self._wrong(f"On which column? The card of {card.name} {which}.")
+
+    def _said(self, text: str) -> dict[str, Any]:
+        """What stands behind the name: ``key=value``, words alone, and clauses such as ``on COLUMNS``."""
+        flags = "|".join(re.escape(one.word) for one in self.parameters if one.is_flag)
+        clauses = {one.clause: one.name for one in self.parameters if one.clause}
+        words, found = f" {text} ", {}
+        if clauses:
+            stop = rf"(?=\s(?:{'|'.join(clauses)})[\s=]|\s[\w-]+=|\s(?:{flags or '(?!)'})\s|\s*$)"
+            pattern = rf"\s({'|'.join(clauses)})[\s=]\s*(.+?){stop}"
+            for match in re.finditer(pattern, words, re.IGNORECASE):
+                found[clauses[match[1].lower()]] = match[2]
+            words = re.sub(pattern, " ", words, flags=re.IGNORECASE)
+        for word in re.sub(r",\s+(?=[\w-]+=)", " ", words).split():
+            key, equals, value = word.partition("=")
+            found[key.replace("-", "_").lower()] = value if equals else None
+        return found
+
+    @cached_property
+    def _pattern(self) -> str:
+        known = {one.name: one for one in self.parameters}
+
+        def part(match: re.Match[str]) -> str:
+            if match[0] in "[]":
+                return "(?:" if match[0] == "[" else ")?"
+            if match[1] is None:
+                return re.escape(match[0])
+            one = known[match[1]]
+            value = re.escape(one.word) if one.is_flag else ".+" if one.is_long else r"[^\s=]+?"
+            return rf"(?P<{one.name}>{value})"
+
+        return re.sub(r"\{(\w+)\}|[\[\]]|[^\[\]{]+", part, self.spelled)
+
+    def _templated(self, text: str) -> dict[str, Any]:
+        match = re.fullmatch(self._pattern, text, re.IGNORECASE)
+        if match is None:
+            raise self._wrong(f"{text!r} is not how {self.title} is written.")
+        flags = {one.name for one in self.parameters if one.is_flag}
+        return {name: None if name in flags else said for name, said in match.groupdict().items() if said is not None}
+
+    def _spelled_usage(self) -> str:
+        match = re.fullmatch(self._pattern, self.example, re.IGNORECASE)
+        values = match.groupdict() if match else {}
+        known = {one.name: one for one in self.parameters}
+        text = re.sub(r"\[([^\[\]{}]*)\]", lambda part: "" if " " in part[1] else part[1], self.spelled)
+        text = re.sub(r"\{(\w+)\}", lambda part: values.get(part[1]) or known[part[1]].placeholder, text)
+        return re.sub(r"\[(\s*)(.*?)(\s*)\]", r"\1[\2]\3", text)
+
+
+@dataclass(frozen=True)
+class Family:
+    """Methods of one kind, found by their declarations in the sources of ``packages``."""
+
+    name: str
+    """Its constant in lower case: ``MASKING`` is ``masking``."""
+    noun: str
+    """What one of them is."""
+    packages: tuple[str, ...]
+    commands: tuple[str, ...] = ()
+    """The commands that take them."""
+    prefix: tuple[str, ...] = ()
+    """The word that stands before a name."""
+    default: str = ""
+    """The member that is meant where no name is said."""
+    wrapper: str = ""
+    """The class, with its module, that is made of a member; every member takes its parameters, too."""
+    members: dict[str, Entry] = field(default_factory=dict, repr=False, compare=False)
+
+    @property
+    def title(self) -> str:
+        """What they are called."""
+        return f"{self.noun[0].upper()}{self.noun[1:]}s"
+
+    def to_dict(self) -> dict[str, Any]:
+        """This as plain data, for JSON."""
+        entries = [entry.to_dict() for entry in self.entries()]
+        return {"name": self.name, "title": self.title, "commands": list(self.commands), "entries": entries}
+
+    def shared(self) -> tuple[Parameter, ...]:
+        """The parameters that every member takes."""
+        return parameters_of(imported(self.wrapper)) if self.wrapper else ()
+
+    def names(self) -> tuple[str, ...]:
+        """The names of all members; nothing is imported."""
+        return tuple(declarations(self.name.upper(), self.packages))
+
+    def entries(self) -> tuple[Entry, ...]:
+        """All members, the default first."""
+        homes = declarations(self.name.upper(), self.packages)
+        for name, module in homes.items():
+            if name not in self.members:
+                imported(module)
+        return tuple(sorted((self.members[name] for name in homes), key=lambda one: (one.rank, one.name)))
+
+    def entry(self, name: str) -> Entry:
+        """The member of this name; an error if there is none."""
+        homes = declarations(self.name.upper(), self.packages)
+        if name not in homes:
+            raise self._unknown(name, name)
+        if name not in self.members:
+            imported(homes[name])
+        return self.members[name]
+
+    def has(self, text: str) -> bool:
+        """Whether ``text`` begins with the name of a member."""
+        words = text.lower().split()
+        start = len(self.prefix)
+        return tuple(words[:start]) == self.prefix and len(words) > start and words[start] in self.names()
+
+    def parse(
+        self, text: str, card: Card | None = None, readers: Readers | None = None, options: Options | None = None
+    ) -> Any:
+        """The object that ``text`` and, besides, ``options`` describe; columns are those of ``card``."""
+        entry, rest = self.find(text)
+        return entry.parse(rest, card, readers, options)
+
+    def value(self, name: str, text: str, card: Card | None = None) -> Any:
+        """What ``text`` says for a parameter of the default member."""
+        return self.entry(self.default).read("", card, options={name: text})[name]
+
+    def find(self, text: str) -> tuple[Entry, str]:
+        """The member that ``text`` names, and what it is given; an error lists those there are."""
+        words = re.sub(r"\s*=\s*", "=", " ".join(text.split()))
+        start = " ".join(self.prefix)
+        if start and words.lower().startswith(start):
+            words = words[len(start) :].lstrip()
+        name, _, rest = words.partition(" ")
+        if name.lower() in self.names() and not self.entry(name.lower()).spelled:
+            return self.entry(name.lower()), rest
+        if self.default and (not name or "=" in name):
+            return self.entry(self.default), words
+        for entry in self.entries():
+            if entry.spelled and entry.matches(words):
+                return entry, words
+        raise self._unknown(text, name.lower().partition("=")[0])
+
+    def _unknown(self, text: str, name: str) -> BadInput:
+        entries = self.entries()
+        near = meant(name, [one.spelled.partition("=")[0] if one.spelled else one.name for one in entries])
+        listed = "\n  ".join(one.usage for one in entries)
+        return BadInput(f"There is no {self.noun} {text!r}{near}.", hint=f"\nKnown are:\n  {listed}")

@@ -1,0 +1,53 @@
+"""Families of the catalogue: what one of them is, and the packages whose modules declare members."""
+
+from __future__ import annotations
+
+from discreet.core.catalogue import Entry, Family
+
+MODELS = Family("models", "privacy model", ("discreet.models",), commands=("check", "publish"))
+MASKING = Family("masking", "masking method", ("discreet.verbs.publish.mask",), commands=("publish", "compare"))
+RECODERS = Family("recoders", "recoding method", ("discreet.verbs.publish",), commands=("publish",))
+QUALITIES = Family("qualities", "quality measure", ("discreet.utility.quality",), commands=("publish",))
+SYNTHESIZERS = Family(
+    "synthesizers",
+    "synthesizer",
+    ("discreet.verbs.synthesize.non_private",),
+    commands=("synthesize",),
+    prefix=("synthesize",),
+    wrapper="discreet.verbs.synthesize.non_private.copies.Copies",
+)
+PRIVATE_SYNTHESIS = Family(
+    "private_synthesis",
+    "private synthesizer",
+    ("discreet.verbs.synthesize.private",),
+    commands=("synthesize",),
+    default="synthesize",
+)
+LEARNERS = Family(
+    "learners",
+    "learner",
+    ("discreet.verbs.learn",),
+    commands=("learn",),
+    prefix=("learn",),
+    wrapper="discreet.verbs.learn.integral.Learn",
+)
+TABLE_METHODS = Family("table_methods", "table method", ("discreet.verbs.tabulate.methods",), commands=("table",))
+CELL_RULES = Family("cell_rules", "cell rule", ("discreet.verbs.tabulate.rule",), commands=("table",))
+HIDING = Family("hiding", "hiding method", ("discreet.verbs.hide.methods",), commands=("secrets",))
+FAMILIES = (
+    MODELS,
+    RECODERS,
+    MASKING,
+    QUALITIES,
+    SYNTHESIZERS,
+    PRIVATE_SYNTHESIS,
+    LEARNERS,
+    TABLE_METHODS,
+    CELL_RULES,
+    HIDING,
+)
+
+
+def find(name: str) -> tuple[Entry, ...]:
+    """All members of this name, of whatever family."""
+    return tuple(family.entry(name) for family in FAMILIES if name in family.names())

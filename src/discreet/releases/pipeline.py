@@ -1,0 +1,519 @@
+"""The one pipeline: every release of every verb is made here, in one order.
+
+    already made?  →  promised  →  earlier releases looked up  →  charged, for good  →  run
+                   →  written and read back  →  models re-checked  →  sealed and kept  →  registered  →  handed out
+
+``release`` is for a method without a ledger: what it makes goes to a folder or stays in memory, and is written down in
+the registers of its table. ``Pipeline`` is the same with a ledger and a store: a curator's.
+
+Why this is private. What is promised is worked out from cards alone, and nothing is claimed of what was made but what
+was promised and then checked on what was written. With a ledger, the loss is charged to every table that is looked at,
+durably, before any row is (``budget/ledger.py``); a unit may be in all those tables at once, so each is charged the
+full loss. What comes out is kept before it is given, and given once (``releases/store.py``). A crash at any point may
+waste what was charged; it never lets anything out that was not charged, or not registered. What fails after the charge
+is told apart by nobody: whether the data made it fail, or took more time or memory than a question may, is not said,
+and nothing is given back, or errors would be a free oracle. What rows, limits or noise made fail has failed for good:
+to try again would be another draw, or another look at the clock, for the same charge.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, Generic, TypeVar
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from discreet.budget.entries import Charged
+from discreet.budget.ledger import SqlLedger
+from discreet.budget.rules import exceeded, tightest
+from discreet.core.card import Card
+from discreet.core.document import dumps
+from discreet.core.holder_copy import fingerprint
+from discreet.core.loss import Loss, sequential
+from discreet.core.recipe import Recipe, versions
+from discreet.core.release import Receipt, Release
+from discreet.core.release_folder import Rows
+from discreet.core.release_folder import save as save_folder
+from discreet.core.statement import Claim, Evidence, Statement
+from discreet.core.table import Table
+from discreet.engines.bounded_table import bounded, bounded_card
+from discreet.engines.limits import Limits, limited
+from discreet.errors import BadInput, BudgetExceeded, LoginFailed, NoPromise, NotFound, Refused, Taken, Unreachable
+from discreet.noise.entropy import Watched
+from discreet.releases.method import Bench, Made, Method, Progress, silent
+from discreet.releases.register import earlier_releases, notice, register
+from discreet.releases.store import ALSO_CHARGED, Store, failure
+
+M = TypeVar("M", bound=Method[Any])
+_LONGEST_NAME = 60
+_ROW_GROUP = 1 << 19
+"""Rows of a table that are held while it is written to a file."""
+_LONGEST_TEXT = 15_000
+_OVERFLOWN = pa.scalar(-(2**63), pa.int64())
+
+
+@dataclass(frozen=True)
+class Request(Generic[M]):
+    """What is to be released, as far as it is known before any row is looked at."""
+
+    method: M
+    table: Table
+    """The bounded twin that the method is run on."""
+    tables: tuple[str, ...]
+    """The private tables that are looked at, in order: all of them are charged."""
+    twins: Mapping[str, str]
+    """The identities of the twins of all tables that are looked at, public ones too."""
+    text: str
+    """What the ledger says it was spent on."""
+    statement: Statement
+    identity: str
+    """The same for the same request of the same twins at the same loss, and for no other."""
+    title: str = ""
+    """Of the release; by default it says what was asked about."""
+
+    @property
+    def loss(self) -> Loss:
+        """What is charged to each of them."""
+        if self.statement.loss is None:
+            raise NoPromise(
+                f"{self.method.name} promises no bound on a privacy loss, so no budget can be charged for it.",
+                hint="What leaves by a curator has a loss that is known beforehand.",
+            )
+        return self.statement.loss
+
+
+@dataclass(frozen=True)
+class Given:
+    """What came through the door."""
+
+    release: Release[Any]
+    identity: str
+    """What it is kept under."""
+    free: bool
+    """Whether nothing was charged for it, because it had been answered before."""
+
+    def _repr_html_(self) -> str:
+        return self.release._repr_html_()
+
+
+def request(method: M, table: Table, name: str, twin: str) -> Request[M]:
+    """A method to be run on the twin of the table called ``name``."""
+    statement = method.promise(table.card)
+    loss = None if statement.loss is None else statement.loss.to_dict()
+    said = [method.name, dict(method.parameters), name, twin, loss]
+    identity = hashlib.sha256(dumps(said).encode()).hexdigest()
+    shown = ", ".join(f"{key} = {_plain(value)}" for key, value in method.parameters.items())
+    return Request(method, table, (name,), {name: twin}, f"{method.name} of {name}: {shown}", statement, identity)
+
+
+def account_of(table: str, analyst: str | None) -> str:
+    """The account of what an analyst spends on a table, which lies below the table's own; of nobody, that itself."""
+    if analyst is None:
+        return table
+    if not isinstance(analyst, str) or not 0 < len(analyst) <= _LONGEST_NAME or "/" in analyst:
+        raise BadInput(f"An analyst's name has 1 to {_LONGEST_NAME} characters and no slash, not {analyst!r:.80}.")
+    return f"{table}/{analyst}"
+
+
+class Pipeline:
+    """The pipeline with a ledger, which is charged, and a store, in which releases are sealed and kept."""
+
+    def __init__(self, ledger: SqlLedger, store: Store, limits: Limits, admit: Callable[[Sequence[str]], None]) -> None:
+        self._ledger = ledger
+        self._admit = admit
+        self._store = store
+        self._limits = limits
+
+    def one(self, asked: Request[Any], analyst: str | None, key: str) -> Given:
+        """Give what was asked. The same under the same ``key`` is charged once, anything else is an error.
+
+        Without an analyst it is charged to the tables alone: what their holder has made, for everybody.
+        """
+        keys = {table: f"{key} on {table}" for table in asked.tables[1:]} | {asked.tables[0]: key}
+        return self._given([asked], analyst, keys, batch=False)[0]
+
+    def several(self, asked: Sequence[Request[Any]], analyst: str, key: str) -> list[Given]:
+        """Give all that was asked, of which each table is charged its own part, or nothing. ``key`` names all of it."""
+        keys = {table: f"{key} on {table}" for one in asked for table in one.tables}
+        return self._given(asked, analyst, keys, batch=True)
+
+    def _given(
+        self, asked: Sequence[Request[Any]], analyst: str | None, keys: Mapping[str, str], *, batch: bool
+    ) -> list[Given]:
+        found = {one.identity: self._store.find(one.identity, one.tables[0]) for one in asked}
+        due = {one.identity: one for one in asked if found[one.identity] is None}
+        if due:
+            receipts = self._charged(list(due.values()), analyst, keys, batch=batch)
+            for identity, one in due.items():
+                found[identity] = self._kept(one, [receipts[table] for table in one.tables])
+        given = [(one.identity, found[one.identity]) for one in asked]
+        return [Given(release, identity, identity not in due) for identity, release in given if release is not None]
+
+    def _kept(self, one: Request[Any], receipts: Sequence[Receipt]) -> Release[Any]:
+        """Make what was charged, and keep it: that it was made, or that it failed."""
+        entropy = Watched()
+        with limited(self._limits, whole=False):
+            made = _made(one, receipts, entropy)
+        if made is None:
+            return self._store.fail(one.identity, one.tables[0])
+        return self._store.keep(one.identity, one.tables[0], made)
+
+    def _charged(
+        self, due: Sequence[Request[Any]], analyst: str | None, keys: Mapping[str, str], *, batch: bool
+    ) -> dict[str, Receipt]:
+        """Charge every table for what is due on it.
+
+        After a crash half way only some of a batch is due, and its key names all of it. What had been answered when it
+        was charged was sealed, and so cannot become due again: what is due now was due, and paid for, then. So a
+        batch that was charged is not charged again, although it would be for less.
+        """
+        self._admit(sorted({name for one in due for name in one.twins}))
+        tables = sorted({table for one in due for table in one.tables})
+        receipts = {table: found for table in tables if batch and (found := self._ledger.find(keys[table])) is not None}
+        charges = {
+            table: _Charge(account_of(table, analyst), [one for one in due if table in one.tables], keys[table])
+            for table in tables
+            if table not in receipts
+        }
+        if len(charges) > 1 and (refusal := self._refusal(charges)):
+            raise refusal  # before the first charge, if one would be refused: else those before it would be wasted
+        for table, charge in charges.items():
+            receipts[table] = self._receipt(charge)
+        return receipts
+
+    def _receipt(self, charge: _Charge) -> Receipt:
+        """Charge a table. What was charged under the same key for the same is paid for, in whatever words."""
+        try:
+            return self._ledger.charge(charge.account, charge.loss, key=charge.key, what=charge.what)
+        except Taken:
+            line = self._ledger.find_line(charge.key)
+            if line is None or not isinstance(line.entry, Charged):
+                raise
+            named = line.entry.purpose.rpartition("\n")[2]
+            if (line.entry.account, line.entry.loss, named) != (charge.account, charge.loss, charge.named):
+                raise
+            return line.receipt
+
+    def answered(self, asked: Request[Any]) -> Given | None:
+        """What was asked, if it was given before."""
+        found = self._store.find(asked.identity, asked.tables[0])
+        return None if found is None else Given(found, asked.identity, free=True)
+
+    def charged(self, asked: Request[Any], analyst: str) -> bool:
+        """Whether what was asked was given before, and charged to this analyst."""
+        found = self._store.receipts_at(asked.identity)
+        return account_of(asked.tables[0], analyst) in {one.account for one in found}
+
+    def refuses(self, due: Sequence[Request[Any]], analyst: str) -> bool:
+        """Whether the budgets do not cover all of this now; nothing is charged."""
+        charges = {
+            table: _Charge(account_of(table, analyst), [one for one in due if table in one.tables], "")
+            for table in {table for one in due for table in one.tables}
+        }
+        try:
+            return self._refusal(charges) is not None
+        except NoPromise:  # a loss of a kind that the budget is not kept in, which is refused for that
+            return False
+
+    def _refusal(self, charges: Mapping[str, _Charge]) -> BudgetExceeded | None:
+        """Why one of the charges would be refused, if one would be.
+
+        Somebody who charges at the same moment may still come in between; what is wasted then is not given back.
+        """
+        for table, charge in charges.items():
+            if charge.key and self._ledger.find(charge.key) is not None:
+                continue
+            refusals = [
+                exceeded(account, account.total, charge.loss)
+                for account in (self._ledger.account(table), self._ledger.account(charge.account))
+                if not account.budget.admits(account.total, charge.loss)
+            ]
+            if refusals:
+                return tightest(refusals)
+        return None
+
+
+@dataclass(frozen=True)
+class _Charge:
+    """What one table is charged for."""
+
+    account: str
+    due: Sequence[Request[Any]]
+    key: str
+
+    @property
+    def loss(self) -> Loss:
+        return sequential(one.loss for one in self.due)
+
+    @property
+    def what(self) -> str:
+        """What is due, for people, and its fingerprint, so that the same key cannot pay for anything else."""
+        return "\n".join(one.text for one in self.due)[:_LONGEST_TEXT] + f"\n{self.named}"
+
+    @property
+    def named(self) -> str:
+        """The fingerprint of what is due."""
+        return hashlib.sha256("\n".join(one.identity for one in self.due).encode()).hexdigest()
+
+
+def _plain(value: object) -> str:
+    return " and ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
+
+
+def _made(asked: Request[Any], receipts: Sequence[Receipt], entropy: Watched) -> Release[Any] | None:
+    """What was asked; ``None`` if rows, limits or noise made it fail, and an error if something else did."""
+    try:
+        made = asked.method.make(asked.table, Bench(entropy))
+        _require_finite(made.payload)
+        made = asked.method.recheck(made, made.payload, asked.statement)
+        parameters: dict[str, Any] = {"twins": dict(sorted(asked.twins.items()))}
+        if len(receipts) > 1:
+            parameters[ALSO_CHARGED] = [one.to_dict() for one in receipts[1:]]
+        title = asked.title or f"An answer about {' and '.join(asked.tables)}"
+        made = replace(made, parameters={**made.parameters, **parameters}, title=title)
+        return draft(asked.method, asked.table, asked.statement, made, receipts[0])
+    except (Unreachable, LoginFailed):  # neither rows nor noise are why
+        pass
+    except Exception as error:  # noqa: BLE001  # whatever went wrong may depend on somebody's row
+        if entropy.drawn or isinstance(error, Refused):
+            return None
+    raise failure() from None
+
+
+def _require_finite(payload: object) -> None:
+    """An error if a figure or an error bar is no number: NaN, infinite, or what whole numbers become on overflow."""
+    for column in payload.columns if isinstance(payload, pa.Table) else ():
+        if pa.types.is_floating(column.type) and pc.any(pc.invert(pc.is_finite(column))).as_py():
+            raise Refused("A figure is not finite.")
+        if pa.types.is_int64(column.type) and pc.any(pc.equal(column, _OVERFLOWN)).as_py():
+            raise Refused("A figure is not finite.")
+
+
+def release(
+    method: Method[Any],
+    table: Table | None,
+    *,
+    to: str | Path | None = None,
+    csv: bool = False,
+    holder: str | Path | None = None,
+    receipt: Receipt | None = None,
+    progress: Progress = silent,
+) -> Release[Any]:
+    """Make a release by ``method`` without a ledger, in the new folder ``to`` (``csv``: rows also as CSV) or in memory.
+
+    ``holder`` is a new file for the holder's copy, outside of ``to``. ``table`` is what the release is of, if it is of
+    a table; ``receipt`` is of a charge that was made for it elsewhere.
+    """
+    require_places(to, csv=csv, holder=holder)
+    card: Any = None if table is None else table.card  # of no table: a survey's reports, several parties' figures
+    statement = method.promise(card)
+    folder = None if to is None else Path(to).absolute()
+    before = [] if table is None else earlier_releases(table, folder.parent if folder is not None else None)
+    with _scratch(folder) as scratch:
+        made = method.make(table, Bench(progress=_part(progress, 0.0, 0.8), scratch=scratch))  # type: ignore[arg-type]
+        if isinstance(made.payload, Table):
+            progress(0.8, "writing")
+            made = replace(made, payload=_written(made.payload, scratch))
+        progress(0.85, "checking")
+        made = method.recheck(made, made.payload, statement)
+        if holder is not None and made.holder is None:
+            raise BadInput(
+                f"{method.name} leaves nothing for a holder's copy: all there is to know is in the release.",
+                hint="Leave holder out.",
+            )
+        finished = draft(method, table, statement, made, receipt)
+        if text := notice(before):
+            finished = replace(finished, notices=(text, *finished.notices))
+        progress(0.95, "saving")
+        label = f"{method.verb} {method.name}".strip()
+        finished = _handed_out(finished, label, table, folder, csv=csv, holder=holder)
+    progress(1.0, "done")
+    return finished
+
+
+NO_LEDGER = (
+    "No ledger knows of this release: whatever else is released of the same people adds to its loss, and nobody counts."
+)
+
+
+@dataclass(frozen=True)
+class Uncharged(Method[Any]):
+    """A method that promises a privacy loss, on a table that no ledger is kept of: the statement says so.
+
+    Why this is private: the table is made to keep to its card first (``engines/bounded_table.py``), so that what the
+    method promises holds for it.
+    """
+
+    method: Method[Any]
+    title: str
+    make_rows: Callable[[Table, Bench], Any] | None = None
+    """How the method is run, if not by its ``run``: one that reports progress."""
+    also: Callable[[Any, Card], tuple[Mapping[str, Any], tuple[str, ...]]] = lambda payload, card: ({}, ())
+    """What the recipe and the caveats say besides, from the payload."""
+
+    @property
+    def name(self) -> str:  # type: ignore[override]
+        """That of the method."""
+        return self.method.name
+
+    @property
+    def parameters(self) -> Mapping[str, Any]:
+        """Those of the method."""
+        return self.method.parameters
+
+    def promise(self, card: Card) -> Statement:
+        """What the method promises for the bounded table."""
+        return self.method.promise(bounded_card(card))
+
+    def make(self, table: Table, bench: Bench) -> Made[Any]:
+        """Run the method on the bounded table."""
+        limited_table = bounded(table)
+        run = self.make_rows or (lambda rows, bench: self.method.run(rows, bench.entropy))
+        payload = run(limited_table, bench)
+        parameters, caveats = self.also(payload, limited_table.card)
+        return Made(
+            payload,
+            {"table": table.card.name, **parameters},
+            self.method.steps(limited_table.card),
+            caveats=(*caveats, NO_LEDGER),
+            pictures=self.method.pictures(payload),
+            title=self.title,
+        )
+
+    def holds(self, claim: Claim, payload: Any) -> bool:
+        """As the method checks it."""
+        return self.method.holds(claim, payload)
+
+
+def require_places(to: str | Path | None, *, csv: bool = False, holder: str | Path | None = None) -> None:
+    """An error, before any work is done, if what will be made has no place to go."""
+    if csv and to is None:
+        raise BadInput("csv is for what is written to a folder.", hint="Give to, the folder.")
+    for place in (to, holder):
+        if place is not None and not Path(place).absolute().parent.is_dir():
+            raise NotFound(f"There is no folder {Path(place).absolute().parent} to put {Path(place).name} in.")
+    if to is not None and Path(to).exists() and not (Path(to).is_dir() and not any(Path(to).iterdir())):
+        raise BadInput(f"{to} exists and is not an empty folder.", hint="Publish to a new folder.")
+    if holder is not None and Path(holder).exists():
+        raise BadInput(f"There is a file {holder} already.", hint="Name another, or move it away.")
+    if to is not None and holder is not None and Path(holder).resolve().is_relative_to(Path(to).resolve()):
+        raise BadInput(
+            f"The holder's copy must never leave, and {holder} would be in {to}, with the release.",
+            hint="Keep it in another folder.",
+        )
+
+
+def _handed_out(
+    finished: Release[Any],
+    label: str,
+    table: Table | None,
+    folder: Path | None,
+    *,
+    csv: bool,
+    holder: str | Path | None,
+) -> Release[Any]:
+    """Register the release and write the holder's copy; only then does the release get its name.
+
+    A crash before the register's line leaves nothing; one after it, a line for a release that nobody has.
+    """
+    copy = finished.holder
+
+    def before_named(scratch: Path | None) -> None:
+        nonlocal copy
+        if table is not None:
+            rows = finished.recipe.parameters.get("rows")
+            register(table, folder, label, rows if type(rows) is int else table.count())
+        if copy is not None:
+            source = scratch if scratch is not None else finished.payload
+            known = fingerprint(source) if isinstance(source, Path | pa.Table) else ""
+            copy = replace(copy, release=known)
+            if holder is not None:
+                copy.save(holder)
+
+    if folder is None:
+        before_named(None)
+        return replace(finished, holder=copy)
+    try:
+        save_folder(finished, folder, csv=csv, before_named=before_named)
+    except BaseException:
+        if holder is not None:
+            Path(holder).unlink(missing_ok=True)  # it was not there before: require_places
+        raise
+    rows = isinstance(finished.payload, pa.Table | Rows)
+    return replace(finished, payload=Rows(folder / "payload.parquet") if rows else finished.payload, holder=copy)
+
+
+@contextmanager
+def _scratch(folder: Path | None) -> Iterator[Path | None]:
+    """A folder beside the release's own for files on their way into it."""
+    if folder is None:
+        yield None
+        return
+    with TemporaryDirectory(prefix=".discreet-", dir=folder.resolve().parent) as scratch:
+        yield Path(scratch)
+
+
+def _written(out: Table, scratch: Path | None) -> pa.Table | Rows:
+    """The rows of a table as they will leave: in memory, or a file in the scratch folder."""
+    if scratch is None:
+        return out.fetch()
+    place = scratch / "payload.parquet"
+    with out.stream() as reader, pq.ParquetWriter(place, reader.schema, compression="zstd") as writer:
+        held: list[pa.RecordBatch] = []
+        for batch in reader:
+            held.append(batch)
+            if sum(one.num_rows for one in held) >= _ROW_GROUP:
+                writer.write_table(pa.Table.from_batches(held))
+                held = []
+        if held:
+            writer.write_table(pa.Table.from_batches(held))
+    return Rows(place)
+
+
+def _part(progress: Progress, low: float, high: float) -> Progress:
+    """Progress of a part of the work, which goes from ``low`` to ``high``."""
+    return lambda done, what: progress(low + (high - low) * done, what)
+
+
+def draft(
+    method: Method[Any], table: Table | None, statement: Statement, made: Made[Any], receipt: Receipt | None
+) -> Release[Any]:
+    """The release as it will leave. It claims what was promised, and nothing that the method came up with later.
+
+    Only what ``release`` and ``Pipeline`` give back has been checked and registered; a method may look at the draft of
+    its own release to attack it first.
+    """
+    said = replace(
+        statement,
+        models=(*statement.models, *made.claims),
+        evidence=Evidence.CHECKED if made.claims and statement.evidence is Evidence.ARGUED else statement.evidence,
+        assumes=(*statement.assumes, *made.assumes),
+        caveats=(*statement.caveats, *made.caveats),
+    )
+    recipe = Recipe(
+        method.name,
+        {**method.parameters, **made.parameters},
+        made.steps,
+        seed=made.seed,
+        versions=versions(table.engine if table is not None else None),
+        from_data=made.from_data or (table.card.from_data if table is not None and statement.loss is not None else ()),
+    )
+    holder = made.holder and replace(made.holder, title=made.holder.title or made.title)
+    return Release(
+        made.payload,
+        said,
+        recipe,
+        receipt,
+        made.pictures,
+        made.title,
+        layout=made.layout,
+        holder=holder,
+        notices=made.notices,
+    )

@@ -1,0 +1,339 @@
+"""Rows of people who never existed, drawn from a model of private counts: a table's synthetic twin."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import replace
+from math import sqrt
+from typing import Any, ClassVar
+
+import pyarrow as pa
+
+from discreet.budget.convert import largest_concentrated
+from discreet.budget.dp_statement import kept_rows, loss_of, promised, rows_per_unit
+from discreet.core.card import Card
+from discreet.core.catalogue import check_parameters, declare, parameter
+from discreet.core.exact import Number
+from discreet.core.families import PRIVATE_SYNTHESIS, SYNTHESIZERS
+from discreet.core.loss import Approximate, Concentrated, Loss, Pure
+from discreet.core.picture import Picture, bars
+from discreet.core.release_folder import Rows
+from discreet.core.statement import Statement, weakness
+from discreet.core.table import Table
+from discreet.errors import BadInput, NotDeclared
+from discreet.noise.entropy import SYSTEM, Entropy
+from discreet.noise.masking import generator
+from discreet.noise.parameters import positive, probability
+from discreet.releases.method import Method
+from discreet.verbs.publish.recoding import Progress
+from discreet.verbs.synthesize.counting import counting
+from discreet.verbs.synthesize.distances import COMPARED, WITHIN, compared, distances, exact_columns, too_many
+from discreet.verbs.synthesize.domain import BINS, Domain, merged, regrouped
+from discreet.verbs.synthesize.graph.fitting import fit
+from discreet.verbs.synthesize.graph.measurement import Measurement, Zeros
+from discreet.verbs.synthesize.graph.model import Model
+from discreet.verbs.synthesize.graph.tree import cells
+from discreet.verbs.synthesize.multi_row_units import Households, card_of_units, units_of
+from discreet.verbs.synthesize.non_private.synthesizer import Synthesizer
+from discreet.verbs.synthesize.select import FIRST, aim, bayes, independent, mst, mwem
+from discreet.verbs.synthesize.spending import Allowance, Meter, Step, least_noise
+from discreet.verbs.synthesize.streaming import Source, Tally, written
+from discreet.verbs.synthesize.zeros import Impossible
+
+WAYS: Mapping[str, Callable[[Meter, Sequence[Measurement]], list[Measurement]]] = {
+    "aim": aim.select,
+    "mst": mst.select,
+    "mwem": mwem.select,
+    "bayes": bayes.select,
+    "independent": independent.select,
+}
+"""How marginals are chosen, the best first."""
+_WIDE = 8
+"""Of a column with more codes than this, rare ones are merged."""
+_LARGEST = 1 << 24
+_WIDEST = 2.0**22
+_BARS = 20
+_MOST_ROWS = 10**10
+_TRIED = 10_000
+"""So many rows of anything are drawn, to see whether what is impossible leaves some."""
+
+
+@declare(PRIVATE_SYNTHESIS, "synthesize", example="synthesize epsilon=1 delta=1e-9", paper="McKenna and others 2022")
+class Synthesize(Method[pa.Table | Rows]):
+    """Synthetic rows under differential privacy.
+
+    ``epsilon`` alone promises pure differential privacy, ``epsilon`` with ``delta`` approximate, ``rho`` concentrated;
+    with a ``delta`` there is far less noise. ``by`` says how marginals are chosen: ``aim`` is the most exact, ``mst``
+    the fastest. ``rows`` is how many there will be; without it about as many as the table has. Columns with bounds are
+    cut into ``bins`` of equal width, those in ``quantiles`` into ones that hold about as many rows each. ``columns``
+    are those that leave, by default all but identifiers and the unit.
+
+    Where a unit has several rows, ``person`` are the columns that are the same in all of them: then people are drawn
+    and rows for each (``linked.py``), with a number that says whose a row is. Without it every row stands alone.
+
+    Why this is private: the ``Meter`` (``spending.py``, where it is argued) is the only one to look at counts of the
+    table, and its answers lose the allowance at most: ε; or ρ, which is the largest whose restatement is (ε, δ) where
+    that is promised (``budget/convert.py``). Which codes there are is declared. Merging codes, fitting a model,
+    drawing rows from it and decoding them is done to what the meter gave: it loses nothing more.
+    """
+
+    name: ClassVar[str]
+    epsilon: Number | None = parameter("Privacy loss of a person.", default=None)
+    delta: Number | None = parameter("Probability that the loss is larger; far less noise.", default=None)
+    rho: Number | None = parameter("Concentrated privacy loss, instead.", default=None)
+    by: str = parameter("Choice of marginals: aim is exact, mst fast.", default="aim", choices=tuple(WAYS))
+    rows: int | None = parameter(
+        "Rows that are drawn; by default about as many as there are.", default=None, least=1, most=_MOST_ROWS
+    )
+    columns: Sequence[str] = parameter("Columns that leave; by default all that may.", default=(), clause="on")
+    bins: int | Mapping[str, int] | None = parameter("Bins of columns with bounds.", default=None)
+    quantiles: Sequence[str] = parameter("Columns whose bins hold about as many rows each.", default=(), column="any")
+    person: Sequence[str] = parameter("Columns that are the same in all rows of a unit.", default=(), column="any")
+
+    def __post_init__(self) -> None:
+        for field_ in ("columns", "quantiles", "person"):
+            said = getattr(self, field_)
+            if isinstance(said, str):
+                raise BadInput(f"{field_} are a list of names, not the text {said!r}.", hint=f"Write [{said!r}].")
+            object.__setattr__(self, field_, tuple(said))
+        check_parameters(self)
+        if self.rows is not None and self.person:
+            raise BadInput("How many rows there are follows from the people that are drawn.", hint="Leave rows out.")
+        _ = self.loss  # which says what is wrong with it
+
+    @property
+    def parameters(self) -> Mapping[str, Any]:
+        """What the result hangs on."""
+        return {
+            "by": self.by,
+            "rows": self.rows,
+            "columns": list(self.columns),
+            "bins": dict(self.bins) if isinstance(self.bins, Mapping) else self.bins,
+            "quantiles": list(self.quantiles),
+            "person": list(self.person),
+        }
+
+    def promise(self, card: Card) -> Statement:
+        """The loss that was asked for; an error if the card does not declare what rows are drawn from."""
+        if card.from_data:
+            raise NotDeclared(
+                f"The card of {card.name} has what was read off the data: {', '.join(card.from_data)}.",
+                hint="Declare it from what is known without looking, and take from_data off the card.",
+            )
+        domain = self.domain(card)
+        impossible = Impossible.of(card, domain)
+        if impossible.conditions:
+            _require_possible(domain, impossible)
+        if self.noise(card) > _WIDEST:
+            raise BadInput(
+                f"{self.loss} is so little that nothing but noise would come out.", hint="Spend more, or on less."
+            )
+        caveats = ["The rows are nobody's. What was not measured together is drawn as if it were independent."]
+        if told := weakness(self.loss):
+            caveats.append(told)
+        if self.person:
+            self._require_people(card, domain)
+            same = ", ".join(self.person)
+            caveats.append(f"Rows of one {card.unit} have {same} in common; what else they share is not synthesised.")
+        elif card.unit is not None and rows_per_unit(card) > 1:
+            caveats.append(f"Rows are not linked: which of them belong to one {card.unit} is not synthesised.")
+        caveats += [f"What the card calls impossible is not kept to: {text}." for text in impossible.left_out]
+        return replace(promised(self.loss, card), caveats=tuple(caveats))
+
+    def noise(self, card: Card) -> float:
+        """The standard deviation of the noise that each column's counts get at first."""
+        share = FIRST / len(self.domain(card).sizes)
+        return sqrt(least_noise(self.allowance, share, rows_per_unit(card)).variance)
+
+    def makes(self, card: Card) -> tuple[str, ...]:
+        """The columns that leave; with people also the unit's."""
+        names = self.domain(card).names
+        return (str(card.unit), *names) if self.person else names
+
+    def steps(self, card: Card) -> tuple[str, ...]:
+        """What is done, in words."""
+        domain = self.domain(card)
+        wide = [domain.names[place] for place in self._wide(domain)]
+        done = [kept_rows(card), f"columns were coded as declared: {', '.join(domain.names)}"]
+        if wide:
+            done.append(f"rare codes of {', '.join(wide)} were merged, by counts with noise")
+        if card.impossible:
+            done.append("rows that the card calls impossible were drawn again")
+        told = "the distances are beside the rows, and hold with 95 % confidence each"
+        if within := [name for name in domain.names if name not in exact_columns(domain)]:
+            told += f"; of {', '.join(within)} whole intervals were compared, and nothing is known within them"
+        if left_out := too_many(domain):
+            told += f"; not compared, since there are too many combinations: {', '.join(left_out)}"
+        return (
+            *done,
+            f"marginals were chosen by {self.by} and counted with exact noise; a graphical model was fitted to them",
+            self._drawn(card),
+            f"{COMPARED} of the allowance was spent on comparing columns and pairs of columns with the table; {told}",
+        )
+
+    def run(
+        self,
+        table: Table,
+        entropy: Entropy = SYSTEM,
+        progress: Progress | None = None,
+        trail: list[Step] | None = None,
+    ) -> pa.Table | Rows:
+        """Count on the engine, fit, draw, compare. ``trail`` is given all that was asked of the data, for audits.
+
+        The table must be bounded (``engines/bounded_table.py``): nobody has more rows in it than its card says, and no
+        value is beyond its bounds. Else nothing is promised. A ``Curator`` sees to that, and charges the loss.
+        """
+        say = progress or (lambda share, what: None)
+        say(0.0, "counting")
+        fine = self.domain(table.card)
+        with ExitStack() as until:
+            counts = until.enter_context(counting(table, fine))
+            meter = Meter(counts, self.allowance, rows_per_unit(table.card), entropy, trail)
+            later = meter.part(COMPARED)
+            say(0.1, "choosing and measuring")
+            tally = Tally(fine)
+            if self.person:
+                self._require_people(table.card, fine)
+                units = units_of(table, self.person)
+                known = until.enter_context(counting(units, self._units(table.card)))
+                people = self._source(meter.part(meter.left / 2, known, 1), units)
+                both = Households(people, self._source(meter.part(meter.left), table), str(table.card.unit))
+                rows, schema = both.expected, both.schema
+                blocks = both.drawn(round(people.model.total), generator())
+            else:
+                source = self._source(meter.part(meter.left), table)
+                rows, schema = round(source.model.total) if self.rows is None else self.rows, fine.schema
+                blocks = source.drawn(rows, generator())
+            say(0.7, "drawing")
+            finished = until.enter_context(written(blocks, schema, tally, rows))
+            say(0.9, "comparing")
+            made = finished(compared(later, tally, self.by).to_dict())
+        say(1.0, "done")
+        return made
+
+    def _source(self, meter: Meter, table: Table) -> Source:
+        """What rows are drawn from: all that a meter has left is spent on a model of a table."""
+        fine = meter.domain
+        impossible = Impossible.of(table.card, fine)
+        domain, found = self._first(meter, impossible)
+        with ExitStack() as until:
+            narrow = None if domain is fine else until.enter_context(counting(table, domain))
+            found += WAYS[self.by](meter.part(meter.left, narrow), tuple(found))
+        return Source(_fitted(domain, found, impossible), domain, fine, impossible)
+
+    def _drawn(self, card: Card) -> str:
+        if self.person:
+            same = ", ".join(self.person)
+            return f"people were drawn ({same}, and how many rows they have), and for each of them rows with the same"
+        if self.rows is None:
+            return "about as many rows as the table has were drawn"
+        return f"{self.rows:,} rows were drawn"
+
+    def _require_people(self, card: Card, domain: Domain) -> None:
+        if card.unit is None:
+            raise BadInput("Without a unit every row is a person.", hint="Leave person out.")
+        for name in self.person:
+            if name not in domain.names:
+                raise BadInput(f"{name} is no column that leaves, so it says nothing of a person.")
+        self._units(card)
+
+    def _units(self, card: Card) -> Domain:
+        """The codes that people are made of: those of their columns, and a number of rows."""
+        bins = self.bins
+        if isinstance(bins, Mapping):
+            bins = {name: many for name, many in bins.items() if name in self.person}
+        quantiles = [name for name in self.quantiles if name in self.person]
+        return Domain.of(card_of_units(card, self.person), (), bins, quantiles)
+
+    def pictures(self, payload: pa.Table | Rows) -> tuple[Picture, ...]:
+        """How far counts of the rows may be off."""
+        near = distances(payload)
+        far = sorted(near.distance.items(), key=lambda one: -one[1])[:_BARS]
+        if not far:
+            return ()
+        return (
+            bars(
+                "How far counts of these rows may be off",
+                [near.called(columns) for columns, _ in far],
+                [100 * min(one, 1.0) for _, one in far],
+                caption="Whatever is counted over these columns is off by at most so many in a hundred rows, with 95 % "
+                "confidence each; the worst first. At 100 there is no bound. Where it says "
+                f"{WITHIN!r} that holds for whole intervals alone.",
+            ),
+        )
+
+    def domain(self, card: Card) -> Domain:
+        """The codes that rows are made of."""
+        return Domain.of(card, self.columns, self.bins, self.quantiles)
+
+    @property
+    def allowance(self) -> Allowance:
+        """What the meter may spend: of (ε, δ) the largest ρ that is within it."""
+        loss = self.loss
+        if isinstance(loss, Approximate):
+            return largest_concentrated(loss)
+        assert isinstance(loss, Pure | Concentrated)  # noqa: S101  # there is no other
+        return loss
+
+    @property
+    def loss(self) -> Loss:
+        """What is promised."""
+        if self.delta is None or self.delta == 0:
+            return loss_of(self.epsilon, self.rho)
+        if self.epsilon is None or self.rho is not None:
+            raise BadInput("A delta goes with an epsilon.", hint="Such as epsilon=1 delta=1e-9.")
+        return Approximate(positive(self.epsilon, "epsilon"), probability(self.delta, "delta"))
+
+    def _wide(self, domain: Domain) -> list[int]:
+        """The columns of which what is rare is merged."""
+        named = zip(domain.names, domain.sizes, strict=True)
+        return [place for place, (name, size) in enumerate(named) if size > _WIDE or name in self.quantiles]
+
+    def _first(self, meter: Meter, impossible: Impossible) -> tuple[Domain, list[Measurement]]:
+        """Every column for itself: the domain without what is rare, and what was measured, in its codes."""
+        domain, found, apart = meter.domain, [], impossible.apart(meter.domain)
+        for place, name in enumerate(domain.names):
+            one = meter.measure((place,), FIRST / len(domain.sizes))
+            if place in self._wide(meter.domain):
+                asked = self.bins.get(name, BINS) if isinstance(self.bins, Mapping) else self.bins or BINS
+                most = asked if name in self.quantiles else None
+                narrow = merged(domain.attributes[place], one.counts, one.deviation, most, apart[place])
+                if narrow is not domain.attributes[place]:
+                    domain, one = domain.with_merged(place, narrow), regrouped(narrow, one)
+            found.append(one)
+        return domain, found
+
+
+def _fitted(domain: Domain, found: Sequence[Measurement], impossible: Impossible) -> Model:
+    zeros = _small(domain, [one.columns for one in found], impossible)
+    return fit(domain.sizes, found, zeros=zeros, largest=_LARGEST)
+
+
+def _require_possible(domain: Domain, impossible: Impossible) -> None:
+    """An error if no row that may be is found by drawing any that are declared; the data have no part in it."""
+    anything = fit(domain.sizes, [], total=1.0, zeros=_small(domain, [], impossible))  # it says so if nothing is left
+    rng = generator()
+    if len(impossible.met(domain.decoded(anything.sample(_TRIED, rng), rng))) == _TRIED:
+        raise BadInput(
+            f"Whatever is drawn, the card of the table calls it impossible: {'; '.join(impossible.conditions)}.",
+            hint="Check the conditions that no row can meet.",
+        )
+
+
+def _small(domain: Domain, cliques: Sequence[tuple[int, ...]], impossible: Impossible) -> list[Zeros]:
+    """The structural zeros that a model has room for; for the others rows are drawn again."""
+    kept: list[Zeros] = []
+    for one in impossible.zeros(domain):
+        if cells(domain.sizes, [*cliques, *(other.columns for other in (*kept, one))]) <= _LARGEST:
+            kept.append(one)
+    return kept
+
+
+def parse_synthesizer(text: str, card: Card) -> Synthesize | Synthesizer:
+    """The synthesizer that ``text`` names: with a privacy loss, or one that promises nothing."""
+    words = re.sub(r"\s*=\s*", "=", text).split()
+    family = SYNTHESIZERS if len(words) > 1 and "=" not in words[1] and words[1] != "on" else PRIVATE_SYNTHESIS
+    made: Synthesize | Synthesizer = family.parse(text, card)
+    return made

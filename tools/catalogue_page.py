@@ -1,0 +1,51 @@
+"""Write docs/catalogue.md from the declarations: ``python tools/catalogue_page.py``. A test asks that it is current."""
+
+from pathlib import Path
+
+from discreet.core.catalogue import Entry, Family
+from discreet.core.families import FAMILIES
+
+PAGE = Path(__file__).parents[1] / "docs" / "catalogue.md"
+HEAD = """# Catalogue
+
+Every method, model, rule and attack, as it is declared beside its code. `discreet methods NAME` says the same, and
+`/v1/catalogue` has it for machines. In what is written, words in brackets may be left out.
+"""
+
+
+def page(families: tuple[Family, ...] = FAMILIES) -> str:
+    """The whole page."""
+    return "\n".join((HEAD, *(part for family in families for part in _family(family))))
+
+
+def _family(family: Family) -> list[str]:
+    taken = ", ".join(f"`discreet {command}`" for command in family.commands)
+    head = [f"## {family.title}", "", *([f"For {taken}.", ""] if taken else [])]
+    return [*head, *(line for entry in family.entries() for line in _entry(entry))]
+
+
+def _entry(entry: Entry) -> list[str]:
+    lines = [f"### {entry.title}", "", _escaped(entry.summary), "", f"`{entry.usage}`", ""]
+    shown = [one for one in entry.parameters if one.usage]
+    if shown:
+        lines += ["| parameter | values | meaning |", "|---|---|---|"]
+        lines += [
+            f"| `{one.word}` | {_escaped(one.described)}{_default(one.default)} | {_escaped(one.sentence)} |"
+            for one in shown
+        ]
+        lines += [""]
+    about = [f"Paper: {entry.paper}."] if entry.paper else []
+    about += [f"Needs `discreet[{entry.extra}]`."] if entry.extra else []
+    return lines + ([" ".join(about), ""] if about else [])
+
+
+def _default(default: object) -> str:
+    return f"; default {default}" if isinstance(default, str | int | float) and default not in ("", False) else ""
+
+
+def _escaped(text: str) -> str:
+    return text.replace("|", "\\|").replace("*", "\\*").replace("<", "&lt;")
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(), encoding="utf-8")
