@@ -14,7 +14,6 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from discreet.verbs.collect import report_distribution
-from discreet.verbs.collect.bit_reports import reports_to_rows
 from discreet.verbs.collect.frequency.coins import Coins
 from discreet.verbs.collect.frequency.count_mean_sketch import CMS, HCMS, CountMeanSketch
 from discreet.verbs.collect.frequency.grr import GRR
@@ -27,6 +26,7 @@ from discreet.verbs.collect.frequency_oracle import FrequencyOracle
 from discreet.verbs.collect.longitudinal.l_grr import LGRR
 from discreet.verbs.collect.longitudinal.loloha import LOLOHA
 from discreet.verbs.collect.longitudinal.rappor import LOSUE, RAPPOR
+from discreet.verbs.collect.report_arrays import reports_to_rows
 
 
 class SmallOLH(OLH):

@@ -8,6 +8,7 @@ from fractions import Fraction
 import numpy as np
 import pyarrow as pa
 import pytest
+from tests.collect.bad.unsplit import Unsplit
 
 import discreet as dc
 from discreet.core.loss import Pure
@@ -15,7 +16,6 @@ from discreet.core.statement import Evidence
 from discreet.errors import BadInput, NoPromise, NotFound
 from discreet.verbs import collect
 from discreet.verbs.collect.report_distribution import Matrix
-from tests.collect.bad.unsplit import Unsplit
 
 N = 40_000
 SONGS = ["rock", "jazz", "folk", "none"]

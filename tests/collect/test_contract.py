@@ -20,6 +20,7 @@ from discreet.core.document import dumps, loads
 from discreet.core.loss import Pure
 from discreet.errors import BadInput, DataError, NotFound
 from discreet.verbs.collect.estimate import FrequencyEstimate
+from discreet.verbs.collect.frequency.coins import Coins
 from discreet.verbs.collect.frequency.count_mean_sketch import CountMeanSketch
 from discreet.verbs.collect.frequency_oracle import FrequencyOracle, ReportTally
 from discreet.verbs.collect.loss_audit import audit
@@ -133,7 +134,13 @@ def test_a_report_supports_the_own_value_with_p_and_another_with_q_exactly(index
                 for probability, report_codes in zip(row, result.supports[:, value], strict=True)
                 if report_codes
             )
-            assert supported == (result.oracle.p_own_of(value) if value == answer else result.oracle.q_other_of(value))
+            p, q = p_and_q(result.oracle, value)
+            assert supported == (p if value == answer else q)
+
+
+def p_and_q(oracle: FrequencyOracle, value: int) -> tuple[Fraction, Fraction]:
+    """p and q of one value: where the second coin is not fair, each has its own."""
+    return (oracle._p(value), oracle._q(value)) if isinstance(oracle, Coins) else (oracle.p_own, oracle.q_other)
 
 
 @dataclass
@@ -160,7 +167,8 @@ class Expected:
     @property
     def probabilities(self) -> tuple[list[Fraction], list[Fraction]]:
         every = range(len(self.oracle.domain))
-        return [self.oracle.p_own_of(value) for value in every], [self.oracle.q_other_of(value) for value in every]
+        pairs = [p_and_q(self.oracle, value) for value in every]
+        return [p for p, _ in pairs], [q for _, q in pairs]
 
 
 def crowd(d: int) -> NDArray[np.int64]:

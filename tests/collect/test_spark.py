@@ -63,7 +63,7 @@ def test_no_reports_are_none(spark_session: SparkSession) -> None:
 @pytest.mark.parametrize(
     ("oracle", "reports", "what"),
     [
-        (GRR("abc", 1), [0, 1, 3], "names a value that the question does not have"),
+        (GRR("abc", 1), [0, 1, 3], "names an unknown value"),
         (GRR("abc", 1), [0, 1, 256], "uint8, and one is not"),
         (GRR("abc", 1), [0, -1, 2], "uint8, and one is not"),
         (GRR("abc", 1), [0, 1, None], "A report is missing"),

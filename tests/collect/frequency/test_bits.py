@@ -7,8 +7,8 @@ import pyarrow as pa
 import pytest
 
 from discreet.errors import DataError
-from discreet.verbs.collect import bit_reports
-from discreet.verbs.collect.bit_reports import (
+from discreet.verbs.collect import report_arrays
+from discreet.verbs.collect.report_arrays import (
     bit_report_type,
     bits_to_reports,
     count_bits,
@@ -40,7 +40,7 @@ def test_the_kernel_is_compiled_once_for_whatever_form_rows_have() -> None:
     fixed.flags.writeable = False
     for one in (rows, fixed, rows[:, ::2], np.asfortranarray(rows)):
         count_bits(one, 64)
-    assert len(bit_reports._add_up.signatures) == 1
+    assert len(report_arrays._add_up.signatures) == 1
 
 
 def test_rows_and_reports_share_their_memory() -> None:

@@ -34,8 +34,8 @@ def test_the_lecture_s_figures() -> None:
 
 def test_a_second_coin_that_is_not_fair_gives_values_chances_of_their_own() -> None:
     coins = Coins(truth="1/2", heads="9/10")
-    assert (coins.p_own_of(0), coins.q_other_of(0)) == (Fraction(11, 20), Fraction(1, 20))
-    assert (coins.p_own_of(1), coins.q_other_of(1)) == (Fraction(19, 20), Fraction(9, 20))
+    assert (coins._p(0), coins._q(0)) == (Fraction(11, 20), Fraction(1, 20))
+    assert (coins._p(1), coins._q(1)) == (Fraction(19, 20), Fraction(9, 20))
     assert audit(coins).ratio == 11
     assert coins.parameters == {"truth": "1/2", "heads": "9/10"}
     yes, no = coins.variance(1000, 0.0), coins.variances(1000, np.array([1.0, 0.0]))[0]

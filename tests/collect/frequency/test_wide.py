@@ -11,7 +11,6 @@ from scipy import stats
 from tests.noise.bits import Repeatable
 
 from discreet.errors import BadInput, DataError
-from discreet.verbs.collect.bit_reports import reports_to_rows
 from discreet.verbs.collect.frequency.hadamard import Hadamard
 from discreet.verbs.collect.frequency.local_hashing import (
     BLH,
@@ -24,6 +23,7 @@ from discreet.verbs.collect.frequency.local_hashing import (
 from discreet.verbs.collect.frequency.subset_selection import SubsetSelection
 from discreet.verbs.collect.frequency.unary_encoding import OUE, SUE
 from discreet.verbs.collect.frequency_oracle import FrequencyOracle
+from discreet.verbs.collect.report_arrays import reports_to_rows
 
 
 @pytest.mark.parametrize("d", [63, 64, 65, 1000])

@@ -6,8 +6,8 @@ import numpy as np
 from scipy import stats
 from tests.noise.bits import Repeatable
 
-from discreet.verbs.collect.bit_reports import reports_to_rows
 from discreet.verbs.collect.longitudinal.rappor import RAPPOR
+from discreet.verbs.collect.report_arrays import reports_to_rows
 
 
 def test_reports_of_a_kept_row_turn_bits_over_by_the_second_coin_alone() -> None:

@@ -30,7 +30,9 @@ def test_smoothing_helps_where_numbers_are_spread_smoothly() -> None:
     protocol = SquareWave(DENOMINATOR, 1)
     reports = protocol.randomize(values, entropy=Repeatable(1))
     true = np.cumsum(np.bincount(np.rint(values).astype(int), minlength=101)) / len(values)
-    off = {way: np.abs(estimate_distribution(protocol, reports, algorithm=way).cdf - true).max() for way in ("em", "ems")}
+    off = {
+        way: np.abs(estimate_distribution(protocol, reports, algorithm=way).cdf - true).max() for way in ("em", "ems")
+    }
     assert off["ems"] < 0.02
     assert off["ems"] < off["em"]
     smooth = estimate_distribution(protocol, reports)

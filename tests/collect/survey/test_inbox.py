@@ -56,7 +56,7 @@ def test_a_report_is_on_the_disk_and_counts_once(path):
         ({"reports": {}}, "does not answer"),
         ({"reports": {"like": 1}}, "does not answer"),
         ({"reports": GOOD | {"other": 1}}, "does not answer"),
-        ({"reports": GOOD | {"like": 2}}, "does not have"),
+        ({"reports": GOOD | {"like": 2}}, "unknown value"),
         ({"reports": GOOD | {"like": -1}}, "whole number"),
         ({"reports": GOOD | {"like": 2**64}}, "whole number"),
         ({"reports": GOOD | {"like": True}}, "whole number"),

@@ -11,23 +11,19 @@ from discreet.core.exact import Number
 from discreet.core.release import Release
 from discreet.core.statement import Statement
 from discreet.errors import BadInput, NoPromise
+from discreet.releases.method import Made
 from discreet.verbs.collect.domain import Domain
 from discreet.verbs.collect.estimate import FrequencyEstimate
 from discreet.verbs.collect.frequency_oracle import FrequencyOracle
-from discreet.verbs.collect.integer_reports import Reports
 from discreet.verbs.collect.longitudinal.dbitflip import DBitFlip
 from discreet.verbs.collect.loss_audit import audit
 from discreet.verbs.collect.multidimensional.marginals import MarginalEstimate
 from discreet.verbs.collect.numbers.grid import NumberGrid
 from discreet.verbs.collect.poisoning import detect_poisoning, poisoning_tolerance
 from discreet.verbs.collect.protocol import LocalProtocol
-from discreet.verbs.collect.protocol_choice import (
-    MEAN_PROTOCOLS,
-    choose,
-    choose_mean_protocol,
-    frequency_oracle,
-)
+from discreet.verbs.collect.protocol_choice import MEAN_PROTOCOLS, choose, choose_mean_protocol, frequency_oracle
 from discreet.verbs.collect.release import make_release, respondent_statement
+from discreet.verbs.collect.report_arrays import Reports
 
 
 def collect(
@@ -64,9 +60,7 @@ def collect(
     received = made.randomize(answers) if reports is None else reports
     estimate = made.estimate(received, confidence=confidence)
     if isinstance(estimate, MarginalEstimate):
-        raise BadInput(
-            "Marginals are several tables.", hint="Call estimate of the protocol, and table of what it gives."
-        )
+        raise BadInput("Marginals are several tables.", hint="Call the protocol's estimate, and table on its result.")
     notes = [reason, f"Audit: {checked}"]
     if isinstance(made, FrequencyOracle):
         if not isinstance(made, DBitFlip):
@@ -78,15 +72,15 @@ def collect(
             raise BadInput(f"{postprocess} is a step for shares of values, and {made.name} does not estimate those.")
         estimate = estimate.postprocess(postprocess)
         notes.append(f"Shares were post-processed by {postprocess}, and may be biased; error bars are from before.")
-    parameters = {"protocol": made.name, "epsilon": str(made.epsilon), "parameters": dict(made.parameters)}
-    return make_release(
-        _table(estimate),
-        _statement(made, randomized_here=reports is None),
-        parameters | {"reports": len(received), "confidence": confidence, "postprocess": postprocess},
-        notes,
-        pictures=(estimate.picture(),) if isinstance(estimate, FrequencyEstimate) else (),
-        title=title,
-    )
+    parameters: dict[str, Any] = {
+        "protocol": made.name,
+        "epsilon": str(made.epsilon),
+        "parameters": dict(made.parameters),
+    }
+    parameters |= {"reports": len(received), "confidence": confidence, "postprocess": postprocess}
+    pictures = (estimate.picture(),) if isinstance(estimate, FrequencyEstimate) else ()
+    figures = Made(_table(estimate), parameters, tuple(notes), pictures=pictures, title=title)
+    return make_release(_statement(made, randomized_here=reports is None), figures)
 
 
 def _protocol(
@@ -100,9 +94,7 @@ def _protocol(
             raise BadInput("A protocol is the name of one, or an object of discreet.verbs.collect that estimates.")
         return protocol, f"{protocol.name}: chosen by the caller."
     if values is None or epsilon is None:
-        raise BadInput(
-            "No values or no epsilon given.", hint='For example values=["no", "yes"], epsilon=1; or a protocol object.'
-        )
+        raise BadInput("No values or no epsilon given.", hint='Such as values=["no", "yes"], epsilon=1.')
     if protocol == "auto":
         if people is None:
             raise BadInput("Reports were made by one protocol.", hint="Say by which: protocol=…")
@@ -124,9 +116,7 @@ def _protocol(
 
 def _statement(protocol: LocalProtocol[Any], *, randomized_here: bool) -> Statement:
     if randomized_here:
-        seen = (
-            "Answers were randomised here and not on the respondents' devices: whoever ran this held the true answers."
-        )
+        seen = "Answers were randomised here and not on the respondents' devices: whoever ran this saw them."
         return respondent_statement(protocol.loss, ["Each person is in the answers once."], [seen])
     return respondent_statement(
         protocol.loss,

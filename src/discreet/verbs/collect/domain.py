@@ -72,6 +72,12 @@ class Domain:
         return result.to_numpy(zero_copy_only=False).astype(np.int64)
 
 
+def set_fields(instance: object, **values: Any) -> None:
+    """Set the fields of a frozen dataclass while it is made."""
+    for name, value in values.items():
+        object.__setattr__(instance, name, value)
+
+
 def _array(values: Any) -> pa.Array[Any]:
     made: pa.Array[Any] = pa.array(values)
     return made

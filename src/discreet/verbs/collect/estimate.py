@@ -129,6 +129,4 @@ class FrequencyEstimate:
         """Indices of the largest counts, and a sentence about the others."""
         if len(self.counts) <= shown:
             return np.arange(len(self.counts)), ""
-        return np.argsort(-self.counts, kind="stable")[
-            :shown
-        ], f" {len(self.counts) - shown:,} smaller ones are left out."
+        return np.argsort(-self.counts, kind="stable")[:shown], f" {len(self.counts) - shown:,} smaller are left out."

@@ -28,11 +28,11 @@ from discreet.core.exact import Number
 from discreet.errors import BadInput, DataError
 from discreet.noise.entropy import Entropy
 from discreet.noise.expand import BULK
-from discreet.verbs.collect.domain import Codes, Counts, Domain, Floats, Values
+from discreet.verbs.collect.domain import Codes, Counts, Domain, Floats, Values, set_fields
 from discreet.verbs.collect.estimate import FrequencyEstimate
-from discreet.verbs.collect.integer_reports import Reports, chunks_of
 from discreet.verbs.collect.probability import require_epsilon
 from discreet.verbs.collect.protocol import LocalProtocol
+from discreet.verbs.collect.report_arrays import Reports, chunks_of
 
 
 @dataclass(frozen=True, init=False)
@@ -43,8 +43,9 @@ class FrequencyOracle(LocalProtocol[FrequencyEstimate]):
     epsilon: Fraction
 
     def __init__(self, domain: Domain | int | Iterable[Any], epsilon: Number) -> None:
-        object.__setattr__(self, "domain", domain if isinstance(domain, Domain) else Domain(domain))
-        object.__setattr__(self, "epsilon", require_epsilon(epsilon))
+        set_fields(
+            self, domain=domain if isinstance(domain, Domain) else Domain(domain), epsilon=require_epsilon(epsilon)
+        )
 
     @property
     @abstractmethod
@@ -55,14 +56,6 @@ class FrequencyOracle(LocalProtocol[FrequencyEstimate]):
     @abstractmethod
     def q_other(self) -> Fraction:
         """q: probability that a report supports any other value."""
-
-    def p_own_of(self, value: int) -> Fraction:
-        """p of the value with an index, where it is not the same for all."""
-        return self.p_own
-
-    def q_other_of(self, value: int) -> Fraction:
-        """q of the value with an index, where it is not the same for all."""
-        return self.q_other
 
     @property
     @abstractmethod

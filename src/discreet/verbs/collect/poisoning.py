@@ -31,7 +31,6 @@ import numpy as np
 import pyarrow as pa
 
 from discreet.errors import BadInput
-from discreet.verbs.collect.bit_reports import reports_to_rows
 from discreet.verbs.collect.chernoff import log_tail_bounds
 from discreet.verbs.collect.domain import Counts, Floats
 from discreet.verbs.collect.estimate import FrequencyEstimate
@@ -40,9 +39,9 @@ from discreet.verbs.collect.frequency.hadamard import Hadamard
 from discreet.verbs.collect.frequency.local_hashing import LocalHashing, bucket_edges
 from discreet.verbs.collect.frequency.unary_encoding import UnaryEncoding
 from discreet.verbs.collect.frequency_oracle import FrequencyOracle, ReportTally
-from discreet.verbs.collect.integer_reports import Reports
 from discreet.verbs.collect.longitudinal.dbitflip import DBitFlip
 from discreet.verbs.collect.numbers.mean import MeanProtocol
+from discreet.verbs.collect.report_arrays import Reports, reports_to_rows
 
 FALSE_ALARM = 1e-6
 """Default bound on the probability that honest reports raise an alarm."""
@@ -112,9 +111,7 @@ class PoisoningDetector:
     def __init__(self, oracle: FrequencyOracle) -> None:
         self._oracle = oracle
         self._invariant = invariant_part(oracle)
-        self._seen: Counts = np.zeros(
-            0 if self._invariant is None else self._invariant.probabilities.size, dtype=np.int64
-        )
+        self._seen = np.zeros(0 if self._invariant is None else self._invariant.probabilities.size, dtype=np.int64)
 
     def add(self, reports: Reports) -> Self:
         """Count further reports, which a tally has accepted."""
@@ -153,15 +150,13 @@ def detect_poisoning_of_numbers(
         return ()
     between = f"between {n * least[worst]:,.1f} and {n * most[worst]:,.1f} are expected, whatever the numbers are"
     return (
-        PoisoningAlarm(
-            "numbers", f"Report {worst} was made {counts[worst]:,} times, where {between}.", exp(log_p_value)
-        ),
+        PoisoningAlarm("numbers", f"Report {worst} was made {counts[worst]:,} times; {between}.", exp(log_p_value)),
     )
 
 
 @dataclass(frozen=True)
 class InvariantPart:
-    """A part of a report with the same distribution for every answer: its name, its distribution and how to count it."""
+    """A part of a report with the same distribution for every answer, and how to count it."""
 
     name: str
     probabilities: Floats

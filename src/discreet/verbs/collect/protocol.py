@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from discreet.core.loss import Pure
 from discreet.verbs.collect.domain import Counts
-from discreet.verbs.collect.integer_reports import Reports
+from discreet.verbs.collect.report_arrays import Reports
 from discreet.verbs.collect.report_distribution import ReportDistribution
 
 E_co = TypeVar("E_co", covariant=True)

@@ -27,8 +27,8 @@ from discreet.verbs.collect.domain import Codes, Counts, Domain
 from discreet.verbs.collect.frequency.grr import GRR
 from discreet.verbs.collect.frequency.hadamard import Hadamard
 from discreet.verbs.collect.frequency_oracle import FrequencyOracle
-from discreet.verbs.collect.integer_reports import Reports, count_integer_reports, integer_type, to_integer_reports
 from discreet.verbs.collect.protocol import CountingProtocol, E_co
+from discreet.verbs.collect.report_arrays import Reports, count_integer_reports, integer_type, to_integer_reports
 from discreet.verbs.collect.report_distribution import MappedAnswers, PublicChoice, ReportDistribution
 
 
@@ -59,12 +59,10 @@ class QuestionSampling:
         """Number of possible reports."""
         return self._starts[-1]
 
-    def report_distribution(self, mappings: Sequence[tuple[int, ...]]) -> ReportDistribution:
+    def report_distribution(self, maps: Sequence[tuple[int, ...]]) -> ReportDistribution:
         """Probability of each report given each answer, by the answer to each question that it is mapped to."""
         return PublicChoice(
-            tuple(
-                MappedAnswers(oracle.report_distribution, to) for oracle, to in zip(self.oracles, mappings, strict=True)
-            )
+            tuple(MappedAnswers(oracle.report_distribution, to) for oracle, to in zip(self.oracles, maps, strict=True))
         )
 
     def draw(self, columns: Sequence[Codes], entropy: Entropy) -> pa.Array[Any]:

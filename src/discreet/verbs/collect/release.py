@@ -10,7 +10,6 @@ import pyarrow as pa
 
 from discreet.core.card import Card
 from discreet.core.loss import Loss
-from discreet.core.picture import Picture
 from discreet.core.release import Release
 from discreet.core.statement import Evidence, Statement
 from discreet.core.table import Table
@@ -50,15 +49,6 @@ def respondent_statement(
     )
 
 
-def make_release(
-    figures: pa.Table,
-    statement: Statement,
-    parameters: Mapping[str, Any],
-    steps: Sequence[str],
-    *,
-    pictures: Sequence[Picture],
-    title: str,
-) -> Release[pa.Table]:
-    """Make the release of estimated figures."""
-    made = Made(figures, parameters, tuple(steps), pictures=tuple(pictures), title=title)
+def make_release(statement: Statement, made: Made[pa.Table]) -> Release[pa.Table]:
+    """Make the release of estimated figures, by the one pipeline."""
     return release(CollectedFigures(statement, made), None)

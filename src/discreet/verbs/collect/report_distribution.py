@@ -192,7 +192,7 @@ def worst_ratio(distribution: ReportDistribution, among: Sequence[int] | None = 
             return ratio, (origin[one], origin[other])
     pairs = [(answers[0], answers[0]), *permutations(answers, 2)]
     ratios = ((distribution.ratio(*pair), pair) for pair in pairs)
-    return max(ratios, key=lambda worst: _order(worst[0]))
+    return max(ratios, key=lambda pair: _order(pair[0]))
 
 
 def largest_ratio(pairs: Iterable[tuple[Fraction, Fraction]]) -> Ratio:

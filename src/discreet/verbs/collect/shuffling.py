@@ -52,9 +52,7 @@ def amplify_by_shuffling(epsilon: Number, people: int, delta: Number) -> Approxi
     """Loss of one person in the shuffled reports of many, each of which alone loses ``epsilon``."""
     local, small = require_epsilon(epsilon), exact(delta, "delta")
     if not 0 < small < 1:
-        raise BadInput(
-            f"delta lies between 0 and 1, got {delta}.", hint="Well below one over the number of people is usual."
-        )
+        raise BadInput(f"delta lies between 0 and 1, got {delta}.", hint="Well below one over the number of people.")
     if people < 1:
         raise BadInput(f"Reports are of one person or more, not {people}.")
     aim = float(small) * (1 - 1e-12)

@@ -25,10 +25,10 @@ from numpy.typing import NDArray
 from discreet.core.exact import Number, exact
 from discreet.errors import BadInput
 from discreet.noise.entropy import Entropy
-from discreet.verbs.collect.domain import Codes, Counts, Domain
+from discreet.verbs.collect.domain import Codes, Counts, Domain, set_fields
 from discreet.verbs.collect.frequency_oracle import FrequencyOracle
-from discreet.verbs.collect.integer_reports import count_outcomes
 from discreet.verbs.collect.probability import epsilon_claim
+from discreet.verbs.collect.report_arrays import count_outcomes
 from discreet.verbs.collect.report_distribution import Matrix
 
 
@@ -48,14 +48,13 @@ class Coins(FrequencyOracle):
         truth: Number = Fraction(1, 2),
         heads: Number = Fraction(1, 2),
     ) -> None:
-        object.__setattr__(self, "truth", _chance(truth, "The first coin's chance"))
-        object.__setattr__(self, "heads", _chance(heads, "The second coin's chance"))
+        set_fields(
+            self, truth=_chance(truth, "The first coin's chance"), heads=_chance(heads, "The second coin's chance")
+        )
         lie, no = 1 - self.truth, 1 - self.heads
         super().__init__(domain, epsilon_claim(max(1 + self.truth / (lie * self.heads), 1 + self.truth / (lie * no))))
         if len(self.domain) != 2:
-            raise BadInput(
-                f"Two coins choose between two values, not {len(self.domain)}.", hint="GRR does it for more."
-            )
+            raise BadInput(f"Two coins choose between two values, not {len(self.domain)}.", hint="Use GRR.")
 
     @property
     def parameters(self) -> dict[str, Any]:
@@ -65,33 +64,31 @@ class Coins(FrequencyOracle):
     @property
     def p_own(self) -> Fraction:
         """Probability for the first value; where the second coin is not fair, that of the second differs."""
-        return self.p_own_of(0)
+        return self._p(0)
 
     @property
     def q_other(self) -> Fraction:
         """Probability for the first value; where the second coin is not fair, that of the second differs."""
-        return self.q_other_of(0)
+        return self._q(0)
 
-    def p_own_of(self, value: int) -> Fraction:
+    def _p(self, value: int) -> Fraction:
         """Probability that a value's owner reports it: by the truth or by the second coin."""
-        return self.truth + self.q_other_of(value)
+        return self.truth + self._q(value)
 
-    def q_other_of(self, value: int) -> Fraction:
+    def _q(self, value: int) -> Fraction:
         """Probability that anybody else reports it: by the second coin."""
         return (1 - self.truth) * (self.heads if value else 1 - self.heads)
 
     @cached_property
     def probabilities(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """p and q of both values."""
-        owns, others = (
-            [float(probability(value)) for value in (0, 1)] for probability in (self.p_own_of, self.q_other_of)
-        )
+        owns, others = ([float(probability(value)) for value in (0, 1)] for probability in (self._p, self._q))
         return np.array(owns), np.array(others)
 
     @cached_property
     def report_distribution(self) -> Matrix:
         """Matrix of two answers by two reports."""
-        return Matrix(((self.p_own_of(0), self.q_other_of(1)), (self.q_other_of(0), self.p_own_of(1))))
+        return Matrix(((self._p(0), self._q(1)), (self._q(0), self._p(1))))
 
     @property
     def report_type(self) -> pa.DataType:
@@ -110,7 +107,7 @@ class Coins(FrequencyOracle):
 
     def count(self, reports: pa.Array[Any]) -> Counts:
         """Count the reports that name each value."""
-        return count_outcomes(reports.to_numpy(), 2, "A report names a value that the question does not have.")
+        return count_outcomes(reports.to_numpy(), 2, "A report names an unknown value.")
 
 
 def _chance(number: Number, what: str) -> Fraction:

@@ -37,15 +37,15 @@ from numpy.typing import NDArray
 from discreet.core.exact import Number
 from discreet.errors import BadInput, DataError
 from discreet.noise.entropy import SYSTEM, Entropy
-from discreet.verbs.collect.bit_reports import reports_to_rows, rows_to_reports
-from discreet.verbs.collect.domain import Codes, Counts, Domain
+from discreet.verbs.collect.domain import Codes, Counts, Domain, set_fields
 from discreet.verbs.collect.frequency.hadamard import Hadamard
 from discreet.verbs.collect.frequency.local_hashing import FIELD, bucket_of, collision_probability
 from discreet.verbs.collect.frequency.unary_encoding import SUE
 from discreet.verbs.collect.frequency_oracle import FrequencyOracle
+from discreet.verbs.collect.report_arrays import reports_to_rows, rows_to_reports
 from discreet.verbs.collect.report_distribution import MappedAnswers, PublicChoice
 
-_MAX_FUNCTIONS_OR_BUCKETS = 1 << 16
+_MAX_SIZE = 1 << 16
 _SEED_BITS = 128
 
 
@@ -71,15 +71,11 @@ class CountMeanSketch(FrequencyOracle):
         seed: int | None = None,
     ) -> None:
         super().__init__(domain, epsilon)
-        if not (1 <= functions <= _MAX_FUNCTIONS_OR_BUCKETS and 2 <= buckets <= _MAX_FUNCTIONS_OR_BUCKETS):
-            raise BadInput(
-                f"There are 1 to {_MAX_FUNCTIONS_OR_BUCKETS:,} functions and 2 to {_MAX_FUNCTIONS_OR_BUCKETS:,} buckets."
-            )
+        if not (1 <= functions <= _MAX_SIZE and 2 <= buckets <= _MAX_SIZE):
+            raise BadInput(f"There are 1 to {_MAX_SIZE:,} functions and 2 to {_MAX_SIZE:,} buckets.")
         if len(self.domain) > self.field:
             raise BadInput(f"Values must be no more than {self.field:,} to be hashed.")
-        object.__setattr__(self, "functions", functions)
-        object.__setattr__(self, "buckets", buckets)
-        object.__setattr__(self, "seed", SYSTEM.bits(_SEED_BITS) if seed is None else seed)
+        set_fields(self, functions=functions, buckets=buckets, seed=SYSTEM.bits(_SEED_BITS) if seed is None else seed)
         if not 0 <= self.seed < 1 << _SEED_BITS:
             raise BadInput(f"A seed has {_SEED_BITS} bits.")
 

@@ -18,9 +18,9 @@ import pyarrow as pa
 from discreet.noise.entropy import Entropy
 from discreet.verbs.collect.domain import Codes, Counts
 from discreet.verbs.collect.frequency_oracle import FrequencyOracle
-from discreet.verbs.collect.integer_reports import count_outcomes, integer_type, to_integer_reports
 from discreet.verbs.collect.probability import exp_lower, round_down
 from discreet.verbs.collect.randomized_response import randomized_response
+from discreet.verbs.collect.report_arrays import count_outcomes, integer_type, to_integer_reports
 from discreet.verbs.collect.report_distribution import SymmetricAnswers, randomized_response_distribution
 
 
@@ -63,6 +63,4 @@ class GRR(FrequencyOracle):
 
     def count(self, reports: pa.Array[Any]) -> Counts:
         """Count the reports that name each value."""
-        return count_outcomes(
-            reports.to_numpy(), len(self.domain), "A report names a value that the question does not have."
-        )
+        return count_outcomes(reports.to_numpy(), len(self.domain), "A report names an unknown value.")

@@ -25,8 +25,8 @@ from discreet.core.compiled import njit
 from discreet.noise.entropy import Entropy
 from discreet.verbs.collect.domain import Codes, Counts
 from discreet.verbs.collect.frequency_oracle import FrequencyOracle
-from discreet.verbs.collect.integer_reports import count_outcomes
 from discreet.verbs.collect.probability import exp_lower, round_down
+from discreet.verbs.collect.report_arrays import count_outcomes
 from discreet.verbs.collect.report_distribution import Matrix, PublicChoice, SymmetricAnswers
 
 

@@ -33,10 +33,10 @@ from discreet.core.compiled import njit
 from discreet.core.exact import Number
 from discreet.errors import BadInput
 from discreet.noise.entropy import Entropy
-from discreet.verbs.collect.domain import Codes, Counts, Domain
+from discreet.verbs.collect.domain import Codes, Counts, Domain, set_fields
 from discreet.verbs.collect.frequency_oracle import FrequencyOracle
-from discreet.verbs.collect.integer_reports import count_outcomes, integer_type, to_integer_reports
 from discreet.verbs.collect.probability import exp_lower, round_down
+from discreet.verbs.collect.report_arrays import count_outcomes, integer_type, to_integer_reports
 from discreet.verbs.collect.report_distribution import Matrix, SymmetricAnswers
 
 _MAX_VECTORS = 1 << 24
@@ -62,12 +62,9 @@ class PGR(FrequencyOracle):
             for field in _fields(len(self.domain), length, near)
         ]
         if not shapes:
-            raise BadInput(
-                f"{len(self.domain):,} values are too many for projective geometry response.", hint="Use HCMS."
-            )
+            raise BadInput(f"{len(self.domain):,} values are too many for PGR.", hint="Use HCMS.")
         _, field, length = min((self._chances(*shape)[2], *shape) for shape in shapes)
-        object.__setattr__(self, "field", field)
-        object.__setattr__(self, "length", length)
+        set_fields(self, field=field, length=length)
 
     @property
     def parameters(self) -> dict[str, Any]:

@@ -23,7 +23,10 @@ import pyarrow as pa
 from discreet.core.compiled import njit
 from discreet.noise.entropy import Entropy
 from discreet.noise.packed import packed_flips
-from discreet.verbs.collect.bit_reports import (
+from discreet.verbs.collect.domain import Codes, Counts
+from discreet.verbs.collect.frequency_oracle import FrequencyOracle
+from discreet.verbs.collect.probability import exp_lower, round_down, round_up
+from discreet.verbs.collect.report_arrays import (
     WORDS_PER_BATCH,
     bit_report_type,
     bits_to_reports,
@@ -31,9 +34,6 @@ from discreet.verbs.collect.bit_reports import (
     reports_to_rows,
     word_count,
 )
-from discreet.verbs.collect.domain import Codes, Counts
-from discreet.verbs.collect.frequency_oracle import FrequencyOracle
-from discreet.verbs.collect.probability import exp_lower, round_down, round_up
 from discreet.verbs.collect.report_distribution import IndependentBits, SymmetricAnswers
 
 

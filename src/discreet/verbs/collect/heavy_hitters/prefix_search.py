@@ -48,13 +48,13 @@ from discreet.core.exact import Number
 from discreet.errors import BadInput, DataError
 from discreet.noise.entropy import Entropy
 from discreet.noise.expand import BULK
-from discreet.verbs.collect.bit_reports import reports_to_rows, rows_to_reports
 from discreet.verbs.collect.chernoff import chernoff_threshold
 from discreet.verbs.collect.domain import Floats
 from discreet.verbs.collect.exact_tails import exact_share_error_bound
 from discreet.verbs.collect.heavy_hitters.parity_hashing import Bits, ParityHashing
 from discreet.verbs.collect.probability import require_epsilon
 from discreet.verbs.collect.protocol import LocalProtocol
+from discreet.verbs.collect.report_arrays import reports_to_rows, rows_to_reports
 from discreet.verbs.collect.report_distribution import PublicChoice
 from discreet.verbs.collect.score_intervals import normal_quantile
 
@@ -146,20 +146,20 @@ class PrefixSearch(LocalProtocol[HeavyHitters]):
         strings = [value.encode() if isinstance(value, str) else bytes(value) for value in values]
         if any(b"\0" in string for string in strings):
             raise DataError("A string has a zero byte, which stands for its end.")
-        report_codes = np.empty(len(strings), dtype=self._row)
+        records = np.empty(len(strings), dtype=self._row)
         for start in range(0, len(strings), _STRINGS_PER_BATCH):
             bits = self._bits(strings[start : start + _STRINGS_PER_BATCH])
-            part, level = report_codes[start : start + _STRINGS_PER_BATCH], entropy.many_below(self.levels, len(bits))
+            part, level = records[start : start + _STRINGS_PER_BATCH], entropy.many_below(self.levels, len(bits))
             part["level"] = level
             part["row"], part["bucket"] = self.reports.draw(bits & self._masks[level], entropy)
-        return rows_to_reports(report_codes)
+        return rows_to_reports(records)
 
     def estimate(self, reports: pa.Array[Any] | pa.ChunkedArray[Any], *, confidence: float = 0.95) -> HeavyHitters:
         """Find the frequent strings, with error bars."""
         if not 0 < confidence < 1:
             raise BadInput(f"Confidence lies between 0 and 1, got {confidence}.")
-        report_codes = self._reported(reports)
-        groups = np.bincount(report_codes["level"], minlength=self.levels)
+        records = self._reported(reports)
+        groups = np.bincount(records["level"], minlength=self.levels)
         if not groups.all():
             raise BadInput(f"Of {self.levels} groups, some have no reports.", hint="Shorter strings need fewer groups.")
         kept = np.zeros((1, self._words), dtype=np.uint64)
@@ -168,9 +168,9 @@ class PrefixSearch(LocalProtocol[HeavyHitters]):
                 break
             start = level * self.step
             width = min(self.step, 8 * self.length - start)
-            group = report_codes[report_codes["level"] == level]
+            group = records[records["level"] == level]
             result = self.reports.supports(group["row"], group["bucket"], kept, start, width)
-            figures = self._level(result, report_codes.size, group.size, level + 1 == self.levels, confidence)
+            figures = self._level(result, records.size, group.size, level + 1 == self.levels, confidence)
             chosen = self.keep(figures)
             prefix, end = np.divmod(chosen, 1 << width)
             kept = kept[prefix]
@@ -185,12 +185,12 @@ class PrefixSearch(LocalProtocol[HeavyHitters]):
                 self._strings(kept),
                 counts,
                 deviations,
-                report_codes.size,
+                records.size,
                 confidence,
                 result.size,
-                report_codes.size * reached / rise,
+                records.size * reached / rise,
             )
-        return HeavyHitters((), np.zeros(0), np.zeros(0), report_codes.size, confidence, 1, np.zeros(0))
+        return HeavyHitters((), np.zeros(0), np.zeros(0), records.size, confidence, 1, np.zeros(0))
 
     def _level(self, supports: NDArray[np.int64], n: int, group: int, last: bool, confidence: float) -> PrefixLevel:
         p, q = float(self.reports.p_own), float(self.reports.q_other)
@@ -204,12 +204,10 @@ class PrefixSearch(LocalProtocol[HeavyHitters]):
         if reports.type != self.report_type or reports.null_count:
             raise DataError(f"Reports of {self.name} are {self.report_type}, and none is missing.")
         whole = reports.combine_chunks() if isinstance(reports, pa.ChunkedArray) else reports
-        report_codes = reports_to_rows(whole).view(self._row)[:, 0]
-        if report_codes.size and (
-            report_codes["level"].max() >= self.levels or report_codes["bucket"].max() >= self.reports.buckets
-        ):
+        records = reports_to_rows(whole).view(self._row)[:, 0]
+        if records.size and (records["level"].max() >= self.levels or records["bucket"].max() >= self.reports.buckets):
             raise DataError("A report names a level or a bucket that there is not.")
-        return report_codes
+        return records
 
     @property
     def _words(self) -> int:

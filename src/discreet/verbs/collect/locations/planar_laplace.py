@@ -40,9 +40,9 @@ from discreet.noise.entropy import Entropy
 from discreet.noise.expand import BULK
 from discreet.noise.geometric import geometrics
 from discreet.noise.laplace import DiscreteLaplace
-from discreet.verbs.collect.domain import Codes
-from discreet.verbs.collect.integer_reports import in_batches, integer_type, to_integer_reports
+from discreet.verbs.collect.domain import Codes, set_fields
 from discreet.verbs.collect.locations.region import Points, Region
+from discreet.verbs.collect.report_arrays import in_batches, integer_type, to_integer_reports
 
 UNIT = 64
 """Number of parts of a step that lengths are counted in."""
@@ -67,13 +67,9 @@ class PlanarLaplace:
     within: Fraction
 
     def __init__(self, region: Region, epsilon: Number, within: Number) -> None:
-        object.__setattr__(self, "region", region)
-        object.__setattr__(self, "epsilon_within", exact(epsilon, "epsilon"))
-        object.__setattr__(self, "within", exact(within, "within"))
+        set_fields(self, region=region, epsilon_within=exact(epsilon, "epsilon"), within=exact(within, "within"))
         if not (self.epsilon_within and self.within):
-            raise BadInput(
-                "epsilon and the metres it is lost within must be above 0.", hint="ln 4 within 200 m is usual."
-            )
+            raise BadInput("epsilon and the metres it is lost within must be above 0.", hint="ln 4 in 200 m is usual.")
         if self._axis.scale > _MAX_SCALE:
             raise BadInput("The noise is thousands of steps long.", hint="Take longer steps or a larger epsilon.")
 

@@ -36,9 +36,7 @@ class Region:
         if not 0 < self.step <= max(self.width, self.height):
             raise BadInput(f"A step is above 0 and fits into the region, got {step} metres.")
         if len(self) > _MAX_POINTS:
-            raise BadInput(
-                f"A region has at most {_MAX_POINTS:,} points, not {len(self):,}.", hint="Take longer steps."
-            )
+            raise BadInput(f"A region has at most {_MAX_POINTS:,} points, not {len(self):,}.", hint="Use longer steps.")
 
     @cached_property
     def across(self) -> int:

@@ -21,9 +21,9 @@ from discreet.errors import BadInput
 from discreet.noise.entropy import Entropy
 from discreet.noise.expand import BULK
 from discreet.verbs.collect.domain import Codes, Floats
-from discreet.verbs.collect.integer_reports import to_integer_reports
 from discreet.verbs.collect.locations.planar_laplace import PlanarLaplace, lengths
 from discreet.verbs.collect.locations.region import Points
+from discreet.verbs.collect.report_arrays import to_integer_reports
 
 _MAX_POINTS = 4096
 _POINTS_PER_BATCH = 256

@@ -33,10 +33,10 @@ from discreet.errors import BadInput, DataError
 from discreet.noise.entropy import Entropy
 from discreet.noise.expand import BULK
 from discreet.noise.laplace import DiscreteLaplace
-from discreet.verbs.collect.domain import Codes
-from discreet.verbs.collect.integer_reports import integer_type, to_integer_reports
+from discreet.verbs.collect.domain import Codes, set_fields
 from discreet.verbs.collect.locations.planar_laplace import UNIT, PlanarLaplace, lengths
 from discreet.verbs.collect.locations.region import Points, Region
+from discreet.verbs.collect.report_arrays import integer_type, to_integer_reports
 
 
 @dataclass(frozen=True, init=False)
@@ -50,10 +50,9 @@ class Trajectory:
     points: int
 
     def __init__(self, region: Region, epsilon: Number, within: Number, points: int) -> None:
-        object.__setattr__(self, "region", region)
-        object.__setattr__(self, "epsilon", exact(epsilon, "epsilon"))
-        object.__setattr__(self, "within", exact(within, "within"))
-        object.__setattr__(self, "points", points)
+        set_fields(
+            self, region=region, epsilon=exact(epsilon, "epsilon"), within=exact(within, "within"), points=points
+        )
         if points < 1:
             raise BadInput(f"A day has one point or more, got {points}.")
         if not (self.epsilon and self.within):
@@ -125,9 +124,7 @@ class PredictiveTrajectory(Trajectory):
         for_tests: Number = Fraction(1, 4),
     ) -> None:
         """``near``: metres; ``fresh``: number of points with fresh noise; ``for_tests``: the tests' share of ε."""
-        object.__setattr__(self, "near", exact(near, "near"))
-        object.__setattr__(self, "fresh", fresh)
-        object.__setattr__(self, "for_tests", exact(for_tests, "for_tests"))
+        set_fields(self, near=exact(near, "near"), fresh=fresh, for_tests=exact(for_tests, "for_tests"))
         if not 1 <= fresh <= points or not 0 < self.for_tests < 1 or points < 2:
             raise BadInput(
                 "A predictive day has 2 points or more, from one to all of them fresh, and a share of ε for its tests.",

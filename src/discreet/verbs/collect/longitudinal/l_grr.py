@@ -67,7 +67,5 @@ class LGRR(MemoizedOracle, GRR):
 
     def instantaneous_report(self, kept: pa.Array[Any], entropy: Entropy) -> pa.Array[Any]:
         """Draw the permanent answer, or another value."""
-        report_codes = randomized_response(
-            kept.to_numpy().astype(np.int64), self.p_instantaneous, len(self.domain), entropy
-        )
-        return pa.array(report_codes.astype(self.report_type.to_pandas_dtype()))
+        codes = randomized_response(kept.to_numpy().astype(np.int64), self.p_instantaneous, len(self.domain), entropy)
+        return pa.array(codes.astype(self.report_type.to_pandas_dtype()))

@@ -28,12 +28,12 @@ from discreet.core.exact import Number
 from discreet.core.loss import Pure
 from discreet.errors import NoPromise
 from discreet.noise.entropy import Entropy
-from discreet.verbs.collect.bit_reports import reports_to_rows, rows_to_reports
 from discreet.verbs.collect.domain import Domain
 from discreet.verbs.collect.frequency.local_hashing import OLH, LocalHashing, bucket_of
 from discreet.verbs.collect.longitudinal.l_grr import LGRR
 from discreet.verbs.collect.longitudinal.memoization import MemoizedOracle
 from discreet.verbs.collect.randomized_response import randomized_response
+from discreet.verbs.collect.report_arrays import reports_to_rows, rows_to_reports
 
 
 @dataclass(frozen=True, init=False)

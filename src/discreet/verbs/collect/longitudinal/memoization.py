@@ -61,7 +61,7 @@ class MemoizedOracle(FrequencyOracle):
         )
         if self.permanent_epsilon <= self.epsilon:
             raise BadInput(
-                f"All reports together lose more than one: permanent_epsilon must be above epsilon, got {permanent_epsilon}.",
+                f"permanent_epsilon must be above epsilon, got {permanent_epsilon}.",
                 hint="A protocol without a second step has one report lose all of it.",
             )
 

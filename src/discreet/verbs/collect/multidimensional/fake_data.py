@@ -32,16 +32,16 @@ from discreet.core.exact import Number, exact
 from discreet.core.loss import Pure
 from discreet.errors import BadInput
 from discreet.noise.entropy import Entropy
-from discreet.verbs.collect.domain import Codes, Counts, Domain
+from discreet.verbs.collect.domain import Codes, Counts, Domain, set_fields
 from discreet.verbs.collect.frequency.grr import GRR
-from discreet.verbs.collect.integer_reports import Reports, count_integer_reports, integer_type, to_integer_reports
 from discreet.verbs.collect.multidimensional.questions import Questions, QuestionShares, QuestionsProtocol
 from discreet.verbs.collect.multidimensional.split_sample import split_reports
 from discreet.verbs.collect.numbers.channel import Channel, to_units
 from discreet.verbs.collect.probability import DENOMINATOR, exp_lower, require_epsilon
+from discreet.verbs.collect.report_arrays import Reports, count_integer_reports, integer_type, to_integer_reports
 
 Protects = Literal["person", "answer"]
-_EPSILON_STEPS = 1 << 20
+_STEPS = 1 << 20
 """Number of steps per unit of epsilon in the search for the amplified loss."""
 _MAX_EPSILON = 20
 
@@ -107,8 +107,9 @@ class FakeData(QuestionsProtocol[dict[str, QuestionShares]]):
         if protects not in get_args(Protects):
             raise BadInput(f"What is protected is the {' or the '.join(get_args(Protects))}, not {protects!r}.")
         likely = priors or {}
-        object.__setattr__(self, "priors", tuple(_prior(domain, likely.get(n)) for n, domain in self.questions.domains))
-        object.__setattr__(self, "protects", protects)
+        set_fields(
+            self, priors=tuple(_prior(domain, likely.get(n)) for n, domain in self.questions.domains), protects=protects
+        )
         if unknown := set(likely) - set(self.questions.names):
             raise BadInput(f"There is no question {min(unknown)!r} to make up answers to.")
         claim = self.epsilon
@@ -188,14 +189,12 @@ class FakeData(QuestionsProtocol[dict[str, QuestionShares]]):
     def estimate_counts(self, counts: Counts, *, confidence: float = 0.95) -> dict[str, QuestionShares]:
         """Estimate shares: one of k reports answers a question by GRR, the others are made up."""
         k, result = len(self.questions), {}
-        kept = np.split(counts, np.cumsum(self.questions.sizes)[:-1])
-        for name, oracle, prior, report_codes in zip(
-            self.questions.names, self.oracles, self._made_up, kept, strict=True
-        ):
-            n = int(report_codes.sum())
+        parts = np.split(counts, np.cumsum(self.questions.sizes)[:-1])
+        for name, oracle, prior, part in zip(self.questions.names, self.oracles, self._made_up, parts, strict=True):
+            n = int(part.sum())
             level = np.array([float((oracle.q_other + (k - 1) * probability) / k) for probability in prior])
             rise = float((oracle.p_own - oracle.q_other) / k)
-            result[name] = QuestionShares(oracle.domain, n, report_codes / max(n, 1), level, rise, confidence)
+            result[name] = QuestionShares(oracle.domain, n, part / max(n, 1), level, rise, confidence)
         return result
 
     @cached_property
@@ -204,23 +203,19 @@ class FakeData(QuestionsProtocol[dict[str, QuestionShares]]):
 
     def _amplified(self, epsilon: Fraction) -> Fraction:
         """Largest loss about the person, in 2**-20ths, that keeps to ``epsilon`` about one answer."""
-        low, high = int(epsilon * _EPSILON_STEPS), _MAX_EPSILON * _EPSILON_STEPS
+        low, high = int(epsilon * _STEPS), _MAX_EPSILON * _STEPS
         allowed = exp_lower(epsilon)
         while high - low > 1:
             middle = (low + high) // 2
-            low, high = (
-                (middle, high) if self.answer_ratio(Fraction(middle, _EPSILON_STEPS)) <= allowed else (low, middle)
-            )
-        return Fraction(low, _EPSILON_STEPS)
+            low, high = (middle, high) if self.answer_ratio(Fraction(middle, _STEPS)) <= allowed else (low, middle)
+        return Fraction(low, _STEPS)
 
 
 def _prior(domain: Domain, weights: Sequence[Number] | None) -> tuple[int, ...]:
     """Convert weights of values to probabilities in whole 2**-64ths."""
     given = [Fraction(1)] * len(domain) if weights is None else [exact(weight, "a weight") for weight in weights]
     if len(given) != len(domain) or min(given) == 0:
-        raise BadInput(
-            "A prior has a weight above 0 for every value.", hint="What is never made up would be known to be true."
-        )
+        raise BadInput("A prior has a weight above 0 for every value.", hint="Else a value would be known to be true.")
     common = prod({weight.denominator for weight in given})
     parts = to_units([int(weight * common) for weight in given])
     if min(parts) == 0:

@@ -29,11 +29,11 @@ from discreet.core.exact import Number
 from discreet.errors import BadInput, DataError
 from discreet.noise.entropy import Entropy
 from discreet.noise.expand import BULK
-from discreet.verbs.collect.domain import Codes, Counts, Domain, Floats
-from discreet.verbs.collect.integer_reports import Reports, require_reports
+from discreet.verbs.collect.domain import Codes, Counts, Domain, Floats, set_fields
 from discreet.verbs.collect.numbers.grid import NumberGrid
 from discreet.verbs.collect.probability import require_epsilon
 from discreet.verbs.collect.protocol import CountingProtocol
+from discreet.verbs.collect.report_arrays import Reports, require_reports
 from discreet.verbs.collect.score_intervals import normal_quantile, share_error_bound
 
 
@@ -68,10 +68,13 @@ class KeyValue(CountingProtocol["KeyValueEstimate"]):
         length: int = 1,
     ) -> None:
         """Values go from ``low`` to ``high``; ``length`` is the number of pairs that most people stay within."""
-        object.__setattr__(self, "keys", keys if isinstance(keys, Domain) else Domain(keys))
-        object.__setattr__(self, "epsilon", require_epsilon(epsilon))
-        object.__setattr__(self, "grid", NumberGrid(low, high, 1))
-        object.__setattr__(self, "length", length)
+        set_fields(
+            self,
+            keys=keys if isinstance(keys, Domain) else Domain(keys),
+            epsilon=require_epsilon(epsilon),
+            grid=NumberGrid(low, high, 1),
+            length=length,
+        )
         if length < 1:
             raise BadInput(f"People have one pair or more, got a length of {length}.")
 

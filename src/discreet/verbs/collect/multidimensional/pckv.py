@@ -26,19 +26,23 @@ import pyarrow as pa
 from discreet.errors import DataError
 from discreet.noise.entropy import Entropy
 from discreet.noise.packed import packed_flips
-from discreet.verbs.collect.bit_reports import (
-    bit_report_type,
-    bits_to_reports,
-    count_bits,
-    reports_to_rows,
-    rows_to_reports,
-    word_count,
-)
 from discreet.verbs.collect.domain import Counts
-from discreet.verbs.collect.integer_reports import Reports, count_integer_reports, integer_type, to_integer_reports
 from discreet.verbs.collect.multidimensional.key_value import KeyValue, ResponseRates, SampledPairs
 from discreet.verbs.collect.probability import exp_lower, round_down, round_up
 from discreet.verbs.collect.randomized_response import randomized_response
+from discreet.verbs.collect.report_arrays import (
+    Reports,
+    bit_report_type,
+    bits_to_reports,
+    chunks_of,
+    count_bits,
+    count_integer_reports,
+    integer_type,
+    reports_to_rows,
+    rows_to_reports,
+    to_integer_reports,
+    word_count,
+)
 from discreet.verbs.collect.report_distribution import Matrix, Ratio, largest_ratio, product_of_ratios
 
 
@@ -111,7 +115,7 @@ _WORDS_PER_BATCH = 1 << 20
 
 @dataclass(frozen=True)
 class IndependentSymbols:
-    """Symbols that are drawn independently: a row for each answer, with the probabilities of each position's symbols."""
+    """Symbols that are drawn independently: for each answer, the probabilities of each position's symbols."""
 
     rows: tuple[tuple[tuple[Fraction, ...], ...], ...]
 
@@ -145,11 +149,11 @@ class KeyValueUE(KeyValue):
 
     @cached_property
     def report_distribution(self) -> IndependentSymbols:
-        """Independent symbols; keys that neither of two people has are reported alike, so that two keys stand for all."""
+        """Independent symbols; keys that neither of two people has are alike, so that two keys stand for all."""
         return self.distribution_of(2)
 
     def distribution_of(self, d: int) -> IndependentSymbols:
-        """Distribution for ``d`` keys: a made-up one, and each with each sign; at each position nothing, minus or plus."""
+        """Distribution for ``d`` keys: a made-up one, and each with each sign; at each nothing, minus or plus."""
         half = Fraction(1, 2)
         blank = (1 - self.q_other, self.q_other / 2, self.q_other / 2)
         minus = (half, half * self.truth, half * (1 - self.truth))
@@ -194,12 +198,8 @@ class KeyValueUE(KeyValue):
 
     def count(self, reports: Reports) -> Counts:
         """Count reports: all, then those that name each key with a minus, then those with a plus."""
-        if reports.type != self.report_type or reports.null_count:
-            raise DataError(
-                f"A report is {self.report_type}, and none is missing.", hint="Read them with their own survey."
-            )
         counts = np.zeros(1 + 2 * len(self.keys), dtype=np.int64)
-        for chunk in reports.chunks if isinstance(reports, pa.ChunkedArray) else [reports]:
+        for chunk in chunks_of(reports, self.report_type, self.name):
             minus, plus = np.split(reports_to_rows(chunk), 2, axis=1)
             if (minus & plus).any():
                 raise DataError("A report tells a key with both signs.")

@@ -23,11 +23,11 @@ from discreet.core.exact import Number
 from discreet.errors import BadInput, DataError
 from discreet.noise.entropy import Entropy
 from discreet.noise.expand import BULK
-from discreet.verbs.collect.domain import Codes, Counts, Domain, Floats, Values
+from discreet.verbs.collect.domain import Codes, Counts, Domain, Floats, Values, set_fields
 from discreet.verbs.collect.frequency_oracle import FrequencyOracle
-from discreet.verbs.collect.integer_reports import in_batches, require_reports
 from discreet.verbs.collect.probability import require_epsilon
 from discreet.verbs.collect.protocol import CountingProtocol, E_co
+from discreet.verbs.collect.report_arrays import in_batches, require_reports
 from discreet.verbs.collect.score_intervals import share_error_bound
 
 
@@ -89,8 +89,11 @@ class QuestionsProtocol(CountingProtocol[E_co]):
     epsilon: Fraction
 
     def __init__(self, questions: Questions | Mapping[str, Domain | int | Iterable[Any]], epsilon: Number) -> None:
-        object.__setattr__(self, "questions", questions if isinstance(questions, Questions) else Questions(questions))
-        object.__setattr__(self, "epsilon", require_epsilon(epsilon))
+        set_fields(
+            self,
+            questions=questions if isinstance(questions, Questions) else Questions(questions),
+            epsilon=require_epsilon(epsilon),
+        )
 
     @property
     def parameters(self) -> dict[str, Any]:

@@ -21,9 +21,9 @@ import pyarrow as pa
 from discreet.noise.entropy import Entropy
 from discreet.verbs.collect.domain import Codes, Counts
 from discreet.verbs.collect.frequency_oracle import FrequencyOracle
-from discreet.verbs.collect.integer_reports import Reports, chunks_of
 from discreet.verbs.collect.multidimensional.questions import QuestionShares, QuestionsProtocol, question_shares
 from discreet.verbs.collect.question_sampling import QuestionSampling, SamplingProtocol, compact_oracle
+from discreet.verbs.collect.report_arrays import Reports, chunks_of
 from discreet.verbs.collect.report_distribution import IndependentReports, MappedAnswers, ReportDistribution
 
 
@@ -94,9 +94,7 @@ class SampleQuestion(SamplingProtocol[dict[str, QuestionShares]], QuestionsProto
     @cached_property
     def report_distribution(self) -> ReportDistribution:
         """A public choice of the question."""
-        return self.sampling.report_distribution(
-            [self.questions.answers_to(index) for index in range(len(self.questions))]
-        )
+        return self.sampling.report_distribution([self.questions.answers_to(q) for q in range(len(self.questions))])
 
     def draw(self, columns: list[Codes], entropy: Entropy) -> pa.Array[Any]:
         """Draw a question, and a report about it."""

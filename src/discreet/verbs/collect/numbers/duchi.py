@@ -15,7 +15,7 @@ from functools import cached_property
 import numpy as np
 
 from discreet.noise.entropy import Entropy, Words
-from discreet.verbs.collect.domain import Codes, Floats
+from discreet.verbs.collect.domain import Codes
 from discreet.verbs.collect.numbers.mean import MeanProtocol
 from discreet.verbs.collect.probability import DENOMINATOR, exp_lower, round_down
 from discreet.verbs.collect.report_distribution import Matrix
@@ -42,11 +42,6 @@ class Duchi(MeanProtocol):
         """Matrix of the lower and the upper outcome."""
         probabilities = map(self.upper, range(self.grid.steps + 1))
         return Matrix(tuple((1 - probability, probability) for probability in probabilities))
-
-    @cached_property
-    def probabilities(self) -> Floats:
-        """Probability of each report, as floating-point numbers: a row for each point."""
-        return np.array(self.report_distribution.rows, dtype=np.float64)
 
     @cached_property
     def report_values(self) -> tuple[Fraction, ...]:

@@ -17,7 +17,7 @@ import pyarrow as pa
 from discreet.core.exact import Number, exact
 from discreet.errors import BadInput, DataError
 from discreet.noise.entropy import Entropy
-from discreet.verbs.collect.domain import Codes, Floats, Values
+from discreet.verbs.collect.domain import Codes, Floats, Values, set_fields
 
 MAX_STEPS = 4096
 _ROUNDING_BITS = 53
@@ -32,9 +32,7 @@ class NumberGrid:
     steps: int
 
     def __init__(self, low: Number, high: Number, steps: int = 256) -> None:
-        object.__setattr__(self, "low", _signed(low, "low"))
-        object.__setattr__(self, "high", _signed(high, "high"))
-        object.__setattr__(self, "steps", steps)
+        set_fields(self, low=_signed(low, "low"), high=_signed(high, "high"), steps=steps)
         if self.low >= self.high:
             raise BadInput(f"A grid goes from a number to a larger one, got {low} to {high}.")
         if type(steps) is not int or not 1 <= steps <= MAX_STEPS:

@@ -15,14 +15,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 
-import numpy as np
-
 from discreet.noise.entropy import Entropy
 from discreet.noise.powers import exp_minus
-from discreet.verbs.collect.domain import Codes, Floats
+from discreet.verbs.collect.domain import Codes
 from discreet.verbs.collect.numbers.channel import Channel, rounded_channel
 from discreet.verbs.collect.numbers.mean import MeanProtocol
-from discreet.verbs.collect.probability import DENOMINATOR
 from discreet.verbs.collect.report_distribution import Matrix
 
 _WEIGHT_BITS = 160
@@ -47,11 +44,6 @@ class Laplace(MeanProtocol):
     def report_distribution(self) -> Matrix:
         """Matrix of points by reported points."""
         return self.channel.report_distribution
-
-    @cached_property
-    def probabilities(self) -> Floats:
-        """Probability of each report, as floating-point numbers: a row for each point."""
-        return np.array(self.channel.parts, dtype=np.float64) / DENOMINATOR
 
     @cached_property
     def report_values(self) -> tuple[Fraction, ...]:

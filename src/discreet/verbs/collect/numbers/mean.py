@@ -25,9 +25,12 @@ import pyarrow as pa
 from discreet.core.exact import Number, equation
 from discreet.noise.entropy import Entropy
 from discreet.noise.expand import BULK
-from discreet.verbs.collect.domain import Codes, Counts, Floats, Values
+from discreet.verbs.collect.domain import Codes, Counts, Floats, Values, set_fields
 from discreet.verbs.collect.exact_tails import NORMAL_LAW_VARIANCE
-from discreet.verbs.collect.integer_reports import (
+from discreet.verbs.collect.numbers.grid import NumberGrid
+from discreet.verbs.collect.probability import require_epsilon
+from discreet.verbs.collect.protocol import CountingProtocol
+from discreet.verbs.collect.report_arrays import (
     Reports,
     count_integer_reports,
     in_batches,
@@ -35,9 +38,7 @@ from discreet.verbs.collect.integer_reports import (
     require_reports,
     to_integer_reports,
 )
-from discreet.verbs.collect.numbers.grid import NumberGrid
-from discreet.verbs.collect.probability import require_epsilon
-from discreet.verbs.collect.protocol import CountingProtocol
+from discreet.verbs.collect.report_distribution import Matrix
 from discreet.verbs.collect.score_intervals import normal_quantile, share_error_bound
 
 
@@ -71,8 +72,7 @@ class MeanProtocol(CountingProtocol[MeanEstimate]):
     epsilon: Fraction
 
     def __init__(self, grid: NumberGrid, epsilon: Number) -> None:
-        object.__setattr__(self, "grid", grid)
-        object.__setattr__(self, "epsilon", require_epsilon(epsilon))
+        set_fields(self, grid=grid, epsilon=require_epsilon(epsilon))
 
     @property
     @abstractmethod
@@ -137,10 +137,11 @@ class MeanProtocol(CountingProtocol[MeanEstimate]):
         limit = log(4 / error)
         return deviation * sqrt(2 * limit) + 7 * wide * limit / (3 * (n - 1))
 
-    @property
-    @abstractmethod
+    @cached_property
     def probabilities(self) -> Floats:
         """Probability of each report, as floating-point numbers: a row for each point."""
+        assert isinstance(self.report_distribution, Matrix)  # noqa: S101
+        return np.array(self.report_distribution.rows, dtype=np.float64)
 
     @cached_property
     def variances(self) -> Floats:

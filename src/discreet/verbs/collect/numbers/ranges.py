@@ -26,11 +26,11 @@ from discreet.core.exact import Number
 from discreet.errors import BadInput
 from discreet.noise.entropy import Entropy
 from discreet.noise.expand import BULK
-from discreet.verbs.collect.domain import Codes, Counts, Floats, Values
-from discreet.verbs.collect.integer_reports import in_batches, require_reports
+from discreet.verbs.collect.domain import Codes, Counts, Floats, Values, set_fields
 from discreet.verbs.collect.numbers.grid import NumberGrid
 from discreet.verbs.collect.probability import require_epsilon
 from discreet.verbs.collect.question_sampling import QuestionSampling, SamplingProtocol, compact_oracle, support_table
+from discreet.verbs.collect.report_arrays import in_batches, require_reports
 from discreet.verbs.collect.report_distribution import ReportDistribution
 from discreet.verbs.collect.score_intervals import normal_quantile
 
@@ -47,9 +47,7 @@ class Ranges(SamplingProtocol["RangeEstimate"]):
     fanout: int
 
     def __init__(self, grid: NumberGrid, epsilon: Number, fanout: int = 4) -> None:
-        object.__setattr__(self, "grid", grid)
-        object.__setattr__(self, "epsilon", require_epsilon(epsilon))
-        object.__setattr__(self, "fanout", fanout)
+        set_fields(self, grid=grid, epsilon=require_epsilon(epsilon), fanout=fanout)
         if not 2 <= grid.steps <= _MAX_CELLS:
             raise BadInput(f"Ranges are of 2 to {_MAX_CELLS} cells, got {grid.steps}.", hint="256 is usual.")
         if fanout < 2:

@@ -42,7 +42,7 @@ def assign_protocol(question: Question, epsilon: Fraction, people: int) -> tuple
     return choice.oracle, choice.reason
 
 
-def expected_error(question: Question, mechanism: Mechanism, people: int) -> float:
+def expected_error(mechanism: Mechanism, people: int) -> float:
     """Expected error of the mean, as a share of the range, or of the share of people with a value."""
     if isinstance(mechanism, FrequencyOracle):
         return math.sqrt(mechanism.variance(people, 1 / len(mechanism.domain))) / people

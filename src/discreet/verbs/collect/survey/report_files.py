@@ -76,9 +76,7 @@ def report_schema(survey: Survey) -> pa.Schema:
 def had_codes(survey: Survey, path: Path) -> bool:
     """Whether everybody whose report is in a file had a one-time code."""
     if not path.is_file():
-        raise NotFound(
-            f"There are no reports at {path}.", hint="discreet collect serve takes them in, and randomize makes them."
-        )
+        raise NotFound(f"There are no reports at {path}.", hint="discreet collect serve or randomize makes them.")
     return path.suffix != ".parquet" and inbox.has_codes(path, survey)
 
 

@@ -33,6 +33,7 @@ from discreet.core.exact import equation
 from discreet.core.picture import Picture, bars
 from discreet.core.release import Release
 from discreet.errors import BadInput
+from discreet.releases.method import Made
 from discreet.verbs.collect.domain import Floats
 from discreet.verbs.collect.estimate import FrequencyEstimate
 from discreet.verbs.collect.exact_tails import NORMAL_LAW_VARIANCE
@@ -150,9 +151,9 @@ class SurveyResults:
         questions = [
             {
                 "question": question.protocol.question.to_dict(),
-                "protocol": question.protocol.mechanism.name,
+                "protocol": question.mechanism.name,
                 "reports": question.reports,
-                "epsilon": str(question.protocol.mechanism.epsilon),
+                "epsilon": str(question.mechanism.epsilon),
             }
             for question in self.tallies
         ]
@@ -165,17 +166,9 @@ class SurveyResults:
             "No test for made-up reports raised an alarm; crude attacks alone are noticed."
         ]
         if self.postprocess:
-            notes.append(
-                f"Shares were post-processed by {self.postprocess}, and may be biased; bounds are from before."
-            )
-        return make_release(
-            self.table(),
-            self.survey.statement(self.people, codes=self.codes),
-            parameters,
-            notes,
-            pictures=self.pictures,
-            title=self.survey.title,
-        )
+            notes.append(f"Shares were post-processed by {self.postprocess} and may be biased; bounds are from before.")
+        made = Made(self.table(), parameters, tuple(notes), pictures=self.pictures, title=self.survey.title)
+        return make_release(self.survey.statement(self.people, codes=self.codes), made)
 
 
 def estimate_survey(
@@ -187,9 +180,7 @@ def estimate_survey(
     """
     tallies, people, codes = tuple(QuestionTally(protocol) for protocol in survey.protocols), 0, True
     detectors = [
-        PoisoningDetector(question.protocol.mechanism)
-        if isinstance(question.protocol.mechanism, FrequencyOracle)
-        else None
+        PoisoningDetector(question.mechanism) if isinstance(question.mechanism, FrequencyOracle) else None
         for question in tallies
     ]
     given: dict[bytes, Path] = {}
@@ -218,8 +209,8 @@ def estimate_survey(
 def _alarms(question: QuestionTally, detector: PoisoningDetector | None) -> tuple[PoisoningAlarm, ...]:
     if isinstance(question.tally, ReportTally):
         return () if detector is None else detector.alarms(question.tally)
-    assert isinstance(question.protocol.mechanism, MeanProtocol)  # noqa: S101
-    return detect_poisoning_of_numbers(question.protocol.mechanism, question.tally)
+    assert isinstance(question.mechanism, MeanProtocol)  # noqa: S101
+    return detect_poisoning_of_numbers(question.mechanism, question.tally)
 
 
 def _digest(path: Path, given: dict[bytes, Path]) -> bytes:
@@ -241,8 +232,8 @@ def _bounds(question: QuestionTally, people: int, confidence: float) -> Iterator
     name, z = question.protocol.name, normal_quantile(1 - confidence)
     left = (1 - question.reports / people) / question.reports  # what drawing some of all adds, for a variance of one
     if not isinstance(question.tally, ReportTally):
-        assert isinstance(question.protocol.mechanism, MeanProtocol)  # noqa: S101
-        result = question.protocol.mechanism.estimate_counts(question.tally, confidence=confidence)
+        assert isinstance(question.mechanism, MeanProtocol)  # noqa: S101
+        result = question.mechanism.estimate_counts(question.tally, confidence=confidence)
         yield name, "mean", "mean", result.mean, result.mean - result.error_bar, result.mean + result.error_bar
         return
     shares = question.tally.estimate(confidence=confidence)
@@ -318,7 +309,7 @@ def _first(true: NDArray[np.bool_], otherwise: int) -> int:
 def _picture(results: SurveyResults, question: QuestionTally, figures: list[SurveyFigure]) -> Picture:
     shown = [each for each in figures if each.kind == "share"] or figures
     unit = 100 if shown[0].kind == "share" else 1
-    summary = f"{question.reports:,} reports, {question.protocol.mechanism.name}, {equation('ε', question.protocol.mechanism.epsilon)}"
+    summary = f"{question.reports:,} reports, {question.mechanism.name}, {equation('ε', question.mechanism.epsilon)}"
     errors = [unit * (each.high - each.low) / 2 for each in shown]
     what = "Percent of people" if unit == 100 else "The mean"
     what += f", after {results.postprocess}" if results.postprocess and unit == 100 else ""

@@ -26,10 +26,10 @@ from discreet.core.statement import Evidence, Statement
 from discreet.errors import BadInput, NoPromise
 from discreet.verbs.collect.domain import Counts
 from discreet.verbs.collect.frequency_oracle import FrequencyOracle, ReportTally
-from discreet.verbs.collect.integer_reports import Reports
 from discreet.verbs.collect.loss_audit import LossAudit, audit
 from discreet.verbs.collect.probability import require_epsilon
 from discreet.verbs.collect.release import respondent_statement
+from discreet.verbs.collect.report_arrays import Reports
 from discreet.verbs.collect.shuffling import amplify_by_shuffling
 from discreet.verbs.collect.survey.browser_protocols import Mechanism, answer_spread, assign_protocol, expected_error
 from discreet.verbs.collect.survey.question import Question
@@ -153,9 +153,7 @@ class Survey:
         few = self.people_per_question
         sampling = 0.0 if self.share == "split" else (1 - few / self.people) / few
         return max(
-            math.hypot(
-                expected_error(one.question, one.mechanism, few), answer_spread(one.question) * math.sqrt(sampling)
-            )
+            math.hypot(expected_error(one.mechanism, few), answer_spread(one.question) * math.sqrt(sampling))
             for one in self.protocols
         )
 
@@ -184,17 +182,21 @@ class QuestionTally:
     reports: int = 0
     tally: ReportTally | Counts = field(init=False)
 
+    @property
+    def mechanism(self) -> Mechanism:
+        """The protocol itself."""
+        return self.protocol.mechanism
+
     def __post_init__(self) -> None:
-        mechanism = self.protocol.mechanism
-        counts = np.zeros(mechanism.counter_length, dtype=np.int64)
-        self.tally = mechanism.tally() if isinstance(mechanism, FrequencyOracle) else counts
+        counts = np.zeros(self.mechanism.counter_length, dtype=np.int64)
+        self.tally = self.mechanism.tally() if isinstance(self.mechanism, FrequencyOracle) else counts
 
     def add(self, reports: Reports) -> Self:
         """Count further reports; those that no device can have made are an error."""
         if isinstance(self.tally, ReportTally):
             self.tally.add(reports)
         else:
-            assert not isinstance(self.protocol.mechanism, FrequencyOracle)  # noqa: S101
-            self.tally = self.tally + self.protocol.mechanism.count(reports)
+            assert not isinstance(self.mechanism, FrequencyOracle)  # noqa: S101
+            self.tally = self.tally + self.mechanism.count(reports)
         self.reports += len(reports)
         return self
