@@ -31,13 +31,13 @@ from math import exp, expm1, lgamma, log, log1p, pi, sqrt
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from discreet.core.compiled import njit
 from discreet.core.exact import Number, exact
 from discreet.core.loss import Approximate
 from discreet.errors import BadInput
 from discreet.verbs.collect.chernoff import kl_divergence
+from discreet.verbs.collect.domain import Floats
 from discreet.verbs.collect.probability import require_epsilon
 
 _MAX_PEOPLE = 10**9
@@ -67,7 +67,7 @@ def amplify_by_shuffling(epsilon: Number, people: int, delta: Number) -> Approxi
     return Approximate(min(high * _EPSILON_STEP, local), small)
 
 
-def clone_distribution(local: float, people: int, spare: float) -> tuple[int, NDArray[np.float64], float]:
+def clone_distribution(local: float, people: int, spare: float) -> tuple[int, Floats, float]:
     """Distribution of the number of clones: first number, probabilities, and a bound on the rest."""
     others, probability = people - 1, exp(-local) * (1 - 1e-12)
     mean = others * probability
@@ -77,7 +77,7 @@ def clone_distribution(local: float, people: int, spare: float) -> tuple[int, ND
     return low, _binomial(numbers, float(others), probability), 2 * spare
 
 
-def delta_at(local: float, epsilon: float, low: int, probabilities: NDArray[np.float64], others: float) -> float:
+def delta_at(local: float, epsilon: float, low: int, probabilities: Floats, others: float) -> float:
     """Upper bound of δ at an ε'."""
     other = 1 / (exp(local) + 1)  # 1 - w; the differences below would cancel where ε is large or ε' next to it
     lean = expm1(local + epsilon) / (expm1(local) * (1 + exp(epsilon)))

@@ -20,12 +20,11 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from discreet.core.exact import Number, exact
 from discreet.errors import BadInput
 from discreet.noise.entropy import Entropy
-from discreet.verbs.collect.domain import Codes, Counts, Domain, set_fields
+from discreet.verbs.collect.domain import Codes, Counts, Domain, Floats, set_fields
 from discreet.verbs.collect.frequency_oracle import FrequencyOracle
 from discreet.verbs.collect.probability import epsilon_claim
 from discreet.verbs.collect.report_arrays import count_outcomes
@@ -80,7 +79,7 @@ class Coins(FrequencyOracle):
         return (1 - self.truth) * (self.heads if value else 1 - self.heads)
 
     @cached_property
-    def probabilities(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def probabilities(self) -> tuple[Floats, Floats]:
         """p and q of both values."""
         owns, others = ([float(probability(value)) for value in (0, 1)] for probability in (self._p, self._q))
         return np.array(owns), np.array(others)

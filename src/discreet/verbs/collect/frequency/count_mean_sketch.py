@@ -37,7 +37,7 @@ from numpy.typing import NDArray
 from discreet.core.exact import Number
 from discreet.errors import BadInput, DataError
 from discreet.noise.entropy import SYSTEM, Entropy
-from discreet.verbs.collect.domain import Codes, Counts, Domain, set_fields
+from discreet.verbs.collect.domain import Codes, Counts, Domain, Floats, set_fields
 from discreet.verbs.collect.frequency.hadamard import Hadamard
 from discreet.verbs.collect.frequency.local_hashing import FIELD, bucket_of, collision_probability
 from discreet.verbs.collect.frequency.unary_encoding import SUE
@@ -143,10 +143,10 @@ class CountMeanSketch(FrequencyOracle):
         """Draw a function, and a report of the own value's bucket."""
         function = entropy.many_below(self.functions, codes.size)
         inner = reports_to_rows(self.inner.draw(self._bucket(function, codes), entropy))
-        report_codes = np.empty((codes.size, 2 + inner.shape[1]), dtype=np.uint8)
-        report_codes[:, :2] = function.astype("<u2").view(np.uint8).reshape(-1, 2)
-        report_codes[:, 2:] = inner
-        return rows_to_reports(report_codes)
+        rows = np.empty((codes.size, 2 + inner.shape[1]), dtype=np.uint8)
+        rows[:, :2] = function.astype("<u2").view(np.uint8).reshape(-1, 2)
+        rows[:, 2:] = inner
+        return rows_to_reports(rows)
 
     @property
     def counter_length(self) -> int:
@@ -155,11 +155,11 @@ class CountMeanSketch(FrequencyOracle):
 
     def count(self, reports: pa.Array[Any]) -> Counts:
         """Count the reports of each function."""
-        report_codes = reports_to_rows(reports)
-        function = report_codes[:, :2].copy().view("<u2")[:, 0]
+        rows = reports_to_rows(reports)
+        function = rows[:, :2].copy().view("<u2")[:, 0]
         if function.max() >= self.functions:
             raise DataError("A report names a function that there is not.")
-        ordered = report_codes[np.argsort(function, kind="stable"), 2:]
+        ordered = rows[np.argsort(function, kind="stable"), 2:]
         ends = np.cumsum(np.bincount(function, minlength=self.functions))
         counts = np.zeros((self.functions, self.inner.counter_length), dtype=np.int64)
         start = 0
@@ -179,7 +179,7 @@ class CountMeanSketch(FrequencyOracle):
             result += self.inner.support_counts(row)[self.buckets_of(index)]
         return result
 
-    def variances(self, n: int, shares: NDArray[np.float64]) -> NDArray[np.float64]:
+    def variances(self, n: int, shares: Floats) -> Floats:
         """Variance of each count, with that of collisions (see above)."""
         shared = collision_probability(self.field, self.buckets)
         apart = float(shared * (1 - shared))

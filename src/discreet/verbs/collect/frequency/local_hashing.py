@@ -116,26 +116,23 @@ class LocalHashing(FrequencyOracle):
         """Draw a function for each device, and the own bucket or another."""
         a, b = (entropy.many_below(self.field, codes.size) for _ in range(2))
         bucket = bucket_of((a * codes + b) % self.field, self.field, self.buckets)
-        report_codes = np.empty(codes.size, dtype=_REPORT)
-        report_codes["a"], report_codes["b"], report_codes["bucket"] = (
+        records = np.empty(codes.size, dtype=_REPORT)
+        records["a"], records["b"], records["bucket"] = (
             a,
             b,
             randomized_response(bucket, self.p_own, self.buckets, entropy),
         )
-        return rows_to_reports(report_codes)
+        return rows_to_reports(records)
 
     def count(self, reports: pa.Array[Any]) -> Counts:
         """Count the reports whose function sends each value to the bucket they name."""
-        report_codes = reports_to_rows(reports).view(_REPORT)[:, 0]
-        if (
-            max(report_codes["a"].max(), report_codes["b"].max()) >= self.field
-            or report_codes["bucket"].max() >= self.buckets
-        ):
+        records = reports_to_rows(reports).view(_REPORT)[:, 0]
+        if max(records["a"].max(), records["b"].max()) >= self.field or records["bucket"].max() >= self.buckets:
             raise DataError("A report names a bucket or a function that there is not.")
         counts = np.zeros(len(self.domain), dtype=np.int64)
         edges = bucket_edges(self.field, self.buckets).astype(np.uint32)
-        for start in range(0, report_codes.size, _REPORTS_PER_BATCH):
-            part = report_codes[start : start + _REPORTS_PER_BATCH]
+        for start in range(0, records.size, _REPORTS_PER_BATCH):
+            part = records[start : start + _REPORTS_PER_BATCH]
             low = edges[part["bucket"]]
             size = edges[part["bucket"] + np.int64(1)] - low
             _add_up(part["a"].copy(), part["b"].copy(), (low, size), np.uint32(self.field), counts)

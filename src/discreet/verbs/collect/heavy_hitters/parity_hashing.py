@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from discreet.core.compiled import njit
 from discreet.noise.entropy import Entropy
-from discreet.verbs.collect.domain import Codes, Counts
+from discreet.verbs.collect.domain import Codes, Counts, Floats
 from discreet.verbs.collect.probability import exp_lower, round_down
 from discreet.verbs.collect.randomized_response import randomized_response
 from discreet.verbs.collect.report_arrays import read_only
@@ -84,7 +84,7 @@ class ParityHashing:
         counts: Counts = _count_supports(*arrays, (start, width, self.parities))
         return counts
 
-    def variance(self, n: int, shares: NDArray[np.float64]) -> NDArray[np.float64]:
+    def variance(self, n: int, shares: Floats) -> Floats:
         """Variance of the estimated number of people, of ``n``, by the share that has a string."""
         p, q = float(self.p_own), float(self.q_other)
         return n * (shares * p * (1 - p) + (1 - shares) * q * (1 - q)) / (p - q) ** 2

@@ -28,13 +28,12 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from discreet.core.exact import Number
 from discreet.core.loss import Pure
 from discreet.errors import BadInput, DataError
 from discreet.noise.entropy import Entropy
-from discreet.verbs.collect.domain import Codes, Counts, Domain
+from discreet.verbs.collect.domain import Codes, Counts, Domain, Floats
 from discreet.verbs.collect.estimate import FrequencyEstimate
 from discreet.verbs.collect.exact_tails import NORMAL_LAW_VARIANCE
 from discreet.verbs.collect.frequency_oracle import FrequencyOracle, ReportTally
@@ -175,7 +174,7 @@ class _DBitFlipTally(ReportTally):
             raise BadInput("Nobody spoke of some of the values.", hint="Wait for more reports.")
         (p, q), n = self.oracle.probabilities, self.reports
         shares = (ones / spoke - q) / (p - q)
-        near: NDArray[np.float64] = np.clip(shares, 0, 1)
+        near: Floats = np.clip(shares, 0, 1)
         variances = self.oracle.variances(n, near) * n / spoke + n * n / spoke * near * (1 - near) * (1 - spoke / n)
         return _DBitFlipEstimate(
             self.oracle, n, whole.supports, n * shares, np.sqrt(variances), confidence, spoke=spoke.copy()
@@ -188,7 +187,7 @@ class _DBitFlipEstimate(FrequencyEstimate):
 
     spoke: Counts = field(kw_only=True)
 
-    def error_bars_at(self, error: float) -> NDArray[np.float64]:
+    def error_bars_at(self, error: float) -> Floats:
         """Largest error of each count, each by itself, except with probability ``error``.
 
         Those who spoke were drawn of all, so the variance also grows with f (1 - f); where few reports decide, they are

@@ -103,8 +103,8 @@ class LOLOHA(MemoizedOracle, LocalHashing):
 
     def instantaneous_report(self, kept: pa.Array[Any], entropy: Entropy) -> pa.Array[Any]:
         """Draw the function, and the permanent bucket or another."""
-        report_codes = reports_to_rows(kept).copy()
-        report_codes[:, -1] = randomized_response(
-            report_codes[:, -1].astype(np.int64), self.inner.p_instantaneous, self.buckets, entropy
+        rows = reports_to_rows(kept).copy()
+        rows[:, -1] = randomized_response(
+            rows[:, -1].astype(np.int64), self.inner.p_instantaneous, self.buckets, entropy
         )
-        return rows_to_reports(report_codes)
+        return rows_to_reports(rows)

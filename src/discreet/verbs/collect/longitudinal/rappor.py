@@ -74,10 +74,10 @@ class MemoizedUnaryEncoding(MemoizedOracle, UnaryEncoding):
     def instantaneous_report(self, kept: pa.Array[Any], entropy: Entropy) -> pa.Array[Any]:
         """Draw a report of each permanent row."""
         d, words = len(self.domain), word_count(len(self.domain))
-        report_codes = np.zeros((len(kept), 8 * words), dtype=np.uint8)
-        report_codes[:, : kept.type.byte_width] = reports_to_rows(kept)
+        rows = np.zeros((len(kept), 8 * words), dtype=np.uint8)
+        rows[:, : kept.type.byte_width] = reports_to_rows(kept)
         turned = packed_flips(1 - self.p_instantaneous, len(kept) * words, entropy).reshape(-1, words)
-        return bits_to_reports(report_codes.view("<u8") ^ turned, d)
+        return bits_to_reports(rows.view("<u8") ^ turned, d)
 
     def _p_in_report(self, probability: Fraction) -> Fraction:
         """Probability that a bit is 1 in a report, by that in the permanent row."""
