@@ -124,7 +124,11 @@ def drawn(page: Page, how_: dict[str, Any], answer: int) -> dict[str, int]:
 
 def probabilities(mechanism: Any, answer: int) -> dict[str, float]:
     """How likely every report is, as the page writes it."""
-    whole = mechanism.report_distribution.whole if isinstance(mechanism.report_distribution, report_distribution.SymmetricAnswers) else mechanism.report_distribution
+    whole = (
+        mechanism.report_distribution.whole
+        if isinstance(mechanism.report_distribution, report_distribution.SymmetricAnswers)
+        else mechanism.report_distribution
+    )
     if isinstance(whole, report_distribution.Matrix):
         return {str(index): float(probability) for index, probability in enumerate(whole.rows[answer])}
     heads = whole.heads[answer]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Any
 
 import pyarrow as pa
@@ -136,6 +136,6 @@ def _table(estimate: Any) -> pa.Table:
 
 
 def _named(question: str, table: pa.Table) -> pa.Table:
-    texts: Sequence[str] = [str(value) for value in table.column("value").to_pylist()]
-    named = table.set_column(table.column_names.index("value"), "value", pa.array(texts))
+    texts = pa.array([str(value) for value in table.column("value").to_pylist()])
+    named = table.set_column(table.column_names.index("value"), "value", texts)
     return named.add_column(0, "question", pa.array([question] * table.num_rows))

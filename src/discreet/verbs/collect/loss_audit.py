@@ -11,23 +11,15 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Protocol
+from typing import TYPE_CHECKING, Any
 
 from discreet.core.exact import rounded
 from discreet.verbs.collect.probability import exp_lower
-from discreet.verbs.collect.report_distribution import Ratio, ReportDistribution, worst_ratio
+from discreet.verbs.collect.report_distribution import Ratio, worst_ratio
 
-
-class Auditable(Protocol):
-    """Anything with a claimed epsilon and a report distribution."""
-
-    @property
-    def epsilon(self) -> Fraction:
-        """The claim."""
-
-    @property
-    def report_distribution(self) -> ReportDistribution:
-        """Probability of each report given each answer."""
+if TYPE_CHECKING:
+    from discreet.verbs.collect.locations.planar_laplace import PlanarLaplace
+    from discreet.verbs.collect.protocol import LocalProtocol
 
 
 @dataclass(frozen=True)
@@ -62,7 +54,7 @@ class LossAudit:
         )
 
 
-def audit(mechanism: Auditable) -> LossAudit:
+def audit(mechanism: LocalProtocol[Any] | PlanarLaplace) -> LossAudit:
     """Compare the claimed epsilon of a protocol with its exact loss.
 
     All pairs of answers count; of those that the distribution declares symmetric, one is computed.

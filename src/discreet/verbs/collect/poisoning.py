@@ -59,14 +59,9 @@ class PoisoningTolerance:
     n: int
 
     @property
-    def fractions(self) -> Floats:
-        """Tolerated made-up reports as shares of all reports."""
-        return self.reports / self.n
-
-    @property
     def worst(self) -> float:
         """Share that the most easily moved count tolerates."""
-        return float(self.fractions.min())
+        return float(self.reports.min() / self.n)
 
     def __str__(self) -> str:
         return (

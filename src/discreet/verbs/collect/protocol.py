@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from discreet.core.loss import Pure
 from discreet.verbs.collect.domain import Counts
-from discreet.verbs.collect.report_arrays import Reports
+from discreet.verbs.collect.report_arrays import Reports, count_integer_reports, integer_type
 from discreet.verbs.collect.report_distribution import ReportDistribution
 
 E_co = TypeVar("E_co", covariant=True)
@@ -72,3 +72,26 @@ class CountingProtocol(LocalProtocol[E_co]):
     def estimate(self, reports: Reports, *, confidence: float = 0.95) -> E_co:
         """Estimate from reports, with error bars."""
         return self.estimate_counts(self.count(reports), confidence=confidence)
+
+
+class IntegerProtocol(CountingProtocol[E_co]):
+    """A protocol whose report is one of a number of outcomes, each of which is counted."""
+
+    @property
+    @abstractmethod
+    def outcomes(self) -> int:
+        """Number of possible reports."""
+
+    @property
+    def report_type(self) -> pa.DataType:
+        """Arrow type of a report: a whole number."""
+        return integer_type(self.outcomes)
+
+    @property
+    def counter_length(self) -> int:
+        """Number of counts that a collector keeps: one for each possible report."""
+        return self.outcomes
+
+    def count(self, reports: Reports) -> Counts:
+        """Count how often each report occurs."""
+        return count_integer_reports(reports, self.outcomes)

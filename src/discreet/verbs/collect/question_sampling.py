@@ -27,8 +27,8 @@ from discreet.verbs.collect.domain import Codes, Counts, Domain
 from discreet.verbs.collect.frequency.grr import GRR
 from discreet.verbs.collect.frequency.hadamard import Hadamard
 from discreet.verbs.collect.frequency_oracle import FrequencyOracle
-from discreet.verbs.collect.protocol import CountingProtocol, E_co
-from discreet.verbs.collect.report_arrays import Reports, count_integer_reports, integer_type, to_integer_reports
+from discreet.verbs.collect.protocol import E_co, IntegerProtocol
+from discreet.verbs.collect.report_arrays import to_integer_reports
 from discreet.verbs.collect.report_distribution import MappedAnswers, PublicChoice, ReportDistribution
 
 
@@ -84,7 +84,7 @@ class QuestionSampling:
         return tuple(accumulate((oracle.counter_length for oracle in self.oracles), initial=0))
 
 
-class SamplingProtocol(CountingProtocol[E_co]):
+class SamplingProtocol(IntegerProtocol[E_co]):
     """A protocol whose devices answer one of several questions."""
 
     @property
@@ -93,15 +93,6 @@ class SamplingProtocol(CountingProtocol[E_co]):
         """The questions to draw from."""
 
     @property
-    def report_type(self) -> pa.DataType:
-        """Arrow type of a report: a whole number."""
-        return integer_type(self.sampling.outcomes)
-
-    @property
-    def counter_length(self) -> int:
-        """Number of counts that a collector keeps: one for each possible report."""
+    def outcomes(self) -> int:
+        """Number of possible reports."""
         return self.sampling.outcomes
-
-    def count(self, reports: Reports) -> Counts:
-        """Count how often each report occurs."""
-        return count_integer_reports(reports, self.sampling.outcomes)

@@ -36,6 +36,8 @@ class Coins(FrequencyOracle):
     """Randomised response by two coins with declared probabilities, for two values: no and yes."""
 
     name = "coins"
+    report_type = pa.uint8()
+    operations = 3
     truth: Fraction
     """Probability that the first coin falls heads: the truth is reported."""
     heads: Fraction
@@ -88,16 +90,6 @@ class Coins(FrequencyOracle):
     def report_distribution(self) -> Matrix:
         """Matrix of two answers by two reports."""
         return Matrix(((self._p(0), self._q(1)), (self._q(0), self._p(1))))
-
-    @property
-    def report_type(self) -> pa.DataType:
-        """Arrow type of a report: the index of a value."""
-        return pa.uint8()
-
-    @property
-    def operations(self) -> int:
-        """Steps of two coins and a count."""
-        return 3
 
     def draw(self, codes: Codes, entropy: Entropy) -> pa.Array[Any]:
         """Draw the truth, or what the second coin says."""

@@ -104,9 +104,8 @@ class CountMeanSketch(FrequencyOracle):
     def report_distribution(self) -> PublicChoice:
         """A public choice of the function, and the distribution of the bucket's report."""
         rows = self.inner.report_distribution
-        return PublicChoice(
-            tuple(MappedAnswers(rows, tuple(self.buckets_of(index).tolist())) for index in range(self.functions))
-        )
+        buckets = (tuple(self.buckets_of(index).tolist()) for index in range(self.functions))
+        return PublicChoice(tuple(MappedAnswers(rows, to) for to in buckets))
 
     @cached_property
     def report_type(self) -> pa.DataType:

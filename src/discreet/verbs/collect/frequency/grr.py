@@ -29,6 +29,7 @@ class GRR(FrequencyOracle):
     """Generalised randomised response: the most accurate oracle where there are few values."""
 
     name = "grr"
+    operations = 4
 
     @cached_property
     def p_own(self) -> Fraction:
@@ -55,11 +56,6 @@ class GRR(FrequencyOracle):
         """Draw the own value, or a step of 1 to d - 1 further round the list."""
         report_codes = randomized_response(codes, self.p_own, len(self.domain), entropy)
         return to_integer_reports(report_codes, len(self.domain))
-
-    @property
-    def operations(self) -> int:
-        """Steps of a coin, perhaps another value, and a count."""
-        return 4
 
     def count(self, reports: pa.Array[Any]) -> Counts:
         """Count the reports that name each value."""

@@ -35,6 +35,7 @@ class Hadamard(FrequencyOracle):
     """Hadamard response: a position and a sign."""
 
     name = "hadamard"
+    operations = 4
     q_other = Fraction(1, 2)
 
     @cached_property
@@ -71,11 +72,6 @@ class Hadamard(FrequencyOracle):
     def report_type(self) -> pa.DataType:
         """Arrow type of a report: twice the position, and one more if the sign is plus."""
         return pa.uint16() if self.positions <= 1 << 15 else pa.uint32()
-
-    @property
-    def operations(self) -> int:
-        """Steps of a position, a sign, a coin and a count."""
-        return 4
 
     def draw(self, codes: Codes, entropy: Entropy) -> pa.Array[Any]:
         """Draw a position, and the sign there or the opposite."""

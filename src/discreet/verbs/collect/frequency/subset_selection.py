@@ -31,11 +31,9 @@ from discreet.core.exact import Number
 from discreet.noise.entropy import Entropy
 from discreet.noise.packed import packed_flips
 from discreet.verbs.collect.domain import Codes, Counts, Domain
-from discreet.verbs.collect.frequency_oracle import FrequencyOracle
+from discreet.verbs.collect.frequency.unary_encoding import BitOracle
 from discreet.verbs.collect.probability import exp_lower, round_down
 from discreet.verbs.collect.report_arrays import (
-    WORDS_PER_BATCH,
-    bit_report_type,
     bits_to_reports,
     count_bits,
     reports_to_rows,
@@ -50,7 +48,7 @@ _SPARE_NUMBERS = 1 << 10
 
 
 @dataclass(frozen=True, init=False)
-class SubsetSelection(FrequencyOracle):
+class SubsetSelection(BitOracle):
     """Subset selection, with the number of values that is best for the epsilon."""
 
     name = "subset"
@@ -87,11 +85,6 @@ class SubsetSelection(FrequencyOracle):
 
         return SymmetricAnswers(pair, d, whole)
 
-    @cached_property
-    def report_type(self) -> pa.DataType:
-        """Arrow type of a report: a bit for every value."""
-        return bit_report_type(len(self.domain))
-
     @property
     def parameters(self) -> dict[str, Any]:
         """Number of values in a report."""
@@ -101,11 +94,6 @@ class SubsetSelection(FrequencyOracle):
     def operations(self) -> int:
         """Steps of some five words of coins for 64 values, a look-up for eight, and the corrections."""
         return 5 * word_count(len(self.domain)) + 2 * self.report_type.byte_width + 2 * isqrt(len(self.domain))
-
-    @property
-    def batch_size(self) -> int:
-        """Number of devices simulated at once, with a bounded number of words."""
-        return max(1, WORDS_PER_BATCH // word_count(len(self.domain)))
 
     def draw(self, codes: Codes, entropy: Entropy) -> pa.Array[Any]:
         """Draw the own value or not, and others, evenly."""

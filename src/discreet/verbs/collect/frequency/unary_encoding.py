@@ -38,7 +38,22 @@ from discreet.verbs.collect.report_distribution import IndependentBits, Symmetri
 
 
 @dataclass(frozen=True, init=False)
-class UnaryEncoding(FrequencyOracle):
+class BitOracle(FrequencyOracle):
+    """A frequency oracle whose report has a bit for every value."""
+
+    @cached_property
+    def report_type(self) -> pa.DataType:
+        """Arrow type of a report: a bit for every value."""
+        return bit_report_type(len(self.domain))
+
+    @property
+    def batch_size(self) -> int:
+        """Number of devices simulated at once, with a bounded number of words."""
+        return max(1, WORDS_PER_BATCH // word_count(len(self.domain)))
+
+
+@dataclass(frozen=True, init=False)
+class UnaryEncoding(BitOracle):
     """A frequency oracle with an independent bit for every value."""
 
     @cached_property
@@ -49,20 +64,10 @@ class UnaryEncoding(FrequencyOracle):
     def _coins(self, d: int) -> IndependentBits:
         return IndependentBits(tuple(tuple(self.p_own if x == y else self.q_other for y in range(d)) for x in range(d)))
 
-    @cached_property
-    def report_type(self) -> pa.DataType:
-        """Arrow type of a report: a bit for every value."""
-        return bit_report_type(len(self.domain))
-
     @property
     def operations(self) -> int:
         """Steps of some seven words of coins for 64 values, and a look-up for eight."""
         return 7 * word_count(len(self.domain)) + self.report_type.byte_width
-
-    @property
-    def batch_size(self) -> int:
-        """Number of devices simulated at once, with a bounded number of words."""
-        return max(1, WORDS_PER_BATCH // word_count(len(self.domain)))
 
     def draw(self, codes: Codes, entropy: Entropy) -> pa.Array[Any]:
         """Draw the bits of all values, and then the own one again by its own probability."""

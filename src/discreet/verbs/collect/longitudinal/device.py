@@ -16,42 +16,20 @@ that are out there stay with the old.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any
 
 import pyarrow as pa
 
 from discreet.noise.entropy import Entropy
 from discreet.noise.expand import BULK
 from discreet.noise.keyed import Keyed
-from discreet.verbs.collect.domain import Domain
+from discreet.verbs.collect.longitudinal.dbitflip import DBitFlip
+from discreet.verbs.collect.longitudinal.memoization import MemoizedOracle
 
 VERSION = b"discreet device 1"
 """Version of the derivation, specified above and never changed."""
-
-
-class MemoizedProtocol(Protocol):
-    """A protocol with a permanent answer for each value, and reports of that."""
-
-    @property
-    def name(self) -> str:
-        """Name of the protocol."""
-
-    @property
-    def domain(self) -> Domain:
-        """Possible answers."""
-
-    @property
-    def arguments(self) -> Mapping[str, Any]:
-        """Arguments of the constructor beside the domain, as plain data."""
-
-    def permanent_answer(self, code: int, stream: Callable[..., Entropy]) -> pa.Array[Any]:
-        """Permanent answer for a value, from named random streams."""
-
-    def instantaneous_report(self, kept: pa.Array[Any], entropy: Entropy) -> pa.Array[Any]:
-        """Draw a report of a permanent answer."""
 
 
 @dataclass(frozen=True)
@@ -62,7 +40,7 @@ class Device:
     what they lose adds up.
     """
 
-    protocol: MemoizedProtocol
+    protocol: MemoizedOracle | DBitFlip
     secret: bytes = field(repr=False)
     question: str
     """Its own name for each question: two of one name would have the same permanent answers, and tell that answers to

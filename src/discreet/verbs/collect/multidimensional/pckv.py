@@ -99,9 +99,8 @@ class KeyValueGRR(KeyValue):
 
     def draw(self, pairs: SampledPairs, entropy: Entropy) -> pa.Array[Any]:
         """Draw the pair, or another."""
-        return to_integer_reports(
-            randomized_response(2 * pairs.keys + pairs.high, self.p_own, self.pairs, entropy), self.pairs
-        )
+        codes = randomized_response(2 * pairs.keys + pairs.high, self.p_own, self.pairs, entropy)
+        return to_integer_reports(codes, self.pairs)
 
     def count(self, reports: Reports) -> Counts:
         """Count reports: all, then those that name each key with a minus, then those with a plus."""

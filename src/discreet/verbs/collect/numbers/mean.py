@@ -29,12 +29,9 @@ from discreet.verbs.collect.domain import Codes, Counts, Floats, Values, set_fie
 from discreet.verbs.collect.exact_tails import NORMAL_LAW_VARIANCE
 from discreet.verbs.collect.numbers.grid import NumberGrid
 from discreet.verbs.collect.probability import require_epsilon
-from discreet.verbs.collect.protocol import CountingProtocol
+from discreet.verbs.collect.protocol import IntegerProtocol
 from discreet.verbs.collect.report_arrays import (
-    Reports,
-    count_integer_reports,
     in_batches,
-    integer_type,
     require_reports,
     to_integer_reports,
 )
@@ -65,7 +62,7 @@ class MeanEstimate:
 
 
 @dataclass(frozen=True, init=False)
-class MeanProtocol(CountingProtocol[MeanEstimate]):
+class MeanProtocol(IntegerProtocol[MeanEstimate]):
     """A local protocol for a number on a grid, with an unbiased mean."""
 
     grid: NumberGrid
@@ -89,11 +86,6 @@ class MeanProtocol(CountingProtocol[MeanEstimate]):
         return len(self.report_values)
 
     @property
-    def report_type(self) -> pa.DataType:
-        """Arrow type of a report: a whole number."""
-        return integer_type(self.outcomes)
-
-    @property
     def parameters(self) -> dict[str, Any]:
         """Parameters beside the name and epsilon, as plain data."""
         return self.grid.parameters
@@ -107,15 +99,6 @@ class MeanProtocol(CountingProtocol[MeanEstimate]):
                 self.draw(self.grid.round_randomly(numbers[part], entropy), entropy), self.outcomes
             ),
         )
-
-    @property
-    def counter_length(self) -> int:
-        """Number of counts that a collector keeps: one for each possible report."""
-        return self.outcomes
-
-    def count(self, reports: Reports) -> Counts:
-        """Count how often each report occurs."""
-        return count_integer_reports(reports, self.outcomes)
 
     def estimate_counts(self, counts: Counts, *, confidence: float = 0.95) -> MeanEstimate:
         """Estimate the mean from counts, with its error bar."""
