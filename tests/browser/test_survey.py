@@ -76,9 +76,9 @@ def serving(folder: Path, *words: str) -> Iterator[str]:
     with subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, text=True) as process:
         try:
             assert process.stdout is not None
-            report_codes = process.stdout.readline()
-            result = re.search(r"http://\S+", report_codes)
-            assert result, report_codes
+            line = process.stdout.readline()
+            result = re.search(r"http://\S+", line)
+            assert result, line
             yield result[0]
         finally:
             process.terminate()
@@ -124,14 +124,12 @@ def drawn(page: Page, how_: dict[str, Any], answer: int) -> dict[str, int]:
 
 def probabilities(mechanism: Any, answer: int) -> dict[str, float]:
     """How likely every report is, as the page writes it."""
-    whole = (
-        mechanism.report_distribution.whole
-        if isinstance(mechanism.report_distribution, report_distribution.SymmetricAnswers)
-        else mechanism.report_distribution
-    )
+    whole = mechanism.report_distribution
+    if isinstance(whole, report_distribution.SymmetricAnswers):
+        whole = whole.whole
     if isinstance(whole, report_distribution.Matrix):
         return {str(index): float(probability) for index, probability in enumerate(whole.rows[answer])}
-    heads = whole.heads[answer]
+    heads = whole.ones[answer]
     result = {}
     for bits in itertools.product((0, 1), repeat=len(heads)):
         probability = float(np.prod([float(p if bit else 1 - p) for bit, p in zip(bits, heads, strict=True)]))
@@ -147,15 +145,15 @@ def surprise(counts: dict[str, int], expected: dict[str, float]) -> float:
     return float(chi2.sf(whole, len(expected) - 1))
 
 
-DENOMINATOR = NumberGrid(0, 6, 6)
+GRID = NumberGrid(0, 6, 6)
 WAYS = {
     "two fair coins": (Coins(), Coins(truth="0.55")),
     "two coins": (Coins(truth="1/3", heads="1/4"), Coins(truth="1/3", heads="0.29")),
     "grr": (GRR(5, 1), GRR(5, "1.2")),
     "sue": (SUE(3, 1), SUE(3, "1.2")),
     "oue": (OUE(3, 1), OUE(3, "1.2")),
-    "duchi": (Duchi(DENOMINATOR, 1), Duchi(DENOMINATOR, "1.2")),
-    "piecewise": (Piecewise(DENOMINATOR, 1), Piecewise(DENOMINATOR, "1.2")),
+    "duchi": (Duchi(GRID, 1), Duchi(GRID, "1.2")),
+    "piecewise": (Piecewise(GRID, 1), Piecewise(GRID, "1.2")),
 }
 
 
@@ -171,7 +169,7 @@ def test_the_page_randomises_by_the_law_of_the_protocol(page, way):
 
 
 @pytest.mark.parametrize(
-    ("low", "high", "steps", "written", "upper", "chance"),
+    ("low", "high", "steps", "written", "upper", "probability"),
     [
         ("0", "10", 10, "2.3", 3, "3/10"),
         ("-1.5", "1.5", 6, "-0.75", 2, "1/2"),

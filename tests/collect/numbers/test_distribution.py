@@ -11,7 +11,7 @@ from discreet.verbs.collect.numbers.distribution import estimate_distribution, e
 from discreet.verbs.collect.numbers.grid import NumberGrid
 from discreet.verbs.collect.numbers.window import SquareWave
 
-DENOMINATOR = NumberGrid(0, 100, 100)
+GRID = NumberGrid(0, 100, 100)
 
 
 def test_the_likeliest_distribution_behind_what_is_expected_is_the_true_one() -> None:
@@ -27,7 +27,7 @@ def test_the_likeliest_distribution_behind_what_is_expected_is_the_true_one() ->
 
 def test_smoothing_helps_where_numbers_are_spread_smoothly() -> None:
     values = np.clip(np.random.default_rng(1).normal(40, 15, 100_000), 0, 100)
-    protocol = SquareWave(DENOMINATOR, 1)
+    protocol = SquareWave(GRID, 1)
     reports = protocol.randomize(values, entropy=Repeatable(1))
     true = np.cumsum(np.bincount(np.rint(values).astype(int), minlength=101)) / len(values)
     off = {
@@ -47,7 +47,7 @@ def test_smoothing_helps_where_numbers_are_spread_smoothly() -> None:
 
 
 def test_what_is_no_way_is_refused() -> None:
-    protocol = SquareWave(DENOMINATOR, 1)
+    protocol = SquareWave(GRID, 1)
     reports = protocol.randomize(np.arange(100))
     with pytest.raises(BadInput, match="em"):
         estimate_distribution(protocol, reports, algorithm="power")
