@@ -183,9 +183,7 @@ def worst_ratio(distribution: ReportDistribution, among: Sequence[int] | None = 
         case SymmetricAnswers() if len(answers) > 1:
             return distribution.pair.ratio(0, 1), (answers[0], answers[1])
         case PublicChoice():
-            return max(
-                (worst_ratio(each, answers) for each in distribution.outcomes), key=lambda worst: _order(worst[0])
-            )
+            return max((worst_ratio(d, answers) for d in distribution.outcomes), key=lambda worst: _order(worst[0]))
         case MappedAnswers():
             origin = {distribution.to[answer]: answer for answer in reversed(answers)}
             ratio, (one, other) = worst_ratio(distribution.distribution, sorted(origin))

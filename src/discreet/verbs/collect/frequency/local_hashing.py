@@ -94,9 +94,7 @@ class LocalHashing(FrequencyOracle):
         def whole() -> PublicChoice:
             digits, unit = [], 1
             while unit < len(self.domain):
-                digits.append(
-                    MappedAnswers(rows, tuple(value // unit % self.buckets for value in range(len(self.domain))))
-                )
+                digits.append(MappedAnswers(rows, tuple(v // unit % self.buckets for v in range(len(self.domain)))))
                 unit *= self.buckets
             return PublicChoice(tuple(digits))
 

@@ -104,7 +104,5 @@ class LOLOHA(MemoizedOracle, LocalHashing):
     def instantaneous_report(self, kept: pa.Array[Any], entropy: Entropy) -> pa.Array[Any]:
         """Draw the function, and the permanent bucket or another."""
         rows = reports_to_rows(kept).copy()
-        rows[:, -1] = randomized_response(
-            rows[:, -1].astype(np.int64), self.inner.p_instantaneous, self.buckets, entropy
-        )
+        rows[:, -1] = randomized_response(rows[:, -1].astype(int), self.inner.p_instantaneous, self.buckets, entropy)
         return rows_to_reports(rows)

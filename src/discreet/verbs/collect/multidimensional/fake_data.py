@@ -181,10 +181,8 @@ class FakeData(QuestionsProtocol[dict[str, QuestionShares]]):
 
     def count(self, reports: Reports) -> Counts:
         """Number of reports of each value of each question, one after the other."""
-        report_codes = split_reports(reports, self.report_type)
-        return np.concatenate(
-            [count_integer_reports(one, size) for one, size in zip(report_codes, self.questions.sizes, strict=True)]
-        )
+        columns = zip(split_reports(reports, self.report_type), self.questions.sizes, strict=True)
+        return np.concatenate([count_integer_reports(column, size) for column, size in columns])
 
     def estimate_counts(self, counts: Counts, *, confidence: float = 0.95) -> dict[str, QuestionShares]:
         """Estimate shares: one of k reports answers a question by GRR, the others are made up."""

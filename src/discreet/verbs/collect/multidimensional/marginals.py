@@ -81,9 +81,8 @@ class Marginals(SamplingProtocol["MarginalEstimate"], QuestionsProtocol["Margina
     def estimate_counts(self, counts: Counts, *, confidence: float = 0.95) -> MarginalEstimate:
         """Estimate all tables from counts."""
         tables = []
-        for sides, oracle, part in zip(
-            self.sides, self.sampling.oracles, self.sampling.split_counts(counts), strict=True
-        ):
+        parts = self.sampling.split_counts(counts)
+        for sides, oracle, part in zip(self.sides, self.sampling.oracles, parts, strict=True):
             shares, shape = question_shares(oracle, part, confidence), self._shape(sides)
             tables.append(Marginal(shares.shares.reshape(shape), shares.error_bars.reshape(shape)))
         return MarginalEstimate(self, int(counts.sum()), tuple(tables), confidence)

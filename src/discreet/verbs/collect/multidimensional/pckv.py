@@ -168,9 +168,8 @@ class KeyValueUE(KeyValue):
     @cached_property
     def response_rates(self) -> ResponseRates:
         """Response of reports: the own key is named half of the time."""
-        return ResponseRates(
-            float(self.q_other), float(Fraction(1, 2) - self.q_other), float(self.truth - Fraction(1, 2))
-        )
+        half = Fraction(1, 2)
+        return ResponseRates(float(self.q_other), float(half - self.q_other), float(self.truth - half))
 
     def draw(self, pairs: SampledPairs, entropy: Entropy) -> pa.Array[Any]:
         """Draw a report for each drawn pair, in batches of bounded memory."""

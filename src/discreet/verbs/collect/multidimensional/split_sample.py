@@ -66,10 +66,8 @@ class SplitBudget(QuestionsProtocol[dict[str, QuestionShares]]):
 
     def count(self, reports: Reports) -> Counts:
         """Counts of each question, one after the other."""
-        columns = split_reports(reports, self.report_type)
-        return np.concatenate(
-            [oracle.tally().add(column).counts for oracle, column in zip(self.oracles, columns, strict=True)]
-        )
+        columns = zip(self.oracles, split_reports(reports, self.report_type), strict=True)
+        return np.concatenate([oracle.tally().add(column).counts for oracle, column in columns])
 
     def estimate_counts(self, counts: Counts, *, confidence: float = 0.95) -> dict[str, QuestionShares]:
         """Estimate the shares of each question from all reports."""

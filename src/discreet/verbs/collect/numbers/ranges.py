@@ -144,9 +144,7 @@ class RangeEstimate:
         ends = (np.array([low, high]) - float(grid.low)) / float(grid.step)
         first, last = np.clip(np.rint(ends), 0, grid.steps).astype(int)
         if first >= last:
-            raise BadInput(
-                f"There is no cell between {low} and {high}.", hint=f"A cell is {float(grid.step):.4g} wide."
-            )
+            raise BadInput(f"There is no cell from {low} to {high}.", hint=f"A cell is {float(grid.step):.4g} wide.")
         asked = np.zeros((self._cells, 1))
         asked[first:last] = 1
         shares, deviations = self._sums(asked)
@@ -210,10 +208,8 @@ class RangeEstimate:
         matrix, level = self._least_squares
         shares, variances = asked.T @ level, np.zeros(asked.shape[1])
         used = matrix @ asked
-        parts = zip(
-            self.protocol.lengths, self._weights, self.protocol.sampling.oracles, self.level_counts, strict=True
-        )
-        for length, weight, oracle, counts in parts:
+        rows = zip(self.protocol.lengths, self._weights, self.protocol.sampling.oracles, self.level_counts, strict=True)
+        for length, weight, oracle, counts in rows:
             n = counts.sum()
             on_intervals = weight * np.add.reduceat(used, np.arange(0, self._cells, length), axis=0)
             scores = _scores(support_table(oracle), float(oracle.p_own), float(oracle.q_other)) @ on_intervals

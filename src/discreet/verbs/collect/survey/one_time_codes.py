@@ -20,9 +20,7 @@ def read_codes(path: Path) -> frozenset[str]:
     try:
         codes = frozenset(path.read_text(encoding="utf-8").split())
     except FileNotFoundError:
-        raise NotFound(
-            f"There is no list of codes at {path}.", hint="discreet collect new --codes makes one."
-        ) from None
+        raise NotFound(f"There is no list of codes at {path}.", hint="Make one: discreet collect new --codes") from None
     if not codes:
         raise BadInput(f"There is no code in {path}.")
     return codes

@@ -162,9 +162,8 @@ class SurveyResults:
         parameters |= {"postprocess": self.postprocess} if self.postprocess else {}
         notes = [f"Audit of {question.protocol.name}: {question.protocol.loss_audit}" for question in self.tallies]
         notes += [f"Made-up reports on {name}: {poisoning_tolerance(estimate)}" for name, estimate in self._estimates]
-        notes += [f"Alarm about {name}: {alarm}" for name, alarm in self.alarms] or [
-            "No test for made-up reports raised an alarm; crude attacks alone are noticed."
-        ]
+        quiet = "No test for made-up reports raised an alarm; crude attacks alone are noticed."
+        notes += [f"Alarm about {name}: {alarm}" for name, alarm in self.alarms] or [quiet]
         if self.postprocess:
             notes.append(f"Shares were post-processed by {self.postprocess} and may be biased; bounds are from before.")
         made = Made(self.table(), parameters, tuple(notes), pictures=self.pictures, title=self.survey.title)
@@ -218,9 +217,7 @@ def _digest(path: Path, given: dict[bytes, Path]) -> bytes:
     with path.open("rb") as file:
         digest = hashlib.file_digest(file, "sha256").digest()
     if digest in given:
-        raise BadInput(
-            f"The same reports are in {given[digest]} and {path}.", hint="Give them once: nobody counts twice."
-        )
+        raise BadInput(f"The same reports are in {given[digest]} and {path}.", hint="Give them once.")
     return digest
 
 
