@@ -52,7 +52,7 @@ def main() -> None:
     from discreet.samples.baskets import baskets
     from discreet.verbs.hide.methods.exact import HEURISTICS, Exact
     from discreet.verbs.hide.mining.frequent import frequent, least_of
-    from discreet.verbs.hide.problem import Problem
+    from discreet.verbs.hide.problem import HidingProblem
     from discreet.verbs.hide.secrets import Thresholds, parse_secrets
     from discreet.verbs.hide.transactions import Transactions
 
@@ -65,7 +65,7 @@ def main() -> None:
     slowest, worse, failures, appeared = 0.0, -(10**9), 0, 0
     for name, (secrets, margin) in requests(sets).items():
         thresholds = Thresholds.of(rows, SHARE, None, margin)
-        problem = Problem(held, parse_secrets(held, secrets, (), thresholds), thresholds.least)
+        problem = HidingProblem(held, parse_secrets(held, secrets, (), thresholds), thresholds.least)
         found = {way.name: tried(problem, way) for way in (*HEURISTICS, Exact(seconds=10 if chosen.quick else 60))}
         print(f"\n{name}, of {len(mined):,} frequent itemsets:")
         lines = [

@@ -76,7 +76,7 @@ def ours(table: str, how: str, seconds: float, **_: object) -> Work:
     import numpy as np
 
     from discreet.verbs.tabulate.intruder.audit import short
-    from discreet.verbs.tabulate.method import Job
+    from discreet.verbs.tabulate.method import ProtectionProblem
     from discreet.verbs.tabulate.methods.suppress import Suppress
 
     _warm()
@@ -84,7 +84,7 @@ def ours(table: str, how: str, seconds: float, **_: object) -> Work:
     way = Suppress(how, seconds=seconds)
 
     def work() -> object:
-        outcome = way.apply(Job(cells, protection))
+        outcome = way.apply(ProtectionProblem(cells, protection))
         assert outcome.pattern is not None
         assert not short(cells, protection, outcome.hidden), "a sensitive cell is short of its interval"
         return {
@@ -248,22 +248,22 @@ def _side(name: str, parts: list[int]) -> Any:
 
 def _protected(table: str) -> tuple[Any, Any]:
     """A table and what is hidden of it."""
-    from discreet.verbs.tabulate.method import Job
+    from discreet.verbs.tabulate.method import ProtectionProblem
     from discreet.verbs.tabulate.methods.suppress import Suppress
 
     cells, protection = made(table)
-    return cells, Suppress("fast", seconds=300.0).apply(Job(cells, protection)).hidden
+    return cells, Suppress("fast", seconds=300.0).apply(ProtectionProblem(cells, protection)).hidden
 
 
 def _warm() -> None:
     """Compile off the clock."""
-    from discreet.verbs.tabulate.method import Job
+    from discreet.verbs.tabulate.method import ProtectionProblem
     from discreet.verbs.tabulate.methods.suppress import Suppress
 
     for name in ("9 × 17", "nested 13 × 9"):
         cells, protection = made(name)
         for how in ("optimal", "modular"):
-            Suppress(how, seconds=5.0).apply(Job(cells, protection))
+            Suppress(how, seconds=5.0).apply(ProtectionProblem(cells, protection))
 
 
 def _once(contestant: str, **arguments: object) -> Measured:

@@ -95,7 +95,7 @@ def commands(found, path=("discreet",)):
     if not inner:
         yield " ".join(path), found
     for name, one in (inner or {}).items():
-        yield from commands(one, (*path, name))
+        yield from commands(one, path if name == getattr(found, "default", None) else (*path, name))
 
 
 COMMANDS = dict(commands(typer.main.get_command(app)))

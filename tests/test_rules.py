@@ -41,12 +41,50 @@ def test_a_module_keeps_the_rules(path):
     assert not names & UNSAFE, "data never names code"
     if path.name != "compiled.py":
         assert "numba" not in names, "core/compiled.py finds a place for what is compiled"
+    if path != SOURCE / "core" / "programs.py":
+        solvers = {"highspy", "scipy.optimize.linprog", "scipy.optimize.milp"}
+        assert not names & solvers, "core/programs.py solves programs"
     calls = {n.func.id for n in ast.walk(tree) if isinstance(n, ast.Call) and isinstance(n.func, ast.Name)}
     assert not calls & {"eval", "exec", "__import__"}, "data never names code"
     assert "discreet" not in names, "nothing inside imports the package root"
     if path.name != "lazy.py":  # it reads stubs of the package itself
         assert "import_module" not in calls, "data never names code"
     assert len(text.splitlines()) <= 600, "is this one subject?"
+
+
+ELEMENTS = """a b body br button caption circle code dd defs desc details div dl dt em fieldset figcaption figure form g
+h1 h2 h3 h4 h5 h6 head header html i img input label legend li line link main marker meta ol option p path polyline pre
+rect script section select small span strong style summary svg table tbody td text th thead title tr u ul"""
+IN_MARKUP = re.compile(rf"(?<![?]P)<(!doctype html|/?({'|'.join(ELEMENTS.split())})\b)", re.I)
+
+
+def loose_markup(tree):
+    """Lines with HTML or SVG in a string that is no literal given to ``Markup`` or ``Template``, and with a ``Markup``
+    that is made of anything but a literal or a picture's own drawing."""
+    fine = {id(one.value) for one in ast.walk(tree) if isinstance(one, ast.Expr)}  # docstrings
+    for one in ast.walk(tree):
+        if isinstance(one, ast.Call) and ast.unparse(one.func) in {"Markup", "Template"} and one.args:
+            if isinstance(one.args[0], ast.Constant):
+                fine.add(id(one.args[0]))
+            elif not ast.unparse(one.args[0]).startswith(("self.svg", "picture.svg")):
+                yield one.lineno
+    for one in ast.walk(tree):
+        if isinstance(one, ast.Constant) and id(one) not in fine and IN_MARKUP.search(str(one.value)):
+            yield one.lineno
+
+
+def test_html_is_built_of_elements_that_escape_what_is_in_them():
+    found = {
+        path.relative_to(SOURCE).as_posix(): lines
+        for path in MODULES
+        if path != SOURCE / "core" / "markup.py" and (lines := list(loose_markup(ast.parse(path.read_text()))))
+    }
+    assert found == {}, "core/markup.py makes HTML and SVG"
+    users = {path.relative_to(SOURCE).as_posix() for path in MODULES if "html import escape" in path.read_text()}
+    assert users <= {"core/markup.py", "service/console/theme.py"}, "core/markup.py escapes"
+    bad = "x = f'<td>{y}</td>'\nx = '<p>' + y\nx = Markup(y)\nx = Markup(f'{y}')\nx = '<P class=%s>' % y\nx = '</svg>'"
+    assert sorted(loose_markup(ast.parse(bad))) == [1, 1, 2, 3, 4, 5, 6]
+    assert not list(loose_markup(ast.parse("x = Markup('<p>')\nx = f'<{y}>'\nx = '<k> is k'\nx = a < b")))
 
 
 BOUNDED = {"OwnedRows", "UnitAggregate", "Measure"}

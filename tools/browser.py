@@ -58,7 +58,7 @@ def clinic(folder: Path, rows: int, analysts: Sequence[str], *, new: Sequence[st
     from discreet.curator.curator import Curator
     from discreet.curator.people.person import Role
     from discreet.samples import hospital
-    from discreet.service.desk import Desk
+    from discreet.service.operations.operations import Operations
 
     paths = hospital(rows, seed=1).write(folder / "data")
     tables = {name: (paths[name], folder / "data" / "hospital.toml") for name in ("patients", "visits")}
@@ -66,7 +66,7 @@ def clinic(folder: Path, rows: int, analysts: Sequence[str], *, new: Sequence[st
         for name in analysts:
             curator.add_analyst(name, Approximate(1, "1e-7"))
     roles = {"steward": Role.STEWARD, "auditor": Role.AUDITOR} | dict.fromkeys(analysts, Role.ANALYST)
-    with Desk(folder / "clinic") as desk:
+    with Operations(folder / "clinic") as desk:
         passwords = {name: desk.people.add(name, role) for name, role in roles.items()}
         sessions = {}
         for name in set(roles) - set(new):

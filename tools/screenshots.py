@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Literal
 from tools.browser import DESKTOP, PHONE, Clinic, clinic, launched, seated, serving
 
 from discreet.curator.people.person import Person
-from discreet.service.desk import Desk, Spend
+from discreet.service.operations.operations import Operations, Spend
 from discreet.service.jobs.specs import Attack, Combine, Compare, Hide, Publish, Spec, Tabulate
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ class Made:
 
 def filled(made: Clinic) -> Made:
     """Let people do what they would do in a morning."""
-    with Desk(made.folder) as desk:
+    with Operations(made.folder) as desk:
         desk.start()
         steward, ann, ben = (desk.people.find(name) for name in ("steward", "ann", "ben"))
         for number, (question, epsilon) in enumerate(QUESTIONS):
@@ -108,7 +108,7 @@ def together(workspace: Path, take_part: Callable[[], object]) -> None:
         take_part()
 
 
-def done(desk: Desk, who: Person, spec: Spec) -> str:
+def done(desk: Operations, who: Person, spec: Spec) -> str:
     """What came of a job, once it is over."""
     job = desk.submit(who, spec)
     while not job.over:

@@ -64,6 +64,7 @@ from discreet.service.client import connect as connect
 from discreet.utility import quality as quality
 from discreet.verbs import combine as combine
 from discreet.verbs import prove as prove
+from discreet.verbs.ask.ask import ask as ask
 from discreet.verbs.ask.bounds import Bounds as Bounds
 from discreet.verbs.ask.continual import SquareRootCounter as SquareRootCounter
 from discreet.verbs.ask.continual import TreeCounter as TreeCounter
@@ -111,7 +112,7 @@ from discreet.verbs.synthesize.non_private.copula import Copula as Copula
 from discreet.verbs.synthesize.non_private.redrawn import Redrawn as Redrawn
 from discreet.verbs.synthesize.private import Synthesize as Synthesize
 from discreet.verbs.synthesize.synthesize import synthesize as synthesize
-from discreet.verbs.tabulate.intruder.seen import audit as audit
+from discreet.verbs.tabulate.intruder.release_audit import audit as audit
 from discreet.verbs.tabulate.printing.xlsx import save_xlsx as save_xlsx
 from discreet.verbs.tabulate.private.macro_table import MacroTable as MacroTable
 from discreet.verbs.tabulate.tables.crosstable import CrossTable as CrossTable

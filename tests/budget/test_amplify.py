@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.budget.amplify import subsampled
-from discreet.budget.bounds import ln_lower, ln_upper
+from discreet.core.directed_rounding import ln_lower, ln_upper
 from discreet.core.loss import Approximate, Concentrated, Pure, Renyi
 from discreet.errors import BadInput, NoPromise
 

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from discreet.releases.register import Register, now
+from discreet.releases.register import Entry, Register
 
 CSV = "who,city,salary\n" + "".join(f"{n},{('Rome', 'Milan')[n % 2]},{1000 + n * n}\n" for n in range(20))
 CARD = """
@@ -74,9 +74,8 @@ def test_that_a_table_is_audited_is_said_by_other_commands_too(office):
 
 
 def test_what_is_out_already_and_a_limit_that_stays_nothing_are_said(office, tmp_path):
-    Register.within(tmp_path / "office", "staff").add(
-        now("staff", str(tmp_path / "staff.csv"), tmp_path / "made", "publish", 20)
-    )
+    released = Entry("staff", str(tmp_path / "staff.csv"), str(tmp_path / "made"), "publish", 20, "2026-01-02")
+    Register(tmp_path / "office" / "published.jsonl").add(released)
     assert "Earlier releases of the same people are out" in office(
         "workspace", "audit", "office", "staff", "--columns", "salary"
     )

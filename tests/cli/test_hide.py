@@ -30,7 +30,10 @@ def test_secrets_are_hidden_and_the_rest_is_told_to_the_holder_alone(command, tm
         assert told in said
     assert (tmp_path / "clean" / "payload.parquet").exists()
     assert len((tmp_path / "clean.csv").read_text(encoding="utf-8").splitlines()) == 10
-    page = tmp_path / "clean.holder.html"
+    kept = tmp_path / "clean.holder.parquet"
+    assert kept.stat().st_mode & 0o077 == 0
+    assert "visible before: 2" in command("show", "clean.holder.parquet", "--page", "clean.html")
+    page = tmp_path / "clean.html"
     assert page.stat().st_mode & 0o077 == 0
     assert "bread, wine" in page.read_text(encoding="utf-8")
     assert "not an empty folder" in command(*HIDE, "-o", "clean", code=1)
@@ -88,21 +91,30 @@ def test_pairs_and_tables_with_a_card(command, tmp_path):
         ([*HIDE], "add --output FOLDER"),
         ([*HIDE, "-o", "x", "--layout", "basket"], "There is no layout"),
         ([*HIDE, "-o", "x", "--tell", "all"], "nothing, thresholds or secrets"),
-        ([*HIDE, "-o", "x", "--protected", "bread"], "--protected means nothing to hiding"),
         ([*HIDE, "-o", "x", "--baskets", "x/y.csv"], "lies in the release's own folder"),
         ([*HIDE, "-o", "no/x"], "There is no folder"),
         ([*HIDE, "-o", "x", "--baskets", "no/y.csv"], "There is no folder"),
         ([*HIDE, "--compare", "--method", "bba"], "--method means nothing to comparing"),
         ([*HIDE, "-o", "x", "-i", "milk; support=2 support=3"], "has two of support"),
         (["hide", "mine", "baskets.csv", "--support", "2", "--confidence", "0"], "above 0"),
-        (["hide", "mine", "baskets.csv", "--support", "2", "--method", "bba"], "--method means nothing to mine"),
         (["hide", "mien", "baskets.csv", "--support", "2"], "did you mean 'mine'"),
-        (["hide", "mine", "baskets.csv", "--support", "2", "-i", "bread"], "--itemset means nothing to mine"),
         (["hide", "nowhere.csv", "--support", "2", "-i", "bread", "-o", "x"], "nowhere.csv"),
     ],
 )
 def test_what_cannot_be_done_is_said(command, words, said):
     assert said in command(*words, code=1)
+
+
+@pytest.mark.parametrize(
+    ("words", "option"),
+    [
+        ([*HIDE, "-o", "x", "--protected", "bread"], "--protected"),
+        (["hide", "mine", "baskets.csv", "--support", "2", "--method", "bba"], "--method"),
+        (["hide", "mine", "baskets.csv", "--support", "2", "-i", "bread"], "-i"),
+    ],
+)
+def test_options_of_another_command_are_refused(command, words, option):
+    assert f"No such option: {option}" in command(*words, code=2)
 
 
 def test_secrets_that_conflict_with_what_must_stay_are_refused(command):

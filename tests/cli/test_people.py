@@ -8,8 +8,8 @@ from tests.curator.clinics import clinic
 
 from discreet.curator.people.person import Role
 from discreet.errors import NotSignedIn
-from discreet.service.desk import Desk
-from discreet.service.reception import HOST
+from discreet.service.operations.operations import Operations
+from discreet.service.operations.permissions import HOST
 
 
 @pytest.fixture
@@ -38,7 +38,7 @@ def test_somebody_comes_is_kept_out_and_let_in_again(run, tmp_path):
     assert "of ann (read, manage), until" in text
     token = re.search(r"^dct_\S+$", text, re.MULTILINE)[0]
     assert "can be used once" in text
-    with Desk(tmp_path / "clinic") as desk:
+    with Operations(tmp_path / "clinic") as desk:
         assert desk.people.by_token(token)[0].name == "ann"
     listed = json.loads(run("list", "--json"))
     [made] = listed["ann"]["tokens"]
@@ -49,9 +49,9 @@ def test_somebody_comes_is_kept_out_and_let_in_again(run, tmp_path):
     run("disable", "ann")
     assert "no: disabled" in run("list")
     run("enable", "ann")
-    with Desk(tmp_path / "clinic") as desk:
+    with Operations(tmp_path / "clinic") as desk:
         assert desk.people.by_token(token) is None
-        lines = desk.audit(HOST, newest_first=False)
+        lines = desk.access.audit(HOST, newest_first=False)
         assert {line.who for line in lines} == {"command line"}
         said = " ".join(f"{line.action} {dict(line.about)}" for line in lines)
     assert password not in said
@@ -63,7 +63,7 @@ def test_somebody_comes_is_kept_out_and_let_in_again(run, tmp_path):
 def test_it_is_said_who_is_locked_out_and_that_a_budget_is_above_the_tables(run, tmp_path):
     assert "less than" in run("add", "ann", "--budget", "epsilon=10")
     assert "less than" not in run("add", "bob", "--budget", "epsilon=1")
-    with Desk(tmp_path / "clinic") as desk:
+    with Operations(tmp_path / "clinic") as desk:
         for _ in range(5):
             with pytest.raises(NotSignedIn):
                 desk.people.sign_in("ann", "wrong")
@@ -87,5 +87,5 @@ def test_what_cannot_be_done_says_why_and_leaves_nobody(run, tmp_path):
         (("revoke", "00"), "no such token"),
     ):
         assert said in run(*words, code=1)
-    with Desk(tmp_path / "clinic") as desk:
-        assert [(one.name, one.role) for one in desk.persons(HOST)] == [("sue", Role.STEWARD)]
+    with Operations(tmp_path / "clinic") as desk:
+        assert [(one.name, one.role) for one in desk.access.persons(HOST)] == [("sue", Role.STEWARD)]

@@ -39,10 +39,13 @@ def test_rows_become_a_table_that_is_audited_from_its_folder(folder):
     assert "×" in done.stdout
     assert "for you alone" in done.stdout
     names = {path.name for path in folder.iterdir()}
-    assert {"table", "table.xlsx", "table.holder.html", "table.holder.parquet"} <= names
+    assert {"table", "table.xlsx", "table.holder.parquet"} <= names
     assert (folder / "table" / "payload.csv").is_file()
-    for private in ("table.holder.html", "table.holder.parquet"):
-        assert (folder / private).stat().st_mode & 0o077 == 0
+    assert (folder / "table.holder.parquet").stat().st_mode & 0o077 == 0
+    shown = called(["show", "table.holder.parquet", "--page", "table.html"], folder)
+    assert "sensitive" in shown.stdout
+    assert 'class="sensitive"' in (folder / "table.html").read_text(encoding="utf-8")
+    assert (folder / "table.html").stat().st_mode & 0o077 == 0
     seen = called(["tabulate", "audit", "table"], folder)
     assert "None of them can be computed exactly." in seen.stdout
     assert "Every sensitive cell keeps the interval its rule asks for." in seen.stdout
@@ -65,7 +68,7 @@ def test_a_holders_file_of_another_release_is_refused(folder):
     for name in ("one", "two"):
         rule = "n=1,k=0.7" if name == "one" else "cells=M1,P2"
         assert called(["tabulate", "--table", "published.csv", "--rule", rule, "-o", name], folder).code == 0
-    done = called(["tabulate", "audit", "one", "--keep", "two.holder.parquet"], folder)
+    done = called(["tabulate", "audit", "one", "--holder", "two.holder.parquet"], folder)
     assert done.code == 1
     assert "was not kept of" in done.stderr
 
@@ -79,14 +82,14 @@ def test_a_holders_file_of_another_release_is_refused(folder):
         ([*FIRMS, "--rule", "q=10", "-o", "x"], "is no rule"),
         ([*FIRMS, "--method", "rund base=5", "-o", "x"], "did you mean 'round'"),
         (["tabulate", "firms.parquet", "--by", "size", "--method", "noise epsilon=1"], "workspace"),
-        (["tabulate", "firms.parquet", "other", "-o", "x"], "One table at a time"),
         (["tabulate", "--table", "published.csv", "--totals", "x", "--rule", "min=3", "-o", "x"], "names no file"),
-        (["tabulate", "audit"], "Which release?"),
         ([*FIRMS, "--rule", "p=10", "-o", "x", "--secret", "x/secret"], "would leave with the release"),
         ([*FIRMS, "--rule", "p=10", "-o", "x", "--xlsx", "nowhere/x.xlsx"], "There is no folder"),
-        ([*FIRMS, "--rule", "p=10", "-o", "x", "--keep", "x.holder.html"], "the same name"),
+        ([*FIRMS, "--rule", "p=10", "-o", "x", "--xlsx", "x.holder.parquet"], "the same name"),
         ([*FIRMS, "--rule", "p=10", "-o", "x", "--totals", "a=b"], "--totals means nothing to rows"),
         (["tabulate", "--table", "published.csv", "--weight", "w", "--rule", "min=3", "-o", "x"], "means nothing"),
+        ([*FIRMS, "--rule", "p=10", "-o", "x", "--dry-run"], "--dry-run means nothing to suppress"),
+        (["tabulate", "adit", "table"], "did you mean 'audit'"),
         (["tabulate", "clinic", "--table", "t", "--method", "noise epsilon=1", "--rule", "min=3"], "means nothing"),
     ],
 )
@@ -95,6 +98,19 @@ def test_what_is_missing_or_wrong_is_said(folder, words, said):
     assert done.code == 1
     assert said in done.stderr
     assert not (folder / "x").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["tabulate", "firms.parquet", "other", "-o", "x"], "unexpected extra argument"),
+        (["tabulate", "audit"], "Missing argument 'FOLDER'"),
+    ],
+)
+def test_words_too_many_or_too_few_are_said(folder, words, said):
+    done = called(words, folder)
+    assert done.code == 2
+    assert said in done.stderr
 
 
 def test_noise_goes_through_the_one_door(folder):

@@ -24,6 +24,7 @@ import pytest
 from tests.noise.bits import Repeatable
 
 from discreet.budget.convert import to_approximate
+from discreet.core.directed_rounding import exp_minus_between
 from discreet.core.document import dumps
 from discreet.core.loss import Approximate, Concentrated, Loss, Pure
 from discreet.core.release import Release
@@ -36,7 +37,6 @@ from discreet.noise.gaussian import DiscreteGaussian
 from discreet.noise.laplace import DiscreteLaplace
 from discreet.noise.noisy_max import NoisyMax
 from discreet.noise.permute_and_flip import PermuteAndFlip
-from discreet.noise.powers import exp_minus_between
 from discreet.noise.selection import Selection
 from discreet.verbs.publish import safepub
 from discreet.verbs.publish.safepub import SafePub

@@ -289,7 +289,7 @@ def test_a_failure_stays_one_in_another_process_and_in_a_copy(tmp_path: Path) ->
 
 
 def test_rivals_see_one_outcome_of_a_question_that_may_fail(curator: Curator, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Asked by many at once, each would have had its own draw, and seen whether that one failed."""
+    """SqlMethod by many at once, each would have had its own draw, and seen whether that one failed."""
     turns = iter(range(100))
     monkeypatch.setattr(
         DiscreteLaplace, "add_all", lambda _, values, entropy: (entropy.bytes(1), values + _away(turns))[1]

@@ -38,7 +38,7 @@ from discreet.verbs.publish.safepub import SafePub
 from discreet.verbs.synthesize import synthesize
 from discreet.verbs.synthesize.private import Synthesize
 
-ELSEWHERE = {"Asked"}
+ELSEWHERE = {"SqlMethod"}
 """SQL questions: ``tests/ask`` replays those."""
 LONG = [(name, seed) for name, one in EXAMPLES.items() for seed in range(100, 103 if one.few else 112)]
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from decimal import Context, Decimal
+from decimal import Decimal
 from fractions import Fraction
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discreet.core.exact import equation, exact, exp_upper, round_up, rounded
+from discreet.core.exact import equation, exact, rounded
 from discreet.errors import BadInput
 
 positive = st.fractions(min_value=Fraction(1, 10**9), max_value=10**9)
@@ -46,29 +46,6 @@ def test_a_number_too_long_to_write_down_is_refused() -> None:
     for long in (10**6000, -(10**6000), Fraction(1, 10**6000)):
         with pytest.raises(BadInput, match="thousand digits"):
             exact(long, "epsilon")
-
-
-@given(st.fractions(min_value=0, max_value=300))
-def test_the_power_of_e_is_never_understated_and_hardly_overstated(x: Fraction) -> None:
-    bound = exp_upper(x)
-    context = Context(prec=80)
-    true = Fraction(context.exp(context.divide(Decimal(x.numerator), Decimal(x.denominator))))
-    slack = true / 10**75  # what 80 digits can be wrong by
-    assert true - slack <= bound <= true * (1 + Fraction(1, 2**140)) + slack
-
-
-def test_e_itself_is_bounded_from_above_to_forty_digits() -> None:
-    digits = Fraction("2.7182818284590452353602874713526624977572")  # cut off, so below e
-    assert digits < exp_upper(Fraction(1)) < digits + Fraction(1, 10**40)
-
-
-def test_e_to_the_zero_is_exactly_one() -> None:
-    assert exp_upper(Fraction(0)) == 1
-
-
-@given(positive, st.integers(min_value=4, max_value=80))
-def test_rounding_goes_up_by_less_than_the_last_bit(value: Fraction, bits: int) -> None:
-    assert value <= round_up(value, bits) < value * (1 + Fraction(1, 2 ** (bits - 1)))
 
 
 @pytest.mark.parametrize(

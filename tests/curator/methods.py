@@ -46,7 +46,7 @@ class MadeUp(Method[Any]):
     """Rows that ``make`` makes up, as a synthetic twin has them."""
 
     name = "made-up"
-    make: Callable[..., Any]
+    draw: Callable[..., Any]
     what: str = "rows"
     loss: Loss = HALF
 
@@ -61,4 +61,4 @@ class MadeUp(Method[Any]):
         return tuple(column.name for column in card.columns)
 
     def run(self, table, entropy):
-        return self.make(table)
+        return self.draw(table)

@@ -24,7 +24,7 @@ from discreet.core.card import Card, Column, Role
 from discreet.core.kind import Kind
 from discreet.core.loss import Approximate, Concentrated, Pure
 from discreet.core.release import Release
-from discreet.curator import door
+from discreet.curator import curator as curators
 from discreet.curator.curator import Curator
 from discreet.curator.noise_or_audit import find_audited, require_twin, write_policy
 from discreet.engines.read import read
@@ -391,15 +391,15 @@ def test_so_many_figures_are_asked_for_at_once(place, monkeypatch):
 def test_noise_cannot_come_in_while_a_table_is_to_be_audited(tmp_path, monkeypatch, limit):
     """Who asks with noise has seen that the table is not audited; then it is; then they are charged."""
     with Curator.create(tmp_path / "office", {"staff": (staff(), CARD)}, limit) as curator:
-        looked = door.require_noise
+        looked = curators.require_noise
 
         def slowly(*asked):
             looked(*asked)
-            monkeypatch.setattr(door, "require_noise", looked)
+            monkeypatch.setattr(curators, "require_noise", looked)
             with Curator(tmp_path / "office") as other:
                 other.audit("staff", {"salary": "sum"}, by=BY)
 
-        monkeypatch.setattr(door, "require_noise", slowly)
+        monkeypatch.setattr(curators, "require_noise", slowly)
         price = {"rho": "0.1"} if limit == Concentrated(1) else {"epsilon": "0.1"}
         with pytest.raises(BudgetExceeded):
             curator.ask("SELECT COUNT(*) FROM staff", **price)

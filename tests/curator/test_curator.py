@@ -18,7 +18,6 @@ from discreet.core.kind import Kind
 from discreet.core.loss import Approximate, Concentrated, Pure
 from discreet.core.release import Release
 from discreet.core.statement import Evidence
-from discreet.curator import door
 from discreet.curator.curator import Curator
 from discreet.engines.duckdb import DuckDB
 from discreet.errors import (
@@ -33,6 +32,7 @@ from discreet.errors import (
     Unreachable,
 )
 from discreet.noise.entropy import Watched
+from discreet.releases import pipeline
 from discreet.verbs.ask.price import Price
 
 ROOT = Path(__file__).parents[2]
@@ -302,8 +302,8 @@ def test_a_copy_with_the_same_ledger_gives_no_second_answer(tmp_path):
     with Curator(tmp_path / "clinic") as one, Curator(tmp_path / "copy") as other:
         asked = other._asked(COUNT, "analyst", "1e-6", 0, None)
         keys = {"visits": f"ask analyst: {asked.identity}"}
-        receipts = other._door._charged([asked], "analyst", keys, batch=False)
-        made = door._made(asked, list(receipts.values()), Watched())  # computed at the same time, and not given yet
+        receipts = other._pipeline._charged([asked], "analyst", keys, batch=False)
+        made = pipeline._made(asked, list(receipts.values()), Watched())  # computed at the same time, and not given yet
         one.ask(COUNT, epsilon="1e-6")
         with pytest.raises(Damaged, match="not the one that was given"):
             other._store.keep(asked.identity, "visits", made)

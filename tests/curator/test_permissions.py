@@ -14,7 +14,7 @@ from discreet.core.atomic_files import readable_by_others
 from discreet.curator.backup import back_up, receipts_in, restore
 from discreet.curator.curator import Curator
 from discreet.curator.people.state import State
-from discreet.releases.register import Published, Register
+from discreet.releases.register import Entry, Register
 from discreet.service.jobs.places import Places
 from discreet.service.jobs.specs import Publish
 from discreet.service.jobs.work import Task, work
@@ -42,7 +42,7 @@ def test_a_workspace_its_answers_and_its_copies_are_for_their_owner(tmp_path):
             assert (folder / "service.db").is_file()
             assert (folder / "tables" / "visits" / "twin.parquet").is_file()
             assert open_to_others(folder) == []  # while it is open, with the logs of its databases
-    Register.within(folder, "visits").add(Published("visits", "x", str(tmp_path / "r"), "k=5", 10))
+    Register(folder / "published.jsonl").add(Entry("visits", "x", str(tmp_path / "r"), "k=5", 10))
     assert open_to_others(folder) == []
     back_up(folder, tmp_path / "clinic.tar")
     assert (tmp_path / "clinic.tar").stat().st_mode & 0o077 == 0

@@ -11,9 +11,9 @@ from discreet.core.cardfile import dump_cards
 from discreet.core.kind import Kind
 from discreet.core.loss import Approximate
 from discreet.curator.curator import Curator
-from discreet.curator.question import planned, pose
 from discreet.errors import BadInput, BadQuery, Damaged, NotFound
 from discreet.verbs.ask.distribution import Distribution
+from discreet.verbs.ask.question import planned, pose
 
 CITIES = "city,land,size\nRome,south,9\nMilan,north,5\nTurin,north,4\nTurin,north,1\n"
 PEOPLE = Card(

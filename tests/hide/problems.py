@@ -6,12 +6,14 @@ import random
 from fractions import Fraction
 from itertools import chain, combinations
 
-from discreet.verbs.hide.problem import Problem
+from discreet.verbs.hide.problem import HidingProblem
 from discreet.verbs.hide.secrets import Secret
 from discreet.verbs.hide.transactions import Transactions
 
 
-def drawn_problem(seed: int, *, items: str = "abcdef", rows: int = 40, rules: bool = True, secrets: int = 3) -> Problem:
+def drawn_problem(
+    seed: int, *, items: str = "abcdef", rows: int = 40, rules: bool = True, secrets: int = 3
+) -> HidingProblem:
     """Some secrets, of which most are visible, with thresholds of their own.
 
     Every other confidence is just above one that there can be."""
@@ -27,10 +29,10 @@ def drawn_problem(seed: int, *, items: str = "abcdef", rows: int = 40, rules: bo
         limit = max(1, least - rng.randint(0, 1))
         secret = Secret(left, frozenset(whole) - left, limit, confidence if left else None)
         found[secret.antecedent, secret.consequent] = secret
-    return Problem(held, tuple(found.values()), least, confidence)
+    return HidingProblem(held, tuple(found.values()), least, confidence)
 
 
-def best_by_trying(problem: Problem) -> tuple[int, int] | None:
+def best_by_trying(problem: HidingProblem) -> tuple[int, int] | None:
     """The fewest innocent itemsets lost, and with these the fewest items taken out, over all that can be taken out.
 
     None if nothing hides all secrets and keeps all that must stay. It counts by itself, with nothing that it tests.

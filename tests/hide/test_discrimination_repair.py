@@ -8,7 +8,7 @@ from tests.hide.decided import credits
 
 from discreet.errors import BadInput
 from discreet.verbs.hide.discrimination import Disparity, disparity
-from discreet.verbs.hide.discrimination_repair import Neutralised, Way, needed, neutralise
+from discreet.verbs.hide.discrimination_repair import Levelling, Neutralised, needed, neutralise
 from discreet.verbs.hide.transactions import Transactions
 
 F, BAD, GOOD = "sex=f", "credit=bad", "credit=good"
@@ -16,12 +16,12 @@ HELD = Transactions.of(credits(600, red=True))
 RULE = Disparity(frozenset({F}), frozenset(), BAD, 20, 12, 80, 16)
 
 
-def levelled(way: Way) -> Neutralised:
+def levelled(way: Levelling) -> Neutralised:
     return neutralise(HELD, protected=(F,), decision=BAD, otherwise=GOOD, least=10, alpha="5/4", way=way)
 
 
 @pytest.mark.parametrize("way", ["up", "down"])
-def test_no_rule_discriminates_afterwards(way: Way) -> None:
+def test_no_rule_discriminates_afterwards(way: Levelling) -> None:
     told = levelled(way)
     assert told.before.direct
     assert told.before.indirect
@@ -55,7 +55,7 @@ def test_without_another_item_the_decision_just_goes() -> None:
 
 @pytest.mark.parametrize("way", ["up", "down"])
 @pytest.mark.parametrize("alpha", ["11/10", "3/2", 2])
-def test_as_few_changes_as_possible(way: Way, alpha: str | int) -> None:
+def test_as_few_changes_as_possible(way: Levelling, alpha: str | int) -> None:
     limit = Fraction(alpha)
     number = needed(RULE, limit, way)
 

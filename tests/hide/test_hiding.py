@@ -9,9 +9,11 @@ import pytest
 
 import discreet as dc
 from discreet.core.families import HIDING
+from discreet.core.holder_copy import read_holder_copy
+from discreet.core.release_folder import with_rows
 from discreet.errors import BadInput, DiscreetError, NoPromise
 from discreet.verbs.hide import Transactions, compare, read_transactions
-from discreet.verbs.hide.problem import Outcome
+from discreet.verbs.hide.problem import HidingResult
 
 ROWS = [
     "bread wine cheese",
@@ -60,7 +62,7 @@ def test_what_leaves_hides_the_secrets_and_says_nothing_of_them(baskets, tmp_pat
 
 def test_the_holder_sees_everything(baskets):
     release = dc.hide(baskets, **ASKED)
-    page = release.page()
+    page = release.holder.page()
     for told in (
         "bread, wine",
         "beer =&gt; nappies",
@@ -70,23 +72,32 @@ def test_the_holder_sees_everything(baskets):
         "cheese",
     ):
         assert told in page
-    assert release.holder.secrets()[0] == {"secret": "bread, wine", "before": "4", "after": "1", "hidden_below": "2"}
-    figures = dict(release.holder.in_figures())
+    assert release.holder.details.secrets()[0] == {
+        "secret": "bread, wine",
+        "before": "4",
+        "after": "1",
+        "hidden_below": "2",
+    }
+    figures = dict(release.holder.details.in_figures())
     assert figures["itemsets: hiding failure"] == "0.0%"
     assert figures["itemsets: misses cost"] == "10.00% (1 of 10)"
     assert figures["fewest innocent itemsets lost"] == "proved"
-    assert len(release.holder.pictures()) == 2
-    assert release.holder.to_dict()["steps"]
+    assert len(release.holder.details.pictures()) == 2
+    assert release.holder.details.to_dict()["steps"]
     assert "secrets hidden" in repr(release)
+
+
+def after(release):
+    return release.holder.details.result.after
 
 
 def test_more_is_told_if_asked_for(baskets):
     thresholds = dc.hide(baskets, **ASKED, tell="thresholds")
-    assert thresholds.recipe.parameters == {"way": "exact", "transactions": 10, "support": 2, "confidence": "3/5"}
+    assert thresholds.recipe.parameters == {"method": "exact", "transactions": 10, "support": 2, "confidence": "3/5"}
     assert "a support of 2 of 10 transactions and a confidence of 0.6, or more," in str(thresholds.statement)
     own = {**ASKED, "itemsets": ["bread, wine; support=30%"], "rules": ["beer => nappies; confidence=70%"]}
     told = dc.hide(baskets, **own, tell="thresholds")
-    assert told.transactions.support(["bread", "wine"]) == 2, "a miner who asks for 2 finds it, and one for 3 does not"
+    assert after(told).support(["bread", "wine"]) == 2, "a miner who asks for 2 finds it, and one for 3 does not"
     assert "a support of 3 of 10 transactions and a confidence of 0.7, or more," in str(told.statement)
     assert told.recipe.parameters["support"] == 3
     assert "the thresholds chosen for it" in str(dc.hide(baskets, **own).statement)
@@ -97,12 +108,12 @@ def test_more_is_told_if_asked_for(baskets):
 
 @dataclass(frozen=True)
 class Idle:
-    """A way that does nothing."""
+    """A method that does nothing."""
 
     name: ClassVar[str] = "idle"
 
     def apply(self, problem, progress=None):
-        return Outcome(problem.transactions, ())
+        return HidingResult(problem.transactions, ())
 
 
 def test_what_is_still_visible_does_not_leave(baskets, tmp_path):
@@ -113,7 +124,7 @@ def test_what_is_still_visible_does_not_leave(baskets, tmp_path):
 
 def test_what_must_stay_is_checked_too(baskets):
     kept = dc.hide(baskets, **ASKED, keep=["bread, cheese"])
-    assert kept.transactions.support(["bread", "cheese"]) == 2
+    assert after(kept).support(["bread", "cheese"]) == 2
     with pytest.raises(NoPromise, match="maxfia loses bread, cheese, which must stay"):
         dc.hide(baskets, **ASKED, keep=["bread, cheese"], method="maxfia")
 
@@ -127,7 +138,7 @@ def test_a_table_comes_back_as_a_table():
     assert release.payload["smokes"].to_pylist() == [True, True, False, True]
     unknown = dc.hide(table, support=2, itemsets=["sex=f, ward=a"], method="blocking")
     assert sum(unknown.payload[name].null_count for name in ("sex", "ward")) == 1
-    assert len(unknown.holder.outcome.steps) == 1
+    assert len(unknown.holder.details.result.steps) == 1
 
 
 def test_unknown_items_have_a_column_of_their_own(baskets, tmp_path):
@@ -144,7 +155,7 @@ def test_unknown_items_have_a_column_of_their_own(baskets, tmp_path):
 
 def test_sources_of_every_kind(baskets):
     held = read_transactions(baskets)
-    assert dc.hide(held, **ASKED).transactions == dc.hide(baskets, **ASKED).transactions
+    assert dc.hide(held, **ASKED).payload == dc.hide(baskets, **ASKED).payload
     of_units = dc.hide(dc.samples.transactions(), support=2, itemsets=["a,b,c"], method="atallah")
     assert of_units.payload["items"].to_pylist() == [["a", "b", "c", "d"], ["b", "c"], ["a", "c", "d"]]
 
@@ -153,7 +164,7 @@ def test_items_that_are_put_in_are_owned_up_to(baskets):
     asked = {**ASKED, "itemsets": (), "method": "raise-antecedent"}
     release = dc.hide(baskets, **asked)
     assert "never in them" in str(release.statement)
-    assert release.holder.effects.put_in > 0
+    assert release.holder.details.effects.put_in > 0
 
 
 def test_methods_side_by_side(baskets):
@@ -177,7 +188,7 @@ def test_identifiers_and_columns_that_are_left_out_never_leave(tmp_path):
     asked = {"support": 2, "itemsets": ["sex=f, ward=a"], "method": "minfia"}
     assert dc.hide(table, **asked).payload.column_names == ["sex", "ward", "note"]
     release = dc.hide(table, **asked, columns=["sex", "ward"], to=tmp_path / "clean")
-    assert release.payload.column_names == ["sex", "ward"]
+    assert with_rows(release).payload.column_names == ["sex", "ward"]
     assert "Ann" not in (tmp_path / "clean" / "report.html").read_text(encoding="utf-8")
     with pytest.raises(BadInput, match="'name' says who somebody is"):
         dc.hide(table, **asked, columns=["name", "sex", "ward"])
@@ -202,21 +213,28 @@ def test_nobody_is_said_to_be_protected(baskets):
 
 def test_nothing_is_written_unless_everything_can_be(tmp_path):
     held = Transactions.of([["a b", "c"], ["a b", "c"], ["a b"]])
-    places = {"to": tmp_path / "clean", "page": tmp_path / "page.html"}
+    places = {"to": tmp_path / "clean", "holder": tmp_path / "kept.parquet"}
     asked = {"support": 2, "itemsets": [["a b", "c"]]}
-    for name, said in (("b.txt", "Items with blanks"), ("no/b.csv", "There is no folder"), ("page.html", "both files")):
+    for name, said in (
+        ("b.txt", "Items with blanks"),
+        ("no/b.csv", "There is no folder"),
+        ("kept.parquet", "both files"),
+    ):
         with pytest.raises(BadInput, match=said):
             dc.hide(held, **asked, **places, baskets=tmp_path / name)
         assert list(tmp_path.iterdir()) == []
     dc.hide(held, **asked, **places, baskets=tmp_path / "b.csv")
-    assert sorted(one.name for one in tmp_path.iterdir()) == ["b.csv", "clean", "page.html"]
-    assert "a b, c" in (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert sorted(one.name for one in tmp_path.iterdir()) == ["b.csv", "clean", "kept.parquet"]
+    assert (tmp_path / "kept.parquet").stat().st_mode & 0o077 == 0
+    kept = read_holder_copy(tmp_path / "kept.parquet")
+    assert "a b, c" in kept.page()
+    assert kept.rows["secret"].to_pylist() == ["a b, c"]
 
 
 def test_a_file_that_shows_a_secret_when_it_is_read_does_not_leave(tmp_path):
     """A mark that some programs put first in a file is not taken for part of a name."""
     held = Transactions.of([["\ufeffa"], ["a"], ["a"]])
-    places = {"to": tmp_path / "clean", "baskets": tmp_path / "b.csv", "page": tmp_path / "page.html"}
+    places = {"to": tmp_path / "clean", "baskets": tmp_path / "b.csv", "holder": tmp_path / "kept.parquet"}
     with pytest.raises(NoPromise, match="as it is read"):
         dc.hide(held, support=2, itemsets=["a"], method=Takes((1, "a")), **places)
     assert list(tmp_path.iterdir()) == []
@@ -224,13 +242,13 @@ def test_a_file_that_shows_a_secret_when_it_is_read_does_not_leave(tmp_path):
 
 @dataclass(frozen=True)
 class Takes:
-    """A way that takes one item out."""
+    """A method that takes one item out."""
 
     cell: tuple[int, str]
     name: ClassVar[str] = "takes"
 
     def apply(self, problem, progress=None):
-        return Outcome(problem.transactions.without([self.cell]), ())
+        return HidingResult(problem.transactions.without([self.cell]), ())
 
 
 def test_empty_transactions_that_give_a_secret_away_are_told():
@@ -238,14 +256,14 @@ def test_empty_transactions_that_give_a_secret_away_are_told():
     held = Transactions.of([["a", "b"]] * 3 + [["c"]] + [[]] * 6)
     release = dc.hide(held, support="30%", itemsets=["a, b"])
     assert "Some transactions are empty" in str(release.statement)
-    assert dict(release.holder.in_figures())["found if empty transactions are left out"] == "a, b"
+    assert dict(release.holder.details.in_figures())["found if empty transactions are left out"] == "a, b"
     full = Transactions.of([["a", "b"]] * 3 + [["c"]] * 7)
     assert "are empty" not in str(dc.hide(full, support="30%", itemsets=["a, b"]).statement)
 
 
 def test_secrets_that_are_not_visible_are_named_and_rules_are_counted_without_a_general_confidence(baskets):
     asked = {"support": 2, "itemsets": ["crisps, beer"], "rules": ["beer => nappies; confidence=60%"]}
-    figures = dict(dc.hide(baskets, **asked).holder.in_figures())
+    figures = dict(dc.hide(baskets, **asked).holder.details.in_figures())
     assert figures["secrets"] == "2, visible before: 1, visible now: 0"
     assert figures["not visible before, whatever was done"] == "beer, crisps"
     idle = compare(baskets, **asked, methods=[Idle()])[0]
@@ -258,8 +276,8 @@ def test_too_many_rules_are_not_compared_and_that_is_said():
     items = [f"i{place}" for place in range(13)]
     held = Transactions.of([items] * 4 + [["x", "y"]] * 4)
     release = dc.hide(held, support=3, confidence="10%", itemsets=["x, y"], method="maxfia")
-    assert release.holder.effects.rules is None
-    assert dict(release.holder.in_figures())["rules"] == "more than 500,000, so that they were not compared"
+    assert release.holder.details.effects.rules is None
+    assert dict(release.holder.details.in_figures())["rules"] == "more than 500,000, so that they were not compared"
 
 
 @pytest.mark.parametrize("secrets", [{"rules": [("beer", "nappies")]}, {"itemsets": [[1, 2]]}])

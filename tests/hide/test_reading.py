@@ -226,7 +226,7 @@ def test_what_items_there_are_is_not_guessed(tmp_path: Path, name: str, text: st
 def test_a_secret_is_hidden_in_a_text_with_commas(tmp_path: Path) -> None:
     (tmp_path / "b.txt").write_text("bread, wine, ale\nbread, wine\nwine, bread\nale\n", encoding="utf-8")
     clean = dc.hide(tmp_path / "b.txt", support=2, itemsets=["bread, wine"])
-    assert clean.transactions.support({"bread", "wine"}) < 2
+    assert Transactions.of(clean.payload["items"].to_pylist()).support({"bread", "wine"}) < 2
 
 
 @pytest.mark.parametrize("name", ["b.csv", "b.tsv"])

@@ -7,8 +7,8 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from tests.core.test_directed_rounding import true_exp_minus
 from tests.noise.bits import FixedBits
-from tests.noise.test_powers import true_exp_minus
 
 from discreet.noise.inversion import Law, Table
 

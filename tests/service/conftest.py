@@ -15,7 +15,7 @@ from discreet.curator.people.people import People
 from discreet.curator.people.person import Person, Role, Scope
 from discreet.curator.people.state import State
 from discreet.samples import hospital
-from discreet.service.desk import Desk
+from discreet.service.operations.operations import Operations
 
 ROLES = {"steward": Role.STEWARD, "auditor": Role.AUDITOR, "ann": Role.ANALYST, "bob": Role.ANALYST}
 """Who may sign in. Of the analysts ann may ask patients and visits, and bob nothing."""
@@ -30,7 +30,7 @@ class Clinic:
 
     folder: Path
     """The workspace; the files it was registered from lie beside it."""
-    desk: Desk
+    desk: Operations
     tokens: dict[str, str]
     """A token for programs, by whose it is."""
 
@@ -63,9 +63,9 @@ def password_of(name: str) -> str:
     return f"{name} keeps nine green lanterns"
 
 
-def new_desk(folder: Path) -> Desk:
+def new_desk(folder: Path) -> Operations:
     """A desk on a workspace, as the service opens it."""
-    return Desk(folder)
+    return Operations(folder)
 
 
 def new_workspace(folder: Path, ledger: str | None = None) -> dict[str, str]:

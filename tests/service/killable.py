@@ -6,12 +6,12 @@ import sys
 import uvicorn
 
 from discreet.service.app import make_app
-from discreet.service.desk import Desk
+from discreet.service.operations.operations import Operations
 from discreet.service.settings import Settings
 
 
 def serve(folder, port):
-    with Desk(folder) as desk:
+    with Operations(folder) as desk:
         settings = Settings(port=port, rate=10_000, burst=10_000)
         uvicorn.run(make_app(desk, settings, console=False), port=port, log_config=None, access_log=False)
 

@@ -15,7 +15,7 @@ from fastapi import FastAPI
 from discreet.service.api.caller import COOKIE, CSRF
 from discreet.service.api.logs import Log
 from discreet.service.app import make_app
-from discreet.service.desk import Desk
+from discreet.service.operations.operations import Operations
 from discreet.service.settings import Settings
 
 MANY = Settings(port=0, rate=10_000, burst=10_000, sign_ins_a_minute=10_000)
@@ -49,7 +49,7 @@ class Service:
 
 
 @contextmanager
-def serving(desk: Desk, settings: Settings = MANY, *, console: bool = False) -> Iterator[Service]:
+def serving(desk: Operations, settings: Settings = MANY, *, console: bool = False) -> Iterator[Service]:
     """Serve a desk; the console takes a second to start, and there is one a process."""
     log = io.StringIO()
     app = make_app(desk, settings, log=Log(log), console=console)

@@ -15,7 +15,7 @@ from discreet.curator.people.state import State
 from discreet.curator.workspace import open_workspace
 from discreet.errors import Refused
 from discreet.service.client import connect
-from discreet.service.desk import Desk
+from discreet.service.operations.operations import Operations
 from discreet.service.sessions import require_playable, take_part
 
 TOTAL = "SELECT SUM(salary) AS total FROM staff"
@@ -38,7 +38,7 @@ def token(tmp_path):
 def test_an_audited_table_is_asked_over_http(tmp_path, token):
     with Curator(tmp_path / "office") as curator:
         local = curator.ask_audited(TOTAL)
-    with Desk(tmp_path / "office") as desk, serving(desk) as service:
+    with Operations(tmp_path / "office") as desk, serving(desk) as service:
         ann = service.client(token)
         found = ann.post("/v1/ask/audited", json={"question": TOTAL}).json()
         assert found["free"] is True
@@ -82,5 +82,5 @@ def test_the_limit_of_an_audited_table_stays_nothing(tmp_path):
     people.add("sue", Role.STEWARD)
     sue = replace(people.find("sue"), must_change=False)
     state.close()
-    with Desk(tmp_path / "office") as desk, pytest.raises(Refused, match="staff is audited"):
-        desk.set_limit(sue, "staff", Pure(1), why="more")
+    with Operations(tmp_path / "office") as desk, pytest.raises(Refused, match="staff is audited"):
+        desk.budgets.set_limit(sue, "staff", Pure(1), why="more")

@@ -220,7 +220,7 @@ def test_a_token_of_all_scopes_gives_nobody_another_way_in(clinic, callers):
         response = callers[STEWARD].request(method, path, json=body)
         assert (response.status_code, "with a token" in response.json()["message"]) == (403, True)
     assert (clinic.desk.people.tokens(), clinic.desk.people.all()) == before
-    clinic.desk.sign_in("steward", clinic.password("steward"))
+    clinic.desk.access.sign_in("steward", clinic.password("steward"))
 
 
 @pytest.mark.parametrize("tried", [one for one in TABLE if one.method not in SAFE], ids=lambda tried: tried.id)

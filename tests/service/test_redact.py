@@ -6,7 +6,7 @@ import pytest
 from tests.service.serving import serving
 
 from discreet.errors import BudgetExceeded, Damaged
-from discreet.releases.register import Published, told_of
+from discreet.releases.register import Entry, notice
 from discreet.service.jobs.specs import Publish
 from discreet.service.redact import redacted, without_paths
 
@@ -54,7 +54,7 @@ def test_a_job_does_not_say_where_earlier_releases_are(clinic):
     job = clinic.desk.submit(clinic.steward, Publish("patients", ("k=2",), title="Paths"))
     while (claim := queue.claim("a test")).job.id != job.id:
         pass
-    assert queue.failed(claim, f"{told_of([Published('patients', '', str(place), 'publish', 5)])}")
+    assert queue.failed(claim, f"{notice([Entry('patients', '', str(place), 'publish', 5)])}")
     queue.let_go(claim)
     said = clinic.desk.job(clinic.steward, job.id).error
     assert "clinic/published/earlier" in said

@@ -23,8 +23,8 @@ from tests.service.serving import MANY
 from discreet.core.loss import Pure
 from discreet.service.api.logs import Log
 from discreet.service.app import make_app
-from discreet.service.desk import Spend
 from discreet.service.jobs.specs import Publish
+from discreet.service.operations.operations import Spend
 
 CHECKS = [
     not_a_server_error,
@@ -46,12 +46,12 @@ QUESTIONS = [
 def known(clinic):
     """What there is: fields of paths and bodies that made-up requests would never hit."""
     desk, steward = clinic.desk, clinic.steward
-    desk.give_budget(steward, "steward", Pure(2))
+    desk.access.give_budget(steward, "steward", Pure(2))
     [answer] = desk.ask(steward, QUESTIONS[:1], Spend("0.01"))
     job = desk.submit(steward, Publish("patients", ("k=2",)))
     desk.cancel(steward, job.id)  # whoever follows one that waits would wait, too
     names = {"/v1/tables/{name}": "patients", "/v1/people/{name}": "ann", "/v1/people/{name}/budgets": "ann"}
-    token = desk.new_token(steward, "to be ended", 1).id
+    token = desk.access.new_token(steward, "to be ended", 1).id
     return {"release": answer.identity, "job": job.id, "account": "patients/ann", "token": token}, names
 
 

@@ -51,8 +51,8 @@ def test_a_browser_that_calls_another_name_is_told_what_to_do(service):
 
 
 def test_a_token_that_is_none_any_more_is_told_so(clinic, service):
-    token = clinic.desk.new_token(clinic.ann, "ended", 1)
-    clinic.desk.revoke(clinic.ann, token.id)
+    token = clinic.desk.access.new_token(clinic.ann, "ended", 1)
+    clinic.desk.access.revoke(clinic.ann, token.id)
     for text in (token.text, "dct_unknown", "nothing"):
         response = service.client(text).get("/v1/tables")
         assert (response.status_code, response.json()["message"]) == (401, "This token is unknown, expired or revoked.")

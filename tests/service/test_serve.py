@@ -20,10 +20,10 @@ from discreet.errors import BadInput
 from discreet.service.api.logs import Log
 from discreet.service.check import checks
 from discreet.service.demo import demo_workspace, one_time_passwords
-from discreet.service.desk import Desk
 from discreet.service.json_logs import Lines
 from discreet.service.listen import good_until, listening
-from discreet.service.reception import HOST
+from discreet.service.operations.operations import Operations
+from discreet.service.operations.permissions import HOST
 from discreet.service.settings import Settings
 
 PEM = Path("some.pem")
@@ -120,14 +120,14 @@ def test_a_demo_is_made_once_and_its_passwords_are_new_until_they_are_changed(tm
     assert demo_workspace(tmp_path / "demo") == folder
     assert (folder / "workspace.toml").stat() == made
     assert not (tmp_path / "demo" / "MADE-BY-DEMO.txt").exists()
-    with Desk(folder) as desk:
+    with Operations(folder) as desk:
         first, again = one_time_passwords(desk), one_time_passwords(desk)
         assert set(first) == {"analyst", "steward"}
         assert not set(first.values()) & set(again.values())
         desk.people.change_password("analyst", again["analyst"], password_of("analyst"))
         assert set(one_time_passwords(desk)) == {"steward"}
         assert [job.kind for job in desk.jobs(HOST)] == ["publish"]
-        assert {view.table for view in desk.budgets(desk.people.find("analyst"))} == {"patients", "visits"}
+        assert {view.table for view in desk.budgets.accounts(desk.people.find("analyst"))} == {"patients", "visits"}
 
 
 def test_it_starts_answers_and_ends_when_told(tmp_path):

@@ -12,9 +12,9 @@ from discreet.core.loss import Approximate
 from discreet.curator.curator import Curator
 from discreet.errors import BudgetExceeded, NotAllowed
 from discreet.service.client import connect
-from discreet.service.desk import Spend
 from discreet.service.jobs.checks import synthesizer
 from discreet.service.jobs.specs import Publish, Synthesize
+from discreet.service.operations.operations import Spend
 
 SEXES = "SELECT sex, COUNT(*) AS n FROM patients GROUP BY sex ORDER BY sex"
 FOUND = [["F", 75], ["M", 25]]
@@ -51,21 +51,23 @@ def asked(client, **given):
 
 
 def test_the_answer_says_that_it_is_synthetic(clinic, ann, twin):
-    before = clinic.desk.budgets(clinic.ann)
+    before = clinic.desk.budgets.accounts(clinic.ann)
     [answer] = asked(ann).json()["answers"]
     assert answer["synthetic"] is True
     assert answer["free"] is True
     assert answer["price"] == {"kind": "pure", "epsilon": "0"}
     assert [row[:2] for row in answer["answer"]["rows"]] == FOUND
     assert "people who never existed" in answer["promise"]
-    assert clinic.desk.budgets(clinic.ann) == before
+    assert clinic.desk.budgets.accounts(clinic.ann) == before
     [price] = ann.post("/v1/price", json={"questions": [SEXES], "epsilon": "50"}).json()["prices"]
     assert price["synthetic"] == ["patients"]
     [price] = ann.post("/v1/price", json={"questions": [SEXES], "epsilon": "0.1"}).json()["prices"]
     assert price["synthetic"] == []
     [paid] = ann.post("/v1/ask", json={"questions": [SEXES], "epsilon": "0.01"}).json()["answers"]
     assert paid["synthetic"] is False
-    lines = [one for one in clinic.desk.audit(clinic.auditor) if one.action == "ask" and "synthetic" in one.about]
+    lines = [
+        one for one in clinic.desk.access.audit(clinic.auditor) if one.action == "ask" and "synthetic" in one.about
+    ]
     assert lines[0].about["synthetic"] == "1"
 
 
@@ -112,7 +114,7 @@ def test_answers_of_the_twin_are_listed_and_the_books_are_sound(clinic, ann):
     found = ann.get(f"/v1/releases/{answer['id']}").json()
     assert (found["kind"], found["method"]) == ("answer", "ask-synthetic")
     assert found["loss"] == {"kind": "pure", "epsilon": "0"}
-    assert clinic.desk.verify(clinic.steward).sound
+    assert clinic.desk.budgets.verify(clinic.steward).sound
     fresh = clinic.desk.ask(clinic.ann, [SEXES], Spend("50"))[0]
     assert fresh.identity == answer["id"]
 
@@ -185,17 +187,17 @@ def test_a_steward_has_it_made_and_the_table_is_charged(clinic):
     desk.start()
     with pytest.raises(NotAllowed):
         desk.submit(clinic.ann, Synthesize("visits", "2.5", "1e-9", by="mst"))
-    before = {one.account: one.spent for one in desk.budgets(steward)}
+    before = {one.account: one.spent for one in desk.budgets.accounts(steward)}
     job = done(desk, steward, desk.submit(steward, Synthesize("visits", "2.5", "1e-9", by="mst")))
     assert (job.state, job.error) == ("done", "")
     assert desk.shelved(clinic.ann, job.result).kind == "synthetic"
-    after = {one.account: one.spent for one in desk.budgets(steward)}
+    after = {one.account: one.spent for one in desk.budgets.accounts(steward)}
     assert after["visits"] == Approximate("2.5", "1e-9")
     assert after["visits/ann"] == before["visits/ann"]
     [answer] = desk.ask(clinic.ann, ["SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward"], Spend("50"))
     assert answer.synthetic
     assert all(row["n_error"] > 0 for row in answer.table.to_pylist())
-    assert desk.verify(steward).sound
+    assert desk.budgets.verify(steward).sound
 
 
 @pytest.mark.slow

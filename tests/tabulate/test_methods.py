@@ -12,7 +12,7 @@ from discreet.core.families import TABLE_METHODS
 from discreet.core.kind import Kind
 from discreet.engines.read import read
 from discreet.errors import BadInput, NotFound
-from discreet.verbs.tabulate.method import Job
+from discreet.verbs.tabulate.method import ProtectionProblem
 from discreet.verbs.tabulate.perturb.factors import Factors, multiplied
 from discreet.verbs.tabulate.rules import protect
 from discreet.verbs.tabulate.tables.build import build
@@ -73,7 +73,7 @@ def test_cell_keys_are_for_counts_of_people_that_are_changed():
 def test_swapping_keeps_weights_and_decimals(how):
     """Nothing but the area changes, so the table by sort is as it was."""
     made = dc.tabulate(people(), "sort", method="swap areas=area risk=sort k=50", **how)
-    assert np.array_equal(made.holder.values, made.holder.cells.values)
+    assert np.array_equal(made.holder.details.values, made.holder.details.cells.values)
 
 
 @pytest.mark.parametrize("option", ["areas=nope risk=sort", "areas=area risk=nope", "areas=area risk=sort match=nope"])
@@ -103,7 +103,7 @@ def test_a_total_that_cancels_is_not_printed_as_it_is():
 
 
 def test_the_holder_of_a_table_with_factors_is_told_what_to_expect():
-    facts = dict(dc.tabulate(people(), "area", "pay", method="factors").holder.facts)
+    facts = dict(dc.tabulate(people(), "area", "pay", method="factors").holder.details.facts)
     assert "in the middle" in facts["expected change"]
 
 
@@ -114,10 +114,10 @@ def rounded(inner, method, rules=""):
 
 def test_the_holder_of_a_rounded_table_is_told_what_it_tells_exactly():
     """1, 1, 1, 1 with totals 2 and 4 are printed as 0, 0, 0, 0 with totals 3 and 3: no other figures are."""
-    facts = dict(rounded([[4, 4], [4, 4]], "round base=10 how=conventional", "cells=a,x").holder.facts)
+    facts = dict(rounded([[4, 4], [4, 4]], "round base=10 how=conventional", "cells=a,x").holder.details.facts)
     assert facts["sensitive, and told exactly"] == "0 of 1 cell"
-    assert "sensitive, and told exactly" not in dict(rounded([[4, 4], [4, 4]], "round base=10").holder.facts)
-    facts = dict(rounded([[1, 1], [1, 1]], "round base=3 how=conventional", "cells=a,x").holder.facts)
+    assert "sensitive, and told exactly" not in dict(rounded([[4, 4], [4, 4]], "round base=10").holder.details.facts)
+    facts = dict(rounded([[1, 1], [1, 1]], "round base=3 how=conventional", "cells=a,x").holder.details.facts)
     assert facts["sensitive, and told exactly"] == "1 of 1 cell"
 
 
@@ -134,6 +134,8 @@ def test_declared_codes_that_nobody_has_stay_in_the_table(name, value):
     columns = (*CARD.columns[:2], replace(CARD.columns[2], categories=("x", "y", "z")), *CARD.columns[3:])
     rows = people(card=replace(CARD, columns=columns))
     cells = Cells.of(build(rows, ["area", "sort"], value, declared=True))
-    made = TABLE_METHODS.parse(name).apply(Job(cells, protect(cells, ()), rows, (("area", "sort"),), value))
+    made = TABLE_METHODS.parse(name).apply(
+        ProtectionProblem(cells, protect(cells, ()), rows, (("area", "sort"),), value)
+    )
     assert len(made.values) == len(cells) == 4 * 4
     assert (made.values[cells.values == 0] == 0).all() or name.startswith("swap")

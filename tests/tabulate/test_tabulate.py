@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 import discreet as dc
+from discreet.core.release_folder import with_rows
 from discreet.errors import BadInput, DataError
-from discreet.verbs.tabulate.intruder.seen import audit
+from discreet.verbs.tabulate.intruder.release_audit import audit
 from discreet.verbs.tabulate.printing.printed import Printed
 from discreet.verbs.tabulate.tables.crosstable import Contributions, CrossTable, summed
 from discreet.verbs.tabulate.tables.dimension import Dimension
@@ -32,19 +33,19 @@ def municipality(*, sole: bool = True) -> CrossTable:
 def test_the_worked_case_hides_no_more_than_the_printed_answer():
     table = municipality()
     made = dc.tabulate(table, rules="min=2")
-    hidden = {made.holder.cells.name(cell) for cell in np.flatnonzero(made.holder.hidden)}
+    hidden = {made.holder.details.cells.name(cell) for cell in np.flatnonzero(made.holder.details.hidden)}
     assert "M2, P3" in hidden
     assert len(hidden) == 4
     printed_answer = sum(table.values.flat[table.cell(*codes)] for codes in (("M2", "P5"), ("M1", "P3"), ("M1", "P5")))
-    added = np.flatnonzero(made.holder.added)
+    added = np.flatnonzero(made.holder.details.added)
     assert table.values.ravel()[added].sum() == 1058 <= printed_answer
     fewest = dc.tabulate(table, rules="min=2", method="suppress weight=cells")
-    assert fewest.holder.added.sum() == 3
+    assert fewest.holder.details.added.sum() == 3
 
 
 def test_the_three_attacks_are_told_of_the_right_cells():
     made = dc.tabulate(municipality(), rules="min=3; n=1,k=0.9")
-    told = made.holder.exposures
+    told = made.holder.details.exposures
     assert any(one.startswith("M2, P3") and "single" in one for one in told)
     assert any(one.startswith("M1, P1") for one in told)
     assert any(one.startswith("M3, P5") and "13" in one for one in told)
@@ -57,27 +58,27 @@ def test_a_release_is_laid_out_with_crosses_saved_and_audited_from_its_folder(tm
     assert report.count(">×<") == 4
     assert ">8,620<" in report
     back = dc.Release.load(tmp_path / "table")
-    assert Printed.read(back).rows() == made.payload
+    assert Printed.read(back).rows() == back.payload == with_rows(made).payload
     seen = audit(back)
     assert not len(seen.recovered)
-    low, high = made.holder.intervals.low, made.holder.intervals.high
+    low, high = made.holder.details.intervals.low, made.holder.details.intervals.high
     assert np.array_equal(seen.intervals.low, low)
     assert np.array_equal(seen.intervals.high, high)
-    assert (low <= made.holder.cells.values).all()
-    assert (made.holder.cells.values <= high).all()
+    assert (low <= made.holder.details.cells.values).all()
+    assert (made.holder.details.cells.values <= high).all()
     assert 'class="sensitive"' not in report
     assert (tmp_path / "kept.parquet").stat().st_mode & 0o077 == 0
 
 
 def test_the_holders_page_says_what_is_sensitive_and_why():
-    page = dc.tabulate(municipality(), rules="min=2").page()
+    page = dc.tabulate(municipality(), rules="min=2").holder.page()
     assert 'class="sensitive"' in page
     assert 'class="added"' in page
     assert "an intruder can tell that it is between" in page
 
 
 def test_a_single_hidden_cell_is_recovered():
-    cells = dc.tabulate(municipality(), rules="min=2").holder.cells
+    cells = dc.tabulate(municipality(), rules="min=2").holder.details.cells
     hidden = np.zeros(len(cells), bool)
     hidden[cells.tables[0].cell("M2", "P3")] = True
     printed = Printed.of(cells, cells.values, hidden)
@@ -103,15 +104,13 @@ def test_rows_are_added_up_and_linked_tables_share_cells():
 def test_figures_changed_add_up_and_say_what_they_are():
     rounded = dc.tabulate(municipality(), method="round base=10")
     assert not rounded.private
-    values = rounded.holder.values
+    values = rounded.holder.details.values
     assert not (values % 10).any()
-    assert not (rounded.holder.cells.relations @ values).any()
+    assert not (rounded.holder.details.cells.relations @ values).any()
     adjusted = dc.tabulate(municipality(), rules="min=3", method="adjust")
-    off = np.abs(adjusted.holder.values - adjusted.holder.cells.values)
-    sensitive = adjusted.holder.protection.sensitive
-    assert (
-        off[sensitive] >= np.minimum(adjusted.holder.protection.below, adjusted.holder.protection.above)[sensitive]
-    ).all()
+    off = np.abs(adjusted.holder.details.values - adjusted.holder.details.cells.values)
+    wanted = adjusted.holder.details.protection
+    assert (off >= np.minimum(wanted.below, wanted.above))[wanted.sensitive].all()
     assert adjusted.statement.models[0].name == "far-enough-off"
 
 
@@ -119,7 +118,9 @@ def test_a_workbook_has_crosses_and_figures(tmp_path):
     from openpyxl import load_workbook
 
     made = dc.tabulate(municipality(), rules="min=2")
-    sheet = load_workbook(made.save_xlsx(tmp_path / "t.xlsx"))["Table 1"]
+    saved = dc.tabulate(municipality(), rules="min=2", to=tmp_path / "table")
+    sheet = load_workbook(dc.save_xlsx(made, tmp_path / "t.xlsx"))["Table 1"]
+    assert dc.save_xlsx(saved, tmp_path / "of-folder.xlsx").read_bytes() == (tmp_path / "t.xlsx").read_bytes()
     assert [cell.value for cell in sheet[1]] == ["municipality", "Total", "P1", "P2", "P3", "P4", "P5"]
     assert [cell.value for cell in sheet[2]][:3] == ["Total", 8620, 2522]
     assert sum(cell.value == "×" for row in sheet for cell in row) == 4
@@ -166,21 +167,21 @@ def test_counts_are_changed_by_the_rows_they_are_made_of(method):
     firms = dc.samples.firms(300, seed=2)
     made = dc.tabulate(firms, "region@1 × size", method=method)
     assert not made.private
-    assert (made.holder.values != made.holder.cells.values).any()
-    again = dc.tabulate(firms, "region@1 × size", method=method, secret=made.holder.secret)
+    assert (made.holder.details.values != made.holder.details.cells.values).any()
+    again = dc.tabulate(firms, "region@1 × size", method=method, secret=made.holder.details.secret)
     if method.startswith("cell-key"):
-        assert np.abs(made.holder.values - made.holder.cells.values).max() <= 3
-        assert (again.holder.values == made.holder.values).all()
+        assert np.abs(made.holder.details.values - made.holder.details.cells.values).max() <= 3
+        assert (again.holder.details.values == made.holder.details.values).all()
     else:
-        assert not (made.holder.cells.relations @ made.holder.values).any()
+        assert not (made.holder.details.cells.relations @ made.holder.details.values).any()
 
 
 def test_factors_change_what_respondents_contribute():
     firms = dc.samples.firms(300, seed=2)
     made = dc.tabulate(firms, "region@1 × size", "turnover", method="factors least=10% most=20%")
-    off = np.abs(made.holder.values / np.maximum(made.holder.cells.values, 1) - 1)
+    off = np.abs(made.holder.details.values / np.maximum(made.holder.details.cells.values, 1) - 1)
     assert 0 < off.max() <= 0.2 + 1e-3
-    assert not (made.holder.cells.relations @ made.holder.values).any()
+    assert not (made.holder.details.cells.relations @ made.holder.details.values).any()
     with pytest.raises(BadInput, match="table of counts"):
         dc.tabulate(firms, "size", method="factors")
     with pytest.raises(BadInput, match="only a table of figures"):
@@ -201,11 +202,11 @@ def test_a_total_need_not_be_kept_from_whoever_is_alone_in_most_of_it():
     alone = np.where(np.arange(values.size) == table.cell("a1", "x"), 0, -1).reshape(values.shape)
     known = Contributions(counts, largest, alone)
     made = dc.tabulate(CrossTable(sides, values, "v", 0, known), rules="n=1,k=0.8")
-    protection = made.holder.protection
+    protection = made.holder.details.protection
     assert protection.sensitive.sum() == 2
     assert protection.insiders == ((table.cell("a1", "x"),),)
     assert protection.within == ((table.cell("A", "x"),),)
-    assert made.holder.hidden[protection.sensitive].all()
+    assert made.holder.details.hidden[protection.sensitive].all()
 
 
 def test_everybody_knows_that_a_hidden_count_is_not_zero():
@@ -213,7 +214,7 @@ def test_everybody_knows_that_a_hidden_count_is_not_zero():
     counts = summed(side, np.array([[1, 1, 1], [1, 1, 1], [1, 1, 1], [0, 20, 30]], np.int64))
     made = dc.tabulate(CrossTable(side, counts, "", 0, Contributions(counts)), rules="min=2")
     assert made.recipe.parameters["least_hidden"] == 1
-    hidden, told = made.holder.hidden, made.holder.intervals
+    hidden, told = made.holder.details.hidden, made.holder.details.intervals
     assert (told.low[hidden] >= 1).all()
     assert (told.high[hidden] > told.low[hidden]).all()
     zeros = dc.tabulate(CrossTable(side, counts, "", 0, Contributions(counts)), rules="min=2", method="suppress zeros")
@@ -229,4 +230,4 @@ def test_large_figures_beside_small_ones_are_audited():
     counts = np.where(inner == 0, 0, np.where(inner < 40, 1, 20))
     table = CrossTable(sides, summed(sides, inner), "v", 0, Contributions(summed(sides, counts)))
     made = dc.tabulate(table, rules="min=3", method="suppress how=fast")
-    assert (made.holder.intervals.high >= made.holder.cells.values).all()
+    assert (made.holder.details.intervals.high >= made.holder.details.cells.values).all()

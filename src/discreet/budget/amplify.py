@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from discreet.budget.bounds import ln_upper
-from discreet.core.exact import Number, exact, exp_upper, round_up
+from discreet.core.directed_rounding import exp_upper, ln_upper, round_up
+from discreet.core.exact import Number, exact
 from discreet.core.loss import Approximate, Loss, Pure
 from discreet.errors import BadInput, NoPromise
 

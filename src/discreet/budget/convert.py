@@ -6,8 +6,8 @@ import math
 from collections.abc import Callable
 from fractions import Fraction
 
-from discreet.budget.bounds import ln_lower, ln_upper, round_down
-from discreet.core.exact import Number, exact, round_up
+from discreet.core.directed_rounding import ln_lower, ln_upper, round_down, round_up
+from discreet.core.exact import Number, exact
 from discreet.core.loss import Approximate, Concentrated, Loss, Pure, Renyi
 from discreet.errors import NoPromise
 

@@ -20,8 +20,8 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any, TypeAlias
 
-from discreet.budget.bounds import sqrt_lower
 from discreet.budget.convert import largest_concentrated, to_approximate
+from discreet.core.directed_rounding import sqrt_lower
 from discreet.core.document import fields
 from discreet.core.exact import Number, equation, exact
 from discreet.core.loss import Approximate, Concentrated, Loss, Pure, Renyi, from_dict, parallel, sequential

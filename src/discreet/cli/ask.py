@@ -15,7 +15,7 @@ from discreet.errors import BadInput, NotFound
 
 if TYPE_CHECKING:
     from discreet.curator.answer import Answer
-    from discreet.curator.question import Quote
+    from discreet.verbs.ask.question import Quote
 
 
 def ask(
@@ -119,7 +119,7 @@ def ask(
 
 
 def _in_file(path: Path) -> list[str]:
-    from discreet.curator.question import questions_in
+    from discreet.verbs.ask.question import questions_in
 
     if not path.is_file():
         raise NotFound(f"There is no file {path}.")

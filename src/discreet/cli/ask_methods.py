@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 
     from discreet.core.release import Release
     from discreet.curator.curator import Curator
-    from discreet.curator.question import Quote
     from discreet.releases.method import Method
+    from discreet.verbs.ask.question import Quote
 
 
 def chosen(

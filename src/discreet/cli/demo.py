@@ -124,9 +124,9 @@ def _linked(patients: Table, voters: Table) -> int:
 
 def _release(table: Table, before: Description, after: Description) -> Release[pa.Table]:
     from discreet.core.picture import bars
-    from discreet.core.recipe import Recipe, versions
-    from discreet.core.release import Release
     from discreet.core.statement import Statement
+    from discreet.releases.method import Answering, Made
+    from discreet.releases.pipeline import answered
 
     unique = [100 * d.together.unique / d.rows for d in (before, after) if d.together]
     picture = bars(
@@ -135,13 +135,8 @@ def _release(table: Table, before: Description, after: Description) -> Release[p
         unique,
         caption="Share of records, in per cent, that nobody else shares the quasi-identifiers of.",
     )
-    return Release(
-        table.payload(),
-        Statement(unit="patient"),
-        Recipe("generalise", {"levels": dict(_COARSER)}, versions=versions(table.engine)),
-        pictures=(picture,),
-        title="Patients, with coarser values",
-    )
+    made = Made(table.payload(), pictures=(picture,), title="Patients, with coarser values")
+    return answered(Answering("generalise", Statement(unit="patient"), made, {"levels": dict(_COARSER)}), table, None)
 
 
 def _compared(before: Description, after: Description, named: int, still: int) -> list[tuple[str, str, str]]:

@@ -1,9 +1,9 @@
-"""`discreet hide`: keep a miner from finding an itemset or a rule."""
+"""`discreet hide`, `discreet hide mine` and `discreet hide discrimination`."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -17,7 +17,9 @@ from discreet.cli.output import (
     bold,
     console,
     grid,
+    percent,
     print_json,
+    refuse_options,
     stoppable,
     tracking,
 )
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
     from discreet.verbs.hide.hiding import Trial
 
 _SHOWN = 10
+"""Number of lost itemsets that are named on a terminal."""
 
 
 class _Group(DefaultCommand):
@@ -119,7 +122,7 @@ def hide(
     from discreet.verbs.hide import hiding
 
     if compare:
-        _refuse("comparing", method=method, output=output, baskets=baskets, tell=tell, dry_run=dry_run)
+        refuse_options("comparing", method=method, output=output, baskets=baskets, tell=tell, dry_run=dry_run)
         with stoppable(lambda: ""), tracking("Comparing") as at:
             trials = hiding.compare(source, **how, progress=lambda done, about: at(about, done))
         print_json([one.to_dict() for one in trials]) if as_json else _print_trials(trials)
@@ -133,7 +136,7 @@ def hide(
             source,
             **how,
             method=method or "exact",
-            tell=_tell(tell or "nothing"),
+            tell=tell or "nothing",  # type: ignore[arg-type]  # checked there
             **places,
             progress=lambda done, about: at(about, done),
         )
@@ -163,10 +166,48 @@ def mine(
     Examples:
       discreet hide mine baskets.csv --support 2% --confidence 60%
     """
-    from discreet.cli.hide_looks import show_mined
+    from discreet.verbs.hide.io import opened
+    from discreet.verbs.hide.mining.frequent import frequent
+    from discreet.verbs.hide.mining.rules import rules, written
+    from discreet.verbs.hide.secrets import confidence_of, support_of
 
     source, how = _opened(file, card, support, layout, column)
-    show_mined(source, str(support), confidence, longest, most, as_json=as_json, **how)
+    transactions = opened(source, **how).transactions
+    mined = frequent(transactions, support_of(str(support), transactions.rows), longest=longest)
+    itemsets = sorted(
+        ((itemset, count) for itemset, count in mined if len(itemset) > 1 or confidence is None),
+        key=lambda pair: (-pair[1], len(pair[0]), sorted(pair[0])),
+    )[:most]
+    confident = rules(mined, confidence_of(confidence)) if confidence is not None else None
+    strongest = sorted(confident or (), key=lambda one: (-one.confidence, -one.support, str(one)))[:most]
+    if as_json:
+        shown = [
+            {
+                "antecedent": sorted(one.antecedent),
+                "consequent": sorted(one.consequent),
+                "support": one.support,
+                "confidence": float(one.confidence),
+                "lift": float(one.lift),
+            }
+            for one in strongest
+        ]
+        frequent_sets = [{"items": sorted(itemset), "support": count} for itemset, count in itemsets]
+        print_json({"transactions": transactions.rows, "itemsets": len(mined), "shown": frequent_sets, "rules": shown})
+        return
+    out = console()
+    out.print(bold(str(transactions)))
+    out.print(f"{mined}.")
+    listing = grid("itemset", "#support", "#share")
+    for itemset, count in itemsets:
+        listing.add_row(written(itemset), f"{count:,}", percent(count, transactions.rows))
+    out.print(listing)
+    if confident is not None:
+        out.print(f"{confident}.")
+        listing = grid("rule", "#support", "#confidence", "#lift")
+        for one in strongest:
+            sides = f"{written(one.antecedent)} => {written(one.consequent)}"
+            listing.add_row(sides, f"{one.support:,}", f"{float(one.confidence):.1%}", f"{float(one.lift):.2f}")
+        out.print(listing)
 
 
 @app.command("discrimination")
@@ -195,11 +236,58 @@ def discrimination(
     Examples:
       discreet hide discrimination loans.parquet --support 1% --protected sex=female --decision credit=no
     """
-    from discreet.cli.hide_looks import show_discrimination
+    from discreet.verbs.hide.discrimination import LONGEST, discriminating
+    from discreet.verbs.hide.io import opened
+    from discreet.verbs.hide.secrets import support_of
 
     source, how = _opened(file, card, support, layout, column)
-    asked = {"alpha": alpha, "measure": measure, "longest": longest}
-    show_discrimination(source, str(support), protected, decision, asked, most=most, as_json=as_json, **how)
+    if not protected or decision is None:
+        raise BadInput("Say who is protected and what is decided: --protected sex=female --decision credit=no.")
+    transactions = opened(source, **how).transactions
+    found = discriminating(
+        transactions,
+        protected=protected,
+        decision=decision,
+        least=support_of(str(support), transactions.rows),
+        alpha=alpha,
+        measure=measure,  # type: ignore[arg-type]  # checked there
+        longest=longest or LONGEST,
+    )
+    if as_json:
+        print_json(
+            {
+                "measure": found.measure,
+                "alpha": float(found.alpha),
+                "direct": [
+                    {
+                        "protected": sorted(one.protected),
+                        "context": sorted(one.context),
+                        "decision": one.decision,
+                        "confidence": float(one.confidence),
+                        "elift": float(one.elift),
+                        "slift": float(one.slift),
+                        "olift": float(one.olift),
+                    }
+                    for one in found.direct
+                ],
+                "indirect": [str(one) for one in found.indirect],
+            }
+        )
+        return
+    out = console()
+    out.print(
+        bold(f"{number(len(found.direct), 'rule')} discriminate by {found.measure} of {float(found.alpha):g} or more")
+    )
+    listing = grid("rule", "#decided", "#elift", "#slift", "#olift")
+    for one in found.direct[:most]:
+        sides = f"{', '.join(sorted(one.protected | one.context))} => {one.decision}"
+        figures = (one.elift, one.slift, one.olift)
+        listing.add_row(sides, f"{one.hit:,} of {one.having:,}", *(f"{float(figure):.2f}" for figure in figures))
+    out.print(listing)
+    if found.indirect:
+        out.print(f"{number(len(found.indirect), 'rule')} without protected items tell as much:")
+        for other in found.indirect[:most]:
+            out.print(f"  {other}", soft_wrap=True)
 
 
 def _opened(
@@ -208,34 +296,13 @@ def _opened(
     """The transactions, and how they are read."""
     if support is None:
         raise BadInput("From which support on does a miner find something? Add --support 2%.")
-    how = {"layout": _layout(layout), "columns": tuple(columns or ())}
+    how = {"layout": layout, "columns": tuple(columns or ())}
     if card is None:
         return file, how
-    _refuse("a table with a card", layout=layout)
+    refuse_options("a table with a card", layout=layout)
     from discreet.engines.read import read
 
     return read(file, card), how
-
-
-def _layout(said: str | None) -> Literal["baskets", "pairs", "table"] | None:
-    match said:
-        case None | "baskets" | "pairs" | "table":
-            return said
-    raise BadInput(f"There is no layout {said!r}.", hint="There are baskets, pairs and table.")
-
-
-def _tell(said: str) -> Literal["nothing", "thresholds", "secrets"]:
-    match said:
-        case "nothing" | "thresholds" | "secrets":
-            return said
-    raise BadInput(f"--tell {said}: a release tells nothing, thresholds or secrets.")
-
-
-def _refuse(what: str, **said: object) -> None:
-    """An error for options that mean nothing here."""
-    for option, value in said.items():
-        if value not in (None, False):
-            raise BadInput(f"--{option.replace('_', '-')} means nothing to {what}.", hint="Leave it out.")
 
 
 def _print(release: Release[Any], folder: Path | None, place: Path | None) -> None:

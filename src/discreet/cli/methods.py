@@ -53,7 +53,7 @@ class _Listing:
         """List the families of this command."""
         super().format_epilog(ctx, formatter)  # type: ignore[misc]  # mixed into a click command
         for family in FAMILIES:
-            if self.name in family.commands:
+            if self.name in family.commands and family.entries():
                 with formatter.section(family.title):
                     formatter.write_dl([(entry.name, entry.summary) for entry in family.entries()])
         formatter.write_text("")

@@ -11,6 +11,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer.core import TyperGroup
 
+from discreet.core.text import meant
+from discreet.errors import BadInput
+
 if TYPE_CHECKING:
     import pyarrow as pa
     from rich.console import Console
@@ -42,8 +45,18 @@ class DefaultCommand(TyperGroup):
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Put the default command first, unless a sub-command is named."""
         if not args or args[0] not in self.commands:
+            others = (name for name in self.commands if name != self.default)
+            if args and args[0].isalpha() and not Path(args[0]).exists() and (near := meant(args[0], others)):
+                raise BadInput(f"There is neither a command nor a file {args[0]!r}{near}.")
             args = [self.default, *args]
         return super().parse_args(ctx, args)
+
+
+def refuse_options(what: str, **values: object) -> None:
+    """An error for options that mean nothing here."""
+    for option, value in values.items():
+        if value not in (None, False):
+            raise BadInput(f"--{option.replace('_', '-')} means nothing to {what}.", hint="Leave it out.")
 
 
 Holder = Annotated[

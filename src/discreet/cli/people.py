@@ -12,7 +12,7 @@ from discreet.cli.workspace import Folder, loss_of, tell_if_above
 from discreet.curator.people.person import DAYS, SCOPES, Role, Scope
 
 if TYPE_CHECKING:
-    from discreet.service.desk import Desk
+    from discreet.service.operations.operations import Operations
 
 Name = Annotated[str, typer.Argument(help="Who.", metavar="NAME")]
 app = typer.Typer(
@@ -47,13 +47,13 @@ def add(
       discreet people add clinic ann --budget "epsilon=1, delta=1e-7" --table visits
       discreet people add clinic eve --role auditor
     """
-    from discreet.service.reception import HOST
+    from discreet.service.operations.permissions import HOST
 
     limit = None if budget is None else loss_of(budget)
     with _desk(folder) as desk:
-        password = desk.add_person(HOST, name, role, budget=limit, tables=table or None)
+        password = desk.access.add_person(HOST, name, role, budget=limit, tables=table or None)
         _tell(name, password)
-        tell_if_above({one.account: one.budget for one in desk.budgets(HOST)}, name)
+        tell_if_above({one.account: one.budget for one in desk.budgets.accounts(HOST)}, name)
         if role is Role.ANALYST and not _tables(desk, name):
             typer.echo(f"{name} may ask nothing yet: give them a budget with discreet workspace add-analyst.")
 
@@ -66,12 +66,12 @@ def list_(folder: Folder, as_json: Json = False) -> None:
     Example:
       discreet people list clinic
     """
-    from discreet.service.reception import HOST
+    from discreet.service.operations.permissions import HOST
 
     with _desk(folder) as desk:
-        people, tokens = desk.persons(HOST), desk.tokens(HOST)
+        people, tokens = desk.access.persons(HOST), desk.access.tokens(HOST)
         may = {one.name: _tables(desk, one.name) for one in people}
-        waits = desk.locked_out(HOST)
+        waits = desk.access.locked_out(HOST)
     if as_json:
         print_json(
             {
@@ -122,10 +122,10 @@ def reset(folder: Folder, name: Name) -> None:
     Example:
       discreet people reset clinic ann
     """
-    from discreet.service.reception import HOST
+    from discreet.service.operations.permissions import HOST
 
     with _desk(folder) as desk:
-        _tell(name, desk.reset_password(HOST, name))
+        _tell(name, desk.access.reset_password(HOST, name))
 
 
 @app.command("disable")
@@ -136,10 +136,10 @@ def disable(folder: Folder, name: Name) -> None:
     Example:
       discreet people disable clinic ann
     """
-    from discreet.service.reception import HOST
+    from discreet.service.operations.permissions import HOST
 
     with _desk(folder) as desk:
-        desk.disable(HOST, name, True)
+        desk.access.disable(HOST, name, True)
     typer.echo(f"{name} can no longer sign in.")
 
 
@@ -151,10 +151,10 @@ def enable(folder: Folder, name: Name) -> None:
     Example:
       discreet people enable clinic ann
     """
-    from discreet.service.reception import HOST
+    from discreet.service.operations.permissions import HOST
 
     with _desk(folder) as desk:
-        desk.disable(HOST, name, False)
+        desk.access.disable(HOST, name, False)
     typer.echo(f"{name} can sign in again.")
 
 
@@ -178,10 +178,10 @@ def token(
       discreet people token clinic ann --label "weekly report" --days 30
       discreet people token clinic steward --scope read --scope manage
     """
-    from discreet.service.reception import HOST
+    from discreet.service.operations.permissions import HOST
 
     with _desk(folder) as desk:
-        made = desk.new_token(HOST, label, days, scope or SCOPES, name=name)
+        made = desk.access.new_token(HOST, label, days, scope or SCOPES, name=name)
         waits = desk.people.find(name).must_change
     may = ", ".join(one.value for one in made.scopes)
     typer.echo(f"Token {made.id} of {name} ({may}), until {made.until.date()}. It is told this once:")
@@ -200,24 +200,24 @@ def revoke(
     Example:
       discreet people revoke clinic 1f0c9a33b2e4
     """
-    from discreet.service.reception import HOST
+    from discreet.service.operations.permissions import HOST
 
     with _desk(folder) as desk:
-        desk.revoke(HOST, id_)
+        desk.access.revoke(HOST, id_)
     typer.echo(f"Token {id_} is no longer valid.")
 
 
-def _desk(folder: Path) -> Desk:
-    from discreet.service.desk import Desk
+def _desk(folder: Path) -> Operations:
+    from discreet.service.operations.operations import Operations
 
-    return Desk(folder)
+    return Operations(folder)
 
 
-def _tables(desk: Desk, name: str) -> dict[str, str]:
+def _tables(desk: Operations, name: str) -> dict[str, str]:
     """The tables that somebody may ask about, and what is left."""
-    from discreet.service.reception import HOST
+    from discreet.service.operations.permissions import HOST
 
-    return {one.table: str(one.left) for one in desk.budgets(HOST) if one.analyst == name}
+    return {one.table: str(one.left) for one in desk.budgets.accounts(HOST) if one.analyst == name}
 
 
 def _tell(name: str, password: str) -> None:

@@ -12,7 +12,7 @@ from discreet.cli.output import console, grid, tracking
 from discreet.errors import BadInput, Damaged
 
 if TYPE_CHECKING:
-    from discreet.service.desk import Desk
+    from discreet.service.operations.operations import Operations
     from discreet.service.settings import Settings
 
 
@@ -86,18 +86,18 @@ def serve(
     run.serve(desk, settings, ready=ready)
 
 
-def _opened(folder: Path | None, demo: Path | None) -> tuple[Desk, dict[str, str]]:
+def _opened(folder: Path | None, demo: Path | None) -> tuple[Operations, dict[str, str]]:
     """The desk, and one-time passwords that somebody has to be told."""
-    from discreet.service.desk import Desk
+    from discreet.service.operations.operations import Operations
     from discreet.service.run import first_steward
 
     if folder is not None:
-        desk = Desk(folder)
+        desk = Operations(folder)
         return desk, first_steward(desk)
     from discreet.service.demo import demo_workspace, one_time_passwords
 
     with tracking("Making a hospital") as advance:
-        desk = Desk(demo_workspace(demo or Path("demo"), progress=advance))
+        desk = Operations(demo_workspace(demo or Path("demo"), progress=advance))
     return desk, one_time_passwords(desk)
 
 

@@ -1,4 +1,4 @@
-"""`discreet tabulate`: print a table without giving anybody away."""
+"""`discreet tabulate` and `discreet tabulate audit`."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from discreet.cli.output import (
     console,
     grid,
     print_json,
+    refuse_options,
     stoppable,
     tracking,
 )
@@ -30,7 +31,10 @@ if TYPE_CHECKING:
     from discreet.core.release import Release
     from discreet.verbs.tabulate.tables.crosstable import CrossTable
 
-_SHOWN_ROWS, _SHOWN_COLUMNS, _SHOWN_CELLS = 40, 12, 40
+_SHOWN_ROWS, _SHOWN_COLUMNS = 40, 12
+"""Size of the largest table that is printed on a terminal."""
+_SHOWN_CELLS = 40
+"""Number of cells that the audit lists on a terminal."""
 
 
 class _Group(DefaultCommand):
@@ -118,14 +122,14 @@ def tabulate(
     cells are sensitive, why, and what an intruder can tell of them is kept beside the folder, for you alone.
     """
     if method.strip().lower().startswith("noise"):
-        _refuse(
+        refuse_options(
             "noise", value=value, rule=rule, weight=weight, xlsx=xlsx, seed=seed, holder=holder, secret=secret, csv=csv
         )
         _noisy(source, table or [], by or [], method, output=output, dry_run=dry_run, as_json=as_json)
         return
     if source is None and not table:
         raise BadInput("Which table? Give DATA and --card CARD, or --table FILE.", hint="See discreet tabulate --help.")
-    _refuse(method, dry_run=dry_run)
+    refuse_options(method, dry_run=dry_run)
     if output is None:
         raise BadInput("Say where to write the release: add --output FOLDER.")
     from discreet.core.holder_copy import holder_file
@@ -140,21 +144,20 @@ def tabulate(
         given["secret"] = secret_in(secret)
     given |= {"share": share_of(share, "--share"), "negative": "absolute" if absolute else "refuse"}
     if source is not None:
-        _refuse("rows", totals=totals, total=total if total != "Total" else None)
+        refuse_options("rows", totals=totals, total=total if total != "Total" else None)
         data: Any = _rows(source, card, table)
         given |= {"by": by or (), "value": value, "weight": weight, "decimals": decimals}
     else:
-        _refuse("a table of figures", weight=weight, decimals=decimals)
+        refuse_options("a table of figures", weight=weight, decimals=decimals)
         data = [
             _figures(Path(one), card, by or [], value=value, totals=totals or [], total=total) for one in table or ()
         ]
     with stoppable(lambda: f"Nothing was written to {output}."), tracking("Tabulating") as at:
         release = make(data, **given, to=output, csv=csv, holder=place, progress=lambda done, what: at(what, done))
     if xlsx is not None:
-        from discreet.core.release_folder import with_rows
         from discreet.verbs.tabulate.printing.xlsx import save_xlsx
 
-        save_xlsx(with_rows(release), xlsx)
+        save_xlsx(release, xlsx)
     if as_json:
         print_json(_plain(release, output))
     else:
@@ -169,13 +172,6 @@ def _rows(source: str, card: str | None, names: list[str] | None) -> Any:
     if names and len(names) > 1:
         raise BadInput("With DATA, --table says which table of the card it is: one.")
     return read(source, card, table=names[0] if names else None)
-
-
-def _refuse(what: str, **said: object) -> None:
-    """An error for options that mean nothing here."""
-    for option, value in said.items():
-        if value not in (None, False):
-            raise BadInput(f"--{option} means nothing to {what}.", hint="Leave it out.")
 
 
 def _require_places(output: Path, places: list[Path], secret: Path | None) -> None:
@@ -224,10 +220,9 @@ def _noisy(
     dry_run: bool,
     as_json: bool,
 ) -> None:
-    """Counts with noise, through the one door of a workspace."""
+    """Counts with noise, through the pipeline of a workspace."""
     from discreet.cli.ask_methods import show
-    from discreet.curator.curator import Curator
-    from discreet.curator.custody import ANALYST
+    from discreet.curator.curator import ANALYST, Curator
     from discreet.verbs.tabulate.private.macro_table import MacroTable
     from discreet.verbs.tabulate.tabulate import sides_of
 
@@ -259,13 +254,12 @@ def _plain(release: Release[Any], folder: Path) -> dict[str, Any]:
 
 
 def _print(release: Release[Any], folder: Path, place: Path) -> None:
-    from discreet.core.release_folder import with_rows
     from discreet.verbs.tabulate.printing.html import shown
     from discreet.verbs.tabulate.printing.printed import Printed
 
     out = console()
     out.print(bold(release.title), f"in {folder}")
-    printed, holder = Printed.read(with_rows(release)), release.holder.details  # type: ignore[union-attr]  # just made
+    printed, holder = Printed.read(release), release.holder.details  # type: ignore[union-attr]  # just made
     sensitive, added = int(holder.protection.sensitive.sum()), int(holder.added.sum())
     if sensitive:
         besides = f"; {number(added, 'other')} hidden with them" if added else ""
@@ -309,7 +303,7 @@ def audit(
     """
     from discreet.core.holder_copy import belongs, holder_file, read_holder_copy
     from discreet.core.release import Release
-    from discreet.verbs.tabulate.intruder.seen import audit as compute
+    from discreet.verbs.tabulate.intruder.release_audit import audit as compute
 
     release = Release.load(folder)
     if release.recipe.method != "suppress":

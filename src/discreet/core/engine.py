@@ -1,16 +1,19 @@
-"""The seam between discreet and the places where rows live."""
+"""Interface of engines, the places where rows live, and what each of them can do."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, ClassVar, Protocol
+
+from discreet.errors import EngineError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator, Sequence
     from typing import TypeAlias
 
     import pyarrow as pa
     from sqlglot import exp
 
+    Work: TypeAlias = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
     Part: TypeAlias = Callable[[pa.Table], pa.Table]
     """What is made of some of a query's rows."""
 
@@ -21,7 +24,16 @@ class Engine(Protocol):
     Every engine gives the same answer to the same tree, in the same Arrow types (see ``core/arrow.py``).
     A query that aggregates casts its result, since engines disagree on the type of a sum. What ``sql.attempt`` made is
     NULL on rows on which it fails (``fetch`` alone has to see to that).
+
+    An engine says what it can do beyond that; nobody outside ``engines/`` asks which one it is.
     """
+
+    embedded: ClassVar[bool] = False
+    """Whether it runs in this process, so that files are opened on it and tables of its own cost little."""
+    lends: ClassVar[bool] = False
+    """Whether rows in memory can be joined with its own (``lend``)."""
+    has_workers: ClassVar[bool] = False
+    """Whether functions of ours run where the rows are (``engines/spark.py``)."""
 
     @property
     def dialect(self) -> str:
@@ -48,6 +60,26 @@ class Engine(Protocol):
 
     def load(self, name: str, data: pa.Table) -> None:
         """Make a table of ``data``, under the same terms as ``store``."""
+
+    def held(self, relation: exp.Query, names: Sequence[str]) -> pa.Table | None:
+        """Columns of a relation that shows rows in memory, as places in dictionaries; ``None``: they lie elsewhere."""
+        return None
+
+    def lend(self, data: pa.Table) -> exp.Select:
+        """The query that shows ``data`` here, for as long as the engine is open."""
+        raise EngineError(f"{self.title} cannot be lent rows.", hint="Bring the table to DuckDB or Spark first.")
+
+    def mapped(self, query: exp.Query, work: Work) -> exp.Select:
+        """The query that shows what ``work`` makes of the rows of ``query``, where the engine ``has_workers``."""
+        raise EngineError(f"{self.title} has no workers.")
+
+    def new_name(self, like: str) -> str:
+        """A name that nothing here has yet, where the engine is ``embedded``."""
+        raise EngineError(f"{self.title} keeps no tables of its own.")
+
+    def drop(self, name: str) -> None:
+        """Remove a table of that name, where the engine is ``embedded``."""
+        raise EngineError(f"{self.title} keeps no tables of its own.")
 
     def close(self) -> None:
         """Give back what the engine holds. Closing twice is fine."""

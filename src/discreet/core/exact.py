@@ -1,4 +1,4 @@
-"""Numbers that privacy depends on: exact rationals, rounded (where they must be) in the safe direction."""
+"""Numbers that privacy depends on: exact rationals, as people write them and as they are shown."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ Number: TypeAlias = int | str | Decimal | Fraction | float
 
 _WRITTEN = re.compile(r"[+-]?([0-9]+/[0-9]+|([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,3})?)")
 _MOST_BITS = 4096
-_PRECISION = 192
 
 
 def exact(number: Number, what: str) -> Fraction:
@@ -43,37 +42,6 @@ def share_of(text: str, what: str) -> Fraction:
     if share > 1:
         raise BadInput(f"{what} {text} is more than the whole.", hint=f"Write {what} 5% or {what} 0.05.")
     return share
-
-
-def round_up(value: Fraction, bits: int = 64) -> Fraction:
-    """A number of about ``bits`` significant bits that is not below ``value``, which is positive."""
-    whole, of = value.numerator, value.denominator
-    shift = bits - whole.bit_length() + of.bit_length()
-    if shift < 0:
-        return Fraction(-(-whole // (of << -shift)) << -shift)
-    return Fraction(-((-whole << shift) // of), 1 << shift)
-
-
-def exp_upper(x: Fraction) -> Fraction:
-    """A rational not below e**x for x >= 0, and above it by less than one part in 2**150 while x < 2**16.
-
-    Why this is right: e**x = (e**y)**(2**h) with y = x / 2**h <= 1/2. The Taylor series of e**y has positive
-    terms, each less than half the one before, so all terms after the last one added are together less than
-    that one, which is therefore added twice. Every rounding is upwards, of positive numbers, under
-    operations that grow with them.
-    """
-    if x == 0:
-        return Fraction(1)
-    halvings = int(x).bit_length() + 1
-    y = x / 2**halvings
-    term = total = Fraction(1)
-    for n in range(1, 41):
-        term = round_up(Fraction(term.numerator * y.numerator, term.denominator * y.denominator * n), _PRECISION)
-        total += term
-    total += term
-    for _ in range(halvings):
-        total = round_up(total * total, _PRECISION)
-    return total
 
 
 def equation(symbol: str, value: Fraction) -> str:

@@ -21,8 +21,8 @@ import pyarrow.parquet as pq
 
 from discreet.core.atomic_files import flush_name, open_private
 from discreet.core.document import fields
+from discreet.core.markup import Markup
 from discreet.core.report import page as as_page
-from discreet.core.report import styled
 from discreet.errors import BadInput, DataError, NotFound
 
 FORMAT = 1
@@ -41,7 +41,7 @@ class HolderCopy:
     rows: pa.Table
     notes: Mapping[str, str] = field(default_factory=dict)
     """Facts by name, as texts."""
-    draw: Callable[[], str] = field(default=lambda: "", compare=False)
+    draw: Callable[[], Markup | str] = field(default=Markup, compare=False)
     """HTML of the parts that a person looks at; made when it is asked for."""
     details: Any = field(default=None, compare=False)
     """The same for programs: the verb's own object, which is never written."""
@@ -65,7 +65,7 @@ class HolderCopy:
         return as_page(f"{self.title} (for its holder alone)", self.draw())
 
     def _repr_html_(self) -> str:
-        return self.draw() or styled([])
+        return self.draw()
 
     def save(self, place: str | Path) -> None:
         """Write the file, all of it or nothing; an error if there is one already."""

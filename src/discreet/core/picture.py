@@ -7,17 +7,16 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from html import escape
 from typing import Any
 
 from discreet.core.document import fields
+from discreet.core.markup import Markup, drawing, markup, tag
 from discreet.errors import BadInput
 
 _WIDTH = 640
 _ROW = 26
 _LABELS = 180
 _VALUES = 80
-_UNWRITABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 _HEIGHT = re.compile(r' height="([0-9]+)"')
 _STYLE = (
     "text{font:13px system-ui,sans-serif;fill:#243040}"
@@ -52,20 +51,17 @@ class Picture:
     svg: str
 
     @property
-    def figure(self) -> str:
+    def figure(self) -> Markup:
         """The drawing and its caption as HTML that needs no network."""
-        drawing = base64.b64encode(self.svg.encode()).decode()
-        return (
-            f'<figure><img src="data:image/svg+xml;base64,{drawing}" alt="{escape(self.title)}">'
-            f"<figcaption>{escape(self.caption)}</figcaption></figure>"
-        )
+        inside = f"data:image/svg+xml;base64,{base64.b64encode(self.svg.encode()).decode()}"
+        return tag("figure", tag("img", src=inside, alt=self.title), tag("figcaption", self.caption))
 
     def _repr_html_(self) -> str:
-        return f"<h4>{escape(self.title)}</h4>{self.figure}"
+        return markup(tag("h4", self.title), self.figure)
 
     def to_dict(self) -> dict[str, Any]:
         """This as plain data, for JSON."""
-        return {"title": self.title, "caption": self.caption, "svg": self.svg}
+        return {"title": self.title, "caption": self.caption, "svg": str(self.svg)}
 
     @classmethod
     def from_dict(cls, data: object) -> Picture:
@@ -96,8 +92,8 @@ def bars(
         f"{label}: {_number(value)}" + (f" ± {_number(error)}" if error else "")
         for label, value, error in zip(labels, values, off, strict=True)
     )
-    axis = f'<line class="axis" x1="{zero:.1f}" x2="{zero:.1f}" y1="0" y2="{height}"/>'
-    return Picture(title, caption, _svg(height, title, read_aloud, _STYLE, "".join(rows) + axis))
+    axis = tag("line", class_="axis", x1=zero, x2=zero, y1=0, y2=height)
+    return Picture(title, caption, drawing(_WIDTH, height, title, rows, axis, said=read_aloud, sheet=_STYLE))
 
 
 def beside(title: str, labels: Sequence[str], series: Mapping[str, Sequence[float]], *, caption: str = "") -> Picture:
@@ -110,25 +106,23 @@ def beside(title: str, labels: Sequence[str], series: Mapping[str, Sequence[floa
     drawn = []
     for place, name in enumerate(series):
         left = place * _WIDTH // _MOST_LINES
-        drawn.append(f'<rect class="bar bar{place}" x="{left}" y="8" width="28" height="{_THIN - 4}" rx="2"/>')
-        drawn.append(f'<text x="{left + 34}" y="19">{_xml(name)}</text>')
+        drawn.append(tag("rect", class_=f"bar bar{place}", x=left, y=8, width=28, height=_THIN - 4, rx=2))
+        drawn.append(tag("text", name, x=left + 34, y=19))
     top = 30
     for row, label in enumerate(labels):
-        drawn.append(f'<text x="0" y="{top + 14}">{_xml(label)}</text>')
+        drawn.append(tag("text", label, x=0, y=top + 14))
         top += 20
         for place, values in enumerate(series.values()):
             width = values[row] * scale
-            drawn.append(
-                f'<rect class="bar bar{place}" x="0" y="{top}" width="{width:.1f}" height="{_THIN - 4}" rx="2"/>'
-                f'<text x="{width + 6:.1f}" y="{top + 11}">{_number(values[row])}</text>'
-            )
+            drawn.append(tag("rect", class_=f"bar bar{place}", x=0, y=top, width=width, height=_THIN - 4, rx=2))
+            drawn.append(tag("text", _number(values[row]), x=width + 6, y=top + 11))
             top += _THIN
         top += 6
     read_aloud = "; ".join(
         f"{label}: " + ", ".join(f"{name} {_number(values[row])}" for name, values in series.items())
         for row, label in enumerate(labels)
     )
-    return Picture(title, caption, _svg(top, title, read_aloud, _STYLE + _SERIES, "".join(drawn)))
+    return Picture(title, caption, drawing(_WIDTH, top, title, drawn, said=read_aloud, sheet=_STYLE + _SERIES))
 
 
 def heat(title: str, labels: Sequence[str], values: Any, *, caption: str = "") -> Picture:
@@ -148,19 +142,18 @@ def heat(title: str, labels: Sequence[str], values: Any, *, caption: str = "") -
     for i, label in enumerate(labels):
         middle = _TOP + (i + 0.5) * side + 4
         short = label if len(label) <= _SHORT else label[: _SHORT - 1] + "…"
-        drawn.append(f'<text x="{_LABELS - 12}" y="{middle:.1f}" text-anchor="end">{_xml(short)} {i + 1}</text>')
-        across = _LABELS + (i + 0.5) * side
-        drawn.append(f'<text x="{across:.1f}" y="{_TOP - 8}" text-anchor="middle">{i + 1}</text>')
+        drawn.append(tag("text", f"{short} {i + 1}", x=_LABELS - 12, y=middle, text_anchor="end"))
+        drawn.append(tag("text", i + 1, x=_LABELS + (i + 0.5) * side, y=_TOP - 8, text_anchor="middle"))
         for j in range(count):
-            at = f'x="{_LABELS + j * side:.1f}" y="{_TOP + i * side:.1f}" width="{side:.1f}" height="{side:.1f}"'
+            at = {"x": _LABELS + j * side, "y": _TOP + i * side, "width": side, "height": side}
             if (i, j) in known:
-                drawn.append(f'<rect class="shade" {at} fill-opacity="{known[i, j] / most:.3f}"/>')
-            drawn.append(f'<rect class="cell" {at}/>')
-    drawn.append(f'<text x="{_LABELS}" y="20">darkest: {_number(most)}</text>')
+                drawn.append(tag("rect", class_="shade", **at, fill_opacity=f"{known[i, j] / most:.3f}"))
+            drawn.append(tag("rect", class_="cell", **at))
+    drawn.append(tag("text", f"darkest: {_number(most)}", x=_LABELS, y=20))
     largest = sorted((pair for pair in known if pair[0] < pair[1]), key=lambda pair: -known[pair])[:10]
     said = "; ".join(f"{labels[i]} and {labels[j]}: {_number(known[i, j])}" for i, j in largest)
     height = math.ceil(_TOP + count * side + 8)
-    return Picture(title, caption, _svg(height, title, said, _STYLE + _SHADES, "".join(drawn)))
+    return Picture(title, caption, drawing(_WIDTH, height, title, drawn, said=said, sheet=_STYLE + _SHADES))
 
 
 @dataclass(frozen=True)
@@ -195,41 +188,41 @@ def curves(
     if not all(math.isfinite(value) for points in lines.values() for point in points for value in point):
         raise BadInput("A chart needs finite values.")
 
-    def at(x: float, y: float) -> tuple[str, str]:
-        return f"{_LEFT + across.place(x) * _ACROSS:.1f}", f"{_TOP + (1 - up.place(y)) * _UP:.1f}"
+    def at(x: float, y: float) -> tuple[float, float]:
+        return _LEFT + across.place(x) * _ACROSS, _TOP + (1 - up.place(y)) * _UP
 
     height = _TOP + _UP + 46
     drawn = []
     for mark in across.marks:
         x, y = at(mark, up.marks[0])
-        drawn.append(f'<line class="grid" x1="{x}" x2="{x}" y1="{_TOP}" y2="{y}"/>')
-        drawn.append(f'<text x="{x}" y="{_TOP + _UP + 18}" text-anchor="middle">{_number(mark)}</text>')
+        drawn.append(tag("line", class_="grid", x1=x, x2=x, y1=_TOP, y2=y))
+        drawn.append(tag("text", _number(mark), x=x, y=_TOP + _UP + 18, text_anchor="middle"))
     for mark in up.marks:
         x, y = at(across.marks[0], mark)
-        drawn.append(f'<line class="grid" x1="{x}" x2="{_LEFT + _ACROSS}" y1="{y}" y2="{y}"/>')
-        drawn.append(f'<text x="{_LEFT - 8}" y="{float(y) + 4:.1f}" text-anchor="end">{_number(mark)}</text>')
+        drawn.append(tag("line", class_="grid", x1=x, x2=_LEFT + _ACROSS, y1=y, y2=y))
+        drawn.append(tag("text", _number(mark), x=_LEFT - 8, y=y + 4, text_anchor="end"))
     for place, (name, points) in enumerate(lines.items()):
         left = _LEFT + place * _ACROSS // _MOST_LINES
-        drawn.append(f'<line class="line line{place}" x1="{left}" x2="{left + 28}" y1="16" y2="16"/>')
-        drawn.append(f'<text x="{left + 34}" y="20">{_xml(name)}</text>')
-        path = " ".join(",".join(at(*point)) for point in points)
-        drawn.append(f'<polyline class="line line{place}" points="{path}"/>')
+        drawn.append(tag("line", class_=f"line line{place}", x1=left, x2=left + 28, y1=16, y2=16))
+        drawn.append(tag("text", name, x=left + 34, y=20))
+        path = " ".join("{:.1f},{:.1f}".format(*at(*point)) for point in points)
+        drawn.append(tag("polyline", class_=f"line line{place}", points=path))
     first = next(iter(lines.values()))
     rises = first[-1][1] > first[0][1]  # then there is room to the left of a dot on it
     for name, point in (dots or {}).items():
         x, y = at(*point)
-        drawn.append(f'<circle class="dot" cx="{x}" cy="{y}" r="5"/>')
-        beside = f'x="{float(x) - 9:.1f}" text-anchor="end"' if rises else f'x="{float(x) + 9:.1f}"'
-        drawn.append(f'<text {beside} y="{float(y) - 7:.1f}">{_xml(name)}</text>')
-    drawn.append(f'<text x="{_LEFT + _ACROSS // 2}" y="{height - 8}" text-anchor="middle">{_xml(across.label)}</text>')
-    drawn.append(f'<text x="0" y="{_TOP - 12}">{_xml(up.label)}</text>')
+        drawn.append(tag("circle", class_="dot", cx=x, cy=y, r=5))
+        aside, end = (x - 9, "end") if rises else (x + 9, None)
+        drawn.append(tag("text", name, x=aside, text_anchor=end, y=y - 7))
+    drawn.append(tag("text", across.label, x=_LEFT + _ACROSS // 2, y=height - 8, text_anchor="middle"))
+    drawn.append(tag("text", up.label, x=0, y=_TOP - 12))
     ends = "; ".join(
         f"{name}: {_number(points[0][1])} at {_number(points[0][0])} to {_number(points[-1][1])} at "
         f"{_number(points[-1][0])}"
         for name, points in lines.items()
     )
     said = f"{up.label} by {across.label}. {ends}" + "".join(f"; {name}" for name in dots or {})
-    return Picture(title, caption, _svg(height, title, said, _STYLE + _LINES, "".join(drawn)))
+    return Picture(title, caption, drawing(_WIDTH, height, title, drawn, said=said, sheet=_STYLE + _LINES))
 
 
 def stacked(title: str, pictures: Sequence[Picture], *, caption: str = "") -> Picture:
@@ -238,41 +231,26 @@ def stacked(title: str, pictures: Sequence[Picture], *, caption: str = "") -> Pi
     for picture in pictures:
         found = _HEIGHT.search(picture.svg)
         height = int(found[1]) if found else 0
-        inside.append(f'<text x="0" y="{top + 18}" style="font-weight:600">{_xml(picture.title)}</text>')
-        inside.append(picture.svg.replace("<svg ", f'<svg y="{top + 26}" ', 1))
+        inside.append(tag("text", picture.title, x=0, y=top + 18, style="font-weight:600"))
+        inside.append(Markup(picture.svg.replace(" ", f' y="{top + 26}" ', 1)))
         top += height + 40
     said = ". ".join(picture.title for picture in pictures)
-    return Picture(title, caption, _svg(top, title, said, _STYLE, "".join(inside)))
+    return Picture(title, caption, drawing(_WIDTH, top, title, inside, said=said, sheet=_STYLE))
 
 
-def _svg(height: int, title: str, said: str, style: str, inside: str) -> str:
-    """A drawing with what is read aloud of it."""
-    return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {height}" width="{_WIDTH}" '
-        f'height="{height}" role="img"><title>{_xml(title)}</title><desc>{_xml(said)}</desc>'
-        f"<style>{style}</style>{inside}</svg>"
-    )
-
-
-def _row(top: int, label: str, figure: tuple[float, float], zero: float, scale: float) -> str:
+def _row(top: int, label: str, figure: tuple[float, float], zero: float, scale: float) -> Markup:
     value, error = figure
     end, off = zero + value * scale, error * scale
-    left, width = min(zero, end), abs(end - zero)
-    beside = f'x="{end + off + 6:.1f}"' if value >= 0 else f'x="{end - off - 6:.1f}" text-anchor="end"'
+    beside, anchor = (end + off + 6, None) if value >= 0 else (end - off - 6, "end")
     middle = top + _ROW / 2 - 4
     ends = f"M{end - off:.1f},{middle - 4:.1f}v8M{end + off:.1f},{middle - 4:.1f}v8"
-    whisker = f'<path class="error" d="M{end - off:.1f},{middle:.1f}h{2 * off:.1f}{ends}"/>' if error else ""
     short = label if len(label) <= 22 else label[:21] + "…"
-    return (
-        f'<text x="{_LABELS - 12}" y="{top + 13}" text-anchor="end">{_xml(short)}</text>'
-        f'<rect class="bar" x="{left:.1f}" y="{top}" width="{width:.1f}" height="{_ROW - 8}" rx="2"/>'
-        f'{whisker}<text {beside} y="{top + 13}">{_number(value)}</text>'
+    return markup(
+        tag("text", short, x=_LABELS - 12, y=top + 13, text_anchor="end"),
+        tag("rect", class_="bar", x=min(zero, end), y=top, width=abs(end - zero), height=_ROW - 8, rx=2),
+        tag("path", class_="error", d=f"M{end - off:.1f},{middle:.1f}h{2 * off:.1f}{ends}") if error else None,
+        tag("text", _number(value), x=beside, text_anchor=anchor, y=top + 13),
     )
-
-
-def _xml(text: str) -> str:
-    """XML has no way to write control characters and halves of surrogate pairs."""
-    return escape(_UNWRITABLE.sub("\N{REPLACEMENT CHARACTER}", text))
 
 
 def _number(value: float) -> str:

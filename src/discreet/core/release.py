@@ -14,6 +14,7 @@ from discreet.core import release_extras, report
 from discreet.core.document import fields
 from discreet.core.holder_copy import HolderCopy
 from discreet.core.loss import Loss
+from discreet.core.markup import Markup, markup
 from discreet.core.picture import Picture
 from discreet.core.recipe import Recipe
 from discreet.core.statement import Statement
@@ -76,7 +77,7 @@ class Release(Generic[T]):
     receipt: Receipt | None = None
     pictures: tuple[Picture, ...] = ()
     title: str = ""
-    layout: str = field(default="", compare=False)
+    layout: Markup = field(default=Markup(), compare=False)
     """The payload as HTML for the report, if there is a better way to show it than as rows; not saved by itself."""
     holder: HolderCopy | None = field(default=None, compare=False)
     """What stays with the holder of the data. It is never saved with the release."""
@@ -107,6 +108,11 @@ class Release(Generic[T]):
         object.__setattr__(self, "title", self.title or self.recipe.method)
         if isinstance(self.payload, pa.Table):
             object.__setattr__(self, "payload", _bare(self.payload))
+
+    @classmethod
+    def unpromised(cls, payload: T) -> Release[T]:
+        """Rows as an intruder would have them who was told nothing else; nothing of it may leave."""
+        return cls(payload, Statement(unit="row"), Recipe("unpromised"))
 
     @property
     def private(self) -> bool:
@@ -163,9 +169,8 @@ class Release(Generic[T]):
         return f"<{type(self).__name__} {self.title!r}: {promised}>"
 
     def _repr_html_(self) -> str:
-        holder = self.holder._repr_html_() if self.holder is not None else ""
-        holder += report.notes(self.notices)
-        return holder + report.fragment(cast("Release[object]", self))
+        holder = self.holder.draw() if self.holder is not None else None
+        return markup(holder, report.notes(self.notices), report.fragment(cast("Release[object]", self)))
 
 
 def _bare(table: pa.Table) -> pa.Table:

@@ -10,11 +10,14 @@ import datetime as dt
 from collections.abc import Iterable, Sequence
 from decimal import Decimal
 from fractions import Fraction
-from html import escape
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import pyarrow as pa
 
+from discreet.core.atomic_files import owned
+from discreet.core.markup import Child, Markup, listed, markup, style, table, tag
+from discreet.core.markup import page as whole_page
 from discreet.core.statement import weakness
 
 if TYPE_CHECKING:
@@ -22,7 +25,6 @@ if TYPE_CHECKING:
 
 _ROWS = 10
 _COLUMNS = 12
-_POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 _WORDS = {
     "at_random": "rounded at random",
     "factor_mean": "mean of the factors",
@@ -42,16 +44,16 @@ _WORDS = {
 _ANSWERS = (bool, int, float, str, Decimal, Fraction, dt.date)
 
 
-def render(release: Release[object]) -> str:
+def render(release: Release[object]) -> Markup:
     """The whole page."""
     return page(release.title, fragment(release))
 
 
-def fragment(release: Release[object]) -> str:
+def fragment(release: Release[object]) -> Markup:
     """The same without the page around it."""
     word, colour = badge(release)
     sections = [
-        f'<header><h1>{escape(release.title)}</h1><span class="badge {colour}">{word}</span></header>',
+        heading(release.title, word, colour),
         section("What is promised", _promise(release)),
         section("What is released", release.layout or _payload(release.payload)),
         *(section(picture.title, picture.figure) for picture in release.pictures),
@@ -71,55 +73,61 @@ def fragment(release: Release[object]) -> str:
     return styled(sections)
 
 
-def page(title: str, content: str) -> str:
-    """A page of ``content``, which is HTML already, that opens offline and can run or fetch nothing."""
-    return (
-        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
-        f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">\n'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<title>{escape(title)}</title>\n<style>{_PAGE}</style>\n</head>\n<body>\n"
-        f"{content}\n</body>\n</html>\n"
-    )
+def page(title: str, content: Child) -> Markup:
+    """A page of ``content`` that opens offline and can run or fetch nothing."""
+    return whole_page(title, content, sheet=_PAGE)
 
 
-def styled(sections: Iterable[str]) -> str:
-    """Sections, which are HTML already, in the look of all reports."""
-    return f'<div class="discreet-release"><style>{_STYLE}</style>\n' + "\n".join(sections) + "\n</div>"
+def write_page(path: str | Path, title: str, content: Child) -> Path:
+    """Write a page for its owner alone."""
+    place = Path(path)
+    with open(place, "w", encoding="utf-8", opener=owned) as file:
+        file.write(page(title, content))
+    return place
 
 
-def section(title: str, content: str) -> str:
-    """A part of a report: ``content`` is HTML already."""
-    return f"<section><h2>{escape(title)}</h2>{content}</section>"
+def styled(sections: Iterable[Child]) -> Markup:
+    """Sections in the look of all reports."""
+    inside = (markup(one, "\n") for one in sections)
+    return tag("div", style(_STYLE), "\n", inside, class_="discreet-release")
 
 
-def notes(texts: Sequence[str]) -> str:
-    """Sentences that the holder should read first, as HTML; nothing if there are none."""
-    return (
-        styled([section("Before you hand it over", "".join(f"<p>{escape(one)}</p>" for one in texts))]) if texts else ""
-    )
+def notes(texts: Sequence[str]) -> Markup:
+    """Sentences that the holder should read first; nothing if there are none."""
+    return styled([section("Before you hand it over", (tag("p", text) for text in texts))]) if texts else Markup()
 
 
-def pairs(facts: Iterable[tuple[str, str]]) -> str:
-    """Names and what they stand for, as HTML."""
-    return "<dl>" + "".join(f"<dt>{escape(name)}</dt><dd>{escape(value)}</dd>" for name, value in facts) + "</dl>"
+def heading(title: str, word: str = "", colour: str = "bad") -> Markup:
+    """The title of a report, and a word about it in a coloured pill."""
+    return tag("header", tag("h1", title), pill(word, colour) if word else None)
 
 
-def listing(heads: Sequence[str], kinds: Sequence[str], rows: Iterable[Sequence[str | None]]) -> str:
-    """A table as HTML: each column is ``text``, ``number`` (to the right) or ``prose`` (in lines, in full); None
-    is NULL."""
-    head = "".join(
-        f'<th scope="col" class="{kind}">{_cell(name)}</th>' for name, kind in zip(heads, kinds, strict=True)
-    )
-    body = "".join(
-        "<tr>"
-        + "".join(
-            f'<td class="{kind}">{escape(cell) if kind == "prose" and cell else _cell(cell)}</td>'
+def pill(word: str, colour: str = "bad") -> Markup:
+    """A word in a coloured pill: ``good``, ``bad`` or ``none``."""
+    return tag("span", word, class_=f"badge {colour}")
+
+
+def section(title: str, *content: Child) -> Markup:
+    """A part of a report."""
+    return tag("section", tag("h2", title), content)
+
+
+def pairs(facts: Iterable[tuple[str, str]]) -> Markup:
+    """Names and what they stand for."""
+    return tag("dl", ((tag("dt", name), tag("dd", value)) for name, value in facts))
+
+
+def listing(heads: Sequence[str], kinds: Sequence[str], rows: Iterable[Sequence[str | None]]) -> Markup:
+    """A table: each column is ``text``, ``number`` (to the right) or ``prose`` (in lines, in full); None is NULL."""
+    head = (tag("th", _cell(name), scope="col", class_=kind) for name, kind in zip(heads, kinds, strict=True))
+    body = (
+        [
+            tag("td", cell if kind == "prose" and cell else _cell(cell), class_=kind)
             for cell, kind in zip(row, kinds, strict=True)
-        )
-        + "</tr>"
+        ]
         for row in rows
     )
-    return f'<div class="scroll"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
+    return tag("div", table(head, body), class_="scroll")
 
 
 def plain(value: object) -> str:
@@ -147,23 +155,19 @@ def badge(release: Release[object]) -> tuple[str, Literal["good", "bad", "none"]
     return ("Secrets hidden; nobody is protected" if release.statement.promises else "No promise"), "none"
 
 
-def _promise(release: Release[object]) -> str:
+def _promise(release: Release[object]) -> Markup:
     statement = release.statement
     first, *notes = release.lines
-    said = f"<p>{escape(first)}</p>"
-    said += f"<ul>{''.join(f'<li>{escape(one)}</li>' for one in notes)}</ul>" if notes else ""
     does = "hides" if statement.of_holder else "protects"
     facts = [(does, f"each {statement.unit}"), ("evidence", statement.evidence.value)]
     if statement.loss is not None:
         facts.insert(1, ("loss", str(statement.loss)))
     facts += [("model", claim.text) for claim in statement.models]
-    listing = pairs(facts) if statement.promises else ""
-    return said + listing
+    return markup(tag("p", first), listed(notes), pairs(facts) if statement.promises else None)
 
 
-def _recipe(release: Release[object]) -> str:
+def _recipe(release: Release[object]) -> Markup:
     recipe = release.recipe
-    steps = "".join(f"<li>{escape(step)}</li>" for step in recipe.steps)
     facts = [("method", recipe.method)]
     said = {name: value for name, value in recipe.parameters.items() if not _for_machines(value)}
     words = _WORDS if recipe.method != "synthesize" else _WORDS | {"rows": "synthetic rows"}
@@ -171,7 +175,7 @@ def _recipe(release: Release[object]) -> str:
     if recipe.seed is not None:
         facts.append(("seed", f"{recipe.seed} (every random choice can be repeated)"))
     facts.append(("made with", ", ".join(f"{name} {version}" for name, version in recipe.versions.items())))
-    return pairs(facts) + (f"<ol>{steps}</ol>" if steps else "")
+    return markup(pairs(facts), tag("ol", (tag("li", step) for step in recipe.steps)) if recipe.steps else None)
 
 
 def _for_machines(value: object) -> bool:
@@ -179,25 +183,25 @@ def _for_machines(value: object) -> bool:
     return value in (None, "", (), [], {}) or (isinstance(value, list) and any(isinstance(one, dict) for one in value))
 
 
-def _payload(payload: object) -> str:
+def _payload(payload: object) -> Markup:
     if isinstance(payload, pa.Table):
         return _table(payload)
     if payload is None or isinstance(payload, _ANSWERS):
-        return f'<p class="answer">{_cell(None if payload is None else str(payload))}</p>'
+        return tag("p", _cell(None if payload is None else str(payload)), class_="answer")
     if isinstance(payload, dict):
         return pairs((str(name), shortened(plain(value), 400)) for name, value in payload.items())
-    return f"<p>{escape(shortened(plain(payload), 4000))}</p>"
+    return tag("p", shortened(plain(payload), 4000))
 
 
-def _table(table: pa.Table) -> str:
-    shown = table.slice(0, _ROWS).select(range(min(_COLUMNS, table.num_columns)))
+def _table(payload: pa.Table) -> Markup:
+    shown = payload.slice(0, _ROWS).select(range(min(_COLUMNS, payload.num_columns)))
     kinds = ["number" if _is_number(field.type) else "text" for field in shown.schema]
     columns = [_texts(column) for column in shown.columns]
     rows = ([column[row] for column in columns] for row in range(shown.num_rows))
-    size = f"{table.num_rows:,} rows, {table.num_columns:,} columns"
-    if (shown.num_rows, shown.num_columns) != (table.num_rows, table.num_columns):
+    size = f"{payload.num_rows:,} rows, {payload.num_columns:,} columns"
+    if (shown.num_rows, shown.num_columns) != (payload.num_rows, payload.num_columns):
         size += f"; the first {shown.num_rows} rows and {shown.num_columns} columns are shown"
-    return f'{listing(shown.column_names, kinds, rows)}<p class="size">{size}.</p>'
+    return markup(listing(shown.column_names, kinds, rows), tag("p", f"{size}.", class_="size"))
 
 
 def _texts(column: pa.ChunkedArray[Any]) -> list[str | None]:
@@ -207,7 +211,7 @@ def _texts(column: pa.ChunkedArray[Any]) -> list[str | None]:
 
 
 def _cell(text: str | None) -> str:
-    return '<span class="null">NULL</span>' if text is None else escape(shortened(text, 120))
+    return tag("span", "NULL", class_="null") if text is None else shortened(text, 120)
 
 
 def _is_number(kind: pa.DataType) -> bool:

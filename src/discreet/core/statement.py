@@ -11,8 +11,9 @@ from functools import lru_cache
 from typing import Any, TypeAlias, TypeVar
 
 from discreet.core import loss as losses
+from discreet.core.directed_rounding import exp_upper
 from discreet.core.document import fields, texts
-from discreet.core.exact import exp_upper, rounded
+from discreet.core.exact import rounded
 from discreet.core.loss import Approximate, Concentrated, Loss, Pure, Renyi
 from discreet.errors import BadInput, NoPromise
 

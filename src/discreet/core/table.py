@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
-from discreet.core import sql
+from discreet.core import markup, sql
 from discreet.core.card import Card, Column, Role
 from discreet.core.engine import Engine
 from discreet.core.hierarchy.expression import apply
@@ -174,11 +173,8 @@ class Table:
 
     def _repr_html_(self) -> str:
         cells = ((c.name, c.kind.value, c.role.value, c.declared) for c in self.card.columns)
-        rows = "".join(f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in row)}</tr>" for row in cells)
-        return (
-            f"<table><caption>{escape(self.card.name)} on {escape(self.engine.title)}</caption>"
-            "<thead><tr><th>column</th><th>kind</th><th>role</th><th>declared</th></tr></thead>"
-            f"<tbody>{rows}</tbody></table>"
+        return markup.table(
+            ("column", "kind", "role", "declared"), cells, caption=f"{self.card.name} on {self.engine.title}"
         )
 
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from html import escape
 from typing import Any
 
 import pyarrow as pa
 
 from discreet.core.loss import Loss, Pure
+from discreet.core.markup import markup, tag
 from discreet.core.release import Release
 from discreet.core.statement import Statement
 
@@ -102,8 +102,8 @@ class Answer:
         return f"<Answer {self.release.title!r}: {self.table.num_rows:,} rows, {'free' if self.free else self.price}>"
 
     def _repr_html_(self) -> str:
-        said = f"<p><strong>{escape(banner(self.release))}</strong></p>" if self.synthetic else ""
-        return f"{said}<p>{escape(self.cost)}</p>{self.release._repr_html_()}"
+        said = tag("p", tag("strong", banner(self.release))) if self.synthetic else None
+        return markup(said, tag("p", self.cost), self.release._repr_html_())
 
 
 def is_synthetic(release: Release[Any]) -> bool:

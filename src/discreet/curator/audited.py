@@ -24,7 +24,6 @@ from discreet.budget.dp_statement import kept_rows
 from discreet.budget.entries import Charged, Line
 from discreet.budget.ledger import SqlLedger
 from discreet.core.loss import Pure
-from discreet.core.recipe import Recipe, versions
 from discreet.core.release import Release
 from discreet.core.statement import Statement
 from discreet.core.table import Table
@@ -32,7 +31,8 @@ from discreet.curator.bounded_tables import Twins
 from discreet.curator.noise_or_audit import find_audited, require_twin, write_policy
 from discreet.curator.workspace import Workspace
 from discreet.errors import BadInput, Damaged, NotFound, Refused, Taken
-from discreet.releases.pipeline import account_of
+from discreet.releases.method import Answering, Made
+from discreet.releases.pipeline import account_of, answered
 from discreet.releases.store import Store
 from discreet.verbs.ask.query_auditing.audit import Audit, Decision, Outcome
 from discreet.verbs.ask.query_auditing.facts import written
@@ -187,21 +187,17 @@ class Audits:
         self, audit: Audit, question: AuditedQuestion, decision: Decision, table: str, line: Line
     ) -> Release[pa.Table]:
         columns = [column for _, column in question.weighed]
-        return Release(
-            audit.answer(question, decision.told),
-            promised(audit.policy, audit.card, columns),
-            Recipe(
-                METHOD,
-                {"question": question.text, "table": table, "twins": {table: self._workspace.tables[table].id}},
-                (
-                    kept_rows(audit.card),
-                    "the question was weighed with all audited answers before it, and answered without noise",
-                ),
-                versions=versions(self._twins.open(table).engine),
-            ),
-            line.receipt,
-            title=f"An audited answer about {table}",
+        steps = (
+            kept_rows(audit.card),
+            "the question was weighed with all audited answers before it, and answered without noise",
         )
+        answer = Answering(
+            METHOD,
+            promised(audit.policy, audit.card, columns),
+            Made(audit.answer(question, decision.told), steps=steps, title=f"An audited answer about {table}"),
+            {"question": question.text, "table": table, "twins": {table: self._workspace.tables[table].id}},
+        )
+        return answered(answer, self._twins.open(table), line.receipt)
 
     def _key(self, table: str, number: int) -> str:
         return f"audited {self._workspace.tables[table].id}: {number}"

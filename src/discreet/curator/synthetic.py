@@ -35,21 +35,20 @@ import pyarrow.parquet as pq
 from discreet.core.atomic_files import FOLDER, flush_name, give_name, write
 from discreet.core.card import Card
 from discreet.core.document import dumps, fields
-from discreet.core.recipe import Recipe
 from discreet.core.release import Release
 from discreet.core.release_folder import load_papers, save, verified
 from discreet.core.statement import Statement
 from discreet.core.table import Table
 from discreet.curator.answer import KEPT, ON_SYNTHETIC, marked
 from discreet.curator.bounded_tables import Twins
-from discreet.curator.question import planned
 from discreet.curator.synthetic_error import Nearness, measured_nearness
 from discreet.curator.workspace import Workspace
 from discreet.errors import BadInput, BadQuery, BudgetExceeded, Damaged, DiscreetError, NotFound, Refused
-from discreet.releases.method import Method
-from discreet.releases.pipeline import Given, Pipeline, Request, request
+from discreet.releases.method import Answering, Made, Method
+from discreet.releases.pipeline import Given, Pipeline, Request, answered, request
 from discreet.releases.store import Store
 from discreet.verbs.ask.answer import exact_answer
+from discreet.verbs.ask.question import planned
 
 _FILE = "synthetic.json"
 _PAYLOAD = "payload.parquet"
@@ -237,18 +236,14 @@ def _release(found: Synthetic, question: str, public: Mapping[str, str], payload
         "Its figures are about people who never existed. An error bar says how far a figure may be from that of the "
         "table, with 95 % confidence; where there is none, no bound is known.",
     )
-    recipe = Recipe(
+    steps = (
+        f"the question was answered on the rows of {name}'s synthetic stand-in, without noise",
+        "error bars follow from how far it was measured to be from the table, privately, when it was made",
+    )
+    answer = Answering(
         ON_SYNTHETIC,
+        replace(promised, models=()),
+        Made(payload, steps=steps, caveats=caveats, title=f"An answer about the synthetic stand-in of {name}"),
         {"question": question, "table": name, "synthetic": found.identity, "public": dict(public)},
-        (
-            f"the question was answered on the rows of {name}'s synthetic twin, without noise",
-            "error bars follow from how far the twin was measured to be from the table, privately, when it was made",
-        ),
     )
-    return Release(
-        payload,
-        replace(promised, models=(), caveats=(*promised.caveats, *caveats)),
-        recipe,
-        found.papers.receipt,
-        title=f"An answer about the synthetic twin of {name}",
-    )
+    return answered(answer, None, found.papers.receipt)

@@ -137,14 +137,13 @@ class Workspace:
             if address is not None:
                 raise
             raise Damaged(f"The twin of {name} is not the one that was cut.", hint="Restore it from a copy.") from error
-        return table.store(engine.new_name(name)) if isinstance(engine, DuckDB) and self._small else table
+        return table.store(engine.new_name(name)) if engine.embedded and self._small else table
 
     def open_rows(self, card: Card, path: Path) -> Table:
         """Rows of a release in a file, where the twins' files are opened too, so that they can be joined."""
         engine = self._engine(None)
         rows = exp.Table(this=_parquet(path, card.name))
         table = Table(card, engine, exp.select(*(sql.column(column.name) for column in card.columns)).from_(rows))
-        assert isinstance(engine, DuckDB)  # noqa: S101  # the only engine that opens files
         return table.store(engine.new_name(card.name)) if path.stat().st_size <= _SMALL else table
 
     def original(self, name: str) -> Table:
@@ -294,7 +293,7 @@ def _cut(name: str, source: Any, table: Table, folder: Path) -> Registered:
     (place / "card.toml").write_text(text, encoding="utf-8", newline="\n")
     (place / "source.toml").write_text(dump_cards([table.card]), encoding="utf-8", newline="\n")
     kept, print_, left_out = f"tables/{name}/twin.parquet", "", -1
-    if isinstance(table.engine, DuckDB):
+    if table.engine.embedded:
         try:
             write_parquet(twin, folder / kept)
         except EngineError:

@@ -16,6 +16,7 @@ import pyarrow as pa
 from sqlglot import exp
 
 from discreet.core.arrow import recast, recast_table
+from discreet.core.engine import Engine
 from discreet.core.sql import attempts, table
 from discreet.engines.dictionary_cache import Held
 from discreet.engines.limits import stopping
@@ -50,9 +51,11 @@ class _NoMemory(EngineError):
     """A query needs more memory than there is for it."""
 
 
-class DuckDB:
+class DuckDB(Engine):
     """An embedded DuckDB, in memory unless given a file; what does not fit in memory spills to disk."""
 
+    embedded = True
+    lends = True
     dialect = "duckdb"
 
     def __init__(
@@ -171,6 +174,12 @@ class DuckDB:
     def show(self, name: str, data: pa.Table) -> None:
         """Let queries see ``data`` under ``name`` where it lies, without a copy."""
         self._held.tables[name] = data
+
+    def lend(self, data: pa.Table) -> exp.Select:
+        """The query that shows ``data`` here, without a copy, for as long as the engine is open."""
+        name = self.new_name("discreet")
+        self.show(name, data)
+        return exp.select("*").from_(table(name))
 
     def held(self, relation: exp.Query, names: Sequence[str]) -> pa.Table | None:
         """Columns of a relation that shows rows in memory, numbered once for all times; ``None``: they lie elsewhere.

@@ -20,6 +20,7 @@ from sqlglot import exp
 
 from discreet.core import sql
 from discreet.core.arrow import arrow_type, kind_of, recast_table
+from discreet.core.engine import Engine
 from discreet.core.kind import Kind
 from discreet.core.optional import extra
 from discreet.core.postgres import connection_settings
@@ -68,7 +69,7 @@ _GRANTS = 150_000  # from this version on, who may set what can be asked
 _MISSING = ("3D000", "3F000", "42P01", "42703")  # no such database, schema, table, column
 
 
-class Postgres:
+class Postgres(Engine):
     """A PostgreSQL database, given by its address: ``postgresql://user:password@host:port/database``."""
 
     dialect = "postgres"

@@ -28,6 +28,7 @@ from sqlglot import exp
 
 from discreet.core import sql
 from discreet.core.arrow import canonical, recast_table
+from discreet.core.engine import Engine
 from discreet.core.kind import Kind
 from discreet.core.optional import extra
 from discreet.engines.csvfile import layout_of
@@ -64,8 +65,11 @@ _sessions: WeakSet[Any] = WeakSet()
 """Connect sessions that were begun here."""
 
 
-class Spark:
+class Spark(Engine):
     """A Spark session, classic or Connect. What the session is set to stays as it is."""
+
+    lends = True
+    has_workers = True
 
     dialect = "spark"
 
@@ -144,7 +148,7 @@ class Spark:
             self._current = {}
         return exp.select("*").from_(sql.table(name))
 
-    def show(self, data: pa.Table) -> exp.Select:
+    def lend(self, data: pa.Table) -> exp.Select:
         """The query that shows rows from here, for as long as the engine is open."""
         with _translated():
             frame = _frame_of(self._given, data)

@@ -7,14 +7,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
-from html import escape
 from typing import Any
 
 import numpy as np
 
 from discreet.core.card import Role
+from discreet.core.markup import tag
 from discreet.core.picture import Picture
-from discreet.core.report import listing, section, styled
+from discreet.core.report import heading, listing, section, styled
 from discreet.core.table import Table
 from discreet.core.text import number
 from discreet.models.classes import Classes, classes_of
@@ -107,13 +107,11 @@ class Verdicts(Sequence[Verdict]):
             ("text", "text", "number", "prose", "prose", "number"),
             map(cells, self.verdicts),
         )
-        badge = (
-            '<span class="badge good">holds</span>' if self.holds else '<span class="badge bad">does not hold</span>'
-        )
-        notes = "".join(f"<p>Note: {escape(caveat)}</p>" for caveat in self.caveats)
+        word, colour = ("holds", "good") if self.holds else ("does not hold", "bad")
+        notes = (tag("p", f"Note: {caveat}") for caveat in self.caveats)
         sections = [
-            f"<header><h1>{escape(self.table)}</h1>{badge if self.verdicts else ''}</header>",
-            section("Models", f"<p>{escape(self.summary)}</p>{models}{notes}"),
+            heading(self.table, word if self.verdicts else "", colour),
+            section("Models", tag("p", self.summary), models, notes),
         ]
         if self.rows:
             drawn = self.picture()

@@ -21,7 +21,6 @@ from discreet.core.card import Column
 from discreet.core.hierarchy.ordered import Ordered
 from discreet.core.identifiers import require_rows_of_people
 from discreet.core.table import Table, count_name
-from discreet.engines.duckdb import DuckDB
 from discreet.errors import BadInput, DataError
 
 Integers = npt.NDArray[np.int64]
@@ -206,7 +205,7 @@ def _ranked(distinct: pa.Array[Any], places: list[int | None]) -> pa.Array[Any]:
 
 def _histogram(table: Table, names: Sequence[str]) -> pa.Table:
     """The histogram of a table. Rows in memory are counted there, by the places of their values in dictionaries."""
-    rows = table.engine.held(table.relation, names) if isinstance(table.engine, DuckDB) else None
+    rows = table.engine.held(table.relation, names)
     if rows is None:
         return table.histogram(*names)
     order, starts = _grouped(_numbers(rows, ordered=False))

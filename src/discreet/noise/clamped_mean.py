@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 
+from discreet.core.directed_rounding import ln_upper, round_up
 from discreet.core.exact import Number
 from discreet.core.loss import Pure
 from discreet.errors import BadInput, NoPromise
@@ -13,8 +14,8 @@ from discreet.noise.entropy import SYSTEM, Entropy
 from discreet.noise.grid import Figure, nearest_step
 from discreet.noise.laplace import DiscreteLaplace
 from discreet.noise.parameters import positive, signed, whole
-from discreet.noise.powers import log_upper
 
+_LN_2 = round_up(ln_upper(Fraction(2)))
 _FEWEST_STEPS = 4
 
 
@@ -75,7 +76,7 @@ class ClampedMean:
     @classmethod
     def for_loss(cls, loss: Pure, low: Number, high: Number, grid: Number) -> ClampedMean:
         """The least noise that loses ``loss`` and no more."""
-        epsilon = min(loss.epsilon, 2 * (loss.epsilon - log_upper(Fraction(2))))
+        epsilon = min(loss.epsilon, 2 * (loss.epsilon - _LN_2))
         if epsilon <= 0:
             raise NoPromise(
                 f"A clamped mean loses more than ln 2 = 0.693, however much noise it has; allowed is {loss}.",
@@ -85,7 +86,7 @@ class ClampedMean:
 
     def loss(self) -> Pure:
         """What is lost when one row is added or removed."""
-        return Pure(max(self.epsilon, log_upper(Fraction(2)) + self.epsilon / 2))
+        return Pure(max(self.epsilon, _LN_2 + self.epsilon / 2))
 
     def mean(self, values: Iterable[Figure], entropy: Entropy = SYSTEM) -> Fraction:
         """The mean of ``values``, each cut to the bounds and put on the grid."""

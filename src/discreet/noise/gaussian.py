@@ -9,6 +9,7 @@ from functools import lru_cache
 
 import numpy as np
 
+from discreet.core.directed_rounding import exp_minus_between
 from discreet.core.exact import Number
 from discreet.core.loss import Concentrated
 from discreet.noise.additive import WIDEST, Additive
@@ -18,7 +19,6 @@ from discreet.noise.geometric import LARGEST_DRAW, require_array_scale
 from discreet.noise.inversion import Law, table
 from discreet.noise.laplace import two_sided
 from discreet.noise.parameters import positive, width
-from discreet.noise.powers import exp_minus_between
 
 _WIDEST = 64
 _ERFC_MARGIN = 1 + 2.0**-20

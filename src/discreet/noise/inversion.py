@@ -9,8 +9,8 @@ from functools import lru_cache
 
 import numpy as np
 
+from discreet.core.directed_rounding import exp_minus
 from discreet.noise.entropy import Entropy, Integers, Words
-from discreet.noise.powers import exp_minus
 
 _GUARD = 64
 _WORD, _SHORT = 64, 16

@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 
+from discreet.core.directed_rounding import exp_minus_between
 from discreet.core.exact import Number
 from discreet.core.loss import Pure
 from discreet.noise.additive import WIDEST, Additive
@@ -13,7 +14,6 @@ from discreet.noise.entropy import SYSTEM, Entropy, Integers
 from discreet.noise.geometric import geometric, geometrics
 from discreet.noise.inversion import Law, table
 from discreet.noise.parameters import positive, width
-from discreet.noise.powers import exp_minus_between
 
 
 @dataclass(frozen=True, init=False)

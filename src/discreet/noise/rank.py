@@ -8,12 +8,12 @@ from fractions import Fraction
 from itertools import accumulate
 from typing import Generic, TypeVar
 
+from discreet.core.directed_rounding import ln_upper, round_up
 from discreet.core.exact import Number
 from discreet.core.loss import Pure
 from discreet.errors import BadInput
 from discreet.noise.entropy import SYSTEM, Entropy
 from discreet.noise.parameters import positive, probability, whole
-from discreet.noise.powers import log_upper
 
 T = TypeVar("T", bound=Hashable)
 
@@ -59,7 +59,7 @@ class Rank(Generic[T]):
             for step in range(1, reach + 1)
             for i in range(len(sums) - step)
         )
-        return Pure(log_upper(max(ratios, default=Fraction(1))))
+        return Pure(round_up(ln_upper(max(ratios, default=Fraction(1)))))
 
     def error(self, beta: Number) -> int:
         """The smallest t such that, whatever the truth, P(the answer is more than t ranks off) <= beta."""

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Self
 
+from discreet.core.directed_rounding import ln_upper, round_up
 from discreet.core.exact import Number
 from discreet.core.loss import Pure
 from discreet.errors import BadInput
 from discreet.noise.entropy import SYSTEM, Entropy
 from discreet.noise.parameters import positive, probability, whole
-from discreet.noise.powers import log_upper
 
 
 @dataclass(frozen=True, init=False)
@@ -49,7 +49,7 @@ class Selection(ABC):
         Why: each candidate more than this below the best is chosen with a probability of at most beta / candidates.
         """
         share = whole(candidates, "The number of candidates") / probability(beta, "beta")
-        return self.scale * log_upper(share)
+        return self.scale * round_up(ln_upper(share))
 
 
 def exact_scores(scores: Sequence[int | Fraction]) -> Sequence[int | Fraction]:

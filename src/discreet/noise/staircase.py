@@ -8,6 +8,7 @@ from fractions import Fraction
 
 import numpy as np
 
+from discreet.core.directed_rounding import exp_minus_between
 from discreet.core.exact import Number
 from discreet.core.loss import Pure
 from discreet.errors import BadInput
@@ -15,7 +16,6 @@ from discreet.noise.additive import Additive
 from discreet.noise.entropy import SYSTEM, Entropy, Integers
 from discreet.noise.geometric import LARGEST_DRAW, geometric, geometrics, require_array_scale
 from discreet.noise.parameters import positive, whole
-from discreet.noise.powers import exp_minus_between
 
 
 @dataclass(frozen=True, init=False)

@@ -12,6 +12,7 @@ from typing import Any, ClassVar, Generic, Protocol, TypeAlias, TypeVar
 
 from discreet.core.card import Card
 from discreet.core.holder_copy import HolderCopy
+from discreet.core.markup import Markup
 from discreet.core.picture import Picture
 from discreet.core.statement import Claim, Statement
 from discreet.core.table import Table
@@ -52,7 +53,7 @@ class Made(Generic[T]):
     caveats: tuple[str, ...] = ()
     """What the statement says beside what was promised."""
     pictures: tuple[Picture, ...] = ()
-    layout: str = ""
+    layout: Markup = field(default_factory=Markup)
     """The payload as HTML, if there is a better way to show it than as rows."""
     seed: int | None = None
     from_data: tuple[str, ...] = ()
@@ -125,3 +126,33 @@ class Method(Protocol[T]):
     def steps(self, card: Card) -> tuple[str, ...]:
         """What is done, in words, for the recipe."""
         return ()
+
+
+@dataclass(frozen=True)
+class Answering(Method[Any]):
+    """An answer worked out elsewhere: exact and audited, from synthetic rows, by several parties, from reports.
+
+    It has no table of its own to look at; what it promises was settled where it was worked out.
+    """
+
+    name: str  # type: ignore[misc]
+    statement: Statement
+    result: Made[Any]
+    details: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def parameters(self) -> Mapping[str, Any]:
+        """The details."""
+        return self.details
+
+    def promise(self, card: object) -> Statement:
+        """What was settled."""
+        return self.statement
+
+    def make(self, table: object, bench: Bench) -> Made[Any]:
+        """The answer."""
+        return self.result
+
+    def holds(self, claim: Claim, payload: Any) -> bool:
+        """Claims were checked where the answer was worked out."""
+        return True

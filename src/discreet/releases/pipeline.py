@@ -47,7 +47,7 @@ from discreet.engines.bounded_table import bounded, bounded_card
 from discreet.engines.limits import Limits, limited
 from discreet.errors import BadInput, BudgetExceeded, LoginFailed, NoPromise, NotFound, Refused, Taken, Unreachable
 from discreet.noise.entropy import Watched
-from discreet.releases.method import Bench, Made, Method, Progress, silent
+from discreet.releases.method import Answering, Bench, Made, Method, Progress, silent
 from discreet.releases.register import earlier_releases, notice, register
 from discreet.releases.store import ALSO_CHARGED, Store, failure
 
@@ -338,6 +338,11 @@ def release(
     return finished
 
 
+def answered(answer: Answering, table: Table | None, receipt: Receipt | None) -> Release[Any]:
+    """The release of an answer that was charged, checked and registered where it was worked out."""
+    return draft(answer, table, answer.statement, answer.result, receipt)
+
+
 NO_LEDGER = (
     "No ledger knows of this release: whatever else is released of the same people adds to its loss, and nobody counts."
 )
@@ -377,6 +382,7 @@ class Uncharged(Method[Any]):
         limited_table = bounded(table)
         run = self.make_rows or (lambda rows, bench: self.method.run(rows, bench.entropy))
         payload = run(limited_table, bench)
+        _require_finite(payload)
         parameters, caveats = self.also(payload, limited_table.card)
         return Made(
             payload,

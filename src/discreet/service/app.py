@@ -20,7 +20,7 @@ from discreet.service.api.limits import Buckets
 from discreet.service.api.logs import Log, Logged
 from discreet.service.api.metrics import Metrics
 from discreet.service.api.routes import ask, budgets, jobs, operations, people, releases, session
-from discreet.service.desk import Desk
+from discreet.service.operations.operations import Operations
 from discreet.service.settings import Settings
 from discreet.service.turns import Turns
 
@@ -36,7 +36,7 @@ GET also need the header X-CSRF-Token.
 Whatever goes wrong is told as {"error", "message", "hint", "request"}."""
 
 
-def make_app(desk: Desk, settings: Settings, *, log: Log | None = None, console: bool = True) -> FastAPI:
+def make_app(desk: Operations, settings: Settings, *, log: Log | None = None, console: bool = True) -> FastAPI:
     """The service of a desk. Whoever made the desk starts it, and closes it when the app is done."""
     app = FastAPI(openapi_url=None, lifespan=_lifespan, telemetry=_NO_TELEMETRY)
     app.state.desk = desk

@@ -32,7 +32,6 @@ from discreet.core.optional import extra
 from discreet.core.release import Release
 from discreet.curator.answer import Answer, Left
 from discreet.curator.audited import AuditedAnswer
-from discreet.curator.question import Quote
 from discreet.errors import (
     AccessError,
     BadInput,
@@ -56,6 +55,7 @@ from discreet.errors import (
     Unreachable,
 )
 from discreet.releases.method import Method
+from discreet.verbs.ask.question import Quote
 
 if TYPE_CHECKING:
     import httpx

@@ -15,14 +15,13 @@ from tempfile import TemporaryDirectory
 
 from discreet.core.atomic_files import settle
 from discreet.core.loss import Approximate
-from discreet.curator.curator import Curator
-from discreet.curator.custody import ANALYST
+from discreet.curator.curator import ANALYST, Curator
 from discreet.curator.people.person import Role
 from discreet.errors import BadInput
 from discreet.samples import hospital
-from discreet.service.desk import Desk
 from discreet.service.jobs.specs import Publish
-from discreet.service.reception import HOST
+from discreet.service.operations.operations import Operations
+from discreet.service.operations.permissions import HOST
 from discreet.service.run import first_steward
 
 ROWS = 20_000
@@ -59,9 +58,11 @@ def demo_workspace(folder: Path, *, rows: int = ROWS, progress: Callable[[str, f
     return folder / _CLINIC
 
 
-def one_time_passwords(desk: Desk) -> dict[str, str]:
+def one_time_passwords(desk: Operations) -> dict[str, str]:
     """A new one-time password for everybody who did not choose one of their own yet."""
-    return {one.name: desk.reset_password(HOST, one.name) for one in desk.persons(HOST) if one.must_change}
+    return {
+        one.name: desk.access.reset_password(HOST, one.name) for one in desk.access.persons(HOST) if one.must_change
+    }
 
 
 def _make(folder: Path, rows: int, progress: Callable[[str, float], None] | None) -> None:
@@ -72,8 +73,8 @@ def _make(folder: Path, rows: int, progress: Callable[[str, float], None] | None
         curator.add_analyst(ANALYST, _ANALYSTS_BUDGET)
         for question in _ASKED:
             curator.ask(question, epsilon="0.1", analyst=ANALYST)
-    with Desk(folder / _CLINIC) as desk:
+    with Operations(folder / _CLINIC) as desk:
         first_steward(desk)
-        desk.add_person(HOST, ANALYST, Role.ANALYST)
+        desk.access.add_person(HOST, ANALYST, Role.ANALYST)
         desk.submit(HOST, Publish("patients", ("k=5",), title="Patients, for research"))
     (folder / _MARK).write_text("This folder was made by `discreet serve --demo`, which keeps what was done in it.\n")

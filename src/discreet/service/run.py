@@ -26,10 +26,10 @@ from discreet.curator.people.person import Role
 from discreet.errors import BadInput, Damaged
 from discreet.service.api.logs import Log
 from discreet.service.app import make_app
-from discreet.service.desk import Desk
 from discreet.service.json_logs import log_plainly
 from discreet.service.listen import listening
-from discreet.service.reception import HOST
+from discreet.service.operations.operations import Operations
+from discreet.service.operations.permissions import HOST
 from discreet.service.server import Server
 from discreet.service.settings import Settings
 
@@ -43,7 +43,7 @@ _STEWARD = "steward"
 """What the first steward is called."""
 
 
-def serve(desk: Desk, settings: Settings, *, ready: Callable[[str], None]) -> None:
+def serve(desk: Operations, settings: Settings, *, ready: Callable[[str], None]) -> None:
     """Serve until told to stop; ``ready`` is called with the address once requests are answered."""
     log_plainly(log := Log())
     before = {number: signal.signal(number, _stop) for number in _STOPS if signal.getsignal(number) != signal.SIG_IGN}
@@ -92,12 +92,12 @@ def _tidy_seldom() -> None:
     sys.setswitchinterval(_SWITCH_SECONDS)
 
 
-def first_steward(desk: Desk) -> dict[str, str]:
+def first_steward(desk: Operations) -> dict[str, str]:
     """If nobody looks after the workspace yet, a steward is made: their name and one-time password."""
-    if any(one.role is Role.STEWARD for one in desk.persons(HOST)):
+    if any(one.role is Role.STEWARD for one in desk.access.persons(HOST)):
         return {}
     try:
-        return {_STEWARD: desk.add_person(HOST, _STEWARD, Role.STEWARD)}
+        return {_STEWARD: desk.access.add_person(HOST, _STEWARD, Role.STEWARD)}
     except BadInput:  # another process of the same service was faster, and tells the password
         return {}
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from html import escape
 from typing import Any
 
 import pyarrow as pa
@@ -13,7 +12,7 @@ import pyarrow as pa
 from discreet.core.card import Role
 from discreet.core.kind import Kind
 from discreet.core.release import Release
-from discreet.core.report import listing, pairs, section, styled
+from discreet.core.report import heading, listing, pairs, section, styled
 from discreet.core.table import Table
 from discreet.core.text import meant
 from discreet.errors import BadInput, DataError, MissingPart
@@ -153,7 +152,7 @@ class Lost:
         columns = [("compared", ", ".join(self.columns)), ("not comparable", ", ".join(self.left_out))]
         return styled(
             [
-                f"<header><h1>What {escape(self.title)} has lost</h1></header>",
+                heading(f"What {self.title} has lost"),
                 section("Measures", measures),
                 section("Columns", pairs([(what, names) for what, names in columns if names])),
             ]

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
+from discreet.core.directed_rounding import exp_lower
 from discreet.verbs.collect.frequency.unary_encoding import UnaryEncoding
-from discreet.verbs.collect.probability import exp_lower, round_down
+from discreet.verbs.collect.probability import round_down
 
 
 @dataclass(frozen=True, init=False)

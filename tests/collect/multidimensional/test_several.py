@@ -14,6 +14,7 @@ from scipy import stats
 from tests.collect.reports import every
 from tests.noise.bits import Repeatable
 
+from discreet.core.directed_rounding import exp_lower
 from discreet.core.loss import Pure
 from discreet.errors import BadInput, DataError
 from discreet.verbs.collect.frequency_oracle import ReportTally
@@ -21,7 +22,6 @@ from discreet.verbs.collect.loss_audit import audit
 from discreet.verbs.collect.multidimensional.fake_data import FakeData
 from discreet.verbs.collect.multidimensional.questions import Questions
 from discreet.verbs.collect.multidimensional.split_sample import QuestionsProtocol, SampleQuestion, SplitBudget
-from discreet.verbs.collect.probability import exp_lower
 
 FALSE_POSITIVE = 1e-6
 SURVEY = {"like": ["no", "yes"], "albums": 4, "gender": "fmx"}

@@ -11,6 +11,7 @@ import pytest
 from scipy import stats
 from tests.noise.bits import Repeatable
 
+from discreet.core.directed_rounding import exp_lower
 from discreet.core.loss import Pure
 from discreet.errors import BadInput, DataError
 from discreet.verbs.collect.frequency_oracle import ReportTally
@@ -20,7 +21,6 @@ from discreet.verbs.collect.numbers.grid import NumberGrid
 from discreet.verbs.collect.numbers.hybrid import Hybrid
 from discreet.verbs.collect.numbers.laplace import Laplace
 from discreet.verbs.collect.numbers.mean import MeanProtocol
-from discreet.verbs.collect.probability import exp_lower
 from discreet.verbs.collect.protocol_choice import MEAN_PROTOCOLS, choose_mean_protocol
 from discreet.verbs.collect.report_distribution import Matrix, PublicChoice
 

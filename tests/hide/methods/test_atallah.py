@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import discreet as dc
 from discreet.verbs.hide.methods.atallah import Atallah
-from discreet.verbs.hide.problem import Problem
+from discreet.verbs.hide.problem import HidingProblem
 from discreet.verbs.hide.reading import read_transactions
 from discreet.verbs.hide.secrets import Secret
 
@@ -10,7 +10,7 @@ from discreet.verbs.hide.secrets import Secret
 def test_the_lecture_s_example_step_by_step():
     """T1 a b c d, T2 a b c, T3 a c d: hide {a, b, c}. Of the pairs, ac has the largest support; T2 touches fewest."""
     held = read_transactions(dc.samples.transactions())
-    problem = Problem(held, (Secret(frozenset(), frozenset("abc"), 2),), 2)
+    problem = HidingProblem(held, (Secret(frozenset(), frozenset("abc"), 2),), 2)
     outcome = Atallah().apply(problem)
     (step,) = outcome.steps
     assert (step.row, step.item, step.action, step.secret) == (1, "a", "out", "a, b, c")
@@ -26,7 +26,7 @@ def test_the_lecture_s_example_step_by_step():
 
 def test_a_single_item_can_be_secret():
     held = read_transactions(dc.samples.transactions())
-    outcome = Atallah().apply(Problem(held, (Secret(frozenset(), frozenset("d"), 2),), 2))
+    outcome = Atallah().apply(HidingProblem(held, (Secret(frozenset(), frozenset("d"), 2),), 2))
     assert [(step.row, step.item, step.why.split(";")[0]) for step in outcome.steps] == [
         (2, "d", "it is the only item")
     ]

@@ -12,7 +12,7 @@ from discreet.errors import NoPromise
 from discreet.verbs.hide.methods.classes import classified, minimal_sets
 from discreet.verbs.hide.methods.exact import HEURISTICS, Exact, cost
 from discreet.verbs.hide.methods.program import reached, solve
-from discreet.verbs.hide.problem import Problem
+from discreet.verbs.hide.problem import HidingProblem
 from discreet.verbs.hide.secrets import Secret
 from discreet.verbs.hide.transactions import Transactions
 
@@ -43,7 +43,7 @@ def test_nothing_is_better_by_trying_everything(seed):
 def test_a_confidence_just_above_one_that_there_can_be():
     """2 of 4 is not 0.5000001 or more, so that nothing has to leave; and what must stay can."""
     rule = Secret(frozenset("a"), frozenset("b"), 1, Fraction("0.5000001"))
-    problem = Problem(Transactions.of(["ab", "ab", "a", "a"]), (rule,), 2, keep=(frozenset("ab"),))
+    problem = HidingProblem(Transactions.of(["ab", "ab", "a", "a"]), (rule,), 2, keep=(frozenset("ab"),))
     solved = solve(classified(problem), None, "changed", time.monotonic() + 5)
     assert solved is not None
     assert not solved.taken
@@ -60,7 +60,7 @@ def test_the_next_confidence_that_there_can_be(share, most):
 
 def test_what_contains_a_secret_of_a_higher_threshold_can_be_kept():
     held = Transactions.of(["abc"] * 3 + ["ab"] * 3)
-    problem = Problem(held, (itemset("ab", 4),), 2, keep=(frozenset("abc"),))
+    problem = HidingProblem(held, (itemset("ab", 4),), 2, keep=(frozenset("abc"),))
     outcome = Exact(seconds=5).apply(problem)
     assert not problem.visible(outcome.after)
     assert outcome.after.support("abc") >= 2
@@ -102,7 +102,7 @@ def test_out_of_time_it_says_how_far_it_may_be_off():
 
 def test_what_must_stay_stays_or_the_conflict_is_named():
     held = Transactions.of(["abx", "aby", "ab", "ac", "bc", "de", "de"])
-    problem = Problem(held, (itemset("ab"), itemset("de")), 2)
+    problem = HidingProblem(held, (itemset("ab"), itemset("de")), 2)
     kept = replace(problem, keep=(frozenset("b"), frozenset("a")))
     outcome = Exact(seconds=5).apply(kept)
     assert not kept.visible(outcome.after)
@@ -126,7 +126,7 @@ def test_sets_of_which_each_item_is_needed():
 def test_a_transaction_with_too_many_secrets_for_all_choices():
     pairs = [(f"{place}a", f"{place}b") for place in range(9)]
     everything = [item for pair in pairs for item in pair]
-    problem = Problem(Transactions.of([everything, *pairs]), tuple(itemset(pair) for pair in pairs), 2)
+    problem = HidingProblem(Transactions.of([everything, *pairs]), tuple(itemset(pair) for pair in pairs), 2)
     outcome = Exact(seconds=2).apply(problem)
     assert not problem.visible(outcome.after)
     assert cost(problem, outcome.after) <= min(cost(problem, way.apply(problem).after) for way in HEURISTICS)
@@ -135,7 +135,7 @@ def test_a_transaction_with_too_many_secrets_for_all_choices():
 
 def test_a_solution_that_keeps_something_is_the_best_of_those_that_do():
     """Of a, b in four transactions one may stay, so that {a, x} or {b, x} is lost."""
-    free = Problem(Transactions.of(["abx", "abx", "ab", "ab"]), (itemset("ab"),), 2)
+    free = HidingProblem(Transactions.of(["abx", "abx", "ab", "ab"]), (itemset("ab"),), 2)
     assert cost(free, Exact(seconds=5).apply(free).after) == best_by_trying(free) == (1, 3)
     for one in ("ax", "bx"):
         kept = replace(free, keep=(frozenset(one),))

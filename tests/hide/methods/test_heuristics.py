@@ -12,7 +12,7 @@ from discreet.verbs.hide.methods.border import BBA, MaxMin
 from discreet.verbs.hide.methods.confidence import LowerConsequent, LowerRule, RaiseAntecedent
 from discreet.verbs.hide.methods.fia import IGA, MaxFIA, MinFIA
 from discreet.verbs.hide.methods.swa import SWA
-from discreet.verbs.hide.problem import Problem
+from discreet.verbs.hide.problem import HidingProblem
 from discreet.verbs.hide.secrets import Secret
 from discreet.verbs.hide.transactions import Transactions
 
@@ -28,14 +28,14 @@ def rule(left, right, support=2, confidence=HALF):
 
 
 def test_victims_are_the_most_and_the_least_frequent_item():
-    problem = Problem(Transactions.of(["ab", "ab", "ab", "a", "a"]), (itemset("ab"),), 2)
+    problem = HidingProblem(Transactions.of(["ab", "ab", "ab", "a", "a"]), (itemset("ab"),), 2)
     assert {step.item for step in MaxFIA().apply(problem).steps} == {"a"}
     assert {step.item for step in MinFIA().apply(problem).steps} == {"b"}
 
 
 def test_an_item_that_secrets_share_is_taken_once_for_both():
     held = Transactions.of(["abc", "abc", "abc", "b", "c"])
-    problem = Problem(held, (itemset("ab"), itemset("ac")), 2)
+    problem = HidingProblem(held, (itemset("ab"), itemset("ac")), 2)
     steps = IGA().apply(problem).steps
     assert [(step.row, step.item) for step in steps] == [(0, "a"), (1, "a")]
     assert len(MaxFIA().apply(problem).steps) == 4
@@ -43,7 +43,7 @@ def test_an_item_that_secrets_share_is_taken_once_for_both():
 
 def test_every_window_keeps_its_share():
     held = Transactions.of(["ab"] * 100 + ["c"] * 20)
-    outcome = SWA(window=20).apply(Problem(held, (itemset("ab", 51),), 10))
+    outcome = SWA(window=20).apply(HidingProblem(held, (itemset("ab", 51),), 10))
     left = outcome.after.rows_of("ab")
     assert len(left) == 50
     assert [int(((left >= start) & (left < start + 20)).sum()) for start in range(0, 100, 20)] == [10] * 5
@@ -52,7 +52,7 @@ def test_every_window_keeps_its_share():
 def test_the_border_is_spared():
     """Taking b would lose {b, d}, which is just frequent; a is free, and so is c in the transactions without e."""
     held = Transactions.of(["abd", "abd", "ab", "a", "a", "a"])
-    problem = Problem(held, (itemset("ab", 3),), 2)
+    problem = HidingProblem(held, (itemset("ab", 3),), 2)
     for way in (BBA(), MaxMin()):
         after = way.apply(problem).after
         assert after.support("ab") == 2
@@ -61,26 +61,26 @@ def test_the_border_is_spared():
 
 def test_raising_an_antecedent_puts_items_in_where_most_is_there():
     held = Transactions.of(["abc", "abc", "a", "b", "d", "d"])
-    outcome = RaiseAntecedent().apply(Problem(held, (rule("ab", "c"),), 2, HALF))
+    outcome = RaiseAntecedent().apply(HidingProblem(held, (rule("ab", "c"),), 2, HALF))
     assert [(step.row, step.item, step.action) for step in outcome.steps][:2] == [(2, "b", "in"), (3, "a", "in")]
     assert outcome.after.support("ab") == 5
     with pytest.raises(NoPromise, match="with it in every transaction"):
-        RaiseAntecedent().apply(Problem(Transactions.of(["ab", "ab", "ab", "c"]), (rule("a", "b"),), 2, HALF))
+        RaiseAntecedent().apply(HidingProblem(Transactions.of(["ab", "ab", "ab", "c"]), (rule("a", "b"),), 2, HALF))
 
 
 def test_rules_are_weakened_and_itemsets_are_not():
     held = Transactions.of(["ab", "ab", "ab", "abc", "a"])
-    problem = Problem(held, (rule("a", "b", 2, Fraction(3, 5)),), 2, Fraction(3, 5))
+    problem = HidingProblem(held, (rule("a", "b", 2, Fraction(3, 5)),), 2, Fraction(3, 5))
     steps = LowerConsequent().apply(problem).steps
     assert [(step.row, step.item) for step in steps] == [(0, "b"), (1, "b")]
     assert all(step.item == "a" for step in LowerRule().apply(problem).steps)
     with pytest.raises(BadInput, match="'a, b' is an itemset"):
-        LowerConsequent().apply(Problem(held, (itemset("ab"),), 2))
+        LowerConsequent().apply(HidingProblem(held, (itemset("ab"),), 2))
 
 
 def test_unknown_items_stand_for_absent_ones_too():
     held = Transactions.of(["ab"] * 20 + ["b"] * 40 + ["ac"] * 40)
-    outcome = Blocking().apply(Problem(held, (itemset("ab", 6),), 5))
+    outcome = Blocking().apply(HidingProblem(held, (itemset("ab", 6),), 5))
     assert outcome.possible is not None
     unknown = outcome.possible.bits & ~outcome.after.bits
     assert outcome.after.support("ab") == 5
@@ -95,5 +95,5 @@ def test_unknown_items_stand_for_absent_ones_too():
         ("every unknown taken for present", "a, b is in 5 to 35 transactions"),
         ("items that are unknown somewhere", "a (of a secret), c (a decoy)"),
     )
-    plain = Blocking(decoys=False).apply(Problem(held, (itemset("ab", 6),), 5))
+    plain = Blocking(decoys=False).apply(HidingProblem(held, (itemset("ab", 6),), 5))
     assert plain.possible == held

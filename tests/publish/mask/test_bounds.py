@@ -117,10 +117,10 @@ def test_links_are_there_if_the_release_is(tmp_path):
     assert pq.read_table(tmp_path / "links").num_rows == 400
 
 
-def test_without_scipy_it_is_said_what_to_install(monkeypatch):
+def test_without_scipy_or_highs_it_is_said_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "scipy.special", None)
-    monkeypatch.setitem(sys.modules, "scipy.optimize", None)
+    monkeypatch.setitem(sys.modules, "highspy", None)
     with pytest.raises(MissingPart, match=r"discreet\[attack\]"):
-        Shuffle(["weight"], earlier=["height"]).mask(table())
-    with pytest.raises(MissingPart, match=r"discreet\[attack\]"):
-        least_moved(np.array([3, 4]), 0.5, "town")
+        Shuffle(["weight"], given=["height"]).mask(table())
+    with pytest.raises(MissingPart, match=r"discreet\[solver\]"):
+        least_moved(np.array([3, 4]), 0.6, "town")

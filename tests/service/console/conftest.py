@@ -54,7 +54,7 @@ class Console:
     def token(self, name: str) -> str:
         """Somebody's session, which is begun once."""
         if name not in self._sessions:
-            self._sessions[name] = self.clinic.desk.sign_in(name, self.clinic.password(name)).token
+            self._sessions[name] = self.clinic.desk.access.sign_in(name, self.clinic.password(name)).token
         return self._sessions[name]
 
 

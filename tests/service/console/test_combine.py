@@ -28,7 +28,7 @@ def session(clinic, tmp_path_factory):
 def test_a_steward_takes_part_and_sees_what_came_of_it(console, session):
     desk, steward = console.clinic.desk, console.clinic.steward
     desk.start()
-    before = next(view.left for view in desk.budgets(steward) if view.account == "patients")
+    before = next(view.left for view in desk.budgets.accounts(steward) if view.account == "patients")
 
     async def act(user):
         await user.open("/combine")
@@ -53,7 +53,7 @@ def test_a_steward_takes_part_and_sees_what_came_of_it(console, session):
         others = threads.submit(together, session, OTHERS, charge=lambda loss, key: None)
         console.visit("steward", act)
         assert {release.payload for release in others.result().values()}
-    after = next(view.left for view in desk.budgets(steward) if view.account == "patients")
+    after = next(view.left for view in desk.budgets.accounts(steward) if view.account == "patients")
     assert after.epsilon < before.epsilon
 
 

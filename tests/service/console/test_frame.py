@@ -69,7 +69,7 @@ def test_every_page_opens_for_whom_it_is_and_for_nobody_else(console, name):
 def test_whoever_was_kept_out_can_do_nothing_on_a_page_that_is_still_open(console):
     seat = seat_of(console, "bob")
     assert seat.still().name == "bob"
-    console.clinic.desk.disable(console.clinic.steward, "bob", True)
+    console.clinic.desk.access.disable(console.clinic.steward, "bob", True)
     with pytest.raises(NotSignedIn):
         seat.still()
 

@@ -38,8 +38,8 @@ def test_somebody_is_let_in_and_their_password_is_told_once(console):
 
     console.visit("steward", act)
     desk = console.clinic.desk
-    assert desk.sign_in("cara", told[0]).person.must_change
-    (own,) = [view for view in desk.budgets(console.clinic.steward) if view.analyst == "cara"]
+    assert desk.access.sign_in("cara", told[0]).person.must_change
+    (own,) = [view for view in desk.budgets.accounts(console.clinic.steward) if view.analyst == "cara"]
     assert (own.table, own.budget) == ("visits", Budget(Approximate("0.5", "1e-7")))
 
 
@@ -57,7 +57,7 @@ def test_a_steward_gives_a_budget_and_changes_it(console):
             await until(lambda epsilon=epsilon: f"of {epsilon} left" in text(user))
 
     console.visit("steward", act)
-    (own,) = [view for view in console.clinic.desk.budgets(console.clinic.steward) if view.analyst == "bob"]
+    (own,) = [view for view in console.clinic.desk.budgets.accounts(console.clinic.steward) if view.analyst == "bob"]
     assert own.budget == Budget(Pure("0.75"))
 
 
@@ -91,7 +91,7 @@ def test_what_was_given_is_in_the_boxes_and_less_of_it_is_asked_twice(console):
         await until(lambda: any("ann may now spend ε 2" in said for said in user.notify.messages))
 
     console.visit("steward", act)
-    views = console.clinic.desk.budgets(console.clinic.steward)
+    views = console.clinic.desk.budgets.accounts(console.clinic.steward)
     (own,) = [view for view in views if view.account == "visits/ann"]
     assert own.budget == Budget(Approximate(2, "1e-6"))
 
@@ -168,7 +168,7 @@ def test_tokens_are_told_once_and_can_be_revoked(console):
         found = desk.people.by_token(told[0])
         assert found is not None
         assert (found[0].name, found[0].role, found[1]) == ("ann", Role.ANALYST, (Scope.READ,))
-        (token,) = [one for one in desk.tokens(console.clinic.ann) if one.label == "a notebook"]
+        (token,) = [one for one in desk.access.tokens(console.clinic.ann) if one.label == "a notebook"]
         assert (token.until - token.made).days == 90
         press(user, f"revoke-{token.id}")
         await until(lambda: not seen(user, f"token-{token.id}"))

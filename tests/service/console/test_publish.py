@@ -60,7 +60,7 @@ def test_clicking_twice_starts_one_job(console):
     desk = console.clinic.desk
 
     def clicks():
-        return sum(line.action == "ask for publish" for line in desk.audit(console.clinic.auditor))
+        return sum(line.action == "ask for publish" for line in desk.access.audit(console.clinic.auditor))
 
     before = clicks()
 

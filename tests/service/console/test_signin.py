@@ -81,7 +81,7 @@ def test_a_form_of_another_site_signs_nobody_in(console, header):
 
 
 def test_a_one_time_password_opens_nothing_but_the_way_to_another(console):
-    once = console.clinic.desk.add_person(console.clinic.steward, "newcomer", Role.ANALYST)
+    once = console.clinic.desk.access.add_person(console.clinic.steward, "newcomer", Role.ANALYST)
 
     async def act(http):
         entered = await http.post("/signin", data={"name": "newcomer", "password": once, "next": "/budget"})
@@ -132,7 +132,7 @@ def test_whoever_changes_the_password_may_end_their_tokens(console):
 
 
 def test_signing_out_ends_the_session_and_only_a_page_of_ours_can(console):
-    signed = console.clinic.desk.sign_in("ann", console.clinic.password("ann"))
+    signed = console.clinic.desk.access.sign_in("ann", console.clinic.password("ann"))
 
     async def act(http):
         http.cookies.set(COOKIE, signed.token)

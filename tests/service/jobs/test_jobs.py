@@ -55,7 +55,7 @@ def begun(folder, job):
 
 def whole(folder, job):
     """Whether there is a release, its papers, and nothing else."""
-    return left_in(folder) == [job.id, job.id, f"{job.id}.compared.html", f"{job.id}.links.parquet"]
+    return left_in(folder) == [job.id, job.id, f"{job.id}.holder.html", f"{job.id}.holder.parquet"]
 
 
 def test_a_service_that_is_killed_takes_its_job_with_it_and_the_next_begins_it_again(jobs, folder, until):
@@ -74,11 +74,11 @@ def test_a_service_that_is_killed_takes_its_job_with_it_and_the_next_begins_it_a
     found = jobs.find(job.id)
     assert (found.state, found.result, found.error, found.progress) == ("done", job.id, "", 1.0)
     assert jobs.result(job.id)["release"] == job.id
-    assert jobs.paper(job.id, "compared.html").is_file()
+    assert jobs.paper(job.id, "holder.html").is_file()
     [listed] = Shelf(jobs._queue._state, open_workspace(folder)).all()
     assert (listed.id, listed.kind, listed.tables, listed.title) == (job.id, "published", ("stays",), "Stays")
     assert (listed.by, listed.shared, listed.private) == ("steward", False, False)
-    [written] = Register.within(folder, "stays").read()
+    [written] = Register(folder / "published.jsonl").read()
     assert written.release == str(folder / "published" / job.id) and written.rows == 200
 
 
@@ -92,7 +92,7 @@ def test_a_job_whose_process_is_killed_twice_is_lost_and_says_so(jobs, folder, u
     until(lambda: jobs.find(job.id).over)
     found = jobs.find(job.id)
     assert found.state == "lost" and "ended by signal 9" in found.error and "Nothing of it was released" in found.error
-    assert left_in(folder) == [] and Register.within(folder, "stays").read() == []
+    assert left_in(folder) == [] and Register(folder / "published.jsonl").read() == []
 
 
 def test_the_same_job_is_submitted_once_until_it_is_over(jobs):
@@ -146,7 +146,7 @@ def test_what_was_made_is_put_away_by_the_next_service(jobs, folder, until):
     jobs.start()
     until(lambda: jobs.find(job.id).over and whole(folder, job))
     assert jobs.find(job.id).state == "done"
-    assert len(Register.within(folder, "stays").read()) == 1
+    assert len(Register(folder / "published.jsonl").read()) == 1
 
 
 def test_what_can_be_said_against_a_job_is_said_at_once(jobs):

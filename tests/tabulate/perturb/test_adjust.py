@@ -5,9 +5,9 @@ import pytest
 from scipy.optimize import Bounds, LinearConstraint, milp
 from tests.tabulate.drawn import drawn, relations_hold
 
+from discreet.core.programs import Program
 from discreet.errors import BadInput, NoPromise
 from discreet.verbs.tabulate.perturb.adjust import adjust
-from discreet.verbs.tabulate.perturb.program import Program
 from discreet.verbs.tabulate.perturb.squares import least_squares
 from discreet.verbs.tabulate.protection import Protection
 from discreet.verbs.tabulate.tables.cells import Cells
@@ -198,4 +198,4 @@ def test_a_programme_without_variables_is_possible_or_not():
     for right, possible in ((0.0, True), (1.0, False)):
         side = np.array([right])
         found = Program(none, matrix, side, side, none, none, none > 0).solve(1.0)
-        assert (found.x is not None) is possible and found.impossible is not possible
+        assert (found.x is not None) is possible and found.infeasible is not possible

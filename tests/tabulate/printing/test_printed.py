@@ -22,7 +22,7 @@ def test_a_figure_that_two_levels_have_is_hidden_in_both_and_read_back_so():
     assert ("Hills", "p") not in hidden
     back = Printed.read(release)
     fine, coarse = back.tables
-    assert coarse.dimensions == release.printed.tables[1].dimensions
+    assert coarse.dimensions == at_two_levels()[1].dimensions
     assert fine.dimensions[0].aliases == {"Hills": "s3"}
     assert back.hidden[1].flat[coarse.cell("Hills", "p")]
     assert len(Cells.of(fine, coarse)) == fine.size

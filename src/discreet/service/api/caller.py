@@ -24,8 +24,8 @@ from discreet.curator.people.person import Person, Role, Scope
 from discreet.errors import NotAllowed, NotSignedIn
 from discreet.service.api.limits import neighbourhood
 from discreet.service.api.logs import note
-from discreet.service.desk import Desk
-from discreet.service.reception import READERS, require_role
+from discreet.service.operations.operations import Operations
+from discreet.service.operations.permissions import READERS, require_role
 from discreet.service.settings import Settings
 from discreet.service.turns import Turns
 
@@ -53,7 +53,7 @@ cookie = APIKeyCookie(
 class Caller:
     """Somebody who is signed in, at the desk."""
 
-    desk: Desk
+    desk: Operations
     who: Person
     session: SignedIn | None
     """``None``: they came with a token."""
@@ -75,7 +75,7 @@ def find(request: Request, token: str | None, kept: str | None, *, used: bool = 
 
     Without ``used`` a session grows as old as if nothing had been sent.
     """
-    desk: Desk = request.app.state.desk
+    desk: Operations = request.app.state.desk
     who: Person | None
     session, scopes = None, tuple(Scope)
     if token is not None:
@@ -173,14 +173,14 @@ def require_turn(request: Request) -> None:
     request.app.state.sign_in_limits.take(neighbourhood(address))
 
 
-def stranger(request: Request) -> Desk:
+def stranger(request: Request) -> Operations:
     """The desk, for somebody who tries a password."""
     require_turn(request)
-    desk: Desk = request.app.state.desk
+    desk: Operations = request.app.state.desk
     return desk
 
 
-Stranger: TypeAlias = Annotated[Desk, Depends(stranger)]
+Stranger: TypeAlias = Annotated[Operations, Depends(stranger)]
 
 
 def keep_session(response: Response, signed: SignedIn, settings: Settings) -> None:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from html import escape
 from typing import Any, TypeAlias
 
-from discreet.core.report import listing, section, styled
+from discreet.core.markup import Markup, markup, tag
+from discreet.core.report import heading, listing, section, styled
 from discreet.core.report import page as whole_page
 
 Schema: TypeAlias = Mapping[str, Any]
@@ -16,25 +16,25 @@ Schema: TypeAlias = Mapping[str, Any]
 def page(document: Mapping[str, Any]) -> str:
     """The page."""
     said = str(document["info"]["description"])
-    sections = [f"<header><h1>{escape(document['info']['title'])}</h1></header>"]
-    sections += [f"<p>{escape(paragraph)}</p>" for paragraph in said.split("\n\n")]
-    sections.append('<p>For programs: <a href="openapi.json">openapi.json</a></p>')
+    sections = [heading(document["info"]["title"])]
+    sections += [tag("p", paragraph) for paragraph in said.split("\n\n")]
+    sections.append(tag("p", "For programs: ", tag("a", "openapi.json", href="openapi.json")))
     schemas = document["components"]["schemas"]
     by_tag: dict[str, list[tuple[str, Mapping[str, Any]]]] = {}
     for path, methods in document["paths"].items():
         for method, operation in methods.items():
             by_tag.setdefault(operation["tags"][0], []).append((f"{method.upper()} {path}", operation))
-    for tag, operations in by_tag.items():
+    for group, operations in by_tag.items():
         rows = [
             [name, f"{one['summary']}. {one['description']}", ", ".join(one["responses"])] for name, one in operations
         ]
         table = listing(["request", "what it does", "answers"], ["text", "prose", "prose"], rows)
-        brought = "".join(_brought(name, one, schemas) for name, one in operations)
-        sections.append(section(tag.capitalize(), table + brought))
+        brought = [_brought(name, one, schemas) for name, one in operations]
+        sections.append(section(group.capitalize(), table, brought))
     return whole_page(document["info"]["title"], styled(sections))
 
 
-def _brought(name: str, operation: Mapping[str, Any], schemas: Schema) -> str:
+def _brought(name: str, operation: Mapping[str, Any], schemas: Schema) -> Markup:
     """What a request brings, field by field, and an example; nothing if it brings nothing."""
     rows = [
         [
@@ -45,15 +45,15 @@ def _brought(name: str, operation: Mapping[str, Any], schemas: Schema) -> str:
         ]
         for one in operation.get("parameters", ())
     ]
-    example = ""
+    example = None
     if "requestBody" in operation:
         body = operation["requestBody"]["content"]["application/json"]["schema"]
         rows += list(_fields(body, schemas))
-        example = f"<pre>{escape(json.dumps(_example(body, schemas), ensure_ascii=False, indent=2))}</pre>"
+        example = tag("pre", json.dumps(_example(body, schemas), ensure_ascii=False, indent=2))
     if not rows:
-        return ""
+        return Markup()
     table = listing(["field", "type", "needed", "what it is"], ["text", "prose", "prose", "prose"], rows)
-    return f"<h3>{escape(name)}</h3>{table}{example}"
+    return markup(tag("h3", name), table, example)
 
 
 def _fields(schema: Schema, schemas: Schema, within: str = "") -> Iterator[list[str | None]]:

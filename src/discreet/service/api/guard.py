@@ -12,7 +12,6 @@ Every response says what browsers may do with it: load nothing from elsewhere, b
 from __future__ import annotations
 
 from collections.abc import Iterable
-from html import escape
 from urllib.parse import urlsplit
 
 from starlette.datastructures import MutableHeaders
@@ -20,6 +19,7 @@ from starlette.exceptions import HTTPException
 from starlette.responses import HTMLResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from discreet.core.markup import page, tag
 from discreet.service.api.caller import SAFE
 from discreet.service.api.failures import Failure, response
 from discreet.service.api.logs import note
@@ -148,8 +148,7 @@ def _reads_pages(scope: Scope) -> bool:
 
 
 def _page(status: int, said: Failure) -> Response:
-    body = f"<h1>{escape(said.message)}</h1><p>{escape(said.hint)}</p>"
-    return HTMLResponse(f'<!doctype html><html lang="en"><title>discreet</title>{body}</html>', status)
+    return HTMLResponse(page("discreet", tag("h1", said.message), tag("p", said.hint)), status)
 
 
 def _all(headers: Iterable[tuple[bytes, str]], name: bytes) -> list[str]:

@@ -13,11 +13,11 @@ from fractions import Fraction
 from prometheus_client import CollectorRegistry, Counter, Histogram, ProcessCollector, generate_latest
 from prometheus_client.core import GaugeMetricFamily
 
-from discreet.budget.bounds import sqrt_lower
+from discreet.core.directed_rounding import sqrt_lower
 from discreet.core.loss import Approximate, Concentrated, Loss, Pure
 from discreet.curator.people.person import Person, Role
 from discreet.errors import AccessError, Refused
-from discreet.service.desk import Desk
+from discreet.service.operations.operations import Operations
 
 CONTENT = "text/plain; version=0.0.4; charset=utf-8"
 _BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)
@@ -31,7 +31,7 @@ _LARGEST = Fraction(10**9)
 class Metrics:
     """The figures of one service."""
 
-    def __init__(self, desk: Desk) -> None:
+    def __init__(self, desk: Operations) -> None:
         self._desk = desk
         self._registry = CollectorRegistry()
         self._requests = Counter(
@@ -70,7 +70,7 @@ class Metrics:
     def collect(self) -> Iterator[GaugeMetricFamily]:
         """Budgets of tables, and jobs, as they are now."""
         left = _left_family()
-        for view in self._desk.budgets(_READER):
+        for view in self._desk.budgets.accounts(_READER):
             if view.analyst is None:
                 left.add_metric([view.table], float(min(_epsilon(view.left), _LARGEST)))
         yield left

@@ -21,10 +21,10 @@ from discreet.curator.answer import Left
 from discreet.curator.audited import AuditedAnswer
 from discreet.curator.people.people import SignedIn
 from discreet.curator.people.person import Person
-from discreet.curator.question import Quote
 from discreet.service.api.schemas import LossShape
 from discreet.service.views import TableView
 from discreet.verbs.ask.postprocess import ERROR
+from discreet.verbs.ask.question import Quote
 
 RoleName = Literal["steward", "analyst", "auditor"]
 

@@ -8,12 +8,13 @@ data-testid: answer-grid, answer-chart, answer-statement, answer-csv, answer-dow
 from __future__ import annotations
 
 import io
-from html import escape
 from typing import Any
 
 import pyarrow as pa
 from nicegui import ui
 
+from discreet.core.markup import Markup, tag
+from discreet.core.markup import table as markup_table
 from discreet.core.release import Release
 from discreet.core.spreadsheet import write_csv
 from discreet.curator.answer import banner, is_synthetic
@@ -23,9 +24,9 @@ from discreet.service.console import explain, theme
 ERROR = "_error"
 _SHOWN = 200
 _BARS = 40
-_BADGE = ' <span class="dc-badge dc-warn">synthetic</span>'
+_BADGE = " ", tag("span", "synthetic", class_="dc-badge dc-warn")
 """Beside every figure of an answer that a synthetic twin gave."""
-_UNKNOWN = ' <span class="dc-soft">± unknown</span>'
+_UNKNOWN = " ", tag("span", "± unknown", class_="dc-soft")
 """Beside one of them of which nobody knows how far it is off."""
 
 
@@ -74,20 +75,16 @@ def _grid(table: pa.Table, *, synthetic: bool) -> None:
     shown = [name for name in table.column_names if name not in barred.values()]
     rows = table.slice(0, _SHOWN).to_pylist()
     numbers = {name for name in shown if _is_number(table.schema.field(name).type)}
-    heads = "".join(_head(name, name in numbers) for name in shown)
+    heads = [tag("th", name, scope="col", class_=_kind(name in numbers)) for name in shown]
     reach = {name: _reach(rows, name, bar) for name, bar in barred.items()}
-    body = "".join(
-        "<tr>"
-        + "".join(
+    body = (
+        [
             _cell(row, name, barred.get(name), reach.get(name), is_number=name in numbers, synthetic=synthetic)
             for name in shown
-        )
-        + "</tr>"
+        ]
         for row in rows
     )
-    made = (
-        f'<div class="dc-scroll" tabindex="0"><table><thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table></div>'
-    )
+    made = tag("div", markup_table(heads, body), class_="dc-scroll", tabindex=0)
     ui.html(made, sanitize=False).classes("dc-grid").props("data-testid=answer-grid")
     if table.num_rows > _SHOWN:
         theme.prose(f"The first {_SHOWN} of {table.num_rows:,} rows are shown; the download has all.", soft=True)
@@ -95,8 +92,8 @@ def _grid(table: pa.Table, *, synthetic: bool) -> None:
         theme.empty("No group is large enough to be shown.")
 
 
-def _head(name: str, is_number: bool) -> str:
-    return f'<th scope="col" class="{"dc-number" if is_number else ""}">{escape(name)}</th>'
+def _kind(is_number: bool) -> str | None:
+    return "dc-number" if is_number else None
 
 
 def _reach(rows: list[dict[str, Any]], name: str, bar: str) -> float:
@@ -106,23 +103,21 @@ def _reach(rows: list[dict[str, Any]], name: str, bar: str) -> float:
 
 def _cell(
     row: dict[str, Any], name: str, bar: str | None, reach: float | None, *, is_number: bool, synthetic: bool
-) -> str:
+) -> Markup:
     value = row[name]
-    said = f"<b>{escape(theme.number(value))}</b>" if bar else escape(theme.number(value))
-    kind = "dc-number" if is_number else ""
-    badge = _BADGE if synthetic and (bar or is_number) else ""
+    said = tag("b", theme.number(value)) if bar else theme.number(value)
+    kind = _kind(is_number)
+    badge = _BADGE if synthetic and (bar or is_number) else None
     off = None if bar is None else row[bar]
     if off is None or value is None:
-        unknown = _UNKNOWN if synthetic and bar and value is not None else ""
-        return f'<td class="{kind}">{said}{unknown}{badge}</td>'
-    drawn = ""
+        unknown = _UNKNOWN if synthetic and bar and value is not None else None
+        return tag("td", said, unknown, badge, class_=kind)
+    drawn = None
     if reach:  # noise may take a figure below 0, where the bar begins
         low, at, high = (max(end, 0.0) / reach for end in (value - off, value, value + off))
-        drawn = (
-            f'<span class="dc-whisker" aria-hidden="true"><i style="width:{at:.2%}"></i>'
-            f'<u style="left:{low:.2%};width:{high - low:.2%}"></u></span>'
-        )
-    return f'<td class="{kind}">{said} <span class="dc-soft">± {escape(theme.number(off))}</span>{badge}{drawn}</td>'
+        ends = tag("i", style=f"width:{at:.2%}"), tag("u", style=f"left:{low:.2%};width:{high - low:.2%}")
+        drawn = tag("span", ends, class_="dc-whisker", aria_hidden="true")
+    return tag("td", said, " ", tag("span", f"± {theme.number(off)}", class_="dc-soft"), badge, drawn, class_=kind)
 
 
 def _chart(table: pa.Table, mark: str) -> None:

@@ -24,15 +24,15 @@ from discreet.core.loss import Loss
 from discreet.core.release import Release
 from discreet.curator.answer import ON_SYNTHETIC, Answer, is_synthetic
 from discreet.curator.people.person import Person, Role
-from discreet.curator.question import Quote
 from discreet.curator.release_index import Shelved
 from discreet.errors import BadInput, BudgetExceeded, DiscreetError, NotSignedIn
 from discreet.service.console import answered, explain, priced, suggest, theme
 from discreet.service.console.frame import Page, Seat
 from discreet.service.console.priced import Offer
 from discreet.service.console.release_list import latest, when
-from discreet.service.desk import Desk
+from discreet.service.operations.operations import Operations
 from discreet.service.views import BudgetView, Spend, TableView
+from discreet.verbs.ask.question import Quote
 
 _PAUSE = 0.3
 _HISTORY = 8
@@ -74,15 +74,15 @@ async def _build(seat: Seat) -> None:
 PAGE = Page("/ask", "Ask", "forum", (Role.ANALYST, Role.STEWARD), 10, _build)
 
 
-def _found(who: Person, desk: Desk) -> tuple[list[TableView], list[BudgetView]]:
+def _found(who: Person, desk: Operations) -> tuple[list[TableView], list[BudgetView]]:
     """The tables that somebody may ask, and the budgets on each: their own, and what all together may spend."""
     tables = [view for view in desk.tables(who) if view.left is not None or view.public]
     asked = [view.name for view in tables if view.left is not None]
-    budgets = [one for one in desk.budgets(who) if one.table in asked and one.analyst in (who.name, None)]
+    budgets = [one for one in desk.budgets.accounts(who) if one.table in asked and one.analyst in (who.name, None)]
     return (tables, sorted(budgets, key=lambda one: one.analyst is None)) if asked else ([], [])
 
 
-def _history(who: Person, desk: Desk) -> list[tuple[Shelved, str]]:
+def _history(who: Person, desk: Operations) -> list[tuple[Shelved, str]]:
     """Somebody's latest answers, each with its question."""
     return [(one, question) for one, question in latest(who, desk, kind="answer", most=_HISTORY) if question]
 

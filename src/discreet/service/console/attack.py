@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from html import escape
 from typing import Any
 
 from nicegui import ui
 
+from discreet.core.markup import markup, tag
 from discreet.curator.people.person import Role
 from discreet.curator.release_index import Shelved
 from discreet.service.console import explain, theme
@@ -190,17 +190,18 @@ def bars(findings: Sequence[Mapping[str, Any]]) -> None:
             100 * min(max(share, 0.0), 1.0) for share in (*one["interval"], one["figure"], one["baseline"])
         )
         tone = _TONES[Outcome(one["outcome"])]
-        rows.append(
-            f'<span>{escape(one["attack"])}</span><div class="dc-hit" role="img" aria-label="{escape(figure(one))}" '
-            f'title="{escape(figure(one))}"><i class="dc-{tone}" style="width:{got:.2f}%"></i>'
-            f'<b style="left:{low:.2f}%;width:{high - low:.2f}%"></b><u style="left:{guessing:.2f}%"></u></div>'
-            f"<span>{share_text(one['figure'])}</span>"
-        )
+        bar = tag("i", class_=f"dc-{tone}", style=f"width:{got:.2f}%")
+        line = tag("b", style=f"left:{low:.2f}%;width:{high - low:.2f}%")
+        mark = tag("u", style=f"left:{guessing:.2f}%")
+        said = figure(one)
+        hit = tag("div", bar, line, mark, class_="dc-hit", role="img", aria_label=said, title=said)
+        rows += [tag("span", one["attack"]), hit, tag("span", share_text(one["figure"]))]
     key = (
-        '<p class="dc-soft dc-small">The bar is what the attack gets, the thin line its interval, and the mark what '
-        "guessing gives. The further a bar is beyond the mark, the worse.</p>"
+        "The bar is what the attack gets, the thin line its interval, and the mark what guessing gives. The further a "
+        "bar is beyond the mark, the worse."
     )
-    ui.html(f'<div class="dc-hits">{"".join(rows)}</div>{key}', sanitize=False).classes("dc-full")
+    drawn = markup(tag("div", rows, class_="dc-hits"), tag("p", key, class_="dc-soft dc-small"))
+    ui.html(drawn, sanitize=False).classes("dc-full")
 
 
 def _names() -> list[str]:

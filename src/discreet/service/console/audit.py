@@ -14,9 +14,9 @@ from discreet.curator.people.audit import AuditLine
 from discreet.service.console import theme
 from discreet.service.console.frame import Page, Seat
 from discreet.service.console.release_list import when
-from discreet.service.desk import ASKED_FOR
 from discreet.service.jobs.queue import ENDED
-from discreet.service.reception import READERS
+from discreet.service.operations.operations import ASKED_FOR
+from discreet.service.operations.permissions import READERS
 
 _MOST = 200
 _ABOUT = "Who did what, and when. Lines are added and never changed; no question, answer or secret is in them."
@@ -37,7 +37,7 @@ _ERRORS = {
 
 
 async def _build(seat: Seat) -> None:
-    names = [person.name for person in await seat.call(seat.desk.persons)]
+    names = [person.name for person in await seat.call(seat.desk.access.persons)]
     with theme.page("Audit", _ABOUT):
         with theme.card("Are the books sound?"):
             theme.prose(
@@ -60,7 +60,7 @@ async def _build(seat: Seat) -> None:
         shown = _MOST
 
         async def show() -> None:
-            lines = await seat.run(seat.desk.audit, most=shown, by=who.value or None)
+            lines = await seat.run(seat.desk.access.audit, most=shown, by=who.value or None)
             if lines is None:
                 return
             older.set_visibility(len(lines) == shown)
@@ -75,7 +75,7 @@ async def _build(seat: Seat) -> None:
 
         async def check() -> None:
             verify.props("loading")
-            found = await seat.run(seat.desk.verify)
+            found = await seat.run(seat.desk.budgets.verify)
             verify.props(remove="loading")
             verdict.clear()
             if found is not None:

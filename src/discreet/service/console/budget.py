@@ -19,8 +19,8 @@ from discreet.service.console.budget_dialog import Amount, doubts
 from discreet.service.console.confirm import sure
 from discreet.service.console.frame import EVERYBODY, Page, Seat
 from discreet.service.console.release_list import when
-from discreet.service.desk import Desk
-from discreet.service.reception import READERS
+from discreet.service.operations.operations import Operations
+from discreet.service.operations.permissions import READERS
 from discreet.service.views import BudgetView, LedgerLine
 
 _LINES = 1000
@@ -52,8 +52,8 @@ async def _build(seat: Seat) -> None:
 PAGE = Page("/budget", "Budget", "account_balance_wallet", EVERYBODY, 60, _build)
 
 
-def _found(who: Person, desk: Desk) -> tuple[list[BudgetView], list[LedgerLine]]:
-    return desk.budgets(who), desk.ledger(who, most=_LINES)
+def _found(who: Person, desk: Operations) -> tuple[list[BudgetView], list[LedgerLine]]:
+    return desk.budgets.accounts(who), desk.budgets.lines(who, most=_LINES)
 
 
 def _accounts(who: Person, budgets: Sequence[BudgetView]) -> None:
@@ -131,7 +131,7 @@ def _limit(seat: Seat, budgets: Sequence[BudgetView], show: Callable[[str], Awai
         doubtful = doubts(view, wanted)
         if doubtful and not await sure(f"Change the limit of {names[view.account]}?", "\n".join(doubtful)):
             return
-        done = await seat.run(seat.desk.set_limit, view.account, wanted, why=why.value.strip())
+        done = await seat.run(seat.desk.budgets.set_limit, view.account, wanted, why=why.value.strip())
         if done is not None:
             said = f"The limit of {names[view.account]} is now {theme.amount(done.budget.limit)}."
             ui.notify(said, type="positive", position="top")
@@ -173,7 +173,7 @@ def _verify(seat: Seat) -> None:
 
         async def verify() -> None:
             button.props("loading")
-            found = await seat.run(seat.desk.verify)
+            found = await seat.run(seat.desk.budgets.verify)
             button.props(remove="loading")
             verdict.clear()
             if found is not None:

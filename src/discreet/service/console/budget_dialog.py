@@ -134,12 +134,12 @@ def ask_budget(
             seat.tell(error)
             return
         if there is None:
-            went = await seat.did(seat.desk.give_budget, name, budget, [table])
+            went = await seat.did(seat.desk.access.give_budget, name, budget, [table])
         else:
             doubtful = doubts(there, budget)
             if doubtful and not await sure(f"Change what {name} may spend on {table}?", "\n".join(doubtful)):
                 return
-            went = await seat.did(seat.desk.set_limit, there.account, budget, why=why.value or "")
+            went = await seat.did(seat.desk.budgets.set_limit, there.account, budget, why=why.value or "")
         if went:
             said = f"{name} may now spend {theme.amount(budget.limit)} on {table}, all together."
             ui.notify(said, type="positive", position="top", attrs={"data-testid": "told", "role": "status"})

@@ -4,11 +4,13 @@ keyboard focus."""
 from __future__ import annotations
 
 from collections.abc import Mapping
-from html import escape
 from typing import Any
 
+from discreet.core.markup import Markup, tag
+from discreet.core.markup import table as markup_table
+
 _HIDDEN = "×"
-LEGEND = (
+LEGEND = Markup(
     '<p class="dc-small dc-legend"><span class="dc-key dc-sensitive">×</span> gives somebody away; '
     '<span class="dc-key dc-hidden">×</span> is hidden to protect those. '
     "Point at a marked cell, or reach it with the Tab key, to see its figure, why it is marked, and what an "
@@ -17,42 +19,35 @@ LEGEND = (
 """What the colours mean."""
 
 
-def drawn(table: Mapping[str, Any]) -> str:
+def drawn(table: Mapping[str, Any]) -> Markup:
     """A table, from plain data as ``verbs/tabulate/printing/view.py`` gives it."""
     if table["too_large"]:
-        return f"<p>The table has {table['size']:,} cells: too many to be drawn here. All are in its rows.</p>"
+        return tag("p", f"The table has {table['size']:,} cells: too many to be drawn here. All are in its rows.")
     down = table["sides"][:-1]
-    corner = "".join(f'<th scope="col">{escape(name)}</th>' for name in down) or "<th></th>"
-    head = "".join(_label("col", label) for label in table["across"])
-    body = "".join(
-        f"<tr>{''.join(_label('row', label) for label in row['labels']) or '<th></th>'}"
-        f"{''.join(map(_cell, row['cells']))}</tr>"
+    heads = [tag("th", name, scope="col") for name in down] or [tag("th")]
+    heads += [_label("col", label) for label in table["across"]]
+    body = (
+        tag("tr", [_label("row", label) for label in row["labels"]] or tag("th"), map(_cell, row["cells"]))
         for row in table["rows"]
     )
-    caption = escape(" × ".join(table["sides"]))
-    return (
-        f'<div class="dc-scroll dc-cross" tabindex="0"><table aria-label="{caption}">'
-        f"<thead><tr>{corner}{head}</tr></thead><tbody>{body}</tbody></table></div>"
-    )
+    inside = markup_table(heads, body, aria_label=" × ".join(table["sides"]))
+    return tag("div", inside, class_="dc-scroll dc-cross", tabindex=0)
 
 
-def _label(scope: str, label: Mapping[str, Any]) -> str:
-    kind = "dc-total" if label["total"] else ""
-    inwards = f' style="padding-left:{12 + 14 * label["depth"]}px"' if scope == "row" and label["depth"] else ""
-    return f'<th scope="{scope}" class="{kind}"{inwards}>{escape(label["text"])}</th>'
+def _label(scope: str, label: Mapping[str, Any]) -> Markup:
+    kind = "dc-total" if label["total"] else None
+    inwards = f"padding-left:{12 + 14 * label['depth']}px" if scope == "row" and label["depth"] else None
+    return tag("th", label["text"], scope=scope, class_=kind, style=inwards)
 
 
-def _cell(cell: Mapping[str, Any]) -> str:
-    names = ["dc-number", *(["dc-total"] if cell["total"] else [])]
-    text = escape(cell["printed"])
+def _cell(cell: Mapping[str, Any]) -> Markup:
+    names = "dc-number dc-total" if cell["total"] else "dc-number"
+    text = cell["printed"]
     if cell["kind"] == "shown":
-        return f'<td class="{" ".join(names)}">{text}</td>'
+        return tag("td", text, class_=names)
     told = about(cell)
-    names.append(f"dc-{cell['kind']}")
-    return (
-        f'<td class="{" ".join(names)}" tabindex="0" aria-label="{text}: {escape(told)}">{text}'
-        f'<span class="dc-tip" role="tooltip">{escape(told)}</span></td>'
-    )
+    tip = tag("span", told, class_="dc-tip", role="tooltip")
+    return tag("td", text, tip, class_=f"{names} dc-{cell['kind']}", tabindex=0, aria_label=f"{text}: {told}")
 
 
 def about(cell: Mapping[str, Any]) -> str:

@@ -13,7 +13,6 @@ import asyncio
 import inspect
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
-from html import escape
 from typing import Concatenate, ParamSpec, TypeVar
 from urllib.parse import quote
 
@@ -25,6 +24,7 @@ from starlette.middleware.gzip import GZipMiddleware
 from starlette.responses import RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from discreet.core.markup import Value, tag
 from discreet.curator.answer import Answer
 from discreet.curator.people.people import SignedIn
 from discreet.curator.people.person import Person, Role
@@ -34,7 +34,7 @@ from discreet.service.api.guard import CONSOLE_POLICY
 from discreet.service.api.limits import Buckets
 from discreet.service.api.metrics import Metrics
 from discreet.service.console import faults, theme
-from discreet.service.desk import Desk
+from discreet.service.operations.operations import Operations
 from discreet.service.settings import Settings
 from discreet.service.turns import Turns
 from discreet.service.views import Spend
@@ -51,7 +51,7 @@ class Seat:
 
     def __init__(
         self,
-        desk: Desk,
+        desk: Operations,
         token: str,
         signed: SignedIn,
         *,
@@ -190,7 +190,7 @@ def pages() -> tuple[Page, ...]:
     return tuple(sorted((one.PAGE for one in every), key=lambda page: (page.order is None, page.order)))
 
 
-def mount(app: FastAPI, desk: Desk, settings: Settings) -> None:
+def mount(app: FastAPI, desk: Operations, settings: Settings) -> None:
     """Put the console on an app: its pages, and the way in and out. One service a process."""
     from discreet.service.console import signin
 
@@ -253,7 +253,7 @@ class _Kept:
         await self._app(scope, receive, sending)
 
 
-def _known(desk: Desk) -> Callable[[Request], None]:
+def _known(desk: Operations) -> Callable[[Request], None]:
     """Finds out who comes before NiceGUI makes a page for them, which it would keep for a minute for any stranger."""
 
     def known(request: Request) -> None:
@@ -266,7 +266,7 @@ def _known(desk: Desk) -> Callable[[Request], None]:
 
 
 def _visit(
-    page: Page, desk: Desk, limits: Buckets, metrics: Metrics, turns: Turns
+    page: Page, desk: Operations, limits: Buckets, metrics: Metrics, turns: Turns
 ) -> Callable[[Request], Awaitable[Response | None]]:
     async def visit(request: Request) -> Response | None:
         signed: SignedIn = request.state.signed
@@ -308,24 +308,21 @@ def _place(request: Request) -> str:
 def _around(page: Page, seat: Seat, chosen: str) -> ui.element:
     """The bar, the drawer, and the room for the page itself."""
     theme.head(chosen)
-    ui.add_body_html('<a class="dc-skip" href="#main">Skip to the page</a>')
+    ui.add_body_html(tag("a", "Skip to the page", class_="dc-skip", href="#main"))
     drawer = ui.left_drawer(value=None, elevated=False).classes("dc-drawer")
     drawer.props('width=224 breakpoint=900 show-if-above role=navigation aria-label="Pages"')
     with ui.header(elevated=False).classes("dc-bar"):
         menu = ui.button(icon="menu", on_click=drawer.toggle).props('flat round dense aria-label="Menu"')
         menu.props("data-testid=menu").classes("dc-menu")
-        ui.html(f'<a class="dc-brand" href="/">{theme.MARK}<span>discreet</span></a>', sanitize=False)
+        ui.html(tag("a", theme.MARK, tag("span", "discreet"), class_="dc-brand", href="/"), sanitize=False)
         ui.space()
-        who = f"{escape(seat.who.name)}<small>{seat.who.role.value}</small>"
-        own = 'class="dc-who" href="/password" title="Change your password"'
-        ui.html(f'<a {own} data-testid="whoami">{who}</a>', sanitize=False)
+        own: dict[str, Value] = {"href": "/password", "title": "Change your password", "data_testid": "whoami"}
+        who = seat.who.name, tag("small", seat.who.role.value)
+        ui.html(tag("a", who, class_="dc-who", **own), sanitize=False)
         theme.switch()
-        ui.html(
-            '<form method="post" action="/signout" class="dc-out">'
-            f'<input type="hidden" name="csrf" value="{escape(seat.csrf)}">'
-            '<button type="submit" data-testid="sign-out">Sign out</button></form>',
-            sanitize=False,
-        )
+        csrf = tag("input", type="hidden", name="csrf", value=seat.csrf)
+        leave = tag("button", "Sign out", type="submit", data_testid="sign-out")
+        ui.html(tag("form", csrf, leave, method="post", action="/signout", class_="dc-out"), sanitize=False)
     with drawer:
         for one in pages():
             if one.order is not None and seat.who.role in one.roles:

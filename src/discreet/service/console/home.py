@@ -16,9 +16,9 @@ from discreet.service.console.frame import EVERYBODY, Page, Seat
 from discreet.service.console.jobs import line
 from discreet.service.console.release_list import latest, released
 from discreet.service.console.suggest import columns
-from discreet.service.desk import Desk
 from discreet.service.jobs.job import Job
-from discreet.service.reception import READERS
+from discreet.service.operations.operations import Operations
+from discreet.service.operations.permissions import READERS
 from discreet.service.views import BudgetView, TableView
 
 _RECENT = 6
@@ -46,9 +46,11 @@ async def _build(seat: Seat) -> None:
 PAGE = Page("/", "Home", "home", EVERYBODY, 0, _build)
 
 
-def _found(who: Person, desk: Desk) -> tuple[list[TableView], list[BudgetView], list[tuple[Shelved, str]], list[Job]]:
+def _found(
+    who: Person, desk: Operations
+) -> tuple[list[TableView], list[BudgetView], list[tuple[Shelved, str]], list[Job]]:
     jobs = desk.jobs(who, most=5) if who.role in READERS else []
-    return desk.tables(who), desk.budgets(who), latest(who, desk, most=_RECENT), jobs
+    return desk.tables(who), desk.budgets.accounts(who), latest(who, desk, most=_RECENT), jobs
 
 
 def _about(who: Person) -> str:

@@ -21,8 +21,8 @@ from discreet.service.console.confirm import sure
 from discreet.service.console.frame import Page, Seat
 from discreet.service.console.release_list import when
 from discreet.service.console.secret_dialog import told_once
-from discreet.service.desk import Desk
-from discreet.service.reception import READERS
+from discreet.service.operations.operations import Operations
+from discreet.service.operations.permissions import READERS
 from discreet.service.views import BudgetView
 
 ROLES = {
@@ -43,9 +43,9 @@ class _Found:
     budgets: Sequence[BudgetView]
 
     @classmethod
-    def at(cls, who: Person, desk: Desk) -> _Found:
+    def at(cls, who: Person, desk: Operations) -> _Found:
         """As of now."""
-        return cls(desk.persons(who), desk.locked_out(who), desk.budgets(who))
+        return cls(desk.access.persons(who), desk.access.locked_out(who), desk.budgets.accounts(who))
 
     @property
     def tables(self) -> dict[str, BudgetView]:
@@ -116,7 +116,9 @@ class _Adding:
         except DiscreetError as error:
             self._seat.tell(error)
             return
-        password = await self._seat.run(self._seat.desk.add_person, name, role, budget=budget, tables=tables or None)
+        password = await self._seat.run(
+            self._seat.desk.access.add_person, name, role, budget=budget, tables=tables or None
+        )
         if password is not None:
             self._name.set_value("")
             await self._after()
@@ -170,7 +172,7 @@ def _buttons(
     async def reset() -> None:
         if not await sure(f"Give {name} a new one-time password?", "Their password and open sessions end at once."):
             return
-        password = await seat.run(seat.desk.reset_password, name)
+        password = await seat.run(seat.desk.access.reset_password, name)
         if password is not None:
             page = ui.context.client  # what this button stands in is drawn anew, and a dialog of it would go with it
             await again()
@@ -179,11 +181,11 @@ def _buttons(
 
     async def disable() -> None:
         told = "Their sessions and tokens end at once. What they spent stays spent, and you can let them in again."
-        if await sure(f"Keep {name} out?", told) and await seat.did(seat.desk.disable, name, True):
+        if await sure(f"Keep {name} out?", told) and await seat.did(seat.desk.access.disable, name, True):
             await again()
 
     async def enable() -> None:
-        if await seat.did(seat.desk.disable, name, False):
+        if await seat.did(seat.desk.access.disable, name, False):
             await again()
 
     if person.role is not Role.AUDITOR and tables:

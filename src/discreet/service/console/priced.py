@@ -16,11 +16,11 @@ from discreet.core.exact import rounded
 from discreet.core.loss import Approximate, Concentrated, Loss, Pure
 from discreet.core.text import number
 from discreet.curator.people.person import Person
-from discreet.curator.question import Quote
 from discreet.errors import BadInput
 from discreet.service.console import theme
-from discreet.service.desk import Desk
+from discreet.service.operations.operations import Operations
 from discreet.service.views import BudgetView, Spend
+from discreet.verbs.ask.question import Quote
 
 GUESS = "1000"
 """Rows behind an average, until somebody says how many they expect."""
@@ -41,7 +41,7 @@ class Offer:
     """Of each average, how far off it may be if there are few."""
 
 
-def offered(who: Person, desk: Desk, sql: str, spend: Spend, *, rows: int | None, number: int) -> Offer:
+def offered(who: Person, desk: Operations, sql: str, spend: Spend, *, rows: int | None, number: int) -> Offer:
     """The price of a question; of averages also how far off they may be at worst."""
     quote = desk.price(who, [sql], spend)[0]
     averages = [name for name, off in quote.errors.items() if off is None]

@@ -25,9 +25,9 @@ from discreet.service.console.methods import MethodForm
 from discreet.service.console.models import ModelRows
 from discreet.service.console.release_list import when
 from discreet.service.console.riskmap import Comparison
-from discreet.service.desk import Desk
 from discreet.service.jobs.job import Job
 from discreet.service.jobs.specs import Publish, Synthesize
+from discreet.service.operations.operations import Operations
 
 MASK = "mask"
 SYNTHESIZE = "synthesize"
@@ -240,7 +240,7 @@ _Out: TypeAlias = tuple[str, str, str, str]
 """When something left, how, of how many rows it was made, and its name."""
 
 
-def _out(who: Person, desk: Desk, table: str) -> list[_Out]:
+def _out(who: Person, desk: Operations, table: str) -> list[_Out]:
     """What of a table is out already: rows and printed tables, in the order they were made."""
     rows = [(one.at or "unknown", one.kind, f"{one.rows:,}", _name(one)) for one in desk.published(who, table)]
     for kind, how in (("tabulated", "printed table"), ("synthetic", "synthetic twin")):

@@ -19,7 +19,7 @@ from discreet.curator.release_index import Shelved
 from discreet.service.console import answered, theme
 from discreet.service.console.frame import EVERYBODY, Page, Seat
 from discreet.service.console.release_list import about
-from discreet.service.desk import Desk
+from discreet.service.operations.operations import Operations
 
 _PREVIEW = 20
 _NAMES = {"suppress": "may be left out", "optimal": "the best possible", "locally_optimal": "no small change is better"}
@@ -51,7 +51,7 @@ async def _build(seat: Seat) -> None:
 PAGE = Page("/release/{id}", "Release", "description", EVERYBODY, None, _build)
 
 
-def _found(who: Person, desk: Desk, id: str) -> tuple[Shelved, Release[Any]]:
+def _found(who: Person, desk: Operations, id: str) -> tuple[Shelved, Release[Any]]:
     """A release: whole, and for auditors its papers alone."""
     one = desk.shelved(who, id)
     return one, desk.statement(who, id) if who.role is Role.AUDITOR else desk.release(who, id)

@@ -15,7 +15,7 @@ from discreet.curator.people.person import Person, Role
 from discreet.curator.release_index import Shelved
 from discreet.errors import DiscreetError
 from discreet.service.console import theme
-from discreet.service.desk import Desk
+from discreet.service.operations.operations import Operations
 
 _KINDS = {
     "answer": "answer",
@@ -26,7 +26,7 @@ _KINDS = {
 }
 
 
-def latest(who: Person, desk: Desk, *, kind: str | None = None, most: int) -> list[tuple[Shelved, str]]:
+def latest(who: Person, desk: Operations, *, kind: str | None = None, most: int) -> list[tuple[Shelved, str]]:
     """The latest releases that somebody may see, each with its question; that is empty where there is none to read."""
     return [(one, _question(who, desk, one)) for one in desk.releases(who, kind=kind, most=most)]
 
@@ -59,7 +59,7 @@ def when(at: dt.datetime) -> str:
     return at.astimezone(dt.UTC).strftime("%Y-%m-%d %H:%M")
 
 
-def _question(who: Person, desk: Desk, one: Shelved) -> str:
+def _question(who: Person, desk: Operations, one: Shelved) -> str:
     if one.kind != "answer" or who.role is Role.AUDITOR:
         return ""
     try:

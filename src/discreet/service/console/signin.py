@@ -12,22 +12,21 @@ from __future__ import annotations
 import asyncio
 import hmac
 from collections.abc import Mapping
-from html import escape
-from typing import Any
 from urllib.parse import parse_qs, quote, urlsplit
 
 from fastapi import FastAPI, Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
+from discreet.core.markup import Child, Markup, Value, markup, page, tag
 from discreet.curator.people.people import SignedIn
 from discreet.errors import AccessError, BadInput, DiscreetError, NotAllowed, NotSignedIn, TooMany
 from discreet.service.api.caller import COOKIE, drop_session, keep_session, stranger
 from discreet.service.console import faults, theme
-from discreet.service.desk import Desk
+from discreet.service.operations.operations import Operations
 from discreet.service.settings import Settings
 
 
-def mount(app: FastAPI, desk: Desk, settings: Settings) -> None:
+def mount(app: FastAPI, desk: Operations, settings: Settings) -> None:
     """Put the forms on an app."""
 
     def session(request: Request) -> SignedIn | None:
@@ -58,7 +57,7 @@ def mount(app: FastAPI, desk: Desk, settings: Settings) -> None:
         place = _ours(form.get("next", "/"))
         try:
             door = stranger(request)
-            signed = await asyncio.to_thread(door.sign_in, form.get("name", ""), form.get("password", ""))
+            signed = await asyncio.to_thread(door.access.sign_in, form.get("name", ""), form.get("password", ""))
         except DiscreetError as error:
             app.state.metrics.refused(error)
             return _sign_in(request, place, form.get("name", ""), faults.told(error, None, desk.workspace.folder))
@@ -89,11 +88,11 @@ def mount(app: FastAPI, desk: Desk, settings: Settings) -> None:
         form = await _form(request)
         try:
             signed = await asyncio.to_thread(required, request, form)
-            await asyncio.to_thread(desk.sign_out, signed.person, request.cookies[COOKIE])
+            await asyncio.to_thread(desk.access.sign_out, signed.person, request.cookies[COOKIE])
         except NotSignedIn:
             pass
         except NotAllowed as error:
-            return HTMLResponse(_page(request, "Not signed out", f"<h1>Not signed out</h1>{_told(error)}"), 403)
+            return HTMLResponse(_page(request, "Not signed out", tag("h1", "Not signed out"), _told(error)), 403)
         response = _to("/signin")
         drop_session(response, settings)
         return response
@@ -101,19 +100,19 @@ def mount(app: FastAPI, desk: Desk, settings: Settings) -> None:
 
 async def nowhere(request: Request, _: Exception) -> Response:
     """For an address that there is no page at."""
-    body = (
+    body = Markup(
         '<h1>There is no such page</h1><p>Perhaps it was moved, or never was.</p><a href="/">Go to the first page</a>'
     )
     return HTMLResponse(_page(request, "No such page", body), 404)
 
 
-def _change(desk: Desk, signed: SignedIn, form: Mapping[str, str]) -> SignedIn:
+def _change(desk: Operations, signed: SignedIn, form: Mapping[str, str]) -> SignedIn:
     """The new password, and a new session that begins with it."""
     if form.get("new", "") != form.get("again", ""):
         raise BadInput("The two new passwords are not the same.", hint="Type the new one twice.")
     tokens_end = form.get("tokens_end", "") == "yes"
-    desk.change_password(signed.person, form.get("old", ""), form.get("new", ""), tokens_end=tokens_end)
-    return desk.sign_in(signed.person.name, form["new"])
+    desk.access.change_password(signed.person, form.get("old", ""), form.get("new", ""), tokens_end=tokens_end)
+    return desk.access.sign_in(signed.person.name, form["new"])
 
 
 async def _form(request: Request) -> dict[str, str]:
@@ -141,50 +140,61 @@ def _to(place: str) -> RedirectResponse:
 
 
 def _sign_in(request: Request, place: str, name: str = "", error: DiscreetError | None = None) -> Response:
-    body = f"""<h1>Sign in</h1>
-<p>To the curator of this data.</p>{_told(error)}
-<form method="post" action="/signin"><input type="hidden" name="next" value="{escape(place)}">
-{_field("name", "Name", "signin-name", value=name, autocomplete="username", autofocus=not name, kind="text")}
-{_field("password", "Password", "signin-password", autocomplete="current-password", autofocus=bool(name))}
-<button type="submit" data-testid="signin-go">Sign in</button></form>"""
-    return HTMLResponse(_page(request, "Sign in", body), _status(error), headers=_later(error))
+    form = _form_of(
+        "/signin",
+        _hidden("next", place),
+        _field("name", "Name", "signin-name", value=name, autocomplete="username", autofocus=not name, kind="text"),
+        _field("password", "Password", "signin-password", autocomplete="current-password", autofocus=bool(name)),
+        tag("button", "Sign in", type="submit", data_testid="signin-go"),
+    )
+    body = tag("h1", "Sign in"), tag("p", "To the curator of this data."), _told(error), form
+    return HTMLResponse(_page(request, "Sign in", *body), _status(error), headers=_later(error))
 
 
 def _password(request: Request, signed: SignedIn, place: str, error: DiscreetError | None = None) -> Response:
     once = signed.person.must_change
     why = "You came with a one-time password. Choose one of your own." if once else "Your other sessions will end."
     old = "One-time password" if once else "Password until now"
-    body = f"""<h1>Choose a password</h1>
-<p>{why} At least 10 characters; several words are good.</p>{_told(error)}
-<form method="post" action="/password"><input type="hidden" name="next" value="{escape(place)}">
-<input type="hidden" name="csrf" value="{escape(signed.csrf)}">
-<input type="text" name="name" value="{escape(signed.person.name)}" autocomplete="username" hidden>
-{_field("old", old, "password-old", autocomplete="current-password", autofocus=True)}
-{_field("new", "New password", "password-new", autocomplete="new-password")}
-{_field("again", "New password, again", "password-again", autocomplete="new-password")}
-{"" if once else _TOKENS_END}
-<button type="submit" data-testid="password-go">Go on</button></form>"""
-    return HTMLResponse(_page(request, "Choose a password", body), _status(error), headers=_later(error))
+    form = _form_of(
+        "/password",
+        _hidden("next", place),
+        _hidden("csrf", signed.csrf),
+        tag("input", type="text", name="name", value=signed.person.name, autocomplete="username", hidden=True),
+        _field("old", old, "password-old", autocomplete="current-password", autofocus=True),
+        _field("new", "New password", "password-new", autocomplete="new-password"),
+        _field("again", "New password, again", "password-again", autocomplete="new-password"),
+        None if once else _TOKENS_END,
+        tag("button", "Go on", type="submit", data_testid="password-go"),
+    )
+    asked = tag("p", f"{why} At least 10 characters; several words are good.")
+    body = tag("h1", "Choose a password"), asked, _told(error), form
+    return HTMLResponse(_page(request, "Choose a password", *body), _status(error), headers=_later(error))
 
 
-_TOKENS_END = (
+_TOKENS_END = Markup(
     '<label><input type="checkbox" name="tokens_end" value="yes" data-testid="password-tokens">'
     "End my tokens, too</label>"
 )
 
 
-def _field(name: str, label: str, testid: str, *, kind: str = "password", value: str = "", **more: Any) -> str:
-    said = "".join(f" {key}" if on is True else f' {key}="{escape(on)}"' for key, on in more.items() if on)
-    return (
-        f'<label for="{name}">{label}</label><input id="{name}" name="{name}" type="{kind}" data-testid="{testid}" '
-        f'value="{escape(value)}" required autocapitalize="none" spellcheck="false"{said}>'
-    )
+def _form_of(action: str, *inside: Child) -> Markup:
+    return tag("form", inside, method="post", action=action)
 
 
-def _told(error: DiscreetError | None) -> str:
+def _hidden(name: str, value: str) -> Markup:
+    return tag("input", type="hidden", name=name, value=value)
+
+
+def _field(name: str, label: str, testid: str, *, kind: str = "password", value: str = "", **more: Value) -> Markup:
+    known: dict[str, Value] = {"id": name, "name": name, "type": kind, "data-testid": testid, "value": value}
+    plain: dict[str, Value] = {"required": True, "autocapitalize": "none", "spellcheck": "false"}
+    return markup(tag("label", label, for_=name), tag("input", **known, **plain, **more))
+
+
+def _told(error: DiscreetError | None) -> Markup | None:
     if error is None:
-        return ""
-    return f'<div class="dc-refusal" role="alert" data-testid="told">{theme.said(error)}</div>'
+        return None
+    return tag("div", theme.said(error), class_="dc-refusal", role="alert", data_testid="told")
 
 
 def _status(error: DiscreetError | None) -> int:
@@ -198,12 +208,8 @@ def _later(error: DiscreetError | None) -> dict[str, str]:
     return {"Cache-Control": "no-store", **wait}
 
 
-def _page(request: Request, title: str, body: str) -> str:
+def _page(request: Request, title: str, *body: Child) -> Markup:
     chosen = request.cookies.get(theme.COOKIE, "")
-    scheme = f' style="color-scheme:{chosen}"' if chosen in ("light", "dark") else ""
-    return (
-        f'<!doctype html>\n<html lang="en"{scheme}>\n<head><meta charset="utf-8">'
-        f'<title>{escape(title)} · discreet</title><meta name="viewport" content="width=device-width, initial-scale=1">'
-        f'{theme.link()}</head>\n<body class="dc-door"><main><span class="dc-brand">{theme.MARK}discreet</span>'
-        f"\n{body}\n</main></body>\n</html>\n"
-    )
+    scheme = f"color-scheme:{chosen}" if chosen in ("light", "dark") else None
+    inside = tag("main", tag("span", theme.MARK, "discreet", class_="dc-brand"), body)
+    return page(f"{title} · discreet", inside, head=theme.link(), policy=None, class_="dc-door", style=scheme)

@@ -28,9 +28,9 @@ from discreet.service.console.frame import Page, Seat
 from discreet.service.console.jobs import JobBox, by_table, listed
 from discreet.service.console.methods import MethodForm
 from discreet.service.console.rules import RuleBoxes
-from discreet.service.desk import Desk
 from discreet.service.jobs.job import Job
 from discreet.service.jobs.specs import Tabulate
+from discreet.service.operations.operations import Operations
 
 COUNT = ""
 _NUMBERS = (Kind.INTEGER, Kind.REAL, Kind.DECIMAL)
@@ -176,7 +176,7 @@ def _titled(spec: Mapping[str, Any]) -> str:
     return spec["title"] or f"{'; '.join(spec['by'])}, {what}"
 
 
-def _csv(who: Person, desk: Desk, release: str) -> bytes:
+def _csv(who: Person, desk: Operations, release: str) -> bytes:
     """The rows of a released table as CSV."""
     import pyarrow as pa
 
@@ -187,7 +187,7 @@ def _csv(who: Person, desk: Desk, release: str) -> bytes:
     return out.getvalue().to_pybytes()
 
 
-def _xlsx(who: Person, desk: Desk, release: str) -> bytes:
+def _xlsx(who: Person, desk: Operations, release: str) -> bytes:
     """A released table as a workbook."""
     from discreet.verbs.tabulate.printing.xlsx import save_xlsx
 

@@ -30,16 +30,17 @@ from starlette.responses import Response
 from discreet.budget.filter import Budget
 from discreet.core.exact import rounded
 from discreet.core.loss import Approximate, Concentrated, Loss, Pure, Renyi
+from discreet.core.markup import Markup, Value, markup, style, table, tag
 from discreet.errors import DiscreetError
 
 COOKIE = "discreet_look"
-MARK = (
+MARK = Markup(
     '<svg viewBox="0 0 32 32" width="26" height="26" aria-hidden="true"><path d="M16 2 4 7v8c0 7.5 5 12.7 12 15 '
     '7-2.3 12-7.5 12-15V7z" fill="#0b6b74"/><path d="M11 22v-5M16 22v-9M21 22v-7" stroke="#fff" '
     'stroke-width="2.6" stroke-linecap="round"/><path d="M9.5 14.5h3M14.5 10h3M19.5 12.5h3" stroke="#fff" '
     'stroke-width="1.4" stroke-linecap="round" opacity=".65"/></svg>'
 )
-ICON = MARK.replace("<svg ", '<svg xmlns="http://www.w3.org/2000/svg" ')
+ICON = MARK.replace(" viewBox", ' xmlns="http://www.w3.org/2000/svg" viewBox')
 KEPT = "public, max-age=31536000, immutable"
 """What browsers are told of files whose address changes when they do."""
 _ADDRESS = "/_nicegui/look.css"
@@ -59,16 +60,16 @@ def mount(app: FastAPI) -> None:
         return Response(_sheet(), media_type="text/css", headers={"Cache-Control": KEPT})
 
 
-def link() -> str:
+def link() -> Markup:
     """The tag that loads the style sheet, under an address that changes when it does."""
-    return f'<link rel="stylesheet" href="{_ADDRESS}?{hashlib.sha256(_sheet().encode()).hexdigest()[:12]}">'
+    return tag("link", rel="stylesheet", href=f"{_ADDRESS}?{hashlib.sha256(_sheet().encode()).hexdigest()[:12]}")
 
 
 def head(chosen: str) -> None:
     """What a page's head needs. ``chosen`` is light or dark; anything else means as the system has it."""
     ui.add_head_html(link())
     if chosen in ("light", "dark"):
-        ui.add_head_html(f"<style>html{{color-scheme:{chosen};background:{_GROUND[chosen]}}}</style>")
+        ui.add_head_html(style(f"html{{color-scheme:{chosen};background:{_GROUND[chosen]}}}"))
         ui.dark_mode(chosen == "dark")
 
 
@@ -82,7 +83,7 @@ def switch() -> None:
 def page(title: str, about: str = "") -> Iterator[None]:
     """The heading of a page, and below it what it is for."""
     with ui.element("header").classes("dc-head"):
-        ui.html(f"<h1>{escape(title)}</h1>" + (f"<p>{escape(about)}</p>" if about else ""), sanitize=False)
+        ui.html(markup(tag("h1", title), tag("p", about) if about else None), sanitize=False)
     yield
 
 
@@ -91,8 +92,7 @@ def card(title: str = "", *, note: str = "") -> Iterator[ui.element]:
     """A box, with a heading and beside it a note."""
     with ui.element("section").classes("dc-card") as made:
         if title:
-            said = f"<small>{escape(note)}</small>" if note else ""
-            ui.html(f"<h2>{escape(title)}{said}</h2>", sanitize=False)
+            ui.html(tag("h2", title, tag("small", note) if note else None), sanitize=False)
         yield made
 
 
@@ -118,8 +118,8 @@ def badge(text: str, tone: str = "plain") -> ui.element:
 
 def facts(pairs: Sequence[tuple[str, str]]) -> ui.element:
     """Names and what they stand for."""
-    said = "".join(f"<dt>{escape(name)}</dt><dd>{escape(value)}</dd>" for name, value in pairs)
-    return ui.html(f'<dl class="dc-facts">{said}</dl>', sanitize=False)
+    said = ((tag("dt", name), tag("dd", value)) for name, value in pairs)
+    return ui.html(tag("dl", said, class_="dc-facts"), sanitize=False)
 
 
 @dataclass(frozen=True)
@@ -132,18 +132,10 @@ class Folded:
 
 def grid(heads: Sequence[str], rows: Sequence[Sequence[str | Folded]], *, numbers: Sequence[int] = ()) -> ui.element:
     """A plain table; columns in ``numbers`` stand to the right."""
-    kinds = ["dc-number" if place in numbers else "" for place in range(len(heads))]
-    head_ = "".join(
-        f'<th scope="col" class="{kind}">{escape(one)}</th>' for one, kind in zip(heads, kinds, strict=True)
-    )
-    body = "".join(
-        "<tr>"
-        + "".join(f'<td class="{kind}">{_cell(one)}</td>' for one, kind in zip(line, kinds, strict=True))
-        + "</tr>"
-        for line in rows
-    )
-    table = f"<table><thead><tr>{head_}</tr></thead><tbody>{body}</tbody></table>"
-    return ui.html(f'<div class="dc-scroll" tabindex="0">{table}</div>', sanitize=False).classes("dc-grid")
+    kinds = ["dc-number" if place in numbers else None for place in range(len(heads))]
+    top = [tag("th", one, scope="col", class_=kind) for one, kind in zip(heads, kinds, strict=True)]
+    body = ([tag("td", _cell(one), class_=kind) for one, kind in zip(line, kinds, strict=True)] for line in rows)
+    return ui.html(tag("div", table(top, body), class_="dc-scroll", tabindex=0), sanitize=False).classes("dc-grid")
 
 
 def statement(text: str) -> str:
@@ -158,19 +150,18 @@ def empty(text: str) -> ui.element:
 
 def refusal(error: DiscreetError) -> ui.element:
     """An error in its place on the page."""
-    return ui.html(f'<div class="dc-refusal" role="alert">{said(error)}</div>', sanitize=False)
+    return ui.html(tag("div", said(error), class_="dc-refusal", role="alert"), sanitize=False)
 
 
-def said(error: DiscreetError) -> str:
+def said(error: DiscreetError) -> Markup:
     """An error as HTML: what happened, and what to do."""
-    hint = f"<span>{escape(error.hint.strip())}</span>" if error.hint else ""
-    return f"<strong>{escape(error.message)}</strong>{hint}"
+    return markup(tag("strong", error.message), tag("span", error.hint.strip()) if error.hint else None)
 
 
 def promise(text: str, title: str = "What does this promise?") -> ui.element:
     """An explanation that opens on demand; blank lines in ``text`` divide paragraphs."""
-    said = "".join(f"<p>{escape(part.strip())}</p>" for part in text.split("\n\n"))
-    return ui.html(f'<details class="dc-promise"><summary>{escape(title)}</summary>{said}</details>', sanitize=False)
+    said = (tag("p", part.strip()) for part in text.split("\n\n"))
+    return ui.html(tag("details", tag("summary", title), said, class_="dc-promise"), sanitize=False)
 
 
 def budget_gauge(left: Loss, budget: Budget, *, asked: Loss | None = None) -> ui.element:
@@ -180,12 +171,15 @@ def budget_gauge(left: Loss, budget: Budget, *, asked: Loss | None = None) -> ui
     kept = there - taken
     tone = "bad" if kept < 0.1 else "warn" if kept < 0.3 else "good"
     said = f"{short(left)} of {short(budget.ceiling.core).split()[-1]} left{_delta_said(left, budget)}"
-    bars = f'<i class="dc-{tone}" style="width:{kept:.2%}"></i><i class="dc-taken" style="width:{taken:.2%}"></i>'
-    meter = f'role="meter" aria-valuemin="0" aria-valuemax="100" aria-valuenow="{100 * there:.0f}"'
-    return ui.html(
-        f'<div class="dc-gauge" {meter} aria-label="{escape(said)}"><div>{bars}</div><span>{escape(said)}</span></div>',
-        sanitize=False,
-    )
+    parts = ((tone, kept), ("taken", taken))
+    bars = tag("div", (tag("i", class_=f"dc-{kind}", style=f"width:{part:.2%}") for kind, part in parts))
+    meter: dict[str, Value] = {
+        "role": "meter",
+        "aria-valuemin": 0,
+        "aria-valuemax": 100,
+        "aria-valuenow": round(100 * there),
+    }
+    return ui.html(tag("div", bars, tag("span", said), class_="dc-gauge", aria_label=said, **meter), sanitize=False)
 
 
 def share(loss: Loss, budget: Budget) -> float:
@@ -305,8 +299,8 @@ def _pointed(series: dict[str, Any]) -> dict[str, Any]:
 
 def _cell(one: str | Folded) -> str:
     if isinstance(one, str):
-        return escape(one)
-    return f'<details class="dc-fold"><summary>{escape(one.said)}</summary>{escape(one.more)}</details>'
+        return one
+    return tag("details", tag("summary", one.said), one.more, class_="dc-fold")
 
 
 def _delta_said(left: Loss, budget: Budget) -> str:

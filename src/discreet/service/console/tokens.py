@@ -38,7 +38,7 @@ async def _build(seat: Seat) -> None:
         place = ui.element("div").classes("dc-stack")
 
         async def show() -> None:
-            found = await seat.run(seat.desk.tokens)
+            found = await seat.run(seat.desk.access.tokens)
             if found is None:
                 return
             place.clear()
@@ -47,7 +47,9 @@ async def _build(seat: Seat) -> None:
 
         async def made() -> None:
             chosen = [Scope(one) for one in scopes.value or ()]
-            token = await seat.run(seat.desk.new_token, (label.value or "").strip(), int(days.value or 0), chosen)
+            token = await seat.run(
+                seat.desk.access.new_token, (label.value or "").strip(), int(days.value or 0), chosen
+            )
             if token is not None:
                 label.set_value("")
                 await show()
@@ -76,7 +78,7 @@ def _tokens(seat: Seat, tokens: Sequence[ApiToken], again: Callable[[], Awaitabl
 
 def _revoke(seat: Seat, token: ApiToken, again: Callable[[], Awaitable[None]]) -> None:
     async def revoke() -> None:
-        if await seat.did(seat.desk.revoke, token.id):
+        if await seat.did(seat.desk.access.revoke, token.id):
             ui.notify(f"“{token.label}” no longer works.", type="info", position="top")
             await again()
 

@@ -130,7 +130,7 @@ def _require_tables(spec: Tabulate, card: Card) -> None:
     for column in {name for sides in sides_of(spec.by) for name in sides} | ({spec.value} if spec.value else set()):
         card[column.partition("@")[0]]
     parse_rules("; ".join(spec.rules)) if spec.rules else ()
-    if TABLE_METHODS.parse(spec.method).protects and not spec.rules:
+    if TABLE_METHODS.parse(spec.method).needs_sensitivity_rules and not spec.rules:
         raise BadInput("Say which cells are sensitive: give rules.", hint='Such as "p=10", "n=1,k=0.7" or "min=3".')
 
 

@@ -7,16 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from html import escape
 from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from discreet.core.atomic_files import owned
+from discreet.core.markup import tag
 from discreet.core.picture import Picture
-from discreet.core.report import listing, page, pairs, section, styled
+from discreet.core.report import heading, listing, pairs, pill, section, styled, write_page
 from discreet.core.text import number
 from discreet.errors import BadInput
 from discreet.utility.faithful import drawings
@@ -124,10 +123,7 @@ class Fidelity:
 
     def html(self, path: str | Path) -> Path:
         """Write the report as one page that opens offline, for its owner alone. It must never leave."""
-        place = Path(path)
-        with open(place, "w", encoding="utf-8", opener=owned) as file:
-            file.write(page(f"How faithful {self.title} is", self._repr_html_()))
-        return place
+        return write_page(path, f"How faithful {self.title} is", self._repr_html_())
 
     @property
     def summary(self) -> str:
@@ -162,10 +158,10 @@ class Fidelity:
         ]
         return styled(
             [
-                f"<header><h1>How faithful {escape(self.title)} is</h1></header>",
-                f'<p><span class="badge bad">Confidential</span> {escape(_WARNING)}</p>',
-                f"<p>{escape(self.summary)}</p>",
-                section("Figures", f"{figures}<p>{escape(read)}</p>"),
+                heading(f"How faithful {self.title} is"),
+                tag("p", pill("Confidential"), " ", _WARNING),
+                tag("p", self.summary),
+                section("Figures", figures, tag("p", read)),
                 section("What they are", pairs((one.name, one.why or one.meaning) for one in self.measured)),
                 *(section(picture.title, picture.figure) for picture in self.pictures()),
                 *worst,

@@ -31,8 +31,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 
-from discreet.budget.bounds import sqrt_lower
 from discreet.budget.dp_statement import loss_of, require_drawable
+from discreet.core.directed_rounding import sqrt_lower
 from discreet.core.exact import Number, exact
 from discreet.core.loss import Approximate, Concentrated, Loss, Pure
 from discreet.errors import BadInput

@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.core.optional import extra
+from discreet.core.programs import Program
 from discreet.core.recipe import Recipe
 from discreet.errors import DataError
 from discreet.verbs.attack.distance import standardised, unlike
@@ -111,23 +112,18 @@ def optimal_weights(gaps: Array, margin: float = 1e-6) -> Array:
     """The weights (summing to 1) for which most people's true rows are nearest: ``gaps`` holds, for each person and
     impostor, by how much the impostor's squared difference exceeds the true row's, column by column."""
     with extra("attack"):
-        from scipy.optimize import Bounds, LinearConstraint, milp
-        from scipy.sparse import csr_array, hstack, kron
+        from scipy.sparse import csr_array, hstack, kron, vstack
 
     people, others, columns = gaps.shape
     large = float(np.abs(gaps).max(initial=0.0)) + 2 * margin
     missed = kron(csr_array(np.eye(people)), np.ones((others, 1))) * large
-    rows = hstack([csr_array(gaps.reshape(-1, columns)), missed])
-    total = np.concatenate([np.ones(columns), np.zeros(people)])
-    solved = milp(
-        np.concatenate([np.zeros(columns), np.ones(people)]),
-        constraints=[LinearConstraint(rows, margin, np.inf), LinearConstraint(total[None, :], 1, 1)],
-        integrality=np.concatenate([np.zeros(columns), np.ones(people)]),
-        bounds=Bounds(0, 1),
-    )
+    switch = np.arange(columns + people) >= columns
+    matrix = vstack([hstack([csr_array(gaps.reshape(-1, columns)), missed]), csr_array([~switch * 1.0])], format="csr")
+    low, high = (np.append(np.full(people * others, end), 1.0) for end in (margin, np.inf))
+    solved = Program(switch * 1.0, matrix, low, high, 0.0, 1.0, integral=switch).solve()
     if solved.x is None:
-        raise DataError(f"No weights were found: {solved.message}")
-    return np.asarray(solved.x[:columns])
+        raise DataError(f"No weights were found: {solved.status.value}.")
+    return solved.x[:columns]
 
 
 def _fitted(signed: Array, offsets: Array, shape: Shape) -> tuple[Array, Array]:

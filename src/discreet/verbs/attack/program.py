@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from discreet.core.optional import extra
+from discreet.core import programs
+from discreet.core.programs import Matrix
 from discreet.errors import DataError
 
 Array = npt.NDArray[Any]
@@ -49,27 +50,19 @@ class Program:
 
     def solve(self, cost: dict[int, float] | None = None, also: list[Row] | None = None) -> Array | None:
         """Counts that fulfil everything, of least cost; None if there are none."""
-        with extra("attack"):
-            from scipy.optimize import Bounds, LinearConstraint, milp
-            from scipy.sparse import csr_array
         rows = self._rows + (also or [])
         size = self.kinds + self._switches
-        places = [(number, at, weight) for number, row in enumerate(rows) for at, weight in row[0].items()]
-        row, column, weight = (np.array(part) for part in zip(*places, strict=True))
-        matrix = csr_array((weight, (row, column)), (len(rows), size))
         objective = np.zeros(size)
         for at, price in (cost or {}).items():
             objective[at] = price
-        solved = milp(
-            objective,
-            integrality=np.ones(size),
-            bounds=Bounds(0, np.concatenate([np.full(self.kinds, self.people), np.ones(self._switches)])),
-            constraints=LinearConstraint(matrix, [one[1] for one in rows], [one[2] for one in rows]),
-        )
-        if solved.status == 2:
+        matrix = Matrix.of_rows((list(weights), list(weights.values())) for weights, *_ in rows)
+        ends = [np.array([row[end] for row in rows]) for end in (1, 2)]
+        most = np.repeat([self.people, 1], [self.kinds, self._switches])
+        solved = programs.Program(objective, matrix, ends[0], ends[1], 0.0, most, integral=True).solve()
+        if solved.infeasible:
             return None
         if solved.x is None:
-            raise DataError(f"The integer program was not solved: {solved.message}")
+            raise DataError(f"The integer program was not solved: {solved.status.value}.")
         whole = np.rint(solved.x).astype(np.int64)
         for weights, low, high in rows:
             if not low <= sum(int(weight) * int(whole[at]) for at, weight in weights.items()) <= high:

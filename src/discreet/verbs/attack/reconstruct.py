@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.core.optional import extra
+from discreet.core.programs import Program
 from discreet.errors import DataError
 from discreet.verbs.attack.finding import Finding, failed, share
 
@@ -83,19 +84,15 @@ def _linear(queries: Array, answers: Array) -> Array:
     """Minimise the sum of |Qx - a| over 0 <= x <= 1, by its dual, which has a row a person instead of one an answer:
     maximise a·y - Σ z over |y| <= 1, z >= 0, Qᵗy <= z. The bits are the prices of its rows."""
     with extra("attack"):
-        from scipy.optimize import linprog
         from scipy.sparse import csr_array, eye_array, hstack
     count, people = queries.shape
-    solved = linprog(
-        np.concatenate([-answers, np.ones(people)]),
-        A_ub=hstack([csr_array(queries.T), -eye_array(people)]).tocsr(),
-        b_ub=np.zeros(people),
-        bounds=[(-1.0, 1.0)] * count + [(0.0, None)] * people,
-        method="highs-ipm",
-    )
-    if solved.status != 0:
-        raise DataError(f"The linear program was not solved: {solved.message}")
-    return -np.asarray(solved.ineqlin.marginals)
+    cost = np.concatenate([-answers, np.ones(people)])
+    least, most = (np.repeat(ends, [count, people]) for ends in ((-1.0, 0.0), (1.0, np.inf)))
+    matrix = hstack([csr_array(queries.T), -eye_array(people)], format="csr")
+    solved = Program(cost, matrix, -np.inf, 0.0, least, most).solve(solver="ipm")
+    if solved.x is None:
+        raise DataError(f"The linear program was not solved: {solved.status.value}.")
+    return -solved.duals
 
 
 def _judged(bits: Array, truth: Array | None, answers: int, by: Decoding) -> Finding:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from html import escape
 from pathlib import Path
 from typing import Any
 
-from discreet.core.atomic_files import owned
+from discreet.core.markup import Markup, tag
 from discreet.core.picture import Picture, bars, beside
-from discreet.core.report import page, pairs, section, styled
+from discreet.core.report import heading, pairs, pill, section, styled, write_page
 from discreet.core.text import number
 from discreet.verbs.attack.finding import Finding, Outcome, rank
 from discreet.verbs.attack.wording import in_words, share_text
@@ -99,10 +98,7 @@ class Report:
 
     def html(self, path: str | Path) -> Path:
         """Write the report as one page that opens offline, for its owner alone."""
-        place = Path(path)
-        with open(place, "w", encoding="utf-8", opener=owned) as file:
-            file.write(page(f"Attacks on {self.release}", self._repr_html_()))
-        return place
+        return write_page(path, f"Attacks on {self.release}", self._repr_html_())
 
     def __str__(self) -> str:
         lines = [self.summary]
@@ -115,10 +111,10 @@ class Report:
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        sections = [f"<header><h1>Attacks on {escape(self.release)}</h1></header>"]
+        sections = [heading(f"Attacks on {self.release}")]
         if any(one.victims for one in self.findings):
-            sections.append(f'<p><span class="badge bad">Confidential</span> {escape(_WARNING)}</p>')
-        sections.append(section("In short", f"<p>{escape(self.summary)}</p>"))
+            sections.append(tag("p", pill("Confidential"), " ", _WARNING))
+        sections.append(section("In short", tag("p", self.summary)))
         sections += [section(picture.title, picture.figure) for picture in self.pictures()]
         sections += [_told_in_html(one) for one in self.findings]
         if self.not_applicable:
@@ -152,10 +148,9 @@ def _told(finding: Finding) -> list[str]:
     ]
 
 
-def _told_in_html(finding: Finding) -> str:
-    badge = f'<span class="badge {_BADGES[finding.outcome]}">{escape(finding.outcome.value)}</span>'
-    told = "".join(f"<p>{escape(line)}</p>" for line in _told(finding))
+def _told_in_html(finding: Finding) -> Markup:
+    told = (tag("p", line) for line in (pill(finding.outcome.value, _BADGES[finding.outcome]), *_told(finding)))
     facts = in_words(finding.details)
     if finding.victims:
         facts.append(("rows of victims", ", ".join(f"{row:,}" for row in finding.victims)))
-    return section(finding.attack, f"<p>{badge}</p>{told}{pairs(facts) if facts else ''}")
+    return section(finding.attack, told, pairs(facts) if facts else None)

@@ -12,13 +12,13 @@ at the estimate.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from html import escape
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 
 from discreet.core.exact import equation
+from discreet.core.markup import markup, table, tag
 from discreet.core.picture import Picture, bars
 from discreet.errors import BadInput
 from discreet.verbs.collect.domain import Counts, Floats
@@ -113,13 +113,13 @@ class FrequencyEstimate:
     def _repr_html_(self) -> str:
         largest, left = self._largest(_VALUES_SHOWN)
         errors = self.error_bars
-        rows = "".join(
-            f"<tr><td>{escape(str(self.oracle.domain.values[index]))}</td><td>{self.counts[index]:,.0f}</td>"
-            f"<td>± {errors[index]:,.0f}</td><td>{self.shares[index]:.2%}</td></tr>"
-            for index in largest
+        values = self.oracle.domain.values
+        rows = (
+            (str(values[at]), f"{self.counts[at]:,.0f}", f"± {errors[at]:,.0f}", f"{self.shares[at]:.2%}")
+            for at in largest
         )
-        head = "<tr><th>value</th><th>people</th><th>error</th><th>share</th></tr>"
-        return f"{self.picture()._repr_html_()}<table>{head}{rows}</table><p>{escape(left)}</p>"
+        figures = table(("value", "people", "error", "share"), rows)
+        return markup(self.picture()._repr_html_(), figures, tag("p", left))
 
     def error_bars_at(self, error: float) -> Floats:
         """Largest error of each count, each by itself, except with probability ``error``."""

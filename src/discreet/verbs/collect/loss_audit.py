@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
+from discreet.core.directed_rounding import exp_lower
 from discreet.core.exact import rounded
-from discreet.verbs.collect.probability import exp_lower
 from discreet.verbs.collect.report_distribution import Ratio, worst_ratio
 
 if TYPE_CHECKING:

@@ -9,14 +9,12 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from discreet.budget.bounds import ln_upper
-from discreet.core.exact import Number, exact, exp_upper
+from discreet.core.directed_rounding import EXP_ERROR, ln_upper
+from discreet.core.exact import Number, exact
 from discreet.errors import BadInput
 
 DENOMINATOR = 1 << 64
 """Denominator of every probability that a device draws by."""
-_EXP_UPPER_RATIO = 1 + Fraction(1, 2**150)
-"""Upper bound of ``exp_upper`` over the true exponential."""
 _MIN_EPSILON = Fraction(1, 1 << 20)
 """Smallest epsilon: below it, rounding to 2**-64ths could exceed epsilon itself where there are very many values."""
 _MAX_EPSILON = 20
@@ -31,11 +29,6 @@ def require_epsilon(number: Number) -> Fraction:
             hint="1 is usual; ln 3, about 1.0986, is what two fair coins give. A millionth is the least.",
         )
     return epsilon
-
-
-def exp_lower(epsilon: Fraction) -> Fraction:
-    """A rational at most e**epsilon, and below it by next to nothing."""
-    return exp_upper(epsilon) / _EXP_UPPER_RATIO
 
 
 def round_down(probability: Fraction) -> Fraction:
@@ -54,4 +47,4 @@ def epsilon_claim(ratio: Fraction) -> Fraction:
     ``exp_lower`` of it is not below the ratio, so that an audit of the claim holds.
     """
     decimals = 10**12
-    return Fraction(-(-ln_upper(ratio * _EXP_UPPER_RATIO) * decimals // 1), decimals)
+    return Fraction(-(-ln_upper(ratio * EXP_ERROR) * decimals // 1), decimals)

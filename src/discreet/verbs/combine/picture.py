@@ -11,10 +11,10 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from html import escape
 from itertools import accumulate
 from typing import TypeAlias
 
+from discreet.core.markup import Markup, Value, drawing, markup, page, style, tag
 from discreet.core.picture import Picture
 from discreet.core.text import number
 from discreet.errors import BadInput
@@ -51,10 +51,14 @@ _PLAIN = {
     "value": "the value itself",
 }
 """What kinds of messages are, in plain words."""
+_PAGE = (
+    "body{font:15px/1.5 system-ui,sans-serif;max-width:46rem;margin:2rem auto;padding:0 1rem}"
+    "svg{max-width:100%;height:auto}"
+)
 _TABLE = (
-    "<style>.dcl{border-collapse:collapse;font:14px/1.5 system-ui,sans-serif}"
+    ".dcl{border-collapse:collapse;font:14px/1.5 system-ui,sans-serif}"
     ".dcl td,.dcl th{padding:.2rem .6rem;text-align:left;vertical-align:top;border-bottom:1px solid #8a97a655}"
-    ".dcl td:first-child{text-align:right}</style>"
+    ".dcl td:first-child{text-align:right}"
 )
 _STYLE = (
     ".dcc text{font:12px system-ui,sans-serif;fill:#243040;text-anchor:middle}"
@@ -78,19 +82,12 @@ class Slide(Picture):
     @property
     def page(self) -> str:
         """The picture and the list as a page that opens offline."""
-        return (
-            '<!doctype html><html lang="en"><head><meta charset="utf-8">'
-            '<meta name="viewport" content="width=device-width"><meta name="color-scheme" content="light dark">'
-            f"<title>{escape(self.title)}</title><style>body{{font:15px/1.5 system-ui,sans-serif;max-width:46rem;"
-            "margin:2rem auto;padding:0 1rem}svg{max-width:100%;height:auto}"
-            f"</style></head><body>{self._repr_html_()}</body></html>\n"
-        )
+        return page(self.title, self._repr_html_(), sheet=_PAGE)
 
     def _repr_html_(self) -> str:
         """Inside the page and not as an image, so that what an arrow holds is shown to whoever points at it."""
-        told = escape(self.caption)
-        told = f"<pre>{told}</pre>" if "\n" in told else f"<p>{told}</p>"
-        return f"<h4>{escape(self.title)}</h4>{self.svg}{told}{_TABLE}{listed(self.lines)}"
+        told = tag("pre" if "\n" in self.caption else "p", self.caption)
+        return markup(tag("h4", self.title), Markup(self.svg), told, style(_TABLE), listed(self.lines))
 
     def __repr__(self) -> str:
         return f"<Slide: {self.title}, {number(len(self.lines), 'message')}>"
@@ -123,29 +120,24 @@ def drawn(
     for place, (kind, some) in enumerate(shown or [("no messages", [])]):
         left, top = (place % across) * size, place // across * size
         head = _in_words(kind, alone=alone)
-        inside.append(f'<g transform="translate({left:.0f} {top:.0f})">{around.step(place + 1, head, some)}</g>')
+        inside.append(tag("g", around.step(place + 1, head, some), transform=f"translate({left:.0f} {top:.0f})"))
     height = math.ceil(max(len(shown), 1) / across) * size
     if any(sum(around.arrows(one) for one in some) > _ARROWS for some in steps.values()):
         caption = f"{caption} Of each step the first {_ARROWS} arrows are drawn.".strip()
     if len(steps) > _STEPS:
         caption = f"{caption} {number(len(steps) - _STEPS, 'further step')} not drawn.".strip()
     aloud = "; ".join(f"{one.number}: {one.of} to {', '.join(one.to)}, {one.kind}" for one in every[:200])
-    svg = (
-        f'<svg xmlns="http://www.w3.org/2000/svg" class="dcc" viewBox="0 0 {_WIDTH} {height:.0f}" width="{_WIDTH}" '
-        f'height="{height:.0f}" role="img"><title>{escape(title)}</title><desc>{escape(aloud)}</desc>'
-        f"<style>{_STYLE}</style>{_HEADS}{''.join(inside)}</svg>"
-    )
+    svg = drawing(_WIDTH, round(height), title, _HEADS, inside, said=aloud, sheet=_STYLE, class_="dcc")
     return Slide(title, caption, svg, every)
 
 
-_HEADS = (
-    "<defs>"
-    + "".join(
-        f'<marker id="dcc-{name}" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" orient="auto">'
-        f'<path class="{name}" d="M0 0L8 4L0 8z"/></marker>'
+_BOX: dict[str, Value] = {"viewBox": "0 0 8 8", "refX": 7, "refY": 4, "markerWidth": 7, "markerHeight": 7}
+_HEADS = tag(
+    "defs",
+    (
+        tag("marker", tag("path", class_=name, d="M0 0L8 4L0 8z"), id=f"dcc-{name}", **_BOX, orient="auto")
         for name in ("a", "b")
-    )
-    + "</defs>"
+    ),
 )
 
 
@@ -158,16 +150,16 @@ class _Circle:
     values: Mapping[str, str]
     me: str
 
-    def step(self, place: int, kind: str, some: Sequence[Said]) -> str:
+    def step(self, place: int, kind: str, some: Sequence[Said]) -> Markup:
         """One drawing: the arrows of a step, and the parties above them."""
         wordy = len(some) <= _ROOM_FOR_WORDS
         sizes = accumulate(self.arrows(one) for one in some)
         few = [one for one, arrows in zip(some, sizes, strict=True) if arrows <= _ARROWS]
-        arrows = "".join(self._message(one, wordy=wordy) for one in few)
+        arrows = [self._message(one, wordy=wordy) for one in few]
         if few and not any(map(self.arrows, few)):
             kind = f"{kind} (a dashed ring: told to everybody)"
-        head = f'<text class="h" x="10" y="18">{place}. {escape(kind)}</text>'
-        return head + arrows + "".join(self._party(party) for party in self.parties)
+        head = tag("text", f"{place}. {kind}", class_="h", x=10, y=18)
+        return markup(head, arrows, map(self._party, self.parties))
 
     def arrows(self, one: Said) -> int:
         """How many arrows a message is drawn as: what is told to all of a crowd is none, but a mark."""
@@ -180,19 +172,19 @@ class _Circle:
         angle = 2 * math.pi * self.parties.index(party) / len(self.parties) - math.pi / 2
         return self.size / 2 + radius * math.cos(angle), self.size / 2 + 14 + radius * math.sin(angle)
 
-    def _party(self, party: str) -> str:
+    def _party(self, party: str) -> Markup:
         x, y = self.at(party)
         if len(self.parties) > _MANY:
-            return f'<g><title>{escape(party)}</title><circle class="p" cx="{x:.1f}" cy="{y:.1f}" r="5"/></g>'
-        wide = self._wide(party)
-        mine = " me" if party == self.me else ""
+            return tag("g", tag("title", party), tag("circle", class_="p", cx=x, cy=y, r=5))
+        wide, tall = self._wide(party), self._tall
+        look = "p me" if party == self.me else "p"
         value, up = self._value(party), 7 if self.values else 0
-        below = f'<text class="v" x="{x:.1f}" y="{y + 12:.1f}">{escape(_cut(value))}</text>' if value else ""
-        return (
-            f"<g><title>{escape(f'{party}: {value}' if value else party)}</title>"
-            f'<rect class="p{mine}" x="{x - wide / 2:.1f}" y="{y - self._tall / 2:.1f}" '
-            f'width="{wide:.1f}" height="{self._tall}" rx="{_PILL / 2:.0f}"/>'
-            f'<text x="{x:.1f}" y="{y + 4 - up:.1f}">{escape(_cut(party))}</text>{below}</g>'
+        return tag(
+            "g",
+            tag("title", f"{party}: {value}" if value else party),
+            tag("rect", class_=look, x=x - wide / 2, y=y - tall / 2, width=wide, height=tall, rx=_PILL // 2),
+            tag("text", _cut(party), x=x, y=y + 4 - up),
+            tag("text", _cut(value), class_="v", x=x, y=y + 12) if value else None,
         )
 
     def _value(self, party: str) -> str:
@@ -206,11 +198,11 @@ class _Circle:
         longest = max(len(_cut(party)), len(_cut(self._value(party))))
         return 10 if len(self.parties) > _MANY else 22 + 7.0 * longest
 
-    def _message(self, one: Said, *, wordy: bool) -> str:
+    def _message(self, one: Said, *, wordy: bool) -> Markup:
         told = not one.sealed
         ways = [self._way(one.of, other) for other in one.to] if self.arrows(one) else []
         look, head = ("w t", "b") if told else ("w", "a")
-        lines = "".join(f'<path class="{look}" d="{way.path}" marker-end="url(#dcc-{head})"/>' for way in ways)
+        lines = (tag("path", class_=look, d=way.path, marker_end=f"url(#dcc-{head})") for way in ways)
         hover = f"{one.number}. {one.of} to {', '.join(one.to)} ({one.kind}): {one.what}"
         word = one.short if wordy else ""
         if not ways:
@@ -225,17 +217,16 @@ class _Circle:
             above, aside = y <= self.size / 2 + _PILL, abs(x - self.size / 2) > _MIDDLE
             off = self._tall / 2 + (27 if word and above and not aside else 12)
             mark = _mark(one.number, word, (x, y - off if above else y + off), over=above and aside)
-        return f"<g><title>{escape(hover)}</title>{lines}{mark}</g>"
+        return tag("g", tag("title", hover), lines, mark)
 
-    def _beside(self, count: int, party: str) -> str:
+    def _beside(self, count: int, party: str) -> Markup:
         """A dashed mark between a party and the middle: it tells everybody."""
         (x, y), middle = self.at(party), (self.size / 2, self.size / 2 + 14)
         dx, dy = middle[0] - x, middle[1] - y
         long = math.hypot(dx, dy) or 1.0
         start = self._off(party, middle)
         at = start[0] + dx / long * 16, start[1] + dy / long * 16
-        ring = f'<circle class="w t" cx="{at[0]:.1f}" cy="{at[1]:.1f}" r="11"/>'
-        return ring + _mark(count, "", at)
+        return markup(tag("circle", class_="w t", cx=at[0], cy=at[1], r=11), _mark(count, "", at))
 
     def _way(self, of: str, to: str) -> _Way:
         start, end = self.at(of), self.at(to)
@@ -278,17 +269,17 @@ class _Way:
         )
 
 
-def _mark(count: int, word: str, at: _Point, *, outward: float = 0.0, over: bool = False) -> str:
+def _mark(count: int, word: str, at: _Point, *, outward: float = 0.0, over: bool = False) -> Markup:
     """The number of a message in a small ring, and what the message holds: on the outer side, or below, or above."""
     x, y = at
-    place = f'x="{x:.1f}" y="{y - 13 if over else y + 20:.1f}"'
+    place: dict[str, Value] = {"x": x, "y": y - 13 if over else y + 20}
     if abs(outward) > _MIDDLE:
         side, end = (12, "start") if outward > 0 else (-12, "end")
-        place = f'x="{x + side:.1f}" y="{y + 4:.1f}" style="text-anchor:{end}"'
-    said = f'<text class="v s" {place}>{escape(word)}</text>' if word else ""
-    return (
-        f'<circle class="n" cx="{x:.1f}" cy="{y:.1f}" r="8.5"/>'
-        f'<text class="v" x="{x:.1f}" y="{y + 4:.1f}">{count}</text>{said}'
+        place = {"x": x + side, "y": y + 4, "style": f"text-anchor:{end}"}
+    return markup(
+        tag("circle", class_="n", cx=x, cy=y, r=8.5),
+        tag("text", count, class_="v", x=x, y=y + 4),
+        tag("text", word, class_="v s", **place) if word else None,
     )
 
 

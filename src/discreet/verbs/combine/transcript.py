@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from html import escape
 from typing import Any
 
+from discreet.core.markup import Markup, markup, more, table
 from discreet.core.text import number
 from discreet.verbs.combine.bus import Message
 
@@ -69,17 +69,14 @@ def single(body: Mapping[str, Any]) -> str:
     return ""
 
 
-def listed(lines: Iterable[Said]) -> str:
+def listed(lines: Iterable[Said]) -> Markup:
     """Messages as an HTML table, in their order."""
     every = list(lines)
-    rows = "".join(
-        f"<tr><td>{one.number}</td><td>{escape(one.of)}</td><td>{escape(', '.join(one.to))}"
-        f"{' (sealed)' if one.sealed else ''}</td><td>{escape(one.kind)}</td><td>{escape(one.what)}</td></tr>"
+    rows = (
+        (one.number, one.of, f"{', '.join(one.to)}{' (sealed)' if one.sealed else ''}", one.kind, one.what)
         for one in every[:_LISTED]
     )
-    more = f"<p>… and {len(every) - _LISTED:,} more.</p>" if len(every) > _LISTED else ""
-    heads = "".join(f'<th scope="col">{head}</th>' for head in ("", "from", "to", "kind", "what it holds"))
-    return f'<table class="dcl"><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table>{more}'
+    return markup(table(("", "from", "to", "kind", "what it holds"), rows, class_="dcl"), more(len(every), _LISTED))
 
 
 def _part(part: Any) -> str:

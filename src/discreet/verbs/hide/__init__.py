@@ -1,4 +1,4 @@
-"""Keeping a miner from finding an itemset or a rule; and finding rules that discriminate.
+"""Knowledge hiding in transactions, association-rule mining, and rules that discriminate.
 
     clean = discreet.hide("baskets.csv", support="2%", confidence="60%", itemsets=["bread, wine"])
 

@@ -1,4 +1,4 @@
-"""Rules that discriminate: a decision C that falls on people with a protected trait A more than on others like them.
+"""Discrimination discovery: rules whose decision C falls on a protected group A more often than on others like it.
 
 Pedreschi, Ruggieri and Turini (2008), "Discrimination-aware data mining", and (2009), "Measuring discrimination in
 socially-sensitive decision records". Items are declared protected by a person. A rule A, B => C, with A protected and a
@@ -39,7 +39,7 @@ Ratio = Fraction | float
 """A fraction; or infinity, which is the only float."""
 
 LONGEST = 4
-"""So many items a rule has at most, if nothing else is said: longer ones are about a handful of people."""
+"""Default length limit of a rule, items: longer ones concern a handful of people."""
 
 
 @dataclass(frozen=True)

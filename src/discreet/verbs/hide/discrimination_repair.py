@@ -1,4 +1,4 @@
-"""Neutralise discrimination: change decisions until no rule discriminates.
+"""Discrimination prevention: change decisions until no rule discriminates.
 
 After the direct rule protection of Hajian and Domingo-Ferrer (2013), "A methodology for direct and indirect
 discrimination prevention in data mining". The elift of A, B => C goes down in two ways that change decisions only:
@@ -35,7 +35,7 @@ from discreet.verbs.hide.discrimination import (
 )
 from discreet.verbs.hide.transactions import Array, Transactions, places
 
-Way = Literal["up", "down"]
+Levelling = Literal["up", "down"]
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ def neutralise(
     otherwise: str | None = None,
     least: int,
     alpha: Number,
-    way: Way = "up",
+    way: Levelling = "up",
     longest: int = LONGEST,
 ) -> Neutralised:
     """Change decisions until every rule found has an elift of less than ``alpha``.
@@ -104,7 +104,7 @@ def _worth(transactions: Transactions, found: Discrimination) -> Array:
 
 
 def _change(  # noqa: PLR0917
-    now: Transactions, rule: Disparity, alpha: Fraction, way: Way, worth: Array, otherwise: str | None
+    now: Transactions, rule: Disparity, alpha: Fraction, way: Levelling, worth: Array, otherwise: str | None
 ) -> Transactions:
     """Change as few decisions as bring the elift of one rule below ``alpha``."""
     number = needed(rule, alpha, way)
@@ -119,7 +119,7 @@ def _change(  # noqa: PLR0917
     return now.changed(cells, opposite) if way == "up" else now.changed(opposite, cells)
 
 
-def needed(rule: Disparity, alpha: Fraction, way: Way) -> int:
+def needed(rule: Disparity, alpha: Fraction, way: Levelling) -> int:
     """How many decisions must change, at least, for the elift of a rule to be below ``alpha``.
 
     With ``a`` of ``n`` hit, of ``s`` among ``m`` in the context, the elift after k changes is (a − k) m / (n (s − k))

@@ -1,11 +1,11 @@
-"""Hide: keep a miner from finding an itemset or a rule, and lose as little else as can be."""
+"""Knowledge hiding: transactions in which mining finds none of the secret itemsets and rules."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -28,7 +28,7 @@ from discreet.verbs.hide.io import Opened, Source, found_in, opened
 from discreet.verbs.hide.measures import SideEffects
 from discreet.verbs.hide.methods.blocking import Blocking
 from discreet.verbs.hide.mining.rules import written as as_text
-from discreet.verbs.hide.problem import Problem, Way
+from discreet.verbs.hide.problem import HidingMethod, HidingProblem, HidingResult
 from discreet.verbs.hide.reading import Layout, read_transactions, require_writable, write_transactions
 from discreet.verbs.hide.secrets import Secret, Thresholds, parse_kept, parse_secrets
 from discreet.verbs.hide.transactions import Transactions
@@ -52,7 +52,7 @@ def hide(
     rules: Iterable[str] = (),
     keep: Itemsets = (),
     margin: Number = 0,
-    method: str | Way = "exact",
+    method: str | HidingMethod = "exact",
     layout: Layout | None = None,
     columns: Sequence[str] = (),
     tell: Tell = "nothing",
@@ -78,24 +78,30 @@ def hide(
             "Hiding needs the secrets, and the support from which on a miner would find them.",
             hint='For example dc.hide(source, itemsets=["bread, wine"], support="2%").',
         )
-    way = HIDING.parse(method) if isinstance(method, str) else method
+    chosen = HIDING.parse(method) if isinstance(method, str) else method
     if tell not in ("nothing", "thresholds", "secrets"):
         raise BadInput(f"A release tells nothing, thresholds or secrets, not {tell!r}.")
     require_places(to, holder=holder)
     _require_baskets(baskets, to, holder)
     progress(0.0, "reading")
-    given, problem = _problem(source, support, confidence, itemsets, rules, keep, margin, layout, columns)
-    if isinstance(way, Blocking) and given.table is not None:
-        way = Blocking(decoys=False)  # a cell that has another value cannot be unknown and have it
+    opened_source, problem = _problem(source, support, confidence, itemsets, rules, keep, margin, layout, columns)
+    if isinstance(chosen, Blocking) and opened_source.table is not None:
+        chosen = Blocking(decoys=False)  # a cell that has another value cannot be unknown and have it
     if baskets is not None:
-        if given.table is not None:
+        if opened_source.table is not None:
             raise BadInput("The rows of a table are not written as baskets.", hint="Leave the file out.")
-        require_writable(given.transactions, Path(baskets))
-    hiding = _Hiding(given, problem, way, tell, None if baskets is None else Path(baskets))
+        require_writable(opened_source.transactions, Path(baskets))
     table = source if isinstance(source, Table) else None
-    with hiding.baskets_written() as give_name:
+    final = None if baskets is None else Path(baskets).absolute()
+    with ExitStack() as stack:
+        waiting = None
+        if final is not None:
+            aside = stack.enter_context(TemporaryDirectory(dir=final.parent, prefix=".discreet-"))
+            waiting = Path(aside) / final.name
+        hiding = _Hiding(opened_source, problem, chosen, tell, waiting)
         hidden = release(hiding, table, to=to, holder=holder, progress=progress)
-        give_name()
+        if waiting is not None and final is not None:
+            waiting.rename(final)
     return hidden
 
 
@@ -128,9 +134,7 @@ class Trial:
 
     def to_dict(self) -> dict[str, Any]:
         """This as plain data."""
-        told = None if self.effects is None else self.effects.to_dict()
-        said = {"method": self.method, "seconds": self.seconds, "effects": told}
-        return {**said, "visible": self.visible, "error": self.error}
+        return vars(self) | {"effects": None if self.effects is None else self.effects.to_dict()}
 
 
 def compare(
@@ -142,28 +146,28 @@ def compare(
     rules: Iterable[str] = (),
     keep: Itemsets = (),
     margin: Number = 0,
-    methods: Sequence[str | Way] = HIDING.names(),
+    methods: Sequence[str | HidingMethod] = HIDING.names(),
     layout: Layout | None = None,
     columns: Sequence[str] = (),
     progress: Progress = silent,
 ) -> tuple[Trial, ...]:
     """The side effects of several methods that hide the same secrets; nothing is released."""
-    ways = [HIDING.parse(one) if isinstance(one, str) else one for one in methods]
+    chosen = [HIDING.parse(one) if isinstance(one, str) else one for one in methods]
     _, problem = _problem(source, support, confidence, itemsets, rules, keep, margin, layout, columns)
     _ = problem.frequent
-    found = []
-    for place, way in enumerate(ways):
-        progress(place / len(ways), way.name)
+    trials = []
+    for place, method in enumerate(chosen):
+        progress(place / len(chosen), method.name)
         begun = time.perf_counter()
         try:
-            outcome = way.apply(problem)
+            after = method.apply(problem).after
         except DiscreetError as error:
-            found.append(Trial(way.name, time.perf_counter() - begun, None, error=error.message))
+            trials.append(Trial(method.name, time.perf_counter() - begun, None, error=error.message))
             continue
         seconds = time.perf_counter() - begun
-        lost, visible = "; ".join(map(as_text, problem.lost(outcome.after))), len(problem.visible(outcome.after))
-        found.append(Trial(way.name, seconds, problem.effects(outcome.after), visible, lost and f"loses {lost}"))
-    return tuple(found)
+        lost, visible = "; ".join(map(as_text, problem.lost(after))), len(problem.visible(after))
+        trials.append(Trial(method.name, seconds, problem.effects(after), visible, lost and f"loses {lost}"))
+    return tuple(trials)
 
 
 def _problem(  # noqa: PLR0917
@@ -176,16 +180,17 @@ def _problem(  # noqa: PLR0917
     margin: Number,
     layout: Layout | None,
     columns: Sequence[str],
-) -> tuple[Opened, Problem]:
-    given = opened(source, layout, columns)
-    thresholds = Thresholds.of(given.transactions.rows, support, confidence, margin)
+) -> tuple[Opened, HidingProblem]:
+    opened_source = opened(source, layout, columns)
+    transactions = opened_source.transactions
+    thresholds = Thresholds.of(transactions.rows, support, confidence, margin)
     if isinstance(itemsets, str) or isinstance(rules, str) or isinstance(keep, str):
         raise BadInput(
             "Secrets are given as a list.", hint='Such as itemsets=["bread, wine"], rules=["beer => nappies"].'
         )
-    secrets = parse_secrets(given.transactions, itemsets, rules, thresholds)
-    kept = parse_kept(given.transactions, keep, secrets, thresholds.least)
-    return given, Problem(given.transactions, secrets, thresholds.least, thresholds.confidence, kept)
+    secrets = parse_secrets(transactions, itemsets, rules, thresholds)
+    kept = parse_kept(transactions, keep, secrets, thresholds.least)
+    return opened_source, HidingProblem(transactions, secrets, thresholds.least, thresholds.confidence, kept)
 
 
 @dataclass(frozen=True, eq=False)
@@ -193,18 +198,16 @@ class _Hiding(Method[pa.Table]):
     """Transactions in which no secret is found by mining."""
 
     name: ClassVar[str] = "hide"
-    given: Opened
-    problem: Problem
-    way: Way
+    source: Opened
+    problem: HidingProblem
+    method: HidingMethod
     tell: Tell
     baskets: Path | None = None
-    """A file for the transactions, beside the release."""
-    _scratch: list[Path] = field(default_factory=list)
-    """The file of baskets, while it waits for its name."""
+    """A scratch file for the transactions, which gets its name once the release has left."""
 
     @property
     def parameters(self) -> Mapping[str, Any]:
-        return {"way": self.way.name, "transactions": self.given.transactions.rows}
+        return {"method": self.method.name, "transactions": self.source.transactions.rows}
 
     def promise(self, card: object) -> Statement:
         """That a miner does not find the secrets; what that means in figures is said only if the holder wants it."""
@@ -212,7 +215,7 @@ class _Hiding(Method[pa.Table]):
         if self.tell != "nothing":
             support, confidence = _largest(self.problem.secrets)
             sure = f" and a confidence of {rounded(confidence)}" if confidence is not None else ""
-            rows = self.given.transactions.rows
+            rows = self.source.transactions.rows
             miner = f"a miner who asks for a support of {support:,} of {rows:,} transactions{sure}, or more,"
         claim = Claim("hidden", f"one in which {miner} does not find it")
         return Statement(
@@ -221,48 +224,50 @@ class _Hiding(Method[pa.Table]):
 
     def make(self, table: Table | None, bench: Bench) -> Made[pa.Table]:
         """Change as few transactions as possible."""
-        problem, way = self.problem, self.way
+        problem = self.problem
         bench.progress(0.1, "mining")
         _ = problem.frequent
-        outcome = way.apply(problem, lambda done, what: bench.progress(0.2 + 0.8 * done, what))
-        if self.baskets is not None and outcome.possible is not None:
+        result = self.method.apply(problem, lambda done, what: bench.progress(0.2 + 0.8 * done, what))
+        if self.baskets is not None and result.possible is not None:
             raise BadInput("Unknown items are not written as baskets.", hint="Leave the file out.")
-        told: dict[str, Any] = {}
+        disclosed: dict[str, Any] = {}
         if self.tell != "nothing":
             support, confidence = _largest(problem.secrets)
-            told = {"support": support, "confidence": confidence and str(confidence)}
+            disclosed = {"support": support, "confidence": confidence and str(confidence)}
         if self.tell == "secrets":
-            told["secrets"] = [str(one) for one in problem.secrets]
+            disclosed["secrets"] = [str(one) for one in problem.secrets]
         return Made(
-            self.given.payload(outcome),
-            told,
-            (_STEPS[outcome.possible is not None],),
+            self.source.payload(result),
+            disclosed,
+            (_STEPS[result.possible is not None],),
             title="Transactions, with secrets hidden",
-            context=outcome,
+            context=result,
         )
 
     def recheck(self, made: Made[pa.Table], written: Any, promised: Statement) -> Made[pa.Table]:
         """Mine what leaves, as whoever has it will."""
-        problem, way, outcome = self.problem, self.way, made.context
-        read = self.given.read_back(written)
+        problem, by = self.problem, self.method.name
+        result: HidingResult = made.context
+        read = self.source.read_back(written)
         if seen := found_in(read, problem.secrets):
             raise NoPromise(
-                f"A miner still finds {'; '.join(map(str, seen))} in what {way.name} made, so it does not leave.",
+                f"A miner still finds {'; '.join(map(str, seen))} in what {by} made, so it does not leave.",
                 hint="Use another method, such as exact.",
             )
-        if lost := problem.lost(outcome.after):
+        if lost := problem.lost(result.after):
             raise NoPromise(
-                f"{way.name} loses {'; '.join(map(as_text, lost))}, which must stay frequent, so nothing leaves.",
+                f"{by} loses {'; '.join(map(as_text, lost))}, which must stay frequent, so nothing leaves.",
                 hint="exact keeps it if anything can.",
             )
-        self._write_baskets(outcome.after)
-        effects = problem.effects(outcome.after)
+        if self.baskets is not None:
+            self._write_baskets(result.after, self.baskets)
+        effects = problem.effects(result.after)
         caveats = []
         if effects.put_in:
             caveats.append("Some transactions have items that were never in them.")
-        if outcome.possible is None and effects.taken_out:
+        if result.possible is None and effects.taken_out:
             caveats.append("Some items were taken out, so that supports are lower than they were.")
-        if outcome.possible is not None:
+        if result.possible is not None:
             caveats.append("Whoever takes every unknown item for present may find what is hidden.")
             caveats.append("What is often unknown may be part of what is hidden.")
         notes = []
@@ -272,7 +277,7 @@ class _Hiding(Method[pa.Table]):
                 "is hidden."
             )
             notes.append(("found if empty transactions are left out", "; ".join(map(str, back))))
-        details = HidingHolder(problem, outcome, effects, way.name, tuple(notes))
+        details = HidingHolder(problem, result, effects, by, tuple(notes))
         copy = HolderCopy(
             "changes",
             details.rows(),
@@ -282,26 +287,14 @@ class _Hiding(Method[pa.Table]):
         )
         return replace(made, caveats=tuple(caveats), holder=copy)
 
-    def _write_baskets(self, after: Transactions) -> None:
+    def _write_baskets(self, after: Transactions, file: Path) -> None:
         """Write the file of baskets; it is read again and mined before it gets its name."""
-        for place in self._scratch:
-            write_transactions(after, place)
-            if seen := found_in(read_transactions(place, layout="baskets"), self.problem.secrets):
-                raise NoPromise(
-                    f"A miner finds {'; '.join(map(str, seen))} in {place.name} as it is read, so nothing leaves.",
-                    hint="Write a .parquet file.",
-                )
-
-    @contextmanager
-    def baskets_written(self) -> Iterator[Callable[[], object]]:
-        """A place for the file of baskets, and a function that gives it its name."""
-        if self.baskets is None:
-            yield lambda: None
-            return
-        final = self.baskets.resolve()
-        with TemporaryDirectory(dir=final.parent, prefix=".discreet-") as aside:
-            self._scratch.append(Path(aside) / final.name)
-            yield lambda: self._scratch[0].replace(final)
+        write_transactions(after, file)
+        if seen := found_in(read_transactions(file, layout="baskets"), self.problem.secrets):
+            raise NoPromise(
+                f"A miner finds {'; '.join(map(str, seen))} in {file.name} as it is read, so nothing leaves.",
+                hint="Write a .parquet file.",
+            )
 
 
 def _largest(secrets: Sequence[Secret]) -> tuple[int, Fraction | None]:

@@ -1,36 +1,38 @@
-"""Transactions with secrets hidden as a release, and in their holder's hands."""
+"""Holder's copy of hidden transactions: the secrets, every change and the side effects."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from html import escape
 from typing import Any
 
 import pyarrow as pa
 
+from discreet.core.markup import Markup, listed, more
 from discreet.core.picture import Picture, beside
-from discreet.core.report import listing, page, pairs, section, shortened, styled
+from discreet.core.report import heading, listing, pairs, section, shortened, styled
 from discreet.core.text import number
-from discreet.verbs.hide.measures import MOST_COMPARED, RuleShift, Shift, SideEffects
+from discreet.verbs.hide.measures import MOST_COMPARED, Shift, SideEffects
 from discreet.verbs.hide.mining.rules import rule_in, written
-from discreet.verbs.hide.problem import Outcome, Problem
+from discreet.verbs.hide.problem import HidingProblem, HidingResult
 from discreet.verbs.hide.secrets import Secret
 from discreet.verbs.hide.transactions import Transactions
 
 _LISTED = 200
+"""Largest number of changes, or of lost itemsets, on the page."""
 _DRAWN = 15
+"""Largest number of secrets in a drawing."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class HidingHolder:
     """The secrets, what was changed to hide them, and what else that did. None of it may leave."""
 
-    problem: Problem
-    outcome: Outcome
+    problem: HidingProblem
+    result: HidingResult
     effects: SideEffects
     method: str
     notes: tuple[tuple[str, str], ...] = ()
-    """What else the holder must know."""
+    """Further facts, by name."""
 
     def __str__(self) -> str:
         return "\n".join(f"{name}: {told}" for name, told in self.in_figures())
@@ -42,7 +44,7 @@ class HidingHolder:
 
     def rows(self) -> pa.Table:
         """A row a change: which transaction, which item, what was done and for which secret."""
-        steps = self.outcome.steps
+        steps = self.result.steps
         texts = {name: [getattr(step, name) for step in steps] for name in ("item", "action", "secret", "why")}
         columns = {name: pa.array(column, pa.string()) for name, column in texts.items()}
         return pa.table({"row": pa.array([step.row for step in steps], pa.int64()), **columns})
@@ -51,12 +53,12 @@ class HidingHolder:
         """How much was changed, and the measures of what that did."""
         effects, rows = self.effects, self.problem.transactions.rows
         secrets, before = self.problem.secrets, self.problem.visible(self.problem.transactions)
-        now = self.problem.visible(self.outcome.after)
+        now = self.problem.visible(self.result.after)
         facts = [
             ("method", self.method),
             ("secrets", f"{len(secrets)}, visible before: {len(before)}, visible now: {len(now)}"),
             (
-                "taken out" if self.outcome.possible is None else "made unknown",
+                "taken out" if self.result.possible is None else "made unknown",
                 f"{number(effects.taken_out, 'item')} in {effects.touched:,} of {number(rows, 'transaction')}",
             ),
         ]
@@ -78,15 +80,15 @@ class HidingHolder:
                 ]
         facts.append(("dissimilarity", f"{effects.dissimilarity:.3%}"))
         facts.append(("information loss", f"{effects.information_loss:.3%}"))
-        return [*facts, *self.outcome.facts, *self.notes]
+        return [*facts, *self.result.facts, *self.notes]
 
     def secrets(self) -> list[dict[str, Any]]:
         """Each secret with its support, and confidence if it is a rule, before and after, and the thresholds."""
         return [
             {
                 "secret": str(one),
-                "before": self._told(self.problem.transactions, one),
-                "after": self._told(self.outcome.after, one),
+                "before": self._visibility(self.problem.transactions, one),
+                "after": self._visibility(self.result.after, one),
                 "hidden_below": _threshold(one),
             }
             for one in self.problem.secrets
@@ -94,7 +96,7 @@ class HidingHolder:
 
     def pictures(self) -> tuple[Picture, ...]:
         """The supports of secrets, and of what was lost, before and after."""
-        before, after = self.problem.transactions, self.outcome.after
+        before, after = self.problem.transactions, self.result.after
         shown = self.problem.secrets[:_DRAWN]
         drawn = [
             beside(
@@ -131,19 +133,15 @@ class HidingHolder:
             "method": self.method,
             "secrets": self.secrets(),
             "effects": self.effects.to_dict(),
-            "facts": [list(pair) for pair in (*self.outcome.facts, *self.notes)],
-            "steps": [str(step) for step in self.outcome.steps],
+            "facts": [list(pair) for pair in (*self.result.facts, *self.notes)],
+            "steps": [str(step) for step in self.result.steps],
         }
 
-    def page(self, title: str) -> str:
-        """All of it as HTML that opens offline."""
-        return page(title, self.fragment(title))
-
-    def fragment(self, title: str) -> str:
-        """The same for a notebook."""
+    def fragment(self, title: str) -> Markup:
+        """All of it as HTML."""
         rows = [[str(value) for value in one.values()] for one in self.secrets()]
         sections = [
-            f'<header><h1>{escape(title)}</h1><span class="badge bad">For its holder alone</span></header>',
+            heading(title, "For its holder alone"),
             section("Secrets", listing(["secret", "before", "after", "hidden below"], ["prose", *["text"] * 3], rows)),
             section("In figures", pairs(self.in_figures())),
             *(section(picture.title, picture.figure) for picture in self.pictures()),
@@ -152,39 +150,30 @@ class HidingHolder:
             if patterns is not None:
                 for name, shifts in (("lost", patterns.lost), ("that appeared", patterns.artificial)):
                     if shifts:
-                        sections.append(section(f"Innocent {what} {name}", _shifts(shifts)))
-        if self.outcome.steps:
-            sections.append(section("Step by step", self._steps()))
+                        sections.append(section(f"Innocent {what} {name}", listed(map(str, shifts), _LISTED)))
+        if self.result.steps:
+            sections.append(section("Step by step", self._steps(), more(len(self.result.steps), _LISTED)))
         return styled(sections)
 
     @staticmethod
-    def _told(transactions: Transactions, secret: Secret) -> str:
+    def _visibility(transactions: Transactions, secret: Secret) -> str:
         support = f"{transactions.support(secret.whole):,}"
         if not secret.is_rule:
             return support
         rule = rule_in(transactions, secret.antecedent, secret.consequent)
         return f"{support} ({float(rule.confidence):.1%})" if rule else f"{support} (0.0%)"
 
-    def _steps(self) -> str:
-        steps = self.outcome.steps
+    def _steps(self) -> Markup:
+        steps = self.result.steps
         rows = [
             [f"{place:,}", f"{one.row + 1:,}", one.item, one.action, one.secret, one.why]
             for place, one in enumerate(steps[:_LISTED], 1)
         ]
         heads = ["step", "transaction", "item", "change", "secret", "why"]
-        return listing(heads, ["number", "number", "text", "text", "prose", "prose"], rows) + _more(len(steps))
+        return listing(heads, ["number", "number", "text", "text", "prose", "prose"], rows)
 
 
 def _threshold(secret: Secret) -> str:
     if secret.confidence is None:
         return f"{secret.support:,}"
     return f"{secret.support:,} or {float(secret.confidence):.1%}"
-
-
-def _shifts(shifts: tuple[Shift, ...] | tuple[RuleShift, ...]) -> str:
-    items = "".join(f"<li>{escape(str(one))}</li>" for one in shifts[:_LISTED])
-    return f"<ul>{items}</ul>{_more(len(shifts))}"
-
-
-def _more(count: int) -> str:
-    return f"<p>and {count - _LISTED:,} more.</p>" if count > _LISTED else ""

@@ -1,11 +1,11 @@
-"""What is given to be hidden in, and what it looks like when it leaves."""
+"""Transactions read from any source, and written back in the form of that source."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeAlias
+from typing import TypeAlias, get_args
 
 import pyarrow as pa
 
@@ -14,7 +14,7 @@ from discreet.core.table import Table
 from discreet.errors import BadInput
 from discreet.verbs.hide.mining.frequent import frequent
 from discreet.verbs.hide.mining.rules import rules
-from discreet.verbs.hide.problem import Outcome
+from discreet.verbs.hide.problem import HidingResult
 from discreet.verbs.hide.reading import Layout, Tabular, as_arrow, layout_of, read_transactions, tabular
 from discreet.verbs.hide.secrets import Secret
 from discreet.verbs.hide.transactions import Transactions
@@ -31,15 +31,15 @@ class Opened:
     transactions: Transactions
     table: Tabular | None = None
 
-    def payload(self, outcome: Outcome) -> pa.Table:
+    def payload(self, result: HidingResult) -> pa.Table:
         """What leaves: baskets as a column of lists, with one for what is unknown if there is any; or the table with
         what was taken out, or is unknown, missing."""
         if self.table is not None:
-            return self.table.back(outcome.after, unknown=outcome.possible is not None)
-        made = as_arrow(outcome.after)
-        if outcome.possible is None:
+            return self.table.back(result.after, unknown=result.possible is not None)
+        made = as_arrow(result.after)
+        if result.possible is None:
             return made
-        before, may = outcome.after, outcome.possible
+        before, may = result.after, result.possible
         unknown = Transactions(before.items, may.bits & ~before.bits, before.rows)
         return made.append_column(UNKNOWN, as_arrow(unknown).column(0))
 
@@ -52,6 +52,8 @@ class Opened:
 
 def opened(source: Source, layout: Layout | None = None, columns: Sequence[str] = ()) -> Opened:
     """The transactions of a source; see ``reading.py`` for the layouts."""
+    if layout not in (None, *get_args(Layout)):
+        raise BadInput(f"There is no layout {layout!r}.", hint="There are baskets, pairs and table.")
     if isinstance(source, Transactions):
         return Opened(source)
     if isinstance(source, Table):
@@ -79,8 +81,8 @@ def opened(source: Source, layout: Layout | None = None, columns: Sequence[str] 
 def found_in(transactions: Transactions, secrets: Sequence[Secret]) -> list[Secret]:
     """The secrets that mining brings up, each with its own thresholds: the check on what leaves.
 
-    It shares nothing with the ways to hide but the miner. Only the items of a secret are mined, since no other can make
-    it frequent.
+    It shares nothing with the hiding methods but the miner. Only the items of a secret are mined, since no other can
+    make it frequent.
     """
     known = set(transactions.items)
     found = []

@@ -1,4 +1,4 @@
-"""What hiding did: what is still visible, what was lost beside it, what appeared that never was, and each by name.
+"""Side effects of hiding: secrets still visible, innocent patterns lost, artificial patterns, each by name.
 
 D are the transactions before and D' after; F and F' are what is frequent in them; an itemset is *sensitive* if it
 contains a secret, since hiding the secret hides it too (unless the secret is visible only above the miner's support:
@@ -30,7 +30,7 @@ from discreet.verbs.hide.transactions import Transactions
 Sides = tuple[Itemset, Itemset]
 
 MOST_COMPARED = 500_000
-"""More rules than that are not compared one by one."""
+"""Largest number of rules that are compared one by one."""
 
 
 @dataclass(frozen=True)

@@ -1,29 +1,25 @@
-"""What is to be hidden in what, and the seam to every way of doing it."""
+"""Hiding problems (transactions, secrets, a miner's thresholds) and the interface of hiding methods."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 from typing import ClassVar, Literal, Protocol
 
+from discreet.releases.method import Progress, silent
 from discreet.verbs.hide.measures import SideEffects, Sides, side_effects
 from discreet.verbs.hide.mining.borders import revised
 from discreet.verbs.hide.mining.frequent import Frequent, Itemset, frequent
 from discreet.verbs.hide.secrets import Secret
 from discreet.verbs.hide.transactions import Transactions
 
-Progress = Callable[[float, str], None]
 Action = Literal["out", "in", "unknown"]
 
 
-def silent(done: float, what: str) -> None:
-    """Progress that nobody looks at."""
-
-
 @dataclass(frozen=True, eq=False)
-class Problem:
+class HidingProblem:
     """Transactions, their holder's secrets, and the thresholds of the miner that they are hidden from."""
 
     transactions: Transactions
@@ -97,7 +93,7 @@ class Problem:
 
 @dataclass(frozen=True)
 class Step:
-    """One cell that was changed, for which secret, and why this one."""
+    """A changed cell, the secret it was changed for, and the reason."""
 
     row: int
     item: str
@@ -111,22 +107,22 @@ class Step:
 
 
 @dataclass(frozen=True, eq=False)
-class Outcome:
-    """Transactions in which nothing secret is to be seen, and how they came to be."""
+class HidingResult:
+    """Changed transactions in which no secret is visible, and the list of changes."""
 
     after: Transactions
-    """What is there for certain."""
+    """The items that are certain."""
     steps: Sequence[Step]
     possible: Transactions | None = None
-    """What may be there, if a method makes items unknown."""
+    """The items that are certain or unknown; None if the method makes none unknown."""
     facts: Sequence[tuple[str, str]] = field(default=())
-    """What the method has to say of its result, for its holder."""
+    """Facts about the result for its holder, by name."""
 
 
-class Way(Protocol):
-    """One way to hide."""
+class HidingMethod(Protocol):
+    """A method that hides the secrets of a problem."""
 
     name: ClassVar[str]
 
-    def apply(self, problem: Problem, progress: Progress = silent) -> Outcome:
-        """The transactions with all secrets hidden; an error if this way cannot hide them."""
+    def apply(self, problem: HidingProblem, progress: Progress = silent) -> HidingResult:
+        """The transactions with all secrets hidden; an error if this method cannot hide them."""

@@ -1,23 +1,29 @@
-"""Transactions from files and tables, and back.
+"""Reading transactions from files and tables, and writing them back.
 
 A source has one of three layouts:
 
 - *baskets*: a transaction a line and no header, its items with commas, semicolons, tabs, bars or blanks between them
-  (``separators.py``); or a Parquet file with one column of lists. An empty line is a transaction without items.
+  (see below); or a Parquet file with one column of lists. An empty line is a transaction without items.
 - *pairs*: a row an item, with a column that says whose transaction it is in and one that has the item.
 - *table*: a row a transaction. A column of truth values is an item, there where it is true; any other column makes an
   item ``column=value`` of each value. A missing value is no item, and neither is NaN.
+
+The separator of a text file is detected, and a file in which it is ambiguous is refused: an item that is read in
+another way than it was written would not be hidden. The name of a file says what is usual: commas in ``.csv``, tabs in
+``.tsv``, blanks in any other. What is in it counts.
 """
 
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from itertools import islice
 from math import isnan
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TextIO
 
 import numpy as np
 import pyarrow as pa
@@ -30,15 +36,17 @@ from discreet.core.text import meant
 from discreet.engines.read import open_source
 from discreet.errors import BadInput, DataError, NotFound
 from discreet.verbs.hide.mining.partition import Blocks
-from discreet.verbs.hide.separators import USUAL, baskets_in, separator_of, several
 from discreet.verbs.hide.transactions import Array, Transactions
 
 Layout = Literal["baskets", "pairs", "table"]
 
 _PARQUET = (".parquet", ".pq")
 _MOST_VALUES = 1000
-"""A column of more values than that is no column of items: its values say nothing often enough."""
+"""Largest number of distinct values of a column of items."""
 _COLUMN = "items"
+_USUAL = {".csv": ",", ".tsv": "\t"}
+_SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
+_QUOTED = re.compile(r'"[^"]*"')
 
 
 @dataclass(frozen=True)
@@ -166,7 +174,7 @@ def write_transactions(transactions: Transactions, path: str | Path) -> None:
     if _is_parquet(path):
         pq.write_table(as_arrow(transactions), path)
         return
-    between = USUAL.get(path.suffix.lower())
+    between = _USUAL.get(path.suffix.lower())
     with path.open("w", encoding="utf-8", newline="") as file:
         if between is None:
             file.writelines(" ".join(row) + "\n" for row in transactions.to_rows())
@@ -180,7 +188,7 @@ def require_writable(transactions: Transactions, path: Path) -> None:
     """An error if an item could not be read again from a file of that name."""
     if _is_parquet(path):
         return
-    if path.suffix.lower() not in USUAL and (odd := [name for name in transactions.items if several(name)]):
+    if path.suffix.lower() not in _USUAL and (odd := [name for name in transactions.items if several(name)]):
         raise BadInput(
             f"Items with blanks, separators or quotes such as {odd[0]!r} cannot be told apart in {path.name}.",
             hint="Use .csv.",
@@ -316,3 +324,85 @@ def _units(data: pa.Table, unit: str, columns: Sequence[str]) -> Transactions:
     starts, codes = one.by_row
     rows = np.repeat(_codes(whose), np.diff(starts))
     return Transactions.from_cells(one.items, rows, codes, len(whose.dictionary))
+
+
+def baskets_in(path: Path, between: str | None) -> Iterator[list[str]]:
+    """The items of each transaction of a text, as it is read; ``between`` them is a separator, or blanks."""
+    with _text(path) as file:
+        lines: Iterable[list[str]]
+        lines = (line.split() for line in file) if between is None else _split(file, between)
+        for line in lines:
+            yield [item for part in line if (item := part.strip())]
+
+
+def _split(lines: Iterable[str], between: str) -> Iterator[list[str]]:
+    """The parts of each line. A blank may stand before a part in quotes: bread, "wine, red"."""
+    return csv.reader(lines, delimiter=between, skipinitialspace=True)
+
+
+@contextmanager
+def _text(path: Path) -> Iterator[TextIO]:
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            yield file
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise DataError(f"{path.name} is not text with a transaction a line: {error}.") from error
+
+
+@dataclass
+class _Written:
+    """What stands in a text outside of quotes."""
+
+    separators: set[str] = field(default_factory=set)
+    quotes: bool = False
+    blanks: bool = False
+    """Whether there are blanks within a line, but for those beside a separator."""
+    tight: bool = False
+    """Whether there is a separator without a blank beside it."""
+
+    @classmethod
+    def of(cls, lines: Iterable[str]) -> _Written:
+        seen = cls()
+        for line in lines:
+            bare = _QUOTED.sub("x", line).strip(" \r\n")
+            seen.quotes |= '"' in line
+            seen.separators.update(one for one in _SEPARATORS if one in bare)
+            if not seen.blanks and " " in bare:
+                seen.blanks = bool(re.search(r"[^,;|\t ] +[^,;|\t ]", bare))
+            if not seen.tight:
+                seen.tight = bool(re.search(r"(?<! )[,;|](?! |$)", bare))
+        return seen
+
+
+def separator_of(path: Path) -> str | None:
+    """What stands between the items of a text; ``None``: blanks. An error where it cannot be told."""
+    with _text(path) as file:
+        seen = _Written.of(file)
+    own = _USUAL.get(path.suffix.lower())
+    if own in seen.separators and not (own == "," and ";" in seen.separators):
+        return own
+    if len(seen.separators) > 1:
+        listed = " and ".join(name for one, name in _SEPARATORS.items() if one in seen.separators)
+        raise _unclear(path, f"has {listed}, and any of them may stand between items")
+    if own is not None:
+        if not seen.separators and seen.blanks:
+            raise _unclear(path, "has blanks and nothing else between words, so a line may be one item or several")
+        return next(iter(seen.separators), own)
+    if seen.blanks and (seen.tight or "\t" in seen.separators):
+        listed = next(name for one, name in _SEPARATORS.items() if one in seen.separators)
+        raise _unclear(path, f"has {listed} and blanks, and either may stand between items")
+    if seen.quotes and not seen.separators:
+        raise _unclear(path, "has quotes and blanks")
+    return next(iter(seen.separators - {"\t"}), None)
+
+
+def _unclear(path: Path, why: str) -> DataError:
+    return DataError(
+        f"Which items are in {path.name} cannot be told: it {why}.",
+        hint="Write it as .csv, with commas between items and items that hold anything else in double quotes.",
+    )
+
+
+def several(item: str) -> bool:
+    """Whether an item could be taken for several, or for none, in a text without quotes."""
+    return len(item.split()) != 1 or '"' in item or any(one in item for one in _SEPARATORS)

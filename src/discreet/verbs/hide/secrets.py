@@ -1,4 +1,4 @@
-"""Secrets: the itemsets and rules that a miner is not to find, and the thresholds below which they are not found.
+"""Secrets: sensitive itemsets and rules, and the thresholds below which they count as hidden.
 
 An itemset is found by whoever mines with a support that it reaches; a rule if it reaches the support *and* the
 confidence. A safety margin m puts the secret below (1 − m) of each threshold, so that a miner who asks for a little

@@ -1,4 +1,4 @@
-"""Transactions as bits: for each item one bit a transaction, which says whether the item is in it.
+"""Transactions as a bitmap: one bit for each item and transaction.
 
 The support of an itemset, the number of transactions that have all its items, is then the number of ones in the AND of
 a few rows of words, and the transactions to be changed are the places of these ones.

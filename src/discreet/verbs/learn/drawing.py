@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from html import escape
 
+from discreet.core.markup import drawing, tag
 from discreet.core.picture import Picture
 
 _WIDTH, _ROW, _STEP = 640, 24, 28
@@ -22,13 +22,8 @@ def lines_drawn(title: str, lines: Sequence[tuple[int, str]], caption: str) -> P
         middle = row * _ROW + 14
         if depth:
             x = (depth - 1) * _STEP + 8
-            drawn.append(f'<path d="M{x},{last[depth - 1] + 8}V{middle}h{_STEP - 12}"/>')
+            drawn.append(tag("path", d=f"M{x},{last[depth - 1] + 8}V{middle}h{_STEP - 12}"))
         last[depth] = middle
-        drawn.append(f'<text x="{depth * _STEP + 4}" y="{middle + 4}">{escape(text)}</text>')
-    height = len(lines) * _ROW + 8
-    said = escape("; ".join(text for _, text in lines))
-    svg = (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {height}" width="{_WIDTH}" height="{height}" '
-        f'role="img"><title>{escape(title)}</title><desc>{said}</desc><style>{_STYLE}</style>{"".join(drawn)}</svg>'
-    )
-    return Picture(title, caption, svg)
+        drawn.append(tag("text", text, x=depth * _STEP + 4, y=middle + 4))
+    said = "; ".join(text for _, text in lines)
+    return Picture(title, caption, drawing(_WIDTH, len(lines) * _ROW + 8, title, drawn, said=said, sheet=_STYLE))

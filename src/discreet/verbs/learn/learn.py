@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +20,7 @@ from discreet.core.exact import exact
 from discreet.core.families import LEARNERS
 from discreet.core.holder_copy import HolderCopy
 from discreet.core.identifiers import require_rows_of_people
+from discreet.core.markup import Markup, tag
 from discreet.core.release import Release
 from discreet.core.report import listing, section, styled
 from discreet.core.statement import Claim, Evidence, Statement
@@ -112,7 +112,7 @@ class _Learning(Method[Any]):
             (*learn.learner.steps(), f"{tried}; {_CHOSEN[learn.choose]} is released."),
             caveats=said_of_withheld(table),
             pictures=(found.model.picture(),),
-            layout=f"<pre>{escape(str(read_model(evidence.model)))}</pre>",
+            layout=tag("pre", str(read_model(evidence.model))),
             seed=found.journal.seed,
             from_data=_from_data(table.card, frame),
             holder=HolderCopy(
@@ -158,12 +158,13 @@ class Compared:
         return f"{self.heading}, {self.measure}:\n{said}"
 
 
-def _drawn(evidence: Generators, comparison: Compared) -> str:
+def _drawn(evidence: Generators, comparison: Compared) -> Markup:
     """The comparison as HTML. It must never leave."""
     rows = [(name, f"{score:.4f}") for name, score in comparison.scores]
-    told = f"<p>{escape(evidence.told)}</p><p>{comparison.heading}:</p>"
-    told += listing(["model", comparison.measure], ["text", "number"], rows)
-    return styled([section("For the holder alone", told)])
+    told = tag("p", evidence.told), tag("p", f"{comparison.heading}:")
+    return styled(
+        [section("For the holder alone", told, listing(["model", comparison.measure], ["text", "number"], rows))]
+    )
 
 
 _CHOSEN = {

@@ -9,8 +9,8 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from html import escape
 
+from discreet.core.markup import Markup, drawing, listed, markup, page, style, table, tag
 from discreet.core.picture import Picture
 from discreet.verbs.prove.explaining import Row, invariants, rows
 from discreet.verbs.prove.inside import statements
@@ -21,7 +21,6 @@ from discreet.verbs.prove.values import shown, written_value
 from discreet.verbs.prove.verdicts import Proved, Refuted, Verdict
 from discreet.verbs.prove.writing import body_lines, head_lines, program_text
 
-_POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 _WIDE, _ROW, _LEFT = 640, 26, 250
 _STYLE = (
     "body{font:15px/1.5 system-ui,sans-serif;max-width:72rem;margin:2rem auto;padding:0 1rem}"
@@ -49,25 +48,20 @@ class Proof(Picture):
     @property
     def page(self) -> str:
         """As a page that opens offline."""
-        return (
-            '<!doctype html><html lang="en"><head><meta charset="utf-8">'
-            f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">'
-            '<meta name="viewport" content="width=device-width"><meta name="color-scheme" content="light dark">'
-            f"<title>{escape(self.title)}</title><style>{_STYLE}</style></head><body>{self.body}</body></html>\n"
-        )
+        return page(self.title, self.body, sheet=_STYLE)
 
     def _repr_html_(self) -> str:
-        return f"<style>{_STYLE}</style>{self.body}"
+        return markup(style(_STYLE), self.body)
 
 
 def drawn(verdict: Verdict) -> Proof:
     """The page of a verdict, and its drawing."""
     word = verdict.word.lower()
     parts = [
-        f"<h1>{escape(verdict.program.name)}</h1>",
-        f'<p><span class="w {word}">{verdict.word}</span> {escape(verdict.summary)}</p>',
+        tag("h1", verdict.program.name),
+        tag("p", tag("span", verdict.word, class_=f"w {word}"), " ", verdict.summary),
     ]
-    svg = ""
+    svg = Markup()
     if isinstance(verdict, Proved):
         pairing = _example(verdict)
         parts += _proof(verdict)
@@ -75,48 +69,53 @@ def drawn(verdict: Verdict) -> Proof:
             svg = _adding_up(verdict.program, pairing)
             parts += [_told(verdict.program, pairing), svg]
     else:
-        svg = _two_bars(verdict) if isinstance(verdict, Refuted) else ""
-        parts += [f"<pre>{escape(chr(10).join(verdict.lines))}</pre>", svg, _listing(verdict.program)]
-    return Proof(f"{verdict.word}: {verdict.program.name}", verdict.summary, svg, "".join(parts))
+        svg = _two_bars(verdict) if isinstance(verdict, Refuted) else Markup()
+        parts += [tag("pre", "\n".join(verdict.lines)), svg, _listing(verdict.program)]
+    return Proof(f"{verdict.word}: {verdict.program.name}", verdict.summary, svg, markup(parts))
 
 
 # -- the proof --------------------------------------------------------------------------------------------------------
 
 
-def _proof(verdict: Proved) -> Iterator[str]:
+def _proof(verdict: Proved) -> Iterator[Markup]:
     for alignment in verdict.certificate.alignments:
         if len(verdict.certificate.alignments) > 1:
             way = "from the second input to the first" if alignment.backwards else "from the first input to the second"
-            yield f"<h2>{way.capitalize()}</h2>"
+            yield tag("h2", way.capitalize())
         couplings = {one.line: one for one in rows(verdict.program, alignment, verdict.others)}
         yield _side_by_side(verdict.program, couplings)
         for number, texts in enumerate(invariants(verdict.program, alignment, verdict.others), 1):
-            items = "".join(f"<li><code>{escape(text)}</code></li>" for text in texts)
-            yield f"<h3>What stays true in loop {number}</h3><ul>{items}</ul>"
+            yield tag("h3", f"What stays true in loop {number}")
+            yield listed(tag("code", text) for text in texts)
     if not verdict.certificate.alignments:
-        yield f"<p>{escape('; '.join(verdict.lines))}</p>{_listing(verdict.program)}"
+        yield tag("p", "; ".join(verdict.lines))
+        yield _listing(verdict.program)
 
 
-def _listing(program: Program) -> str:
-    return f"<pre>{escape(program_text(program))}</pre>"
+def _listing(program: Program) -> Markup:
+    return tag("pre", program_text(program))
 
 
-def _side_by_side(program: Program, couplings: Mapping[int, Row]) -> str:
-    head = "".join(f"<div><code>{escape(line)}</code></div>" for line in head_lines(program))
+def _side_by_side(program: Program, couplings: Mapping[int, Row]) -> Markup:
+    head = (tag("div", tag("code", line)) for line in head_lines(program))
     lines = []
     for text, statement in body_lines(program.body, ""):
         found = couplings.get(statement.at.line) if isinstance(statement, Sample | Call) else None
         middle = f"{found.sample} ↔ {found.sample}′, by {found.shift}" if found else ""
         line = str(statement.at.line) if statement is not None and statement.at.line else ""
-        lines.append(
-            f'<tr{" class=draw" * bool(found)}><td class="n">{line}</td><td><code>{escape(text)}</code></td>'
-            f'<td class="c">{escape(middle)}</td><td><code>{escape(_primed(program, text))}</code></td>'
-            f'<td class="c">{escape(found.cost) if found else ""}</td></tr>'
-        )
-    return (
-        f'{head}<div class="wide"><table><thead><tr><th></th><th>first run</th><th>coupled</th><th>second run</th>'
-        f"<th>cost of a draw</th></tr></thead><tbody>{''.join(lines)}</tbody></table></div>"
-    )
+        second = tag("td", tag("code", _primed(program, text)))
+        cells = _number(line), tag("td", tag("code", text)), tag("td", middle, class_="c"), second
+        cost = tag("td", found.cost if found else None, class_="c")
+        lines.append(tag("tr", cells, cost, class_="draw" if found else None))
+    return markup(head, _wide(("", "first run", "coupled", "second run", "cost of a draw"), lines))
+
+
+def _number(line: int | str) -> Markup:
+    return tag("td", line, class_="n")
+
+
+def _wide(heads: Sequence[str], rows: Sequence[Markup]) -> Markup:
+    return tag("div", table(heads, rows), class_="wide")
 
 
 def _primed(program: Program, text: str) -> str:
@@ -134,7 +133,7 @@ def _example(verdict: Proved) -> Pairing | None:
     return paired(verdict.program, alignments[0]) if alignments and not verdict.others else None
 
 
-def _told(program: Program, pairing: Pairing) -> str:
+def _told(program: Program, pairing: Pairing) -> Markup:
     def given(values: Mapping[str, object], names: Sequence[str], stroke: str = "") -> str:
         return ", ".join(f"{name}{stroke} = {written_value(values[name])}" for name in names)
 
@@ -146,22 +145,18 @@ def _told(program: Program, pairing: Pairing) -> str:
         shift = "" if moment.shift is None else written_value(moment.shift)
         figures = (f"{written_value(moment.cost)}", f"{written_value(spent)}") if moment.drawn else ("", "")
         cells = (moment.name, written_value(moment.first), shift, written_value(moment.second), *figures)
-        lines.append(
-            f'<tr{" class=draw" * moment.drawn}><td class="n">{moment.line}</td>'
-            + "".join(f"<td>{escape(cell)}</td>" for cell in cells)
-            + "</tr>"
-        )
+        drawn_row = "draw" if moment.drawn else None
+        lines.append(tag("tr", _number(moment.line), (tag("td", cell) for cell in cells), class_=drawn_row))
     at = ", ".join(filter(None, (given(pairing.pair.parameters, ["eps"]), given(pairing.pair.inputs, public))))
-    return (
-        f"<h2>An example</h2><p>With {escape(at)}: {escape(given(pairing.pair.inputs, private))} beside "
-        f"{escape(given(pairing.pair.neighbours, private, '′'))}. The first run's noise is made up; the second run's "
-        'follows from it. Both show the same.</p><div class="wide"><table><thead><tr><th></th><th></th>'
-        "<th>first run</th><th>shift</th><th>second run</th><th>cost</th><th>so far</th></tr></thead>"
-        f"<tbody>{''.join(lines)}</tbody></table></div>"
+    said = (
+        f"With {at}: {given(pairing.pair.inputs, private)} beside {given(pairing.pair.neighbours, private, '′')}. "
+        "The first run's noise is made up; the second run's follows from it. Both show the same."
     )
+    heads = ("", "", "first run", "shift", "second run", "cost", "so far")
+    return markup(tag("h2", "An example"), tag("p", said), _wide(heads, lines))
 
 
-def _adding_up(program: Program, pairing: Pairing) -> str:
+def _adding_up(program: Program, pairing: Pairing) -> Markup:
     """A bar for each draw: what was spent before it, and what it costs; the claim is a line."""
     names = {**pairing.pair.parameters, **pairing.pair.inputs}
     found = value_of(program.epsilon, names)  # type: ignore[arg-type]
@@ -175,35 +170,26 @@ def _adding_up(program: Program, pairing: Pairing) -> str:
     at = _LEFT + float(claim / widest) * (_WIDE - _LEFT - 20)
     tall = len(draws) * _ROW + 30
     title = f"The cost adds up to {written_value(spent)} of {written_value(claim)}"
-    line = (
-        f'<line class="axis" x1="{at:.0f}" x2="{at:.0f}" y1="0" y2="{tall - 22}"/>'
-        f'<text x="{at:.0f}" y="{tall - 6}" text-anchor="end">claim: {escape(written_value(claim))}</text>'
-    )
-    return _svg(title, "".join(bars) + line, tall)
+    line = tag("line", class_="axis", x1=at, x2=at, y1=0, y2=tall - 22)
+    claimed = tag("text", f"claim: {written_value(claim)}", x=at, y=tall - 6, text_anchor="end")
+    return drawing(_WIDE, tall, title, bars, line, claimed, sheet=_DRAWN, class_="dcp")
 
 
-def _svg(title: str, inside: str, tall: int) -> str:
-    return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" class="dcp" viewBox="0 0 {_WIDE} {tall}" width="{_WIDE}" '
-        f'height="{tall}" role="img"><title>{escape(title)}</title><style>{_DRAWN}</style>{inside}</svg>'
-    )
-
-
-def _bar(place: int, moment: Moment, before: Fraction, cost: Fraction) -> str:
+def _bar(place: int, moment: Moment, before: Fraction, cost: Fraction) -> Markup:
     room, top = _WIDE - _LEFT - 20, place * _ROW
     text = f"{moment.name} (line {moment.line}), shift {written_value(moment.shift)}"
-    return (
-        f'<text x="0" y="{top + 17}">{escape(text)}</text>'
-        f'<rect class="bar" opacity=".35" x="{_LEFT}" y="{top + 4}" width="{float(before) * room:.1f}" height="16"/>'
-        f'<rect class="now" x="{_LEFT + float(before) * room:.1f}" y="{top + 4}" width="{float(cost) * room:.1f}" '
-        'height="16"/>'
+    spent = float(before) * room
+    return markup(
+        tag("text", text, x=0, y=top + 17),
+        tag("rect", class_="bar", opacity=".35", x=_LEFT, y=top + 4, width=spent, height=16),
+        tag("rect", class_="now", x=_LEFT + spent, y=top + 4, width=float(cost) * room, height=16),
     )
 
 
 # -- the counterexample -----------------------------------------------------------------------------------------------
 
 
-def _two_bars(verdict: Refuted) -> str:
+def _two_bars(verdict: Refuted) -> Markup:
     """How likely the event is given each input, and how likely it may be at most given the first."""
     found = verdict.counterexample
     most = found.allowed.high * found.second.high + found.delta
@@ -216,9 +202,9 @@ def _two_bars(verdict: Refuted) -> str:
     lines = []
     for place, (text, value, kind, said) in enumerate(figures):
         top, long = place * _ROW, float(value / widest) * room
-        lines.append(
-            f'<text x="0" y="{top + 17}">{text}</text>'
-            f'<rect class="{kind}" x="{_LEFT}" y="{top + 4}" width="{long:.1f}" height="16"/>'
-            f'<text x="{_LEFT + long + 6:.1f}" y="{top + 17}">{escape(said)}</text>'
-        )
-    return _svg(found.event, "".join(lines), len(figures) * _ROW + 8)
+        lines += [
+            tag("text", text, x=0, y=top + 17),
+            tag("rect", class_=kind, x=_LEFT, y=top + 4, width=long, height=16),
+            tag("text", said, x=_LEFT + long + 6, y=top + 17),
+        ]
+    return drawing(_WIDE, len(figures) * _ROW + 8, found.event, lines, sheet=_DRAWN, class_="dcp")

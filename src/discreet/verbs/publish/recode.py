@@ -20,7 +20,6 @@ from discreet.core.engine import Engine
 from discreet.core.kind import Kind
 from discreet.core.table import Table
 from discreet.engines.duckdb import DuckDB
-from discreet.engines.spark import Spark
 from discreet.errors import BadInput
 from discreet.verbs.publish.recoding import Names, Recoding
 
@@ -51,7 +50,7 @@ def recoded(table: Table, recoding: Recoding) -> Table:
 
 def at_hand(table: Table) -> Table:
     """The table on an engine that can recode: its own, or an embedded DuckDB with a copy of its rows."""
-    if isinstance(table.engine, DuckDB | Spark):
+    if table.engine.lends:
         return table
     engine = DuckDB()
     engine.load("rows", cast("pa.Table", table.stream()))  # DuckDB reads a stream as it reads a table
@@ -162,10 +161,4 @@ def _numbered(table: pa.Table) -> pa.Table:
 
 def shown(engine: Engine, data: pa.Table) -> exp.Select:
     """The query that shows ``data`` on ``engine``, for as long as the engine is open."""
-    if isinstance(engine, DuckDB):
-        name = engine.new_name("discreet")
-        engine.show(name, data)
-        return exp.select("*").from_(sql.table(name))
-    if isinstance(engine, Spark):
-        return engine.show(data)
-    raise BadInput(f"{engine.title} cannot be lent rows.", hint="Bring the table to DuckDB or Spark first.")
+    return engine.lend(data)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from html import escape
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+from discreet.core.markup import listed, markup, page, table, tag
 from discreet.core.picture import Picture
 from discreet.errors import BadInput
 from discreet.verbs.publish.scatter import Dot, scatter
@@ -17,7 +16,6 @@ ORIGINAL = "original"
 _LIMITS = (0.05, 0.1, 0.2, 0.4)
 _NOTHING = 1e-9
 """A loss below this is none: what is left of it is rounding."""
-_POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 _PAGE = (
     "body{font:16px/1.5 system-ui,sans-serif;max-width:56rem;margin:2rem auto;padding:0 1rem;color:#243040}"
     "table{border-collapse:collapse;width:100%}"
@@ -156,16 +154,10 @@ class RiskMap:
 
     def html(self, path: str | Path | None = None) -> str:
         """The map as one page that opens offline and runs nothing; with ``path``, written there too."""
-        page = (
-            '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
-            f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">\n'
-            '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-            f"<title>Risk and loss of {escape(self.table)}</title>\n<style>{_PAGE}</style>\n</head>\n<body>\n"
-            f"{self._repr_html_()}\n</body>\n</html>\n"
-        )
+        whole = page(f"Risk and loss of {self.table}", self._repr_html_(), sheet=_PAGE)
         if path is not None:
-            Path(path).write_text(page, encoding="utf-8")
-        return page
+            Path(path).write_text(whole, encoding="utf-8")
+        return whole
 
     def to_dict(self) -> dict[str, Any]:
         """This as plain data, for JSON."""
@@ -199,23 +191,31 @@ class RiskMap:
 
     def _repr_html_(self) -> str:
         front = {p.method for p in self.frontier}
-        body = "".join(
-            f'<tr class="{"best" if p.method in front else ""}"><th scope="row">{escape(p.method)}</th>'
-            f"{_cells(_figures(p))}"
-            f"<td>{'yes' if p.method in front else ''}</td></tr>"
+        rows = (
+            tag(
+                "tr",
+                tag("th", p.method, scope="row"),
+                (tag("td", text, class_="n") for text in _figures(p)),
+                tag("td", "yes" if p.method in front else None),
+                class_="best" if p.method in front else None,
+            )
             for p in self.placed
         )
         heads = ("method", "risk", self.measure, "intervals", "by distance", "by likelihood", "on the frontier")
-        head = "".join(f'<th scope="col">{escape(one)}</th>' for one in heads)
-        failed = "".join(f"<li>{escape(p.method)}: {escape(p.why)}</li>" for p in self.failed)
-        return (
-            f"<h1>Risk and loss of {escape(self.table)}</h1>"
-            f"{self.picture.figure if self.placed else ''}"
-            f"<h2>What there is to choose between</h2><p>{escape(self.recommend)}</p>"
-            f"<h2>All figures</h2><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
-            f"<p>{escape(self.measure)}: {escape(self.meaning)} Less is better on both sides. Seed {self.seed}; "
-            f"{self.rows:,} rows. This page tells about the original table: it is for its holder.</p>"
-            + (f"<h2>Not measured</h2><ul>{failed}</ul>" if failed else "")
+        said = (
+            f"{self.measure}: {self.meaning} Less is better on both sides. Seed {self.seed}; {self.rows:,} rows. "
+            "This page tells about the original table: it is for its holder."
+        )
+        failed = listed(f"{p.method}: {p.why}" for p in self.failed)
+        return markup(
+            tag("h1", f"Risk and loss of {self.table}"),
+            self.picture.figure if self.placed else None,
+            tag("h2", "What there is to choose between"),
+            tag("p", self.recommend),
+            tag("h2", "All figures"),
+            table(heads, rows),
+            tag("p", said),
+            (tag("h2", "Not measured"), failed) if failed else None,
         )
 
 
@@ -226,10 +226,6 @@ def _at(point: Point) -> str:
 
 def _percent(share: float | None) -> str:
     return "–" if share is None else f"{share:.1%}"
-
-
-def _cells(texts: Sequence[str]) -> str:
-    return "".join(f'<td class="n">{escape(text)}</td>' for text in texts)
 
 
 def _figures(point: Point) -> list[str]:

@@ -32,7 +32,8 @@ from sqlglot import exp
 
 from discreet.core import sql
 from discreet.core.card import Card, Column, Role
-from discreet.core.exact import Number, exp_upper
+from discreet.core.directed_rounding import exp_lower, exp_upper
+from discreet.core.exact import Number
 from discreet.core.hierarchy.expression import apply
 from discreet.core.hierarchy.protocol import TOP, Hierarchy
 from discreet.core.kind import Kind
@@ -229,7 +230,7 @@ def covers(epsilon: Fraction, delta: Fraction, beta: Fraction, k: int) -> bool:
     if beta != _rate(beta):
         raise BadInput(f"A sampling rate is a multiple of 2**-{_BITS}, got {beta}.")
     room = (delta.numerator << _POINT) // delta.denominator
-    factor = exp_upper(epsilon) * (1 - Fraction(1, 2**150))  # not above e**epsilon
+    factor = exp_lower(epsilon)
     scaled = int(factor * 2**_POINT)
     rest = (1 - beta) / factor  # not below 1 - gamma
     enough = _logarithm(1 / delta) * (1 + 1e-9) + 1e-9
@@ -279,7 +280,7 @@ def _up(numerator: int, denominator: int) -> int:
 
 def _largest_rate(epsilon: Fraction) -> Fraction:
     """A sampling rate not above 1 - e^-ε."""
-    return _rate(1 - 1 / (exp_upper(epsilon) * (1 - Fraction(1, 2**150))))
+    return _rate(1 - exp_upper(-epsilon))
 
 
 def _rate(share: Fraction) -> Fraction:

@@ -32,7 +32,7 @@ from typing import Protocol, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.core.exact import round_up
+from discreet.core.directed_rounding import round_up, sqrt_lower
 from discreet.core.loss import Concentrated, Pure
 from discreet.errors import BadInput, NoPromise
 from discreet.noise.deviation import Noise
@@ -221,7 +221,7 @@ class Meter:
     def _epsilon(self, share: Fraction) -> Fraction:
         """The ε that a choice may have: ε² / 8 is what it loses of a concentrated allowance. Rounded down."""
         loss = _of(self._allowance, share)
-        return loss.epsilon if isinstance(loss, Pure) else _root(8 * loss.rho)
+        return loss.epsilon if isinstance(loss, Pure) else sqrt_lower(8 * loss.rho)
 
     def _spend(self, share: Fraction, step: Step | None = None) -> None:
         if not isinstance(share, Fraction | int) or not 0 < share <= self._left:
@@ -263,9 +263,3 @@ def _lost(noise: Noise, moved: NDArray[np.int64]) -> Allowance:
     if isinstance(noise, DiscreteLaplace):
         return Pure(int(np.abs(moved).sum()) / noise.scale)
     return Concentrated(sum(int(one) ** 2 for one in moved.flat if one) / (2 * noise.sigma_squared))
-
-
-def _root(value: Fraction) -> Fraction:
-    """A rational not above the square root, and below it by less than one part in 2**60."""
-    places = 64 + max(0, value.denominator.bit_length() - value.numerator.bit_length())
-    return Fraction(math.isqrt((value.numerator << 2 * places) // value.denominator), 1 << places)

@@ -1,4 +1,4 @@
-"""What intruders learn from the sensitive cells of a table if they are printed.
+"""Disclosure by the sensitive cells of a table if they were printed, one sentence for each attack.
 
 - External: there is a single respondent, and whoever knows who it is learns their figure.
 - Internal: there are two, and each subtracts their own.

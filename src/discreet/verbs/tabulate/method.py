@@ -1,8 +1,8 @@
-"""The seam between a table and every way to make it safe."""
+"""Interface of table-protection methods (suppression, rounding, adjustment, cell keys, factors, record swapping)."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Protocol
 
@@ -10,16 +10,16 @@ import numpy as np
 
 from discreet.core.statement import Claim
 from discreet.core.table import Table
+from discreet.releases.method import Progress, silent
 from discreet.verbs.tabulate.protection import Pattern, Protection
 from discreet.verbs.tabulate.tables.cells import Cells
 
-Progress = Callable[[float, str], None]
 _Numbers = np.ndarray[Any, Any]
 
 
 @dataclass(frozen=True, eq=False)
-class Job:
-    """A table to be made safe, and where it came from, if that is known."""
+class ProtectionProblem:
+    """Cells with their additivity relations and protection levels, and the microdata they came from if available."""
 
     cells: Cells
     protection: Protection
@@ -29,37 +29,37 @@ class Job:
     weight: str | None = None
     """The column of sampling weights."""
     weights: _Numbers | None = None
-    """Of each cell, what hiding or changing it costs, if somebody said."""
+    """Cost of suppressing or changing each cell; None for the method's default."""
     seed: int | None = None
     secret: bytes | None = None
-    """What the secret numbers of records are made of, if somebody said."""
-    progress: Progress = field(default=lambda done, what: None)
+    """The secret that record keys are derived from; None to draw one."""
+    progress: Progress = silent
 
 
 @dataclass(frozen=True, eq=False)
-class Outcome:
-    """What is to be printed, and what may be said of it."""
+class ProtectedTable:
+    """Values to publish, the suppression pattern, and the claims the method supports."""
 
     values: _Numbers
     hidden: _Numbers
     claims: tuple[Claim, ...] = ()
     caveats: tuple[str, ...] = ()
     steps: tuple[str, ...] = ()
-    told: Mapping[str, Any] = field(default_factory=dict)
+    recipe_details: Mapping[str, Any] = field(default_factory=dict)
     """What the recipe says beyond the method's own parameters."""
     pattern: Pattern | None = None
     holder: Sequence[tuple[str, str]] = ()
-    """What the holder alone may know."""
+    """Facts for the holder alone, by name."""
     secret: bytes | None = None
-    """What the secret numbers of records were made of, where they were."""
+    """The secret that record keys were derived from, if the method uses them."""
 
 
-class Way(Protocol):
-    """One way to make a table safe."""
+class TableMethod(Protocol):
+    """A method that protects a table."""
 
     name: ClassVar[str]
-    protects: ClassVar[bool]
+    needs_sensitivity_rules: ClassVar[bool]
     """Whether it needs rules that say which cells are sensitive."""
 
-    def apply(self, job: Job) -> Outcome:
-        """What is to be printed instead of the table."""
+    def apply(self, job: ProtectionProblem) -> ProtectedTable:
+        """What is to be published instead of the table."""

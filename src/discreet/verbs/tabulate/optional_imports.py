@@ -1,4 +1,4 @@
-"""The optional parts that protect tables: SciPy's sparse matrices and the HiGHS solver."""
+"""Optional dependency of table protection: SciPy sparse matrices."""
 
 from __future__ import annotations
 
@@ -12,10 +12,3 @@ def sparse() -> ModuleType:
     with extra("tabulate"):
         import scipy.sparse
     return scipy.sparse  # type: ignore[no-any-return]
-
-
-def highspy() -> ModuleType:
-    """The HiGHS solver."""
-    with extra("tabulate"):
-        import highspy
-    return highspy

@@ -1,4 +1,4 @@
-"""What has to be kept from an intruder: which cells are sensitive, how far off they must stay, and who knows what."""
+"""Protection levels of sensitive cells, suppression patterns, and intervals."""
 
 from __future__ import annotations
 

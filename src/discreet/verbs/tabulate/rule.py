@@ -1,4 +1,4 @@
-"""Rules that say which cells give somebody away, and how far off an intruder must be kept.
+"""Sensitivity rules: which cells disclose a contributor, and the protection levels they need.
 
 As in Hundepool et al., "Statistical Disclosure Control" (2012), chapter 4. X is the value of a cell, x1 ≥ x2 ≥ …
 are the contributions to it:

@@ -1,4 +1,4 @@
-"""Rules put to work: read from text, applied to cells, with the reason for each and who knows what besides."""
+"""Sensitivity rules read from text and applied to cells, with the reason for each sensitive cell."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tabulate: print a table of figures without giving anybody away."""
+"""Publish a table of counts or sums with sensitive cells protected."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ from discreet.releases.method import Bench, Made, Method, Progress, silent
 from discreet.releases.pipeline import release, require_places
 from discreet.verbs.tabulate.exposure import exposures
 from discreet.verbs.tabulate.intruder.audit import certify, intervals
-from discreet.verbs.tabulate.intruder.seen import LEAST
-from discreet.verbs.tabulate.method import Job, Outcome, Way
+from discreet.verbs.tabulate.intruder.release_audit import LEAST
+from discreet.verbs.tabulate.method import ProtectedTable, ProtectionProblem, TableMethod
 from discreet.verbs.tabulate.printing.holder import TableHolder
 from discreet.verbs.tabulate.printing.information import changed_loss, hidden_loss
 from discreet.verbs.tabulate.printing.printed import Printed
@@ -38,8 +38,9 @@ from discreet.verbs.tabulate.tables.crosstable import HIDDEN, CrossTable, writte
 
 Source: TypeAlias = Table | CrossTable | Sequence[CrossTable]
 _EVEN = 1e-9
-_TOLD = 30_000
-"""Of more hidden cells it is certified that they keep their intervals, and these are not computed: it takes hours."""
+"""Relative gap below which a pattern counts as optimal."""
+_MOST_INTERVALS = 30_000
+"""Largest number of hidden cells whose intervals are computed; of more it is only certified that they hold."""
 _BETWEEN = re.compile(r"\s*[×*]\s*|\s+x\s+")
 
 
@@ -49,7 +50,7 @@ def tabulate(
     value: str | None = None,
     *,
     rules: str | Sequence[str | Rule] = (),
-    method: str | Way = "suppress",
+    method: str | TableMethod = "suppress",
     weight: str | None = None,
     decimals: int | None = None,
     share: Number = "1/10",
@@ -74,21 +75,21 @@ def tabulate(
     the same way, so the one that was drawn (``holder.details.secret``) is kept for the next table. ``holder`` is a new
     file for the holder's copy: which cells are sensitive and why, and what an intruder can compute of each.
     """
-    way = TABLE_METHODS.parse(method) if isinstance(method, str) else method
-    said = _rules(rules)
-    if way.protects and not said:
+    chosen = TABLE_METHODS.parse(method) if isinstance(method, str) else method
+    sensitivity = _rules(rules)
+    if chosen.needs_sensitivity_rules and not sensitivity:
         raise BadInput("Say which cells are sensitive: give rules.", hint='Such as "p=10", "n=1,k=0.7" or "min=3".')
     require_places(to, csv=csv, holder=holder)
     progress(0.0, "adding up")
-    tables, sides = _tables(source, by, value, said, weight=weight, decimals=decimals)
-    cells = _known(Cells.of(*tables), source, value, way, said)
+    tables, sides = _tables(source, by, value, sensitivity, weight=weight, decimals=decimals)
+    cells = _known(Cells.of(*tables), source, value, chosen, sensitivity)
     require_additive(cells)
     if weights is not None and (np.shape(weights) != (len(cells),) or not (np.asarray(weights) >= 0).all()):
         raise BadInput(f"There must be a weight of 0 or more for each of {len(cells):,} cells.")
-    protection = protect(cells, said, share=share, negative=negative)
+    protection = protect(cells, sensitivity, share=share, negative=negative)
     table = source if isinstance(source, Table) else None
-    job = Job(cells, protection, table, sides, value, weight, weights, seed, secret)
-    return release(_Tabulation(job, way, said), table, to=to, csv=csv, holder=holder, progress=progress)
+    problem = ProtectionProblem(cells, protection, table, sides, value, weight, weights, seed, secret)
+    return release(_Tabulation(problem, chosen, sensitivity), table, to=to, csv=csv, holder=holder, progress=progress)
 
 
 def sides_of(by: str | Sequence[str]) -> tuple[tuple[str, ...], ...]:
@@ -130,14 +131,14 @@ def _rules(rules: str | Sequence[str | Rule]) -> tuple[Rule, ...]:
     return tuple(one for rule in rules for one in (parse_rules(rule) if isinstance(rule, str) else (rule,)))
 
 
-def _known(cells: Cells, source: Source, value: str | None, way: Way, rules: Sequence[Rule]) -> Cells:
+def _known(cells: Cells, source: Source, value: str | None, method: TableMethod, rules: Sequence[Rule]) -> Cells:
     """The cells with what everybody knows of each before the table is printed.
 
     A count of 0 is hidden only if ``zeros`` or a rule says so; where none does, everybody knows that what is hidden is
     at least 1. Sums may be negative where the card says that what is added up may be.
     """
     if not cells.tables[0].what:
-        hides = getattr(way, "zeros", False) or any(isinstance(rule, Zero | Request) for rule in rules)
+        hides = getattr(method, "zeros", False) or any(isinstance(rule, Zero | Request) for rule in rules)
         return cells if hides else cells.knowing(np.minimum(cells.values, 1).clip(0), cells.upper)
     bounds = source.card[value].bounds if isinstance(source, Table) and value is not None else None
     if bounds is not None and bounds[0] < 0:  # type: ignore[operator]  # a number, as what is added up
@@ -150,13 +151,13 @@ class _Tabulation(Method[pa.Table]):
     """A table whose protection is shown before it leaves."""
 
     verb: ClassVar[str] = "tabulate"
-    job: Job
-    way: Way
+    problem: ProtectionProblem
+    method: TableMethod
     rules: Sequence[Rule]
 
     @property
     def name(self) -> str:  # type: ignore[override]
-        return self.way.name
+        return self.method.name
 
     @property
     def parameters(self) -> Mapping[str, Any]:
@@ -168,27 +169,27 @@ class _Tabulation(Method[pa.Table]):
 
     def make(self, table: Table | None, bench: Bench) -> Made[pa.Table]:
         """Protect the cells, and compute what an intruder can tell of every hidden one."""
-        job = replace(self.job, progress=lambda done, what: bench.progress(0.1 + 0.6 * done, what))
-        cells, protection, outcome = job.cells, job.protection, self.way.apply(job)
-        told = None
-        if outcome.pattern is not None:
-            hidden, report = outcome.hidden, bench.progress
+        problem = replace(self.problem, progress=lambda done, what: bench.progress(0.1 + 0.6 * done, what))
+        cells, protection, made = problem.cells, problem.protection, self.method.apply(problem)
+        computed = None
+        if made.pattern is not None:
+            hidden, report = made.hidden, bench.progress
             certify(cells, protection, hidden, progress=lambda done, what: report(0.7 + 0.2 * done, what))
-            if int(hidden.sum()) <= _TOLD:
-                told = intervals(cells, hidden, progress=lambda done, what: report(0.9 + 0.1 * done, what))
-        printed = Printed.of(cells, outcome.values, outcome.hidden)
+            if int(hidden.sum()) <= _MOST_INTERVALS:
+                computed = intervals(cells, hidden, progress=lambda done, what: report(0.9 + 0.1 * done, what))
+        printed = Printed.of(cells, made.values, made.hidden)
         by = "; ".join(" × ".join(side.name for side in one.dimensions) for one in printed.tables)
         least = float(cells.lower[cells.values != 0].min(initial=np.inf if (cells.values != 0).any() else 0.0))
         parameters: dict[str, Any] = {
             "tables": printed.structure(),
-            **({"rules": [rule.kind for rule in self.rules]} if self.way.protects else {}),
+            **({"rules": [rule.kind for rule in self.rules]} if self.method.needs_sensitivity_rules else {}),
             LEAST: int(least) if np.isfinite(least) else None,
-            **outcome.told,
+            **made.recipe_details,
         }
         known = f" and that it is at least {written(least, cells.decimals)}" if np.isfinite(least) else ""
         learned = exposures(cells, protection)
-        facts = _facts(job, outcome, told)
-        details = TableHolder(cells, protection, outcome.values, outcome.hidden, told, learned, facts, outcome.secret)
+        facts = _facts(problem, made, computed)
+        details = TableHolder(cells, protection, made.values, made.hidden, computed, learned, facts, made.secret)
         title = f"{cells.tables[0].what or 'counts'} by {by}"
         copy = HolderCopy(
             "cells",
@@ -200,12 +201,12 @@ class _Tabulation(Method[pa.Table]):
         return Made(
             printed.rows(),
             parameters,
-            outcome.steps,
-            claims=outcome.claims,
-            assumes=(f"Nobody knows more of a figure than what is printed{known}.",) if outcome.claims else (),
-            caveats=outcome.caveats,
+            made.steps,
+            claims=made.claims,
+            assumes=(f"Nobody knows more of a figure than what is printed{known}.",) if made.claims else (),
+            caveats=made.caveats,
             layout=printed.html(),
-            seed=job.seed,
+            seed=problem.seed,
             holder=copy,
             title=title,
             context=printed,
@@ -220,15 +221,17 @@ class _Tabulation(Method[pa.Table]):
         return made
 
 
-def _facts(job: Job, outcome: Outcome, told: Intervals | None) -> list[tuple[str, str]]:
-    facts = list(outcome.holder)
-    pattern = outcome.pattern
+def _facts(problem: ProtectionProblem, made: ProtectedTable, computed: Intervals | None) -> list[tuple[str, str]]:
+    facts = list(made.holder)
+    pattern = made.pattern
     if pattern is not None:
-        lost = hidden_loss(job.cells, job.protection, outcome.hidden, np.abs(job.cells.values).astype(float), told)
+        lost = hidden_loss(
+            problem.cells, problem.protection, made.hidden, np.abs(problem.cells.values).astype(float), computed
+        )
         best = "the least possible" if pattern.gap <= _EVEN else f"at most {pattern.gap:.1%} of it more than needed"
         known = best if np.isfinite(pattern.bound) else "not compared with the least possible"
         facts.append(("lost", str(lost)))
         facts.append(("what is hidden besides weighs", f"{known} ({pattern.method})"))
     else:
-        facts.append(("lost", str(changed_loss(job.cells, outcome.values))))
+        facts.append(("lost", str(changed_loss(problem.cells, made.values))))
     return facts

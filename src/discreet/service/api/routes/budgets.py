@@ -20,7 +20,7 @@ Account: TypeAlias = Annotated[str, StringConstraints(pattern=_ACCOUNT)]
 @router.get("/budgets", responses=READS, summary="Budgets")
 def budgets(caller: Reader) -> list[BudgetOut]:
     """All of them; for an analyst their own, and those of the tables above them."""
-    return [BudgetOut.of(view) for view in caller.desk.budgets(caller.who)]
+    return [BudgetOut.of(view) for view in caller.desk.budgets.accounts(caller.who)]
 
 
 @router.put("/budgets/{account:path}", responses=WRITES, summary="Give an account another limit")
@@ -28,7 +28,7 @@ def set_limit(
     account: Annotated[Account, Path(examples=["visits/ann"])], given: NewLimit, caller: Manager
 ) -> BudgetOut:
     """What was spent stays spent. The reason goes to the ledger."""
-    return BudgetOut.of(caller.desk.set_limit(caller.who, account, given.budget.budget(), why=given.why))
+    return BudgetOut.of(caller.desk.budgets.set_limit(caller.who, account, given.budget.budget(), why=given.why))
 
 
 @router.get("/ledger", responses=READS | answers(404), summary="The last lines of the ledger")
@@ -38,10 +38,10 @@ def ledger(
     most: Annotated[int, Query(ge=1, le=1000)] = 200,
 ) -> list[Entry]:
     """Newest first; for an analyst those of their own accounts."""
-    return [Entry.of(line) for line in caller.desk.ledger(caller.who, account=account, most=most)]
+    return [Entry.of(line) for line in caller.desk.budgets.lines(caller.who, account=account, most=most)]
 
 
 @router.post("/ledger/verify", responses=READS, summary="Whether the ledger is sound")
 def verify(caller: Overseer) -> Verdict:
     """Go through ledger and audit log line by line, and compare them with every answer that was given."""
-    return Verdict.of(caller.desk.verify(caller.who))
+    return Verdict.of(caller.desk.budgets.verify(caller.who))

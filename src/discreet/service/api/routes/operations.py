@@ -18,7 +18,7 @@ from discreet.service.api.failures import READS, answers
 from discreet.service.api.guard import PAPER_POLICY
 from discreet.service.api.metrics import CONTENT
 from discreet.service.api.views import Catalogue, Health
-from discreet.service.reception import READERS
+from discreet.service.operations.permissions import READERS
 
 router = APIRouter(prefix="/v1", tags=["operations"])
 

@@ -22,7 +22,7 @@ TokenId: TypeAlias = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{8,64}$
 @router.get("/people", responses=READS, summary="Everybody who may sign in")
 def people(caller: Overseer) -> list[PersonOut]:
     """For stewards and auditors."""
-    return [PersonOut.of(one) for one in caller.desk.persons(caller.who)]
+    return [PersonOut.of(one) for one in caller.desk.access.persons(caller.who)]
 
 
 @router.post("/people", status_code=201, responses=WRITES, summary="Let somebody sign in")
@@ -32,7 +32,9 @@ def add(given: NewPerson, caller: Annotated[Caller, Depends(Needs(roles=(Role.ST
     With a session: a token lets nobody in.
     """
     budget = None if given.budget is None else given.budget.budget()
-    password = caller.desk.add_person(caller.who, given.name, Role(given.role), budget=budget, tables=given.tables)
+    password = caller.desk.access.add_person(
+        caller.who, given.name, Role(given.role), budget=budget, tables=given.tables
+    )
     return Welcomed(person=_named(given.name, caller), password=password)
 
 
@@ -44,8 +46,8 @@ def change(name: Name, given: ChangedPerson, caller: Manager) -> Welcomed:
     if given.disabled is None and not given.reset:
         raise BadInput("Nothing was to be changed.", hint="Send disabled, or reset.")
     if given.disabled is not None:
-        caller.desk.disable(caller.who, name, given.disabled)
-    password = caller.desk.reset_password(caller.who, name) if given.reset else None
+        caller.desk.access.disable(caller.who, name, given.disabled)
+    password = caller.desk.access.reset_password(caller.who, name) if given.reset else None
     return Welcomed(person=_named(name, caller), password=password)
 
 
@@ -55,14 +57,14 @@ def give_budget(name: Name, given: NewBudget, caller: Manager) -> list[BudgetOut
 
     The table's own budget counts too: nobody can spend more than the smaller of the two.
     """
-    caller.desk.give_budget(caller.who, name, given.budget.budget(), given.tables)
-    return [BudgetOut.of(view) for view in caller.desk.budgets(caller.who) if view.analyst == name]
+    caller.desk.access.give_budget(caller.who, name, given.budget.budget(), given.tables)
+    return [BudgetOut.of(view) for view in caller.desk.budgets.accounts(caller.who) if view.analyst == name]
 
 
 @router.get("/tokens", responses=READS, summary="Tokens")
 def tokens(caller: Reader) -> list[TokenOut]:
     """One's own; for stewards and auditors everybody's. Their texts are not kept."""
-    return [TokenOut.of(token) for token in caller.desk.tokens(caller.who)]
+    return [TokenOut.of(token) for token in caller.desk.access.tokens(caller.who)]
 
 
 @router.post("/tokens", status_code=201, responses=WRITES, summary="A new token")
@@ -72,13 +74,13 @@ def new_token(given: NewToken, caller: Annotated[Caller, Depends(Needs(token=Fal
     With a session: a token makes no token.
     """
     scopes = [Scope(one) for one in given.scopes]
-    return TokenText.of(caller.desk.new_token(caller.who, given.label, given.days, scopes))
+    return TokenText.of(caller.desk.access.new_token(caller.who, given.label, given.days, scopes))
 
 
 @router.delete("/tokens/{token}", status_code=204, responses=WRITES, summary="End a token")
 def revoke(token: TokenId, caller: Annotated[Caller, Depends(Needs(Scope.MANAGE))]) -> None:
     """One's own or, as a steward, anybody's."""
-    caller.desk.revoke(caller.who, token)
+    caller.desk.access.revoke(caller.who, token)
 
 
 @router.get("/audit", responses=READS, summary="Who did what")
@@ -90,7 +92,7 @@ def audit(
     by: Annotated[str | None, Query(max_length=60, description="Of this person alone.")] = None,
 ) -> list[AuditOut]:
     """For stewards and auditors."""
-    lines = caller.desk.audit(caller.who, after=after, most=most, newest_first=newest_first, by=by)
+    lines = caller.desk.access.audit(caller.who, after=after, most=most, newest_first=newest_first, by=by)
     return [AuditOut.of(line) for line in lines]
 
 

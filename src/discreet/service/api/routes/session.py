@@ -27,7 +27,7 @@ router = APIRouter(route_class=EarlyRoute, prefix="/v1", tags=["session"])
 @router.post("/session", responses=answers(400, 401, 403, 422), summary="Sign in")
 def sign_in(given: SignIn, desk: Stranger, request: Request, response: Response) -> Session:
     """Begin a session, which is kept as a cookie. Programs use a token instead."""
-    signed = desk.sign_in(given.name, given.password)
+    signed = desk.access.sign_in(given.name, given.password)
     keep_session(response, signed, request.app.state.settings)
     return Session.of(signed.person, signed)
 
@@ -43,7 +43,7 @@ def sign_out(caller: SignedInCaller, request: Request, response: Response) -> No
     """End the session."""
     if caller.session is None:
         raise BadInput("Whoever comes with a token has no session.", hint="To end a token: DELETE /v1/tokens/{id}.")
-    caller.desk.sign_out(caller.who, caller.session.token)
+    caller.desk.access.sign_out(caller.who, caller.session.token)
     drop_session(response, request.app.state.settings)
 
 
@@ -59,7 +59,7 @@ def change_password(
     With a session: a token changes no password.
     """
     require_turn(request)
-    caller.desk.change_password(caller.who, given.old, given.new, tokens_end=given.tokens_end)
-    signed = caller.desk.sign_in(caller.who.name, given.new)
+    caller.desk.access.change_password(caller.who, given.old, given.new, tokens_end=given.tokens_end)
+    signed = caller.desk.access.sign_in(caller.who.name, given.new)
     keep_session(response, signed, request.app.state.settings)
     return Session.of(signed.person, signed)

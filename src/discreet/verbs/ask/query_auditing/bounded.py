@@ -42,7 +42,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.core.optional import extra
+from discreet.core.programs import Program, Solver, Status
 from discreet.verbs.ask.query_auditing.auditor import Part, Verdict
 from discreet.verbs.ask.query_auditing.classes import Bools, Classes, Ints
 
@@ -57,8 +57,7 @@ class Bounded:
     """See ``Auditor``. Everybody has one row."""
 
     def __init__(self, classes: Classes, low: Fraction, high: Fraction, width: Fraction, *, whole: bool) -> None:
-        with extra("attack"):
-            import scipy  # noqa: F401  # before anything is answered
+        Solver()  # if HiGHS is missing, that is said before anything is answered
         self._classes = classes
         self._low, self._span = low, high - low
         self._width = _least_width(width, self._span, whole=whole)
@@ -194,9 +193,5 @@ class _Sums:
 
 def _least(costs: _Numbers, rows: Bools, sums: Sequence[float], sizes: _Numbers) -> float | None:
     """The least cost among class sums with these sums over sets; ``None``: the solver found none."""
-    with extra("attack"):
-        from scipy.optimize import linprog
-
-    fits = {"A_eq": rows.astype(np.float64), "b_eq": list(sums)} if len(sums) else {}
-    found = linprog(costs, bounds=[(0, size) for size in sizes], method="highs", **fits)
-    return float(found.fun) if found.status == 0 else None
+    found = Program(costs, rows.astype(np.float64), sums, sums, 0.0, sizes).solve()
+    return found.value if found.status is Status.OPTIMAL else None

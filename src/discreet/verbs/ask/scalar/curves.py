@@ -12,8 +12,7 @@ from fractions import Fraction
 
 from sqlglot import exp
 
-from discreet.budget.bounds import ln_lower, ln_upper, sqrt_lower
-from discreet.core.exact import exp_upper
+from discreet.core.directed_rounding import exp_lower, exp_upper, ln_lower, ln_upper, sqrt_lower, sqrt_upper
 from discreet.core.kind import Kind
 from discreet.errors import BadQuery
 from discreet.verbs.ask.scalar.reader import SAFE, Reader, Rule, computed, said, within
@@ -26,7 +25,7 @@ _LOWEST, _HIGHEST = Fraction(-100), Fraction(36)
 
 def root(reader: Reader, node: exp.Sqrt) -> Value:
     """A square root of what is not negative."""
-    return _curve(reader, node, _sqrt, (Fraction(0), SAFE))
+    return _curve(reader, node, lambda x: (sqrt_lower(x), sqrt_upper(x)), (Fraction(0), SAFE))
 
 
 def logarithm(reader: Reader, node: exp.Ln) -> Value:
@@ -36,7 +35,7 @@ def logarithm(reader: Reader, node: exp.Ln) -> Value:
 
 def exponential(reader: Reader, node: exp.Exp) -> Value:
     """A power of e."""
-    return _curve(reader, node, _exp, (_LOWEST, _HIGHEST))
+    return _curve(reader, node, lambda x: (exp_lower(x), exp_upper(x)), (_LOWEST, _HIGHEST))
 
 
 def _curve(reader: Reader, node: exp.Expr, curve: Callable[[Fraction], Interval], defined: Interval) -> Value:
@@ -49,19 +48,6 @@ def _curve(reader: Reader, node: exp.Expr, curve: Callable[[Fraction], Interval]
         )
     cut = value.as_double if value.is_double_column else cut_to(value.as_double, low, high)
     return computed(node, type(node)(this=cut), (_outwards(curve(low)[0], -1), _outwards(curve(high)[1], 1)), Kind.REAL)
-
-
-def _sqrt(x: Fraction) -> Interval:
-    """Rationals around the root of x."""
-    lower = sqrt_lower(x)
-    return lower, lower * (1 + Fraction(1, 2**60))  # 64 bits of it are right
-
-
-def _exp(x: Fraction) -> Interval:
-    """Rationals around e**x."""
-    upper = exp_upper(abs(x))
-    lower = upper * (1 - Fraction(1, 2**100))  # exp_upper is off by less than one part in 2**150
-    return (lower, upper) if x >= 0 else (1 / upper, 1 / lower)
 
 
 def _outwards(end: Fraction, way: int) -> Fraction:

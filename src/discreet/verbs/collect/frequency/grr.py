@@ -15,10 +15,11 @@ from typing import Any
 
 import pyarrow as pa
 
+from discreet.core.directed_rounding import exp_lower
 from discreet.noise.entropy import Entropy
 from discreet.verbs.collect.domain import Codes, Counts
 from discreet.verbs.collect.frequency_oracle import FrequencyOracle
-from discreet.verbs.collect.probability import exp_lower, round_down
+from discreet.verbs.collect.probability import round_down
 from discreet.verbs.collect.randomized_response import randomized_response
 from discreet.verbs.collect.report_arrays import count_outcomes, integer_type, to_integer_reports
 from discreet.verbs.collect.report_distribution import SymmetricAnswers, randomized_response_distribution

@@ -22,10 +22,11 @@ import numpy as np
 import pyarrow as pa
 
 from discreet.core.compiled import njit
+from discreet.core.directed_rounding import exp_lower
 from discreet.noise.entropy import Entropy
 from discreet.verbs.collect.domain import Codes, Counts
 from discreet.verbs.collect.frequency_oracle import FrequencyOracle
-from discreet.verbs.collect.probability import exp_lower, round_down
+from discreet.verbs.collect.probability import round_down
 from discreet.verbs.collect.report_arrays import count_outcomes
 from discreet.verbs.collect.report_distribution import Matrix, PublicChoice, SymmetricAnswers
 

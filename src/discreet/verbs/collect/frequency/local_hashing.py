@@ -27,12 +27,13 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from discreet.core.compiled import njit
+from discreet.core.directed_rounding import exp_lower
 from discreet.core.exact import Number
 from discreet.errors import BadInput, DataError
 from discreet.noise.entropy import Entropy
 from discreet.verbs.collect.domain import Codes, Counts, Domain
 from discreet.verbs.collect.frequency_oracle import FrequencyOracle
-from discreet.verbs.collect.probability import exp_lower, round_down
+from discreet.verbs.collect.probability import round_down
 from discreet.verbs.collect.randomized_response import randomized_response
 from discreet.verbs.collect.report_arrays import reports_to_rows, rows_to_reports
 from discreet.verbs.collect.report_distribution import (

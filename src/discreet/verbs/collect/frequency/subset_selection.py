@@ -27,12 +27,13 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from discreet.core.compiled import njit
+from discreet.core.directed_rounding import exp_lower
 from discreet.core.exact import Number
 from discreet.noise.entropy import Entropy
 from discreet.noise.packed import packed_flips
 from discreet.verbs.collect.domain import Codes, Counts, Domain
 from discreet.verbs.collect.frequency.unary_encoding import BitOracle
-from discreet.verbs.collect.probability import exp_lower, round_down
+from discreet.verbs.collect.probability import round_down
 from discreet.verbs.collect.report_arrays import (
     bits_to_reports,
     count_bits,

@@ -21,11 +21,12 @@ import numpy as np
 import pyarrow as pa
 
 from discreet.core.compiled import njit
+from discreet.core.directed_rounding import exp_lower
 from discreet.noise.entropy import Entropy
 from discreet.noise.packed import packed_flips
 from discreet.verbs.collect.domain import Codes, Counts
 from discreet.verbs.collect.frequency_oracle import FrequencyOracle
-from discreet.verbs.collect.probability import exp_lower, round_down, round_up
+from discreet.verbs.collect.probability import round_down, round_up
 from discreet.verbs.collect.report_arrays import (
     WORDS_PER_BATCH,
     bit_report_type,

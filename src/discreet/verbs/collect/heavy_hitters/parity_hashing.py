@@ -23,9 +23,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.core.compiled import njit
+from discreet.core.directed_rounding import exp_lower
 from discreet.noise.entropy import Entropy
 from discreet.verbs.collect.domain import Codes, Counts, Floats
-from discreet.verbs.collect.probability import exp_lower, round_down
+from discreet.verbs.collect.probability import round_down
 from discreet.verbs.collect.randomized_response import randomized_response
 from discreet.verbs.collect.report_arrays import read_only
 from discreet.verbs.collect.report_distribution import PublicChoice, randomized_response_distribution

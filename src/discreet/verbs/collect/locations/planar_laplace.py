@@ -33,7 +33,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import ArrayLike
 
-from discreet.core.exact import Number, exact, exp_upper
+from discreet.core.directed_rounding import exp_upper, sqrt_lower
+from discreet.core.exact import Number, exact
 from discreet.core.loss import Pure
 from discreet.errors import BadInput
 from discreet.noise.entropy import Entropy
@@ -207,8 +208,6 @@ def _tightest() -> Fraction:
     Steps up to 40 along the axes are tried (one of them is below 1/64.4); a longer one has |v| / (64 |v| + 1) or more,
     which is above 1/64.03.
     """
-    digits = 1 << 40
     tried = [(a, b) for a in range(1, 41) for b in range(a + 1)]
     sizes = lengths(np.array(tried)).tolist()
-    roots = [math.isqrt((a * a + b * b) * digits**2) for a, b in tried]
-    return min(Fraction(root, digits * size) for root, size in zip(roots, sizes, strict=True))
+    return min(sqrt_lower(Fraction(a * a + b * b)) / int(size) for (a, b), size in zip(tried, sizes, strict=True))

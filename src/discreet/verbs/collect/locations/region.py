@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from discreet.core.directed_rounding import sqrt_upper
 from discreet.core.exact import Number, exact
 from discreet.errors import BadInput, DataError
 from discreet.verbs.collect.domain import Codes, Floats
@@ -54,7 +55,7 @@ class Region:
     @property
     def diameter(self) -> Fraction:
         """Largest distance of two points, metres, rounded up."""
-        return self.step * ceiling_root((self.across - 1) ** 2 + (self.up - 1) ** 2)
+        return self.step * sqrt_upper(Fraction((self.across - 1) ** 2 + (self.up - 1) ** 2))
 
     @property
     def blur(self) -> Fraction:
@@ -62,7 +63,7 @@ class Region:
 
         Along either axis each place moves by half a step at most, so together by a step.
         """
-        return self.step * ceiling_root(2)
+        return self.step * sqrt_upper(Fraction(2))
 
     @property
     def parameters(self) -> dict[str, Any]:
@@ -92,11 +93,6 @@ class Region:
     def metres(self, codes: Codes) -> Floats:
         """Metres east and north of the points with given numbers."""
         return self.points(codes).astype(np.float64) * float(self.step)
-
-
-def ceiling_root(square: int, digits: int = 40) -> Fraction:
-    """A rational at or above the square root of an integer, by less than 2**-digits."""
-    return Fraction(math.isqrt((square << 2 * digits) - 1) + 1 if square else 0, 1 << digits)
 
 
 def metres_from(latitudes: ArrayLike, longitudes: ArrayLike, corner: tuple[float, float]) -> Floats:

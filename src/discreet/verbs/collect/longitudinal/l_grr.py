@@ -21,10 +21,11 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from discreet.core.directed_rounding import exp_lower
 from discreet.noise.entropy import Entropy
 from discreet.verbs.collect.frequency.grr import GRR
 from discreet.verbs.collect.longitudinal.memoization import MemoizedOracle, power_lower
-from discreet.verbs.collect.probability import exp_lower, round_down
+from discreet.verbs.collect.probability import round_down
 from discreet.verbs.collect.randomized_response import randomized_response
 
 

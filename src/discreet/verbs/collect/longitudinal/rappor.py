@@ -32,11 +32,12 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from discreet.core.directed_rounding import exp_lower
 from discreet.noise.entropy import Entropy
 from discreet.noise.packed import packed_flips
 from discreet.verbs.collect.frequency.unary_encoding import OUE, SUE, UnaryEncoding
 from discreet.verbs.collect.longitudinal.memoization import MemoizedOracle, power_lower
-from discreet.verbs.collect.probability import exp_lower, round_down
+from discreet.verbs.collect.probability import round_down
 from discreet.verbs.collect.report_arrays import bits_to_reports, reports_to_rows, word_count
 
 

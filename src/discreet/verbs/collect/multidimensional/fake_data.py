@@ -28,6 +28,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 import pyarrow as pa
 
+from discreet.core.directed_rounding import exp_lower
 from discreet.core.exact import Number, exact
 from discreet.core.loss import Pure
 from discreet.errors import BadInput
@@ -37,7 +38,7 @@ from discreet.verbs.collect.frequency.grr import GRR
 from discreet.verbs.collect.multidimensional.questions import Questions, QuestionShares, QuestionsProtocol
 from discreet.verbs.collect.multidimensional.split_sample import split_reports
 from discreet.verbs.collect.numbers.channel import Channel, to_units
-from discreet.verbs.collect.probability import DENOMINATOR, exp_lower, require_epsilon
+from discreet.verbs.collect.probability import DENOMINATOR, require_epsilon
 from discreet.verbs.collect.report_arrays import Reports, count_integer_reports, integer_type, to_integer_reports
 
 Protects = Literal["person", "answer"]

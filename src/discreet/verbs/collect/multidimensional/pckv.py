@@ -23,12 +23,13 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from discreet.core.directed_rounding import exp_lower
 from discreet.errors import DataError
 from discreet.noise.entropy import Entropy
 from discreet.noise.packed import packed_flips
 from discreet.verbs.collect.domain import Counts
 from discreet.verbs.collect.multidimensional.key_value import KeyValue, ResponseRates, SampledPairs
-from discreet.verbs.collect.probability import exp_lower, round_down, round_up
+from discreet.verbs.collect.probability import round_down, round_up
 from discreet.verbs.collect.randomized_response import randomized_response
 from discreet.verbs.collect.report_arrays import (
     Reports,

@@ -17,10 +17,11 @@ from typing import Any
 import numpy as np
 
 from discreet.core.compiled import njit
+from discreet.core.directed_rounding import exp_lower
 from discreet.errors import BadInput
 from discreet.noise.entropy import Entropy, Words
 from discreet.verbs.collect.domain import Codes
-from discreet.verbs.collect.probability import DENOMINATOR, exp_lower
+from discreet.verbs.collect.probability import DENOMINATOR
 from discreet.verbs.collect.report_distribution import Matrix
 
 Weights = Sequence[Sequence[int]]

@@ -14,10 +14,11 @@ from functools import cached_property
 
 import numpy as np
 
+from discreet.core.directed_rounding import exp_lower
 from discreet.noise.entropy import Entropy, Words
 from discreet.verbs.collect.domain import Codes
 from discreet.verbs.collect.numbers.mean import MeanProtocol
-from discreet.verbs.collect.probability import DENOMINATOR, exp_lower, round_down
+from discreet.verbs.collect.probability import DENOMINATOR, round_down
 from discreet.verbs.collect.report_distribution import Matrix
 
 

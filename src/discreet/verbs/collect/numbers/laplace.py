@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 
+from discreet.core.directed_rounding import exp_minus
 from discreet.noise.entropy import Entropy
-from discreet.noise.powers import exp_minus
 from discreet.verbs.collect.domain import Codes
 from discreet.verbs.collect.numbers.channel import Channel, rounded_channel
 from discreet.verbs.collect.numbers.mean import MeanProtocol

@@ -23,10 +23,11 @@ from functools import cached_property
 
 import numpy as np
 
+from discreet.core.directed_rounding import exp_lower
 from discreet.noise.entropy import Entropy
 from discreet.verbs.collect.domain import Codes, Floats
 from discreet.verbs.collect.numbers.mean import MeanProtocol
-from discreet.verbs.collect.probability import exp_lower, round_down
+from discreet.verbs.collect.probability import round_down
 from discreet.verbs.collect.report_distribution import Matrix
 
 

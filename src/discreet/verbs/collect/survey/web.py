@@ -10,15 +10,14 @@ about a request is written down but the report that it brings: no address, no ti
 
 from __future__ import annotations
 
-import json
 from fractions import Fraction
 from functools import cache
-from html import escape
 from pathlib import Path
-from string import Template
 from typing import Any
 
-from discreet.core.exact import equation, exp_upper, rounded
+from discreet.core.directed_rounding import exp_upper
+from discreet.core.exact import equation, rounded
+from discreet.core.markup import Markup, Template, script_data, tag
 from discreet.core.optional import extra
 from discreet.errors import BadInput, DiscreetError, NotAllowed
 from discreet.verbs.collect.survey.browser_protocols import browser_parameters, explain_protocol
@@ -76,9 +75,9 @@ $code
 <script type="module" src="page.js"></script>
 </html>
 """)
-_CODE = """<fieldset><legend>Your one-time code</legend><input type="text" id="code" autocomplete="off" \
+_CODE = Markup("""<fieldset><legend>Your one-time code</legend><input type="text" id="code" autocomplete="off" \
 aria-label="Your one-time code"><p class="hint">It is used up by your report. It stands beside it when it is sent, and \
-is not kept with it.</p></fieldset>"""
+is not kept with it.</p></fieldset>""")
 _SHARES = {
     "split": "Every question has its part of that.",
     "sampled": "Of all the questions your browser has drawn one at random, and asks that one alone.",
@@ -98,15 +97,15 @@ def page(survey: Survey, *, codes: bool) -> str:
         f"whatever you answer, no report is more than {rounded(exp_upper(loss.epsilon), 3)} times as likely as it "
         f"would be with any other answers ({equation('ε', loss.epsilon)})."
     )
-    return _PAGE.substitute(
-        title=escape(survey.title),
-        about=f"<p>{escape(survey.about)}</p>" if survey.about else "",
-        promise=escape(promise),
-        share=_SHARES[survey.share] if len(survey.questions) > 1 else "",
-        code=_CODE if codes else "",
-        source=escape(source("randomise.js")),
-        exactly=escape(str(survey.statement(survey.people, codes=codes))),
-        survey=_json_element(public(survey, codes=codes)),
+    return _PAGE.filled(
+        title=survey.title,
+        about=tag("p", survey.about) if survey.about else None,
+        promise=promise,
+        share=_SHARES[survey.share] if len(survey.questions) > 1 else None,
+        code=_CODE if codes else None,
+        source=source("randomise.js"),
+        exactly=str(survey.statement(survey.people, codes=codes)),
+        survey=script_data(public(survey, codes=codes)),
     )
 
 
@@ -136,11 +135,6 @@ def _decimal(number: Fraction) -> str:
     if digits is None:
         raise BadInput(f"A bound has nine decimal places at most, got {number}.")
     return f"{float(number):.{digits}f}" if digits else str(number)
-
-
-def _json_element(data: dict[str, Any]) -> str:
-    """JSON for an element of the page: nothing in it can end the element."""
-    return json.dumps(data, ensure_ascii=True).replace("<", "\\u003c").replace("&", "\\u0026")
 
 
 def make_app(survey: Survey, inbox: Inbox) -> Starlette:

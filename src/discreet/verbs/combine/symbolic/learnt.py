@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from html import escape
 from itertools import chain, combinations
 from math import gcd
 
+from discreet.core.markup import tag
 from discreet.verbs.combine.symbolic.forms import Form, Value
 from discreet.verbs.combine.symbolic.module import Module, Row
 
@@ -58,7 +58,7 @@ class Learnt:
         return f"{together} {learn} nothing beyond the sum."
 
     def _repr_html_(self) -> str:
-        return f"<p>{escape(str(self))}</p>"
+        return tag("p", str(self))
 
 
 def listed(words: Iterable[str]) -> str:

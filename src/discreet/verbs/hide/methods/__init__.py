@@ -1,1 +1,1 @@
-"""Ways to hide: each a module with its idea, its argument and where it comes from."""
+"""Hiding methods: a module for each, with its idea, its argument and its source."""

@@ -17,9 +17,10 @@ import numpy as np
 
 from discreet.core.catalogue import declare
 from discreet.core.families import HIDING
+from discreet.releases.method import Progress, silent
 from discreet.verbs.hide.methods.edit import Working, until_hidden
 from discreet.verbs.hide.mining.rules import written
-from discreet.verbs.hide.problem import Outcome, Problem, Progress, silent
+from discreet.verbs.hide.problem import HidingProblem, HidingResult
 from discreet.verbs.hide.secrets import Secret
 
 
@@ -29,7 +30,7 @@ class Atallah:
 
     name: ClassVar[str]
 
-    def apply(self, problem: Problem, progress: Progress = silent) -> Outcome:
+    def apply(self, problem: HidingProblem, progress: Progress = silent) -> HidingResult:
         """Take one item out of one transaction at a time."""
         working = Working(problem)
         friends: dict[str, list[str]] = {}

@@ -23,8 +23,9 @@ from discreet.core.catalogue import declare, parameter
 from discreet.core.families import HIDING
 from discreet.core.text import number
 from discreet.noise.entropy import Entropy
+from discreet.releases.method import Progress, silent
 from discreet.verbs.hide.methods.edit import Working, shortest, until_hidden
-from discreet.verbs.hide.problem import Outcome, Problem, Progress, Step, silent
+from discreet.verbs.hide.problem import HidingProblem, HidingResult, Step
 from discreet.verbs.hide.secrets import Secret
 from discreet.verbs.hide.transactions import Array, Transactions, Words, all_ones, places
 
@@ -38,7 +39,7 @@ class Blocking:
     name: ClassVar[str]
     decoys: bool = parameter("Whether cells without the item become unknown, too.", default=True)
 
-    def apply(self, problem: Problem, progress: Progress = silent) -> Outcome:
+    def apply(self, problem: HidingProblem, progress: Progress = silent) -> HidingResult:
         """Make cells unknown. ``after`` has what is certain, ``possible`` what may be there."""
         working = Working(problem)
         possible = problem.transactions.bits.copy()
@@ -64,7 +65,7 @@ class Blocking:
         unknown = sorted({step.item for step in working.steps})
         named = [f"{item} ({'of a secret' if item in of_secrets else 'a decoy'})" for item in unknown]
         told.append(("items that are unknown somewhere", ", ".join(named)))
-        return Outcome(working.after, tuple(working.steps), may, tuple(told))
+        return HidingResult(working.after, tuple(working.steps), may, tuple(told))
 
 
 def _decoys(  # noqa: PLR0917

@@ -20,9 +20,10 @@ import numpy as np
 
 from discreet.core.catalogue import declare
 from discreet.core.families import HIDING
+from discreet.releases.method import Progress, silent
 from discreet.verbs.hide.methods.edit import Working, until_hidden
 from discreet.verbs.hide.mining.frequent import Itemset
-from discreet.verbs.hide.problem import Outcome, Problem, Progress, silent
+from discreet.verbs.hide.problem import HidingProblem, HidingResult
 from discreet.verbs.hide.secrets import Secret
 from discreet.verbs.hide.transactions import Array
 
@@ -61,7 +62,7 @@ class Watched:
 class _Border:
     """Longer secrets first, and of the same length the rarer: what they take may be enough for others."""
 
-    def apply(self, problem: Problem, progress: Progress = silent) -> Outcome:
+    def apply(self, problem: HidingProblem, progress: Progress = silent) -> HidingResult:
         """Change one cell at a time, the one that does least harm to the border as it is then."""
         working = Working(problem)
         supports = {one: problem.transactions.support(one.whole) for one in problem.secrets}

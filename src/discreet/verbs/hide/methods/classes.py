@@ -1,4 +1,4 @@
-"""Transactions that are alike for hiding: the same secrets, and the same itemsets that could get lost.
+"""Equivalence classes of transactions for exact hiding: the same secrets and the same endangered itemsets.
 
 What an exact program is made of; the argument for leaving out all else is in ``exact.py``.
 """
@@ -16,12 +16,12 @@ import numpy as np
 
 from discreet.errors import BadInput
 from discreet.verbs.hide.mining.frequent import Itemset
-from discreet.verbs.hide.problem import Problem
+from discreet.verbs.hide.problem import HidingProblem
 from discreet.verbs.hide.secrets import Secret
 from discreet.verbs.hide.transactions import Array, Transactions, places
 
 MOST_SETS = 2000
-"""If more sets of items can be taken out of a transaction, those of two items at most, and others' own, are tried."""
+"""Largest number of item sets tried for a transaction; beyond, sets of at most two items and those of other methods."""
 _MOST_CELLS = 2_000_000_000
 
 
@@ -60,7 +60,7 @@ class Class:
 class Classes:
     """All that an exact program needs to know of the transactions."""
 
-    problem: Problem
+    problem: HidingProblem
     secrets: tuple[Secret, ...]
     """Those that are visible, and all rules, as these can become so."""
     having: dict[Secret, frozenset[int]]
@@ -93,7 +93,7 @@ class Classes:
         return found
 
 
-def classified(problem: Problem, also: Sequence[Transactions] = ()) -> Classes:
+def classified(problem: HidingProblem, also: Sequence[Transactions] = ()) -> Classes:
     """Group the transactions that have a secret. What was done to them in ``also`` is among the choices."""
     before = problem.transactions
     secrets = tuple(one for one in problem.secrets if one.is_rule or one in problem.visible(before))
@@ -249,7 +249,7 @@ def _class(rows: Array, choices: list[Choice], better: dict[str, str]) -> Class:
 
 
 def _endangered(
-    problem: Problem, secrets: tuple[Secret, ...], bits: list[Any]
+    problem: HidingProblem, secrets: tuple[Secret, ...], bits: list[Any]
 ) -> tuple[tuple[tuple[Itemset, ...], ...], tuple[int, ...], tuple[tuple[int, int], ...]]:
     """The innocent itemsets that could get lost, grouped, the room of each group, and which implies which.
 

@@ -16,8 +16,9 @@ import numpy as np
 from discreet.core.catalogue import declare
 from discreet.core.families import HIDING
 from discreet.errors import BadInput, NoPromise
+from discreet.releases.method import Progress, silent
 from discreet.verbs.hide.methods.edit import Working, shortest, until_hidden
-from discreet.verbs.hide.problem import Outcome, Problem, Progress, silent
+from discreet.verbs.hide.problem import HidingProblem, HidingResult
 from discreet.verbs.hide.secrets import Secret
 
 
@@ -27,7 +28,7 @@ class RaiseAntecedent:
 
     name: ClassVar[str]
 
-    def apply(self, problem: Problem, progress: Progress = silent) -> Outcome:
+    def apply(self, problem: HidingProblem, progress: Progress = silent) -> HidingResult:
         """Put items in. An error if all transactions do not suffice, or if this makes another secret visible."""
         _require_rules(problem, self.name)
         working = Working(problem)
@@ -74,7 +75,7 @@ class LowerConsequent:
 
     name: ClassVar[str]
 
-    def apply(self, problem: Problem, progress: Progress = silent) -> Outcome:
+    def apply(self, problem: HidingProblem, progress: Progress = silent) -> HidingResult:
         """Take items of consequents out."""
         _require_rules(problem, self.name)
         working = Working(problem)
@@ -94,7 +95,7 @@ class LowerRule:
 
     name: ClassVar[str]
 
-    def apply(self, problem: Problem, progress: Progress = silent) -> Outcome:
+    def apply(self, problem: HidingProblem, progress: Progress = silent) -> HidingResult:
         """Take items out, looking at support and confidence after each."""
         working = Working(problem)
 
@@ -109,7 +110,7 @@ class LowerRule:
         return working.outcome()
 
 
-def _require_rules(problem: Problem, name: str) -> None:
+def _require_rules(problem: HidingProblem, name: str) -> None:
     if plain := [str(one) for one in problem.secrets if not one.is_rule]:
         raise BadInput(
             f"{name} weakens rules, and {plain[0]!r} is an itemset.", hint="Use another method: exact hides both."

@@ -1,4 +1,4 @@
-"""Transactions while they are being changed, and what all ways that take items out have in common."""
+"""Editable copy of transactions, and the loop that all heuristic hiding methods share."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 
-from discreet.verbs.hide.problem import Action, Outcome, Problem, Progress, Step
+from discreet.releases.method import Progress
+from discreet.verbs.hide.problem import Action, HidingProblem, HidingResult, Step
 from discreet.verbs.hide.secrets import Secret
 from discreet.verbs.hide.transactions import Array, Transactions, Words, all_ones, places
 
@@ -14,7 +15,7 @@ from discreet.verbs.hide.transactions import Array, Transactions, Words, all_one
 class Working:
     """A copy of the transactions that cells are changed in, and the list of the changes."""
 
-    def __init__(self, problem: Problem) -> None:
+    def __init__(self, problem: HidingProblem) -> None:
         self.problem = problem
         self.before = problem.transactions
         self.bits: Words = self.before.bits.copy()
@@ -27,9 +28,9 @@ class Working:
         """The transactions as they are now."""
         return Transactions(self.before.items, self.bits, self.before.rows)
 
-    def outcome(self) -> Outcome:
+    def outcome(self) -> HidingResult:
         """What came of it."""
-        return Outcome(self.after, tuple(self.steps))
+        return HidingResult(self.after, tuple(self.steps))
 
     def change(self, row: int, item: str, secret: Secret, why: str, action: Action = "out") -> None:
         """Take an item out of a transaction, or put it in, and note it."""

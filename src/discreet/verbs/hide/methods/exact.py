@@ -37,6 +37,7 @@ from discreet.core.catalogue import check_parameters, declare, parameter
 from discreet.core.families import HIDING
 from discreet.core.text import number
 from discreet.errors import NoPromise
+from discreet.releases.method import Progress, silent
 from discreet.verbs.hide.methods.atallah import Atallah
 from discreet.verbs.hide.methods.border import BBA, MaxMin
 from discreet.verbs.hide.methods.classes import Classes, classified
@@ -44,10 +45,10 @@ from discreet.verbs.hide.methods.fia import IGA, MaxFIA, MinFIA
 from discreet.verbs.hide.methods.program import Solved, solve
 from discreet.verbs.hide.methods.swa import SWA
 from discreet.verbs.hide.mining.rules import written
-from discreet.verbs.hide.problem import Outcome, Problem, Progress, Step, Way, silent
+from discreet.verbs.hide.problem import HidingMethod, HidingProblem, HidingResult, Step
 from discreet.verbs.hide.transactions import Transactions
 
-HEURISTICS: tuple[Way, ...] = (Atallah(), MaxFIA(), MinFIA(), IGA(), SWA(), BBA(), MaxMin())
+HEURISTICS: tuple[HidingMethod, ...] = (Atallah(), MaxFIA(), MinFIA(), IGA(), SWA(), BBA(), MaxMin())
 """What an exact solution starts from, and is compared with."""
 
 _CONFLICTS = 5
@@ -66,10 +67,10 @@ class Exact:
     def __post_init__(self) -> None:
         check_parameters(self)
 
-    def apply(self, problem: Problem, progress: Progress = silent) -> Outcome:
+    def apply(self, problem: HidingProblem, progress: Progress = silent) -> HidingResult:
         """Solve the program, starting with the best of the heuristics."""
         until = time.monotonic() + self.seconds
-        tried: list[tuple[tuple[int, int], str, Outcome]] = []
+        tried: list[tuple[tuple[int, int], str, HidingResult]] = []
         for place, way in enumerate(HEURISTICS):
             progress(0.5 * place / len(HEURISTICS), way.name)
             outcome = way.apply(problem)
@@ -90,14 +91,14 @@ class Exact:
             if reached > best[0] or problem.visible(outcome.after):  # it never is, but a solver computes in floats
                 outcome, figures["exact"] = best[2], self._rank(*best[0])
         facts = (*_told(problem, solved, self, figures["exact"]), *_beside(figures), *_conflicts(problem, outcome))
-        return Outcome(outcome.after, outcome.steps, facts=facts)
+        return HidingResult(outcome.after, outcome.steps, facts=facts)
 
     def _rank(self, one: int, other: int) -> tuple[int, int]:
         """Lost and changed, in the order of what is made least; the same again puts them back."""
         return (one, other) if self.least == "lost" else (other, one)
 
 
-def cost(problem: Problem, after: Transactions) -> tuple[int, int]:
+def cost(problem: HidingProblem, after: Transactions) -> tuple[int, int]:
     """How many innocent itemsets are lost, and how many items were taken out."""
     gone = problem.transactions.bits & ~after.bits
     rarer = {problem.transactions.items[code] for code in np.flatnonzero(gone.any(axis=1))}
@@ -106,7 +107,7 @@ def cost(problem: Problem, after: Transactions) -> tuple[int, int]:
     return lost, changed
 
 
-def _carried_out(problem: Problem, classes: Classes, taken: Mapping[int, Sequence[str]]) -> Outcome:
+def _carried_out(problem: HidingProblem, classes: Classes, taken: Mapping[int, Sequence[str]]) -> HidingResult:
     """Take the chosen items out of the chosen transactions."""
     steps = []
     for row, items in sorted(taken.items()):
@@ -116,10 +117,10 @@ def _carried_out(problem: Problem, classes: Classes, taken: Mapping[int, Sequenc
                 f"{number(len(broken), 'secret')} less in the transaction, in the solution with the least side effects"
             )
             steps.append(Step(row, item, "out", "; ".join(broken), why))
-    return Outcome(problem.transactions.without((step.row, step.item) for step in steps), tuple(steps))
+    return HidingResult(problem.transactions.without((step.row, step.item) for step in steps), tuple(steps))
 
 
-def _conflict(problem: Problem, seconds: float) -> NoPromise:
+def _conflict(problem: HidingProblem, seconds: float) -> NoPromise:
     """Say which secrets cannot be hidden while all that is to be kept stays: none of them can be left out."""
     needed = list(problem.secrets)
     for secret in problem.secrets:
@@ -133,7 +134,7 @@ def _conflict(problem: Problem, seconds: float) -> NoPromise:
     )
 
 
-def _conflicts(problem: Problem, outcome: Outcome) -> list[tuple[str, str]]:
+def _conflicts(problem: HidingProblem, outcome: HidingResult) -> list[tuple[str, str]]:
     """The innocent itemsets that could not be kept, each with the secrets that share its items."""
     lost = [one for one in problem.border if outcome.after.support(one) < problem.least]
     told = []
@@ -151,7 +152,7 @@ def _beside(figures: Mapping[str, tuple[int, int]]) -> list[tuple[str, str]]:
     ]
 
 
-def _told(problem: Problem, solved: Solved, way: Exact, reached: tuple[int, int]) -> list[tuple[str, str]]:
+def _told(problem: HidingProblem, solved: Solved, way: Exact, reached: tuple[int, int]) -> list[tuple[str, str]]:
     """Whether the border is kept, whether that is proved to be the best, and how large the program was."""
     lost, changed = reached
     goal = lost if way.least == "lost" else changed

@@ -19,8 +19,9 @@ import numpy as np
 
 from discreet.core.catalogue import declare
 from discreet.core.families import HIDING
+from discreet.releases.method import Progress, silent
 from discreet.verbs.hide.methods.edit import Working, until_hidden
-from discreet.verbs.hide.problem import Outcome, Problem, Progress, silent
+from discreet.verbs.hide.problem import HidingProblem, HidingResult
 from discreet.verbs.hide.secrets import Secret
 from discreet.verbs.hide.transactions import Array
 
@@ -31,7 +32,7 @@ class MaxFIA:
 
     name: ClassVar[str]
 
-    def apply(self, problem: Problem, progress: Progress = silent) -> Outcome:
+    def apply(self, problem: HidingProblem, progress: Progress = silent) -> HidingResult:
         """Take each secret's victim out of as many transactions as needed."""
         return _sanitised(problem, progress, _extreme(problem, -1), "most transactions have it", most_secrets=False)
 
@@ -42,7 +43,7 @@ class MinFIA:
 
     name: ClassVar[str]
 
-    def apply(self, problem: Problem, progress: Progress = silent) -> Outcome:
+    def apply(self, problem: HidingProblem, progress: Progress = silent) -> HidingResult:
         """Take each secret's victim out of as many transactions as needed."""
         return _sanitised(problem, progress, _extreme(problem, 1), "fewest transactions have it", most_secrets=False)
 
@@ -53,22 +54,22 @@ class IGA:
 
     name: ClassVar[str]
 
-    def apply(self, problem: Problem, progress: Progress = silent) -> Outcome:
+    def apply(self, problem: HidingProblem, progress: Progress = silent) -> HidingResult:
         """Take each group's victim out of as many transactions as needed."""
         return _sanitised(problem, progress, _grouped(problem), "most secrets share it", most_secrets=True)
 
 
-def _supports(problem: Problem) -> Mapping[str, int]:
+def _supports(problem: HidingProblem) -> Mapping[str, int]:
     return dict(zip(problem.transactions.items, problem.transactions.supports.tolist(), strict=True))
 
 
-def _extreme(problem: Problem, sign: int) -> Mapping[Secret, str]:
+def _extreme(problem: HidingProblem, sign: int) -> Mapping[Secret, str]:
     """A victim for each secret: its most (-1) or least (1) frequent item."""
     support = _supports(problem)
     return {one: min(one.consequent, key=lambda item: (sign * support[item], item)) for one in problem.secrets}
 
 
-def _grouped(problem: Problem) -> Mapping[Secret, str]:
+def _grouped(problem: HidingProblem) -> Mapping[Secret, str]:
     """A victim for each secret: the item that most secrets without one share; of several the rarest."""
     support = _supports(problem)
     victims: dict[Secret, str] = {}
@@ -82,8 +83,8 @@ def _grouped(problem: Problem) -> Mapping[Secret, str]:
 
 
 def _sanitised(
-    problem: Problem, progress: Progress, victims: Mapping[Secret, str], why: str, *, most_secrets: bool
-) -> Outcome:
+    problem: HidingProblem, progress: Progress, victims: Mapping[Secret, str], why: str, *, most_secrets: bool
+) -> HidingResult:
     working = Working(problem)
 
     def hide_one(secret: Secret) -> None:

@@ -1,4 +1,4 @@
-"""The exact program in HiGHS: how many transactions of each class lose which items."""
+"""Integer program of exact hiding in HiGHS: number of transactions of each class that lose which items."""
 
 from __future__ import annotations
 
@@ -7,12 +7,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil
-from types import ModuleType
-from typing import Any
 
 import numpy as np
 
-from discreet.core.optional import extra
+from discreet.core.programs import Matrix, Program
 from discreet.verbs.hide.methods.classes import Classes
 from discreet.verbs.hide.transactions import Array, Transactions
 
@@ -20,6 +18,8 @@ _FIRST_PART = 0.7
 """The share of the time for what is made least first."""
 _ALMOST = 1e-5
 """A bound that is so little above a whole number is that number: the solver computes in floats."""
+_LESS_THAN_ONE = 0.999
+"""All figures are whole: less than 1 apart is equal."""
 _FINEST = 2e-6
 """The solver lets rows be missed by half of that, so that no smaller distance is told from none."""
 
@@ -99,7 +99,6 @@ class _Program:
 
     def __init__(self, classes: Classes) -> None:
         self.classes = classes
-        self.lib = _highspy()
         self.keys = [(place, pick) for place, one in enumerate(classes.classes) for pick in range(len(one.choices))]
         choices = [classes.classes[place].choices[pick] for place, pick in self.keys]
         groups, secrets = len(classes.endangered), classes.secrets
@@ -194,47 +193,17 @@ class _Program:
         least = np.inf if start is None else round(float(goal @ start))
         if least == 0:
             return start, 0
-        solver = self._solver(goal, until)
-        if start is not None:
-            given = self.lib.HighsSolution()
-            given.col_value = start.tolist()
-            solver.setSolution(given)
-        solver.run()
-        info = solver.getInfo()
-        known = info.mip_dual_bound
-        bound = max(0, ceil(known - _ALMOST)) if np.isfinite(known) else 0
-        value = np.array(solver.getSolution().col_value)
-        if len(value) == self.size and np.isfinite(info.objective_function_value):
-            value = np.round(value)
+        low, high = (np.array(ends) for ends in zip(*(ends for _, _, *ends in self.rows), strict=True))
+        matrix = Matrix.of_rows((which, by) for which, by, *_ in self.rows)
+        found = Program(goal, matrix, low, high, 0.0, self.upper, integral=True).solve(
+            until - time.monotonic(), absolute_gap=_LESS_THAN_ONE, start=start
+        )
+        bound = max(0, ceil(found.bound - _ALMOST)) if np.isfinite(found.bound) else 0
+        if found.x is not None:
+            value = np.round(found.x)
             if goal @ value <= least:
                 return value, min(bound, round(float(goal @ value)))
         return start, int(min(bound, least))
-
-    def _solver(self, goal: Array, until: float) -> Any:
-        solver = self.lib.Highs()
-        for option, setting in (
-            ("output_flag", False),
-            ("threads", 1),
-            ("time_limit", max(0.1, until - time.monotonic())),
-            ("mip_rel_gap", 0.0),
-            ("mip_abs_gap", 0.999),  # all figures are whole: less than 1 apart is equal
-        ):
-            solver.setOptionValue(option, setting)
-        empty = np.empty(0, np.int32)
-        solver.addCols(self.size, goal, np.zeros(self.size), self.upper, 0, empty, empty, np.empty(0))
-        every = np.arange(self.size, dtype=np.int32)
-        solver.changeColsIntegrality(self.size, every, np.full(self.size, self.lib.HighsVarType.kInteger))
-        starts = np.cumsum([0, *(len(which) for which, *_ in self.rows)])
-        solver.addRows(
-            len(self.rows),
-            np.array([low for _, _, low, _ in self.rows]),
-            np.array([high for *_, high in self.rows]),
-            int(starts[-1]),
-            starts[:-1].astype(np.int32),
-            np.concatenate([which for which, *_ in self.rows]).astype(np.int32),
-            np.concatenate([by for _, by, *_ in self.rows]),
-        )
-        return solver
 
     def _watch(self, groups: set[int]) -> None:
         """Rows for more groups: one is lost, or no more transactions lose it than there is room for."""
@@ -295,9 +264,3 @@ def _hit_by(masks: Iterable[int], count: int) -> list[list[int]]:
             found[low.bit_length() - 1].append(number)
             left ^= low
     return found
-
-
-def _highspy() -> ModuleType:
-    with extra("hide"):
-        import highspy
-    return highspy

@@ -17,8 +17,9 @@ import numpy as np
 
 from discreet.core.catalogue import check_parameters, declare, parameter
 from discreet.core.families import HIDING
+from discreet.releases.method import Progress, silent
 from discreet.verbs.hide.methods.edit import Working, shortest
-from discreet.verbs.hide.problem import Outcome, Problem, Progress, silent
+from discreet.verbs.hide.problem import HidingProblem, HidingResult
 from discreet.verbs.hide.secrets import Secret
 from discreet.verbs.hide.transactions import Array
 
@@ -33,7 +34,7 @@ class SWA:
     def __post_init__(self) -> None:
         check_parameters(self)
 
-    def apply(self, problem: Problem, progress: Progress = silent) -> Outcome:
+    def apply(self, problem: HidingProblem, progress: Progress = silent) -> HidingResult:
         """Go through the transactions; once more only for a rule whose antecedent got rarer meanwhile."""
         working = Working(problem)
         while visible := [one for one in problem.secrets if working.excess(one)]:

@@ -1,1 +1,1 @@
-"""What a miner finds: frequent itemsets, their borders, and rules."""
+"""Association-rule mining: frequent itemsets, their borders, and rules."""

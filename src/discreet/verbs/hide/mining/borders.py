@@ -1,4 +1,4 @@
-"""The borders of what is frequent (Mannila and Toivonen 1997).
+"""Positive and negative borders of the frequent itemsets (Mannila and Toivonen 1997).
 
 The positive border are the maximal frequent itemsets: whatever is frequent is part of one. The negative border are the
 minimal itemsets that are not frequent: whatever is not frequent contains one. Each tells the other, and both tell which

@@ -1,4 +1,4 @@
-"""Frequent itemsets: all sets of items that at least so many transactions have."""
+"""Frequent itemsets: all itemsets of at least a given support."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Itemset = frozenset[str]
 Keep = Literal["all", "closed", "maximal"]
 
 MOST_ITEMSETS = 20_000_000
-"""More frequent itemsets than that are not looked for: nobody reads them, and memory ends."""
+"""Largest number of frequent itemsets that fit in memory."""
 _NO_LIMIT = 1 << 30
 
 

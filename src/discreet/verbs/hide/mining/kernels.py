@@ -1,4 +1,4 @@
-"""The loops of a miner, compiled. Import this where it is needed only: compiling takes a moment."""
+"""Compiled loops of the miner (Numba). Import lazily: compilation takes a moment."""
 
 from __future__ import annotations
 

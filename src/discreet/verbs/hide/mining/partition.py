@@ -1,4 +1,4 @@
-"""Mining what does not fit into memory, in two passes over blocks of transactions.
+"""Out-of-core mining in two passes over blocks of transactions.
 
 Savasere, Omiecinski and Navathe (1995). If an itemset is in a share s of all transactions then it is in a share s of
 those of at least one block: were it in less than that of every block, it would be in less of all. So the first pass

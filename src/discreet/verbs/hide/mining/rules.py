@@ -1,4 +1,4 @@
-"""Association rules: whoever has the antecedent has the consequent too, in so many cases."""
+"""Association rules with their support, confidence and lift."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from discreet.verbs.hide.transactions import Transactions
 Array = npt.NDArray[Any]
 
 MOST_RULES = 20_000_000
-"""More rules than that are not made."""
+"""Largest number of rules that are made."""
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,7 @@ from discreet.core import sql
 from discreet.core.arrow import content_order
 from discreet.core.card import Card, Role
 from discreet.core.holder_copy import LINK, HolderCopy
+from discreet.core.markup import Markup
 from discreet.core.release_folder import Rows
 from discreet.core.report import section, styled
 from discreet.core.statement import Evidence, Statement
@@ -24,7 +25,6 @@ from discreet.core.withheld import said_of_withheld
 from discreet.engines.duckdb import DuckDB
 from discreet.engines.files import open_file
 from discreet.engines.read import read
-from discreet.engines.spark import Spark
 from discreet.errors import NoPromise
 from discreet.models.classes import require_people
 from discreet.models.model import Model, check_all, checked_alone, evidence_of
@@ -88,7 +88,7 @@ class Masking(Method[Any]):
         )
 
     def _holder(self, table: Table, told: Masked | Plan, links: Array, payload: pa.Table | Rows) -> HolderCopy:
-        def draw() -> str:
+        def draw() -> Markup:
             path = payload.path if isinstance(payload, Rows) else payload
             after = read(path, released_card(table.card))
             drawn = compared(table, after, _masked(told.parameters, after))
@@ -128,8 +128,8 @@ def _streamed(table: Table, masker: Any, seed: int | None, bench: Bench) -> tupl
     plan, scratch = masker.plan(table), cast("Path", bench.scratch)
     place = scratch / "payload.parquet"
     names = [column.name for column in published_columns(table.card)]
-    if isinstance(table.engine, Spark):
-        masked = _ordered(on_workers(masker, plan, table, table.engine, seed), names, names)
+    if table.engine.has_workers:
+        masked = _ordered(on_workers(masker, plan, table, seed), names, names)
         _write(table.engine.stream(masked), place)
         return Rows(place), plan, None
     first, number = scratch / "masked.parquet", count_name(names)

@@ -16,7 +16,6 @@ from discreet.core import sql
 from discreet.core.arrow import canonical
 from discreet.core.optional import extra
 from discreet.core.table import Table
-from discreet.engines.spark import Spark
 from discreet.noise.masking import Draws
 from discreet.verbs.publish.mask.bounds import Limits, limits_of, within
 from discreet.verbs.publish.masking import Masked, Plan, RecordMasker
@@ -41,10 +40,10 @@ def stream(masker: RecordMasker, plan: Plan, table: Table, seed: int | None) -> 
     return pa.RecordBatchReader.from_batches(_schema(table), made)
 
 
-def on_workers(masker: RecordMasker, plan: Plan, table: Table, spark: Spark, seed: int | None) -> exp.Select:
+def on_workers(masker: RecordMasker, plan: Plan, table: Table, seed: int | None) -> exp.Select:
     """The query that shows the rows masked by Spark's workers, which need discreet installed as they need pyarrow."""
     limits = limits_of(table.card, plan.parameters)
-    return spark.mapped(_released(table), _worker(masker, plan.state, Draws.of(seed), _schema(table), limits))
+    return table.engine.mapped(_released(table), _worker(masker, plan.state, Draws.of(seed), _schema(table), limits))
 
 
 def _worker(

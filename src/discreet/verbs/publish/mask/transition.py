@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from discreet.core.optional import extra
+from discreet.core.programs import Program
 from discreet.errors import BadInput
 from discreet.verbs.publish.mask.values import Array
 
@@ -54,8 +54,6 @@ def least_moved(counts: Array, keep: float, name: str) -> Array:
     themselves; else, as shown and true shares are the same, some shown category must be the commonest with a greater
     chance. Categories that nobody has stay out of it.
     """
-    with extra("attack"):
-        from scipy.optimize import linprog
     there = np.flatnonzero(counts > 0)
     shares = counts[there] / counts.sum()
     if keep < shares.max():
@@ -68,10 +66,10 @@ def least_moved(counts: Array, keep: float, name: str) -> Array:
     cost = np.abs(np.subtract.outer(there, there)).astype(np.float64)
     rows, columns = np.kron(np.eye(size), np.ones(size)), np.kron(np.ones(size), np.eye(size))
     most = keep * np.minimum.outer(shares, shares).ravel()
-    limits = np.column_stack([np.zeros(size**2), most])
-    found = linprog(cost.ravel(), A_eq=np.vstack([rows, columns]), b_eq=np.r_[shares, shares], bounds=limits)
-    if found.status != 0:
-        raise BadInput(f"{name}: no matrix was found: {found.message}", hint="Take how='invariant'.")
+    ends = np.r_[shares, shares]
+    found = Program(cost.ravel(), np.vstack([rows, columns]), ends, ends, 0.0, most).solve()
+    if found.x is None:
+        raise BadInput(f"{name}: no matrix was found: {found.status.value}.", hint="Take how='invariant'.")
     flow = np.maximum(found.x.reshape(size, size), 0.0)
     matrix = np.eye(len(counts))
     matrix[np.ix_(there, there)] = flow / flow.sum(axis=1, keepdims=True)

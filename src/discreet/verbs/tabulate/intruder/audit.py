@@ -1,4 +1,4 @@
-"""The audit: what an intruder can compute of every hidden cell. A table whose audit fails does not leave."""
+"""Suppression audit: feasibility intervals of every hidden cell. A table that fails it does not leave."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 
 from discreet.errors import NoPromise
+from discreet.releases.method import Progress
 from discreet.verbs.tabulate.intruder.extents import extent, in_turn, movable
 from discreet.verbs.tabulate.intruder.unknowns import unknowns
 from discreet.verbs.tabulate.intruder.witnesses import Shortfall, Witnesses
-from discreet.verbs.tabulate.method import Progress
 from discreet.verbs.tabulate.protection import Intervals, Protection
 from discreet.verbs.tabulate.tables.cells import Cells
 

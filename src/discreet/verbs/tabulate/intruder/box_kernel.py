@@ -1,4 +1,4 @@
-"""The search for a box, compiled. Import this where it is needed only: compiling takes a moment."""
+"""Search for a box (Numba). Import lazily: compilation takes a moment."""
 
 from __future__ import annotations
 

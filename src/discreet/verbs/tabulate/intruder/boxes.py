@@ -1,4 +1,4 @@
-"""Boxes: the simplest way in which a table may be another one without anybody seeing it.
+"""Boxes: the simplest change of hidden cells that leaves every printed figure as it is.
 
 Take a code and another along every side; move the corners of that box by the same amount, alternately up and down.
 No total changes. This is what the hypercube method hides (Repsilber 1994), and a box whose corners all have room is by

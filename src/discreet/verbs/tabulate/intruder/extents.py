@@ -1,4 +1,4 @@
-"""How far hidden cells can move, all of a part together."""
+"""Feasibility intervals of all hidden cells of a connected part."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.verbs.tabulate.intruder.merged import Merged
+from discreet.verbs.tabulate.intruder.merge import Merged
 from discreet.verbs.tabulate.intruder.unknowns import Simplex, Unknowns, outer_bounds
 
 _Numbers = np.ndarray[Any, Any]

@@ -1,4 +1,4 @@
-"""What an intruder works with: the hidden cells, what ties them together, and a solver that moves them.
+"""Intruder's linear system: the hidden cells, their relations, and a solver for them.
 
 Everything is said in changes: a cell may fall by ``fall`` and rise by ``rise`` from its true value, and the changes of
 all cells must keep every relation. No change at all is always possible. An intruder reckons with real numbers, so an
@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from discreet.core.optional import extra
-from discreet.errors import EngineError
-from discreet.verbs.tabulate.optional_imports import highspy, sparse
+from discreet.core.programs import WARM, Program, Solver
+from discreet.verbs.tabulate.optional_imports import sparse
 from discreet.verbs.tabulate.tables.cells import Cells
 
 _Numbers = np.ndarray[Any, Any]
@@ -106,70 +106,30 @@ class Simplex:
     """One linear program over a part, kept warm: only the goal changes, so the last table is the start of the next."""
 
     def __init__(self, part: Unknowns) -> None:
-        lib = highspy()
         ends = np.concatenate([part.fall, part.rise])
         largest = float(np.max(ends, where=np.isfinite(ends), initial=1.0))
         self._scale = max(1.0, 2.0 ** np.ceil(np.log2(largest / _LARGEST)))
         self._fall, self._rise = part.fall / self._scale, part.rise / self._scale
-        program = lib.HighsLp()
-        program.num_row_, program.num_col_ = part.relations.shape
-        program.col_cost_ = np.zeros(len(part))
-        program.col_lower_, program.col_upper_ = -self._fall, self._rise
-        program.row_lower_ = program.row_upper_ = np.zeros(part.relations.shape[0])
-        program.a_matrix_.format_ = lib.MatrixFormat.kRowwise
-        program.a_matrix_.start_ = part.relations.indptr
-        program.a_matrix_.index_ = part.relations.indices
-        program.a_matrix_.value_ = part.relations.data.astype(np.float64)
-        self._lib, self._solver = lib, lib.Highs()
-        for name, value in _OPTIONS.items():
-            self._solver.setOptionValue(name, value)
-        self._solver.passModel(program)
+        self._solver = Solver(**WARM, solver="simplex", simplex_scale_strategy=0)  # nearly all coefficients are ±1
+        self._solver.load(Program(np.zeros(len(part)), part.relations, 0.0, 0.0, -self._fall, self._rise))
         self._goal = np.empty(0, np.int32)
 
     def furthest(self, columns: _Numbers, weights: _Numbers) -> _Numbers:
         """The changes for which the weighted sum over these columns is largest, which must not be without end."""
-        if len(self._goal):
-            self._solver.changeColsCost(len(self._goal), self._goal, np.zeros(len(self._goal)))
-        self._goal = np.asarray(columns, np.int32)
-        self._solver.changeColsCost(len(self._goal), self._goal, -np.asarray(weights, np.float64))
-        self._solver.run()
-        for strategy in (_PRIMAL, _DUAL):
-            if self._solved():
-                break
-            self._solver.clearSolver()  # a warm start may go astray, and so may one way where figures are large
-            self._solver.setOptionValue("simplex_strategy", strategy)
-            self._solver.run()
-        self._solver.setOptionValue("simplex_strategy", _PRIMAL)
-        if not self._solved():
-            raise EngineError("HiGHS could not compute what an intruder can compute.", hint="Print fewer decimals.")
-        return np.asarray(self._solver.getSolution().col_value) * float(self._scale)
+        self._solver.set_costs(self._goal, 0.0)
+        self._goal = columns
+        self._solver.set_costs(self._goal, -weights)
+        return self._solver.optimum().x * float(self._scale)
 
     def reach(self, column: int, side: int, enough: float, shut: _Numbers) -> tuple[float, _Numbers]:
         """How far a cell can rise (1) or fall (-1), up to ``enough``, and which columns move; ``shut`` ones do not."""
         limited = np.append(shut, column).astype(np.int32)
         limits = np.append(np.zeros(len(shut)), enough / self._scale)
         fall, rise = self._fall[limited], self._rise[limited]
-        self._solver.changeColsBounds(len(limited), limited, -np.minimum(fall, limits), np.minimum(rise, limits))
+        self._solver.set_bounds(limited, -np.minimum(fall, limits), np.minimum(rise, limits))
         changes = self.furthest(np.array([column]), np.array([float(side)]))
-        self._solver.changeColsBounds(len(limited), limited, -fall, rise)
+        self._solver.set_bounds(limited, -fall, rise)
         return float(changes[column] * side), np.flatnonzero(np.abs(changes) > 1e-9 * self._scale)
-
-    def _solved(self) -> bool:
-        return bool(self._solver.getModelStatus() == self._lib.HighsModelStatus.kOptimal)
-
-
-_DUAL, _PRIMAL = 1, 4
-"""Primal: the last table stays possible when the goal changes."""
-_OPTIONS: dict[str, Any] = {
-    "output_flag": False,
-    "threads": 1,
-    "presolve": "off",
-    "solver": "simplex",
-    "simplex_strategy": _PRIMAL,
-    "simplex_scale_strategy": 0,  # nearly all coefficients are 1 or -1
-    "primal_feasibility_tolerance": 1e-9,
-    "dual_feasibility_tolerance": 1e-9,
-}
 
 
 def _others(rows: _Numbers, terms: _Numbers) -> _Numbers:

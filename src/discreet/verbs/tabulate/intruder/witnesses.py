@@ -1,4 +1,4 @@
-"""Witnesses: possible tables in which a sensitive cell is as far off as it must be."""
+"""Witness tables: possible tables in which a sensitive cell is as far off as its protection level asks."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from discreet.verbs.tabulate.intruder.boxes import Boxes
 from discreet.verbs.tabulate.intruder.extents import Tick, in_turn, reaching
-from discreet.verbs.tabulate.intruder.merged import Merged
+from discreet.verbs.tabulate.intruder.merge import Merged
 from discreet.verbs.tabulate.intruder.unknowns import Simplex, Unknowns, unknowns
 from discreet.verbs.tabulate.protection import Protection
 from discreet.verbs.tabulate.tables.cells import Cells

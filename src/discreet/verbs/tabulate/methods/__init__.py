@@ -1,1 +1,1 @@
-"""The ways to make a table safe, each a small object with what it was told."""
+"""Table-protection methods, each a small object with its parameters."""

@@ -12,7 +12,7 @@ from discreet.core.families import TABLE_METHODS
 from discreet.core.statement import Claim
 from discreet.core.text import number
 from discreet.errors import BadInput, NoPromise
-from discreet.verbs.tabulate.method import Job, Outcome
+from discreet.verbs.tabulate.method import ProtectedTable, ProtectionProblem
 
 if TYPE_CHECKING:
     from discreet.verbs.tabulate.perturb.rounding import Rounded
@@ -29,7 +29,7 @@ class Round:
     """Print multiples of a base instead of figures."""
 
     name: ClassVar[str]
-    protects: ClassVar[bool] = False
+    needs_sensitivity_rules: ClassVar[bool] = False
     base: float = parameter("Base, of whose multiples all figures become one.", above=0, below=_MOST_BASE)
     how: str = parameter("Controlled adds up; the others round each figure.", default="controlled", choices=_ROUNDINGS)
     seconds: float = parameter("Seconds to search.", default=60.0, above=0)
@@ -37,7 +37,7 @@ class Round:
     def __post_init__(self) -> None:
         check_parameters(self)
 
-    def apply(self, job: Job) -> Outcome:
+    def apply(self, job: ProtectionProblem) -> ProtectedTable:
         """The rounded figures."""
         from discreet.verbs.tabulate.perturb import rounding
 
@@ -50,7 +50,7 @@ class Round:
         else:
             made = rounding.conventional(cells, base)
         off = "less than one base" if made.reach == 1 else f"less than {made.reach} bases"
-        return Outcome(
+        return ProtectedTable(
             made.values,
             np.zeros(len(cells), bool),
             caveats=(
@@ -59,7 +59,7 @@ class Round:
                 *(() if made.additive else ("Totals were rounded by themselves: what is printed need not add up.",)),
             ),
             steps=(f"every figure was printed as a multiple of {self.base:g} that is {off} away ({self.how})",),
-            told={"base": self.base, "how": self.how, "reach": made.reach},
+            recipe_details={"base": self.base, "how": self.how, "reach": made.reach},
             holder=_told_exactly(job, made),
         )
 
@@ -79,7 +79,7 @@ class Adjust:
     """Print sensitive figures far enough off, and change the others as little as makes the table add up."""
 
     name: ClassVar[str]
-    protects: ClassVar[bool] = True
+    needs_sensitivity_rules: ClassVar[bool] = True
     norm: str = parameter("How changes are added up.", default="l1", choices=("l1", "l2"))
     weight: str = parameter("Whether changes count by share or by unit.", default="value", choices=("value", "cells"))
     keep_totals: bool = parameter("Whether the total of all stays as it is.", default=False)
@@ -89,7 +89,7 @@ class Adjust:
     def __post_init__(self) -> None:
         check_parameters(self)
 
-    def apply(self, job: Job) -> Outcome:
+    def apply(self, job: ProtectionProblem) -> ProtectedTable:
         """The changed figures."""
         from discreet.verbs.tabulate.perturb.adjust import adjust
 
@@ -118,7 +118,7 @@ class Adjust:
             "far-enough-off",
             "adjusted: every sensitive figure is printed at least as far off as its rule asks, and all add up",
         )
-        return Outcome(
+        return ProtectedTable(
             made.values,
             np.zeros(len(cells), bool),
             (claim,),
@@ -131,7 +131,7 @@ class Adjust:
         )
 
 
-def _told_exactly(job: Job, made: Rounded) -> tuple[tuple[str, str], ...]:
+def _told_exactly(job: ProtectionProblem, made: Rounded) -> tuple[tuple[str, str], ...]:
     """For the holder: how many sensitive figures the rounded table tells exactly, to whoever knows they are whole."""
     from discreet.verbs.tabulate.perturb.rounding import possible
 

@@ -10,7 +10,7 @@ from discreet.core.catalogue import check_parameters, declare, parameter
 from discreet.core.families import TABLE_METHODS
 from discreet.core.table import Table
 from discreet.errors import BadInput
-from discreet.verbs.tabulate.method import Job, Outcome
+from discreet.verbs.tabulate.method import ProtectedTable, ProtectionProblem
 from discreet.verbs.tabulate.perturb.factors import Factors, multiplied
 from discreet.verbs.tabulate.perturb.record_keys import draw_secret
 from discreet.verbs.tabulate.perturb.record_swap import record_swap, require_settings
@@ -23,12 +23,12 @@ class CellKeys:
     """Change each count by a law of chance, and the same count of the same people always in the same way."""
 
     name: ClassVar[str]
-    protects: ClassVar[bool] = False
+    needs_sensitivity_rules: ClassVar[bool] = False
     most: int = parameter("Largest change of a count.", default=5)
     variance: float = parameter("Variance of the change.", default=2.0)
     never: int = parameter("Counts from 1 to this are never printed.", default=0)
 
-    def apply(self, job: Job) -> Outcome:
+    def apply(self, job: ProtectionProblem) -> ProtectedTable:
         """The changed counts."""
         from discreet.verbs.tabulate.perturb.cell_key import CellKey, cell_keys
 
@@ -40,7 +40,7 @@ class CellKeys:
         declared = _declared(job.cells)
         for table, place, by in zip(job.cells.tables, job.cells.places, job.by, strict=True):
             values[place] = law.perturbed(table, cell_keys(source, by, secret, declared=declared)).values.ravel()
-        return Outcome(
+        return ProtectedTable(
             values,
             np.zeros(len(values), bool),
             caveats=(
@@ -49,7 +49,7 @@ class CellKeys:
                 *caveats,
             ),
             steps=("every count was changed by a law that the sum of its records' secret numbers looked up",),
-            told={"most": self.most, "variance": float(self.variance), "never": self.never},
+            recipe_details={"most": self.most, "variance": float(self.variance), "never": self.never},
             secret=secret,
         )
 
@@ -59,7 +59,7 @@ class Multiply:
     """Multiply what each respondent contributes by a factor of their own, before it is added up."""
 
     name: ClassVar[str]
-    protects: ClassVar[bool] = False
+    needs_sensitivity_rules: ClassVar[bool] = False
     least: float = parameter("Smallest change, as a share.", default=0.1)
     most: float = parameter("Largest change, as a share.", default=0.25)
     law: Literal["ramp", "uniform"] = parameter("Distribution of the factor.", default="ramp")
@@ -68,7 +68,7 @@ class Multiply:
         check_parameters(self)
         Factors(self.least, self.most, self.law)
 
-    def apply(self, job: Job) -> Outcome:
+    def apply(self, job: ProtectionProblem) -> ProtectedTable:
         """The table of changed contributions."""
         source = _source(job, self.name)
         _refuse_weights(job, self.name)
@@ -81,7 +81,7 @@ class Multiply:
         made = multiplied(
             source, job.by[0], job.value, law, secret, decimals=job.cells.decimals, declared=_declared(job.cells)
         )
-        return Outcome(
+        return ProtectedTable(
             made.table.values.ravel(),
             np.zeros(len(job.cells), bool),
             caveats=(
@@ -91,7 +91,7 @@ class Multiply:
                 *caveats,
             ),
             steps=("what each respondent contributes was multiplied by a factor of their own and then added up",),
-            told={"least": self.least, "most": self.most, "law": self.law},
+            recipe_details={"least": self.least, "most": self.most, "law": self.law},
             holder=_expected(made.expected),
             secret=secret,
         )
@@ -102,7 +102,7 @@ class SwapRecords:
     """Let those who stand out where they live change places with others like them, and add up then."""
 
     name: ClassVar[str]
-    protects: ClassVar[bool] = False
+    needs_sensitivity_rules: ClassVar[bool] = False
     areas: str = parameter("Columns of areas, the largest first, with commas between them.")
     risk: str = parameter("Columns by which people stand out.")
     match: str = parameter("Columns that those who change places agree on.", default="")
@@ -114,7 +114,7 @@ class SwapRecords:
         check_parameters(self)
         require_settings(self.k, self.rate)
 
-    def apply(self, job: Job) -> Outcome:
+    def apply(self, job: ProtectionProblem) -> ProtectedTable:
         """The table of swapped rows."""
         source = _source(job, self.name)
         areas, risk, match = (_names(text) for text in (self.areas, self.risk, self.match))
@@ -136,17 +136,17 @@ class SwapRecords:
         tables = [build(made.table, by, job.value, keep_largest=0, **how) for by in job.by]
         if [one.dimensions for one in tables] != [one.dimensions for one in job.cells.tables]:
             raise BadInput("Swapping emptied an area of this table.", hint="Tabulate larger areas.")
-        return Outcome(
+        return ProtectedTable(
             Cells.of(*tables).values,
             np.zeros(len(job.cells), bool),
             caveats=("Who did not change places is counted where they live; nobody can tell who did.",),
             steps=(f"those who stood out by {', '.join(risk)} changed places between {', '.join(areas)}",),
-            told={"areas": list(areas), "risk": list(risk), "match": list(match), "k": self.k},
+            recipe_details={"areas": list(areas), "risk": list(risk), "match": list(match), "k": self.k},
             holder=(("changed places", f"{made.swapped:,} of {made.households:,}; {made.left:,} found no partner"),),
         )
 
 
-def _source(job: Job, name: str) -> Table:
+def _source(job: ProtectionProblem, name: str) -> Table:
     if job.source is None:
         raise BadInput(f"{name} changes rows, and only a table of figures is given.", hint="Give the rows.")
     return job.source
@@ -162,7 +162,7 @@ def _declared(cells: Cells) -> bool:
     return False
 
 
-def _refuse_weights(job: Job, name: str) -> None:
+def _refuse_weights(job: ProtectionProblem, name: str) -> None:
     if job.weight is not None:
         raise BadInput(
             f"{name} changes what people count or contribute, and not weighted figures.",
@@ -170,7 +170,7 @@ def _refuse_weights(job: Job, name: str) -> None:
         )
 
 
-def _secret(job: Job, source: Table) -> tuple[bytes, tuple[str, ...]]:
+def _secret(job: ProtectionProblem, source: Table) -> tuple[bytes, tuple[str, ...]]:
     """The given secret or a new one, and what must be said where nobody can be recognised in the next table."""
     unit = source.card.unit
     if job.secret is not None and unit is None:

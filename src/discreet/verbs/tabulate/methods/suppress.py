@@ -11,7 +11,7 @@ from discreet.core.catalogue import check_parameters, declare, parameter
 from discreet.core.families import TABLE_METHODS
 from discreet.core.statement import Claim
 from discreet.errors import BadInput
-from discreet.verbs.tabulate.method import Job, Outcome
+from discreet.verbs.tabulate.method import ProtectedTable, ProtectionProblem
 from discreet.verbs.tabulate.protection import Pattern
 from discreet.verbs.tabulate.tables.cells import Cells
 
@@ -27,7 +27,7 @@ class Suppress:
     """Hide the sensitive cells, and as little else as keeps them from being computed."""
 
     name: ClassVar[str]
-    protects: ClassVar[bool] = True
+    needs_sensitivity_rules: ClassVar[bool] = True
     how: str = parameter("Search; auto: by the table's size and shape.", default="auto", choices=("auto", *_SEARCHES))
     weight: str = parameter("What hiding a cell costs.", default="value", choices=tuple(_WEIGHTS))
     seconds: float = parameter("Seconds to search.", default=60.0, above=0)
@@ -37,7 +37,7 @@ class Suppress:
     def __post_init__(self) -> None:
         check_parameters(self)
 
-    def apply(self, job: Job) -> Outcome:
+    def apply(self, job: ProtectionProblem) -> ProtectedTable:
         """Which cells are printed."""
         cells, protection = job.cells, job.protection
         weights = job.weights if job.weights is not None else self._weights(cells)
@@ -50,7 +50,7 @@ class Suppress:
             "protection-intervals",
             "printed so that no sensitive figure can be told from it more closely than its rule allows",
         )
-        return Outcome(
+        return ProtectedTable(
             cells.values,
             pattern.hidden,
             (claim,),

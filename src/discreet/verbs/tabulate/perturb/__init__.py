@@ -1,1 +1,1 @@
-"""Changing figures instead of hiding them."""
+"""Perturbation: figures are changed instead of hidden."""

@@ -14,11 +14,11 @@ from typing import Any, Literal
 
 import numpy as np
 
+from discreet.core.programs import Program
 from discreet.errors import BadInput, EngineError, NoPromise
-from discreet.verbs.tabulate.method import Progress
+from discreet.releases.method import Progress
 from discreet.verbs.tabulate.optional_imports import sparse
 from discreet.verbs.tabulate.perturb.integer_rounding import Wanted
-from discreet.verbs.tabulate.perturb.program import Program
 from discreet.verbs.tabulate.perturb.squares import least_squares
 from discreet.verbs.tabulate.protection import Protection
 from discreet.verbs.tabulate.tables.cells import Cells
@@ -166,8 +166,8 @@ class _Task:
             np.concatenate([np.zeros(2 * n), np.where(can_fall, 0.0, 1.0)]),
             np.concatenate([rise, fall, np.where(can_rise, 1.0, 0.0)]),
             np.concatenate([np.zeros(2 * n, np.bool_), np.ones(s, np.bool_)]),
-        ).solve(seconds, gap)
-        if found.x is None and not found.impossible:
+        ).solve(seconds, gap=gap)
+        if found.x is None and not found.infeasible:
             raise _out_of_time()
         return (None, np.inf) if found.x is None else (found.x[2 * n :] > 0.5, found.bound)
 
@@ -184,17 +184,15 @@ class _Task:
         if (least > most).any():
             return None
         n, relations = len(self.cells), self.cells.relations
-        hold = np.zeros(relations.shape[0])
         found = Program(
             np.concatenate([self.weights, self.weights]),
             sparse().hstack([relations, -relations]),
-            hold,
-            hold,
+            0.0,
+            0.0,
             np.concatenate([np.maximum(least, 0), np.maximum(-most, 0)]),
             np.concatenate([np.maximum(most, 0), np.maximum(-least, 0)]),
-            np.zeros(2 * n, np.bool_),
         ).solve(seconds)
-        if found.x is None and not found.impossible:
+        if found.x is None and not found.infeasible:
             raise _out_of_time()
         return None if found.x is None else found.x[:n] - found.x[n:]
 

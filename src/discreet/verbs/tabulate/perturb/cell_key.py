@@ -1,4 +1,4 @@
-"""The cell-key method: each count is changed a little, by a law of chance, and always in the same way.
+"""Cell-key method: each count is perturbed a little at random, and always in the same way.
 
 Fraser and Wooton (2005) for the Australian census; Thompson, Broadfoot and Elazar (2013); Eurostat's recommendation for
 the censuses of the European Union. Each record has a secret number; those of the records in a cell, added up, are the

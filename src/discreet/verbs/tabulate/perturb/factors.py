@@ -1,4 +1,4 @@
-"""Noise before adding up: what each respondent contributes is multiplied by a factor of their own, near 1.
+"""Multiplicative noise: each respondent's contribution is multiplied by a factor of their own, near 1.
 
 Evans, Zayatz and Slanta (1998), for the economic statistics of the United States. The table is added up from the
 changed contributions, so it adds up. A figure that many made changes little, for factors up and down cancel; a figure

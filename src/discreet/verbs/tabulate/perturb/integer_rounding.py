@@ -1,4 +1,4 @@
-"""Whole numbers near to given ones, all together, so that relations hold exactly."""
+"""Nearest integer solution of additivity relations."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from discreet.core.programs import Program
 from discreet.errors import EngineError, NoPromise
-from discreet.verbs.tabulate.method import Progress
+from discreet.releases.method import Progress
 from discreet.verbs.tabulate.optional_imports import sparse
-from discreet.verbs.tabulate.perturb.program import Program
 
 _Numbers = np.ndarray[Any, Any]
 
@@ -92,4 +92,4 @@ class Wanted:
         steps, cost, most = lib.hstack(moves, format="csc"), np.concatenate(costs), np.concatenate(limits)
         need = -(self.relations.astype(np.int64) @ self.floors)
         matrix = self.relations.astype(np.float64) @ steps
-        return Program(cost, matrix, need, need, np.zeros(len(cost)), most, np.ones(len(cost), np.bool_)), steps
+        return Program(cost, matrix, need, need, 0.0, most, integral=True), steps

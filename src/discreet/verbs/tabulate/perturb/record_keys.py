@@ -1,4 +1,4 @@
-"""Secret numbers that go with respondents: the same respondent has the same number in every table.
+"""Record keys: secret random numbers of respondents, the same in every table.
 
 A number is a keyed hash (BLAKE2b) of who the row is about, so nothing has to be stored but the key. To whoever does not
 have the key the numbers are independent and uniform, as far as anybody knows how to tell; whoever has it can undo all

@@ -1,4 +1,4 @@
-"""Targeted record swapping: those who stand out where they live change places with others like them elsewhere.
+"""Targeted record swapping: records at risk exchange their areas with similar records elsewhere.
 
 Shlomo, Tudor and Groom (2010) for the censuses of the United Kingdom; sdcMicro's ``recordSwap``. Whole
 households change places, with one that has as many members and agrees with it member by member on the ``match``

@@ -1,4 +1,4 @@
-"""Rounding to multiples of a base: each cell by itself, at random, or all together so that the table adds up.
+"""Rounding to multiples of a base: conventional, random, or controlled so that the table adds up.
 
 What rounding promises: of a printed cell the true value is known no better than to the multiples next to it, by what
 is printed *there*. What it does not promise: that other cells do not tell more. True values add up, and whoever knows
@@ -16,8 +16,8 @@ import numpy as np
 
 from discreet.errors import BadInput
 from discreet.noise.masking import generator
+from discreet.releases.method import Progress
 from discreet.verbs.tabulate.intruder.audit import intervals
-from discreet.verbs.tabulate.method import Progress
 from discreet.verbs.tabulate.perturb.integer_rounding import Wanted
 from discreet.verbs.tabulate.protection import Intervals
 from discreet.verbs.tabulate.tables.cells import Cells

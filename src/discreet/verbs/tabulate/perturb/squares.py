@@ -1,4 +1,4 @@
-"""The least weighted squares that fulfil relations within bounds."""
+"""Weighted least squares under linear relations and bounds."""
 
 from __future__ import annotations
 

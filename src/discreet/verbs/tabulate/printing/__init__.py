@@ -1,1 +1,1 @@
-"""What leaves, and what the holder keeps."""
+"""Published tables as rows, HTML and workbooks, and the holder's copy."""

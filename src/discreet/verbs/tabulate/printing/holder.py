@@ -1,4 +1,4 @@
-"""What the holder of a table keeps of its release: which cells are sensitive and why, and what an intruder can tell.
+"""Holder's copy of a table: which cells are sensitive and why, and what an intruder can compute of each.
 
 None of it may leave: which of the hidden cells are sensitive tells an intruder where a single respondent is.
 """
@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from html import escape
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from discreet.core.report import listing, page, pairs, section, styled
+from discreet.core.markup import Markup, listed, markup, more
+from discreet.core.report import heading, listing, pairs, section, styled
 from discreet.core.text import number
 from discreet.verbs.tabulate.printing.html import headed, laid_out
 from discreet.verbs.tabulate.protection import Intervals, Protection
@@ -22,6 +22,11 @@ from discreet.verbs.tabulate.tables.crosstable import CrossTable, written
 
 _Numbers = np.ndarray[Any, Any]
 _LISTED = 200
+_LEGEND = Markup(
+    '<p><span style="background:#b3261e;color:#fff;padding:2px 8px">sensitive</span> by a rule, '
+    '<span style="background:#f2c27b;color:#241a05;padding:2px 8px">added</span> to protect them. '
+    "Point at a cell to see why, and what an intruder can tell.</p>"
+)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -72,31 +77,20 @@ class TableHolder:
             told |= {"low": pa.array(self.intervals.low), "high": pa.array(self.intervals.high)}
         return pa.table(told)
 
-    def page(self, title: str) -> str:
-        """All of it as HTML that opens offline."""
-        return page(title, self.fragment(title))
-
-    def fragment(self, title: str) -> str:
-        """The same for a notebook."""
+    def fragment(self, title: str) -> Markup:
+        """All of it as HTML."""
         count = len(self.cells.tables)
-        tables = "".join(headed(self.cells.tables[one], self._laid_out(one), count) for one in range(count))
-        legend = (
-            '<p><span style="background:#b3261e;color:#fff;padding:2px 8px">sensitive</span> by a rule, '
-            '<span style="background:#f2c27b;color:#241a05;padding:2px 8px">added</span> to protect them. '
-            "Point at a cell to see why, and what an intruder can tell.</p>"
-        )
+        tables = [headed(self.cells.tables[one], self._laid_out(one), count) for one in range(count)]
         sections = [
-            f'<header><h1>{escape(title)}</h1><span class="badge bad">For its holder alone</span></header>',
-            section("The table", legend + tables),
+            heading(title, "For its holder alone"),
+            section("The table", _LEGEND, tables),
             section("In figures", pairs(self.in_figures())),
         ]
         if self.hidden.any():
             sections.append(section("What an intruder can tell of the hidden cells", self._told_of_hidden()))
         if self.exposures:
-            more = len(self.exposures) - _LISTED
-            shown = "".join(f"<li>{escape(one)}</li>" for one in self.exposures[:_LISTED])
-            rest = f"<p>and {more:,} more.</p>" if more > 0 else ""
-            sections.append(section("What would have been learned from it as it was", f"<ul>{shown}</ul>{rest}"))
+            found = listed(self.exposures, _LISTED)
+            sections.append(section("What would have been learned from it as it was", found))
         return styled(sections)
 
     def told(self, table: CrossTable, cell: int) -> tuple[str, str, str]:
@@ -129,7 +123,7 @@ class TableHolder:
             )
         return [*facts, *self.facts]
 
-    def _told_of_hidden(self) -> str:
+    def _told_of_hidden(self) -> Markup:
         which = np.flatnonzero(self.hidden)
         rows = []
         for cell in which[:_LISTED].tolist():
@@ -137,12 +131,12 @@ class TableHolder:
             figures = [written(float(end[cell]), self.cells.decimals) for end in ends]
             why = self._reason(cell) or "to protect others"
             rows.append([self.cells.name(cell), *figures, why])
-        more = f"<p>and {len(which) - _LISTED:,} more.</p>" if len(which) > _LISTED else ""
         told = ["at least", "at most"] if self.intervals else []
         heads = ["cell", "figure", *told, "why it is hidden"]
-        return listing(heads, ["text", "number", *("number" for _ in told), "prose"], rows) + more
+        kinds = ["text", "number", *("number" for _ in told), "prose"]
+        return markup(listing(heads, kinds, rows), more(len(which), _LISTED))
 
-    def _laid_out(self, place: int) -> str:
+    def _laid_out(self, place: int) -> Markup:
         table, where = self.cells.tables[place], self.cells.places[place]
         return laid_out(table, self.hidden[where].reshape(table.shape), lambda cell: self.told(table, int(where[cell])))
 

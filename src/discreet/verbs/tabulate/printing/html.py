@@ -1,55 +1,52 @@
-"""A table laid out as people read it, as HTML: the last dimension across, the others down, totals in bold."""
+"""Table as HTML: the last dimension across, the others down, totals in bold."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from html import escape
 from itertools import product
 from typing import Any
 
 import numpy as np
 
+from discreet.core.markup import Markup, markup, style, tag
+from discreet.core.markup import table as html_table
 from discreet.verbs.tabulate.tables.crosstable import CrossTable
 from discreet.verbs.tabulate.tables.dimension import Dimension
 
 CROSS = "×"
 MOST_CELLS = 20_000
 _Numbers = np.ndarray[Any, Any]
-STYLE = (
-    "<style>.discreet-table{overflow:auto;max-height:80vh}"
+_STYLE = (
+    ".discreet-table{overflow:auto;max-height:80vh}"
     ".discreet-table table{border-collapse:collapse;font-size:14px}"
     ".discreet-table th,.discreet-table td{padding:3px 9px;border-bottom:1px solid var(--line)}"
     ".discreet-table td{text-align:right;font-variant-numeric:tabular-nums}"
     ".discreet-table th{text-align:left;font-weight:400}.discreet-table thead th{text-align:right}"
     ".discreet-table .total{font-weight:600}"
     ".discreet-table .sensitive{background:#b3261e;color:#fff}.discreet-table .added{background:#f2c27b;color:#241a05}"
-    "</style>"
 )
 
 
-def laid_out(table: CrossTable, hidden: _Numbers, about: Callable[[int], tuple[str, str, str]] | None = None) -> str:
+def laid_out(table: CrossTable, hidden: _Numbers, about: Callable[[int], tuple[str, str, str]] | None = None) -> Markup:
     """The table as HTML. ``about`` gives for a cell (its place, flattened) its text, its class and what stands in its
     tooltip; without it hidden cells are crosses and the others figures."""
     if table.size > MOST_CELLS:
-        return f"<p>The table has {table.size:,} cells: too many to be laid out here. All are in its rows.</p>"
+        return tag("p", f"The table has {table.size:,} cells: too many to be laid out here. All are in its rows.")
     *down, across = table.dimensions
     told = about or (lambda cell: (shown(table, hidden, cell), "", ""))
-    corner = "".join(f"<th>{escape(side.name)}</th>" for side in down) or "<th></th>"
-    head = "".join(_label("col", across, place) for place in range(len(across)))
+    heads = [tag("th", side.name) for side in down] or [tag("th")]
+    heads += [_label("col", across, place) for place in range(len(across))]
     body = []
     for row, places in enumerate(product(*(range(len(side)) for side in down))):
-        labels = "".join(_label("row", side, place) for side, place in zip(down, places, strict=True))
+        labels = [_label("row", side, place) for side, place in zip(down, places, strict=True)] or [tag("th")]
         figures = (_figure(*told(row * len(across) + place), bool(parts)) for place, parts in enumerate(across.parts))
-        body.append(f"<tr>{labels or '<th></th>'}{''.join(figures)}</tr>")
-    return (
-        f'{STYLE}<div class="discreet-table"><table><thead><tr>{corner}{head}</tr></thead>'
-        f"<tbody>{''.join(body)}</tbody></table></div>"
-    )
+        body.append(tag("tr", labels, figures))
+    return markup(style(_STYLE), tag("div", html_table(heads, body), class_="discreet-table"))
 
 
-def headed(table: CrossTable, html: str, of: int) -> str:
+def headed(table: CrossTable, html: Markup, of: int) -> Markup:
     """A table laid out, with a heading if it is one of several."""
-    return html if of == 1 else f"<h3>{escape(' × '.join(side.name for side in table.dimensions))}</h3>{html}"
+    return html if of == 1 else markup(tag("h3", " × ".join(side.name for side in table.dimensions)), html)
 
 
 def shown(table: CrossTable, hidden: _Numbers, cell: int) -> str:
@@ -57,13 +54,12 @@ def shown(table: CrossTable, hidden: _Numbers, cell: int) -> str:
     return CROSS if hidden.flat[cell] else table.written(int(table.values.flat[cell]))
 
 
-def _label(scope: str, side: Dimension, place: int) -> str:
-    kind = "total" if side.parts[place] else ""
-    inwards = f' style="padding-left:{9 + 14 * side.depths[place]}px"' if scope == "row" else ""
-    return f'<th scope="{scope}" class="{kind}"{inwards}>{escape(side.codes[place])}</th>'
+def _label(scope: str, side: Dimension, place: int) -> Markup:
+    kind = "total" if side.parts[place] else None
+    inwards = f"padding-left:{9 + 14 * side.depths[place]}px" if scope == "row" else None
+    return tag("th", side.codes[place], scope=scope, class_=kind, style=inwards)
 
 
-def _figure(text: str, kind: str, tip: str, total: bool) -> str:
+def _figure(text: str, kind: str, tip: str, total: bool) -> Markup:
     names = " ".join(filter(None, (kind, "total" if total else "")))
-    title = f' title="{escape(tip)}"' if tip else ""
-    return f'<td class="{names}"{title}>{escape(text)}</td>'
+    return tag("td", text, class_=names or None, title=tip or None)

@@ -1,4 +1,4 @@
-"""What a table has lost: by hiding cells, or by changing them."""
+"""Information loss of a table by suppression or perturbation."""
 
 from __future__ import annotations
 

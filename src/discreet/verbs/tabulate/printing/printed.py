@@ -1,4 +1,4 @@
-"""A table as it leaves: which figures are printed and which are hidden, as rows, and back again."""
+"""Published table: printed and hidden figures as rows, and read back from them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,9 @@ import numpy as np
 import pyarrow as pa
 
 from discreet.core.document import fields, texts
+from discreet.core.markup import Markup, markup
 from discreet.core.release import Release
+from discreet.core.release_folder import with_rows
 from discreet.errors import BadInput, DataError
 from discreet.verbs.tabulate.printing.html import headed, laid_out
 from discreet.verbs.tabulate.tables.cells import Cells, alike, shared
@@ -69,10 +71,10 @@ class Printed:
         sides: dict[str, Any] = {side: pa.array(column, pa.string()) for side, column in codes.items()}
         return pa.table(sides | figures)
 
-    def html(self) -> str:
+    def html(self) -> Markup:
         """The tables as people read them."""
         tables = zip(self.tables, self.hidden, strict=True)
-        return "".join(headed(table, laid_out(table, hidden), len(self.tables)) for table, hidden in tables)
+        return markup(headed(table, laid_out(table, hidden), len(self.tables)) for table, hidden in tables)
 
     def structure(self) -> list[dict[str, Any]]:
         """What a recipe says of the tables: their sides, codes and totals, what was added up, and how exactly."""
@@ -92,6 +94,7 @@ class Printed:
     @classmethod
     def read(cls, release: Release[pa.Table]) -> Printed:
         """What was released, from its rows and recipe."""
+        release = with_rows(release)
         tables = release.recipe.parameters.get("tables")
         if not isinstance(tables, list) or not tables or not isinstance(release.payload, pa.Table):
             raise BadInput("This is not the release of a table.", hint="Give a folder that `discreet tabulate` wrote.")

@@ -1,4 +1,4 @@
-"""What the holder of a table sees of it, as plain data that a page can draw without the table at hand."""
+"""Holder's copy of a table as plain data, for a page that draws it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _LISTED = 200
 
 
 def view(holder: TableHolder, title: str) -> dict[str, Any]:
-    """The tables as ``TableHolder.page`` shows them, cell by cell, and what there is to say. It must never leave.
+    """The tables as the holder's page shows them, cell by cell, and what there is to say. It must never leave.
 
     A cell has its true ``figure``, what is ``printed`` of it, its ``kind`` (shown; hidden, or changed, to protect
     others; sensitive) and in words ``why``, and what an intruder can tell of it.

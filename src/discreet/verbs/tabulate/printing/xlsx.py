@@ -1,4 +1,4 @@
-"""A printed table as a workbook: a sheet a table, the last dimension across, hidden figures as crosses."""
+"""Published table as a workbook: a sheet for each table, the last dimension across, × in hidden cells."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""All the tables that are wanted, at once, under one privacy loss: they add up, and nobody's row shows."""
+"""Differentially private macro-tables: all wanted tables at once, under one privacy loss, adding up."""

@@ -1,4 +1,4 @@
-"""Interactive or not: how far off the same counts are, asked one table at a time or made as one macro-table."""
+"""Errors of the same counts, asked table by table or made as one macro-table."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Counting tables of leaves with noise, and bringing them into agreement.
+"""Noisy counts of leaf tables, made consistent by least squares.
 
 A row that lacks a declared value in one of the columns asked for is in none of the tables, so that all tables are of
 the same rows.

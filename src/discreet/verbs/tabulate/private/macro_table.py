@@ -1,4 +1,4 @@
-"""Tables of counts by declared columns, all at once, under one privacy loss."""
+"""Macro-tables: counts by declared columns, all at once, under one privacy loss."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How far off a printed cell is once everything that was counted has been brought into agreement by least squares."""
+"""Error of a published cell after all counts were made consistent by least squares."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from discreet.noise.deviation import Noise, Weighted, weighted_error
 from discreet.verbs.tabulate.private.workload import Columns, subsets
 
 SMALLEST = 1e-100
-"""A variance to divide by."""
+"""Smallest variance that is divided by."""
 _CANCELLED = 1e-12  # what is left of a weight that is zero
 
 

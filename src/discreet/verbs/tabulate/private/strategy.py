@@ -1,4 +1,4 @@
-"""What to count, and with what share of the price each: the least expected error, worked out before any row is seen."""
+"""Measurement strategy: which tables to count with which share of the loss, for the least expected error."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import numpy as np
 from discreet.verbs.tabulate.private.workload import Columns, Workload, closed_below
 
 MOST_CELLS = 1_000_000
-"""How many cells are counted at the most."""
+"""Largest number of cells that are counted."""
 _MOST_MERGED = 40  # tables: beyond, looking at all pairs of them takes too long
 _LEAST_SHARE = 1e-3
 _QUICK, _LONG = 4, 200

@@ -1,4 +1,4 @@
-"""What is to be printed, as far as the expected error hangs on it: declarations alone, never rows."""
+"""Workload: the tables to print, as far as their expected error depends on declarations."""
 
 from __future__ import annotations
 

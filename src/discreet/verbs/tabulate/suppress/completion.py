@@ -1,4 +1,4 @@
-"""Complete a pattern of hidden cells until it protects as a whole."""
+"""Completion of a suppression pattern until it protects the whole table."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from discreet.core.programs import Program, Status
 from discreet.errors import NoPromise
+from discreet.releases.method import Progress
 from discreet.verbs.tabulate.intruder.audit import short
 from discreet.verbs.tabulate.intruder.witnesses import Shortfall
-from discreet.verbs.tabulate.method import Progress
-from discreet.verbs.tabulate.optional_imports import highspy, sparse
+from discreet.verbs.tabulate.optional_imports import sparse
 from discreet.verbs.tabulate.protection import Protection
 from discreet.verbs.tabulate.tables.cells import Cells
 
@@ -109,10 +110,9 @@ def _program(  # noqa: PLR0917
     cells: Cells, one: Shortfall, level: float, price: _Numbers, which: _Numbers, until: float
 ) -> _Numbers | None:
     """The cheapest changes of these cells that move one by its level; none if there are none."""
-    lib = highspy()
     count, place = len(which), int(np.searchsorted(which, one.cell))
     relations = cells.relations[:, which]
-    relations = sparse().csc_array(relations[np.diff(relations.indptr) > 0], dtype=np.float64)
+    relations = relations[np.diff(relations.indptr) > 0]
     rise, fall = cells.upper[which] - cells.values[which], cells.values[which] - cells.lower[which]
     room = np.concatenate([rise, fall]) / level
     least = np.zeros(2 * count)
@@ -122,26 +122,11 @@ def _program(  # noqa: PLR0917
     least[own] = room[own] = min(room[own], 1.0)
     room[other] = 0.0
     spread = np.tile(price[which], 2) / np.clip(room, 1e-6, 1.0)
-    program = lib.HighsLp()
-    program.num_row_, program.num_col_ = relations.shape[0], 2 * count
-    program.col_cost_ = spread / max(float(spread.max(initial=0.0)), 1e-300)
-    program.col_lower_, program.col_upper_ = least, room
-    program.row_lower_ = program.row_upper_ = np.zeros(relations.shape[0])
-    both = sparse().csc_array(sparse().hstack([relations, -relations]))
-    program.a_matrix_.format_ = lib.MatrixFormat.kColwise
-    program.a_matrix_.start_, program.a_matrix_.index_, program.a_matrix_.value_ = both.indptr, both.indices, both.data
-    solver = lib.Highs()
-    for name, value in (("output_flag", False), ("threads", 1), ("time_limit", max(until - time.monotonic(), 0.1))):
-        solver.setOptionValue(name, value)
-    solver.passModel(program)
-    solver.run()
-    status = solver.getModelStatus()
-    if status == lib.HighsModelStatus.kTimeLimit:
+    both = sparse().hstack([relations, -relations], format="csc")
+    found = Program(spread, both, 0.0, 0.0, least, room).solve(until - time.monotonic())
+    if found.status is Status.TIMEOUT:
         raise _out_of_time()
-    if status != lib.HighsModelStatus.kOptimal:
-        return None
-    moved = np.flatnonzero(np.array(solver.getSolution().col_value) > 1e-9) % count
-    return np.unique(which[moved])
+    return None if found.x is None else np.unique(which[np.flatnonzero(found.x > 1e-9) % count])
 
 
 def _level(protection: Protection, one: Shortfall) -> float:

@@ -1,4 +1,4 @@
-"""What a pattern of hidden cells has to do: keep every sensitive cell as far off as it must be, from everybody."""
+"""Protection requirements of a suppression pattern: for each sensitive cell and each insider, an interval."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Protect huge tables: hide boxes around sensitive cells.
+"""Hypercube suppression of very large tables: hide boxes around sensitive cells.
 
 Why boxes and not Gaussian elimination: what elimination leaves hidden is only safe from being computed exactly, and it
 needs all relations at once, while a box whose corners have room proves that a cell keeps its whole interval, in whole
@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
+from discreet.releases.method import Progress
 from discreet.verbs.tabulate.intruder.boxes import Boxes
-from discreet.verbs.tabulate.method import Progress
 from discreet.verbs.tabulate.protection import Pattern, Protection
 from discreet.verbs.tabulate.suppress.completion import completed
 from discreet.verbs.tabulate.tables.cells import Cells

@@ -1,4 +1,4 @@
-"""Maximum flow, compiled. Import this where it is needed only: compiling takes a moment."""
+"""Maximum flow (Numba). Import lazily: compilation takes a moment."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an intruder finds out about one cell: how far off it may be, and what shows it."""
+"""Reach of one cell: how far it can rise or fall, with the changes of other cells that show it."""
 
 from __future__ import annotations
 

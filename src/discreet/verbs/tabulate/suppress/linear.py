@@ -1,4 +1,4 @@
-"""What an intruder can compute of a cell of any table: a linear program, kept warm in HiGHS."""
+"""Feasibility intervals in any table, by a linear program kept warm in HiGHS."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from discreet.errors import EngineError
-from discreet.verbs.tabulate.optional_imports import highspy, sparse
+from discreet.core.programs import WARM, Program, Solver, Status
+from discreet.verbs.tabulate.optional_imports import sparse
 from discreet.verbs.tabulate.suppress.interval import Cut, Reach
 
 _Numbers = np.ndarray[Any, Any]
@@ -25,10 +25,10 @@ class Linear:
     def __init__(self, relations: Any) -> None:
         self.relations = sparse().csc_array(relations, dtype=np.float64)
         self.down = sparse().csr_array(self.relations.T)
-        self.changes: Any = None
+        self.changes = Solver()
         self.column = np.full(self.relations.shape[1], -1, np.int32)
 
-    def hold(self, cells: _Numbers) -> Any:
+    def hold(self, cells: _Numbers) -> Solver:
         """A solver with a column for the rise of each of these cells (and of few others), then one for each fall.
 
         All are 0 between two questions.
@@ -40,7 +40,7 @@ class Linear:
         return self.changes
 
     @cached_property
-    def priced(self) -> Any:
+    def priced(self) -> Solver:
         """A solver in which a column is the rise of a cell, and as many more are the falls."""
         return _solver(self.relations)
 
@@ -67,14 +67,12 @@ class Linear:
         least = np.zeros(2 * count)
         least[cell if side > 0 else cell + count] = 1.0
         room[[cell, cell + count]] = [1.0, 0.0] if side > 0 else [0.0, 1.0]
-        solver, every = self.priced, np.arange(2 * count, dtype=np.int32)
-        solver.changeColsBounds(2 * count, every, least, room)
-        solver.changeColsCost(2 * count, every, cost / most if most > 0 else cost)
-        solver.run()
-        if solver.getModelStatus() == highspy().HighsModelStatus.kInfeasible:
+        solver, every = self.priced, np.arange(2 * count)
+        solver.set_bounds(every, least, room)
+        solver.set_costs(every, cost / most if most > 0 else cost)
+        if solver.run() is Status.INFEASIBLE:
             return None
-        moved = np.flatnonzero(_solved(solver)[0] > _NEAR) % count
-        return np.setdiff1d(moved, [cell])
+        return np.setdiff1d(np.flatnonzero(solver.optimum().x > _NEAR) % count, [cell])
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,23 +97,22 @@ class Opened:
         which = which[which != cell].astype(np.int32)
         most = 1.0 if (self.share[which] < 1).any() else _FAR
         forth, back = (np.minimum(room[which] / enough, most) * self.share[which] for room in (self.rise, self.fall))
-        falls = solver.getNumCol() // 2
+        falls = solver.columns // 2
         columns = self.program.column[which]
         both = np.concatenate([columns, columns + falls])
-        own = int(self.program.column[cell]) + (falls if side < 0 else 0)
-        nothing = np.zeros(len(both))
-        solver.changeColsBounds(len(both), both, nothing, np.concatenate([forth, back]))
-        solver.changeColBounds(own, 0.0, 1.0)
-        solver.changeColCost(own, -1.0)
-        change, values = _solved(solver)
-        if change[own] < 1 - 1e-7:  # perhaps for the toll, which blurs the values of the relations too
-            solver.changeColsCost(len(both), both, nothing)
-            change, values = _solved(solver)
-            solver.changeColsCost(len(both), both, nothing + _TOLL)
-        solver.changeColsBounds(len(both), both, nothing, nothing)
-        solver.changeColBounds(own, 0.0, 0.0)
-        solver.changeColCost(own, _TOLL)
-        amount = change[own]
+        own = self.program.column[[cell]] + (falls if side < 0 else 0)
+        solver.set_bounds(both, 0.0, np.concatenate([forth, back]))
+        solver.set_bounds(own, 0.0, 1.0)
+        solver.set_costs(own, -1.0)
+        change, _, values = solver.optimum()
+        if change[own[0]] < 1 - 1e-7:  # perhaps for the toll, which blurs the values of the relations too
+            solver.set_costs(both, 0.0)
+            change, _, values = solver.optimum()
+            solver.set_costs(both, _TOLL)
+        solver.set_bounds(both, 0.0, 0.0)
+        solver.set_bounds(own, 0.0, 0.0)
+        solver.set_costs(own, _TOLL)
+        amount = change[own[0]]
         by = change[columns] - change[columns + falls]
         moved, by = which[np.abs(by) > _NEAR], by[np.abs(by) > _NEAR] * enough
         if amount >= 1 - 1e-7:
@@ -143,40 +140,9 @@ class Opened:
         return Reach(amount, moved, by, (Cut(cut, np.maximum(times[cut], 0.0), np.maximum(-times[cut], 0.0)),))
 
 
-def _solved(solver: Any) -> tuple[_Numbers, _Numbers]:
-    """The changes, and the values of the relations."""
-    solver.run()
-    if solver.getModelStatus() != highspy().HighsModelStatus.kOptimal:
-        raise EngineError("HiGHS could not compute how far a cell may change.", hint="Print fewer decimals.")
-    solution = solver.getSolution()
-    return np.array(solution.col_value), np.array(solution.row_dual)
-
-
-def _solver(relations: Any) -> Any:
+def _solver(relations: Any) -> Solver:
     """A program of rises and falls, all 0, that keep the relations."""
-    lib = highspy()
-    solver = lib.Highs()
-    for option, value in (
-        ("output_flag", False),
-        ("threads", 1),
-        ("presolve", "off"),
-        ("simplex_strategy", 4),
-        ("primal_feasibility_tolerance", _NEAR),
-        ("dual_feasibility_tolerance", _NEAR),
-    ):
-        solver.setOptionValue(option, value)
-    matrix = sparse().csc_array(sparse().hstack([relations, -relations]))
-    rows, columns = matrix.shape
-    empty, none = np.empty(0, np.int32), np.empty(0)
-    solver.addRows(rows, np.zeros(rows), np.zeros(rows), 0, empty, empty, none)
-    solver.addCols(
-        columns,
-        np.full(columns, _TOLL),
-        np.zeros(columns),
-        np.zeros(columns),
-        matrix.nnz,
-        matrix.indptr[:-1].astype(np.int32),
-        matrix.indices.astype(np.int32),
-        matrix.data,
-    )
+    solver = Solver(**WARM)
+    cost = np.full(2 * relations.shape[1], _TOLL)
+    solver.load(Program(cost, sparse().hstack([relations, -relations], format="csc"), 0.0, 0.0, 0.0, 0.0))
     return solver

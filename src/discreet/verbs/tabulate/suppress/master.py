@@ -1,4 +1,4 @@
-"""The cheapest choice of cells that satisfies the inequalities found so far: a covering problem in HiGHS."""
+"""Master problem of optimal suppression: the cheapest cells that satisfy the inequalities so far (LP in HiGHS)."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.verbs.tabulate.optional_imports import highspy
+from discreet.core.programs import DUAL, SMALLEST_COEFFICIENT, Matrix, Solver
 
 _Numbers = np.ndarray[Any, Any]
 _OFTEN = 20  # rounds an inequality may be slack before it is forgotten
@@ -33,9 +33,7 @@ class Master:
         self.idle: list[int] = []
         self.share = np.zeros(len(weights))
         self.multipliers = np.empty(0)
-        self.solver = highspy().Highs()
-        for option, value in (("output_flag", False), ("threads", 1), ("presolve", "off"), ("simplex_strategy", 1)):
-            self.solver.setOptionValue(option, value)
+        self.solver = Solver(presolve="off", simplex_strategy=DUAL)
 
     def admit(self, cells: _Numbers) -> None:
         """Make columns of these cells."""
@@ -53,17 +51,9 @@ class Master:
             (np.concatenate(part) for part in zip(*parts, strict=True)) if parts else [np.empty(0)] * 3
         )
         order = np.argsort(columns, kind="stable")
-        starts = np.searchsorted(columns[order], np.arange(len(fresh)))
-        self.solver.addCols(
-            len(fresh),
-            self.weights[fresh],
-            np.zeros(len(fresh)),
-            np.ones(len(fresh)),
-            len(order),
-            starts.astype(np.int32),
-            rows[order].astype(np.int32),
-            values[order],
-        )
+        starts = np.searchsorted(columns[order], np.arange(len(fresh) + 1))
+        matrix = Matrix(starts, rows[order], values[order], len(self.rows), by_rows=False)
+        self.solver.add_columns(self.weights[fresh], 0.0, 1.0, matrix)
         self.column[fresh] = len(self.cells) + np.arange(len(fresh))
         self.cells = np.concatenate([self.cells, fresh])
 
@@ -74,18 +64,7 @@ class Master:
         keys = [key for key in keys if key not in self.known]
         if not cuts:
             return
-        parts = [(self.column[which], by) for which, by in cuts]
-        parts = [(columns[columns >= 0], by[columns >= 0]) for columns, by in parts]
-        starts = np.cumsum([0, *(len(columns) for columns, _ in parts)])
-        self.solver.addRows(
-            len(cuts),
-            np.ones(len(cuts)),
-            np.full(len(cuts), np.inf),
-            int(starts[-1]),
-            starts[:-1].astype(np.int32),
-            np.concatenate([columns for columns, _ in parts]),
-            np.maximum(np.concatenate([by for _, by in parts]), 1e-8),  # HiGHS drops what is smaller
-        )
+        self.solver.add_rows(1.0, np.inf, covering(cuts, self.column))
         self.rows += cuts
         self.keys += keys
         self.known.update(keys)
@@ -94,14 +73,14 @@ class Master:
     def solve(self) -> _Numbers:
         """The best shares of all cells between 0 and 1."""
         self.solver.run()
-        solution = self.solver.getSolution()
-        share = np.clip(np.array(solution.col_value), 0.0, 1.0)
+        share, sums, duals = self.solver.solution()
+        share = np.clip(share, 0.0, 1.0)
         share[share < 1e-9] = 0.0
         share[share > 1 - 1e-9] = 1.0
         self.share = np.zeros(len(self.weights))
         self.share[self.cells] = share
-        self.multipliers = np.maximum(np.array(solution.row_dual), 0.0)
-        slack = np.array(solution.row_value) > 1 + 1e-6
+        self.multipliers = np.maximum(duals, 0.0)
+        slack = sums > 1 + 1e-6
         self.idle = [count + 1 if loose else min(count, 0) for count, loose in zip(self.idle, slack, strict=True)]
         return self.share
 
@@ -110,7 +89,7 @@ class Master:
         old = [row for row, count in enumerate(self.idle) if count > _OFTEN]
         if not old:
             return
-        self.solver.deleteRows(len(old), np.array(old, np.int32))
+        self.solver.delete_rows(old)
         gone = set(old)
         self.known.difference_update(self.keys[row] for row in old)
         self.rows = [one for row, one in enumerate(self.rows) if row not in gone]
@@ -131,5 +110,10 @@ class Master:
         """Never hide these cells: every pattern with one of them is worse than one that is known."""
         self.may[cells] = False
         columns = self.column[cells]
-        columns = columns[columns >= 0]
-        self.solver.changeColsBounds(len(columns), columns, np.zeros(len(columns)), np.zeros(len(columns)))
+        self.solver.set_bounds(columns[columns >= 0], 0.0, 0.0)
+
+
+def covering(cuts: list[tuple[_Numbers, _Numbers]], column: _Numbers) -> Matrix:
+    """The rows of these inequalities over the cells that have a column."""
+    parts = [(column[which], by) for which, by in cuts]
+    return Matrix.of_rows((own[own >= 0], np.maximum(by[own >= 0], SMALLEST_COEFFICIENT)) for own, by in parts)

@@ -1,4 +1,4 @@
-"""Protect nested and linked tables piece by piece, the top first (HiTaS: de Wolf 2002)."""
+"""Modular suppression of hierarchical and linked tables, the top first (HiTaS: de Wolf 2002)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from discreet.errors import DiscreetError, NoPromise
-from discreet.verbs.tabulate.method import Progress
+from discreet.releases.method import Progress
 from discreet.verbs.tabulate.protection import Pattern, Protection
 from discreet.verbs.tabulate.suppress.completion import completed
 from discreet.verbs.tabulate.suppress.fast import fast
@@ -22,10 +22,14 @@ from discreet.verbs.tabulate.tables.crosstable import CrossTable
 from discreet.verbs.tabulate.tables.dimension import Dimension
 
 _Numbers = np.ndarray[Any, Any]
-_PIECES = 0.6  # of the time is for the pieces, the rest for the whole
-_ONE = 0.01  # of the time, at most, is for one of several pieces
-_REOPENED = 10.0  # times what it costs to hide a cell that a piece above has decided to print
-_TIMES = 3  # that one piece is looked at
+_PIECES_SHARE = 0.6
+"""Share of the time for the pieces; the rest is for the whole."""
+_PIECE_SHARE = 0.01
+"""Largest share of the time for one of several pieces."""
+_REOPENED_COST = 10.0
+"""Cost factor of hiding a cell that a piece above has decided to print."""
+_PIECE_VISITS = 3
+"""Times that one piece is solved at most."""
 
 
 def modular(
@@ -86,13 +90,17 @@ def _by_pieces(  # noqa: PLR0917
     looked = dict.fromkeys(range(len(waiting)), 0)
     while waiting:
         _, number = heapq.heappop(waiting)
-        left = start + _PIECES * seconds - time.monotonic()
+        left = start + _PIECES_SHARE * seconds - time.monotonic()
         if left <= 0:
             break
         looked[number] += 1
-        share = min(2 * left / (len(waiting) + 2), _ONE * seconds if len(looked) > 1 else left)
+        share = min(2 * left / (len(waiting) + 2), _PIECE_SHARE * seconds if len(looked) > 1 else left)
         for other in state.protect(state.pieces[number], share, gap):
-            if other != number and 0 < looked[other] < _TIMES and (state.pieces[other].depth, other) not in waiting:
+            if (
+                other != number
+                and 0 < looked[other] < _PIECE_VISITS
+                and (state.pieces[other].depth, other) not in waiting
+            ):
                 heapq.heappush(waiting, (state.pieces[other].depth, other))
         progress(1 - len(waiting) / len(looked), "protecting pieces of the table")
     return state.hidden
@@ -139,7 +147,7 @@ class _State:
         cells = Cells.of(piece.table)
         cells = cells.knowing(self._cells.lower[which], self._cells.upper[which])
         may = self._candidates[which] & ~self.hidden[which]
-        dear = np.where(printed, _REOPENED, 1.0) * self._weights[which]
+        dear = np.where(printed, _REOPENED_COST, 1.0) * self._weights[which]
         all_hidden, sensitive = self._inside(which, self.hidden), self._inside(which, self._protection.sensitive)
         tries = ((all_hidden, may & ~printed), (sensitive, may & ~printed), (sensitive, may))
         for protection, allowed in tries:

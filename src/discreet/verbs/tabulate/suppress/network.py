@@ -1,4 +1,4 @@
-"""Tables that are networks: what an intruder can compute of a cell is a maximum flow through the hidden cells.
+"""Feasibility intervals in tables that are networks, by maximum flow through the hidden cells.
 
 If every cell is in at most two relations, with opposite signs after some relations are turned round, then relations
 are the nodes of a network and cells its arcs (Fischetti & Salazar 1999): tables with one side, with two, and with

@@ -1,14 +1,15 @@
-"""Secondary suppression of minimum weight, proven (Fischetti & Salazar 1999, 2001)."""
+"""Secondary suppression of minimum weight, proven (Fischetti & Salazar 1999, 2001), and repair of patterns."""
 
 from __future__ import annotations
 
 import time
+from collections import ChainMap
 from typing import Any
 
 import numpy as np
 
 from discreet.errors import DiscreetError, EngineError, NoPromise
-from discreet.verbs.tabulate.method import Progress
+from discreet.releases.method import Progress
 from discreet.verbs.tabulate.protection import Pattern, Protection
 from discreet.verbs.tabulate.suppress.demands import Demand, Demands, OutOfTime, Witness
 from discreet.verbs.tabulate.suppress.fast import fast
@@ -17,14 +18,16 @@ from discreet.verbs.tabulate.suppress.linear import Linear
 from discreet.verbs.tabulate.suppress.master import Master
 from discreet.verbs.tabulate.suppress.milp import whole
 from discreet.verbs.tabulate.suppress.network import Network
-from discreet.verbs.tabulate.suppress.repair import cleaned, completed
 from discreet.verbs.tabulate.tables.cells import Cells
 
 _Numbers = np.ndarray[Any, Any]
 _Inequality = tuple[_Numbers, _Numbers]
-_HASTE = 0.2  # of the time is for a pattern to begin with
-_LEAST = 20.0  # seconds for it in any case: without it there may be nothing when the time is over
-_PATIENCE = 20  # rounds in which the bound must come one thousandth of the way
+_START_SHARE = 0.2
+"""Share of the time for a first pattern."""
+_START_SECONDS = 20.0
+"""Time for a first pattern in any case, seconds: without it there may be none when the time is over."""
+_STALL_ROUNDS = 20
+"""Rounds in which the bound must close a thousandth of the gap."""
 
 
 def optimal(
@@ -86,7 +89,7 @@ def _start(
 ) -> _Numbers | None:
     """A pattern that protects, to begin with where looking at one is slow: boxes, if there are such."""
     try:
-        return fast(cells, protection, weights, candidates, seconds=max(_HASTE * seconds, _LEAST)).hidden
+        return fast(cells, protection, weights, candidates, seconds=max(_START_SHARE * seconds, _START_SECONDS)).hidden
     except NoPromise:
         return None
 
@@ -159,7 +162,9 @@ class _Search:
             bounds.append(bound)
             worth = self.demands.may & (costs < -1e-9 * self.weight) & (self.master.column < 0) & self.master.may
             cuts = self.separate(share)
-            slow = len(bounds) > _PATIENCE and bounds[-1] - bounds[-_PATIENCE] < 1e-3 * (self.weight - bounds[-1])
+            slow = len(bounds) > _STALL_ROUNDS and bounds[-1] - bounds[-_STALL_ROUNDS] < 1e-3 * (
+                self.weight - bounds[-1]
+            )
             last = slow or not (cuts or worth.any())
             self.master.admit(np.flatnonzero(worth))
             self.master.require(cuts)
@@ -214,3 +219,64 @@ class _Search:
             return self.best
         free = np.flatnonzero(self.best & ~sensitive & ~self.demands.may)
         return cleaned(self.demands, self.best, free, witnesses)[0]
+
+
+def completed(demands: Demands, hidden: _Numbers, prices: _Numbers, witnesses: dict[Demand, Witness]) -> _Numbers:
+    """The pattern with cells hidden besides until every demand is met, each time those that cost little.
+
+    ``prices`` is what each cell costs; what is hidden already costs nothing. Refuses if a demand cannot be met.
+    """
+    hidden = hidden.copy()
+    usable = hidden | demands.may
+    rise, fall = np.where(usable, demands.rise, 0.0), np.where(usable, demands.fall, 0.0)
+    lacking = sorted((demand for demand, _ in demands.unmet(hidden.astype(float), demands.open, witnesses)), key=_order)
+    while lacking:
+        for demand in lacking:
+            if demands.met(demand, hidden):
+                continue
+            shut = np.array(demand.shut, np.int64)
+            price = np.where(hidden, 0.0, prices)
+            found = demands.attacker.cheapest(demand.cell, demand.side, demand.level, rise, fall, price, shut)
+            if found is None:
+                raise demands.refusal(demand)
+            hidden[found] = True
+        lacking = [demand for demand, _ in demands.unmet(hidden.astype(float), demands.open, witnesses)]
+    return hidden
+
+
+def cleaned(
+    demands: Demands, hidden: _Numbers, printable: _Numbers, witnesses: dict[Demand, Witness], until: float = np.inf
+) -> tuple[_Numbers, list[tuple[Demand, Reach]]]:
+    """The pattern with every cell printed that need not be hidden, and what is lacking without each of the others.
+
+    ``printable`` are the cells to try, in order, until that (monotonic) time. Only demands whose witness needs the
+    cell are looked at again. The witnesses must be those of the pattern, and become those of the new one.
+    """
+    needed = []
+    share = hidden.astype(float)
+    users: dict[int, set[Demand]] = {}
+    for demand, witness in witnesses.items():
+        for cell in witness.cells.tolist():
+            users.setdefault(cell, set()).add(demand)
+    for cell in printable[hidden[printable]].tolist():
+        if time.monotonic() > until:
+            break
+        share[cell] = 0.0
+        fresh: dict[Demand, Witness] = {}
+        touched = sorted(users.get(cell, ()), key=_order)
+        if lacking := next(demands.unmet(share, touched, ChainMap(fresh, witnesses)), None):
+            share[cell] = 1.0
+            needed.append(lacking)
+            continue
+        for demand, witness in fresh.items():
+            for one in witnesses[demand].cells.tolist() if demand in witnesses else ():
+                users[one].discard(demand)
+            for one in witness.cells.tolist():
+                users.setdefault(one, set()).add(demand)
+        witnesses.update(fresh)
+    return share > 0, needed
+
+
+def _order(demand: Demand) -> tuple[float, int, int, tuple[int, ...]]:
+    """The hardest first; the same in every run."""
+    return -demand.level, demand.cell, demand.side, demand.shut

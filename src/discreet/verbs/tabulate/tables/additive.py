@@ -1,4 +1,4 @@
-"""Does a table add up? If not: where."""
+"""Additivity check: the relations of a table that do not add up, by name."""
 
 from __future__ import annotations
 

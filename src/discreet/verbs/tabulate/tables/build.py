@@ -1,4 +1,4 @@
-"""A table of counts or sums from rows, by GROUP BY where the rows are, with who contributed to each cell.
+"""Tables of counts or sums from rows, by GROUP BY on their engine, with the contributors to each cell.
 
 What is promised, and why it holds on every engine:
 

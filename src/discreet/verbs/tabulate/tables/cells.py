@@ -1,4 +1,4 @@
-"""Cells and the relations between them: all that protecting a table works on, whatever tables they came from."""
+"""Cells and their additivity relations, whatever tables they came from."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A table of figures: sides with totals at every level, and what is known of who contributed to each cell."""
+"""Cross table: figures with totals at every level, and what is known of the contributors to each cell."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from discreet.verbs.tabulate.tables.dimension import Dimension
 _Numbers = np.ndarray[Any, Any]
 
 MOST_CELLS = 50_000_000
-"""So many cells a table has at most."""
+"""Largest table, cells."""
 
 MOST_KEPT = 100
-"""So many of the largest contributions to a cell are kept at most."""
+"""Largest contributions kept for each cell."""
 
 HIDDEN = "hidden"
 COUNT = "n"

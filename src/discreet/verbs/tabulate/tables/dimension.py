@@ -1,4 +1,4 @@
-"""One side of a table: its codes as a tree of totals and their parts."""
+"""Dimension of a table: its codes as a tree of totals and their parts."""
 
 from __future__ import annotations
 

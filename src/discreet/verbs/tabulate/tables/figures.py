@@ -1,4 +1,4 @@
-"""Figures and codes as they are written in a file, exactly."""
+"""Exact reading of figures and codes from a file."""
 
 from __future__ import annotations
 

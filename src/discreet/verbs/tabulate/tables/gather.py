@@ -1,4 +1,4 @@
-"""The questions that a table is built from: sums, counts and largest contributions at one combination of levels."""
+"""SQL aggregates of a table: sums, counts and largest contributions at one combination of levels."""
 
 from __future__ import annotations
 

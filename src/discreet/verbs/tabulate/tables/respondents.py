@@ -1,4 +1,4 @@
-"""What follows for totals from who is in their parts, and numbers for respondents who are alone in a cell."""
+"""Respondents who are alone in a cell, and what their cells imply for totals."""
 
 from __future__ import annotations
 

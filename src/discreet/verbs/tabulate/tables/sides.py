@@ -1,4 +1,4 @@
-"""The sides of a table that is counted from rows: their codes, from the card and from what occurs in the rows."""
+"""Codes of a table's dimensions, from the card and from the values that occur in the rows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The sides of a table that is given: which codes are totals of which, as somebody says."""
+"""Hierarchies of the codes in a table of figures: declared, or read from a file of parents."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Hidden cells that can only move together are one unknown: a relation with two of them says so."""
+"""Hidden cells that can only move together, merged into one unknown."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Budgets and the ledger, for those who are signed in: who may see and change what.
-
-The desk (``desk.py``) is built on this, and this on ``reception.py``.
-"""
+"""Operations on budgets and the ledger."""
 
 from __future__ import annotations
 
@@ -9,25 +6,30 @@ from itertools import islice
 
 from discreet.budget.filter import Budget
 from discreet.core.loss import Loss
+from discreet.curator.curator import Curator
 from discreet.curator.noise_or_audit import require_noise
+from discreet.curator.people.audit import Audit
 from discreet.curator.people.person import Person
-from discreet.service.reception import READERS, Reception
+from discreet.service.operations.permissions import READERS, Permissions
 from discreet.service.views import Books, BudgetView, LedgerLine, shown, told
 
 SEARCHED = 20_000
 """How many lines of the ledger are searched for those of an analyst."""
 
 
-class Treasury(Reception):
+class BudgetOperations:
     """What may be spent, what was, and whether the books are sound."""
 
-    def budgets(self, who: Person) -> list[BudgetView]:
+    def __init__(self, curator: Curator, audit: Audit, may: Permissions) -> None:
+        self._curator, self._audit, self._may = curator, audit, may
+
+    def accounts(self, who: Person) -> list[BudgetView]:
         """All accounts; for an analyst their own, and those of the tables above them."""
-        self._require(who)
+        self._may.require(who)
         views = []
         for account in self._curator.ledger.accounts():
             table, _, analyst = account.name.partition("/")
-            if table in self.workspace.private:
+            if table in self._curator.workspace.private:
                 found = BudgetView(account.name, table, analyst or None, account.budget, account.spent, account.left)
                 views.append(found)
         if who.role in READERS:
@@ -37,21 +39,21 @@ class Treasury(Reception):
 
     def set_limit(self, who: Person, account: str, budget: Budget | Loss, *, why: str) -> BudgetView:
         """Give an account another limit; what was spent stays spent."""
-        with self._noted(who.name, "set limit", account=account, limit=str(budget)):
-            self._require_steward(who)
-            self._require_here(account)
+        with self._may.noted(who.name, "set limit", account=account, limit=str(budget)):
+            self._may.require_steward(who)
+            self._may.require_here(account)
             require_noise(self._curator.ledger, [account.partition("/")[0]])
             self._curator.ledger.set_limit(account, budget, why=why)
-            return next(view for view in self.budgets(who) if view.account == account)
+            return next(view for view in self.accounts(who) if view.account == account)
 
-    def ledger(self, who: Person, *, account: str | None = None, most: int = 200) -> list[LedgerLine]:
+    def lines(self, who: Person, *, account: str | None = None, most: int = 200) -> list[LedgerLine]:
         """The last lines of the ledger, newest first; for an analyst those of their own accounts.
 
         An analyst has the newest lines searched alone: others' questions, however many, must not make theirs slow.
         """
-        self._require(who)
+        self._may.require(who)
         reader = who.role in READERS
-        seen = {view.account for view in self.budgets(who) if reader or view.analyst is not None}
+        seen = {view.account for view in self.accounts(who) if reader or view.analyst is not None}
         if account is not None:
             seen = {name for name in seen if f"{name}/".startswith(f"{account}/")}
         lines = islice(self._curator.ledger.lines(newest_first=True), None if reader else SEARCHED)
@@ -59,6 +61,6 @@ class Treasury(Reception):
 
     def verify(self, who: Person) -> Books:
         """Go through the ledger line by line and compare it with every answer given, and through the audit log."""
-        with self._noted(who.name, "verify"):
-            self._require(who, *READERS)
+        with self._may.noted(who.name, "verify"):
+            self._may.require(who, *READERS)
             return Books.of(self._curator.verify(), self._audit.verify())

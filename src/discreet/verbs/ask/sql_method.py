@@ -13,15 +13,15 @@ from discreet.core.card import Card
 from discreet.core.release import Release
 from discreet.core.statement import Statement
 from discreet.core.table import Table
-from discreet.curator.question import Question, expected_errors
 from discreet.noise.entropy import Entropy
 from discreet.releases.method import Method
 from discreet.verbs.ask.answer import answer
 from discreet.verbs.ask.identity import relabel
+from discreet.verbs.ask.question import Question, expected_errors
 
 
 @dataclass(frozen=True)
-class Asked(Method[pa.Table]):
+class SqlMethod(Method[pa.Table]):
     """A question that was planned and priced. Why its answer is private is said in ``verbs/ask/answer.py``."""
 
     name: ClassVar[str] = "ask"

@@ -6,7 +6,7 @@ import pytest
 
 import discreet as dc
 from discreet.errors import BadInput, DataError
-from discreet.verbs.tabulate.intruder.seen import audit
+from discreet.verbs.tabulate.intruder.release_audit import audit
 from discreet.verbs.tabulate.printing.printed import Printed
 from discreet.verbs.tabulate.tables.cells import Cells
 from discreet.verbs.tabulate.tables.crosstable import CrossTable, summed

@@ -1,4 +1,4 @@
-"""What anybody can compute from a printed table: the intruder's intervals, from a release alone."""
+"""Suppression audit of a release: an intruder's intervals, from what is printed alone."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from discreet.core.programs import Program
 from discreet.core.release import Release
 from discreet.errors import BadInput, DataError
+from discreet.releases.method import Progress
 from discreet.verbs.tabulate.intruder.audit import intervals, recoverable
-from discreet.verbs.tabulate.method import Progress
-from discreet.verbs.tabulate.perturb.program import Program
 from discreet.verbs.tabulate.printing.printed import Printed
 from discreet.verbs.tabulate.protection import Intervals
 from discreet.verbs.tabulate.tables.cells import Cells
@@ -158,8 +158,7 @@ def _possible(cells: Cells, hidden: _Numbers) -> _Numbers:
             hint="Give what its holder kept, with --keep.",
         )
     rest = whole.astype(np.float64)
-    blank = np.zeros(len(which))
-    program = Program(blank, relations, rest, rest, cells.lower[which], blank + np.inf, np.ones(len(which), bool))
+    program = Program(np.zeros(len(which)), relations, rest, rest, cells.lower[which], np.inf, integral=True)
     found = program.solve_whole(_SECONDS)
     if found.x is None:
         raise DataError(

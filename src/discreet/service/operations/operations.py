@@ -1,9 +1,9 @@
-"""The desk: everything that somebody who is signed in may do, and nothing else.
+"""Operations: everything that somebody who is signed in may do, and nothing else.
 
 The API and the console both come here, and only here, so that there is one place which says who may do what and one
 place which writes down what was done. Every method takes whoever asks first; what they may not do is refused before
-anything is looked at, and what they may not even know of is "not found". What is about people is in ``reception.py``,
-and what is about budgets in ``treasury.py``.
+anything is looked at, and what they may not even know of is "not found". What is about people is in ``access.py``, what
+is about budgets in ``budgets.py``, and who may do what in ``permissions.py``.
 
 The audit log holds who did what to which table, release, account or person. It holds no question, no answer and no
 secret: questions are in the ledger, answers in the release store.
@@ -26,9 +26,12 @@ from discreet.core.release import Release
 from discreet.core.release_folder import load_papers
 from discreet.curator.answer import Answer, Left
 from discreet.curator.audited import AuditedAnswer
+from discreet.curator.curator import Curator
 from discreet.curator.noise_or_audit import find_audited
+from discreet.curator.people.audit import Audit
+from discreet.curator.people.people import People
 from discreet.curator.people.person import Person, Role
-from discreet.curator.question import Quote
+from discreet.curator.people.state import State
 from discreet.curator.release_index import HOLDER, SYNTHETIC, Shelf, Shelved
 from discreet.curator.synthetic import Synthetic
 from discreet.engines.limits import limited
@@ -38,23 +41,34 @@ from discreet.releases.pipeline import Given
 from discreet.releases.register import Entry, Register
 from discreet.service.jobs.jobs import Job, Jobs
 from discreet.service.jobs.specs import SPECS, Attack, Spec
-from discreet.service.reception import READERS, listed
+from discreet.service.operations.access import AccessOperations
+from discreet.service.operations.budgets import BudgetOperations
+from discreet.service.operations.permissions import READERS, Permissions, listed
 from discreet.service.redact import without_paths
 from discreet.service.sessions import SessionView, names_of, view_of
-from discreet.service.treasury import Treasury
 from discreet.service.views import Spend, TableView
+from discreet.verbs.ask.question import Quote
 
 ASKED_FOR = "ask for "
 """How the audit log begins when a job is submitted; a line of its own says how it ended."""
 
 
-class Desk(Treasury):
-    """A workspace, the people who may use it, and what each of them may do: with people as ``Reception`` has it, with
-    budgets as ``Treasury``."""
+class Operations:
+    """A workspace, the people who may use it, and what each of them may do.
+
+    ``access`` has what is about people, passwords and tokens, ``budgets`` what is about the ledger.
+    """
 
     def __init__(self, folder: str | Path) -> None:
-        """Open the workspace in ``folder`` for people to sign in to. Threads may share a desk."""
-        super().__init__(folder)
+        """Open the workspace in ``folder`` for people to sign in to. Threads may share this."""
+        self._curator = Curator(folder)
+        self.workspace = self._curator.workspace
+        self._state = State.open(self.workspace)
+        self.people = People(self._state)
+        audit = Audit(self._state)
+        self._may = Permissions(self.workspace, audit)
+        self.access = AccessOperations(self._curator, self.people, audit, self._may)
+        self.budgets = BudgetOperations(self._curator, audit, self._may)
         self._shelf = Shelf(self._state, self.workspace)
         self._jobs = Jobs(self._state, self.workspace.folder)
         self._watching: list[Callable[[bool], None]] = []
@@ -84,7 +98,7 @@ class Desk(Treasury):
 
     def tables(self, who: Person) -> list[TableView]:
         """The tables that somebody may know of: analysts those they may ask, others all."""
-        self._require(who)
+        self._may.require(who)
         views = [self._view(who, name) for name in self.workspace.tables]
         if who.role in READERS:
             return views
@@ -105,7 +119,7 @@ class Desk(Treasury):
 
         That a question was answered before is told to those who have the answer, and not what others asked.
         """
-        self._require_asker(who)
+        self._may.require_asker(who)
         has = partial(self._has, who)
         return self._curator.price_all(questions, **spend.arguments(), rows=rows, analyst=who.name, has=has)
 
@@ -120,7 +134,7 @@ class Desk(Treasury):
         rows: int | None = None,
     ) -> Fraction:
         """The smallest epsilon for which every figure is off by at most ``error``; no row is looked at."""
-        self._require_asker(who)
+        self._may.require_asker(who)
         return self._curator.epsilon_for(question, error, delta=delta, expect=expect, rows=rows, analyst=who.name)
 
     def ask(
@@ -138,8 +152,8 @@ class Desk(Treasury):
         What the budget does not cover is asked of synthetic twins ``instead``, where there are some. Without
         ``hand_over`` nobody can see that there is an answer until ``gave`` is called with it.
         """
-        with self._noted(who.name, "ask") as about:
-            self._require_asker(who)
+        with self._may.noted(who.name, "ask") as about:
+            self._may.require_asker(who)
             arguments = spend.arguments() | {"analyst": who.name, "instead": instead}
             if len(questions) == 1:
                 given = [self._curator.ask(questions[0], key=key, **arguments)]
@@ -158,8 +172,8 @@ class Desk(Treasury):
 
     def ask_audited(self, who: Person, question: str, *, hand_over: bool = True) -> AuditedAnswer:
         """Answer a question about an audited table exactly, or refuse it; nothing is charged."""
-        with self._noted(who.name, "ask audited") as about:
-            self._require_asker(who)
+        with self._may.noted(who.name, "ask audited") as about:
+            self._may.require_asker(who)
             given = self._curator.ask_audited(question, analyst=who.name)
             table = given.release.recipe.parameters["table"]
             if hand_over:
@@ -169,7 +183,7 @@ class Desk(Treasury):
 
     def quote(self, who: Person, method: Method[Any], table: str) -> Quote:
         """What ``release_of`` would cost; nothing is looked at or charged."""
-        self._require_asker(who)
+        self._may.require_asker(who)
         with limited(self.workspace.limits):
             return self._curator.quote(method, table, analyst=who.name, has=partial(self._has, who))
 
@@ -177,8 +191,8 @@ class Desk(Treasury):
         self, who: Person, method: Method[Any], table: str, *, key: str | None = None, hand_over: bool = True
     ) -> Given:
         """Run a method that promises a loss on a table, charged to whoever asks."""
-        with self._noted(who.name, "release", table=table, method=method.name) as about:
-            self._require_asker(who)
+        with self._may.noted(who.name, "release", table=table, method=method.name) as about:
+            self._may.require_asker(who)
             with limited(self.workspace.limits):
                 given = self._curator.given(method, table, analyst=who.name, key=key)
             if hand_over:
@@ -188,7 +202,7 @@ class Desk(Treasury):
 
     def instead(self, who: Person, table: str) -> str | None:
         """The table's synthetic twin, which is asked when the budget is gone, if there is one that somebody may see."""
-        self._require(who)
+        self._may.require(who)
         found = None
         with suppress(Damaged):  # which concerns whoever asks it, and nobody else
             found = self._curator.synthetic(table) if table in self.workspace.private else None
@@ -206,7 +220,7 @@ class Desk(Treasury):
         before: dt.datetime | None = None,
     ) -> list[Shelved]:
         """What was released, newest first: for an analyst their own and what was shared with them."""
-        self._require(who)
+        self._may.require(who)
         if who.role in READERS:
             tables = None if table is None else [table]
             return self._shelf.all(tables=tables, kind=kind, most=most, before=before)
@@ -216,7 +230,7 @@ class Desk(Treasury):
 
     def shelved(self, who: Person, release: str) -> Shelved:
         """What the shelf says of a release."""
-        self._require(who)
+        self._may.require(who)
         try:
             found = self._shelf.find(release, adopt=who.role is Role.STEWARD)
         except NotFound:
@@ -235,14 +249,14 @@ class Desk(Treasury):
 
     def folder(self, who: Person, release: str) -> Path:
         """Where a release is, to hand it over; that is written down."""
-        with self._noted(who.name, "read", release=release):
-            self._require(who, Role.STEWARD, Role.ANALYST)
+        with self._may.noted(who.name, "read", release=release):
+            self._may.require(who, Role.STEWARD, Role.ANALYST)
             return self._shelf.folder(self.shelved(who, release).id)
 
     def share(self, who: Person, release: str, shared: bool) -> None:
         """Let the analysts of a release's tables have it, or no longer. A twin that is not shared answers nothing."""
-        with self._noted(who.name, "share" if shared else "stop sharing", release=release):
-            self._require_steward(who)
+        with self._may.noted(who.name, "share" if shared else "stop sharing", release=release):
+            self._may.require_steward(who)
             one = self.shelved(who, release)
             if one.kind == SYNTHETIC:
                 self._have_answer(one, shared)
@@ -250,12 +264,12 @@ class Desk(Treasury):
 
     def published(self, who: Person, table: str) -> list[Entry]:
         """What of a table is out already."""
-        self._require(who, *READERS)
+        self._may.require(who, *READERS)
         return [one for one in Register(self.workspace.register).read() if one.table == table]
 
     def full_card(self, who: Person, table: str) -> Card:
         """All of a table's card, hierarchies and identifiers too: for whoever publishes it."""
-        self._require_steward(who)
+        self._may.require_steward(who)
         if table not in self.workspace.private:
             raise NotFound(f"There is no table about people called {table!r}.")
         return self.workspace.full_card(table)
@@ -264,8 +278,8 @@ class Desk(Treasury):
 
     def submit(self, who: Person, spec: Spec) -> Job:
         """Have something made that takes a while; the job says how far it is."""
-        with self._noted(who.name, f"{ASKED_FOR}{spec.kind}", **spec.about()) as about:
-            self._require_steward(who)
+        with self._may.noted(who.name, f"{ASKED_FOR}{spec.kind}", **spec.about()) as about:
+            self._may.require_steward(who)
             if isinstance(spec, Attack):
                 self.shelved(who, spec.release)
             job = self._jobs.submit(spec, who.name)
@@ -274,42 +288,42 @@ class Desk(Treasury):
 
     def jobs(self, who: Person, *, most: int = 50) -> list[Job]:
         """Jobs, newest first."""
-        self._require(who, *READERS)
+        self._may.require(who, *READERS)
         return [self._for(who, job) for job in self._jobs.all(most=most)]
 
     def job(self, who: Person, job: str) -> Job:
         """One of them."""
-        self._require(who, *READERS)
+        self._may.require(who, *READERS)
         return self._for(who, self._jobs.find(job))
 
     def cancel(self, who: Person, job: str) -> None:
         """Stop a job; nothing of it is left."""
-        with self._noted(who.name, "cancel", job=job):
-            self._require_steward(who)
+        with self._may.noted(who.name, "cancel", job=job):
+            self._may.require_steward(who)
             self._jobs.cancel(job)
 
     def job_result(self, who: Person, job: str) -> Mapping[str, Any]:
         """What a job found, as plain data. It is about the rows, and for the holder alone."""
-        with self._noted(who.name, "read result", job=job):
-            self._require_steward(who)
+        with self._may.noted(who.name, "read result", job=job):
+            self._may.require_steward(who)
             return self._jobs.result(job)
 
     def paper(self, who: Person, job: str, name: str) -> Path:
         """A document that a job made for the holder alone."""
-        with self._noted(who.name, "read paper", job=job, paper=name):
-            self._require_steward(who)
+        with self._may.noted(who.name, "read paper", job=job, paper=name):
+            self._may.require_steward(who)
             return self._jobs.paper(job, name)
 
     # Sessions with other holders
 
     def sessions(self, who: Person) -> list[str]:
         """The names of the sessions that this workspace can take part in."""
-        self._require_steward(who)
+        self._may.require_steward(who)
         return names_of(self.workspace)
 
     def session(self, who: Person, name: str) -> SessionView:
         """Who takes part in one, what is computed, and what every coalition would learn."""
-        self._require_steward(who)
+        self._may.require_steward(who)
         return view_of(self.workspace, name)
 
     # Who may
