@@ -76,9 +76,9 @@ def contestant(name: str) -> Callable[..., Callable[[], object]]:
 
 
 def ours(protocol: str, d: int) -> Collect:
-    from discreet.verbs.collect.protocols import named
+    from discreet.verbs.collect.protocol_choice import frequency_oracle
 
-    client: Any = named(protocol)(d, 1)
+    client: Any = frequency_oracle(protocol)(d, 1)
     return lambda answers: client.estimate(client.randomize(answers)).counts
 
 
@@ -188,9 +188,9 @@ def _taken(protocol: str, d: int, people: Mapping[str, int], python: str, *, tur
 
 def _variance(protocol: str, d: int) -> float:
     """What theory says of a squared error, a person, where all values are as frequent."""
-    from discreet.verbs.collect.protocols import named
+    from discreet.verbs.collect.protocol_choice import frequency_oracle
 
-    client: Any = named(protocol)(d, 1)
+    client: Any = frequency_oracle(protocol)(d, 1)
     return float(client.variance(1, 1 / d))
 
 

@@ -68,6 +68,7 @@ from discreet.verbs.ask.continual import SquareRootCounter as SquareRootCounter
 from discreet.verbs.ask.continual import TreeCounter as TreeCounter
 from discreet.verbs.ask.distribution import Distribution as Distribution
 from discreet.verbs.attack.attack import attack as attack
+from discreet.verbs.collect.collect import collect as collect
 from discreet.verbs.combine.combine import combine as combine
 from discreet.verbs.hide.hiding import hide as hide
 from discreet.verbs.learn.clusters import Clusters as Clusters

@@ -22,13 +22,13 @@ from tools.browser import DESKTOP, PHONE
 
 from discreet.verbs.collect import report_distribution
 from discreet.verbs.collect.frequency.coins import Coins
-from discreet.verbs.collect.frequency.direct import GRR
-from discreet.verbs.collect.frequency.unary import OUE, SUE
+from discreet.verbs.collect.frequency.grr import GRR
+from discreet.verbs.collect.frequency.unary_encoding import OUE, SUE
 from discreet.verbs.collect.numbers.duchi import Duchi
-from discreet.verbs.collect.numbers.grid import Grid
+from discreet.verbs.collect.numbers.grid import NumberGrid
 from discreet.verbs.collect.numbers.window import Piecewise
-from discreet.verbs.collect.survey.browser_protocols import how
-from discreet.verbs.collect.survey.page import FILES, source
+from discreet.verbs.collect.survey.browser_protocols import browser_parameters
+from discreet.verbs.collect.survey.web import FILES, source
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, ConsoleMessage, Page
@@ -76,10 +76,10 @@ def serving(folder: Path, *words: str) -> Iterator[str]:
     with subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, text=True) as process:
         try:
             assert process.stdout is not None
-            told = process.stdout.readline()
-            found = re.search(r"http://\S+", told)
-            assert found, told
-            yield found[0]
+            line = process.stdout.readline()
+            result = re.search(r"http://\S+", line)
+            assert result, line
+            yield result[0]
         finally:
             process.terminate()
 
@@ -122,28 +122,30 @@ def drawn(page: Page, how_: dict[str, Any], answer: int) -> dict[str, int]:
     return counts
 
 
-def chances(mechanism: Any, answer: int) -> dict[str, float]:
+def probabilities(mechanism: Any, answer: int) -> dict[str, float]:
     """How likely every report is, as the page writes it."""
-    whole = mechanism.law.whole if isinstance(mechanism.law, report_distribution.Alike) else mechanism.law
+    whole = mechanism.report_distribution
+    if isinstance(whole, report_distribution.SymmetricAnswers):
+        whole = whole.whole
     if isinstance(whole, report_distribution.Matrix):
-        return {str(place): float(chance) for place, chance in enumerate(whole.rows[answer])}
-    heads = whole.heads[answer]
-    found = {}
+        return {str(index): float(probability) for index, probability in enumerate(whole.rows[answer])}
+    heads = whole.ones[answer]
+    result = {}
     for bits in itertools.product((0, 1), repeat=len(heads)):
-        chance = float(np.prod([float(p if bit else 1 - p) for bit, p in zip(bits, heads, strict=True)]))
-        found[f"{sum(bit << place for place, bit in enumerate(bits)):02x}"] = chance
-    return found
+        probability = float(np.prod([float(p if bit else 1 - p) for bit, p in zip(bits, heads, strict=True)]))
+        result[f"{sum(bit << index for index, bit in enumerate(bits)):02x}"] = probability
+    return result
 
 
 def surprise(counts: dict[str, int], expected: dict[str, float]) -> float:
     """The chance of counts as far from what is expected as these, by chi-square; 0 for what cannot be."""
-    if set(counts) - {report for report, chance in expected.items() if chance > 0}:
+    if set(counts) - {report for report, probability in expected.items() if probability > 0}:
         return 0.0
     whole = sum((counts.get(r, 0) - TIMES * p) ** 2 / (TIMES * p) for r, p in expected.items() if p > 0)
     return float(chi2.sf(whole, len(expected) - 1))
 
 
-GRID = Grid(0, 6, 6)
+GRID = NumberGrid(0, 6, 6)
 WAYS = {
     "two fair coins": (Coins(), Coins(truth="0.55")),
     "two coins": (Coins(truth="1/3", heads="1/4"), Coins(truth="1/3", heads="0.29")),
@@ -160,10 +162,10 @@ def test_the_page_randomises_by_the_law_of_the_protocol(page, way):
     """False alarms: one in a million a comparison. A law that is a little off would be noticed."""
     mechanism, other = WAYS[way]
     page.goto("/")
-    for answer in (0, mechanism.law.answers - 1):
-        counts = drawn(page, how(mechanism), answer)
-        assert surprise(counts, chances(mechanism, answer)) > RARE
-        assert surprise(counts, chances(other, answer)) < RARE
+    for answer in (0, mechanism.report_distribution.answers - 1):
+        counts = drawn(page, browser_parameters(mechanism), answer)
+        assert surprise(counts, probabilities(mechanism, answer)) > RARE
+        assert surprise(counts, probabilities(other, answer)) < RARE
 
 
 ROUNDED = (
@@ -192,9 +194,9 @@ def require_rounded(page, low, high, steps, written, upper, chance):
         }
         return [found, step(grid, "-999"), step(grid, "999"), step(grid, grid.low), step(grid, grid.high)];
     }"""
-    found, *ends = page.evaluate(script, [{"low": low, "high": high, "steps": steps}, written, TIMES, upper])
-    p = float(Fraction(chance))
-    assert surprise({"1": found, "0": TIMES - found}, {"1": p, "0": 1 - p}) > RARE
+    result, *ends = page.evaluate(script, [{"low": low, "high": high, "steps": steps}, written, TIMES, upper])
+    p = float(Fraction(probability))
+    assert surprise({"1": result, "0": TIMES - result}, {"1": p, "0": 1 - p}) > RARE
     assert ends == [0, steps, 0, steps]
 
 
@@ -233,8 +235,8 @@ def sent(chrome: Browser, address: str, answers: dict[str, str], bits: Sequence[
         page.get_by_role("button", name="Flip the coins").click()
         page.get_by_role("button", name="Send it").click()
         expect(page.get_by_text("Thank you")).to_be_visible()
-        found = [[one.method, one.url, sorted(one.all_headers().items()), one.post_data] for one in seen]
-    return sorted(found, key=str)
+        result = [[one.method, one.url, sorted(one.all_headers().items()), one.post_data] for one in seen]
+    return sorted(result, key=str)
 
 
 def test_an_answer_leaves_the_page_by_its_report_alone(chrome, survey):
@@ -272,7 +274,7 @@ def test_a_page_that_tells_an_answer_would_be_caught(chrome, survey, leak):
 def test_people_answer_once_each_and_their_reports_can_be_estimated(page, survey):
     _, folder = survey
     page.set_viewport_size(PHONE)
-    for code, said in (
+    for code, document in (
         ("one", "Thank you"),
         ("two", "Thank you"),
         ("one", "has been used"),
@@ -289,14 +291,14 @@ def test_people_answer_once_each_and_their_reports_can_be_estimated(page, survey
         assert set(json.loads(page.locator("#report").text_content() or "")["reports"]) == set(ONE)
         with page.expect_response("**/reports") as answered:
             page.get_by_role("button", name="Send it").click()
-        expect(page.get_by_role("status")).to_contain_text(said)
-        assert answered.value.status == (200 if said == "Thank you" else 403)
+        expect(page.get_by_role("status")).to_contain_text(document)
+        assert answered.value.status == (200 if document == "Thank you" else 403)
     assert source("randomise.js") == page.locator("details pre").text_content()
     assert len((folder / "music.reports.jsonl").read_text().splitlines()) == 3
     assert "one" not in (folder / "music.reports.jsonl").read_text()
-    found = called(["collect", "estimate", "music.toml", "--json"], folder)
-    assert json.loads(found.stdout)["people"] == 2
-    assert "Each person has one code." in json.loads(found.stdout)["statement"]["assumes"]
+    result = called(["collect", "estimate", "music.toml", "--json"], folder)
+    assert json.loads(result.stdout)["people"] == 2
+    assert "Each person has one code." in json.loads(result.stdout)["statement"]["assumes"]
 
 
 def test_a_code_that_was_mistyped_flips_no_coin_again(page):
@@ -304,14 +306,14 @@ def test_a_code_that_was_mistyped_flips_no_coin_again(page):
     page.goto("/")
     answer(page, OTHER)
     sent = []
-    for code, said in (("thre", "not on the list"), ("three", "Thank you")):
+    for code, document in (("thre", "not on the list"), ("three", "Thank you")):
         page.get_by_label("Your one-time code").fill(code)
         if not sent:
             page.get_by_role("button", name="Flip the coins").click()
         assert json.loads(page.locator("#report").text_content() or "")["code"] == code
         with page.expect_request("**/reports") as asked:
             page.get_by_role("button", name="Send it").click()
-        expect(page.get_by_role("status")).to_contain_text(said)
+        expect(page.get_by_role("status")).to_contain_text(document)
         sent.append(json.loads(asked.value.post_data or ""))
     assert [one.pop("code") for one in sent] == ["thre", "three"]
     assert sent[0] == sent[1]

@@ -34,8 +34,8 @@ def test_the_example_from_its_file_to_its_figures(run, tmp_path):
         "gender",
         "age",
     ]
-    said = run("collect", "randomize", "answers.parquet", "--survey", "music.toml", "-o", "reports.parquet")
-    assert said.startswith(
+    document = run("collect", "randomize", "answers.parquet", "--survey", "music.toml", "-o", "reports.parquet")
+    assert document.startswith(
         "5,000 reports are in reports.parquet, in the order of the answers. For each respondent: ε = 2."
     )
     shown = run("collect", "estimate", "music.toml", "reports.parquet", "-o", "results")
@@ -43,10 +43,10 @@ def test_the_example_from_its_file_to_its_figures(run, tmp_path):
     assert "upper quartile" in shown
     assert "Do you like the band?" in (tmp_path / "results" / "report.html").read_text()
     assert "For each respondent: ε = 2" in run("show", "results")
-    found = json.loads(run("collect", "estimate", "music.toml", "reports.parquet", "--json"))
-    [yes] = [one for one in found["figures"] if one["figure"] == "yes"]
+    result = json.loads(run("collect", "estimate", "music.toml", "reports.parquet", "--json"))
+    [yes] = [one for one in result["figures"] if one["figure"] == "yes"]
     assert yes["low_together"] < 0.7 < yes["high_together"]
-    assert found["statement"]["loss"] == {"kind": "pure", "epsilon": "2"}
+    assert result["statement"]["loss"] == {"kind": "pure", "epsilon": "2"}
 
 
 def test_what_is_told_of_reports_that_are_made_up_and_of_a_named_step(run, tmp_path):
@@ -55,9 +55,9 @@ def test_what_is_told_of_reports_that_are_made_up_and_of_a_named_step(run, tmp_p
     one = pq.read_table(tmp_path / "reports.parquet").slice(0, 1)
     pq.write_table(pa.concat_tables([one] * 2_000), tmp_path / "made-up.parquet")
     both = ("collect", "estimate", "music.toml", "reports.parquet", "made-up.parquet")
-    shown = run(*both, "--after", "norm-sub")
+    shown = run(*both, "--postprocess", "norm-sub")
     assert "Alarm about age: " in shown
-    assert "taken through norm-sub" in shown
+    assert "post-processed by norm-sub" in shown
     assert {one["question"] for one in json.loads(run(*both, "--json"))["alarms"]} >= {"albums", "age"}
 
 
@@ -70,14 +70,14 @@ def test_the_page_is_served_by_tls_and_by_nothing_else(tmp_path):
         try:
             address = process.stdout.readline().split()[-1]
             assert address.startswith("https://")
-            with httpx.Client(verify=ssl.create_default_context(cafile=cert)) as client:
-                page = client.get(address)
+            with httpx.Client(verify=ssl.create_default_context(cafile=cert)) as oracle:
+                page = oracle.get(address)
                 assert "Your answers stay with you" in page.text
                 assert "max-age" in page.headers["strict-transport-security"]
                 report = {"like": 1, "albums": "ff07", "gender": 2, "age": "000000"}
                 sent = {"survey": survey().fingerprint, "id": "0" * 32, "code": None, "reports": report}
                 origin = {"origin": address.rstrip("/")}
-                assert client.post(f"{address.rstrip('/')}/reports", json=sent, headers=origin).status_code == 200
+                assert oracle.post(f"{address.rstrip('/')}/reports", json=sent, headers=origin).status_code == 200
             with pytest.raises(httpx.HTTPError):
                 httpx.get(address.replace("https", "http"))
             with pytest.raises(httpx.ConnectError, match="CERTIFICATE"):
@@ -109,10 +109,10 @@ def test_on_a_terminal_the_questions_are_asked_for(run, tmp_path, monkeypatch):
     ]
     monkeypatch.setattr(sys, "stdin", Typed("\n".join([*lines, "", ""])))
     run("collect", "new", "mine.toml")
-    said = tomllib.loads((tmp_path / "mine.toml").read_text())["questions"]
-    assert [one["kind"] for one in said.values()] == ["yes/no", "choice", "number"]
-    assert said["town"]["values"] == ["Ulm", "Bonn"]
-    assert (said["age"]["bounds"], said["age"]["steps"]) == ([0, 100], 20)
+    document = tomllib.loads((tmp_path / "mine.toml").read_text())["questions"]
+    assert [one["kind"] for one in document.values()] == ["yes/no", "choice", "number"]
+    assert document["town"]["values"] == ["Ulm", "Bonn"]
+    assert (document["age"]["bounds"], document["age"]["steps"]) == ([0, 100], 20)
 
 
 def test_new_takes_what_it_is_told_and_overwrites_nothing(run, tmp_path):
@@ -131,8 +131,8 @@ def test_new_takes_what_it_is_told_and_overwrites_nothing(run, tmp_path):
         "--codes",
         "c",
     )
-    said = tomllib.loads((tmp_path / "s.toml").read_text())
-    assert (said["title"], said["epsilon"], said["share"], said["people"]) == ("Mine", 0.5, "split", 7)
+    document = tomllib.loads((tmp_path / "s.toml").read_text())
+    assert (document["title"], document["epsilon"], document["share"], document["people"]) == ("Mine", 0.5, "split", 7)
     assert len(set((tmp_path / "c").read_text().split())) == 7
     assert "there already" in run("collect", "new", "s.toml", code=1)
     assert "there already" in run("collect", "new", "t.toml", "--codes", "c", code=1)

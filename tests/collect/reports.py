@@ -13,20 +13,20 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from discreet.verbs.collect import report_distribution as laws
-from discreet.verbs.collect.client import Client
-from discreet.verbs.collect.frequency.bits import rows_of
+from discreet.verbs.collect import report_distribution
 from discreet.verbs.collect.frequency.coins import Coins
-from discreet.verbs.collect.frequency.direct import GRR
+from discreet.verbs.collect.frequency.count_mean_sketch import CMS, HCMS, CountMeanSketch
+from discreet.verbs.collect.frequency.grr import GRR
 from discreet.verbs.collect.frequency.hadamard import Hadamard
-from discreet.verbs.collect.frequency.hashing import BLH, OLH, Hashing
-from discreet.verbs.collect.frequency.projective import PGR
-from discreet.verbs.collect.frequency.sketch import CMS, HCMS, Sketch
-from discreet.verbs.collect.frequency.subset import SubsetSelection
-from discreet.verbs.collect.frequency.unary import OUE, SUE, Unary
-from discreet.verbs.collect.time.direct import LGRR
-from discreet.verbs.collect.time.hashing import LOLOHA
-from discreet.verbs.collect.time.unary import LOSUE, RAPPOR
+from discreet.verbs.collect.frequency.local_hashing import BLH, OLH, LocalHashing
+from discreet.verbs.collect.frequency.projective_geometry import PGR
+from discreet.verbs.collect.frequency.subset_selection import SubsetSelection
+from discreet.verbs.collect.frequency.unary_encoding import OUE, SUE, UnaryEncoding
+from discreet.verbs.collect.frequency_oracle import FrequencyOracle
+from discreet.verbs.collect.longitudinal.l_grr import LGRR
+from discreet.verbs.collect.longitudinal.loloha import LOLOHA
+from discreet.verbs.collect.longitudinal.rappor import LOSUE, RAPPOR
+from discreet.verbs.collect.report_arrays import reports_to_rows
 
 
 class SmallOLH(OLH):
@@ -41,7 +41,7 @@ class SmallBLH(BLH):
     field = 7
 
 
-class SmallHashing(Hashing):
+class SmallHashing(LocalHashing):
     """Of functions that can all be tried."""
 
     field = 7
@@ -53,11 +53,11 @@ class SmallLOLOHA(LOLOHA):
     field = 7
 
     @cached_property
-    def permanent(self) -> Hashing:
-        return SmallHashing(self.domain, self.forever, self.buckets)
+    def permanent(self) -> LocalHashing:
+        return SmallHashing(self.domain, self.permanent_epsilon, self.buckets)
 
 
-class AllFunctions(Sketch):
+class AllFunctions(CountMeanSketch):
     """A sketch that has every function once: what one has on average that is drawn."""
 
     field = 3
@@ -77,7 +77,7 @@ class AllHCMS(AllFunctions, HCMS):
     """With Hadamard response."""
 
 
-SMALL: list[Client] = [
+SMALL: list[FrequencyOracle] = [
     Coins(),
     Coins(["never", "ever"], truth="2/3", heads="9/10"),
     GRR(2, 1),
@@ -86,7 +86,7 @@ SMALL: list[Client] = [
     OUE(2, 1),
     OUE(6, "1/2"),
     RAPPOR(5, 1),
-    RAPPOR(3, 1, forever=5),
+    RAPPOR(3, 1, permanent_epsilon=5),
     SmallBLH(7, 1),
     SmallOLH(6, 1),
     SubsetSelection(2, 1),
@@ -102,7 +102,7 @@ SMALL: list[Client] = [
     PGR(14, 1),
     PGR(20, 2),
     LGRR(5, 1),
-    LGRR(7, 1, forever=3),
+    LGRR(7, 1, permanent_epsilon=3),
     LOSUE(6, 1),
     SmallLOLOHA(6, 1),
 ]
@@ -112,78 +112,84 @@ SMALL: list[Client] = [
 class Every:
     """All reports, and the chance of each for each answer."""
 
-    client: Client
+    oracle: FrequencyOracle
     reports: pa.Array[Any]
-    chances: tuple[tuple[Fraction, ...], ...]
+    probabilities: tuple[tuple[Fraction, ...], ...]
 
     @cached_property
     def supports(self) -> NDArray[np.int64]:
         """A row for each report: which values it supports."""
-        return np.array([self.client.supports(self.reports.slice(place, 1)) for place in range(len(self.reports))])
+        return np.array([self.oracle.supports(self.reports.slice(index, 1)) for index in range(len(self.reports))])
 
 
-def whole(law: laws.Law) -> Any:
+def whole(distribution: report_distribution.ReportDistribution) -> Any:
     """The law of all answers, pair by pair, whatever is said to be alike."""
-    return law.whole if isinstance(law, laws.Alike) else law
+    return distribution.whole if isinstance(distribution, report_distribution.SymmetricAnswers) else distribution
 
 
-def every(client: Client) -> Every:
+def every(oracle: FrequencyOracle) -> Every:
     """All reports of a small example."""
-    d, law = len(client.domain), whole(client.law)
-    if isinstance(client, Hashing):
-        return _hashed(client)
-    if isinstance(client, Sketch):
-        return _sketched(client)
-    if isinstance(client, Unary):
-        told = list(product((False, True), repeat=d))
-        chances = tuple(
-            tuple(prod(p if heads else 1 - p for heads, p in zip(one, row, strict=True)) for one in told)
-            for row in law.heads
+    d, distribution = len(oracle.domain), whole(oracle.report_distribution)
+    if isinstance(oracle, LocalHashing):
+        return _hashed(oracle)
+    if isinstance(oracle, CountMeanSketch):
+        return _sketched(oracle)
+    if isinstance(oracle, UnaryEncoding):
+        report_codes = list(product((False, True), repeat=d))
+        probabilities = tuple(
+            tuple(prod(p if heads else 1 - p for heads, p in zip(one, row, strict=True)) for one in report_codes)
+            for row in distribution.ones
         )
-        return Every(client, _bits(np.array(told), client.report_type), chances)
-    if isinstance(client, SubsetSelection):
-        told = [[value in chosen for value in range(d)] for chosen in combinations(range(d), client.size)]
-        return Every(client, _bits(np.array(told), client.report_type), law.rows)
-    if isinstance(client, Hadamard):
-        places = law.outcomes
-        chances = tuple(
-            tuple(chance / len(places) for place in places for chance in reversed(place.rows[value]))
+        return Every(oracle, _bits(np.array(report_codes), oracle.report_type), probabilities)
+    if isinstance(oracle, SubsetSelection):
+        report_codes = [[value in chosen for value in range(d)] for chosen in combinations(range(d), oracle.size)]
+        return Every(oracle, _bits(np.array(report_codes), oracle.report_type), distribution.rows)
+    if isinstance(oracle, Hadamard):
+        indices = distribution.outcomes
+        probabilities = tuple(
+            tuple(probability / len(indices) for index in indices for probability in reversed(index.rows[value]))
             for value in range(d)
         )
-        return Every(client, pa.array(np.arange(client.kept), client.report_type), chances)
-    assert isinstance(law, laws.Matrix)
-    return Every(client, pa.array(np.arange(len(law.rows[0])), client.report_type), law.rows)
+        return Every(oracle, pa.array(np.arange(oracle.counter_length), oracle.report_type), probabilities)
+    assert isinstance(distribution, report_distribution.Matrix)
+    return Every(oracle, pa.array(np.arange(len(distribution.rows[0])), oracle.report_type), distribution.rows)
 
 
-def _bits(told: NDArray[np.bool_], report_type: pa.DataType) -> pa.Array[Any]:
-    return pa.array([row.tobytes() for row in np.packbits(told, axis=1, bitorder="little")], report_type)
+def _bits(report_codes: NDArray[np.bool_], report_type: pa.DataType) -> pa.Array[Any]:
+    return pa.array([row.tobytes() for row in np.packbits(report_codes, axis=1, bitorder="little")], report_type)
 
 
-def _hashed(client: Hashing) -> Every:
+def _hashed(oracle: LocalHashing) -> Every:
     """Every function, and every bucket that can be told; buckets are looked up as a person would."""
-    field, buckets = client.field, client.buckets
-    lie = (1 - client.own) / (buckets - 1)
-    told = list(product(range(field), range(field), range(buckets)))
-    reports = [a.to_bytes(4, "little") + b.to_bytes(4, "little") + bytes([bucket]) for a, b, bucket in told]
+    field, buckets = oracle.field, oracle.buckets
+    lie = (1 - oracle.p_own) / (buckets - 1)
+    report_codes = list(product(range(field), range(field), range(buckets)))
+    reports = [a.to_bytes(4, "little") + b.to_bytes(4, "little") + bytes([bucket]) for a, b, bucket in report_codes]
 
-    def bucket_of(place: int) -> int:
-        return max(bucket for bucket in range(buckets) if bucket * field <= place * buckets)
+    def bucket_of(index: int) -> int:
+        return max(bucket for bucket in range(buckets) if bucket * field <= index * buckets)
 
-    chances = tuple(
-        tuple((client.own if bucket_of((a * value + b) % field) == bucket else lie) / field**2 for a, b, bucket in told)
-        for value in range(len(client.domain))
+    probabilities = tuple(
+        tuple(
+            (oracle.p_own if bucket_of((a * value + b) % field) == bucket else lie) / field**2
+            for a, b, bucket in report_codes
+        )
+        for value in range(len(oracle.domain))
     )
-    return Every(client, pa.array(reports, client.report_type), chances)
+    return Every(oracle, pa.array(reports, oracle.report_type), probabilities)
 
 
-def _sketched(client: Sketch) -> Every:
+def _sketched(oracle: CountMeanSketch) -> Every:
     """Every function, and every report of the protocol over its buckets."""
-    inner = every(client.inner)
-    rows = rows_of(inner.reports)
-    reports, chances = [], [[] for _ in client.domain.values]
-    for function, (a, b, c) in enumerate(client.coefficients.T.tolist()):
+    inner = every(oracle.inner)
+    rows = reports_to_rows(inner.reports)
+    reports, probabilities = [], [[] for _ in oracle.domain.values]
+    for function, (a, b, c) in enumerate(oracle.coefficients.T.tolist()):
         reports += [function.to_bytes(2, "little") + row.tobytes() for row in rows]
-        for value, row in enumerate(chances):
-            place = (a * value * value + b * value + c) % client.field
-            row += [chance / client.functions for chance in inner.chances[place * client.buckets // client.field]]
-    return Every(client, pa.array(reports, client.report_type), tuple(map(tuple, chances)))
+        for value, row in enumerate(probabilities):
+            index = (a * value * value + b * value + c) % oracle.field
+            row += [
+                probability / oracle.functions
+                for probability in inner.probabilities[index * oracle.buckets // oracle.field]
+            ]
+    return Every(oracle, pa.array(reports, oracle.report_type), tuple(map(tuple, probabilities)))

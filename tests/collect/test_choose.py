@@ -7,9 +7,8 @@ import math
 import pytest
 
 from discreet.errors import BadInput, NotFound
-from discreet.verbs.collect.choice import PRIVATE, Choice, choose
-from discreet.verbs.collect.frequency import projective
-from discreet.verbs.collect.protocols import PROTOCOLS
+from discreet.verbs.collect.frequency import projective_geometry
+from discreet.verbs.collect.protocol_choice import FREQUENCY_ORACLES, ONE_TIME_ORACLES, ProtocolChoice, choose
 
 
 @pytest.mark.parametrize(
@@ -26,39 +25,39 @@ from discreet.verbs.collect.protocols import PROTOCOLS
     ],
 )
 def test_the_best_is_chosen(d: int, epsilon: int, priority: str, name: str) -> None:
-    found = choose(d, epsilon, 10**6, priority)
-    assert found.client == PROTOCOLS[name](d, epsilon)
-    assert str(found) == found.why
-    assert found.why.startswith(f"{name}: with ε = {epsilon}, {d:,} values and 1,000,000 people")
+    result = choose(d, epsilon, 10**6, priority)
+    assert result.oracle == FREQUENCY_ORACLES[name](d, epsilon)
+    assert str(result) == result.reason
+    assert result.reason.startswith(f"{name}: with ε = {epsilon}, {d:,} values and 1,000,000 people")
 
 
-def rows(found: Choice) -> list[dict[str, object]]:
-    return found.compared.to_pylist()
+def rows(result: ProtocolChoice) -> list[dict[str, object]]:
+    return result.comparison.to_pylist()
 
 
 def test_all_are_compared_by_their_own_figures() -> None:
-    found = choose("abcdefgh", 1, 5000)
-    assert found.compared.column_names == ["protocol", "deviation", "bytes", "operations"]
-    assert {row["protocol"] for row in rows(found)} == set(PRIVATE)
-    assert rows(found)[0]["protocol"] == found.client.name
-    for row in rows(found):
-        client = PROTOCOLS[str(row["protocol"])]("abcdefgh", 1)
-        assert row["deviation"] == pytest.approx(math.sqrt(client.variance(5000, 1 / 8)))
-        assert (row["bytes"], row["operations"]) == (client.report_type.bit_width // 8, client.operations)
+    result = choose("abcdefgh", 1, 5000)
+    assert result.comparison.column_names == ["protocol", "deviation", "bytes", "operations"]
+    assert {row["protocol"] for row in rows(result)} == set(ONE_TIME_ORACLES)
+    assert rows(result)[0]["protocol"] == result.oracle.name
+    for row in rows(result):
+        oracle = FREQUENCY_ORACLES[str(row["protocol"])]("abcdefgh", 1)
+        assert row["deviation"] == pytest.approx(math.sqrt(oracle.variance(5000, 1 / 8)))
+        assert (row["bytes"], row["operations"]) == (oracle.report_type.bit_width // 8, oracle.operations)
 
 
 def test_what_is_short_or_quick_is_not_off_by_more_than_twice() -> None:
     for priority in ("bytes", "speed"):
         for d in (2, 10, 300):
             for epsilon in ("1/10", 4):
-                found = choose(d, epsilon, 10**5, priority)
-                deviations = [float(str(row["deviation"])) for row in rows(found)]
+                result = choose(d, epsilon, 10**5, priority)
+                deviations = [float(str(row["deviation"])) for row in rows(result)]
                 assert deviations[0] <= 2 * min(deviations)
 
 
 def test_a_page_may_know_some_protocols_only() -> None:
-    assert choose(1000, 1, 10, among=["grr", "oue"]).client.name == "oue"
-    assert "no other to choose from" in choose(5, 1, 10, among=["sue"]).why
+    assert choose(1000, 1, 10, among=["grr", "oue"]).oracle.name == "oue"
+    assert "no other to choose from" in choose(5, 1, 10, among=["sue"]).reason
     with pytest.raises(NotFound, match="no protocol 'none'"):
         choose(5, 1, 10, among=["none"])
     with pytest.raises(BadInput, match="no protocol to choose"):
@@ -66,7 +65,7 @@ def test_a_page_may_know_some_protocols_only() -> None:
 
 
 def test_what_cannot_do_so_many_values_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(projective, "_MOST", 64)
+    monkeypatch.setattr(projective_geometry, "_MAX_VECTORS", 64)
     assert "pgr" not in [row["protocol"] for row in rows(choose(1000, 1, 10**5))]
     with pytest.raises(BadInput, match="epsilon"):
         choose(1000, 0, 10**5)

@@ -31,9 +31,9 @@ from discreet.verbs.collect.domain import Domain
     ],
 )
 def test_answers_have_their_place(values: Any, answers: Any, codes: list[int]) -> None:
-    found = Domain(values).codes(answers)
-    assert found.dtype == np.int64
-    assert found.tolist() == codes
+    result = Domain(values).codes(answers)
+    assert result.dtype == np.int64
+    assert result.tolist() == codes
 
 
 @pytest.mark.parametrize(

@@ -9,14 +9,14 @@ import pytest
 from scipy import stats
 from tests.noise.bits import Repeatable
 
-from discreet.verbs.collect.exact_tails import reach_of_coins, reach_of_people
-from discreet.verbs.collect.frequency.direct import GRR
-from discreet.verbs.collect.heavy.pem import PEM
+from discreet.verbs.collect.exact_tails import exact_count_error_bound, exact_share_error_bound
+from discreet.verbs.collect.frequency.grr import GRR
+from discreet.verbs.collect.heavy_hitters.prefix_search import PEM
 from discreet.verbs.collect.numbers.duchi import Duchi
-from discreet.verbs.collect.numbers.grid import Grid
+from discreet.verbs.collect.numbers.grid import NumberGrid
 from discreet.verbs.collect.numbers.mean import MeanProtocol
 from discreet.verbs.collect.numbers.window import Piecewise
-from discreet.verbs.collect.score_intervals import reach, reach_of_counts, z_of
+from discreet.verbs.collect.score_intervals import count_error_bound, normal_quantile, score_bound
 
 RARE = GRR(1000, 10)
 N = 2000
@@ -31,14 +31,18 @@ def supporting(n: int, people: int, p: float, q: float) -> np.ndarray:
 @cache
 def covered(error: float, *, normal: bool = False) -> np.ndarray:
     """For 0 to 60 people with a value, how likely its bar is to hold."""
-    (p, *_), (q, *_) = RARE.chances
-    told = np.arange(120)
+    (p, *_), (q, *_) = RARE.probabilities
+    report_codes = np.arange(120)
     ones = np.full(120, p), np.full(120, q)
-    estimates = (told - N * q) / (p - q)
+    estimates = (report_codes - N * q) / (p - q)
     near = np.clip(estimates, 0, N)
     variances = (near * p * (1 - p) + (N - near) * q * (1 - q)) / (p - q) ** 2
     slope = (ones[0] * (1 - p) - ones[1] * (1 - q)) / (p - q) ** 2
-    bars = reach(z_of(error), variances, slope) if normal else reach_of_counts(error, told, N, ones, variances)
+    bars = (
+        score_bound(normal_quantile(error), variances, slope)
+        if normal
+        else count_error_bound(error, report_codes, N, ones, variances)
+    )
     return np.array([supporting(N, c, p, q)[:120][np.abs(estimates - c) <= bars + 1e-9].sum() for c in range(61)])
 
 
@@ -52,23 +56,23 @@ def test_rare_values_are_covered_exactly_where_the_normal_law_does_not() -> None
 
 def test_one_survey_s_bars_are_those() -> None:
     answers = np.arange(N) % 700
-    found = RARE.estimate(RARE.randomize(answers, entropy=Repeatable(1)))
-    exact = reach_of_people(found.supports, N, *RARE.chances, 0.05)
-    assert (found.bars >= exact).all()
-    assert (found.bars < exact + 1.5).all()
+    result = RARE.estimate(RARE.randomize(answers, entropy=Repeatable(1)))
+    exact = exact_count_error_bound(result.supports, N, *RARE.probabilities, 0.05)
+    assert (result.error_bars >= exact).all()
+    assert (result.error_bars < exact + 1.5).all()
 
 
 @pytest.mark.parametrize("people", [0, 1, 3, 20, 60])
 def test_a_fair_sample_of_people_is_covered(people: int) -> None:
     """Of 200 people 40 are drawn, and flip coins of two chances."""
     n, m, p, q, error = 200, 40, 0.9, 0.02, 0.05
-    told, law = np.arange(m + 1), np.zeros(m + 1)
+    report_codes, distribution = np.arange(m + 1), np.zeros(m + 1)
     for drawn in range(min(people, m) + 1):
-        law += stats.hypergeom.pmf(drawn, n, people, m) * supporting(m, drawn, p, q)
+        distribution += stats.hypergeom.pmf(drawn, n, people, m) * supporting(m, drawn, p, q)
     mean = q + people / n * (p - q)
-    held = np.abs(told / m - mean) <= reach_of_coins(told, m, error) + 1e-12
-    assert law.sum() == pytest.approx(1)
-    assert law[held].sum() >= 1 - error
+    held = np.abs(report_codes / m - mean) <= exact_share_error_bound(report_codes, m, error) + 1e-12
+    assert distribution.sum() == pytest.approx(1)
+    assert distribution[held].sum() >= 1 - error
 
 
 def test_strings_that_few_report_have_bars_that_hold_together() -> None:
@@ -77,10 +81,10 @@ def test_strings_that_few_report_have_bars_that_hold_together() -> None:
     values = ["a"] * 30 + ["b"] * 3 + ["c"] * 2 + ["d"]
     missed = 0
     for _ in range(runs):
-        found = method.estimate(method.randomize(values, entropy=entropy), confidence=0.8)
-        held = np.array([values.count(string.decode("latin-1")) for string in found.strings])
-        missed += bool((np.abs(found.counts - held) > found.together).any())
-        assert (found.together > 0).all()
+        result = method.estimate(method.randomize(values, entropy=entropy), confidence=0.8)
+        held = np.array([values.count(string.decode("latin-1")) for string in result.strings])
+        missed += bool((np.abs(result.counts - held) > result.error_bars_together).any())
+        assert (result.error_bars_together > 0).all()
     assert missed <= stats.binom.isf(1e-6, runs, 0.2)
 
 
@@ -90,12 +94,12 @@ def test_a_mean_of_few_reports_is_covered_and_its_bar_is_never_nothing(
     kind: type[MeanProtocol], n: int, epsilon: int
 ) -> None:
     """False alarms: one in a million."""
-    protocol, entropy, runs = kind(Grid(0, 100), epsilon), Repeatable(4), 300
+    protocol, entropy, runs = kind(NumberGrid(0, 100), epsilon), Repeatable(4), 300
     alike = np.zeros(protocol.outcomes, dtype=np.int64)
     alike[0] = n
-    assert protocol.estimate_counts(alike).bar > 0
+    assert protocol.estimate_counts(alike).error_bar > 0
     held = 0
     for _ in range(runs):
-        found = protocol.estimate(protocol.randomize(np.full(n, 93.0), entropy=entropy))
-        held += abs(found.mean - 93) <= found.bar
+        result = protocol.estimate(protocol.randomize(np.full(n, 93.0), entropy=entropy))
+        held += abs(result.mean - 93) <= result.error_bar
     assert held >= stats.binom.ppf(1e-6, runs, 0.95)

@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 
 from discreet.noise.entropy import Entropy
-from discreet.verbs.collect.respond import respond
+from discreet.verbs.collect.randomized_response import randomized_response
 
 TRUE, LIE = 0, 2**64 - 1
 
@@ -37,15 +37,19 @@ def test_steps_are_even_and_what_would_favour_one_is_drawn_again() -> None:
     coins = [LIE, LIE, TRUE, LIE, LIE, LIE]
     steps = [two(1, 0), two(third + 1, third), two(last, 7), two(1, 1)]
     given = Given([*coins, *steps, two(2 * third + 1, 5), two(0, 0)])
-    told = respond(np.array([0, 0, 1, 3, 3, 2]), Fraction(1, 2), 4, given)
-    assert told.tolist() == [1, 2, 1, 0, 2, 3]
+    report_codes = randomized_response(np.array([0, 0, 1, 3, 3, 2]), Fraction(1, 2), 4, given)
+    assert report_codes.tolist() == [1, 2, 1, 0, 2, 3]
 
 
 def test_numbers_that_do_not_last_are_followed_by_more() -> None:
     given = Given([LIE, LIE, 0, 0, 0, two(2**32 - 1, 0), two(5, 5), 0])
-    assert respond(np.array([2, 3]), Fraction(1, 2), 4, given).tolist() == [1, 0]
+    assert randomized_response(np.array([2, 3]), Fraction(1, 2), 4, given).tolist() == [1, 0]
     assert given.left == b""
 
 
 def test_with_two_codes_there_is_one_other() -> None:
-    assert respond(np.array([0, 1, 0]), Fraction(1, 2), 2, Given([LIE, LIE, TRUE, 0, 0])).tolist() == [1, 0, 0]
+    assert randomized_response(np.array([0, 1, 0]), Fraction(1, 2), 2, Given([LIE, LIE, TRUE, 0, 0])).tolist() == [
+        1,
+        0,
+        0,
+    ]

@@ -10,7 +10,7 @@ import pytest
 from scipy.stats import binom
 
 from discreet.errors import BadInput
-from discreet.verbs.collect.shuffle import clones, delta_at, shuffled
+from discreet.verbs.collect.shuffling import amplify_by_shuffling, clone_distribution, delta_at
 
 
 def brute(local: float, people: int, epsilon: float) -> float:
@@ -41,11 +41,11 @@ def coins(local: float, people: int, epsilon: float) -> float:
 @pytest.mark.parametrize("local", [0.1, 1, 3, 8])
 @pytest.mark.parametrize("people", [1, 2, 3, 40, 120])
 def test_delta_is_that_of_the_definition(local: float, people: int) -> None:
-    law = clones(local, people, 1e-15)
+    distribution = clone_distribution(local, people, 1e-15)
     for share in (0, 0.05, 0.3, 0.8, 0.999):
         true = brute(local, people, share * local)
-        found = delta_at(local, share * local, *law)
-        assert true * (1 - 1e-12) <= found <= true * (1 + 1e-4) + 3e-15
+        result = delta_at(local, share * local, *distribution)
+        assert true * (1 - 1e-12) <= result <= true * (1 + 1e-4) + 3e-15
 
 
 @pytest.mark.parametrize(("local", "people"), [(8.0, 3), (20.0, 5)])
@@ -54,14 +54,18 @@ def test_next_to_the_local_loss_nothing_cancels(local: float, people: int) -> No
     for gap in (1e-6, 1e-8, 2e-9):
         exact = -math.expm1((local - gap) - local) * math.exp(local) / (math.exp(local) + 1)
         alone = exact * (1 - math.exp(-local)) ** (people - 1)
-        assert alone * (1 - 1e-7) <= delta_at(local, local - gap, *clones(local, people, 1e-25)) <= exact * 1.01
+        assert (
+            alone * (1 - 1e-7)
+            <= delta_at(local, local - gap, *clone_distribution(local, people, 1e-25))
+            <= exact * 1.01
+        )
 
 
 @pytest.mark.parametrize("local", [0.5, 1.0986, 3])
 @pytest.mark.parametrize("people", [10, 500])
 def test_coin_flips_lose_no_more(local: float, people: int) -> None:
     for delta in (1e-3, 1e-6):
-        loss = shuffled(local, people, delta)
+        loss = amplify_by_shuffling(local, people, delta)
         assert coins(local, people, float(loss.epsilon)) <= delta
 
 
@@ -86,7 +90,7 @@ def by_library(local: float, people: int, epsilon: float, tried: range) -> float
 
 def test_a_million_people_by_another_program() -> None:
     people, delta = 10**6, 1e-6
-    epsilon = float(shuffled(1, people, delta).epsilon)
+    epsilon = float(amplify_by_shuffling(1, people, delta).epsilon)
     assert epsilon == pytest.approx(0.0043345, abs=1e-7)
     assert (1 - 1e-4) * delta < by_library(1, people, epsilon, range(830, 900)) <= delta
     assert by_library(1, people, 0.95 * epsilon, range(780, 860)) > 1.5 * delta
@@ -105,27 +109,29 @@ def test_a_million_people(local: float, anchor: float, formula: float) -> None:
         * (8 * math.sqrt(math.exp(local) * math.log(4 / delta) / people) + 8 * math.exp(local) / people)
     )
     assert math.expm1(closed) == pytest.approx(formula, abs=6e-5)
-    found = float(shuffled(local, people, delta).epsilon)
-    assert 0.93 * anchor < found < anchor < closed
+    result = float(amplify_by_shuffling(local, people, delta).epsilon)
+    assert 0.93 * anchor < result < anchor < closed
 
 
 def test_it_is_rounded_up_and_the_least_that_is_found() -> None:
-    loss = shuffled(1, 10**4, "1e-6")
-    law = clones(1, 10**4, 1e-12)
+    loss = amplify_by_shuffling(1, 10**4, "1e-6")
+    distribution = clone_distribution(1, 10**4, 1e-12)
     assert loss.delta == Fraction(1, 10**6)
-    assert delta_at(1, float(loss.epsilon), *law) <= 1e-6
-    assert delta_at(1, float(loss.epsilon) - 3e-9, *law) > 1e-6
+    assert delta_at(1, float(loss.epsilon), *distribution) <= 1e-6
+    assert delta_at(1, float(loss.epsilon) - 3e-9, *distribution) > 1e-6
 
 
 def test_more_people_hide_better_and_nobody_is_ever_worse_off() -> None:
-    losses = [shuffled(2, people, 1e-6).epsilon for people in (1, 2, 10, 10**3, 10**5, 10**7, 10**9, 10**15)]
+    losses = [
+        amplify_by_shuffling(2, people, 1e-6).epsilon for people in (1, 2, 10, 10**3, 10**5, 10**7, 10**9, 10**15)
+    ]
     assert losses == sorted(losses, reverse=True)
     assert 1.99 < losses[0] <= 2
     assert losses[-1] == losses[-2] < Fraction(1, 1000)
-    assert 19.99 < shuffled(20, 1000, 1e-6).epsilon <= 20
+    assert 19.99 < amplify_by_shuffling(20, 1000, 1e-6).epsilon <= 20
 
 
 @pytest.mark.parametrize(("people", "delta"), [(0, 1e-6), (10, 0), (10, 1)])
 def test_what_makes_no_sense_is_refused(people: int, delta: float) -> None:
     with pytest.raises(BadInput):
-        shuffled(1, people, delta)
+        amplify_by_shuffling(1, people, delta)

@@ -11,18 +11,18 @@ import pyarrow.parquet as pq
 import pytest
 
 from discreet.errors import DataError, NotFound
-from discreet.verbs.collect.client import Client
-from discreet.verbs.collect.frequency.direct import GRR
+from discreet.verbs.collect.frequency.grr import GRR
 from discreet.verbs.collect.frequency.hadamard import Hadamard
-from discreet.verbs.collect.frequency.hashing import OLH
-from discreet.verbs.collect.frequency.unary import OUE
+from discreet.verbs.collect.frequency.local_hashing import OLH
+from discreet.verbs.collect.frequency.unary_encoding import OUE
+from discreet.verbs.collect.frequency_oracle import FrequencyOracle
+from discreet.verbs.collect.longitudinal.dbitflip import DBitFlip
 from discreet.verbs.collect.spark import tally
-from discreet.verbs.collect.time.buckets import DBitFlip
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-CLIENTS: list[Client] = [
+CLIENTS: list[FrequencyOracle] = [
     GRR("abc", 1),
     GRR(1000, 1),
     OUE(100, 1),
@@ -42,13 +42,15 @@ def written(session: SparkSession, folder: Path, reports: pa.Array[Any]) -> Data
     return session.read.parquet(f"file://{folder}")
 
 
-@pytest.mark.parametrize("client", CLIENTS, ids=lambda client: f"{client.name}-{len(client.domain)}")
-def test_the_answer_is_that_of_one_process(client: Client, spark_session: SparkSession, tmp_path: Path) -> None:
-    values = np.arange(3000) ** 2 % len(client.domain)
-    reports = client.randomize([client.domain.values[place] for place in values])
-    counted = tally(client, written(spark_session, tmp_path, reports), "my.`report`")
-    mine = client.tally().add(reports)
-    assert (counted.client, counted.reports) == (client, 3000)
+@pytest.mark.parametrize("oracle", CLIENTS, ids=lambda oracle: f"{oracle.name}-{len(oracle.domain)}")
+def test_the_answer_is_that_of_one_process(
+    oracle: FrequencyOracle, spark_session: SparkSession, tmp_path: Path
+) -> None:
+    values = np.arange(3000) ** 2 % len(oracle.domain)
+    reports = oracle.randomize([oracle.domain.values[index] for index in values])
+    counted = tally(oracle, written(spark_session, tmp_path, reports), "my.`report`")
+    mine = oracle.tally().add(reports)
+    assert (counted.oracle, counted.reports) == (oracle, 3000)
     assert (counted.counts == mine.counts).all()
     assert (counted.estimate().counts == mine.estimate().counts).all()
 
@@ -59,9 +61,9 @@ def test_no_reports_are_none(spark_session: SparkSession) -> None:
 
 
 @pytest.mark.parametrize(
-    ("client", "reports", "what"),
+    ("oracle", "reports", "what"),
     [
-        (GRR("abc", 1), [0, 1, 3], "names a value that the question does not have"),
+        (GRR("abc", 1), [0, 1, 3], "names an unknown value"),
         (GRR("abc", 1), [0, 1, 256], "uint8, and one is not"),
         (GRR("abc", 1), [0, -1, 2], "uint8, and one is not"),
         (GRR("abc", 1), [0, 1, None], "A report is missing"),
@@ -70,11 +72,11 @@ def test_no_reports_are_none(spark_session: SparkSession) -> None:
     ],
 )
 def test_one_bad_report_and_none_is_counted(
-    client: Client, reports: list[Any], what: str, spark_session: SparkSession
+    oracle: FrequencyOracle, reports: list[Any], what: str, spark_session: SparkSession
 ) -> None:
     frame = spark_session.createDataFrame([(report,) for report in reports], ["report"])
     with pytest.raises(DataError, match=what):
-        tally(client, frame, "report")
+        tally(oracle, frame, "report")
 
 
 def test_a_column_that_is_not_there(spark_session: SparkSession) -> None:

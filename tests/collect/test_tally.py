@@ -9,9 +9,9 @@ import pyarrow as pa
 import pytest
 
 from discreet.errors import BadInput, DataError
-from discreet.verbs.collect.frequency.direct import GRR
+from discreet.verbs.collect.frequency.grr import GRR
 from discreet.verbs.collect.frequency.hadamard import Hadamard
-from discreet.verbs.collect.tally import Tally
+from discreet.verbs.collect.frequency_oracle import ReportTally
 
 
 def test_it_adds_as_reports_come() -> None:
@@ -29,7 +29,7 @@ def test_what_is_kept_is_not_what_is_supported() -> None:
 
 
 def test_merging_leaves_the_other_as_it_is() -> None:
-    one, other = (GRR("abc", 1).tally().add(pa.array([place], pa.uint8())) for place in (0, 1))
+    one, other = (GRR("abc", 1).tally().add(pa.array([index], pa.uint8())) for index in (0, 1))
     one.merge(other)
     assert (one.reports, one.counts.tolist()) == (2, [1, 1, 0])
     assert (other.reports, other.counts.tolist()) == (1, [0, 1, 0])
@@ -54,10 +54,10 @@ def test_two_protocols_are_not_counted_together(other: Any) -> None:
 )
 def test_what_is_no_tally_is_refused(data: object) -> None:
     with pytest.raises(DataError, match="no count of reports"):
-        Tally.from_dict(GRR("abc", 1), data)
+        ReportTally.from_dict(GRR("abc", 1), data)
 
 
 def test_a_tally_has_its_fields() -> None:
     with pytest.raises(BadInput, match="counts"):
-        Tally.from_dict(GRR("abc", 1), {"reports": 2})
-    assert np.array_equal(Tally(GRR("abc", 1)).counts, [0, 0, 0])
+        ReportTally.from_dict(GRR("abc", 1), {"reports": 2})
+    assert np.array_equal(ReportTally(GRR("abc", 1)).counts, [0, 0, 0])

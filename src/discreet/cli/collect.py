@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, cast
@@ -10,11 +12,16 @@ import typer
 
 from discreet.cli.listen import Cert, Host, Insecure, Key, Name, Port, require_parts
 from discreet.cli.output import Json, bold, console, grid, print_json, stoppable, working
-from discreet.errors import BadInput
+from discreet.core.optional import extra
+from discreet.errors import BadInput, TooMany
 
 if TYPE_CHECKING:
+    from starlette.types import ASGIApp, Receive, Scope, Send
+
+    from discreet.service.settings import Settings
+    from discreet.verbs.collect.survey.inbox import Inbox
     from discreet.verbs.collect.survey.question import Question
-    from discreet.verbs.collect.survey.results import Figure, Results
+    from discreet.verbs.collect.survey.results import SurveyFigure, SurveyResults
     from discreet.verbs.collect.survey.survey import Share, Survey
 
 app = typer.Typer(
@@ -72,11 +79,11 @@ def new(
         if path is not None and path.exists():
             raise BadInput(f"{path} is there already.", hint="Give a new name, or move it away.")
     asks = sys.stdin.isatty() and not example
-    survey = _survey(_asked() if asks else EXAMPLE, title, epsilon, people, share)
+    survey = _survey(_typed_questions() if asks else EXAMPLE, title, epsilon, people, share)
     write(file, dumps(survey).encode())
     typer.echo(f"Written to {file}; change what you like before the first person answers.")
-    for asked in survey.asked:
-        typer.echo(f"  {asked.name}: {asked.why}")
+    for protocol in survey.protocols:
+        typer.echo(f"  {protocol.name}: {protocol.reason}")
     if codes is not None:
         from discreet.noise.entropy import token
 
@@ -112,20 +119,19 @@ def serve(
 
     It listens on this computer alone, unless it has a certificate. Ctrl-C stops it; reports are on the disk by then.
     """
-    from discreet.cli.collect_serve import serve_survey
     from discreet.service.settings import Settings
-    from discreet.verbs.collect.survey.codes import read_codes
     from discreet.verbs.collect.survey.file import load
-    from discreet.verbs.collect.survey.inbox import Inbox, beside
+    from discreet.verbs.collect.survey.inbox import Inbox, default_reports_path
+    from discreet.verbs.collect.survey.one_time_codes import read_codes
 
     settings = Settings(host, port, cert, key, tuple(name or ()), insecure, most_body=100_000)
     require_parts("fastapi", "uvicorn")
     survey = load(file)
-    with Inbox(survey, reports or beside(file), None if codes is None else read_codes(codes)) as inbox:
+    with Inbox(survey, reports or default_reports_path(file), None if codes is None else read_codes(codes)) as inbox:
 
         def ready(address: str) -> None:
             typer.echo(f"People answer {survey.title} at {address}")
-            typer.echo(f"{len(inbox):,} reports are in {reports or beside(file)}. Ctrl-C stops it.")
+            typer.echo(f"{len(inbox):,} reports are in {reports or default_reports_path(file)}. Ctrl-C stops it.")
             if codes is None:
                 typer.echo("There are no one-time codes: whoever likes can answer more than once.")
 
@@ -143,11 +149,11 @@ def estimate(
     ] = None,
     *,
     confidence: Annotated[float, typer.Option("--confidence", help="How sure each error bar is.")] = 0.95,
-    after: Annotated[
+    postprocess: Annotated[
         str | None,
         typer.Option(
-            "--after",
-            help="A step that shares go through afterwards: norm-sub, norm-cut, base-cut, cls, power or ibu.",
+            "--postprocess",
+            help="Post-process shares by norm-sub, norm-cut, base-cut, cls, power or ibu; they may be biased then.",
             metavar="STEP",
         ),
     ] = None,
@@ -165,25 +171,27 @@ def estimate(
     Examples:
       discreet collect estimate music.toml
       discreet collect estimate music.toml reports.parquet -o results
-      discreet collect estimate music.toml --after norm-sub
+      discreet collect estimate music.toml --postprocess norm-sub
     """
-    from discreet.verbs.collect.survey import inbox, results
     from discreet.verbs.collect.survey.file import load
+    from discreet.verbs.collect.survey.inbox import default_reports_path
+    from discreet.verbs.collect.survey.results import estimate_survey
 
-    survey = load(file)
+    survey, paths = load(file), reports or [default_reports_path(file)]
     with working("Counting reports"):
-        found = results.estimate(survey, reports or [inbox.beside(file)], confidence=confidence, after=after)
-        release = found.release()
+        result = estimate_survey(survey, paths, confidence=confidence, postprocess=postprocess)
+        release = result.release()
     if output is not None:
         release.save(output)
     if as_json:
         rows = release.payload.to_pylist()
-        raised = [{"question": name, "alarm": str(alarm)} for name, alarm in found.alarms]
-        told = {"people": found.people, "statement": release.statement.to_dict(), "alarms": raised, "figures": rows}
-        print_json(told)
+        raised = [{"question": name, "alarm": str(alarm)} for name, alarm in result.alarms]
+        print_json(
+            {"people": result.people, "statement": release.statement.to_dict(), "alarms": raised, "figures": rows}
+        )
         return
-    _show(found)
-    for name, alarm in found.alarms:
+    _show(result)
+    for name, alarm in result.alarms:
         typer.echo(f"Alarm about {name}: {alarm} Reports may have been made up.")
     typer.echo(release.promise)
     if output is not None:
@@ -207,18 +215,16 @@ def randomize(
       discreet collect estimate music.toml reports.parquet
     """
     from discreet.verbs.collect.survey.file import load
-    from discreet.verbs.collect.survey.scale import randomize_file
+    from discreet.verbs.collect.survey.report_files import randomize_file
 
-    asked = load(survey)
+    questions = load(survey)
     with working("Flipping coins"), stoppable(lambda: "Nothing was written."):
-        people = randomize_file(asked, answers, output)
-    in_order = replace(asked, shuffler=None)  # nobody has mixed these yet: they are in the order of the answers
+        people = randomize_file(questions, answers, output)
+    in_order = replace(questions, shuffler=None)  # nobody has mixed these yet: they are in the order of the answers
     typer.echo(f"{people:,} reports are in {output}, in the order of the answers. {in_order.statement(people)}")
 
 
 def _survey(questions: Any, title: str, epsilon: str, people: int, share: str | None) -> Survey:
-    from dataclasses import replace
-
     from discreet.core.exact import exact
     from discreet.verbs.collect.survey.survey import Survey, better_share
 
@@ -226,49 +232,88 @@ def _survey(questions: Any, title: str, epsilon: str, people: int, share: str | 
     return replace(made, share=cast("Share | None", share) or better_share(made)[0])
 
 
-def _asked() -> list[Question]:
+def _typed_questions() -> list[Question]:
     """Questions as somebody types them in."""
-    from discreet.verbs.collect.numbers.grid import Grid
+    from discreet.verbs.collect.numbers.grid import NumberGrid
     from discreet.verbs.collect.survey.question import Question
 
-    found: list[Question] = []
+    result: list[Question] = []
     typer.echo("Questions, one after the other; an empty name ends them.")
     while name := typer.prompt("Name (one word)", default="", show_default=False).strip():
         text = typer.prompt("Question")
         values = typer.prompt("Answers: a | b | c, or number 0 10 in 10 steps, or yes/no", default="yes/no").strip()
         if values == "yes/no":
-            found.append(Question(name, text, "yes/no"))
+            result.append(Question(name, text, "yes/no"))
         elif values.startswith("number"):
             words = values.replace("steps", "").replace(" in ", " ").split()[1:]
             if len(words) != 3 or not words[2].isdecimal():
                 raise BadInput("Numbers are written as: number 0 10 in 10 steps")
-            found.append(Question(name, text, "number", grid=Grid(words[0], words[1], int(words[2]))))
+            result.append(Question(name, text, "number", grid=NumberGrid(words[0], words[1], int(words[2]))))
         else:
-            found.append(Question(name, text, "choice", tuple(value.strip() for value in values.split("|"))))
-    return found
+            result.append(Question(name, text, "choice", tuple(value.strip() for value in values.split("|"))))
+    return result
 
 
-def _show(found: Results) -> None:
-    out, figures = console(), found.figures
-    out.print(bold(f"{found.survey.title}: {found.people:,} people took part"))
-    out.print(f"From … to holds for each figure with {found.confidence:.4g}; all at once, for every figure together.")
-    if found.after is not None:
-        out.print(f"Shares were taken through {found.after}, and may be biased; from … to is from before.")
-    for one in found.counted:
+def _show(result: SurveyResults) -> None:
+    out, figures = console(), result.figures
+    out.print(bold(f"{result.survey.title}: {result.people:,} people took part"))
+    out.print(f"From … to holds for each figure with {result.confidence:.4g}; all at once, for every figure together.")
+    if result.postprocess is not None:
+        out.print(f"Shares were post-processed by {result.postprocess}, and may be biased; from … to is from before.")
+    for one in result.tallies:
         listing = grid(
-            "", "#", "#from", "#to", "#all at once", "", title=f"{one.asked.question.text} ({one.asked.name})"
+            "", "#", "#from", "#to", "#all at once", "", title=f"{one.protocol.question.text} ({one.protocol.name})"
         )
-        mine = [each for each in figures if each.question == one.asked.name]
+        mine = [each for each in figures if each.question == one.protocol.name]
         most = max([each.estimate for each in mine if each.kind == "share"], default=1.0)
         for each in mine:
             listing.add_row(*_row(each, most))
         out.print(listing)
 
 
-def _row(each: Figure, most: float) -> list[str]:
+def _row(each: SurveyFigure, most: float) -> list[str]:
     def shown(value: float) -> str:
         return f"{value:.1%}" if each.kind == "share" else f"{value:,.4g}"
 
     bar = "█" * round(16 * max(each.estimate, 0) / most) if each.kind == "share" and most > 0 else ""
     together = f"{shown(each.low_together)} to {shown(each.high_together)}"
     return [each.figure, shown(each.estimate), shown(each.low), shown(each.high), together, bar]
+
+
+def serve_survey(survey: Survey, inbox: Inbox, settings: Settings, *, ready: Callable[[str], None]) -> None:
+    """Serve the page of a survey until interrupted; ``ready`` gets the address once requests are answered."""
+    from discreet.service.api.guard import Guard
+    from discreet.service.listen import listening
+    from discreet.service.server import Server
+    from discreet.verbs.collect.survey.web import make_app
+
+    with listening(settings) as listener, suppress(KeyboardInterrupt):  # the way to stop it
+        app = Guard(RateLimit(make_app(survey, inbox), settings), settings)
+        server = Server(app, settings, lambda: ready(settings.address(listener.getsockname()[1])))
+        server.run(sockets=[listener])
+
+
+class RateLimit:
+    """Middleware that limits how fast a neighbourhood of addresses may send reports: as fast as a classroom does."""
+
+    def __init__(self, app: ASGIApp, settings: Settings) -> None:
+        from discreet.service.api.limits import Buckets
+
+        self._app = app
+        self._buckets = Buckets(settings.rate, settings.burst)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on, or answer how long to wait."""
+        if scope["type"] == "http" and scope["method"] == "POST":
+            with extra("serve"):
+                from starlette.responses import JSONResponse
+
+            from discreet.service.api.limits import neighbourhood
+
+            try:
+                self._buckets.take(neighbourhood((scope.get("client") or ("",))[0]))
+            except TooMany as error:
+                body = {"message": error.message, "hint": error.hint}
+                await JSONResponse(body, 503, {"Retry-After": str(error.wait)})(scope, receive, send)
+                return
+        await self._app(scope, receive, send)

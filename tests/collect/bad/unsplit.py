@@ -5,23 +5,24 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
-from discreet.verbs.collect.chance import down, power
-from discreet.verbs.collect.frequency.unary import Unary
+from discreet.core.directed_rounding import exp_lower
+from discreet.verbs.collect.frequency.unary_encoding import UnaryEncoding
+from discreet.verbs.collect.probability import round_down
 
 
 @dataclass(frozen=True, init=False)
-class Unsplit(Unary):
+class Unsplit(UnaryEncoding):
     """Two answers differ in two bits, each of which loses epsilon."""
 
     name = "unsplit"
 
     @property
-    def own(self) -> Fraction:
+    def p_own(self) -> Fraction:
         """e**ε / (e**ε + 1), where it should be e**(ε/2) / (e**(ε/2) + 1)."""
-        odds = power(self.epsilon)
-        return down(odds / (odds + 1))
+        odds = exp_lower(self.epsilon)
+        return round_down(odds / (odds + 1))
 
     @property
-    def other(self) -> Fraction:
+    def q_other(self) -> Fraction:
         """1 - p."""
-        return 1 - self.own
+        return 1 - self.p_own

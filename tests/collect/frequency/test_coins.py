@@ -10,14 +10,14 @@ import pytest
 from tests.noise.bits import Repeatable
 
 from discreet.errors import BadInput
-from discreet.verbs.collect.auditing import audit
 from discreet.verbs.collect.frequency.coins import Coins
+from discreet.verbs.collect.loss_audit import audit
 
 
 def test_two_fair_coins_lose_ln_3() -> None:
     coins = Coins()
     assert coins.domain.values == ("no", "yes")
-    assert (coins.own, coins.other) == (Fraction(3, 4), Fraction(1, 4))
+    assert (coins.p_own, coins.q_other) == (Fraction(3, 4), Fraction(1, 4))
     assert audit(coins).ratio == 3
     assert 0 < float(coins.epsilon) - math.log(3) < 1e-11
     assert audit(coins).holds
@@ -28,14 +28,14 @@ def test_the_lecture_s_figures() -> None:
     coins = Coins()
     reports = coins.randomize(["yes"] * 300 + ["no"] * 700, entropy=Repeatable(1))
     assert set(reports.to_pylist()) == {0, 1}
-    said = sum(reports.to_pylist())
-    assert coins.estimate(reports).counts.tolist() == pytest.approx([1000 - 2 * (said - 250), 2 * (said - 250)])
+    document = sum(reports.to_pylist())
+    assert coins.estimate(reports).counts.tolist() == pytest.approx([1000 - 2 * (document - 250), 2 * (document - 250)])
 
 
 def test_a_second_coin_that_is_not_fair_gives_values_chances_of_their_own() -> None:
     coins = Coins(truth="1/2", heads="9/10")
-    assert (coins.own_of(0), coins.other_of(0)) == (Fraction(11, 20), Fraction(1, 20))
-    assert (coins.own_of(1), coins.other_of(1)) == (Fraction(19, 20), Fraction(9, 20))
+    assert (coins._p(0), coins._q(0)) == (Fraction(11, 20), Fraction(1, 20))
+    assert (coins._p(1), coins._q(1)) == (Fraction(19, 20), Fraction(9, 20))
     assert audit(coins).ratio == 11
     assert coins.parameters == {"truth": "1/2", "heads": "9/10"}
     yes, no = coins.variance(1000, 0.0), coins.variances(1000, np.array([1.0, 0.0]))[0]

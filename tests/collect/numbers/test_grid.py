@@ -10,20 +10,20 @@ import pytest
 from tests.noise.bits import FixedBits, Repeatable
 
 from discreet.errors import BadInput, DataError
-from discreet.verbs.collect.numbers.grid import Grid
+from discreet.verbs.collect.numbers.grid import NumberGrid
 
 
 def test_a_number_goes_up_with_its_part_of_a_step_exactly() -> None:
     """The word just below three quarters of all goes up, the next does not."""
-    grid, edge = Grid(-1, 1, 4), 3 << 62
+    grid, edge = NumberGrid(-1, 1, 4), 3 << 62
     for word, point in ((0, 2), (edge - 1, 2), (edge, 1), (2**64 - 1, 1)):
-        assert grid.place([-0.125], FixedBits(word.to_bytes(8, "little"))).tolist() == [point]
+        assert grid.round_randomly([-0.125], FixedBits(word.to_bytes(8, "little"))).tolist() == [point]
 
 
 def test_numbers_are_cut_to_the_grid() -> None:
-    grid = Grid("-1/3", 2, 7)
+    grid = NumberGrid("-1/3", 2, 7)
     for _ in range(3):
-        assert grid.place([-5, float("-inf"), 2, 9, float("inf")], Repeatable(1)).tolist() == [0, 0, 7, 7, 7]
+        assert grid.round_randomly([-5, float("-inf"), 2, 9, float("inf")], Repeatable(1)).tolist() == [0, 0, 7, 7, 7]
     assert grid.cells([-5, 2, 9, 0]).tolist() == [0, 6, 6, 1]
     assert grid.step == Fraction(1, 3)
     assert grid.value(7.0) == pytest.approx(2)
@@ -31,16 +31,16 @@ def test_numbers_are_cut_to_the_grid() -> None:
 
 
 def test_any_kind_of_column_will_do() -> None:
-    grid = Grid(0, 10, 10)
+    grid = NumberGrid(0, 10, 10)
     for given in ([1, 2], (1.0, 2.0), np.array([1, 2]), pa.array([1, 2]), pa.chunked_array([[1], [2]])):
-        assert grid.place(given, Repeatable(1)).tolist() == [1, 2]
+        assert grid.round_randomly(given, Repeatable(1)).tolist() == [1, 2]
 
 
 def test_what_is_no_number_is_refused() -> None:
     for wrong in ([1.0, None], [float("nan")], ["much"], pa.array(["much"])):
         with pytest.raises(DataError, match=r"missing|no number") as caught:
-            Grid(0, 1).place(wrong, Repeatable(1))
+            NumberGrid(0, 1).round_randomly(wrong, Repeatable(1))
         assert "much" not in str(caught.value)
     for wrong in ((1, 1), (2, "-3"), (0, 1, 0), (0, 1, 5000), (0, 1, 2.0), ("low", 1)):
         with pytest.raises(BadInput, match=r"grid|low"):
-            Grid(*wrong)
+            NumberGrid(*wrong)

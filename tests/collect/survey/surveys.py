@@ -8,12 +8,12 @@ import numpy as np
 import pyarrow as pa
 
 from discreet.core.exact import exact
-from discreet.verbs.collect.numbers.grid import Grid
+from discreet.verbs.collect.numbers.grid import NumberGrid
 from discreet.verbs.collect.survey.file import EXAMPLE
 from discreet.verbs.collect.survey.question import Question
 from discreet.verbs.collect.survey.survey import Survey
 
-INCOME = Question("income", "What do you earn?", "number", grid=Grid(0, 5000, 20), wants="mean")
+INCOME = Question("income", "What do you earn?", "number", grid=NumberGrid(0, 5000, 20), wants="mean")
 
 
 def survey(*questions: Question, share: Any = "split", epsilon: Any = 4, people: int = 1000, **options: Any) -> Survey:

@@ -35,7 +35,7 @@ def test_a_survey_is_read_as_it_was_written(share):
         *EXAMPLE, INCOME, share=share, epsilon="2.5", about="Ours.", shuffler=Shuffler("Post", Fraction(1, 10**6))
     )
     read = loads(dumps(made))
-    assert [one.mechanism for one in read.asked] == [one.mechanism for one in made.asked]
+    assert [one.mechanism for one in read.protocols] == [one.mechanism for one in made.protocols]
     assert (read.title, read.about, read.epsilon, read.share, read.people) == (
         "Music",
         "Ours.",
@@ -56,8 +56,8 @@ def test_the_protocol_is_written_down_with_its_reason():
 
 
 def test_without_a_protocol_the_best_is_taken():
-    assert [one.mechanism.name for one in loads(PLAIN).asked] == ["grr", "oue"]
-    assert loads(PLAIN).asked[1].mechanism.domain.values[-1] == 90.5
+    assert [one.mechanism.name for one in loads(PLAIN).protocols] == ["grr", "oue"]
+    assert loads(PLAIN).protocols[1].mechanism.domain.values[-1] == 90.5
 
 
 @pytest.mark.parametrize(
@@ -95,7 +95,7 @@ def test_two_fair_coins_are_asked_for_by_name():
         "epsilon = 2", "epsilon = 2.2"
     )
     read = loads(coins)
-    assert read.asked[0].mechanism.name == "coins"
+    assert read.protocols[0].mechanism.name == "coins"
     assert read.loss.epsilon < read.epsilon == Fraction(11, 5)
 
 

@@ -9,9 +9,9 @@ import pytest
 from tests.collect.survey.surveys import INCOME, survey
 
 from discreet.errors import BadInput, DataError, NotAllowed, NotFound
-from discreet.verbs.collect.survey.codes import read_codes
 from discreet.verbs.collect.survey.file import EXAMPLE
-from discreet.verbs.collect.survey.inbox import Inbox, batches, beside
+from discreet.verbs.collect.survey.inbox import Inbox, default_reports_path, read_batches
+from discreet.verbs.collect.survey.one_time_codes import read_codes
 
 SURVEY = survey(*EXAMPLE, INCOME, epsilon=4)
 GOOD = {"like": 1, "albums": "ff07", "gender": 2, "age": "000000", "income": 1}
@@ -22,7 +22,7 @@ def sent(number=1, code=None, **changed):
 
 
 def kept(path):
-    return sum(people for people, _ in batches(SURVEY, path))
+    return sum(people for people, _ in read_batches(SURVEY, path))
 
 
 @pytest.fixture
@@ -39,7 +39,7 @@ def test_a_report_is_on_the_disk_and_counts_once(path):
     with Inbox(SURVEY, path) as inbox:  # also after it was started again
         inbox.receive(sent(2))
         inbox.receive(sent(3))
-    [(people, columns)] = batches(SURVEY, path)
+    [(people, columns)] = read_batches(SURVEY, path)
     assert people == 3
     assert columns["like"].to_pylist() == [1, 1, 1]
     assert columns["albums"].to_pylist() == [b"\xff\x07"] * 3
@@ -56,7 +56,7 @@ def test_a_report_is_on_the_disk_and_counts_once(path):
         ({"reports": {}}, "does not answer"),
         ({"reports": {"like": 1}}, "does not answer"),
         ({"reports": GOOD | {"other": 1}}, "does not answer"),
-        ({"reports": GOOD | {"like": 2}}, "does not have"),
+        ({"reports": GOOD | {"like": 2}}, "unknown value"),
         ({"reports": GOOD | {"like": -1}}, "whole number"),
         ({"reports": GOOD | {"like": 2**64}}, "whole number"),
         ({"reports": GOOD | {"like": True}}, "whole number"),
@@ -123,7 +123,7 @@ def test_names_with_dots_have_files_of_their_own(tmp_path):
         with Inbox(SURVEY, tmp_path / name, ["one"]) as inbox:
             inbox.receive(sent(1, "one"))
     surveys = [tmp_path / "music.v1", tmp_path / "music.v2", tmp_path / "music.toml", tmp_path / "music.v1.toml"]
-    assert [beside(each).name for each in surveys] == [
+    assert [default_reports_path(each).name for each in surveys] == [
         "music.v1.reports.jsonl",
         "music.v2.reports.jsonl",
         "music.reports.jsonl",

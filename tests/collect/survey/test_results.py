@@ -19,47 +19,50 @@ from discreet.core.statement import Evidence
 from discreet.errors import BadInput, NotFound
 from discreet.noise.expand import BULK
 from discreet.verbs.collect.frequency.coins import Coins
-from discreet.verbs.collect.frequency.direct import GRR
-from discreet.verbs.collect.frequency.unary import OUE, SUE
-from discreet.verbs.collect.numbers.grid import Grid
+from discreet.verbs.collect.frequency.grr import GRR
+from discreet.verbs.collect.frequency.unary_encoding import OUE, SUE
+from discreet.verbs.collect.numbers.grid import NumberGrid
 from discreet.verbs.collect.numbers.window import Piecewise
-from discreet.verbs.collect.poison import alarms_of_numbers
+from discreet.verbs.collect.poisoning import detect_poisoning_of_numbers
 from discreet.verbs.collect.report_distribution import Matrix
-from discreet.verbs.collect.survey.counted import Counted
 from discreet.verbs.collect.survey.file import EXAMPLE
-from discreet.verbs.collect.survey.results import Results, _noise, estimate
-from discreet.verbs.collect.survey.scale import randomize_file, randomized
+from discreet.verbs.collect.survey.report_files import randomize_batch, randomize_file
+from discreet.verbs.collect.survey.results import SurveyResults, _noise, estimate_survey
+from discreet.verbs.collect.survey.survey import QuestionTally
 
 
 def results(made, rows, confidence=0.95, entropy=BULK):
     """What a survey finds of people's answers."""
-    batch = randomized(made, rows.select([one.name for one in made.asked]), entropy)
-    counted = tuple(Counted(one).add(batch.column(one.name).drop_null()) for one in made.asked)
-    return Results(made, rows.num_rows, counted, confidence)
+    batch = randomize_batch(made, rows.select([one.name for one in made.protocols]), entropy)
+    counted = tuple(QuestionTally(one).add(batch.column(one.name).drop_null()) for one in made.protocols)
+    return SurveyResults(made, rows.num_rows, counted, confidence)
 
 
 @pytest.mark.parametrize(
-    "client", [GRR(3, 1), OUE(3, 1), SUE(3, 1), Coins(truth="1/3", heads="1/4")], ids=lambda c: c.name
+    "oracle", [GRR(3, 1), OUE(3, 1), SUE(3, 1), Coins(truth="1/3", heads="1/4")], ids=lambda c: c.name
 )
-def test_the_variance_of_a_sum_by_weights_is_that_of_the_law(client):
-    d = len(client.domain)
+def test_the_variance_of_a_sum_by_weights_is_that_of_the_law(oracle):
+    d = len(oracle.domain)
     weights = np.array([-1.0, 0.25, 2.0])[:d]
-    p, q = client.chances
+    p, q = oracle.probabilities
     for answer in range(d):
-        law = whole(client.law)
-        if isinstance(law, Matrix):
-            outcomes = [(np.eye(d)[told], float(chance)) for told, chance in enumerate(law.rows[answer])]
+        distribution = whole(oracle.report_distribution)
+        if isinstance(distribution, Matrix):
+            outcomes = [
+                (np.eye(d)[report_codes], float(probability))
+                for report_codes, probability in enumerate(distribution.rows[answer])
+            ]
         else:
-            heads = [float(chance) for chance in law.heads[answer]]
+            heads = [float(probability) for probability in distribution.ones[answer]]
             outcomes = [
                 (np.array(bits), float(np.prod([h if bit else 1 - h for bit, h in zip(bits, heads, strict=True)])))
                 for bits in product((0, 1), repeat=d)
             ]
-        said = np.array([weights @ ((bits - q) / (p - q)) for bits, _ in outcomes])
-        chances = np.array([chance for _, chance in outcomes])
-        mean = chances @ said
+        document = np.array([weights @ ((bits - q) / (p - q)) for bits, _ in outcomes])
+        probabilities = np.array([probability for _, probability in outcomes])
+        mean = probabilities @ document
         assert mean == pytest.approx(weights[answer], abs=1e-9)
-        assert chances @ (said - mean) ** 2 == pytest.approx(_noise(client, weights)[answer], abs=1e-9)
+        assert probabilities @ (document - mean) ** 2 == pytest.approx(_noise(oracle, weights)[answer], abs=1e-9)
 
 
 TRIES, SURE, RARE = 150, 0.8, 1e-6
@@ -92,12 +95,12 @@ def test_bounds_hold_as_often_as_they_say(share):
 
 
 def test_numbers_that_are_rounded_have_bounds_with_a_step_more():
-    found = {
+    result = {
         one.figure: one
         for one in results(survey(EXAMPLE[3], epsilon=10), answers(20_000), entropy=Repeatable(1)).figures
     }
-    assert (found["median"].low, found["median"].estimate, found["median"].high) == (35, 40, 45)
-    assert found["mean"].low <= answers(20_000).column("age").to_numpy().mean() <= found["mean"].high
+    assert (result["median"].low, result["median"].estimate, result["median"].high) == (35, 40, 45)
+    assert result["mean"].low <= answers(20_000).column("age").to_numpy().mean() <= result["mean"].high
 
 
 def test_the_release_says_what_was_promised_and_shows_every_question(tmp_path):
@@ -117,61 +120,63 @@ def test_files_of_reports_are_counted_together(tmp_path):
     for name, seed in (("a", 1), ("b", 2)):
         pq.write_table(_table(answers(1_000, seed)), tmp_path / f"{name}.parquet")
         randomize_file(made, tmp_path / f"{name}.parquet", tmp_path / f"{name}.reports.parquet")
-    found = estimate(made, [tmp_path / "a.reports.parquet", tmp_path / "b.reports.parquet"])
-    assert found.people == sum(one.reports for one in found.counted) == 2_000
+    result = estimate_survey(made, [tmp_path / "a.reports.parquet", tmp_path / "b.reports.parquet"])
+    assert result.people == sum(one.reports for one in result.tallies) == 2_000
 
 
 def test_the_same_reports_twice_are_refused_by_whatever_name(tmp_path):
-    batch = randomized(survey(), answers(50))
+    batch = randomize_batch(survey(), answers(50))
     for name in ("a.parquet", "b.parquet"):
         pq.write_table(_table(batch), tmp_path / name)
     with pytest.raises(BadInput, match="The same reports are in"):
-        estimate(survey(), [tmp_path / "a.parquet", tmp_path / "b.parquet"])
+        estimate_survey(survey(), [tmp_path / "a.parquet", tmp_path / "b.parquet"])
 
 
 def test_shares_after_a_named_step_keep_their_bounds(tmp_path):
-    pq.write_table(_table(randomized(survey(), answers(300))), tmp_path / "r.parquet")
-    plain, stepped = (estimate(survey(), [tmp_path / "r.parquet"], after=step) for step in (None, "norm-sub"))
+    pq.write_table(_table(randomize_batch(survey(), answers(300))), tmp_path / "r.parquet")
+    plain, stepped = (
+        estimate_survey(survey(), [tmp_path / "r.parquet"], postprocess=step) for step in (None, "norm-sub")
+    )
     shares = [one.estimate for one in stepped.figures if (one.question, one.kind) == ("albums", "share")]
     assert sum(shares) == pytest.approx(1)
     assert min(shares) >= 0 > min(one.estimate for one in plain.figures if one.kind == "share")
     for one, other in zip(plain.figures, stepped.figures, strict=True):
         assert one == other or (one.kind == "share" and replace(other, estimate=one.estimate) == one)
-    assert stepped.release().recipe.parameters["after"] == "norm-sub"
-    assert any("taken through norm-sub" in step for step in stepped.release().recipe.steps)
+    assert stepped.release().recipe.parameters["postprocess"] == "norm-sub"
+    assert any("post-processed by norm-sub" in step for step in stepped.release().recipe.steps)
     with pytest.raises(BadInput, match="no step 'norm'"):
-        estimate(survey(), [tmp_path / "r.parquet"], after="norm")
+        estimate_survey(survey(), [tmp_path / "r.parquet"], postprocess="norm")
 
 
 def test_made_up_reports_raise_an_alarm_and_honest_ones_do_not(tmp_path):
     """False alarms: one in a million a question. The tests look at reports a part at a time, as they are read."""
     made = survey(*EXAMPLE, INCOME)
-    honest = randomized(made, answers(3_000))
+    honest = randomize_batch(made, answers(3_000))
     pq.write_table(_table(honest), tmp_path / "honest.parquet")
-    found = estimate(made, [tmp_path / "honest.parquet"])
-    assert found.alarms == ()
-    assert any("raised an alarm" in step for step in found.release().recipe.steps)
+    result = estimate_survey(made, [tmp_path / "honest.parquet"])
+    assert result.alarms == ()
+    assert any("raised an alarm" in step for step in result.release().recipe.steps)
     one = honest.slice(0, 1)
     pq.write_table(pa.concat_tables([_table(one)] * 600), tmp_path / "made-up.parquet")
-    found = estimate(made, [tmp_path / "honest.parquet", tmp_path / "made-up.parquet"])
-    assert {name for name, _ in found.alarms} >= {"albums", "age"}
-    assert any(step.startswith("Alarm about age: In bits that are 1") for step in found.release().recipe.steps)
+    result = estimate_survey(made, [tmp_path / "honest.parquet", tmp_path / "made-up.parquet"])
+    assert {name for name, _ in result.alarms} >= {"albums", "age"}
+    assert any(step.startswith("Alarm about age: In bits that are 1") for step in result.release().recipe.steps)
 
 
 def test_reports_of_numbers_that_no_numbers_explain_raise_an_alarm():
-    protocol = Piecewise(Grid(0, 100, 20), 1)
+    protocol = Piecewise(NumberGrid(0, 100, 20), 1)
     reports = protocol.count(protocol.randomize(np.full(3_000, 100.0), entropy=Repeatable(1)))
-    assert alarms_of_numbers(protocol, reports) == ()
+    assert detect_poisoning_of_numbers(protocol, reports) == ()
     reports[3] += 400
-    [alarm] = alarms_of_numbers(protocol, reports)
+    [alarm] = detect_poisoning_of_numbers(protocol, reports)
     assert "Report 3 was made" in str(alarm)
 
 
 def test_without_reports_there_is_nothing_to_tell(tmp_path):
     with pytest.raises(NotFound):
-        estimate(survey(), [tmp_path / "none.parquet"])
+        estimate_survey(survey(), [tmp_path / "none.parquet"])
     with pytest.raises(BadInput, match="no reports yet"):
-        estimate(survey(), [])
+        estimate_survey(survey(), [])
     for people, says in ((0, "are no reports on like"), (1, "is one report on like")):
         with pytest.raises(BadInput, match=says):
             results(survey(), answers(people))

@@ -10,8 +10,8 @@ from tests.collect.survey.surveys import answers, survey
 
 from discreet.errors import BadInput, DataError, NotFound
 from discreet.noise.entropy import Entropy
-from discreet.verbs.collect.survey import scale
-from discreet.verbs.collect.survey.scale import randomize_file, randomized, read_reports
+from discreet.verbs.collect.survey import report_files
+from discreet.verbs.collect.survey.report_files import randomize_batch, randomize_file, read_reports
 
 
 class Heads(Entropy):
@@ -38,11 +38,11 @@ def test_csv_and_parquet_give_the_same_reports(tmp_path):
 
 
 def test_parts_are_read_one_after_the_other(tmp_path, monkeypatch):
-    monkeypatch.setattr(scale, "_ROWS", 100)
+    monkeypatch.setattr(report_files, "_ROWS_PER_BATCH", 100)
     pq.write_table(TABLE, tmp_path / "a.parquet")
-    told = []
-    randomize_file(survey(), tmp_path / "a.parquet", tmp_path / "r.parquet", progress=told.append)
-    assert told == [100, 200, 300]
+    report_codes = []
+    randomize_file(survey(), tmp_path / "a.parquet", tmp_path / "r.parquet", progress=report_codes.append)
+    assert report_codes == [100, 200, 300]
     assert [people for people, _ in read_reports(survey(), tmp_path / "r.parquet")] == [100, 100, 100]
 
 
@@ -51,11 +51,11 @@ def test_truth_values_and_dictionaries_are_answers_too():
     plain = answers(300)
     odd = plain.set_column(0, "like", pa.array([value == "yes" for value in plain.column("like").to_pylist()]))
     odd = odd.set_column(2, "gender", odd.column("gender").dictionary_encode())
-    assert randomized(made, odd, Heads()).equals(randomized(made, plain, Heads()))
+    assert randomize_batch(made, odd, Heads()).equals(randomize_batch(made, plain, Heads()))
 
 
 def test_if_one_question_is_drawn_everybody_answers_one():
-    batch = randomized(survey(share="sampled"), answers(2_000))
+    batch = randomize_batch(survey(share="sampled"), answers(2_000))
     asked = [2_000 - column.null_count for column in batch.columns]
     assert sum(asked) == 2_000
     assert min(asked) > 350  # of 500; less has a chance of 1e-13

@@ -19,16 +19,16 @@ from discreet.verbs.collect.survey.survey import Shuffler, better_share
 
 def test_the_loss_is_split_or_one_question_has_all_of_it():
     split, sampled = survey(share="split"), survey(share="sampled")
-    assert {one.mechanism.epsilon for one in split.asked} == {1}
-    assert {one.mechanism.epsilon for one in sampled.asked} == {4}
+    assert {one.mechanism.epsilon for one in split.protocols} == {1}
+    assert {one.mechanism.epsilon for one in sampled.protocols} == {4}
     assert split.loss == sampled.loss == Pure(4)
 
 
 def test_every_protocol_is_audited_also_one_with_many_answers():
-    wide = Question("town", "Where do you live?", "choice", tuple(f"town {place}" for place in range(300)))
-    for one in survey(*EXAMPLE, INCOME, wide).asked:
-        assert one.audited.holds
-        assert one.audited.epsilon == pytest.approx(4 / 6, rel=1e-6)
+    wide = Question("town", "Where do you live?", "choice", tuple(f"town {index}" for index in range(300)))
+    for one in survey(*EXAMPLE, INCOME, wide).protocols:
+        assert one.loss_audit.holds
+        assert one.loss_audit.epsilon == pytest.approx(4 / 6, rel=1e-6)
 
 
 def test_sampling_is_the_better_rule_for_many_questions_and_the_reason_says_so():
@@ -43,13 +43,13 @@ def test_a_shuffler_makes_the_loss_smaller_and_is_assumed():
     shuffled = replace(plain, shuffler=Shuffler("The post office", Fraction(1, 10**6)))
     assert plain.statement(10_000).loss == Pure(1)
     assert "That somebody took part is not hidden" in str(plain.statement(10_000))
-    found = shuffled.statement(10_000)
-    assert isinstance(found.loss, Approximate)
-    assert found.loss.epsilon < Fraction(1, 10)
+    result = shuffled.statement(10_000)
+    assert isinstance(result.loss, Approximate)
+    assert result.loss.epsilon < Fraction(1, 10)
     assert plain.statement(10_000).evidence is Evidence.PROVED
-    assert found.evidence is Evidence.CALCULATED  # shuffle.py works in floats
-    assert "The post office mixes all reports, 10,000 at least," in str(found)
-    assert "One report by itself, with a name on it, loses ε = 1." in str(found)
+    assert result.evidence is Evidence.CALCULATED  # shuffle.py works in floats
+    assert "The post office mixes all reports, 10,000 at least," in str(result)
+    assert "One report by itself, with a name on it, loses ε = 1." in str(result)
 
 
 def test_whatever_gives_reports_a_meaning_is_in_the_fingerprint():
@@ -73,13 +73,13 @@ def test_names_are_unique():
 
 
 def test_the_page_is_told_what_its_randomiser_flips_by():
-    asked = survey(*EXAMPLE, INCOME, epsilon=4).asked
-    told = [browser_protocols.how(one.mechanism) for one in asked]
-    assert [one["way"] for one in told] == ["grr", "unary", "grr", "unary", "duchi"]
-    assert Fraction(told[0]["own"]) == asked[0].mechanism.own
-    assert all("chance" in browser_protocols.says(one.mechanism) for one in asked)
-    wide = survey(INCOME, epsilon=5).asked[0].mechanism
-    assert browser_protocols.how(wide) == {
+    asked = survey(*EXAMPLE, INCOME, epsilon=4).protocols
+    report_codes = [browser_protocols.browser_parameters(one.mechanism) for one in asked]
+    assert [one["way"] for one in report_codes] == ["grr", "unary", "grr", "unary", "duchi"]
+    assert Fraction(report_codes[0]["own"]) == asked[0].mechanism.p_own
+    assert all("chance" in browser_protocols.explain_protocol(one.mechanism) for one in asked)
+    wide = survey(INCOME, epsilon=5).protocols[0].mechanism
+    assert browser_protocols.browser_parameters(wide) == {
         "way": "window",
         "steps": 20,
         "width": wide.width,

@@ -10,12 +10,11 @@ import pytest
 from tests.collect.survey.surveys import survey
 from tests.loops import run
 
-from discreet.cli.collect_serve import Limited
+from discreet.cli.collect import RateLimit
 from discreet.service.api.guard import Guard
 from discreet.service.settings import Settings
 from discreet.verbs.collect.survey.inbox import Inbox
-from discreet.verbs.collect.survey.page import page, source
-from discreet.verbs.collect.survey.web import make_app
+from discreet.verbs.collect.survey.web import make_app, page, source
 
 SURVEY = survey()
 
@@ -28,8 +27,8 @@ def call(tmp_path):
         def asked(method, path, **options):
             async def one():
                 transport = httpx.ASGITransport(app)
-                async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1:8641") as client:
-                    return await client.request(method, path, **options)
+                async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1:8641") as oracle:
+                    return await oracle.request(method, path, **options)
 
             return run(one())
 
@@ -64,11 +63,11 @@ def test_requests_from_elsewhere_are_refused(call):
 
 def test_nobody_floods_it(call):
     _, inbox = call
-    app = Limited(make_app(SURVEY, inbox), Settings(rate=0.01, burst=2))
+    app = RateLimit(make_app(SURVEY, inbox), Settings(rate=0.01, burst=2))
 
     async def three():
-        async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://127.0.0.1") as client:
-            return [await client.post("/reports", json=report(number)) for number in range(3)]
+        async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://127.0.0.1") as oracle:
+            return [await oracle.post("/reports", json=report(number)) for number in range(3)]
 
     *taken, last = run(three())
     assert [one.status_code for one in taken] == [200, 200]
@@ -79,11 +78,11 @@ def test_nobody_floods_it(call):
 def test_the_page_and_its_files_say_what_they_may_do(call):
     asked, _ = call
     for path in ("/", "/page.js", "/randomise.js", "/page.css"):
-        found = asked("GET", path)
-        assert found.status_code == 200
-        assert found.headers["content-security-policy"].startswith("default-src 'none'; script-src 'self'")
-        assert "unsafe" not in found.headers["content-security-policy"]
-        assert found.headers["cache-control"] == "no-store"
+        result = asked("GET", path)
+        assert result.status_code == 200
+        assert result.headers["content-security-policy"].startswith("default-src 'none'; script-src 'self'")
+        assert "unsafe" not in result.headers["content-security-policy"]
+        assert result.headers["cache-control"] == "no-store"
     assert asked("GET", "/randomise.js").text == source("randomise.js")
     assert not re.findall(r"https?://", asked("GET", "/").text + source("page.js") + source("randomise.js"))
 

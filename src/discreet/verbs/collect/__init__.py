@@ -1,8 +1,8 @@
-"""Statistics from people who never hand over their data: each answer is randomised on the respondent's own device.
+"""Local differential privacy: each answer is randomised on the respondent's own device.
 
-    r = collect.OUE(["rock", "jazz", "folk"], epsilon=1)
-    reports = r.randomize(answers)      # on the devices
-    print(r.estimate(reports))          # by the collector
+    oracle = collect.OUE(["rock", "jazz", "folk"], epsilon=1)
+    reports = oracle.randomize(answers)      # on the devices
+    print(oracle.estimate(reports))          # by the collector
 
 Each name is loaded when it is first used.
 """

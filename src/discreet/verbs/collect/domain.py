@@ -1,4 +1,4 @@
-"""What may be answered: a list of values that everybody knows before anybody answers."""
+"""The domain of a question: its possible answers, declared before anybody answers."""
 
 from __future__ import annotations
 
@@ -16,18 +16,19 @@ from discreet.errors import BadInput, DataError
 
 Codes: TypeAlias = NDArray[np.int64]
 Counts: TypeAlias = NDArray[np.int64]
+Floats: TypeAlias = NDArray[np.float64]
 Values: TypeAlias = Iterable[Any]
 """Answers: a list, a NumPy array or an Arrow array."""
 
 
 @dataclass(frozen=True, init=False)
 class Domain:
-    """The values a question can be answered with, in an order."""
+    """The values a question can be answered with, in a fixed order."""
 
     values: tuple[Any, ...]
 
     def __init__(self, values: int | Iterable[Any]) -> None:
-        """The given values; a number stands for 0, 1, 2, … below it."""
+        """Values, or a number that stands for 0, 1, 2, … below it."""
         given = tuple(range(values)) if isinstance(values, int) else tuple(values)
         if len(given) < 2:
             raise BadInput("A question needs at least two values to choose between.")
@@ -55,20 +56,26 @@ class Domain:
         return f"Known are {', '.join(map(str, self.values[:10]))}."
 
     def codes(self, answers: Values) -> Codes:
-        """The place of each answer among the values; an answer that is none of them is an error."""
+        """Index of each answer among the values; any other answer is an error."""
         if self._counts_up and isinstance(answers, np.ndarray) and answers.dtype.kind in "iu":
             codes = answers.astype(np.int64, copy=False)
             if codes.size and (codes.min() < 0 or codes.max() >= len(self)):
-                raise DataError(_UNKNOWN, hint=f"Values are 0 to {len(self) - 1}.")
+                raise DataError(_UNKNOWN_ANSWER, hint=f"Values are 0 to {len(self) - 1}.")
             return codes
         try:
             given = answers if isinstance(answers, pa.Array | pa.ChunkedArray) else _array(answers)
-            found = pc.index_in(given.cast(self._known.type), value_set=self._known)
+            result = pc.index_in(given.cast(self._known.type), value_set=self._known)
         except (pa.ArrowException, OverflowError):  # what it says may quote an answer
-            raise DataError(_UNKNOWN, hint=self._hint) from None
-        if found.null_count:
-            raise DataError(_UNKNOWN, hint=self._hint)
-        return found.to_numpy(zero_copy_only=False).astype(np.int64)
+            raise DataError(_UNKNOWN_ANSWER, hint=self._hint) from None
+        if result.null_count:
+            raise DataError(_UNKNOWN_ANSWER, hint=self._hint)
+        return result.to_numpy(zero_copy_only=False).astype(np.int64)
+
+
+def set_fields(instance: object, **values: Any) -> None:
+    """Set the fields of a frozen dataclass while it is made."""
+    for name, value in values.items():
+        object.__setattr__(instance, name, value)
 
 
 def _array(values: Any) -> pa.Array[Any]:
@@ -76,4 +83,4 @@ def _array(values: Any) -> pa.Array[Any]:
     return made
 
 
-_UNKNOWN = "An answer is none of the values that the question has."
+_UNKNOWN_ANSWER = "An answer is none of the values that the question has."

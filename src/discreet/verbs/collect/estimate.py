@@ -1,12 +1,12 @@
-"""What reports tell: unbiased figures, each with its error bar.
+"""Frequency estimates: unbiased counts of people with each value, each with an error bar.
 
-Each figure is a sum of independent reports, of which it is the exact mean and variance that are known; bars are by the
-normal law, which for the numbers of people that local privacy needs is close (the tests cover it by simulation), and by
-exact tails where few reports decide (``few``). The variance depends on the true figure: a bar reaches to the farthest
-figure c that is not refuted, one with (c - estimate)² <= z² variance(c) (a score interval, Wilson 1927), not to z
-deviations at the estimate.
-``together`` holds for all values at once: each bar then is wrong with a chance divided by their number (Bonferroni).
-Figures may be below 0 or above n: cutting them off would bias them. What makes them look better is a step of its own.
+Each count is a sum of independent reports whose exact mean and variance are known; error bars are by the normal law,
+which for the numbers of people that local privacy needs is close (the tests cover it by simulation), and by exact tails
+where few reports decide (``exact_tails``). The variance depends on the true count: a bar reaches to the farthest count
+c that is not refuted, one with (c - estimate)² <= z² variance(c) (a score interval, Wilson 1927), not to z deviations
+at the estimate.
+``error_bars_together`` hold for all values at once: each is then wrong with a probability divided by their number
+(Bonferroni). Counts may be below 0 or above n: cutting them off would bias them. Post-processing is a step of its own.
 """
 
 from __future__ import annotations
@@ -16,106 +16,104 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from discreet.core.exact import equation
 from discreet.core.markup import markup, table, tag
 from discreet.core.picture import Picture, bars
 from discreet.errors import BadInput
-from discreet.verbs.collect.client import Client
-from discreet.verbs.collect.domain import Counts
-from discreet.verbs.collect.score_intervals import reach_of_counts
+from discreet.verbs.collect.domain import Counts, Floats
+from discreet.verbs.collect.postprocess import STEPS
+from discreet.verbs.collect.score_intervals import count_error_bound
 
 if TYPE_CHECKING:
-    from discreet.verbs.collect.tally import Tally
+    from discreet.verbs.collect.frequency_oracle import FrequencyOracle, ReportTally
 
-_SHOWN = 20
+_VALUES_SHOWN = 20
+"""Number of values in a chart or a printed table."""
 
 
 @dataclass(frozen=True)
-class Estimate:
-    """How many of ``n`` people have each value."""
+class FrequencyEstimate:
+    """Estimated number of people, of ``n``, with each value."""
 
-    client: Client
+    oracle: FrequencyOracle
     n: int
     supports: Counts
-    """How many reports support each value: what the figures are made of."""
-    counts: NDArray[np.float64]
-    deviations: NDArray[np.float64]
-    """Standard deviations, each at the estimated share."""
+    """Number of reports that support each value."""
+    counts: Floats
+    deviations: Floats
+    """Standard deviation of each count, at the estimated share."""
     confidence: float
     steps: tuple[str, ...] = ()
-    """What was done to the figures after they were estimated; if anything was, they may be biased."""
+    """Post-processing steps that the counts went through; if any, they may be biased."""
 
     @classmethod
-    def of(cls, tally: Tally, confidence: float) -> Estimate:
-        """The unbiased estimate."""
+    def of(cls, tally: ReportTally, confidence: float) -> FrequencyEstimate:
+        """The unbiased estimate from a tally."""
         if not 0 < confidence < 1:
             raise BadInput(f"Confidence lies between 0 and 1, got {confidence}.")
         if tally.reports == 0:
             raise BadInput("There are no reports to estimate from.")
-        client, n, supports = tally.client, tally.reports, tally.supports
-        p, q = client.chances
+        oracle, n, supports = tally.oracle, tally.reports, tally.supports
+        p, q = oracle.probabilities
         shares = (supports / n - q) / (p - q)
-        deviations = np.sqrt(client.variances(n, np.clip(shares, 0, 1)))
-        return cls(client, n, supports, shares * n, deviations, confidence)
+        deviations = np.sqrt(oracle.variances(n, np.clip(shares, 0, 1)))
+        return cls(oracle, n, supports, shares * n, deviations, confidence)
 
     @property
-    def shares(self) -> NDArray[np.float64]:
-        """The share of people with each value."""
+    def shares(self) -> Floats:
+        """Estimated share of people with each value."""
         return self.counts / self.n
 
     @property
-    def bars(self) -> NDArray[np.float64]:
-        """How far each count is off at most, each by itself with the stated confidence."""
-        return self.bars_at(1 - self.confidence)
+    def error_bars(self) -> Floats:
+        """Largest error of each count, each by itself with the stated confidence."""
+        return self.error_bars_at(1 - self.confidence)
 
     @property
-    def together(self) -> NDArray[np.float64]:
-        """How far each count is off at most, all of them at once with the stated confidence."""
-        return self.bars_at((1 - self.confidence) / len(self.client.domain))
+    def error_bars_together(self) -> Floats:
+        """Largest error of each count, all at once with the stated confidence."""
+        return self.error_bars_at((1 - self.confidence) / len(self.oracle.domain))
 
-    def after(self, step: str) -> Estimate:
-        """The figures after a named step (norm-sub, norm-cut, base-cut, cls, power, ibu), which is written down."""
-        from discreet.verbs.collect.postprocess import STEPS
-
+    def postprocess(self, step: str) -> FrequencyEstimate:
+        """Post-process the counts by a named step: norm-sub, norm-cut, base-cut, cls, power or ibu."""
         if step not in STEPS:
             raise BadInput(f"There is no step {step!r}.", hint=f"Known are {', '.join(STEPS)}.")
         return replace(self, counts=STEPS[step](self), steps=(*self.steps, step))
 
     def table(self) -> pa.Table:
         """Values, counts, shares and both kinds of error bars."""
-        figures: dict[str, Any] = {"value": list(self.client.domain.values), "count": self.counts, "share": self.shares}
-        return pa.table(figures | {"count_error": self.bars, "count_error_together": self.together})
+        figures: dict[str, Any] = {"value": list(self.oracle.domain.values), "count": self.counts, "share": self.shares}
+        return pa.table(figures | {"count_error": self.error_bars, "count_error_together": self.error_bars_together})
 
     @property
     def title(self) -> str:
-        """How many reports these are, and of what protocol."""
+        """Number of reports, protocol, epsilon and post-processing, in one line."""
         done = "".join(f", after {step}" for step in self.steps)
-        return f"{self.n:,} reports, {self.client.name}, {equation('ε', self.client.epsilon)}{done}"
+        return f"{self.n:,} reports, {self.oracle.name}, {equation('ε', self.oracle.epsilon)}{done}"
 
-    def picture(self, *, shown: int = _SHOWN) -> Picture:
-        """The largest figures as bars, with error bars."""
+    def picture(self, *, shown: int = _VALUES_SHOWN) -> Picture:
+        """Bar chart of the largest counts, with error bars."""
         largest, left = self._largest(shown)
-        names = [str(self.client.domain.values[place]) for place in largest]
-        counts, errors = self.counts[largest].tolist(), self.bars[largest].tolist()
+        names = [str(self.oracle.domain.values[index]) for index in largest]
+        counts, errors = self.counts[largest].tolist(), self.error_bars[largest].tolist()
         caption = f"People with each value, of {self.n:,}; each error bar holds with {self.confidence:.4g}.{left}"
         return bars(self.title, names, counts, errors=errors, caption=caption)
 
     def __str__(self) -> str:
-        largest, left = self._largest(_SHOWN)
-        names = [str(self.client.domain.values[place]) for place in largest]
-        wide, errors = max(map(len, names)), self.bars
+        largest, left = self._largest(_VALUES_SHOWN)
+        names = [str(self.oracle.domain.values[index]) for index in largest]
+        wide, errors = max(map(len, names)), self.error_bars
         lines = [
-            f"{name:<{wide}}  {self.counts[place]:>14,.0f} ± {errors[place]:,.0f}  {self.shares[place]:>8.2%}"
-            for name, place in zip(names, largest, strict=True)
+            f"{name:<{wide}}  {self.counts[index]:>14,.0f} ± {errors[index]:,.0f}  {self.shares[index]:>8.2%}"
+            for name, index in zip(names, largest, strict=True)
         ]
         return "\n".join([f"{self.title} (each ± holds with {self.confidence:.4g})", *lines, *([left] if left else [])])
 
     def _repr_html_(self) -> str:
-        largest, left = self._largest(_SHOWN)
-        errors = self.bars
-        values = self.client.domain.values
+        largest, left = self._largest(_VALUES_SHOWN)
+        errors = self.error_bars
+        values = self.oracle.domain.values
         rows = (
             (str(values[at]), f"{self.counts[at]:,.0f}", f"± {errors[at]:,.0f}", f"{self.shares[at]:.2%}")
             for at in largest
@@ -123,14 +121,12 @@ class Estimate:
         figures = table(("value", "people", "error", "share"), rows)
         return markup(self.picture()._repr_html_(), figures, tag("p", left))
 
-    def bars_at(self, error: float) -> NDArray[np.float64]:
-        """How far each count is off at most, each by itself, but with a chance of ``error``."""
-        return reach_of_counts(error, self.supports, self.n, self.client.chances, self.deviations**2)
+    def error_bars_at(self, error: float) -> Floats:
+        """Largest error of each count, each by itself, except with probability ``error``."""
+        return count_error_bound(error, self.supports, self.n, self.oracle.probabilities, self.deviations**2)
 
     def _largest(self, shown: int) -> tuple[Counts, str]:
-        """The places of the largest figures in the order of the question, and what is said of the others."""
+        """Indices of the largest counts, and a sentence about the others."""
         if len(self.counts) <= shown:
             return np.arange(len(self.counts)), ""
-        return np.argsort(-self.counts, kind="stable")[
-            :shown
-        ], f" {len(self.counts) - shown:,} smaller ones are left out."
+        return np.argsort(-self.counts, kind="stable")[:shown], f" {len(self.counts) - shown:,} smaller are left out."

@@ -1,16 +1,17 @@
-"""How far a figure may be from the truth where few reports decide: exact tails, since the normal law is not near there.
+"""Exact binomial tails: error bars where few reports decide, and the normal law is not near.
 
 A number of supporting reports is a sum of independent coins. Where its variance is small (a large ε, rare values) it
 takes a few whole numbers only, and the normal law is wrong by as much as the error that is allowed. Two tests are exact
 there, each with half of the error to either side (Clopper and Pearson 1934):
 
-* ``reach_of_people``: of n people, c flip a coin of chance p and the others one of chance q. The sum of two binomial
-  numbers has a tail that is added up; it moves one way with c, so the c that are not refuted lie between two.
-* ``reach_of_coins``: the coins' chances are not known, their mean is asked for. Of all coins with that mean, equal ones
-  have the heaviest tails, from one report beyond the mean on (Hoeffding 1956, Theorem 4), and nearer to it no test
-  refutes anything whose error is below one half: so the interval of equal coins holds for all. Coins that a fair sample
-  of people flips, drawn without repeats, are such coins: the generating function of their sum has real roots only
-  (Vatutin and Mikhailov 1982), which is to say that it is that of independent ones.
+* ``exact_count_error_bound``: of n people, c flip a coin of probability p and the others one of probability q. The sum
+  of two binomial numbers has a tail that is added up; it moves one way with c, so the c that are not refuted lie
+  between two.
+* ``exact_share_error_bound``: the coins' probabilities are not known, their mean is asked for. Of all coins with that
+  mean, equal ones have the heaviest tails, from one report beyond the mean on (Hoeffding 1956, Theorem 4), and nearer
+  to it no test refutes anything whose error is below one half: so the interval of equal coins holds for all. Coins that
+  a fair sample of people flips, drawn without repeats, are such coins: the generating function of their sum has real
+  roots only (Vatutin and Mikhailov 1982), which is to say that it is that of independent ones.
 
 Bars are never narrower than by the normal law.
 """
@@ -23,32 +24,31 @@ from math import exp, lgamma, log, log1p, sqrt
 
 import numpy as np
 
-from discreet.verbs.collect.domain import Counts
-from discreet.verbs.collect.numbers.grid import Floats
+from discreet.verbs.collect.domain import Counts, Floats
 
-FEW = 25.0
-"""From so large a variance on, in reports squared, the normal law will do, with what is added for skewness."""
-_DEVIATIONS = 12
-"""Beyond so many deviations and as many reports more, a binomial tail is below 1e-16."""
-
-
-def reach_of_people(supports: Counts, n: int, own: Floats, other: Floats, error: float) -> Floats:
-    """How far each estimated number of people is off at most, given by how many reports supported it."""
-    found = np.zeros(len(supports))
-    for place, (heads, p, q) in enumerate(zip(supports, own, other, strict=True)):
-        found[place] = _people(int(heads), n, float(p), float(q), error / 2)
-    return found
+NORMAL_LAW_VARIANCE = 25.0
+"""Smallest variance, in reports squared, at which the normal law is used, with a term for skewness."""
+_TAIL_DEVIATIONS = 12
+"""Width of the sums: beyond so many standard deviations and as many reports more, a tail is below 1e-16."""
 
 
-def reach_of_coins(heads: Counts, n: Counts | int, error: float) -> Floats:
-    """How far the mean chance of n coins, so many of which fell heads, is from their share at most."""
+def exact_count_error_bound(supports: Counts, n: int, own: Floats, other: Floats, error: float) -> Floats:
+    """Largest error of each estimated number of people, by the number of reports that supported it."""
+    result = np.zeros(len(supports))
+    for index, (heads, p, q) in enumerate(zip(supports, own, other, strict=True)):
+        result[index] = _people(int(heads), n, float(p), float(q), error / 2)
+    return result
+
+
+def exact_share_error_bound(heads: Counts, n: Counts | int, error: float) -> Floats:
+    """Largest distance of the mean probability of n coins from their share of heads."""
     pairs = zip(heads.tolist(), np.broadcast_to(n, heads.shape).tolist(), strict=True)
     return np.array([_coins(each, of, error / 2) for each, of in pairs])
 
 
 @lru_cache(maxsize=1 << 14)
 def _people(heads: int, n: int, p: float, q: float, error: float) -> float:
-    """The farther end of the numbers of people that are not refuted."""
+    """Distance to the farther end of the numbers of people that are not refuted."""
     estimate = (heads - n * q) / (p - q)
     most = _last(lambda c: _at_most(heads, n, c, p, q) > error, 0, n)
     fewest = n - _last(lambda c: 1 - _at_most(heads - 1, n, n - c, p, q) > error, 0, n)
@@ -57,12 +57,13 @@ def _people(heads: int, n: int, p: float, q: float, error: float) -> float:
 
 @lru_cache(maxsize=1 << 14)
 def _coins(heads: int, n: int, error: float) -> float:
-    """The farther end of the chances that are not refuted: the upper one, of heads or of tails, whichever are fewer.
+    """Distance to the farther end of the probabilities that are not refuted: the upper one, of the rarer side.
 
-    Fewer heads than these are as many times less likely each as a quotient says that hangs on the chance by one factor.
+    Fewer heads than these are as many times less likely each as a quotient says that depends on the probability by one
+    factor.
     """
     seen = min(heads, n - heads)
-    down = np.arange(seen, max(0, seen - _DEVIATIONS * (1 + int(sqrt(seen)))), -1)
+    down = np.arange(seen, max(0, seen - _TAIL_DEVIATIONS * (1 + int(sqrt(seen)))), -1)
     terms, steps = np.cumprod(np.concatenate([[1.0], down / (n - down + 1)])), np.arange(down.size + 1)
     ways, low, high = lgamma(n + 1) - lgamma(seen + 1) - lgamma(n - seen + 1), seen / n, 1.0
     for _ in range(40):
@@ -74,7 +75,7 @@ def _coins(heads: int, n: int, error: float) -> float:
 
 
 def _last(holds: Callable[[int], bool], low: int, high: int) -> int:
-    """The last number for which something holds that holds up to there; the first if it never does."""
+    """Bisection for the last number that satisfies a monotone condition; the first number if none does."""
     while low < high:
         middle = (low + high + 1) // 2
         low, high = (middle, high) if holds(middle) else (low, middle - 1)
@@ -82,7 +83,7 @@ def _last(holds: Callable[[int], bool], low: int, high: int) -> int:
 
 
 def _at_most(heads: int, n: int, c: int, p: float, q: float) -> float:
-    """The chance that c coins of chance p and n - c of chance q have so many heads or fewer."""
+    """Probability of at most ``heads`` heads among c coins of probability p and n - c of probability q."""
     first, mine = _binomial(c, p)
     other, theirs = _binomial(n - c, q)
     below = np.concatenate([[0.0], np.cumsum(theirs)])
@@ -91,15 +92,15 @@ def _at_most(heads: int, n: int, c: int, p: float, q: float) -> float:
 
 
 @lru_cache(maxsize=1 << 12)
-def _binomial(n: int, chance: float) -> tuple[int, Floats]:
-    """The chances of heads of n coins, from the first number on that counts: each by its quotient to the likeliest."""
-    if n == 0 or chance <= 0 or chance >= 1:
-        return (n if chance >= 1 else 0), np.ones(1)
-    top = min(int((n + 1) * chance), n)
-    wide = _DEVIATIONS + int(_DEVIATIONS * sqrt(n * chance * (1 - chance)))
+def _binomial(n: int, probability: float) -> tuple[int, Floats]:
+    """Binomial probabilities from the first number that counts, each by its quotient to the likeliest."""
+    if n == 0 or probability <= 0 or probability >= 1:
+        return (n if probability >= 1 else 0), np.ones(1)
+    top = min(int((n + 1) * probability), n)
+    wide = _TAIL_DEVIATIONS + int(_TAIL_DEVIATIONS * sqrt(n * probability * (1 - probability)))
     low, high = max(0, top - wide), min(n, top + wide)
     up, down = np.arange(top, high), np.arange(top, low, -1)
-    odds = chance / (1 - chance)
+    odds = probability / (1 - probability)
     above, below = np.cumprod((n - up) / (up + 1) * odds), np.cumprod(down / (n - down + 1) / odds)
-    chances = np.concatenate([below[::-1], [1.0], above])
-    return low, chances / chances.sum()
+    probabilities = np.concatenate([below[::-1], [1.0], above])
+    return low, probabilities / probabilities.sum()

@@ -1,6 +1,6 @@
-"""What makes estimates look better: named steps, after which they may be biased.
+"""Post-processing of frequency estimates: named steps that make them consistent, and may bias them.
 
-An unbiased figure may be below 0, and all of them need not add up to the number of people. Each step here repairs that
+An unbiased count may be below 0, and all of them need not add up to the number of people. Each step here repairs that
 in its own way (Wang, Lopuhaä-Zwakenberg, Li, Skoric, Li 2020); none looks at a report, so none costs privacy. A step is
 written down in the estimate, whose error bars stay those of the unbiased figures.
 
@@ -10,8 +10,8 @@ written down in the estimate, whose error bars stay those of the unbiased figure
 * *cls*: constrained least squares: the figures that are not below 0, add up to n and are nearest, each distance being
   measured in its own standard deviations. With equal deviations it is norm-sub.
 * *power*: figures are taken to follow a power law, whose exponent is the one that makes them likeliest, and each
-  becomes what is expected of it under that law (Jia and Gong 2019). A guess about the world, good for words and bad for
-  shares.
+  becomes what is expected of it under that distribution (Jia and Gong 2019). A guess about the world, good for words
+  and bad for shares.
 * *ibu*: the limit of the iterative Bayesian update (Agrawal and Aggarwal 2001), that is, the likeliest figures given
   how often each value was supported. A report that supports several values counts as one for each; where every report
   supports one value, as in GRR, this is the exact likelihood. The limit is found at once: it is the supports times a
@@ -21,27 +21,27 @@ written down in the estimate, whose error bars stay those of the unbiased figure
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TypeAlias
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
-from discreet.verbs.collect.estimate import Estimate
+from discreet.verbs.collect.domain import Floats
 
-Figures: TypeAlias = NDArray[np.float64]
+if TYPE_CHECKING:
+    from discreet.verbs.collect.estimate import FrequencyEstimate
 
-_EXPONENTS = np.linspace(1.05, 4, 60)
-_POINTS = 400
-_AT_ONCE = 1 << 12
+_POWER_LAW_EXPONENTS = np.linspace(1.05, 4, 60)
+_QUADRATURE_POINTS = 400
+_VALUES_PER_BATCH = 1 << 12
 
 
-def norm_sub(estimate: Estimate) -> Figures:
-    """The same amount less for all, 0 at least, n together."""
+def norm_sub(estimate: FrequencyEstimate) -> Floats:
+    """Subtract the same amount from all counts and cut them at 0, so that they add up to n."""
     return _filled(estimate.counts, np.ones_like(estimate.counts), estimate.n)
 
 
-def norm_cut(estimate: Estimate) -> Figures:
-    """The largest that add up to n, and 0 for the others."""
+def norm_cut(estimate: FrequencyEstimate) -> Floats:
+    """Keep the largest counts that add up to n, and set the others to 0."""
     order = np.argsort(-estimate.counts, kind="stable")
     largest = np.maximum(estimate.counts[order], 0)
     kept = np.cumsum(largest) - largest < estimate.n
@@ -50,30 +50,30 @@ def norm_cut(estimate: Estimate) -> Figures:
     return counts
 
 
-def base_cut(estimate: Estimate) -> Figures:
-    """0 for what may well be 0."""
-    return np.where(estimate.counts > estimate.together, estimate.counts, 0.0)
+def base_cut(estimate: FrequencyEstimate) -> Floats:
+    """Set counts that their error bar cannot tell from 0 to 0."""
+    return np.where(estimate.counts > estimate.error_bars_together, estimate.counts, 0.0)
 
 
-def cls(estimate: Estimate) -> Figures:
-    """The nearest that are possible, by their own deviations: each moves in proportion to its variance."""
+def cls(estimate: FrequencyEstimate) -> Floats:
+    """Constrained least squares: the nearest possible counts, each moved in proportion to its variance."""
     return _filled(estimate.counts, estimate.deviations**2, estimate.n)
 
 
-def ibu(estimate: Estimate) -> Figures:
-    """The likeliest, by supports."""
-    p, q = estimate.client.chances
+def ibu(estimate: FrequencyEstimate) -> Floats:
+    """Limit of the iterative Bayesian update: the counts that make the supports likeliest."""
+    p, q = estimate.oracle.probabilities
     supports = np.maximum(estimate.n * q + estimate.counts * (p - q), 0)
     return _filled(-estimate.n * q / (p - q), np.where(supports > 0, supports / (p - q), 1e-300), estimate.n)
 
 
-def power(estimate: Estimate) -> Figures:
-    """What a power law, fitted to the figures, expects behind each of them."""
-    edges = np.geomspace(0.5, estimate.n + 0.5, _POINTS + 1)
+def power(estimate: FrequencyEstimate) -> Floats:
+    """Posterior mean of each count under a power law fitted to all of them."""
+    edges = np.geomspace(0.5, estimate.n + 0.5, _QUADRATURE_POINTS + 1)
     points, widths = np.sqrt(edges[:-1] * edges[1:]), np.diff(edges)
-    weights = widths * points ** -_EXPONENTS[:, None]
+    weights = widths * points ** -_POWER_LAW_EXPONENTS[:, None]
     weights /= weights.sum(axis=1, keepdims=True)
-    likelihoods = np.zeros(len(_EXPONENTS))
+    likelihoods = np.zeros(len(_POWER_LAW_EXPONENTS))
     for part in _parts(estimate):
         likelihoods += np.log(np.maximum(_kernel(estimate, part, points) @ weights.T, 1e-300)).sum(axis=0)
     prior, counts = weights[likelihoods.argmax()], np.empty_like(estimate.counts)
@@ -83,7 +83,7 @@ def power(estimate: Estimate) -> Figures:
     return counts
 
 
-STEPS: Mapping[str, Callable[[Estimate], Figures]] = {
+STEPS: Mapping[str, Callable[[FrequencyEstimate], Floats]] = {
     "norm-sub": norm_sub,
     "norm-cut": norm_cut,
     "base-cut": base_cut,
@@ -93,8 +93,8 @@ STEPS: Mapping[str, Callable[[Estimate], Figures]] = {
 }
 
 
-def _filled(levels: Figures, slopes: Figures, total: float) -> Figures:
-    """max(level + slope t, 0) for the t at which they add up to the total; slopes are above 0.
+def _filled(levels: Floats, slopes: Floats, total: float) -> Floats:
+    """Compute max(level + slope t, 0) for the t at which they add up to the total; slopes are above 0.
 
     Each counts from t = -level / slope on, so their sum grows with t by straight pieces: the right one is looked up.
     """
@@ -103,18 +103,18 @@ def _filled(levels: Figures, slopes: Figures, total: float) -> Figures:
     level, slope = np.cumsum(levels[order]), np.cumsum(slopes[order])
     at = (total - level) / slope
     last = np.flatnonzero(at >= starts[order])[-1]
-    filled: Figures = np.maximum(levels + slopes * at[last], 0)
+    filled: Floats = np.maximum(levels + slopes * at[last], 0)
     return filled
 
 
-def _parts(estimate: Estimate) -> list[slice]:
-    """Figures a few thousand at a time."""
-    return [slice(start, start + _AT_ONCE) for start in range(0, len(estimate.counts), _AT_ONCE)]
+def _parts(estimate: FrequencyEstimate) -> list[slice]:
+    """Slices of a few thousand counts."""
+    return [slice(start, start + _VALUES_PER_BATCH) for start in range(0, len(estimate.counts), _VALUES_PER_BATCH)]
 
 
-def _kernel(estimate: Estimate, part: slice, points: Figures) -> Figures:
-    """How likely each figure is at each point, but for a factor that is the figure's own; the largest is 1."""
+def _kernel(estimate: FrequencyEstimate, part: slice, points: Floats) -> Floats:
+    """Normal likelihood of each count at each point, scaled so that the largest is 1."""
     away = (estimate.counts[part, None] - points) / estimate.deviations[part, None]
     logs = -(away**2) / 2
-    near: Figures = np.exp(logs - logs.max(axis=1, keepdims=True))
+    near: Floats = np.exp(logs - logs.max(axis=1, keepdims=True))
     return near

@@ -1,4 +1,4 @@
-"""Reports by the billion: counted on Spark's workers, of which only counts come back.
+"""Reports counted on Spark's workers, of which only counts come back.
 
 Every task counts its own reports as a collector does and hands on what it keeps of them, a number for each place; Spark
 adds those up. So the answer is that of one process, to the last report, whatever the partitions are, and what comes
@@ -20,73 +20,73 @@ from sqlglot import exp
 from discreet.core import sql
 from discreet.engines.spark import Spark
 from discreet.errors import DataError, NotFound
-from discreet.verbs.collect.client import Client
+from discreet.verbs.collect.frequency_oracle import FrequencyOracle
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-    from discreet.verbs.collect.tally import Tally
+    from discreet.verbs.collect.frequency_oracle import ReportTally
 
-_REPORTS = -1
-"""The place at which a task says how many reports it counted."""
-_FIELDS: list[pa.Field[Any]] = [
+_REPORTS_INDEX = -1
+"""Index under which a task gives its number of reports."""
+_COUNTS_FIELDS: list[pa.Field[Any]] = [
     pa.field("place", pa.int64()),
     pa.field("number", pa.int64()),
     pa.field("problem", pa.string()),
 ]
-_KEPT = pa.schema(_FIELDS)
+_COUNTS_SCHEMA = pa.schema(_COUNTS_FIELDS)
 
 
-def tally(client: Client, reports: DataFrame, column: str) -> Tally:
-    """The count of a column of reports: of all of them or, if one cannot be counted, of none."""
+def tally(oracle: FrequencyOracle, reports: DataFrame, column: str) -> ReportTally:
+    """Tally a column of reports: all of them or, if one cannot be counted, none."""
     if column not in reports.columns:
         raise NotFound(f"There is no column {column!r}.", hint=f"There are {', '.join(reports.columns)}.")
     engine = Spark(reports.sparkSession)
     try:
         chosen = reports.selectExpr(sql.column(column).as_("report").sql(engine.dialect))
-        shown = engine.view_of(chosen.mapInArrow(_counter(client), "place bigint, number bigint, problem string"))
-        place, number, problem = (sql.column(name) for name in _KEPT.names)
-        found = engine.fetch(
-            exp.select(place, exp.Sum(this=number).as_("number"), exp.Max(this=problem).as_("problem"))
+        shown = engine.view_of(chosen.mapInArrow(_counter(oracle), "place bigint, number bigint, problem string"))
+        index, number, problem = (sql.column(name) for name in _COUNTS_SCHEMA.names)
+        result = engine.fetch(
+            exp.select(index, exp.Sum(this=number).as_("number"), exp.Max(this=problem).as_("problem"))
             .from_(shown.subquery("counted"))
-            .group_by(place)
+            .group_by(index)
         )
     finally:
         engine.close()
-    problems = found.column("problem").drop_null()
+    problems = result.column("problem").drop_null()
     if len(problems):
         raise DataError(problems[0].as_py(), hint="Read them with the survey that they were made by.")
-    kept = np.zeros(client.kept + 1, dtype=np.int64)
-    kept[found.column("place").to_numpy()] = found.column("number").to_numpy()  # -1 is the last place
-    counted = client.tally()
-    counted.reports, counted.counts = int(kept[_REPORTS]), kept[:_REPORTS]
+    kept = np.zeros(oracle.counter_length + 1, dtype=np.int64)
+    kept[result.column("place").to_numpy()] = result.column("number").to_numpy()  # -1 is the last place
+    counted = oracle.tally()
+    counted.reports, counted.counts = int(kept[_REPORTS_INDEX]), kept[:_REPORTS_INDEX]
     return counted
 
 
-def _counter(client: Client) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
-    """What a task does: count, and hand on what is kept, or what is wrong."""
+def _counter(oracle: FrequencyOracle) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+    """The function of a task: count reports, and return the counts or the problem."""
 
     def count(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        counted, problem = client.tally(), None
+        counted, problem = oracle.tally(), None
         for batch in batches:
             if problem is None:
                 try:
-                    counted.add(_narrowed(batch.column(0), client))
+                    counted.add(_narrowed(batch.column(0), oracle))
                 except DataError as error:
                     problem = error.message
-        places = np.flatnonzero(counted.counts)
-        told: list[Any] = [
-            np.append(places, _REPORTS),
-            np.append(counted.counts[places], counted.reports),
-            pa.array([None] * places.size + [problem], pa.string()),
+        indices = np.flatnonzero(counted.counts)
+        report_codes: list[Any] = [
+            np.append(indices, _REPORTS_INDEX),
+            np.append(counted.counts[indices], counted.reports),
+            pa.array([None] * indices.size + [problem], pa.string()),
         ]
-        yield pa.RecordBatch.from_arrays([pa.array(part) for part in told], schema=_KEPT)
+        yield pa.RecordBatch.from_arrays([pa.array(part) for part in report_codes], schema=_COUNTS_SCHEMA)
 
     return count
 
 
-def _narrowed(reports: pa.Array[Any], client: Client) -> pa.Array[Any]:
+def _narrowed(reports: pa.Array[Any], oracle: FrequencyOracle) -> pa.Array[Any]:
     try:
-        return reports.cast(client.report_type)
+        return reports.cast(oracle.report_type)
     except pa.ArrowException as error:
-        raise DataError(f"A report of {client.name} is {client.report_type}, and one is not: {error}.") from None
+        raise DataError(f"A report of {oracle.name} is {oracle.report_type}, and one is not: {error}.") from None

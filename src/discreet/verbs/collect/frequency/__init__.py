@@ -1,1 +1,1 @@
-"""Which of some values do people have? Protocols that differ in accuracy, in bytes a report and in speed."""
+"""Frequency oracles: which of some values people have; they differ in accuracy, bytes a report and speed."""

@@ -1,13 +1,13 @@
-"""Two coins: the oldest way to ask a question that nobody would answer truly (Warner 1965).
+"""Randomised response by two coins, the oldest local protocol (Warner 1965).
 
-The first coin says whether to tell the truth; if not, the second coin is the answer. A yes is told with a chance of
-t + (1 - t) h by those who mean it and (1 - t) h by the others, where t is the first coin's chance of heads and h the
-second's. Why this is private: each answer can come from anybody, and the loss is the logarithm of the largest of
+The first coin says whether to tell the truth; if not, the second coin is the answer. A yes is reported with probability
+t + (1 - t) h by those who mean it and (1 - t) h by the others, where t is the first coin's probability of heads and h
+the second's. Why this is private: each answer can come from anybody, and the loss is the logarithm of the largest of
 
     (t + (1 - t) h) / ((1 - t) h)     and     (t + (1 - t) (1 - h)) / ((1 - t) (1 - h)).
 
 With two fair coins both are 3: ε = ln 3. With a second coin that nearly always says yes, a yes tells next to nothing
-and a no tells much; yes and no then have chances of their own.
+and a no tells much; yes and no then have probabilities of their own.
 """
 
 from __future__ import annotations
@@ -20,27 +20,28 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from discreet.core.exact import Number, exact
 from discreet.errors import BadInput
 from discreet.noise.entropy import Entropy
-from discreet.verbs.collect.chance import claim
-from discreet.verbs.collect.client import Client
-from discreet.verbs.collect.domain import Codes, Counts, Domain
-from discreet.verbs.collect.numbers.alphabet import often
+from discreet.verbs.collect.domain import Codes, Counts, Domain, Floats, set_fields
+from discreet.verbs.collect.frequency_oracle import FrequencyOracle
+from discreet.verbs.collect.probability import epsilon_claim
+from discreet.verbs.collect.report_arrays import count_outcomes
 from discreet.verbs.collect.report_distribution import Matrix
 
 
 @dataclass(frozen=True, init=False)
-class Coins(Client):
-    """Randomised response by two coins with declared chances, for two values: no and yes."""
+class Coins(FrequencyOracle):
+    """Randomised response by two coins with declared probabilities, for two values: no and yes."""
 
     name = "coins"
+    report_type = pa.uint8()
+    operations = 3
     truth: Fraction
-    """The first coin's chance of heads: the truth is told."""
+    """Probability that the first coin falls heads: the truth is reported."""
     heads: Fraction
-    """The second coin's: the second value is told."""
+    """Probability that the second coin falls heads: the second value is reported."""
 
     def __init__(
         self,
@@ -48,71 +49,60 @@ class Coins(Client):
         truth: Number = Fraction(1, 2),
         heads: Number = Fraction(1, 2),
     ) -> None:
-        object.__setattr__(self, "truth", _chance(truth, "The first coin's chance"))
-        object.__setattr__(self, "heads", _chance(heads, "The second coin's chance"))
+        set_fields(
+            self, truth=_chance(truth, "The first coin's chance"), heads=_chance(heads, "The second coin's chance")
+        )
         lie, no = 1 - self.truth, 1 - self.heads
-        super().__init__(domain, claim(max(1 + self.truth / (lie * self.heads), 1 + self.truth / (lie * no))))
+        super().__init__(domain, epsilon_claim(max(1 + self.truth / (lie * self.heads), 1 + self.truth / (lie * no))))
         if len(self.domain) != 2:
-            raise BadInput(
-                f"Two coins choose between two values, not {len(self.domain)}.", hint="GRR does it for more."
-            )
+            raise BadInput(f"Two coins choose between two values, not {len(self.domain)}.", hint="Use GRR.")
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """The two coins' chances."""
+        """Probabilities of heads of the two coins."""
         return {"truth": str(self.truth), "heads": str(self.heads)}
 
     @property
-    def own(self) -> Fraction:
-        """That of the first value; where the second coin is not fair, the other's differs."""
-        return self.own_of(0)
+    def p_own(self) -> Fraction:
+        """Probability for the first value; where the second coin is not fair, that of the second differs."""
+        return self._p(0)
 
     @property
-    def other(self) -> Fraction:
-        """That of the first value; where the second coin is not fair, the other's differs."""
-        return self.other_of(0)
+    def q_other(self) -> Fraction:
+        """Probability for the first value; where the second coin is not fair, that of the second differs."""
+        return self._q(0)
 
-    def own_of(self, value: int) -> Fraction:
-        """The truth, or the second coin says the same."""
-        return self.truth + self.other_of(value)
+    def _p(self, value: int) -> Fraction:
+        """Probability that a value's owner reports it: by the truth or by the second coin."""
+        return self.truth + self._q(value)
 
-    def other_of(self, value: int) -> Fraction:
-        """The first coin says no truth, and the second says this value."""
+    def _q(self, value: int) -> Fraction:
+        """Probability that anybody else reports it: by the second coin."""
         return (1 - self.truth) * (self.heads if value else 1 - self.heads)
 
     @cached_property
-    def chances(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Each value's own."""
-        owns, others = ([float(chance(value)) for value in (0, 1)] for chance in (self.own_of, self.other_of))
+    def probabilities(self) -> tuple[Floats, Floats]:
+        """p and q of both values."""
+        owns, others = ([float(probability(value)) for value in (0, 1)] for probability in (self._p, self._q))
         return np.array(owns), np.array(others)
 
     @cached_property
-    def law(self) -> Matrix:
-        """Two answers, two reports."""
-        return Matrix(((self.own_of(0), self.other_of(1)), (self.other_of(0), self.own_of(1))))
-
-    @property
-    def report_type(self) -> pa.DataType:
-        """Which of the two."""
-        return pa.uint8()
-
-    @property
-    def operations(self) -> int:
-        """Two coins and a count."""
-        return 3
+    def report_distribution(self) -> Matrix:
+        """Matrix of two answers by two reports."""
+        return Matrix(((self._p(0), self._q(1)), (self._q(0), self._p(1))))
 
     def draw(self, codes: Codes, entropy: Entropy) -> pa.Array[Any]:
-        """The truth, or the second coin."""
-        told = np.where(entropy.flips(self.truth, codes.size), codes, entropy.flips(self.heads, codes.size))
-        return pa.array(told.astype(np.uint8))
+        """Draw the truth, or what the second coin says."""
+        report_codes = np.where(entropy.flips(self.truth, codes.size), codes, entropy.flips(self.heads, codes.size))
+        return pa.array(report_codes.astype(np.uint8))
 
     def count(self, reports: pa.Array[Any]) -> Counts:
-        """A report supports the value that it names."""
-        return often(reports.to_numpy(), 2, "A report names a value that the question does not have.")
+        """Count the reports that name each value."""
+        return count_outcomes(reports.to_numpy(), 2, "A report names an unknown value.")
 
 
 def _chance(number: Number, what: str) -> Fraction:
-    chance = exact(number, what)
-    if not 0 < chance < 1:
+    probability = exact(number, what)
+    if not 0 < probability < 1:
         raise BadInput(f"{what} lies between 0 and 1, got {number}.", hint="A fair coin has 1/2.")
-    return chance
+    return probability

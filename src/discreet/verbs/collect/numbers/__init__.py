@@ -1,1 +1,1 @@
-"""How much do people have of something? Means, distributions, ranges and quantiles of numbers on a declared grid."""
+"""Numbers on a declared grid: means, distributions, ranges and quantiles."""

@@ -1,4 +1,4 @@
-"""How a number is distributed, by the likeliest distribution behind square-wave reports.
+"""Maximum-likelihood distribution of a number, from square-wave reports.
 
 The likeliest shares are found by expectation and maximisation: reports are shared out among the points that they may
 come of, in proportion to the shares so far, and what each point got is its next share (*em*). The likeliest shares are
@@ -16,82 +16,85 @@ import numpy as np
 import pyarrow as pa
 
 from discreet.errors import BadInput
-from discreet.verbs.collect.domain import Counts
-from discreet.verbs.collect.numbers.alphabet import Reports, require
-from discreet.verbs.collect.numbers.grid import Floats, Grid
+from discreet.verbs.collect.domain import Counts, Floats
+from discreet.verbs.collect.numbers.grid import NumberGrid
 from discreet.verbs.collect.numbers.window import Window
+from discreet.verbs.collect.report_arrays import Reports, require_reports
 
-Way = Literal["ems", "em"]
-_ROUNDS = 10_000
-_SETTLED = 1e-3
+Algorithm = Literal["ems", "em"]
+_MAX_ROUNDS = 10_000
+_LIKELIHOOD_STEP = 1e-3
+"""Increase of the log-likelihood in a round at which the iteration stops."""
 
 
 @dataclass(frozen=True, eq=False)
-class Distribution:
-    """The share of people at each point of a grid."""
+class NumberDistribution:
+    """Estimated share of people at each point of a grid."""
 
-    grid: Grid
+    grid: NumberGrid
     n: int
     shares: Floats
-    way: Way
-    """What the shares were found by; they may be biased."""
+    algorithm: Algorithm
+    """Algorithm that estimated the shares; they may be biased."""
 
     @property
     def points(self) -> Floats:
-        """The numbers that shares are of."""
+        """Numbers at the points of the grid."""
         points: Floats = self.grid.value(np.arange(self.grid.steps + 1.0))
         return points
 
     @property
     def cdf(self) -> Floats:
-        """The share of people at each point or below."""
+        """Cumulative share of people at each point."""
         return np.cumsum(self.shares)
 
     @property
     def mean(self) -> float:
-        """The mean of the distribution."""
+        """Mean of the distribution."""
         return float(self.shares @ self.points)
 
     def table(self) -> pa.Table:
-        """Numbers, and the share of people at each."""
+        """Numbers, shares and cumulative shares."""
         figures: dict[str, Any] = {"value": self.points, "share": self.shares, "cdf": self.cdf}
         return pa.table(figures)
 
     def quantile(self, share: float) -> float:
-        """The first point at or below which that share of people is."""
+        """Quantile: the first point at or below which a share of people is."""
         if not 0 <= share <= 1:
             raise BadInput(f"A quantile is of a share from 0 to 1, got {share}.")
-        place = np.searchsorted(self.cdf, min(share, self.cdf[-1]))
-        return float(self.points[place])
+        index = np.searchsorted(self.cdf, min(share, self.cdf[-1]))
+        return float(self.points[index])
 
 
-def distribution(protocol: Window, reports: Reports, *, way: Way = "ems") -> Distribution:
-    """The likeliest distribution behind reports."""
-    return distribution_of(protocol, protocol.count(reports), way=way)
+def estimate_distribution(protocol: Window, reports: Reports, *, algorithm: Algorithm = "ems") -> NumberDistribution:
+    """Estimate the distribution of numbers from reports."""
+    return estimate_distribution_from_counts(protocol, protocol.count(reports), algorithm=algorithm)
 
 
-def distribution_of(protocol: Window, counts: Counts, *, way: Way = "ems") -> Distribution:
-    """The same of what is kept of them."""
-    if way not in get_args(Way):
-        raise BadInput(f"A distribution is found by {' or '.join(get_args(Way))}, not {way!r}.")
+def estimate_distribution_from_counts(
+    protocol: Window, counts: Counts, *, algorithm: Algorithm = "ems"
+) -> NumberDistribution:
+    """Estimate the distribution of numbers from counts."""
+    if algorithm not in get_args(Algorithm):
+        raise BadInput(f"A distribution is estimated by {' or '.join(get_args(Algorithm))}, not {algorithm!r}.")
     n = int(counts.sum())
-    require(n, 0.95)
-    law, told = protocol.chances, counts / n
+    require_reports(n, 0.95)
+    probabilities, observed = protocol.probabilities, counts / n
     shares = np.full(protocol.grid.steps + 1, 1 / (protocol.grid.steps + 1))
     before = -np.inf
-    for _ in range(_ROUNDS):
-        expected = shares @ law
+    for _ in range(_MAX_ROUNDS):
+        expected = shares @ probabilities
         likelihood = float(counts @ np.log(expected))
-        if likelihood - before < _SETTLED:
+        if likelihood - before < _LIKELIHOOD_STEP:
             break
         before = likelihood
-        shares = shares * (law @ (told / expected))
-        if way == "ems":
+        shares = shares * (probabilities @ (observed / expected))
+        if algorithm == "ems":
             shares = _smooth(shares)
-    return Distribution(protocol.grid, n, shares / shares.sum(), way)
+    return NumberDistribution(protocol.grid, n, shares / shares.sum(), algorithm)
 
 
 def _smooth(shares: Floats) -> Floats:
-    """Half of each share, and a quarter of each neighbour's; an end is its own neighbour, so that nothing is lost."""
+    """Smooth shares: half of each and a quarter of each neighbour's; an end is its own neighbour."""
     wide: Floats = np.concatenate([shares[:1], shares, shares[-1:]])
     return (wide[:-2] + 2 * wide[1:-1] + wide[2:]) / 4

@@ -1,9 +1,9 @@
-"""One of two outcomes: the extremes, the upper the likelier the larger the number (Duchi, Jordan, Wainwright 2018).
+"""Duchi's mechanism: one of two extremes, the upper the likelier the larger the number (Duchi and others 2018).
 
-Why this is private. The upper outcome has a chance of 1/2 + (2 i - s) u at point i of s, the lower one the rest. These
+Why this is private. The upper outcome has probability 1/2 + (2 i - s) u at point i of s, the lower one the rest. These
 lie between 1/2 - s u and 1/2 + s u, whose quotient is at most e**ε when u <= (e**ε - 1) / (2 s (e**ε + 1)); u is that,
-rounded down to a multiple of 2**-64. Chances go up evenly with i, so the estimate is unbiased without any rounding. It
-is the most accurate where ε is small, and the shortest: one bit.
+rounded down to a multiple of 2**-64. Probabilities go up evenly with i, so the estimate is unbiased without any
+rounding. It is the most accurate where ε is small, and the shortest: one bit.
 """
 
 from __future__ import annotations
@@ -14,51 +14,46 @@ from functools import cached_property
 
 import numpy as np
 
+from discreet.core.directed_rounding import exp_lower
 from discreet.noise.entropy import Entropy, Words
-from discreet.verbs.collect.chance import GRID, down, power
 from discreet.verbs.collect.domain import Codes
-from discreet.verbs.collect.numbers.grid import Floats
 from discreet.verbs.collect.numbers.mean import MeanProtocol
+from discreet.verbs.collect.probability import DENOMINATOR, round_down
 from discreet.verbs.collect.report_distribution import Matrix
 
 
 @dataclass(frozen=True, init=False)
 class Duchi(MeanProtocol):
-    """One bit: for means at a small loss."""
+    """Duchi's mechanism: one bit, for means at a small loss."""
 
     name = "duchi"
 
     @cached_property
     def slope(self) -> Fraction:
-        """u: by how much the chance grows with half a step, rounded down."""
-        odds = power(self.epsilon)
-        return down((odds - 1) / (2 * self.grid.steps * (odds + 1)))
+        """u: increase of the probability with half a step, rounded down."""
+        odds = exp_lower(self.epsilon)
+        return round_down((odds - 1) / (2 * self.grid.steps * (odds + 1)))
 
     def upper(self, point: int) -> Fraction:
-        """The chance of the upper outcome."""
+        """Probability of the upper outcome."""
         return Fraction(1, 2) + (2 * point - self.grid.steps) * self.slope
 
     @cached_property
-    def law(self) -> Matrix:
-        """The lower outcome and the upper."""
-        chances = map(self.upper, range(self.grid.steps + 1))
-        return Matrix(tuple((1 - chance, chance) for chance in chances))
+    def report_distribution(self) -> Matrix:
+        """Matrix of the lower and the upper outcome."""
+        probabilities = map(self.upper, range(self.grid.steps + 1))
+        return Matrix(tuple((1 - probability, probability) for probability in probabilities))
 
     @cached_property
-    def chances(self) -> Floats:
-        """A row for each point: how likely each report is, as figures."""
-        return np.array(self.law.rows, dtype=np.float64)
-
-    @cached_property
-    def said(self) -> tuple[Fraction, ...]:
-        """As far below and above the middle as makes up for the chances."""
-        middle, reach = Fraction(self.grid.steps, 2), 1 / (4 * self.slope)
-        return middle - reach, middle + reach
+    def report_values(self) -> tuple[Fraction, ...]:
+        """Values as far below and above the middle as makes the mean unbiased."""
+        middle, distance = Fraction(self.grid.steps, 2), 1 / (4 * self.slope)
+        return middle - distance, middle + distance
 
     @cached_property
     def _edges(self) -> Words:
-        return np.array([int(self.upper(point) * GRID) for point in range(self.grid.steps + 1)], dtype=np.uint64)
+        return np.array([int(self.upper(point) * DENOMINATOR) for point in range(self.grid.steps + 1)], dtype=np.uint64)
 
     def draw(self, codes: Codes, entropy: Entropy) -> Codes:
-        """A coin for each."""
+        """Draw a coin for each."""
         return (entropy.words(codes.size) < self._edges[codes]).astype(np.int64)

@@ -1,4 +1,4 @@
-"""Numbers on a declared grid: every answer is one of a few hundred, so that a device's law is a finite table.
+"""A declared grid of numbers, so that a report distribution is a finite table.
 
 A number is cut to the declared range and then rounded at random to one of the two points beside it, the nearer the
 likelier, so that it is right on average. Why this costs no privacy: what is reported of the number is a mixture of what
@@ -13,62 +13,58 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from discreet.core.exact import Number, exact
 from discreet.errors import BadInput, DataError
 from discreet.noise.entropy import Entropy
-from discreet.verbs.collect.domain import Codes, Values
+from discreet.verbs.collect.domain import Codes, Floats, Values, set_fields
 
-Floats = NDArray[np.float64]
-MOST_STEPS = 4096
-_DIGITS = 53
+MAX_STEPS = 4096
+_ROUNDING_BITS = 53
 
 
 @dataclass(frozen=True, init=False)
-class Grid:
-    """``steps`` equal steps from ``low`` to ``high``: declared before anybody answers."""
+class NumberGrid:
+    """A grid of ``steps`` equal steps from ``low`` to ``high``, declared before anybody answers."""
 
     low: Fraction
     high: Fraction
     steps: int
 
     def __init__(self, low: Number, high: Number, steps: int = 256) -> None:
-        object.__setattr__(self, "low", _signed(low, "low"))
-        object.__setattr__(self, "high", _signed(high, "high"))
-        object.__setattr__(self, "steps", steps)
+        set_fields(self, low=_signed(low, "low"), high=_signed(high, "high"), steps=steps)
         if self.low >= self.high:
             raise BadInput(f"A grid goes from a number to a larger one, got {low} to {high}.")
-        if type(steps) is not int or not 1 <= steps <= MOST_STEPS:
-            raise BadInput(f"A grid has 1 to {MOST_STEPS} steps, got {steps!r}.", hint="256 is usual.")
+        if type(steps) is not int or not 1 <= steps <= MAX_STEPS:
+            raise BadInput(f"A grid has 1 to {MAX_STEPS} steps, got {steps!r}.", hint="256 is usual.")
 
     @property
     def step(self) -> Fraction:
-        """How wide a step is."""
+        """Width of a step."""
         return (self.high - self.low) / self.steps
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """This as plain data."""
+        """Parameters, as plain data."""
         return {"low": str(self.low), "high": str(self.high), "steps": self.steps}
 
-    def place(self, values: Values, entropy: Entropy) -> Codes:
-        """Points, from 0 to ``steps``: each number is rounded at random to one beside it (by 53 binary digits)."""
+    def round_randomly(self, values: Values, entropy: Entropy) -> Codes:
+        """Round each number at random to a point beside it, from 0 to ``steps`` (by 53 binary digits)."""
         at = self._steps_of(self.numbers(values))
         below = np.minimum(np.floor(at), self.steps - 1)
-        part = ((at - below) * 2.0**_DIGITS).astype(np.uint64)
-        return below.astype(np.int64) + (entropy.words(at.size) >> np.uint64(64 - _DIGITS) < part)
+        part = ((at - below) * 2.0**_ROUNDING_BITS).astype(np.uint64)
+        return below.astype(np.int64) + (entropy.words(at.size) >> np.uint64(64 - _ROUNDING_BITS) < part)
 
     def cells(self, values: Values) -> Codes:
-        """Cells, from 0 to ``steps`` - 1: the step that each number falls into; a number on an edge is in the upper."""
+        """Cell of each number, from 0 to ``steps`` - 1; a number on an edge is in the upper."""
         return np.minimum(np.floor(self._steps_of(self.numbers(values))), self.steps - 1).astype(np.int64)
 
     def value(self, steps: Floats | float) -> Any:
-        """The number that is so many steps above the lowest."""
+        """Number that is ``steps`` steps above the lowest."""
         return float(self.low) + steps * float(self.step)
 
     def numbers(self, values: Values) -> Floats:
-        """Answers as numbers; one that is missing is an error."""
+        """Convert answers to floating-point numbers; a missing one is an error."""
         try:
             given = values if isinstance(values, np.ndarray | pa.Array | pa.ChunkedArray) else pa.array(list(values))
             numbers = np.asarray(given, dtype=np.float64)
@@ -79,12 +75,12 @@ class Grid:
         return numbers
 
     def _steps_of(self, numbers: Floats) -> Floats:
-        """How many steps above the lowest each number is, cut to the grid."""
+        """Steps of each number above the lowest, cut to the grid."""
         cut = np.clip(numbers, float(self.low), float(self.high))
         return np.clip((cut - float(self.low)) * (self.steps / float(self.high - self.low)), 0, self.steps)
 
 
 def _signed(number: Number, what: str) -> Fraction:
-    """``number`` as the rational a person meant; it may be below 0."""
+    """The exact rational of a number as written; it may be negative."""
     text = str(number).strip()
     return -exact(text[1:], what) if text.startswith("-") else exact(number, what)

@@ -1,13 +1,13 @@
-"""The mean of a number: what every protocol for it shares.
+"""Protocols for the mean of a number on a grid.
 
 A device puts its number on the grid and reports one of finitely many outcomes; each outcome *says* a number, chosen
 such that what a person's report says is that person's number on average. So the mean of what is said is unbiased,
 whatever the numbers are. What is said varies, over devices' coins and over people; the error bar has both in it, so it
 holds for all people of whom those who answered are a fair sample (for those who answered it is a little too wide). It
-is by the normal law, but for two cases. Of two outcomes it is the interval of a coin (``score``). Of more, where there
-are too few reports for the normal law (``settles``), as at a large ε, where one that says a far number is rare, it is
-by Maurer and Pontil's bound (2009, Theorem 11), which knows how far off a report can be that nobody has made yet: if
-all reports agree, the bar is not 0. Counts of outcomes are all a collector keeps, and add up.
+is by the normal law, but for two cases. Of two outcomes it is the interval of a coin (``score_intervals``). Of more,
+where there are too few reports for the normal law (``reports_for_normality``), as at a large ε, where one that says a
+far number is rare, it is by Maurer and Pontil's bound (2009, Theorem 11), which knows how far off a report can be that
+nobody has made yet: if all reports agree, the bar is not 0. Counts of outcomes are all a collector keeps, and add up.
 """
 
 from __future__ import annotations
@@ -25,131 +25,125 @@ import pyarrow as pa
 from discreet.core.exact import Number, equation
 from discreet.noise.entropy import Entropy
 from discreet.noise.expand import BULK
-from discreet.verbs.collect.chance import epsilon_of
-from discreet.verbs.collect.domain import Codes, Counts, Values
-from discreet.verbs.collect.exact_tails import FEW
-from discreet.verbs.collect.numbers.alphabet import Reports, counted, in_parts, reported, require, type_of
-from discreet.verbs.collect.numbers.grid import Floats, Grid
-from discreet.verbs.collect.reporting import Reporting
-from discreet.verbs.collect.score_intervals import reach_of_share, z_of
+from discreet.verbs.collect.domain import Codes, Counts, Floats, Values, set_fields
+from discreet.verbs.collect.exact_tails import NORMAL_LAW_VARIANCE
+from discreet.verbs.collect.numbers.grid import NumberGrid
+from discreet.verbs.collect.probability import require_epsilon
+from discreet.verbs.collect.protocol import IntegerProtocol
+from discreet.verbs.collect.report_arrays import (
+    in_batches,
+    require_reports,
+    to_integer_reports,
+)
+from discreet.verbs.collect.report_distribution import Matrix
+from discreet.verbs.collect.score_intervals import normal_quantile, share_error_bound
 
 
 @dataclass(frozen=True)
 class MeanEstimate:
-    """The mean of a number over ``n`` people."""
+    """Estimated mean of a number over ``n`` people."""
 
     n: int
     mean: float
     deviation: float
-    """The standard deviation of the mean."""
-    bar: float
-    """How far it is off at most, with the stated confidence."""
+    """Standard deviation of the mean."""
+    error_bar: float
+    """Largest error of the mean, with the stated confidence."""
     confidence: float
     title: str
 
+    def table(self) -> pa.Table:
+        """The mean, its error bar and the number of reports."""
+        figures: dict[str, Any] = {"mean": [self.mean], "mean_error": [self.error_bar], "reports": [self.n]}
+        return pa.table(figures)
+
     def __str__(self) -> str:
-        return f"{self.title}: {self.mean:,.6g} ± {self.bar:,.4g} (holds with {self.confidence:.4g})"
+        return f"{self.title}: {self.mean:,.6g} ± {self.error_bar:,.4g} (holds with {self.confidence:.4g})"
 
 
 @dataclass(frozen=True, init=False)
-class MeanProtocol(Reporting):
-    """A way to report a number on a grid, such that means come out right."""
+class MeanProtocol(IntegerProtocol[MeanEstimate]):
+    """A local protocol for a number on a grid, with an unbiased mean."""
 
-    grid: Grid
+    grid: NumberGrid
     epsilon: Fraction
 
-    def __init__(self, grid: Grid, epsilon: Number) -> None:
-        object.__setattr__(self, "grid", grid)
-        object.__setattr__(self, "epsilon", epsilon_of(epsilon))
+    def __init__(self, grid: NumberGrid, epsilon: Number) -> None:
+        set_fields(self, grid=grid, epsilon=require_epsilon(epsilon))
 
     @property
     @abstractmethod
-    def said(self) -> tuple[Fraction, ...]:
-        """The number that each report says, in steps above the lowest: it may lie far outside the grid."""
+    def report_values(self) -> tuple[Fraction, ...]:
+        """Value of each report, in steps above the lowest: it may lie far outside the grid."""
 
     @abstractmethod
     def draw(self, codes: Codes, entropy: Entropy) -> Codes:
-        """A report for each point."""
+        """Draw a report for each point."""
 
     @property
     def outcomes(self) -> int:
-        """How many reports there are."""
-        return len(self.said)
-
-    @property
-    def report_type(self) -> pa.DataType:
-        """The Arrow type of a report."""
-        return type_of(self.outcomes)
+        """Number of possible reports."""
+        return len(self.report_values)
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """What it is made with beside epsilon, as plain data."""
+        """Parameters beside the name and epsilon, as plain data."""
         return self.grid.parameters
 
     def randomize(self, values: Values, *, entropy: Entropy = BULK) -> pa.Array[Any]:
-        """A report for each number."""
+        """Randomise numbers into reports, one a person."""
         numbers = self.grid.numbers(values)
-        return in_parts(
+        return in_batches(
             numbers.size,
-            lambda part: reported(self.draw(self.grid.place(numbers[part], entropy), entropy), self.outcomes),
+            lambda part: to_integer_reports(
+                self.draw(self.grid.round_randomly(numbers[part], entropy), entropy), self.outcomes
+            ),
         )
 
-    @property
-    def kept(self) -> int:
-        """How many counts a collector keeps."""
-        return self.outcomes
-
-    def count(self, reports: Reports) -> Counts:
-        """What is kept of reports: how often each was told. Counts add up."""
-        return counted(reports, self.outcomes)
-
-    def estimate(self, reports: Reports, *, confidence: float = 0.95) -> MeanEstimate:
-        """The mean, with its error bar."""
-        return self.estimate_counts(self.count(reports), confidence=confidence)
-
     def estimate_counts(self, counts: Counts, *, confidence: float = 0.95) -> MeanEstimate:
-        """The same of what is kept."""
+        """Estimate the mean from counts, with its error bar."""
         n = int(counts.sum())
-        require(n, confidence)
-        mean = float(counts @ self._said) / n
+        require_reports(n, confidence)
+        mean = float(counts @ self._report_values) / n
         step = float(self.grid.step)
-        deviation = float(np.sqrt(counts @ (self._said - mean) ** 2 / (n - 1) / n))
+        deviation = float(np.sqrt(counts @ (self._report_values - mean) ** 2 / (n - 1) / n))
         bar = self._bar(counts, deviation, 1 - confidence)
         title = f"{n:,} reports, {self.name}, {equation('ε', self.epsilon)}"
         return MeanEstimate(n, self.grid.value(mean), step * deviation, step * bar, confidence, title)
 
     def _bar(self, counts: Counts, deviation: float, error: float) -> float:
-        n, wide = int(counts.sum()), float(np.ptp(self._said))
+        n, wide = int(counts.sum()), float(np.ptp(self._report_values))
         if self.outcomes == 2:
-            return wide * float(reach_of_share(error, counts[1:] / n, n)[0])
-        if n >= self.settles:
-            return z_of(error) * deviation
+            return wide * float(share_error_bound(error, counts[1:] / n, n)[0])
+        if n >= self.reports_for_normality:
+            return normal_quantile(error) * deviation
         limit = log(4 / error)
         return deviation * sqrt(2 * limit) + 7 * wide * limit / (3 * (n - 1))
 
-    @property
-    @abstractmethod
-    def chances(self) -> Floats:
-        """A row for each point: how likely each report is, as figures."""
+    @cached_property
+    def probabilities(self) -> Floats:
+        """Probability of each report, as floating-point numbers: a row for each point."""
+        assert isinstance(self.report_distribution, Matrix)  # noqa: S101
+        return np.array(self.report_distribution.rows, dtype=np.float64)
 
     @cached_property
     def variances(self) -> Floats:
-        """For each point of the grid, the variance of what one report of it says, in the number's own unit."""
-        away = self._said - np.arange(self.grid.steps + 1)[:, None]
-        variances: Floats = (self.chances * away**2).sum(axis=1) * float(self.grid.step) ** 2
+        """Variance of the value of one report of each point of the grid, in the number's own unit."""
+        away = self._report_values - np.arange(self.grid.steps + 1)[:, None]
+        variances: Floats = (self.probabilities * away**2).sum(axis=1) * float(self.grid.step) ** 2
         return variances
 
     @cached_property
-    def settles(self) -> float:
-        """From so many reports on, their mean is nearly normal, whatever the numbers are.
+    def reports_for_normality(self) -> float:
+        """Number of reports from which their mean is nearly normal, whatever the numbers are.
 
         How far a sum of n reports is from normal goes by its third moment, over its deviation cubed and √n (Berry and
         Esseen). Where reports that say a far number are rare, this asks for some 25 of those.
         """
-        away = np.abs(self._said - np.arange(self.grid.steps + 1)[:, None])
-        second, third = ((self.chances * away**power).sum(axis=1) for power in (2, 3))
-        return FEW * float((third**2 / second**3).max())
+        away = np.abs(self._report_values - np.arange(self.grid.steps + 1)[:, None])
+        second, third = ((self.probabilities * away**power).sum(axis=1) for power in (2, 3))
+        return NORMAL_LAW_VARIANCE * float((third**2 / second**3).max())
 
     @cached_property
-    def _said(self) -> Floats:
-        return np.array([float(said) for said in self.said])
+    def _report_values(self) -> Floats:
+        return np.array([float(value) for value in self.report_values])

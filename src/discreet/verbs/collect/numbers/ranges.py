@@ -1,8 +1,8 @@
-"""Shares of ranges, the distribution function and quantiles, by intervals of all lengths.
+"""Shares of ranges, the distribution function and quantiles, by hierarchical intervals.
 
 The grid's cells are joined by ``fanout`` into longer and longer intervals. A device draws one of these levels and
-reports the interval of that level that its number is in (``one_of``, whose argument for privacy this is). A range is
-then made of few long intervals instead of many cells (Cormode, Kulkarni, Srivastava 2019).
+reports the interval of that level that its number is in (``question_sampling``, whose argument for privacy this is). A
+range is then made of few long intervals instead of many cells (Cormode, Kulkarni, Srivastava 2019).
 
 Levels tell the same things twice: an interval is the sum of its parts, and all together are everybody. *Constrained
 inference* (Hay and others 2010) takes the shares of cells that are nearest to all figures of all levels, each weighed
@@ -26,105 +26,86 @@ from discreet.core.exact import Number
 from discreet.errors import BadInput
 from discreet.noise.entropy import Entropy
 from discreet.noise.expand import BULK
-from discreet.verbs.collect.chance import epsilon_of
-from discreet.verbs.collect.domain import Codes, Counts, Values
-from discreet.verbs.collect.numbers.alphabet import Reports, in_parts, require
-from discreet.verbs.collect.numbers.grid import Floats, Grid
-from discreet.verbs.collect.report_distribution import Law
-from discreet.verbs.collect.reporting import Reporting
-from discreet.verbs.collect.score_intervals import z_of
-from discreet.verbs.collect.several.one_of import OneOf, short, support_table
+from discreet.verbs.collect.domain import Codes, Counts, Floats, Values, set_fields
+from discreet.verbs.collect.numbers.grid import NumberGrid
+from discreet.verbs.collect.probability import require_epsilon
+from discreet.verbs.collect.question_sampling import QuestionSampling, SamplingProtocol, compact_oracle, support_table
+from discreet.verbs.collect.report_arrays import in_batches, require_reports
+from discreet.verbs.collect.report_distribution import ReportDistribution
+from discreet.verbs.collect.score_intervals import normal_quantile
 
-_MOST_CELLS = 1024
+_MAX_CELLS = 1024
 
 
 @dataclass(frozen=True, init=False)
-class Ranges(Reporting):
-    """A way to report a number such that shares of ranges come out right."""
+class Ranges(SamplingProtocol["RangeEstimate"]):
+    """A local protocol for shares of ranges of a number, by hierarchical intervals."""
 
     name = "ranges"
-    grid: Grid
+    grid: NumberGrid
     epsilon: Fraction
     fanout: int
 
-    def __init__(self, grid: Grid, epsilon: Number, fanout: int = 4) -> None:
-        object.__setattr__(self, "grid", grid)
-        object.__setattr__(self, "epsilon", epsilon_of(epsilon))
-        object.__setattr__(self, "fanout", fanout)
-        if not 2 <= grid.steps <= _MOST_CELLS:
-            raise BadInput(f"Ranges are of 2 to {_MOST_CELLS} cells, got {grid.steps}.", hint="256 is usual.")
+    def __init__(self, grid: NumberGrid, epsilon: Number, fanout: int = 4) -> None:
+        set_fields(self, grid=grid, epsilon=require_epsilon(epsilon), fanout=fanout)
+        if not 2 <= grid.steps <= _MAX_CELLS:
+            raise BadInput(f"Ranges are of 2 to {_MAX_CELLS} cells, got {grid.steps}.", hint="256 is usual.")
         if fanout < 2:
             raise BadInput(f"Intervals are joined two by two or more, got {fanout}.", hint="4 is usual.")
 
     @cached_property
     def lengths(self) -> tuple[int, ...]:
-        """How many cells an interval of each level has, from one on; the longest leave two or more."""
+        """Number of cells of an interval of each level, from one on; the longest leave two or more."""
         lengths = [1]
         while lengths[-1] * self.fanout < self.grid.steps:
             lengths.append(lengths[-1] * self.fanout)
         return tuple(lengths)
 
     @cached_property
-    def levels(self) -> OneOf:
-        """A question for each level: which interval?"""
-        return OneOf(tuple(short(-(-self.grid.steps // length), self.epsilon) for length in self.lengths))
+    def sampling(self) -> QuestionSampling:
+        """A question for each level: the interval that contains the number."""
+        return QuestionSampling(
+            tuple(compact_oracle(-(-self.grid.steps // length), self.epsilon) for length in self.lengths)
+        )
 
     @cached_property
-    def law(self) -> Law:
-        """How likely each report is for each cell."""
+    def report_distribution(self) -> ReportDistribution:
+        """Probability of each report given each cell."""
         cells = range(self.grid.steps)
-        return self.levels.law([tuple(cell // length for cell in cells) for length in self.lengths])
-
-    @property
-    def report_type(self) -> pa.DataType:
-        """The Arrow type of a report."""
-        return self.levels.report_type
+        return self.sampling.report_distribution([tuple(cell // length for cell in cells) for length in self.lengths])
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """What it is made with beside epsilon, as plain data."""
+        """Parameters beside the name and epsilon, as plain data."""
         return {**self.grid.parameters, "fanout": self.fanout}
 
     def draw(self, cells: Codes, entropy: Entropy) -> pa.Array[Any]:
-        """A report for each cell."""
-        return self.levels.draw([cells // length for length in self.lengths], entropy)
+        """Draw a report for each cell."""
+        return self.sampling.draw([cells // length for length in self.lengths], entropy)
 
     def randomize(self, values: Values, *, entropy: Entropy = BULK) -> pa.Array[Any]:
-        """A report for each number."""
+        """Randomise numbers into reports, one a person."""
         cells = self.grid.cells(values)
-        return in_parts(cells.size, lambda part: self.draw(cells[part], entropy))
-
-    @property
-    def kept(self) -> int:
-        """How many counts a collector keeps."""
-        return self.levels.outcomes
-
-    def count(self, reports: Reports) -> Counts:
-        """What is kept of reports. Counts add up."""
-        return self.levels.count(reports)
-
-    def estimate(self, reports: Reports, *, confidence: float = 0.95) -> RangeEstimate:
-        """Shares of cells, of which every range can be asked."""
-        return self.estimate_counts(self.count(reports), confidence=confidence)
+        return in_batches(cells.size, lambda part: self.draw(cells[part], entropy))
 
     def estimate_counts(self, counts: Counts, *, confidence: float = 0.95) -> RangeEstimate:
-        """The same of what is kept."""
-        told = self.levels.apart(counts)
-        require(min(int(level.sum()) for level in told), confidence)
-        return RangeEstimate(self, tuple(told), confidence)
+        """Estimate shares of cells from counts."""
+        level_counts = self.sampling.split_counts(counts)
+        require_reports(min(int(level.sum()) for level in level_counts), confidence)
+        return RangeEstimate(self, tuple(level_counts), confidence)
 
 
 @dataclass(frozen=True)
-class Figure:
-    """A share of people, and how far it is off at most with the stated confidence."""
+class RangeShare:
+    """Estimated share of people in a range, and its largest error with the stated confidence."""
 
     share: float
-    bar: float
+    error_bar: float
 
 
 @dataclass(frozen=True)
-class Quantile:
-    """A number that a share of people has or is below, and between which two it lies with the stated confidence."""
+class QuantileInterval:
+    """A quantile, and its bounds with the stated confidence."""
 
     value: float
     low: float
@@ -133,53 +114,51 @@ class Quantile:
 
 @dataclass(frozen=True, eq=False)
 class RangeEstimate:
-    """Which share of people is in which range: unbiased, and one figure fits the other."""
+    """Estimated shares of people in ranges: unbiased and consistent."""
 
     protocol: Ranges
-    told: tuple[Counts, ...]
-    """What is kept of each level."""
+    level_counts: tuple[Counts, ...]
+    """Counts of each level."""
     confidence: float
 
     @property
     def n(self) -> int:
-        """How many people answered."""
-        return int(sum(level.sum() for level in self.told))
+        """Number of people who answered."""
+        return int(sum(level.sum() for level in self.level_counts))
 
     @cached_property
     def shares(self) -> Floats:
-        """The share of people in each cell."""
-        return self._asked(np.eye(self._cells))[0]
+        """Estimated share of people in each cell."""
+        return self._sums(np.eye(self._cells))[0]
 
     @cached_property
     def cdf(self) -> tuple[Floats, Floats]:
-        """The share of people below the end of each cell, and how far each is off at most, each by itself."""
-        shares, deviations = self._asked(np.tri(self._cells).T)
+        """Estimated share of people below the end of each cell, and the largest error of each, each by itself."""
+        shares, deviations = self._sums(np.tri(self._cells).T)
         deviations[-1] = 0
         return shares, self._z * deviations
 
-    def between(self, low: float, high: float) -> Figure:
-        """The share of people from ``low`` up to, not including, ``high``, both taken to the nearest edge of a cell."""
+    def between(self, low: float, high: float) -> RangeShare:
+        """Estimated share of people from ``low`` up to, not including, ``high``, both rounded to an edge of a cell."""
         grid = self.protocol.grid
         ends = (np.array([low, high]) - float(grid.low)) / float(grid.step)
         first, last = np.clip(np.rint(ends), 0, grid.steps).astype(int)
         if first >= last:
-            raise BadInput(
-                f"There is no cell between {low} and {high}.", hint=f"A cell is {float(grid.step):.4g} wide."
-            )
+            raise BadInput(f"There is no cell from {low} to {high}.", hint=f"A cell is {float(grid.step):.4g} wide.")
         asked = np.zeros((self._cells, 1))
         asked[first:last] = 1
-        shares, deviations = self._asked(asked)
-        return Figure(float(shares[0]), self._z * float(deviations[0]))
+        shares, deviations = self._sums(asked)
+        return RangeShare(float(shares[0]), self._z * float(deviations[0]))
 
     def table(self) -> pa.Table:
-        """Where each cell ends, the share of people in it and the share of people below its end, with its error bar."""
-        told, errors = self.cdf
+        """End of each cell, the share of people in it and the share below its end, with its error bar."""
+        cdf, errors = self.cdf
         ends = self.protocol.grid.value(np.arange(1.0, self._cells + 1))
-        figures: dict[str, Any] = {"below": ends, "share": self.shares, "cdf": told, "cdf_error": errors}
+        figures: dict[str, Any] = {"below": ends, "share": self.shares, "cdf": cdf, "cdf_error": errors}
         return pa.table(figures)
 
-    def quantile(self, share: float) -> Quantile:
-        """The end of the first cell up to which that share of people is.
+    def quantile(self, share: float) -> QuantileInterval:
+        """Quantile: the end of the first cell up to which a share of people is.
 
         Why the interval holds: say c is the true cell, so that at most its end the share is reached and before it is
         not. The interval starts after c only if the bar at c's end is wrong to one side, and ends before c only if the
@@ -187,14 +166,14 @@ class RangeEstimate:
         """
         if not 0 < share < 1:
             raise BadInput(f"A quantile is of a share between 0 and 1, got {share}.")
-        told, bars = self.cdf
+        cdf, bars = self.cdf
         edges = self.protocol.grid.value(np.arange(1.0, self._cells + 1))
-        reached = np.maximum.accumulate(told) >= share
-        low = int(np.argmax(told + bars >= share))
-        refuted = np.concatenate([[False], (told - bars >= share)[:-1]])
+        reached = np.maximum.accumulate(cdf) >= share
+        low = int(np.argmax(cdf + bars >= share))
+        refuted = np.concatenate([[False], (cdf - bars >= share)[:-1]])
         high = int(np.flatnonzero(~refuted)[-1])
         middle = int(np.clip(np.argmax(reached), low, high))
-        return Quantile(float(edges[middle]), float(edges[low]), float(edges[high]))
+        return QuantileInterval(float(edges[middle]), float(edges[low]), float(edges[high]))
 
     @property
     def _cells(self) -> int:
@@ -202,21 +181,20 @@ class RangeEstimate:
 
     @cached_property
     def _z(self) -> float:
-        return z_of(1 - self.confidence)
+        return normal_quantile(1 - self.confidence)
 
     @cached_property
     def _weights(self) -> list[float]:
-        """One over the variance of a figure of each level, taken where the share is small."""
-        clients = self.protocol.levels.clients
+        """Inverse variance of a figure of each level, where the share is small."""
+        oracles = self.protocol.sampling.oracles
         return [
-            level.sum() ** 2 / client.variance(int(level.sum()))
-            for client, level in zip(clients, self.told, strict=True)
+            level.sum() ** 2 / oracle.variance(int(level.sum()))
+            for oracle, level in zip(oracles, self.level_counts, strict=True)
         ]
 
     @cached_property
-    def _nearest(self) -> tuple[Floats, Floats]:
-        """The matrix that makes cells of weighted figures, and the cells of no figures at all; both by least squares
-        under the condition that all cells add up to one."""
+    def _least_squares(self) -> tuple[Floats, Floats]:
+        """Least-squares matrix from weighted figures to cells, and the constant term; all cells add up to one."""
         cell = np.arange(self._cells)
         normal = np.zeros((self._cells, self._cells))
         for length, weight in zip(self.protocol.lengths, self._weights, strict=True):
@@ -225,22 +203,22 @@ class RangeEstimate:
         even = inverse.sum(axis=1)
         return inverse - np.outer(even, even) / even.sum(), even / even.sum()
 
-    def _asked(self, asked: Floats) -> tuple[Floats, Floats]:
-        """Sums of cells, one for each column, and their standard deviations."""
-        matrix, level = self._nearest
+    def _sums(self, asked: Floats) -> tuple[Floats, Floats]:
+        """Estimated sums of cells, one for each column, and their standard deviations."""
+        matrix, level = self._least_squares
         shares, variances = asked.T @ level, np.zeros(asked.shape[1])
         used = matrix @ asked
-        parts = zip(self.protocol.lengths, self._weights, self.protocol.levels.clients, self.told, strict=True)
-        for length, weight, client, told in parts:
-            n = told.sum()
+        rows = zip(self.protocol.lengths, self._weights, self.protocol.sampling.oracles, self.level_counts, strict=True)
+        for length, weight, oracle, counts in rows:
+            n = counts.sum()
             on_intervals = weight * np.add.reduceat(used, np.arange(0, self._cells, length), axis=0)
-            scores = _scores(support_table(client), float(client.own), float(client.other)) @ on_intervals
-            mean = told @ scores / n
+            scores = _scores(support_table(oracle), float(oracle.p_own), float(oracle.q_other)) @ on_intervals
+            mean = counts @ scores / n
             shares += mean
-            variances += np.maximum(told @ scores**2 / n - mean**2, 0) / (n - 1)
+            variances += np.maximum(counts @ scores**2 / n - mean**2, 0) / (n - 1)
         return shares, np.sqrt(variances)
 
 
 def _scores(supports: NDArray[np.bool_], own: float, other: float) -> Floats:
-    """What each report adds to the share of each value, on average 1 of the own and 0 of any other."""
+    """Contribution of each report to the share of each value, on average 1 for the own and 0 for any other."""
     return (supports.astype(np.float64) - other) / (own - other)

@@ -1,1 +1,1 @@
-"""Surveys: questions in a file, a page that randomises answers in the respondent's browser, and what reports tell."""
+"""Surveys: questions in a file, a page that randomises answers in the respondent's browser, and results."""

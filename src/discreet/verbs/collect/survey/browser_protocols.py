@@ -1,7 +1,7 @@
-"""Protocols that a browser can do: how each is made, what the page is told of it, and what it says to the respondent.
+"""Protocols that a browser can run: their choice, their parameters for the page, and their explanation.
 
-The page does the same as ``draw`` of the protocol, by the same exact chances; a test in a real browser compares it with
-the protocol's law. What is not in this list cannot be asked by a survey.
+The page does the same as ``draw`` of the protocol, by the same exact probabilities; a test in a real browser compares
+it with the protocol's distribution. What is not in this list cannot be asked by a survey.
 """
 
 from __future__ import annotations
@@ -15,57 +15,57 @@ import numpy as np
 
 from discreet.core.exact import equation
 from discreet.errors import BadInput
-from discreet.verbs.collect.choice import choose
-from discreet.verbs.collect.client import Client
 from discreet.verbs.collect.frequency.coins import Coins
-from discreet.verbs.collect.frequency.direct import GRR
-from discreet.verbs.collect.frequency.unary import OUE, SUE, Unary
+from discreet.verbs.collect.frequency.grr import GRR
+from discreet.verbs.collect.frequency.unary_encoding import OUE, SUE, UnaryEncoding
+from discreet.verbs.collect.frequency_oracle import FrequencyOracle
 from discreet.verbs.collect.numbers.duchi import Duchi
 from discreet.verbs.collect.numbers.mean import MeanProtocol
 from discreet.verbs.collect.numbers.window import Piecewise, Window
+from discreet.verbs.collect.protocol_choice import choose
 from discreet.verbs.collect.survey.question import Question
 
-Mechanism: TypeAlias = Client | MeanProtocol
+Mechanism: TypeAlias = FrequencyOracle | MeanProtocol
 
-_FREQUENCY: Mapping[str, type[Client]] = {"grr": GRR, "sue": SUE, "oue": OUE}
+_FREQUENCY: Mapping[str, type[FrequencyOracle]] = {"grr": GRR, "sue": SUE, "oue": OUE}
 _MEAN: Mapping[str, type[MeanProtocol]] = {"duchi": Duchi, "piecewise": Piecewise}
 
 
-def chosen(question: Question, epsilon: Fraction, people: int) -> tuple[Mechanism, str]:
-    """The protocol for a question of which everybody may lose ``epsilon``, and why it is that one."""
+def assign_protocol(question: Question, epsilon: Fraction, people: int) -> tuple[Mechanism, str]:
+    """Choose the protocol for a question with ``epsilon``, and give the reason."""
     if question.protocol is not None:
         made = _named(question, question.protocol, epsilon)
         return made, f"{made.name}: chosen in the survey's file."
     if question.wants == "mean":
         return _best_for_mean(question, epsilon, people)
     choice = choose(question.domain, epsilon, people, among=_FREQUENCY)
-    return choice.client, choice.why
+    return choice.oracle, choice.reason
 
 
-def deviation(question: Question, mechanism: Mechanism, people: int) -> float:
-    """About how far off the mean, as a share of the range, or the share of people with a value will be."""
-    if isinstance(mechanism, Client):
+def expected_error(mechanism: Mechanism, people: int) -> float:
+    """Expected error of the mean, as a share of the range, or of the share of people with a value."""
+    if isinstance(mechanism, FrequencyOracle):
         return math.sqrt(mechanism.variance(people, 1 / len(mechanism.domain))) / people
     grid = mechanism.grid
     return math.sqrt(float(mechanism.variances.mean()) / people) / float(grid.high - grid.low)
 
 
-def spread(question: Question) -> float:
-    """How much evenly spread people differ in what ``deviation`` is of: the error of asking one of them."""
+def answer_spread(question: Question) -> float:
+    """Standard deviation of one person's answer if answers are evenly spread."""
     share = 1 / len(question.domain)
     return math.sqrt(share * (1 - share)) if question.wants == "distribution" else math.sqrt(1 / 12)
 
 
-def how(mechanism: Mechanism) -> dict[str, Any]:
-    """What the page needs to know of a protocol: the way, and its exact chances."""
+def browser_parameters(mechanism: Mechanism) -> dict[str, Any]:
+    """Parameters of a protocol for the page: its algorithm and its exact probabilities."""
     match mechanism:
         case Coins():
             return {"way": "coins", "truth": str(mechanism.truth), "second": str(mechanism.heads)}
         case GRR():
-            return {"way": "grr", "values": len(mechanism.domain), "own": str(mechanism.own)}
-        case Unary():
-            chances = {"own": str(mechanism.own), "other": str(mechanism.other)}
-            return {"way": "unary", "values": len(mechanism.domain), **chances}
+            return {"way": "grr", "values": len(mechanism.domain), "own": str(mechanism.p_own)}
+        case UnaryEncoding():
+            probabilities = {"own": str(mechanism.p_own), "other": str(mechanism.q_other)}
+            return {"way": "unary", "values": len(mechanism.domain), **probabilities}
         case Duchi():
             return {"way": "duchi", "steps": mechanism.grid.steps, "slope": str(mechanism.slope)}
         case Window():
@@ -74,8 +74,8 @@ def how(mechanism: Mechanism) -> dict[str, Any]:
     raise BadInput(f"A page cannot do {mechanism.name}.")
 
 
-def says(mechanism: Mechanism) -> str:
-    """What happens to an answer, in plain words."""
+def explain_protocol(mechanism: Mechanism) -> str:
+    """Explain to the respondent what happens to an answer."""
     match mechanism:
         case Coins():
             return (
@@ -84,13 +84,13 @@ def says(mechanism: Mechanism) -> str:
             )
         case GRR():
             return (
-                f"With a chance of {_percent(mechanism.own)} your true answer is sent, otherwise one of the others, "
+                f"With a chance of {_percent(mechanism.p_own)} your true answer is sent, otherwise one of the others, "
                 "drawn at random."
             )
-        case Unary():
+        case UnaryEncoding():
             return (
                 f"For every possible answer a coin is flipped: yours is named with a chance of "
-                f"{_percent(mechanism.own)}, each of the others with {_percent(mechanism.other)}."
+                f"{_percent(mechanism.p_own)}, each of the others with {_percent(mechanism.q_other)}."
             )
         case Duchi():
             return (
@@ -106,24 +106,24 @@ def says(mechanism: Mechanism) -> str:
 
 
 def _named(question: Question, name: str, epsilon: Fraction) -> Mechanism:
-    """The protocol of that name, if it is one for this question and within the loss."""
+    """Make the protocol with a name, if it fits this question and the loss."""
     if question.grid is not None and question.wants == "mean":
         if name not in _MEAN:
             raise _unknown(question, name, _MEAN)
         return _MEAN[name](question.grid, epsilon)
     if name == "coins" and len(question.domain) == 2:
-        client: Client = Coins(question.domain)
+        oracle: FrequencyOracle = Coins(question.domain)
     elif name in _FREQUENCY:
-        client = _FREQUENCY[name](question.domain, epsilon)
+        oracle = _FREQUENCY[name](question.domain, epsilon)
     else:
         raise _unknown(question, name, [*_FREQUENCY, *(["coins"] if len(question.domain) == 2 else [])])
-    if client.epsilon > epsilon:
+    if oracle.epsilon > epsilon:
         raise BadInput(
-            f"Two fair coins lose {equation('ε', client.epsilon)}, and {question.name} may lose "
+            f"Two fair coins lose {equation('ε', oracle.epsilon)}, and {question.name} may lose "
             f"{equation('ε', epsilon)}.",
             hint="Raise epsilon of the survey, ask fewer questions, or leave the protocol out.",
         )
-    return client
+    return oracle
 
 
 def _best_for_mean(question: Question, epsilon: Fraction, people: int) -> tuple[Mechanism, str]:
@@ -144,5 +144,5 @@ def _unknown(question: Question, name: str, known: Iterable[str]) -> BadInput:
     )
 
 
-def _percent(chance: Fraction) -> str:
-    return f"{float(chance):.3g}" if chance < Fraction(1, 1000) else f"{100 * float(chance):.3g} %"
+def _percent(probability: Fraction) -> str:
+    return f"{float(probability):.3g}" if probability < Fraction(1, 1000) else f"{100 * float(probability):.3g} %"

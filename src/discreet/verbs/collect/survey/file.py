@@ -1,4 +1,4 @@
-"""A survey as a TOML file that people write and read, with the reason for every choice that discreet made in it."""
+"""Survey files: TOML, with the reason for every choice that discreet made."""
 
 from __future__ import annotations
 
@@ -13,31 +13,33 @@ from discreet.core.formats import Format
 from discreet.core.text import meant
 from discreet.core.toml import dump, lines_of
 from discreet.errors import BadInput, NotFound
-from discreet.verbs.collect.numbers.grid import Grid
+from discreet.verbs.collect.numbers.grid import NumberGrid
 from discreet.verbs.collect.survey.question import Question
 from discreet.verbs.collect.survey.survey import Shuffler, Survey, better_share
 
 FORMAT: Format[dict[str, Any]] = Format("survey", unmarked=True)
-_SURVEY = ("title", "about", "epsilon", "share", "people", "shuffler", "questions")
-_QUESTION = ("text", "kind", "values", "bounds", "steps", "wants", "protocol")
+_SURVEY_KEYS = ("title", "about", "epsilon", "share", "people", "shuffler", "questions")
+_QUESTION_KEYS = ("text", "kind", "values", "bounds", "steps", "wants", "protocol")
 _HEAD = (
     "A survey for discreet: answers are randomised on the respondents' devices, and never leave them as they are.",
     "Change what you like before the first person answers; not afterwards.",
 )
-_EPSILON = ("What each person loses at most, by all questions together: every answer is at most e**epsilon times",)
-_EPSILON_MORE = ("as likely to lead to a report as any other answer. 1 is usual; above 5 little is hidden.",)
+_EPSILON = (
+    "What each person loses at most, by all questions together: every answer is at most e**epsilon times",
+    "as likely to lead to a report as any other answer. 1 is usual; above 5 little is hidden.",
+)
 
 EXAMPLE = (
     Question("like", "Do you like the band?", "yes/no"),
-    Question("albums", "How many of its albums do you own?", "number", grid=Grid(0, 10, 10)),
+    Question("albums", "How many of its albums do you own?", "number", grid=NumberGrid(0, 10, 10)),
     Question("gender", "What is your gender?", "choice", ("female", "male", "other")),
-    Question("age", "How old are you?", "number", grid=Grid(10, 90, 16)),
+    Question("age", "How old are you?", "number", grid=NumberGrid(10, 90, 16)),
 )
-"""A survey that everybody has answered: music, and three questions about oneself."""
+"""Questions of the example survey: music, and three questions about oneself."""
 
 
 def load(path: Path) -> Survey:
-    """The survey in a file. What is wrong with it is said with its line."""
+    """Load the survey in a file; errors name their line."""
     try:
         text = path.read_text(encoding="utf-8")
     except FileNotFoundError:
@@ -48,7 +50,7 @@ def load(path: Path) -> Survey:
 
 
 def loads(text: str, name: str = "the survey") -> Survey:
-    """The survey in a text."""
+    """Load the survey in a text."""
     try:
         data = tomllib.loads(text, parse_float=Decimal)
     except tomllib.TOMLDecodeError as error:
@@ -56,13 +58,13 @@ def loads(text: str, name: str = "the survey") -> Survey:
     data = FORMAT.read(data, name)
     keys: tuple[str, ...] = ()
     try:
-        _require(data, "A survey", _SURVEY, "title", "epsilon", "people", "questions")
+        _require(data, "A survey", _SURVEY_KEYS, "title", "epsilon", "people", "questions")
         questions = []
-        for keys, said in _questions(data):
-            questions.append(_question(keys[-1], said))
+        for keys, document in _questions(data):
+            questions.append(_question(keys[-1], document))
         keys = ()
         survey = _survey(data, tuple(questions))
-        survey.asked  # noqa: B018  what cannot be asked is said here
+        survey.protocols  # noqa: B018  what cannot be asked is said here
     except BadInput as error:
         line = lines_of(text).get(keys)
         where = f"{name}, line {line} ({'.'.join(keys)})" if line else name
@@ -71,11 +73,11 @@ def loads(text: str, name: str = "the survey") -> Survey:
 
 
 def dumps(survey: Survey) -> str:
-    """A survey as a file: the protocols are written down, each with its reason."""
+    """Write a survey as TOML, with its protocols and the reason for each."""
     _, why = better_share(survey)
     comments: dict[tuple[str, ...], tuple[str, ...]] = {
         ("format",): _HEAD,
-        ("epsilon",): _EPSILON + _EPSILON_MORE,
+        ("epsilon",): _EPSILON,
         ("share",): _wrapped(why),
         ("people",): ("How many are expected to answer: protocols are chosen for them.",),
     }
@@ -84,16 +86,16 @@ def dumps(survey: Survey) -> str:
     if survey.shuffler is not None:
         data["shuffler"] = {"who": survey.shuffler.who, "delta": _number(survey.shuffler.delta)}
     questions: dict[str, Any] = {}
-    for asked in survey.asked:
-        question = asked.question
-        said: dict[str, Any] = {"text": question.text, "kind": question.kind}
+    for protocol in survey.protocols:
+        question = protocol.question
+        document: dict[str, Any] = {"text": question.text, "kind": question.kind}
         if question.values:
-            said["values"] = list(question.values)
+            document["values"] = list(question.values)
         if question.grid is not None:
-            said["bounds"] = [_number(question.grid.low), _number(question.grid.high)]
-            said |= {"steps": question.grid.steps, "wants": question.wants}
-        questions[question.name] = said | {"protocol": asked.mechanism.name}
-        comments[("questions", question.name, "protocol")] = _wrapped(asked.why)
+            document["bounds"] = [_number(question.grid.low), _number(question.grid.high)]
+            document |= {"steps": question.grid.steps, "wants": question.wants}
+        questions[question.name] = document | {"protocol": protocol.mechanism.name}
+        comments[("questions", question.name, "protocol")] = _wrapped(protocol.reason)
     return dump(data | {"questions": questions}, comments)
 
 
@@ -117,55 +119,55 @@ def _survey(data: Mapping[str, Any], questions: tuple[Question, ...]) -> Survey:
 def _questions(data: Mapping[str, Any]) -> list[tuple[tuple[str, ...], Any]]:
     if not isinstance(data["questions"], Mapping) or not data["questions"]:
         raise BadInput("A survey has questions.", hint='Write each as [questions.age], text = "…", kind = "number".')
-    return [(("questions", name), said) for name, said in data["questions"].items()]
+    return [(("questions", name), document) for name, document in data["questions"].items()]
 
 
-def _question(name: str, said: Any) -> Question:
-    if not isinstance(said, Mapping):
+def _question(name: str, document: Any) -> Question:
+    if not isinstance(document, Mapping):
         raise BadInput("A question has a text and a kind.")
-    _require(said, "A question", _QUESTION, "text", "kind")
+    _require(document, "A question", _QUESTION_KEYS, "text", "kind")
     for key in ("text", "kind", "wants", "protocol"):
-        if not isinstance(said.get(key, ""), str):
+        if not isinstance(document.get(key, ""), str):
             raise BadInput(f"{key} is a text.")
-    values = said.get("values", [])
+    values = document.get("values", [])
     if not isinstance(values, list) or not all(isinstance(value, str) for value in values):
         raise BadInput('values is a list of texts, such as ["female", "male", "other"].')
     return Question(
         name,
-        said["text"],
-        said["kind"],
+        document["text"],
+        document["kind"],
         tuple(values),
-        _grid(said),
-        said.get("wants", "distribution"),
-        said.get("protocol"),
+        _grid(document),
+        document.get("wants", "distribution"),
+        document.get("protocol"),
     )
 
 
-def _grid(said: Mapping[str, Any]) -> Grid | None:
-    if "bounds" not in said and "steps" not in said:
+def _grid(document: Mapping[str, Any]) -> NumberGrid | None:
+    if "bounds" not in document and "steps" not in document:
         return None
-    bounds = said.get("bounds")
+    bounds = document.get("bounds")
     if not isinstance(bounds, list) or len(bounds) != 2 or not all(type(end) in (int, Decimal) for end in bounds):
         raise BadInput("bounds are the smallest and the largest number, such as [0, 10].")
-    if type(said.get("steps")) is not int:
+    if type(document.get("steps")) is not int:
         raise BadInput("steps is into how many steps a number is put, a whole number.", hint="One a unit is usual.")
-    return Grid(bounds[0], bounds[1], said["steps"])
+    return NumberGrid(bounds[0], bounds[1], document["steps"])
 
 
-def _shuffler(said: Any) -> Shuffler | None:
-    if said is None:
+def _shuffler(document: Any) -> Shuffler | None:
+    if document is None:
         return None
-    if not isinstance(said, Mapping) or set(said) != {"who", "delta"} or not isinstance(said["who"], str):
+    if not isinstance(document, Mapping) or set(document) != {"who", "delta"} or not isinstance(document["who"], str):
         raise BadInput('A shuffler is written as shuffler = { who = "The post office", delta = 1e-6 }.')
-    return Shuffler(said["who"], exact(said["delta"], "delta"))
+    return Shuffler(document["who"], exact(document["delta"], "delta"))
 
 
-def _require(said: Mapping[str, Any], what: str, known: tuple[str, ...], *needed: str) -> None:
-    for key in said:
+def _require(document: Mapping[str, Any], what: str, known: tuple[str, ...], *needed: str) -> None:
+    for key in document:
         if key not in known:
             raise BadInput(f"{what} has no {key!r}{meant(key, known)}.", hint=f"Known are {', '.join(known)}.")
     for key in needed:
-        if key not in said:
+        if key not in document:
             raise BadInput(f"{what} needs {key}.")
 
 

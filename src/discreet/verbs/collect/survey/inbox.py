@@ -1,9 +1,9 @@
-"""Where reports are kept: a file of JSON lines beside the survey, each on the disk before anybody is thanked for it.
+"""The inbox of a survey: a file of JSON lines, each on the disk before the respondent is thanked.
 
 A report that no device can have made, or that was made for another survey, is refused before it is written. A report
 that comes twice, since its receipt was lost, counts once by its random id. If there is a list of one-time codes, a code
 is marked as used, in a file of its own, before its report is written: a crash in between loses the report, and never
-lets one person count twice. Codes do not stand beside reports, nor in their order (``codes``).
+lets one person count twice. Codes do not stand beside reports, nor in their order (``one_time_codes``).
 """
 
 from __future__ import annotations
@@ -25,24 +25,23 @@ from discreet.core.atomic_files import flush_name
 from discreet.core.document import fields
 from discreet.core.formats import Format
 from discreet.errors import BadInput, DataError
-from discreet.verbs.collect.survey.codes import Codes
-from discreet.verbs.collect.survey.counted import Counted
-from discreet.verbs.collect.survey.survey import Asked, Survey
+from discreet.verbs.collect.survey.one_time_codes import OneTimeCodes
+from discreet.verbs.collect.survey.survey import QuestionProtocol, QuestionTally, Survey
 
 FORMAT: Format[dict[str, Any]] = Format("reports", unmarked=True)
 """A step is given the first line of a file of reports."""
 _ID = re.compile(r"[0-9a-f]{32}")
-_AT_ONCE = 10_000
+_LINES_PER_BATCH = 10_000
 _BROKEN = "A report that cannot be read"
 
 
-def beside(survey: Path) -> Path:
-    """The file of a survey's reports: its own name, without .toml."""
+def default_reports_path(survey: Path) -> Path:
+    """Default file of a survey's reports: its own name, without .toml."""
     return survey.with_name(f"{survey.name.removesuffix('.toml')}.reports.jsonl")
 
 
 class Inbox:
-    """Takes reports in, one process at a time."""
+    """An inbox of reports, for one process at a time."""
 
     def __init__(self, survey: Survey, path: Path, codes: Iterable[str] | None = None) -> None:
         self._survey = survey
@@ -61,7 +60,7 @@ class Inbox:
                 )
             self._ids = {bytes.fromhex(line["id"]) for line in _read(path, survey)}
             used = path.with_name(f"{path.name}.used")
-            self._codes = None if codes is None else files.enter_context(closing(Codes(used, codes)))
+            self._codes = None if codes is None else files.enter_context(closing(OneTimeCodes(used, codes)))
             self._files = files.pop_all()
 
     def __enter__(self) -> Self:
@@ -74,22 +73,22 @@ class Inbox:
         return len(self._ids)
 
     def receive(self, data: object) -> None:
-        """Write a report down, or say why it is not taken."""
-        said = fields(data, "a report", survey=str, id=str, code=str | None, reports=dict)
-        if said["survey"] != self._survey.fingerprint:
+        """Write a report to the inbox, or refuse it."""
+        document = fields(data, "a report", survey=str, id=str, code=str | None, reports=dict)
+        if document["survey"] != self._survey.fingerprint:
             raise BadInput("The survey has changed.", hint="Load the page again.")
-        if not _ID.fullmatch(said["id"]):
+        if not _ID.fullmatch(document["id"]):
             raise BadInput("The id of a report is 32 hexadecimal digits.")
-        require(self._survey, said["reports"])
-        line = json.dumps({"id": said["id"], "reports": said["reports"]})
+        require_survey_reports(self._survey, document["reports"])
+        line = json.dumps({"id": document["id"], "reports": document["reports"]})
         with self._lock:
-            if bytes.fromhex(said["id"]) in self._ids:
+            if bytes.fromhex(document["id"]) in self._ids:
                 return
-            self._use(said["code"], said["id"])
+            self._use(document["code"], document["id"])
             self._reports.append(line)
-            self._ids.add(bytes.fromhex(said["id"]))
+            self._ids.add(bytes.fromhex(document["id"]))
             if self._codes is not None:
-                self._codes.kept(said["id"])
+                self._codes.forget_report(document["id"])
 
     def _use(self, code: str | None, report: str) -> None:
         if self._codes is not None:
@@ -98,37 +97,37 @@ class Inbox:
             raise BadInput("This survey has no codes.")
 
 
-def require(survey: Survey, reports: Mapping[str, Any]) -> None:
+def require_survey_reports(survey: Survey, reports: Mapping[str, Any]) -> None:
     """Refuse reports that no device can have made of this survey."""
-    wanted = {asked.name: asked for asked in survey.asked}
+    wanted = {protocol.name: protocol for protocol in survey.protocols}
     complete = (
         set(reports) == set(wanted) if survey.share == "split" else len(reports) == 1 and set(reports) <= set(wanted)
     )
     if not complete:
         raise DataError("The report does not answer what this survey asks.", hint="Load the page again.")
     for name, report in reports.items():
-        Counted(wanted[name]).add(as_array(wanted[name], [report]))
+        QuestionTally(wanted[name]).add(as_array(wanted[name], [report]))
 
 
-def as_array(asked: Asked, reports: list[Any]) -> pa.Array[Any]:
-    """Reports as they stand in JSON, as the protocol's own type."""
-    kind = asked.mechanism.report_type
+def as_array(protocol: QuestionProtocol, reports: list[Any]) -> pa.Array[Any]:
+    """Convert reports from JSON to the protocol's Arrow type."""
+    kind = protocol.mechanism.report_type
     if pa.types.is_fixed_size_binary(kind):
         shape = re.compile(rf"[0-9a-f]{{{2 * kind.byte_width}}}")
         if not all(isinstance(report, str) and shape.fullmatch(report) for report in reports):
-            raise DataError(f"{asked.name}: a report is {2 * kind.byte_width} hexadecimal digits.")
+            raise DataError(f"{protocol.name}: a report is {2 * kind.byte_width} hexadecimal digits.")
         return pa.array([bytes.fromhex(report) for report in reports], kind)
     if not all(type(report) is int and 0 <= report < 2**kind.bit_width for report in reports):
-        raise DataError(f"{asked.name}: a report is a whole number.")
+        raise DataError(f"{protocol.name}: a report is a whole number.")
     return pa.array(reports, kind)
 
 
-def batches(survey: Survey, path: Path) -> Iterator[tuple[int, dict[str, pa.Array[Any]]]]:
-    """The reports in a file, some thousand at a time: how many people, and each question's."""
+def read_batches(survey: Survey, path: Path) -> Iterator[tuple[int, dict[str, pa.Array[Any]]]]:
+    """Read the reports in a file in batches: the number of people, and the reports on each question."""
     held: list[dict[str, Any]] = []
     for line in _read(path, survey):
         held.append(line["reports"])
-        if len(held) == _AT_ONCE:
+        if len(held) == _LINES_PER_BATCH:
             yield len(held), _columns(survey, held)
             held = []
     if held:
@@ -137,7 +136,8 @@ def batches(survey: Survey, path: Path) -> Iterator[tuple[int, dict[str, pa.Arra
 
 def _columns(survey: Survey, held: list[dict[str, Any]]) -> dict[str, pa.Array[Any]]:
     return {
-        asked.name: as_array(asked, [one[asked.name] for one in held if asked.name in one]) for asked in survey.asked
+        protocol.name: as_array(protocol, [one[protocol.name] for one in held if protocol.name in one])
+        for protocol in survey.protocols
     }
 
 
@@ -154,30 +154,30 @@ def has_codes(path: Path, survey: Survey) -> bool:
 
 
 def _read(path: Path, survey: Survey) -> Iterator[dict[str, Any]]:
-    """Every report; a last line that was never finished is none."""
+    """Read every report; an unfinished last line is none."""
     has_codes(path, survey)
     with path.open("rb") as file:
         next(file)
         for line in file:
-            said = _line(line, path)
-            if said is not None:
-                yield fields(said, _BROKEN, id=str, reports=dict)
+            document = _line(line, path)
+            if document is not None:
+                yield fields(document, _BROKEN, id=str, reports=dict)
 
 
 def _line(line: bytes, path: Path) -> dict[str, Any] | None:
     if not line.endswith(b"\n"):
         return None
     try:
-        said = json.loads(line)
+        document = json.loads(line)
     except ValueError:
-        said = None
-    if not isinstance(said, dict):
+        document = None
+    if not isinstance(document, dict):
         raise DataError(f"{_BROKEN} is in {path.name}.", hint="Restore the file from a backup.")
-    return said
+    return document
 
 
 class _Lines:
-    """A file that lines are added to, each wholly and durably, by one process at a time."""
+    """An append-only file of lines, each written wholly and durably, by one process at a time."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -189,10 +189,10 @@ class _Lines:
             self._file.close()
             raise BadInput(f"Another process collects into {path}.", hint="Stop it first.") from None
         flush_name(path.absolute())
-        self._mend()
+        self._truncate()
 
     def append(self, line: str) -> None:
-        """Put a line on the disk, or nothing of it."""
+        """Append a line durably, or nothing of it."""
         size = os.fstat(self._file.fileno()).st_size
         try:
             left = memoryview(f"{line}\n".encode())
@@ -204,11 +204,11 @@ class _Lines:
             raise
 
     def close(self) -> None:
-        """Let others collect."""
+        """Close the file and release its lock."""
         self._file.close()
 
-    def _mend(self) -> None:
-        """Cut off a last line that a crash left unfinished."""
+    def _truncate(self) -> None:
+        """Truncate a last line that a crash left unfinished."""
         self._file.seek(0)
         whole = 0
         for line in self._file:

@@ -1,19 +1,19 @@
-"""What the reports of a survey tell: shares, means and quantiles, each between two bounds.
+"""Survey results: estimated shares, means and quantiles, each between two bounds.
 
-Of a question that is told value by value, every linear figure (a mean, the share at or below a number) is
+Of a question that is reported value by value, every linear figure (a mean, the share at or below a number) is
 
     c + Σ (w - c) share         w: its weight for each value, c: their mean
 
 which is unbiased, since estimated shares are; taking c off first matters where they need not add up to one. Its
-variance over the devices' coins follows from the chances that they flip by. A number that is rounded at random adds at
-most a quarter of a step squared. If every device draws one question, those who answer one are a sample of all who took
-part, and the variance of drawing them without repeats is added. Figures are about the people who took part, not about
-others.
+variance over the devices' coins follows from the probabilities that they draw by. A number that is rounded at random
+adds at most a quarter of a step squared. If every device draws one question, those who answer one are a sample of all
+who took part, and the variance of drawing them without repeats is added. Figures are about the people who took part,
+not about others.
 
 A quantile is the first point at or below which so many people are. It lies between the first point of which that cannot
 be ruled out and the point after the last of which it can; each is one test, so half of the error is allowed to each.
 Where numbers are rounded, both move on by a step, since no number is rounded by more.
-``together`` bounds hold for all figures of the survey at once (Bonferroni).
+Bounds ``_together`` hold for all figures of the survey at once (Bonferroni).
 """
 
 from __future__ import annotations
@@ -31,35 +31,39 @@ from numpy.typing import NDArray
 
 from discreet.core.exact import equation
 from discreet.core.picture import Picture, bars
-from discreet.core.recipe import Recipe
 from discreet.core.release import Release
 from discreet.errors import BadInput
-from discreet.verbs.collect.client import Client
-from discreet.verbs.collect.estimate import Estimate
-from discreet.verbs.collect.exact_tails import FEW
-from discreet.verbs.collect.frequency.unary import Unary
+from discreet.releases.method import Made
+from discreet.verbs.collect.domain import Floats
+from discreet.verbs.collect.estimate import FrequencyEstimate
+from discreet.verbs.collect.exact_tails import NORMAL_LAW_VARIANCE
+from discreet.verbs.collect.frequency.unary_encoding import UnaryEncoding
+from discreet.verbs.collect.frequency_oracle import FrequencyOracle, ReportTally
 from discreet.verbs.collect.numbers.mean import MeanProtocol
-from discreet.verbs.collect.poison import Alarm, Watch, alarms_of_numbers, bearable
+from discreet.verbs.collect.poisoning import (
+    PoisoningAlarm,
+    PoisoningDetector,
+    detect_poisoning_of_numbers,
+    poisoning_tolerance,
+)
 from discreet.verbs.collect.postprocess import STEPS
-from discreet.verbs.collect.score_intervals import reach, reach_of_share, z_of
-from discreet.verbs.collect.survey.counted import Counted
-from discreet.verbs.collect.survey.scale import had_codes, read_reports
-from discreet.verbs.collect.survey.survey import Survey
-from discreet.verbs.collect.tally import Tally
+from discreet.verbs.collect.release import make_release
+from discreet.verbs.collect.score_intervals import normal_quantile, score_bound, share_error_bound
+from discreet.verbs.collect.survey.report_files import had_codes, read_reports
+from discreet.verbs.collect.survey.survey import QuestionTally, Survey
 
-Floats = NDArray[np.float64]
 QUANTILES = {"lower quartile": 0.25, "median": 0.5, "upper quartile": 0.75}
 
 
 @dataclass(frozen=True)
-class Figure:
-    """A share, a mean or a quantile, with the bounds between which it is."""
+class SurveyFigure:
+    """An estimated share, mean or quantile, with its bounds."""
 
     question: str
     figure: str
     """A value, ``mean``, or the name of a quantile."""
     kind: str
-    """share, mean or quantile."""
+    """Kind of figure: share, mean or quantile."""
     estimate: float
     low: float
     high: float
@@ -68,214 +72,226 @@ class Figure:
 
 
 @dataclass(frozen=True)
-class Results:
-    """What a survey found."""
+class SurveyResults:
+    """Estimates from the reports of a survey."""
 
     survey: Survey
     people: int
-    """How many took part."""
-    counted: tuple[Counted, ...]
+    """Number of people who took part."""
+    tallies: tuple[QuestionTally, ...]
     confidence: float
     codes: bool = False
     """Whether everybody had a one-time code."""
-    alarms: tuple[tuple[str, Alarm], ...] = ()
-    """What no answers explain about the reports on a question: signs of made-up reports."""
-    after: str | None = None
-    """A named step that shares were taken through after they were estimated; they may be biased then."""
+    alarms: tuple[tuple[str, PoisoningAlarm], ...] = ()
+    """Alarms about reports on a question that may be made up."""
+    postprocess: str | None = None
+    """Post-processing step of shares, if any; they may be biased then."""
 
     def __post_init__(self) -> None:
         if not 0 < self.confidence < 1:
             raise BadInput(f"Confidence lies between 0 and 1, got {self.confidence}.")
-        if self.after is not None and self.after not in STEPS:
-            raise BadInput(f"There is no step {self.after!r}.", hint=f"Known are {', '.join(STEPS)}.")
-        for one in self.counted:
-            if one.reports < 2:
-                few = "is one report" if one.reports else "are no reports"
+        if self.postprocess is not None and self.postprocess not in STEPS:
+            raise BadInput(f"There is no step {self.postprocess!r}.", hint=f"Known are {', '.join(STEPS)}.")
+        for question in self.tallies:
+            if question.reports < 2:
+                few = "is one report" if question.reports else "are no reports"
                 raise BadInput(
-                    f"There {few} on {one.asked.name} to estimate from.", hint="It takes two: wait for more people."
+                    f"There {few} on {question.protocol.name} to estimate from.",
+                    hint="It takes two: wait for more people.",
                 )
 
     @property
-    def figures(self) -> tuple[Figure, ...]:
+    def figures(self) -> tuple[SurveyFigure, ...]:
         """All figures, question by question."""
-        alone = [found for one in self.counted for found in _bounds(one, self.people, self.confidence)]
-        every = 1 - (1 - self.confidence) / len(alone)
-        together = [found for one in self.counted for found in _bounds(one, self.people, every)]
-        stepped = self._stepped()
+        rows = [row for tally in self.tallies for row in _bounds(tally, self.people, self.confidence)]
+        every = 1 - (1 - self.confidence) / len(rows)
+        joint_rows = [row for tally in self.tallies for row in _bounds(tally, self.people, every)]
+        shares = self._postprocessed()
         return tuple(
-            Figure(*one[:3], stepped.get(one[:2], one[3]), *one[4:], *other[-2:])
-            for one, other in zip(alone, together, strict=True)
+            SurveyFigure(*row[:3], shares.get(row[:2], row[3]), *row[4:], *joint[-2:])
+            for row, joint in zip(rows, joint_rows, strict=True)
         )
 
-    def _stepped(self) -> dict[tuple[str, str], float]:
-        """Shares after the named step, by question and value; their bounds stay those of the unbiased figures."""
-        if self.after is None:
+    def _postprocessed(self) -> dict[tuple[str, str], float]:
+        """Post-processed shares by question and value; their bounds stay those of the unbiased figures."""
+        if self.postprocess is None:
             return {}
-        found: dict[tuple[str, str], float] = {}
-        for one in self.counted:
-            if isinstance(one.kept, Tally):
-                shares = one.kept.estimate(confidence=self.confidence).after(self.after).shares
-                values = map(str, one.asked.question.domain.values)
-                found |= {(one.asked.name, value): share for value, share in zip(values, shares.tolist(), strict=True)}
-        return found
+        result: dict[tuple[str, str], float] = {}
+        for name, estimate in self._estimates:
+            shares = estimate.postprocess(self.postprocess).shares.tolist()
+            values = map(str, estimate.oracle.domain.values)
+            result |= {(name, value): share for value, share in zip(values, shares, strict=True)}
+        return result
+
+    @property
+    def _estimates(self) -> list[tuple[str, FrequencyEstimate]]:
+        """Names and estimates of the questions whose values are counted."""
+        return [
+            (question.protocol.name, question.tally.estimate(confidence=self.confidence))
+            for question in self.tallies
+            if isinstance(question.tally, ReportTally)
+        ]
 
     def table(self) -> pa.Table:
         """A row for each figure."""
-        return pa.table({name: [getattr(one, name) for one in self.figures] for name in Figure.__match_args__})
+        figures = self.figures
+        return pa.table({name: [getattr(each, name) for each in figures] for name in SurveyFigure.__match_args__})
 
     @property
     def pictures(self) -> tuple[Picture, ...]:
         """A chart for each question."""
-        found = self.figures
+        figures = self.figures
         return tuple(
-            _picture(self, one, [each for each in found if each.question == one.asked.name]) for one in self.counted
+            _picture(self, question, [each for each in figures if each.question == question.protocol.name])
+            for question in self.tallies
         )
 
     def release(self) -> Release[pa.Table]:
-        """What may be handed on: figures, what was promised to those who answered, and how they were found."""
-        asked = [
-            {"question": one.asked.question.to_dict(), "protocol": one.asked.mechanism.name, "reports": one.reports}
-            | {"epsilon": str(one.asked.mechanism.epsilon)}
-            for one in self.counted
+        """The release of all figures, with the statement to respondents and how the figures were estimated."""
+        questions = [
+            {
+                "question": question.protocol.question.to_dict(),
+                "protocol": question.mechanism.name,
+                "reports": question.reports,
+                "epsilon": str(question.mechanism.epsilon),
+            }
+            for question in self.tallies
         ]
         parameters: dict[str, Any] = {"survey": self.survey.fingerprint, "share": self.survey.share}
-        parameters |= {"people": self.people, "confidence": self.confidence, "questions": asked}
-        parameters |= {"after": self.after} if self.after else {}
-        audits = [f"Audit of {one.asked.name}: {one.asked.audited}" for one in self.counted]
-        borne = [
-            f"Made-up reports on {one.asked.name}: {bearable(one.kept.estimate(confidence=self.confidence))}"
-            for one in self.counted
-            if isinstance(one.kept, Tally)
-        ]
-        raised = [f"Alarm about {name}: {alarm}" for name, alarm in self.alarms]
-        raised = raised or ["No test for made-up reports raised an alarm; crude attacks alone are noticed."]
-        stepped = [f"Shares were taken through {self.after}, and may be biased; bounds are those from before."]
-        return Release(
-            self.table(),
-            self.survey.statement(self.people, codes=self.codes),
-            Recipe("collect", parameters, (*audits, *borne, *raised, *(stepped if self.after else ()))),
-            pictures=self.pictures,
-            title=self.survey.title,
-        )
+        parameters |= {"people": self.people, "confidence": self.confidence, "questions": questions}
+        parameters |= {"postprocess": self.postprocess} if self.postprocess else {}
+        notes = [f"Audit of {question.protocol.name}: {question.protocol.loss_audit}" for question in self.tallies]
+        notes += [f"Made-up reports on {name}: {poisoning_tolerance(estimate)}" for name, estimate in self._estimates]
+        quiet = "No test for made-up reports raised an alarm; crude attacks alone are noticed."
+        notes += [f"Alarm about {name}: {alarm}" for name, alarm in self.alarms] or [quiet]
+        if self.postprocess:
+            notes.append(f"Shares were post-processed by {self.postprocess} and may be biased; bounds are from before.")
+        made = Made(self.table(), parameters, tuple(notes), pictures=self.pictures, title=self.survey.title)
+        return make_release(self.survey.statement(self.people, codes=self.codes), made)
 
 
-def estimate(survey: Survey, paths: Iterable[Path], *, confidence: float = 0.95, after: str | None = None) -> Results:
-    """What the reports in some files tell; they are read a part at a time, and nothing is kept of them but counts.
+def estimate_survey(
+    survey: Survey, paths: Iterable[Path], *, confidence: float = 0.95, postprocess: str | None = None
+) -> SurveyResults:
+    """Estimate the figures of a survey from files of reports, which are read in batches.
 
     A file that is given twice, by whatever name, is refused: everybody in it would count twice.
     """
-    counted, people, codes = tuple(Counted(asked) for asked in survey.asked), 0, True
-    watches = [Watch(one.asked.mechanism) if isinstance(one.asked.mechanism, Client) else None for one in counted]
+    tallies, people, codes = tuple(QuestionTally(protocol) for protocol in survey.protocols), 0, True
+    detectors = [
+        PoisoningDetector(question.mechanism) if isinstance(question.mechanism, FrequencyOracle) else None
+        for question in tallies
+    ]
     given: dict[bytes, Path] = {}
     for path in paths:
         codes = had_codes(survey, path) and codes
         digest, before = _digest(path, given), people
         for number, columns in read_reports(survey, path):
             people += number
-            for one, watch in zip(counted, watches, strict=True):
-                one.add(columns[one.asked.name])
-                if watch is not None:
-                    watch.add(columns[one.asked.name])
+            for question, detector in zip(tallies, detectors, strict=True):
+                question.add(columns[question.protocol.name])
+                if detector is not None:
+                    detector.add(columns[question.protocol.name])
         if people > before:
             given[digest] = path
     if people == 0:
         raise BadInput("There are no reports yet.")
     raised = [
-        (one.asked.name, alarm)
-        for one, watch in zip(counted, watches, strict=True)
-        if one.reports
-        for alarm in _alarms(one, watch)
+        (question.protocol.name, alarm)
+        for question, detector in zip(tallies, detectors, strict=True)
+        if question.reports
+        for alarm in _alarms(question, detector)
     ]
-    return Results(survey, people, counted, confidence, codes, tuple(raised), after)
+    return SurveyResults(survey, people, tallies, confidence, codes, tuple(raised), postprocess)
 
 
-def _alarms(one: Counted, watch: Watch | None) -> tuple[Alarm, ...]:
-    if isinstance(one.kept, Tally):
-        return () if watch is None else watch.alarms(one.kept)
-    assert isinstance(one.asked.mechanism, MeanProtocol)  # noqa: S101
-    return alarms_of_numbers(one.asked.mechanism, one.kept)
+def _alarms(question: QuestionTally, detector: PoisoningDetector | None) -> tuple[PoisoningAlarm, ...]:
+    if isinstance(question.tally, ReportTally):
+        return () if detector is None else detector.alarms(question.tally)
+    assert isinstance(question.mechanism, MeanProtocol)  # noqa: S101
+    return detect_poisoning_of_numbers(question.mechanism, question.tally)
 
 
 def _digest(path: Path, given: dict[bytes, Path]) -> bytes:
-    """What stands for all that is in a file; an error if it was in another."""
+    """Digest of a file; an error if another file has the same."""
     with path.open("rb") as file:
         digest = hashlib.file_digest(file, "sha256").digest()
     if digest in given:
-        raise BadInput(
-            f"The same reports are in {given[digest]} and {path}.", hint="Give them once: nobody counts twice."
-        )
+        raise BadInput(f"The same reports are in {given[digest]} and {path}.", hint="Give them once.")
     return digest
 
 
 _Row = tuple[str, str, str, float, float, float]
 
 
-def _bounds(one: Counted, people: int, confidence: float) -> Iterator[_Row]:
-    """Every figure of a question with its bounds at a confidence."""
-    name, z = one.asked.name, z_of(1 - confidence)
-    left = (1 - one.reports / people) / one.reports  # what drawing some of all adds, for a variance of one
-    if not isinstance(one.kept, Tally):
-        assert isinstance(one.asked.mechanism, MeanProtocol)  # noqa: S101
-        found = one.asked.mechanism.estimate_counts(one.kept, confidence=confidence)
-        yield name, "mean", "mean", found.mean, found.mean - found.bar, found.mean + found.bar
+def _bounds(question: QuestionTally, people: int, confidence: float) -> Iterator[_Row]:
+    """Figures of a question with their bounds at a confidence."""
+    name, z = question.protocol.name, normal_quantile(1 - confidence)
+    left = (1 - question.reports / people) / question.reports  # what drawing some of all adds, for a variance of one
+    if not isinstance(question.tally, ReportTally):
+        assert isinstance(question.mechanism, MeanProtocol)  # noqa: S101
+        result = question.mechanism.estimate_counts(question.tally, confidence=confidence)
+        yield name, "mean", "mean", result.mean, result.mean - result.error_bar, result.mean + result.error_bar
         return
-    shares = one.kept.estimate(confidence=confidence)
-    off = off_by(shares, 1 - confidence, left)
-    for value, share, bar in zip(shares.client.domain.values, shares.shares.tolist(), off.tolist(), strict=True):
+    shares = question.tally.estimate(confidence=confidence)
+    off = sampled_share_bound(shares, 1 - confidence, left)
+    for value, share, bar in zip(shares.oracle.domain.values, shares.shares.tolist(), off.tolist(), strict=True):
         yield name, str(value), "share", share, share - bar, share + bar
-    grid = one.asked.question.grid
+    grid = question.protocol.question.grid
     if grid is not None:
-        points = one.asked.question.points
-        mean, deviation = linear(shares, points, left)
-        step = 0.0 if one.asked.question.whole else float(grid.step)
-        bar = z * math.hypot(deviation, step / 2 / math.sqrt(one.reports))
+        points = question.protocol.question.points
+        mean, deviation = linear_figure(shares, points, left)
+        step = 0.0 if question.protocol.question.whole else float(grid.step)
+        bar = z * math.hypot(deviation, step / 2 / math.sqrt(question.reports))
         yield name, "mean", "mean", mean, mean - bar, mean + bar
-        below = [linear(shares, (points <= point).astype(np.float64), left) for point in points[:-1]]
+        below = [linear_figure(shares, (points <= point).astype(np.float64), left) for point in points[:-1]]
         figures, deviations = np.array(below).T
         for title, at in QUANTILES.items():
             value, low, high = _quantile(points, at, figures, z * deviations)
             yield name, title, "quantile", value, low - step, high + step
 
 
-def off_by(shares: Estimate, error: float, left: float) -> Floats:
-    """How far each share is off at most, by devices' coins and by who was drawn: a fair sample, so that few coins are
-    taken as they are (``few``)."""
+def sampled_share_bound(shares: FrequencyEstimate, error: float, left: float) -> Floats:
+    """Largest error of each share, by devices' coins and by which people were drawn.
+
+    Those who were drawn are a fair sample, so that few coins are taken as they are (``exact_tails``).
+    """
     if left <= 0:
-        return shares.bars_at(error) / shares.n
-    (p, q), likely = shares.client.chances, np.clip(shares.shares, 0, 1)
+        return shares.error_bars_at(error) / shares.n
+    (p, q), likely = shares.oracle.probabilities, np.clip(shares.shares, 0, 1)
     noise = (p * (1 - p) - q * (1 - q)) / (p - q) ** 2 / shares.n
     variance = (shares.deviations / shares.n) ** 2 + likely * (1 - likely) * left
-    normal = reach(z_of(error), variance, noise + (1 - 2 * likely) * left, left)
-    told = shares.supports / shares.n
-    few = told * (1 - told) * shares.n < FEW
-    return np.where(few, np.maximum(normal, reach_of_share(error, told, shares.n) / (p - q)), normal)
+    normal = score_bound(normal_quantile(error), variance, noise + (1 - 2 * likely) * left, left)
+    report_codes = shares.supports / shares.n
+    few = report_codes * (1 - report_codes) * shares.n < NORMAL_LAW_VARIANCE
+    return np.where(few, np.maximum(normal, share_error_bound(error, report_codes, shares.n) / (p - q)), normal)
 
 
-def linear(shares: Estimate, weights: Floats, left: float = 0.0) -> tuple[float, float]:
-    """The sum of all shares by their weights, and its standard deviation."""
-    client, centre = shares.client, float(weights.mean())
+def linear_figure(shares: FrequencyEstimate, weights: Floats, left: float = 0.0) -> tuple[float, float]:
+    """Weighted sum of all shares, and its standard deviation."""
+    oracle, centre = shares.oracle, float(weights.mean())
     away = weights - centre
     figure = centre + float(away @ shares.shares)
     likely = np.clip(shares.shares, 0, 1)
     likely = likely / likely.sum() if likely.sum() else np.full(len(likely), 1 / len(likely))
-    noise = float(likely @ _noise(client, away)) / shares.n
+    noise = float(likely @ _noise(oracle, away)) / shares.n
     drawn = float(likely @ away**2 - (likely @ away) ** 2) * left
     return figure, math.sqrt(noise + drawn)
 
 
-def _noise(client: Client, weights: Floats) -> Floats:
-    """For each answer, the variance of what its report adds to a sum by weights."""
-    p, q = client.chances
-    if isinstance(client, Unary):  # a coin for each value
+def _noise(oracle: FrequencyOracle, weights: Floats) -> Floats:
+    """Variance of the contribution of one report to a weighted sum, for each answer."""
+    p, q = oracle.probabilities
+    if isinstance(oracle, UnaryEncoding):  # a coin for each value
         own, other = p * (1 - p) * weights**2, q * (1 - q) * weights**2
         return np.asarray((own + other.sum() - other) / (p - q) ** 2)
-    told = weights / (p - q)  # one value is told
-    mean, square = (q @ each + (p - q) * each for each in (told, told**2))
+    report_codes = weights / (p - q)  # one value is reported
+    mean, square = (q @ each + (p - q) * each for each in (report_codes, report_codes**2))
     return np.asarray(square - mean**2)
 
 
 def _quantile(points: Floats, at: float, below: Floats, bars_: Floats) -> tuple[float, float, float]:
-    """The first point at or below which a share of people is, and its bounds; ``below`` leaves out the last point."""
+    """Quantile and its bounds; ``below`` leaves out the last point."""
     last = len(points) - 1
     value, low = (_first(reached, last) for reached in (below >= at, below + bars_ >= at))
     high = last - _first((below - bars_ < at)[::-1], last)
@@ -283,21 +299,21 @@ def _quantile(points: Floats, at: float, below: Floats, bars_: Floats) -> tuple[
 
 
 def _first(true: NDArray[np.bool_], otherwise: int) -> int:
-    """The place of the first that is true."""
+    """Index of the first that is true."""
     return int(true.argmax()) if true.any() else otherwise
 
 
-def _picture(results: Results, one: Counted, figures: list[Figure]) -> Picture:
+def _picture(results: SurveyResults, question: QuestionTally, figures: list[SurveyFigure]) -> Picture:
     shown = [each for each in figures if each.kind == "share"] or figures
     unit = 100 if shown[0].kind == "share" else 1
-    said = f"{one.reports:,} reports, {one.asked.mechanism.name}, {equation('ε', one.asked.mechanism.epsilon)}"
+    summary = f"{question.reports:,} reports, {question.mechanism.name}, {equation('ε', question.mechanism.epsilon)}"
     errors = [unit * (each.high - each.low) / 2 for each in shown]
     what = "Percent of people" if unit == 100 else "The mean"
-    what += f", after {results.after}" if results.after and unit == 100 else ""
+    what += f", after {results.postprocess}" if results.postprocess and unit == 100 else ""
     return bars(
-        one.asked.question.text,
+        question.protocol.question.text,
         [each.figure for each in shown],
         [unit * each.estimate for each in shown],
         errors=errors,
-        caption=f"{what}; each error bar holds with {results.confidence:.4g}. {said}.",
+        caption=f"{what}; each error bar holds with {results.confidence:.4g}. {summary}.",
     )

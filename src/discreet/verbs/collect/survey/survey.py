@@ -1,8 +1,11 @@
-"""A survey: questions, how much each person may lose by answering them, and how that is shared among them.
+"""A survey: questions, the epsilon of each person, and how it is shared among the questions.
 
-Why this is private. *split*: every question has a protocol with an equal part of ε; coins are independent, so chances
-of all reports together differ by the product of factors, and ε adds up. *sampled*: a device draws one question, which
-hangs on no answer, and answers it alone with all of ε; the draw is public and cancels in every quotient.
+Why this is private. *split*: every question has a protocol with an equal part of ε; coins are independent, so
+probabilities of all reports together differ by the product of factors, and ε adds up. *sampled*: a device draws one
+question, which depends on no answer, and answers it alone with all of ε; the draw is public and cancels in every
+quotient.
+
+What a collector keeps of a question's reports: a row of counts that never grows, whatever the protocol.
 """
 
 from __future__ import annotations
@@ -10,46 +13,52 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
-from typing import Literal, TypeAlias, get_args
+from typing import Literal, Self, TypeAlias, get_args
+
+import numpy as np
 
 from discreet.core.exact import equation
 from discreet.core.loss import Loss, Pure
 from discreet.core.statement import Evidence, Statement
 from discreet.errors import BadInput, NoPromise
-from discreet.verbs.collect.auditing import Audited, audit
-from discreet.verbs.collect.chance import epsilon_of
-from discreet.verbs.collect.shuffle import shuffled
-from discreet.verbs.collect.survey.browser_protocols import Mechanism, chosen, deviation, spread
+from discreet.verbs.collect.domain import Counts
+from discreet.verbs.collect.frequency_oracle import FrequencyOracle, ReportTally
+from discreet.verbs.collect.loss_audit import LossAudit, audit
+from discreet.verbs.collect.probability import require_epsilon
+from discreet.verbs.collect.release import respondent_statement
+from discreet.verbs.collect.report_arrays import Reports
+from discreet.verbs.collect.shuffling import amplify_by_shuffling
+from discreet.verbs.collect.survey.browser_protocols import Mechanism, answer_spread, assign_protocol, expected_error
 from discreet.verbs.collect.survey.question import Question
 
 Share: TypeAlias = Literal["split", "sampled"]
 
 
 @dataclass(frozen=True)
-class Asked:
-    """A question with its protocol, and why it is that one."""
+class QuestionProtocol:
+    """A question with its protocol, and the reason for it."""
 
     question: Question
     mechanism: Mechanism
-    why: str
+    reason: str
 
     @property
     def name(self) -> str:
-        """What its reports are called by."""
+        """Name of the question."""
         return self.question.name
 
     @cached_property
-    def audited(self) -> Audited:
-        """The loss that its reports really have."""
+    def loss_audit(self) -> LossAudit:
+        """Loss audit of the protocol."""
         return audit(self.mechanism)
 
 
 @dataclass(frozen=True)
 class Shuffler:
-    """Somebody who mixes all reports before the collector sees them, and is not the collector."""
+    """A shuffler: mixes all reports before the collector sees them, and is not the collector."""
 
     who: str
     delta: Fraction
@@ -57,20 +66,20 @@ class Shuffler:
 
 @dataclass(frozen=True)
 class Survey:
-    """What is asked, of how many people, at what loss for each."""
+    """Questions, the number of people expected, and the epsilon of each."""
 
     title: str
     epsilon: Fraction
-    """What one person loses at most, by all questions together."""
+    """Largest loss of one person, by all questions together."""
     share: Share
     people: int
-    """How many are expected: the protocols are chosen for them."""
+    """Number of people expected; protocols are chosen for it."""
     questions: tuple[Question, ...]
     about: str = ""
     shuffler: Shuffler | None = None
 
     def __post_init__(self) -> None:
-        epsilon_of(self.epsilon)
+        require_epsilon(self.epsilon)
         if self.share not in get_args(Share):
             raise BadInput(f"Epsilon is shared among questions by {' or '.join(get_args(Share))}, not {self.share!r}.")
         if self.people < 1:
@@ -79,81 +88,78 @@ class Survey:
             raise BadInput("A survey has one question or more, each with a name of its own.")
 
     @property
-    def epsilon_each(self) -> Fraction:
-        """What one question may lose."""
+    def epsilon_per_question(self) -> Fraction:
+        """Epsilon of one question."""
         return self.epsilon / len(self.questions) if self.share == "split" else self.epsilon
 
     @property
-    def people_each(self) -> int:
-        """How many are expected to answer one question."""
+    def people_per_question(self) -> int:
+        """Number of people expected to answer one question."""
         return self.people if self.share == "split" else max(1, self.people // len(self.questions))
 
     @cached_property
-    def asked(self) -> tuple[Asked, ...]:
-        """Every question with its protocol; none of them loses more than it claims, which is checked here."""
-        found = tuple(Asked(one, *chosen(one, self.epsilon_each, self.people_each)) for one in self.questions)
-        for one in found:
-            if not one.audited.holds:
-                raise NoPromise(f"{one.name} cannot be asked by {one.mechanism.name}: {one.audited}")
-        return found
+    def protocols(self) -> tuple[QuestionProtocol, ...]:
+        """Every question with its protocol; the claim of each is audited here."""
+        result = tuple(
+            QuestionProtocol(one, *assign_protocol(one, self.epsilon_per_question, self.people_per_question))
+            for one in self.questions
+        )
+        for one in result:
+            if not one.loss_audit.holds:
+                raise NoPromise(f"{one.name} cannot be asked by {one.mechanism.name}: {one.loss_audit}")
+        return result
 
     @property
     def loss(self) -> Pure:
-        """What one person loses at most to whoever sees their reports."""
-        all_of_them = [one.mechanism.epsilon for one in self.asked]
-        return Pure(sum(all_of_them, Fraction(0)) if self.share == "split" else max(all_of_them))
+        """Largest loss of one person to whoever sees their reports."""
+        epsilons = [one.mechanism.epsilon for one in self.protocols]
+        return Pure(sum(epsilons, Fraction(0)) if self.share == "split" else max(epsilons))
 
     @cached_property
     def fingerprint(self) -> str:
-        """What reports carry, so that they are never read by another survey: all that gives them a meaning."""
+        """Fingerprint of all that gives reports a meaning, so that no other survey reads them."""
         about = {
             "share": self.share,
             "questions": [
                 one.question.to_dict() | {"protocol": one.mechanism.name, "epsilon": str(one.mechanism.epsilon)}
-                for one in self.asked
+                for one in self.protocols
             ],
         }
         return hashlib.sha256(json.dumps(about, sort_keys=True).encode()).hexdigest()
 
     def statement(self, reports: int, *, codes: bool = False) -> Statement:
-        """What is promised to each respondent, given how many there were."""
+        """Statement to each respondent, given the number of reports."""
         assumes = [
             "Each device runs the randomiser of this survey, on random bits that nobody else knows.",
             "Each person has one code." if codes else "Each person answers once: twice loses twice as much.",
         ]
-        caveats = ["That somebody took part is not hidden."]
+        caveats = []
         if self.shuffler:
             caveats.append(f"One report by itself, with a name on it, loses {self.loss}.")
             assumes.append(
                 f"{self.shuffler.who} mixes all reports, {reports:,} at least, before anybody sees them, does not work "
                 "with the collector, and all of them are of people who keep to the protocol."
             )
-        return Statement(
-            "respondent",
-            self._loss_seen(reports),
-            evidence=Evidence.PROVED if self.shuffler is None else Evidence.CALCULATED,
-            assumes=tuple(assumes),
-            caveats=tuple(caveats),
-            replaces=True,
-        )
+        evidence = Evidence.PROVED if self.shuffler is None else Evidence.CALCULATED
+        return respondent_statement(self._loss_seen(reports), assumes, caveats, evidence)
 
     def _loss_seen(self, reports: int) -> Loss:
         if self.shuffler is None:
             return self.loss
-        return shuffled(self.loss.epsilon, max(reports, 1), self.shuffler.delta)
+        return amplify_by_shuffling(self.loss.epsilon, max(reports, 1), self.shuffler.delta)
 
     def error(self) -> float:
-        """The largest of the errors that the questions' figures are expected to have, as a share."""
-        few = self.people_each
+        """Largest expected error of the questions' figures, as a share."""
+        few = self.people_per_question
         sampling = 0.0 if self.share == "split" else (1 - few / self.people) / few
         return max(
-            math.hypot(deviation(one.question, one.mechanism, few), spread(one.question) * math.sqrt(sampling))
-            for one in self.asked
+            math.hypot(expected_error(one.mechanism, few), answer_spread(one.question) * math.sqrt(sampling))
+            for one in self.protocols
         )
 
 
 def better_share(survey: Survey) -> tuple[Share, str]:
-    """The rule by which the figures of a survey are off by less, and why."""
+    """Choose how epsilon is shared, by the smaller expected error, and give the reason."""
     if len(survey.questions) == 1:
         return "split", "There is one question, which has all of epsilon."
     shares: tuple[Share, ...] = get_args(Share)
@@ -166,3 +172,31 @@ def better_share(survey: Survey) -> tuple[Share, str]:
         f"with all of {equation('ε', survey.epsilon)}. With {survey.people:,} people, shares are off by about "
         f"{off['split']:.1%} if split and {off['sampled']:.1%} if sampled, in the worst question."
     )
+
+
+@dataclass
+class QuestionTally:
+    """Counts of the reports on one question: a fixed size, whatever the protocol."""
+
+    protocol: QuestionProtocol
+    reports: int = 0
+    tally: ReportTally | Counts = field(init=False)
+
+    @property
+    def mechanism(self) -> Mechanism:
+        """The protocol itself."""
+        return self.protocol.mechanism
+
+    def __post_init__(self) -> None:
+        counts = np.zeros(self.mechanism.counter_length, dtype=np.int64)
+        self.tally = self.mechanism.tally() if isinstance(self.mechanism, FrequencyOracle) else counts
+
+    def add(self, reports: Reports) -> Self:
+        """Count further reports; those that no device can have made are an error."""
+        if isinstance(self.tally, ReportTally):
+            self.tally.add(reports)
+        else:
+            assert not isinstance(self.mechanism, FrequencyOracle)  # noqa: S101
+            self.tally = self.tally + self.mechanism.count(reports)
+        self.reports += len(reports)
+        return self

@@ -1,0 +1,141 @@
+"""The verb: randomise answers by local differential privacy, or take reports, and estimate from them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import pyarrow as pa
+
+from discreet.core.exact import Number
+from discreet.core.release import Release
+from discreet.core.statement import Statement
+from discreet.errors import BadInput, NoPromise
+from discreet.releases.method import Made
+from discreet.verbs.collect.domain import Domain
+from discreet.verbs.collect.estimate import FrequencyEstimate
+from discreet.verbs.collect.frequency_oracle import FrequencyOracle
+from discreet.verbs.collect.longitudinal.dbitflip import DBitFlip
+from discreet.verbs.collect.loss_audit import audit
+from discreet.verbs.collect.multidimensional.marginals import MarginalEstimate
+from discreet.verbs.collect.numbers.grid import NumberGrid
+from discreet.verbs.collect.poisoning import detect_poisoning, poisoning_tolerance
+from discreet.verbs.collect.protocol import LocalProtocol
+from discreet.verbs.collect.protocol_choice import MEAN_PROTOCOLS, choose, choose_mean_protocol, frequency_oracle
+from discreet.verbs.collect.release import make_release, respondent_statement
+from discreet.verbs.collect.report_arrays import Reports
+
+
+def collect(
+    answers: Any = None,
+    protocol: str | LocalProtocol[Any] = "auto",
+    *,
+    reports: Reports | None = None,
+    values: Domain | NumberGrid | int | Iterable[Any] | None = None,
+    epsilon: Number | None = None,
+    confidence: float = 0.95,
+    postprocess: str | None = None,
+    title: str = "Collected answers",
+) -> Release[pa.Table]:
+    """Estimate from answers that are randomised here, or from reports that devices have randomised.
+
+    With ``answers`` (a list or an array; a table for several questions) this process plays all devices, for trying a
+    protocol out and for teaching: the statement says so. With ``reports`` it is the collector.
+
+    ``protocol`` is a protocol object, or the name of one (``"grr"``, ``"olh"``, ``"duchi"``, …) that is made for
+    ``values`` (the possible answers, or a ``NumberGrid`` for a mean) and ``epsilon``; ``"auto"`` chooses the most
+    accurate. ``postprocess`` is a named step for shares, such as ``"norm-sub"``, which may bias them.
+
+    The release has the estimates with error bars that hold with ``confidence``, and a statement of local differential
+    privacy, whose epsilon is audited on the exact report distribution.
+    """
+    if (answers is None) == (reports is None):
+        raise BadInput("Give answers or reports, one of them.", hint="Answers are randomised here, reports are not.")
+    if isinstance(answers, Iterable) and not hasattr(answers, "__len__"):
+        answers = list(answers)
+    made, reason = _protocol(protocol, values, epsilon, None if answers is None else len(answers))
+    checked = audit(made)
+    if not checked.holds:
+        raise NoPromise(f"{made.name} does not keep its claim. {checked}")
+    received = made.randomize(answers) if reports is None else reports
+    estimate = made.estimate(received, confidence=confidence)
+    if isinstance(estimate, MarginalEstimate):
+        raise BadInput("Marginals are several tables.", hint="Call the protocol's estimate, and table on its result.")
+    notes = [reason, f"Audit: {checked}"]
+    if isinstance(made, FrequencyOracle):
+        if not isinstance(made, DBitFlip):
+            notes.append(f"Made-up reports: {poisoning_tolerance(estimate)}")
+        if reports is not None:
+            notes += [f"Alarm: {alarm}" for alarm in detect_poisoning(made, reports)]
+    if postprocess is not None:
+        if not isinstance(estimate, FrequencyEstimate):
+            raise BadInput(f"{postprocess} is a step for shares of values, and {made.name} does not estimate those.")
+        estimate = estimate.postprocess(postprocess)
+        notes.append(f"Shares were post-processed by {postprocess}, and may be biased; error bars are from before.")
+    parameters: dict[str, Any] = {
+        "protocol": made.name,
+        "epsilon": str(made.epsilon),
+        "parameters": dict(made.parameters),
+    }
+    parameters |= {"reports": len(received), "confidence": confidence, "postprocess": postprocess}
+    pictures = (estimate.picture(),) if isinstance(estimate, FrequencyEstimate) else ()
+    figures = Made(_table(estimate), parameters, tuple(notes), pictures=pictures, title=title)
+    return make_release(_statement(made, randomized_here=reports is None), figures)
+
+
+def _protocol(
+    protocol: str | LocalProtocol[Any], values: Any, epsilon: Number | None, people: int | None
+) -> tuple[LocalProtocol[Any], str]:
+    """The protocol to use, and the reason for it."""
+    if not isinstance(protocol, str):
+        if values is not None or epsilon is not None:
+            raise BadInput("A protocol object has its values and its epsilon.", hint="Leave values and epsilon out.")
+        if not isinstance(protocol, LocalProtocol):
+            raise BadInput("A protocol is the name of one, or an object of discreet.verbs.collect that estimates.")
+        return protocol, f"{protocol.name}: chosen by the caller."
+    if values is None or epsilon is None:
+        raise BadInput("No values or no epsilon given.", hint='Such as values=["no", "yes"], epsilon=1.')
+    if protocol == "auto":
+        if people is None:
+            raise BadInput("Reports were made by one protocol.", hint="Say by which: protocol=…")
+        if isinstance(values, NumberGrid):
+            mean_protocol = choose_mean_protocol(values, epsilon)
+            return mean_protocol, f"{mean_protocol.name}: the smallest error for the number it is worst for."
+        choice = choose(values, epsilon, people)
+        return choice.oracle, choice.reason
+    reason = f"{protocol}: chosen by the caller."
+    if isinstance(values, NumberGrid):
+        if protocol not in MEAN_PROTOCOLS:
+            known = ", ".join(MEAN_PROTOCOLS)
+            raise BadInput(f"A mean cannot be collected by the protocol {protocol!r}.", hint=f"Known are {known}.")
+        return MEAN_PROTOCOLS[protocol](values, epsilon), reason
+    if protocol == "coins":
+        raise BadInput("Two coins have an epsilon of their own.", hint="Give protocol=collect.Coins() and no epsilon.")
+    return frequency_oracle(protocol)(values, epsilon), reason
+
+
+def _statement(protocol: LocalProtocol[Any], *, randomized_here: bool) -> Statement:
+    if randomized_here:
+        seen = "Answers were randomised here and not on the respondents' devices: whoever ran this saw them."
+        return respondent_statement(protocol.loss, ["Each person is in the answers once."], [seen])
+    return respondent_statement(
+        protocol.loss,
+        [
+            "Each device ran this protocol, on random bits that nobody else knows.",
+            "Each person answered once: twice loses twice as much.",
+        ],
+    )
+
+
+def _table(estimate: Any) -> pa.Table:
+    """Estimates and error bars as a table; of several questions, one after the other."""
+    if not isinstance(estimate, dict):
+        table: pa.Table = estimate.table()
+        return table
+    return pa.concat_tables(_named(name, shares.table()) for name, shares in estimate.items())
+
+
+def _named(question: str, table: pa.Table) -> pa.Table:
+    texts = pa.array([str(value) for value in table.column("value").to_pylist()])
+    named = table.set_column(table.column_names.index("value"), "value", texts)
+    return named.add_column(0, "question", pa.array([question] * table.num_rows))

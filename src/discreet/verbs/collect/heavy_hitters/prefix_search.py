@@ -1,0 +1,308 @@
+"""Search for heavy hitters from their prefixes on: PEM and a pruned tree.
+
+There are far too many strings to ask about each. So people are split, evenly and by chance, into as many groups as
+there are levels. Those of the first report how their string begins, those of the next how it begins a step further,
+those of the last all of it. The collector goes through the levels: of the prefixes that it kept it tries every way to
+go on, estimates how many people have each, and keeps some.
+
+Why this is private. Everybody makes one report, of one level, that is drawn without regard to the string: so the loss
+is that of one report (``parity_hashing``), ε, whatever the collector does with it.
+
+What error bars mean. Whoever is in the last group had no part in which prefixes were kept: so the figures of the last
+level are unbiased, and their bars hold, for whichever strings are left to try. ``error_bars_together`` holds for all
+that were tried there at once, and so for those that were chosen because they are large. So many at once need tails that
+are far out: bars are by the exact binomial distribution of m coins, which those who reported on a level flip, being
+drawn of all n (``exact_tails``). The variance is that of the reports and of drawing m of n people,
+
+    n² / m ((f p (1 - p) + (1 - f) q (1 - q)) / (p - q)² + f (1 - f) (1 - m / n))          at a share f.
+
+A string that is not found may be rare, or may have lost on the way; it is not promised that nobody has it.
+
+*PEM*, the prefix extending method (Wang, Li, Jha 2018), finds the k most frequent strings. On every level the prefixes
+with the largest figures are kept, twice as many as are wanted in the end. Its privacy and the meaning of its error bars
+are those of the search.
+
+*A pruned tree* (after Bassily, Nissim, Stemmer and Thakurta 2017) finds all strings that are surely there. On every
+level those prefixes are kept that would be so large by chance, if nobody had them, with less than the stated risk: it
+is shared out evenly over all levels and, on each, over all prefixes that are tried. If nobody has one, each report
+supports it by a coin of known probability, and Chernoff's bound holds for however few of them; the normal law would
+not, so far out. So with the stated confidence nothing is found that nobody has. Its privacy and the meaning of its
+error bars are those of the search.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cached_property
+from math import log, sqrt
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from discreet.core.exact import Number
+from discreet.errors import BadInput, DataError
+from discreet.noise.entropy import Entropy
+from discreet.noise.expand import BULK
+from discreet.verbs.collect.chernoff import chernoff_threshold
+from discreet.verbs.collect.domain import Floats
+from discreet.verbs.collect.exact_tails import exact_share_error_bound
+from discreet.verbs.collect.heavy_hitters.parity_hashing import Bits, ParityHashing
+from discreet.verbs.collect.probability import require_epsilon
+from discreet.verbs.collect.protocol import LocalProtocol
+from discreet.verbs.collect.report_arrays import reports_to_rows, rows_to_reports
+from discreet.verbs.collect.report_distribution import PublicChoice
+from discreet.verbs.collect.score_intervals import normal_quantile
+
+_MAX_BYTES = 64
+_STRINGS_PER_BATCH = 1 << 18
+_REVERSED_BITS = np.array([int(f"{byte:08b}"[::-1], 2) for byte in range(256)], dtype=np.uint8)
+
+
+@dataclass(frozen=True)
+class HeavyHitters:
+    """The strings found, the most frequent first, and the estimated number of people, of ``n``, with each."""
+
+    strings: tuple[bytes, ...]
+    counts: Floats
+    deviations: Floats
+    n: int
+    confidence: float
+    tried: int
+    """Number of strings tried on the last level."""
+    error_bars_together: Floats
+    """Largest error of each count, all that were tried at once with the stated confidence."""
+
+    def table(self) -> pa.Table:
+        """Strings, counts and error bars."""
+        figures: dict[str, Any] = {"string": pa.array(self.strings, pa.binary()), "count": self.counts}
+        return pa.table(figures | {"count_error_together": self.error_bars_together})
+
+
+@dataclass(frozen=True)
+class PrefixLevel:
+    """Estimates on one level, for every prefix that was tried: a row for each that was kept before."""
+
+    counts: Floats
+    deviations: Floats
+    people: int
+    group: int
+    """Number of people who reported on this level."""
+    last: bool
+    confidence: float
+
+
+@dataclass(frozen=True, init=False)
+class PrefixSearch(LocalProtocol[HeavyHitters]):
+    """A search that extends prefixes level by level; methods differ in which prefixes they keep."""
+
+    length: int
+    """Length of strings, bytes; longer ones are cut."""
+    epsilon: Fraction
+    step: int
+    """Number of bits by which each level extends prefixes."""
+    reports: ParityHashing = field(repr=False)
+
+    def __init__(self, length: int, epsilon: Number, step: int) -> None:
+        if not 1 <= length <= _MAX_BYTES:
+            raise BadInput(f"1 to {_MAX_BYTES} bytes of a string can be found, not {length}.")
+        if not 1 <= step <= 8:
+            raise BadInput(f"A level goes 1 to 8 bits further, not {step}.")
+        object.__setattr__(self, "length", length)
+        object.__setattr__(self, "epsilon", require_epsilon(epsilon))
+        object.__setattr__(self, "step", step)
+        object.__setattr__(self, "reports", ParityHashing(self.epsilon))
+
+    @abstractmethod
+    def keep(self, level: PrefixLevel) -> NDArray[np.int64]:
+        """Indices of the prefixes to extend or, on the last level, of the strings found."""
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """Parameters beside the name and epsilon, as plain data."""
+        return {"length": self.length, "step": self.step}
+
+    @property
+    def report_distribution(self) -> PublicChoice:
+        """Probability of each bucket, given the level and the random row."""
+        return self.reports.report_distribution
+
+    @property
+    def levels(self) -> int:
+        """Number of levels, and of groups of people."""
+        return -(-8 * self.length // self.step)
+
+    @cached_property
+    def report_type(self) -> pa.DataType:
+        """Arrow type of a report: the level, the bucket and the random row."""
+        return pa.binary(self._row.itemsize)
+
+    def randomize(self, values: Iterable[str | bytes], *, entropy: Entropy = BULK) -> pa.Array[Any]:
+        """Randomise strings into reports, one a person."""
+        strings = [value.encode() if isinstance(value, str) else bytes(value) for value in values]
+        if any(b"\0" in string for string in strings):
+            raise DataError("A string has a zero byte, which stands for its end.")
+        records = np.empty(len(strings), dtype=self._row)
+        for start in range(0, len(strings), _STRINGS_PER_BATCH):
+            bits = self._bits(strings[start : start + _STRINGS_PER_BATCH])
+            part, level = records[start : start + _STRINGS_PER_BATCH], entropy.many_below(self.levels, len(bits))
+            part["level"] = level
+            part["row"], part["bucket"] = self.reports.draw(bits & self._masks[level], entropy)
+        return rows_to_reports(records)
+
+    def estimate(self, reports: pa.Array[Any] | pa.ChunkedArray[Any], *, confidence: float = 0.95) -> HeavyHitters:
+        """Find the frequent strings, with error bars."""
+        if not 0 < confidence < 1:
+            raise BadInput(f"Confidence lies between 0 and 1, got {confidence}.")
+        records = self._reported(reports)
+        groups = np.bincount(records["level"], minlength=self.levels)
+        if not groups.all():
+            raise BadInput(f"Of {self.levels} groups, some have no reports.", hint="Shorter strings need fewer groups.")
+        kept = np.zeros((1, self._words), dtype=np.uint64)
+        for level in range(self.levels):
+            if not len(kept):
+                break
+            start = level * self.step
+            width = min(self.step, 8 * self.length - start)
+            group = records[records["level"] == level]
+            result = self.reports.supports(group["row"], group["bucket"], kept, start, width)
+            figures = self._level(result, records.size, group.size, level + 1 == self.levels, confidence)
+            chosen = self.keep(figures)
+            prefix, end = np.divmod(chosen, 1 << width)
+            kept = kept[prefix]
+            for bit in range(width):
+                word, shift = divmod(start + bit, 64)
+                kept[:, word] |= (end >> bit & 1).astype(np.uint64) << np.uint64(shift)
+        else:
+            counts, deviations = figures.counts.reshape(-1)[chosen], figures.deviations.reshape(-1)[chosen]
+            rise = float(self.reports.p_own - self.reports.q_other)
+            reached = exact_share_error_bound(result.reshape(-1)[chosen], group.size, (1 - confidence) / result.size)
+            return HeavyHitters(
+                self._strings(kept),
+                counts,
+                deviations,
+                records.size,
+                confidence,
+                result.size,
+                records.size * reached / rise,
+            )
+        return HeavyHitters((), np.zeros(0), np.zeros(0), records.size, confidence, 1, np.zeros(0))
+
+    def _level(self, supports: NDArray[np.int64], n: int, group: int, last: bool, confidence: float) -> PrefixLevel:
+        p, q = float(self.reports.p_own), float(self.reports.q_other)
+        shares = (supports / group - q) / (p - q)
+        near = np.clip(shares, 0, 1)
+        drawn = near * (1 - near) * (1 - group / n) * n / group * n
+        variances = self.reports.variance(group, near) * (n / group) ** 2
+        return PrefixLevel(n * shares, np.sqrt(variances + drawn), n, group, last, confidence)
+
+    def _reported(self, reports: pa.Array[Any] | pa.ChunkedArray[Any]) -> NDArray[Any]:
+        if reports.type != self.report_type or reports.null_count:
+            raise DataError(f"Reports of {self.name} are {self.report_type}, and none is missing.")
+        whole = reports.combine_chunks() if isinstance(reports, pa.ChunkedArray) else reports
+        records = reports_to_rows(whole).view(self._row)[:, 0]
+        if records.size and (records["level"].max() >= self.levels or records["bucket"].max() >= self.reports.buckets):
+            raise DataError("A report names a level or a bucket that there is not.")
+        return records
+
+    @property
+    def _words(self) -> int:
+        return -(-self.length // 8)
+
+    @cached_property
+    def _row(self) -> np.dtype[Any]:
+        return np.dtype([("level", "<u2"), ("bucket", "u1"), ("row", "<u8", (self._words + 1,))])
+
+    @cached_property
+    def _masks(self) -> Bits:
+        """Mask of the bits that each level reports."""
+        ends = np.minimum(np.arange(1, self.levels + 1) * self.step, 8 * self.length)
+        chosen = np.arange(64 * self._words) < ends[:, None]
+        return np.packbits(chosen, axis=1, bitorder="little").view("<u8").astype(np.uint64)
+
+    def _bits(self, strings: list[bytes]) -> Bits:
+        """Convert strings to rows of bits, the first bit of the first byte first."""
+        held = np.zeros((len(strings), 8 * self._words), dtype=np.uint8)
+        cut = np.array(strings, dtype=f"S{self.length}")
+        held[:, : self.length] = _REVERSED_BITS[cut.view(np.uint8).reshape(len(strings), self.length)]
+        return held.view("<u8").astype(np.uint64, copy=False)
+
+    def _strings(self, bits: Bits) -> tuple[bytes, ...]:
+        held = _REVERSED_BITS[np.ascontiguousarray(bits).astype("<u8").view(np.uint8)]
+        return tuple(row.tobytes()[: self.length].rstrip(b"\0") for row in held)
+
+
+@dataclass(frozen=True, init=False)
+class PEM(PrefixSearch):
+    """The prefix extending method (Wang, Li, Jha 2018): always finds ``k`` strings, however uncertain they are."""
+
+    name = "pem"
+    k: int
+
+    def __init__(self, length: int, epsilon: Number, k: int = 16, step: int = 8) -> None:
+        super().__init__(length, epsilon, step)
+        if k < 1:
+            raise BadInput(f"One string or more can be looked for, not {k}.")
+        object.__setattr__(self, "k", k)
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """Parameters beside the name and epsilon, as plain data."""
+        return {**super().parameters, "k": self.k}
+
+    def keep(self, level: PrefixLevel) -> NDArray[np.int64]:
+        """Indices of the largest counts."""
+        figures = level.counts.reshape(-1)
+        return np.argsort(-figures, kind="stable")[: self.k if level.last else 2 * self.k]
+
+
+@dataclass(frozen=True, init=False)
+class PrefixTree(PrefixSearch):
+    """A tree of prefixes pruned by significance: finds the strings that are surely there, be it none."""
+
+    name = "tree"
+    most: int
+    """Largest number of prefixes kept on a level, which bounds the work."""
+
+    def __init__(self, length: int, epsilon: Number, most: int = 256, step: int = 8) -> None:
+        super().__init__(length, epsilon, step)
+        if most < 1:
+            raise BadInput(f"One prefix or more is kept, not {most}.")
+        object.__setattr__(self, "most", most)
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """Parameters beside the name and epsilon, as plain data."""
+        return {**super().parameters, "most": self.most}
+
+    def keep(self, level: PrefixLevel) -> NDArray[np.int64]:
+        """Indices of the counts above the threshold, the largest first."""
+        figures = level.counts.reshape(-1)
+        order = np.argsort(-figures, kind="stable")[: self.most]
+        least = level.people * self._threshold(level.group, figures.size, level.confidence)
+        return order[figures[order] >= least]
+
+    def detectable_count(self, people: int, *, confidence: float = 0.95) -> float:
+        """Number of people who must have a string for it to be found with the stated confidence.
+
+        It has to pass the threshold on every level, which is highest where as many prefixes are tried as ever are.
+        Groups are taken to be of equal size.
+        """
+        group = people / self.levels
+        sampled = normal_quantile(2 * (1 - confidence) / self.levels)
+        highest = people * self._threshold(group, self.most << self.step, confidence)
+        count = highest
+        for _ in range(50):  # the spread of a figure grows with it
+            share = np.array([min(count / people, 1.0)])
+            own = float(self.reports.variance(1, share)[0]) / group + float(share[0] * (1 - share[0])) / group
+            count = highest + sampled * sqrt(own) * people
+        return count
+
+    def _threshold(self, group: float, tried: int, confidence: float) -> float:
+        """Smallest share of people at which a prefix is kept."""
+        p, q = float(self.reports.p_own), float(self.reports.q_other)
+        return (chernoff_threshold(q, group, log(self.levels * tried / (1 - confidence))) - q) / (p - q)

@@ -1,0 +1,1 @@
+"""Locations and trajectories, protected by the metre (geo-indistinguishability)."""

@@ -1,0 +1,108 @@
+"""LOLOHA: longitudinal local hashing, with a memoized hash function (Arcolezi and others 2023).
+
+A device draws a function once that sends all values to a few buckets, and from then on answers by L-GRR over the
+buckets.
+
+Why this is private. The function depends on nobody's answer, and given it the reports are those of L-GRR on a bucket:
+so all losses about a value that stays are those of L-GRR over buckets. A round is as accurate as OLH.
+
+A change to a value of the same bucket changes nothing at all, and there are no more permanent answers than buckets. The
+literature concludes that ``permanent_epsilon`` times the number of buckets is all that a life of changing values loses.
+That is not so: of two people whose values change on the same day, one may stay in a bucket and the other not, and then
+they are told apart the better the longer they are asked. So of several values nothing is promised but
+``loss_of_changes``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from discreet.core.exact import Number
+from discreet.core.loss import Pure
+from discreet.errors import NoPromise
+from discreet.noise.entropy import Entropy
+from discreet.verbs.collect.domain import Domain
+from discreet.verbs.collect.frequency.local_hashing import OLH, LocalHashing, bucket_of
+from discreet.verbs.collect.longitudinal.l_grr import LGRR
+from discreet.verbs.collect.longitudinal.memoization import MemoizedOracle
+from discreet.verbs.collect.randomized_response import randomized_response
+from discreet.verbs.collect.report_arrays import reports_to_rows, rows_to_reports
+
+
+@dataclass(frozen=True, init=False)
+class LOLOHA(MemoizedOracle, LocalHashing):
+    """LOLOHA, longitudinal local hashing: for values that change."""
+
+    name = "loloha"
+
+    def __init__(
+        self,
+        domain: Domain | int | Iterable[Any],
+        epsilon: Number,
+        permanent_epsilon: Number | None = None,
+        buckets: int | None = None,
+    ) -> None:
+        """``buckets`` are as many as OLH has by default; 2 lose least over a life."""
+        LocalHashing.__init__(self, domain, epsilon, OLH(domain, epsilon).buckets if buckets is None else buckets)
+        self._promise(permanent_epsilon)
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """Permanent epsilon and number of buckets."""
+        return {"forever": str(self.permanent_epsilon), "buckets": self.buckets}
+
+    @cached_property
+    def inner(self) -> LGRR:
+        """L-GRR over buckets."""
+        return LGRR(self.buckets, self.epsilon, self.permanent_epsilon)
+
+    @property
+    def p_own(self) -> Fraction:
+        """p: probability that the own bucket is reported."""
+        return self.inner.p_own
+
+    @cached_property
+    def permanent(self) -> LocalHashing:
+        """The permanent step: a function, and a bucket."""
+        return LocalHashing(self.domain, self.permanent_epsilon, self.buckets)
+
+    @property
+    def instantaneous_ratio(self) -> Fraction:
+        """Largest quotient of a report's probabilities under two permanent answers: that over buckets."""
+        return self.inner.instantaneous_ratio
+
+    def ratio(self, rounds: int) -> Fraction:
+        """Largest quotient of several reports: that over buckets."""
+        return self.inner.ratio(rounds)
+
+    def loss_of_values(self, values: int) -> Pure:
+        """Loss about one value; for several there is no promise, since they decide whether the bucket changed."""
+        if values > 1:
+            raise NoPromise(
+                "Whether two values share a bucket shows in the end, so there is no bound for several of them.",
+                hint="loss_of_changes holds for a number of rounds.",
+            )
+        return super().loss_of_values(values)
+
+    def permanent_answer(self, code: int, stream: Callable[..., Entropy]) -> pa.Array[Any]:
+        """One function for all values, and a permanent answer for each bucket."""
+        function = stream("function")
+        a, b = (int(function.many_below(self.field, 1)[0]) for _ in range(2))
+        bucket = bucket_of(np.array([(a * code + b) % self.field]), self.field, self.buckets)
+        kept = randomized_response(bucket, self.permanent.p_own, self.buckets, stream("bucket", bucket[0]))
+        row = np.empty((1, self.report_type.byte_width), dtype=np.uint8)
+        row[0, :-1], row[0, -1] = np.array([a, b], dtype="<u4").view(np.uint8), kept[0]
+        return rows_to_reports(row)
+
+    def instantaneous_report(self, kept: pa.Array[Any], entropy: Entropy) -> pa.Array[Any]:
+        """Draw the function, and the permanent bucket or another."""
+        rows = reports_to_rows(kept).copy()
+        rows[:, -1] = randomized_response(rows[:, -1].astype(int), self.inner.p_instantaneous, self.buckets, entropy)
+        return rows_to_reports(rows)

@@ -1,0 +1,1 @@
+"""Multidimensional data: several questions to one person, key-value data, and contingency tables."""

@@ -1,1 +1,0 @@
-"""Where people are: places and ways, protected by the metre (geo-indistinguishability)."""

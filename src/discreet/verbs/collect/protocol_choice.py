@@ -1,0 +1,170 @@
+"""Choice of a protocol by accuracy, bytes or speed, for a question, an epsilon and a number of people.
+
+Oracles are compared by figures that are known before anybody answers: the standard deviation of a count if answers are
+spread evenly (from the probabilities that are really drawn by), the bytes of a report, and about how many steps it
+takes on the device and where it is counted.
+
+dBitFlip is not among them: a report of it supports a value only if it speaks of it, so that its probabilities and
+variances depend on how many did, and not on p and q alone. It has a tally of its own.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias, get_args
+
+import pyarrow as pa
+
+from discreet.core.exact import Number, equation
+from discreet.errors import BadInput, NotFound
+from discreet.verbs.collect.domain import Domain
+from discreet.verbs.collect.frequency.coins import Coins
+from discreet.verbs.collect.frequency.count_mean_sketch import CMS, HCMS
+from discreet.verbs.collect.frequency.grr import GRR
+from discreet.verbs.collect.frequency.hadamard import Hadamard
+from discreet.verbs.collect.frequency.local_hashing import BLH, OLH
+from discreet.verbs.collect.frequency.projective_geometry import PGR
+from discreet.verbs.collect.frequency.subset_selection import SubsetSelection
+from discreet.verbs.collect.frequency.unary_encoding import OUE, SUE
+from discreet.verbs.collect.frequency_oracle import FrequencyOracle
+from discreet.verbs.collect.longitudinal.l_grr import LGRR
+from discreet.verbs.collect.longitudinal.loloha import LOLOHA
+from discreet.verbs.collect.longitudinal.rappor import LOSUE, RAPPOR
+from discreet.verbs.collect.numbers.duchi import Duchi
+from discreet.verbs.collect.numbers.grid import NumberGrid
+from discreet.verbs.collect.numbers.hybrid import Hybrid
+from discreet.verbs.collect.numbers.laplace import Laplace
+from discreet.verbs.collect.numbers.mean import MeanProtocol
+from discreet.verbs.collect.numbers.window import Piecewise, SquareWave
+from discreet.verbs.collect.probability import require_epsilon
+
+Priority: TypeAlias = Literal["accuracy", "bytes", "speed"]
+
+_ONE_TIME = (GRR, SUE, OUE, BLH, OLH, SubsetSelection, Hadamard, HCMS, CMS, PGR)
+ONE_TIME_ORACLES = tuple(oracle.name for oracle in _ONE_TIME)
+"""Names of the oracles to choose from: made for a given epsilon, and for being asked once."""
+FREQUENCY_ORACLES: Mapping[str, type[FrequencyOracle]] = {
+    oracle.name: oracle for oracle in (*_ONE_TIME, Coins, RAPPOR, LGRR, LOSUE, LOLOHA)
+}
+MEAN_PROTOCOLS: Mapping[str, type[MeanProtocol]] = {
+    protocol.name: protocol for protocol in (Laplace, Duchi, Piecewise, Hybrid, SquareWave)
+}
+_ACCURACY_MARGIN = 1.01
+"""Largest error, relative to the smallest, of oracles that count as equally accurate."""
+_ERROR_FACTOR = 2
+"""Largest error, relative to the smallest, that is traded for shorter or quicker reports."""
+
+
+@dataclass(frozen=True)
+class ProtocolChoice:
+    """The chosen oracle, the reason, and the comparison."""
+
+    oracle: FrequencyOracle
+    reason: str
+    comparison: pa.Table
+    """Protocol, standard deviation of a count, bytes a report, operations; the chosen one first, then by accuracy."""
+
+    def __str__(self) -> str:
+        return self.reason
+
+
+@dataclass(frozen=True)
+class _Candidate:
+    oracle: FrequencyOracle
+    deviation: float
+    bytes: int
+
+    @property
+    def operations(self) -> int:
+        return self.oracle.operations
+
+
+def choose(
+    domain: Domain | int | Iterable[Any],
+    epsilon: Number,
+    n: int,
+    priority: Priority = "accuracy",
+    *,
+    among: Iterable[str] = ONE_TIME_ORACLES,
+) -> ProtocolChoice:
+    """Choose the best frequency oracle for ``n`` people, each of whom may lose ``epsilon``.
+
+    By *accuracy* it is the one with the smallest error, or the shortest of those that come within a hundredth of it. By
+    *bytes* or *speed* it is the shortest or quickest of those whose error is at most twice the smallest.
+    """
+    if priority not in get_args(Priority):
+        raise BadInput(f"Priority is {', '.join(get_args(Priority))}, not {priority!r}.")
+    if n < 1:
+        raise BadInput(f"A choice is for one person or more, got {n}.")
+    values = domain if isinstance(domain, Domain) else Domain(domain)
+    claim, candidates = require_epsilon(epsilon), []
+    for name in among:
+        oracle_class = frequency_oracle(name)
+        with suppress(BadInput):  # not made for so many values
+            candidates.append(_candidate(oracle_class(values, claim), n))
+    if not candidates:
+        raise BadInput("There is no protocol to choose from.")
+    least = min(candidate.deviation for candidate in candidates)
+    bound, order = _ORDERS[priority]
+    best = min((candidate for candidate in candidates if candidate.deviation <= least * bound), key=order)
+    others = sorted((each for each in candidates if each is not best), key=lambda candidate: candidate.deviation)
+    return ProtocolChoice(best.oracle, _reason(best, others, least, n, priority), _table([best, *others]))
+
+
+def choose_mean_protocol(grid: NumberGrid, epsilon: Number) -> MeanProtocol:
+    """Choose the protocol for a mean whose error is smallest for the number that it is worst for."""
+    protocols = (protocol(grid, epsilon) for protocol in MEAN_PROTOCOLS.values())
+    return min(protocols, key=lambda protocol: float(protocol.variances.max()))
+
+
+def frequency_oracle(name: str) -> type[FrequencyOracle]:
+    """The frequency oracle with a name."""
+    if name not in FREQUENCY_ORACLES:
+        raise NotFound(f"There is no protocol {name!r}.", hint=f"Known are {', '.join(FREQUENCY_ORACLES)}.")
+    return FREQUENCY_ORACLES[name]
+
+
+_ORDERS: dict[Priority, tuple[float, Callable[[_Candidate], tuple[float, ...]]]] = {
+    "accuracy": (_ACCURACY_MARGIN, lambda candidate: (candidate.bytes, candidate.operations)),
+    "bytes": (_ERROR_FACTOR, lambda candidate: (candidate.bytes, candidate.deviation)),
+    "speed": (_ERROR_FACTOR, lambda candidate: (candidate.operations, candidate.deviation)),
+}
+
+
+def _candidate(oracle: FrequencyOracle, n: int) -> _Candidate:
+    deviation = math.sqrt(oracle.variance(n, 1 / len(oracle.domain)))
+    return _Candidate(oracle, deviation, oracle.report_type.bit_width // 8)
+
+
+def _reason(best: _Candidate, others: list[_Candidate], least: float, n: int, priority: Priority) -> str:
+    oracle = best.oracle
+    summary = (
+        f"{oracle.name}: with {equation('ε', oracle.epsilon)}, {len(oracle.domain):,} values and {n:,} people a count "
+        f"is off by about {best.deviation:,.0f} ({best.deviation / n:.2%}), in {_bytes(best)} a report"
+    )
+    if not others:
+        return f"{summary}; there was no other to choose from."
+    reasons: dict[Priority, str] = {
+        "accuracy": "none is off by less than 99 % of that, and of those that come as near it has the shortest reports",
+        "bytes": f"of those that are off by at most twice the least of all, {least:,.0f}, it has the shortest reports",
+        "speed": f"of those that are off by at most twice the least of all, {least:,.0f}, it takes the fewest steps",
+    }
+    second = f"{others[0].oracle.name}, would be off by {others[0].deviation:,.0f}, in {_bytes(others[0])}"
+    return f"{summary}; {reasons[priority]}. The most accurate of the others, {second}."
+
+
+def _bytes(candidate: _Candidate) -> str:
+    return f"{candidate.bytes:,} byte{'s' * (candidate.bytes != 1)}"
+
+
+def _table(rows: list[_Candidate]) -> pa.Table:
+    columns: dict[str, list[Any]] = {
+        "protocol": [candidate.oracle.name for candidate in rows],
+        "deviation": [candidate.deviation for candidate in rows],
+        "bytes": [candidate.bytes for candidate in rows],
+        "operations": [candidate.operations for candidate in rows],
+    }
+    return pa.table(columns)

@@ -1,1 +1,0 @@
-"""The same question again and again: what is remembered on the device, so that answers do not average out."""
