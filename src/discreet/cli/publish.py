@@ -132,7 +132,7 @@ def publish(
     chosen = _method(method, opened, wish)
     place = holder or (holder_file(output) if masks else None)
     before = [_earlier(one) for one in earlier or ()]
-    require_usable(chosen, earlier=before, seed=seed)
+    require_usable(chosen, earlier=before, seed=seed, holder=place)
     require_places(output, csv=csv, holder=place)
     warn_of_others(opened, output, earlier or (), "masked" if masks else "published")
     if masks:

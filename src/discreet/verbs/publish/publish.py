@@ -69,7 +69,7 @@ def publish(
     """
     _require_table(table)
     chosen, models = _chosen(table.card, method, require)
-    require_usable(chosen, earlier=earlier, seed=seed)
+    require_usable(chosen, earlier=earlier, seed=seed, holder=holder)
     require_places(to, csv=csv, holder=holder)
     require_rows_of_people(table)
     table = at_hand(hold_back(table, _named(chosen, models), quasi=not isinstance(chosen, Masker)))
@@ -78,12 +78,20 @@ def publish(
     return release(way, table, to=to, csv=csv, holder=holder, progress=progress)
 
 
-def require_usable(method: Recoder | Masker, *, earlier: Sequence[Earlier], seed: int | None) -> None:
+def require_usable(
+    method: Recoder | Masker, *, earlier: Sequence[Earlier], seed: int | None, holder: str | Path | None
+) -> None:
     """An error before any work is done, if what was said means nothing to the method."""
     if earlier and isinstance(method, Masker):
         raise BadInput("What a masked release adds to others cannot be checked.", hint="Attack them together.")
     if seed is not None and not isinstance(method, Masker):
         raise BadInput("A seed is for masking: nothing here is random.", hint="Leave it out.")
+    if holder is not None and not isinstance(method, Masker) and not method.own_labels:
+        raise BadInput(
+            f"{type(method).__name__} leaves nothing for a holder's copy: the release itself tells what became of "
+            "whom.",
+            hint="Leave holder out; earlier takes the release alone.",
+        )
 
 
 def _require_table(table: object) -> None:
