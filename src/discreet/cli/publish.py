@@ -183,6 +183,9 @@ def _refuse_without_models(method: str, table: Table) -> NoReturn:
 
 def _method(text: str, table: Table, wish: Wish) -> Recoder | Masker:
     """What ``text`` names; an error, in the words of a command line, for levels that a column does not have."""
+    from discreet.verbs.publish.publish import refuse_other_verbs
+
+    refuse_other_verbs(text)
     made = parse_method(text, table.card, wish, dashes="--")
     for name, (low, high) in wish.levels.items():
         hierarchy = table.card[name].hierarchy

@@ -111,6 +111,8 @@ def _chosen(
     if isinstance(method, Model | list | tuple) or (isinstance(method, str) and "=" in method.split(" ")[0]):
         require, method = [*_listed(method), *_listed(require)], Generalize()
     models = tuple(one if isinstance(one, Model) else parse_all([one], card)[0] for one in _listed(require))
+    if isinstance(method, str):
+        refuse_other_verbs(method)
     chosen: Any = parse_method(method, card, Wish()) if isinstance(method, str) else method
     if not isinstance(chosen, Masker) and not hasattr(chosen, "recode"):
         raise BadInput(
@@ -120,6 +122,16 @@ def _chosen(
     if not models and not isinstance(chosen, Masker):
         raise BadInput("No privacy model given.", hint="Add one, for example require=[KAnonymity(5)] or --model k=5.")
     return chosen, models
+
+
+def refuse_other_verbs(method: str) -> None:
+    """An error that says where to go, if a method's text begins with a verb of its own."""
+    verb = method.split(" ", maxsplit=1)[0]
+    if verb in ("synthesize", "learn"):
+        raise BadInput(
+            f"{verb} is a verb of its own, not a method of publish.",
+            hint=f"dc.{verb}(table, method), or discreet {verb} --method METHOD.",
+        )
 
 
 def _listed(models: Any) -> list[Any]:

@@ -116,7 +116,10 @@ def _holder(
             source = bench.folder / source.name
         after = read(source, released_card(table.card))
         drawn = compared(table, after, _masked(told.parameters, after))
-        return styled([section(picture.title, picture.figure) for picture in drawn])
+        first = section(
+            "For the holder alone", "<p>Original and released values, side by side: never hand it over.</p>"
+        )
+        return styled([first, *(section(picture.title, picture.figure) for picture in drawn)])
 
     if links is None:
         return HolderCopy("comparison", pa.table({}), draw=draw)
