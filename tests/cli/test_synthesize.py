@@ -84,7 +84,7 @@ def test_of_a_workspace_it_is_charged_and_the_same_again_is_free(command, folder
         (["--method", "epsilon=1", "-o", "out", "--holder", "h"], "there is no holder's copy"),
         (["--method", "epsilon=1", "-o", "people.parquet"], "not an empty folder"),
         (["--method", "epsilon=1", "-o", "out", "--seed", "3"], "seed"),
-        (["--method", "delta=1e-9", "-o", "out"], "epsilon or a rho"),
+        (["--method", "delta=1e-9", "-o", "out"], "A delta goes with an epsilon"),
         (["--method", "epsilon=1 bin=3", "-o", "out"], "'bin' means nothing"),
         (["--method", "kart", "-o", "out"], "did you mean 'cart'"),
         (["--method", "epsilon=1 bins=age:x", "-o", "out"], "no number of bins"),

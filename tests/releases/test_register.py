@@ -9,8 +9,8 @@ import pytest
 
 import discreet as dc
 from discreet.cli.publish import publish
-from discreet.errors import BadInput, Damaged, NotFound
 from discreet.engines.read import written_source
+from discreet.errors import BadInput, Damaged, NotFound
 from discreet.releases.register import Entry, Register, earlier_releases, notice
 
 
@@ -115,7 +115,9 @@ def test_the_same_source_by_another_name_is_of_the_same_people(tmp_path):
 def test_list_and_releases_move_together(tmp_path):
     for folder in ("old", "old/sub"):
         (tmp_path / folder).mkdir()
-    Register(tmp_path / "old" / "list.jsonl").add(Entry("t", "t.csv", str(tmp_path / "old" / "sub" / "r"), "publish", 5))
+    Register(tmp_path / "old" / "list.jsonl").add(
+        Entry("t", "t.csv", str(tmp_path / "old" / "sub" / "r"), "publish", 5)
+    )
     (tmp_path / "old").rename(tmp_path / "new")
     (found,) = Register(tmp_path / "new" / "list.jsonl").read()
     assert found.release == str(tmp_path / "new" / "sub" / "r")

@@ -81,7 +81,7 @@ class HolderCopy:
         waiting = _waiting(final)
         waiting.unlink(missing_ok=True)  # of a process that was stopped
         said = {"format": FORMAT, "kind": self.kind, "title": self.title, "release": self.release}
-        told = json.dumps(said | {"notes": dict(self.notes), "page": self.page()})
+        told = json.dumps(said | {"notes": dict(self.notes), "page": self.draw()})
         try:
             with open_private(waiting) as file, pq.ParquetWriter(file, self.rows.schema) as writer:
                 writer.write_table(self.rows)
@@ -94,7 +94,7 @@ class HolderCopy:
 
 
 def read_holder_copy(place: str | Path) -> HolderCopy:
-    """The holder's copy in a file; ``draw`` gives the page as it was written.
+    """The holder's copy in a file; ``draw`` gives what a person looks at as it was written.
 
     That of a process that was stopped before the copy got its name is found, too.
     """

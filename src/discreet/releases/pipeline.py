@@ -397,9 +397,6 @@ def require_places(to: str | Path | None, *, csv: bool = False, holder: str | Pa
     """An error, before any work is done, if what will be made has no place to go."""
     if csv and to is None:
         raise BadInput("csv is for what is written to a folder.", hint="Give to, the folder.")
-    for place in (to, holder):
-        if place is not None and not Path(place).absolute().parent.is_dir():
-            raise NotFound(f"There is no folder {Path(place).absolute().parent} to put {Path(place).name} in.")
     if to is not None and Path(to).exists() and not (Path(to).is_dir() and not any(Path(to).iterdir())):
         raise BadInput(f"{to} exists and is not an empty folder.", hint="Publish to a new folder.")
     if holder is not None and Path(holder).exists():
@@ -409,6 +406,9 @@ def require_places(to: str | Path | None, *, csv: bool = False, holder: str | Pa
             f"The holder's copy must never leave, and {holder} would be in {to}, with the release.",
             hint="Keep it in another folder.",
         )
+    for place in (to, holder):
+        if place is not None and not Path(place).absolute().parent.is_dir():
+            raise NotFound(f"There is no folder {Path(place).absolute().parent} to put {Path(place).name} in.")
 
 
 def _handed_out(

@@ -140,7 +140,7 @@ def _measured(table: Table, job: _Job) -> Point:
     try:
         masker = parse(job.method, table.card) if isinstance(job.method, str) else job.method
         release: Any = publish(table, masker, seed=job.seed)
-        risk = disclosure_risk(release, table, release.links)
+        risk = disclosure_risk(release, table, release.holder.links)
         if isinstance(masker, _Original):  # by definition; what is measured of a copy differs in the last digit
             entry = Entry(METRICS[job.loss], METRICS[job.loss].best)
         else:
