@@ -181,3 +181,9 @@ def test_what_a_stopped_process_left_is_no_earlier_release(tmp_path):
     table = dc.samples.age6()
     dc.publish(table, "k=2", to=tmp_path / ".discreet-1-2-3")
     assert earlier_releases(table, tmp_path) == []
+
+
+def test_what_is_only_compared_is_not_registered(six):
+    table = dc.read("six.parquet", "six.toml")
+    assert not dc.compare(table, ["noise alpha=1"], processes=1).failed
+    assert not Path("six.published.jsonl").exists()
