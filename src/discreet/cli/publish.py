@@ -132,8 +132,8 @@ def publish(
     chosen = _method(method, opened, wish)
     place = holder or (holder_file(output) if masks else None)
     before = [_earlier(one) for one in earlier or ()]
-    require_usable(chosen, earlier=before, seed=seed, holder=place)
     require_places(output, csv=csv, holder=place)
+    require_usable(chosen, earlier=before, seed=seed, holder=place)
     warn_of_others(opened, output, earlier or (), "masked" if masks else "published")
     if masks:
         warn_of_seed(seed)

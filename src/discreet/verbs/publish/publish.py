@@ -69,8 +69,8 @@ def publish(
     """
     _require_table(table)
     chosen, models = _chosen(table.card, method, require)
-    require_usable(chosen, earlier=earlier, seed=seed, holder=holder)
     require_places(to, csv=csv, holder=holder)
+    require_usable(chosen, earlier=earlier, seed=seed, holder=holder)
     require_rows_of_people(table)
     table = at_hand(hold_back(table, _named(chosen, models), quasi=not isinstance(chosen, Masker)))
     published_columns(table.card)
